@@ -74,6 +74,12 @@ export const COMMANDS: readonly CommandEntry[] = [
     'Remove a job from the state so that it can be created again',
     () => import('../commands/cron/forget.ts'),
   ),
+  entry(
+    'webhook listen',
+    'Receive, verify, and forward webhooks on this machine',
+    () => import('../commands/webhook/listen.ts'),
+  ),
+  entry('webhook replay', 'Send saved webhooks again', () => import('../commands/webhook/replay.ts')),
   entry('api', 'Make any call of the service', () => import('../commands/api.ts')),
   entry('contract show', 'Show the wire format that the tool expects', () => import('../commands/contract/show.ts')),
   entry('contract set', 'Set a part of the wire format', () => import('../commands/contract/set.ts')),
@@ -106,6 +112,7 @@ export const GROUPS: Readonly<Record<string, string>> = {
   chat: 'Send messages to agents and follow their replies',
   cron: 'Scheduled jobs, never created twice',
   state: 'The record of earlier runs',
+  webhook: 'Receive, verify, and forward webhooks',
   contract: 'The wire format, where the specification leaves it open',
   sandbox: 'A local copy of the service, no account needed',
 };

@@ -1,12 +1,12 @@
 import type { Args, FlagSpec } from '../cli/command.ts';
 import { UsageError } from '../errors.ts';
 
-export const ENCODINGS = ['hex', 'base64'] as const;
-export const ALGORITHMS = ['sha256', 'sha1', 'sha512'] as const;
+const ENCODINGS = ['hex', 'base64'] as const;
+const ALGORITHMS = ['sha256', 'sha1', 'sha512'] as const;
 const SCHEMES = ['none', 'standard-webhooks', 'hmac'] as const;
 
 /** A part of what a sender signs. */
-export type SignedPart =
+type SignedPart =
   | { readonly kind: 'literal'; readonly text: string }
   | { readonly kind: 'body' }
   /** The value of a header; without a name, the usual one. */

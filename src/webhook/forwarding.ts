@@ -1,0 +1,122 @@
+import pLimit from 'p-limit';
+import type { Clock } from '../clock.ts';
+import type { Delivery } from './delivery.ts';
+import type { Spool } from './spool.ts';
+import { describeRefusal, isTaken, type SendResult, type Target } from './target.ts';
+
+export interface ForwardingDeps {
+  readonly spool: Spool;
+  readonly target: Target;
+  readonly clock: Clock;
+  readonly random: () => number;
+  /** Aborts when no further attempt may begin. */
+  readonly stopping: AbortSignal;
+  /** Aborts when attempts that are being made must end. */
+  readonly ended: AbortSignal;
+  warn(text: string): Promise<void>;
+  notice(text: string): Promise<void>;
+}
+
+const CONCURRENCY = 8;
+
+/** The pauses between attempts double from the first to the longest. In milliseconds. */
+const FIRST_PAUSE_MS = 500;
+const LONGEST_PAUSE_MS = 30_000;
+
+/**
+ * Returns the pause before the next attempt, in milliseconds.
+ * @param attempt how many have failed
+ * @param random from 0 to 1; up to half of the pause is left to chance
+ */
+export function pauseBefore(attempt: number, random: number): number {
+  const longest = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (attempt - 1));
+  return Math.round(longest * (1 - random / 2));
+}
+
+/** How a first attempt ended: the HTTP status of a target that took the delivery; null otherwise. */
+export type FirstAttempt = Promise<number | null>;
+
+/** Forwards saved deliveries until the target has taken each of them. */
+export class Forwarding {
+  private readonly deps: ForwardingDeps;
+  private readonly limit = pLimit(CONCURRENCY);
+  private readonly running = new Set<Promise<void>>();
+  private readonly untaken = new Set<string>();
+
+  constructor(deps: ForwardingDeps) {
+    this.deps = deps;
+  }
+
+  /** How many deliveries the target has not taken yet. */
+  get pending(): number {
+    return this.untaken.size;
+  }
+
+  /** Begins to forward a delivery that is on disk as pending. @param name as the spool names it */
+  add(name: string): FirstAttempt {
+    this.untaken.add(name);
+    let tell = (_status: number | null): void => undefined;
+    const first = new Promise<number | null>((resolve) => {
+      tell = resolve;
+    });
+    const run: Promise<void> = this.forward(name, tell).finally(() => {
+      tell(null);
+      this.running.delete(run);
+    });
+    this.running.add(run);
+    return first;
+  }
+
+  /** Sends a delivery once, for a sender that waits for the answer. Records it if the target took it. */
+  async sendOnce(name: string, delivery: Delivery): Promise<SendResult> {
+    return this.limit(() => this.attempt(name, delivery));
+  }
+
+  /** Resolves when nothing is pending, or when forwarding has ended. */
+  async settled(): Promise<void> {
+    while (this.running.size > 0) await Promise.all(this.running);
+  }
+
+  private async attempt(name: string, delivery: Delivery): Promise<SendResult> {
+    const { spool, target, clock, ended } = this.deps;
+    const result = await target.send(delivery, ended);
+    if (isTaken(result)) {
+      const at = new Date(clock.now()).toISOString();
+      await spool.markForwarded(name, delivery, { at, status: result.answer.status });
+    }
+    return result;
+  }
+
+  /** Reads the bytes anew for each attempt, so that deliveries that wait hold no memory. */
+  private async attemptSaved(name: string): Promise<{ id: string; result: SendResult } | undefined> {
+    if (this.deps.stopping.aborted) return undefined;
+    const delivery = await this.deps.spool.readPending(name);
+    return { id: delivery.delivery_id, result: await this.attempt(name, delivery) };
+  }
+
+  private async forward(name: string, tell: (status: number | null) => void): Promise<void> {
+    const { clock, random, stopping, warn, notice } = this.deps;
+    for (let attempt = 1; !stopping.aborted; attempt += 1) {
+      try {
+        const made = await this.limit(() => this.attemptSaved(name));
+        if (!made) return;
+        const { id, result } = made;
+        if (isTaken(result)) {
+          this.untaken.delete(name);
+          tell(result.answer.status);
+          if (attempt > 1) await notice(`Delivery ${id} was forwarded on attempt ${attempt}.`);
+          return;
+        }
+        if (attempt === 1 && !stopping.aborted) {
+          await warn(`Delivery ${id} was not forwarded: ${describeRefusal(result)}. It is tried again.`);
+        }
+      } catch (error) {
+        const reason = error instanceof Error ? error.message : String(error);
+        await warn(`A delivery cannot be forwarded: ${reason}`);
+        return;
+      }
+      tell(null);
+      await clock.sleep(pauseBefore(attempt, random()), stopping).catch(() => undefined);
+    }
+  }
+}

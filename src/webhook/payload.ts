@@ -1,0 +1,74 @@
+import { isUtf8 } from 'node:buffer';
+import type { Contract } from '../contract/contract.ts';
+import { fieldsOf } from '../contract/fields.ts';
+import { isJsonObject, type JsonObject, parseJson } from '../contract/json.ts';
+import { decodeMessage, type Message } from '../contract/messages.ts';
+import { layersOf } from '../contract/resource.ts';
+
+/** A message in a delivery. */
+export interface DeliveredMessage extends Message {
+  readonly session_id: string | null;
+  readonly source_id: string | null;
+}
+
+/** What the body of a delivery holds. */
+export interface Payload {
+  /** The JSON value; a text that is not JSON as it is; other bytes as `{"base64": …}`. */
+  readonly body: unknown;
+  /** Undefined if it is not recognized as a message. */
+  readonly message: DeliveredMessage | undefined;
+}
+
+function idIn(places: readonly JsonObject[], leaf: 'message.session_id' | 'message.source_id', contract: Contract) {
+  for (const place of places) {
+    try {
+      const found = fieldsOf(place, 'message', contract).id(leaf);
+      if (found !== undefined) return found;
+    } catch {
+      // Ids that contradict each other are none.
+    }
+  }
+  return null;
+}
+
+/** An unknown event may have an id and a text, too: a message tells its author, or has an id under its own name. */
+function decodeIn(layer: JsonObject, contract: Contract): Message | undefined {
+  try {
+    const message = decodeMessage(layer, contract);
+    const isMessage = ['assistant', 'user'].includes(message.role);
+    return isMessage || fieldsOf(layer, 'message', contract).ownId('message.id') !== undefined ? message : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Finds a message in a JSON value: the value itself, or inside an envelope such as `{type, data: {…}}`. */
+function findMessage(value: unknown, contract: Contract): DeliveredMessage | undefined {
+  const layers = layersOf(value, 'message', true);
+  // The innermost first: the id of an envelope is that of the event.
+  const inner = layers.toReversed();
+  for (const layer of inner) {
+    const message = decodeIn(layer, contract);
+    if (!message) continue;
+    const places = [layer, ...inner.filter((other) => other !== layer)];
+    return {
+      ...message,
+      session_id: idIn(places, 'message.session_id', contract),
+      source_id: idIn(places, 'message.source_id', contract),
+    };
+  }
+  return undefined;
+}
+
+/** Reads the body of a delivery. Recognizes a message by the contract, and takes nothing else for granted. */
+export function readPayload(body: Buffer, contract: Contract): Payload {
+  if (!isUtf8(body)) return { body: { base64: body.toString('base64') }, message: undefined };
+  const text = body.toString('utf8');
+  try {
+    const value = parseJson(text);
+    const message = isJsonObject(value) || Array.isArray(value) ? findMessage(value, contract) : undefined;
+    return { body: value, message };
+  } catch {
+    return { body: text, message: undefined };
+  }
+}

@@ -1,0 +1,115 @@
+import type { Context } from '../cli/context.ts';
+import { proxyFor } from '../config/proxy.ts';
+import { type PartnerctlError, RefusedError, ServiceError, toErrorObject } from '../errors.ts';
+import { batchFailure } from '../output/batch-failure.ts';
+import { countByStatus, formatCounts } from '../output/batch-result.ts';
+import { pauseBefore } from './forwarding.ts';
+import type { SavedDelivery } from './saved-deliveries.ts';
+import { readSaved } from './saved-file.ts';
+import { describeRefusal, isTaken, type SendResult, Target } from './target.ts';
+
+/** What became of a saved delivery. */
+export interface ReplayResult {
+  /** The position in the input. */
+  readonly index: number;
+  readonly file: string;
+  readonly delivery_id: string;
+  readonly status: 'sent' | 'failed' | 'skipped';
+  /** The HTTP status of the target's last answer. */
+  readonly http_status: number | null;
+  readonly error?: PartnerctlError;
+}
+
+export interface ReplayOptions {
+  readonly url: URL;
+  /** How often to send a delivery again that the target did not take. */
+  readonly retries: number;
+}
+
+function toError(result: SendResult, { delivery_id }: SavedDelivery): PartnerctlError {
+  const message = `The target did not take delivery ${delivery_id}: ${describeRefusal(result)}.`;
+  if (result.kind === 'failed') {
+    return new ServiceError(message, { hint: 'Check that the program of --forward-to is running.' });
+  }
+  const { status } = result.answer;
+  const info = { status, hint: 'Check --forward-to, and the log of the program there.' };
+  return status >= 500 ? new ServiceError(message, info) : new RefusedError(message, info);
+}
+
+/** Whether sending again may help: no answer, a failure of the target, or its wish to wait. */
+function isTransient(result: SendResult): boolean {
+  return result.kind === 'failed' || result.answer.status >= 500 || [408, 425, 429].includes(result.answer.status);
+}
+
+/** Sends a delivery until the target takes it, or no retry is left. @throws the signal's reason */
+async function sendAgain(context: Context, target: Target, saved: SavedDelivery, retries: number): Promise<SendResult> {
+  const { clock, random, abortSignal } = context;
+  for (let attempt = 1; ; attempt += 1) {
+    const result = await target.send(await readSaved(saved.file, saved.bodyPath), abortSignal);
+    abortSignal.throwIfAborted();
+    if (isTaken(result) || attempt > retries || !isTransient(result)) return result;
+    await clock.sleep(pauseBefore(attempt, random()), abortSignal);
+  }
+}
+
+/** Sends saved deliveries to a target, one after the other, and yields the result of each. */
+export async function* replayDeliveries(
+  context: Context,
+  deliveries: readonly SavedDelivery[],
+  { url, retries }: ReplayOptions,
+): AsyncGenerator<ReplayResult> {
+  const { abortSignal, clock, env, signals } = context;
+  const target = new Target(url, proxyFor(url.href, env), clock);
+  try {
+    for (const [index, saved] of deliveries.entries()) {
+      const { file, delivery_id } = saved;
+      const base = { index, file, delivery_id, http_status: null };
+      if (abortSignal.aborted) {
+        yield { ...base, status: 'skipped' };
+        continue;
+      }
+      try {
+        const result = await sendAgain(context, target, saved, retries);
+        const http_status = result.kind === 'answered' ? result.answer.status : null;
+        if (isTaken(result)) yield { ...base, http_status, status: 'sent' };
+        else yield { ...base, http_status, status: 'failed', error: toError(result, saved) };
+      } catch (error) {
+        if (!abortSignal.aborted) throw error;
+        // What was being sent may have arrived.
+        yield signals.interrupt.aborted
+          ? { ...base, status: 'skipped' }
+          : { ...base, status: 'failed', error: abortSignal.reason };
+      }
+    }
+  } finally {
+    await target.close();
+  }
+}
+
+/** Formats the outcome of all deliveries. */
+export function summarizeReplay(results: readonly ReplayResult[]): string {
+  return formatCounts(countByStatus(results, { sent: 0, failed: 0, skipped: 0 }));
+}
+
+/** Converts a result to its JSON form. */
+export function replayResultJson({ file, delivery_id, status, http_status, error }: ReplayResult): unknown {
+  return { file, delivery_id, status, http_status, error: error ? toErrorObject(error) : null };
+}
+
+/** Returns the error of a replay, if a delivery was not taken. @param interruption the reason of the interrupt signal */
+export function replayFailure(results: readonly ReplayResult[], interruption: unknown): PartnerctlError | undefined {
+  const items = results.map(({ file, status, error }) => ({
+    label: file,
+    outcome: status === 'sent' ? ('done' as const) : status,
+    error,
+  }));
+  const rest = 'Run the command again with the files that were not sent.';
+  const messages = {
+    noun: 'deliveries',
+    summary: summarizeReplay(results),
+    details: { results: results.map(replayResultJson) },
+    resumeHint: rest,
+    fixHint: rest,
+  };
+  return batchFailure(items, messages, interruption);
+}

@@ -1,0 +1,145 @@
+import { open, readdir, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describeFileError } from '../cli/input.ts';
+import { LocalError } from '../errors.ts';
+import { type Delivery, keyOf } from './delivery.ts';
+import { describeSaved, type ForwardedRecord, readSaved, writeDurably } from './saved-file.ts';
+
+/** Repeats come within days: senders give up after a few. */
+const KEEP_MS = 7 * 24 * 60 * 60 * 1000;
+
+const BODY = '.body';
+const DONE = '.json';
+/** In place of `.json` for a delivery that is still to be forwarded. */
+const PENDING = '.pending.json';
+
+const NAME = /^(\d{8}T\d{9}Z)-\d{6}-([0-9a-f]{24})\.(pending\.json|json)$/;
+
+/** A file name that begins with the time of arrival, so that names sort by it. */
+function nameOf({ received_at, delivery_id }: Delivery, count: number): string {
+  const time = received_at.replaceAll(/[-:.]/g, '');
+  return `${time}-${String(count % 1_000_000).padStart(6, '0')}-${keyOf(delivery_id)}`;
+}
+
+async function syncDirectory(path: string): Promise<void> {
+  const directory = await open(path, 'r');
+  try {
+    await directory.sync();
+  } finally {
+    await directory.close();
+  }
+}
+
+export interface SpoolOptions {
+  readonly directory: string;
+  /** Whether the user reads the directory; otherwise, it keeps only what forwarding needs. */
+  readonly isUsers: boolean;
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+}
+
+/** A directory, and what it holds from earlier runs. */
+export interface SpoolContent {
+  readonly spool: Spool;
+  /** The keys of all deliveries, the oldest first. */
+  readonly keys: readonly string[];
+  /** The names of deliveries that are still to be forwarded, the oldest first. */
+  readonly pending: readonly string[];
+}
+
+/** Deliveries on disk. Another process must not use the directory meanwhile. */
+export class Spool {
+  private readonly directory: string;
+  private readonly isUsers: boolean;
+  private count = 0;
+
+  constructor({ directory, isUsers }: SpoolOptions) {
+    this.directory = directory;
+    this.isUsers = isUsers;
+  }
+
+  /**
+   * Saves a delivery, and waits until it is on disk.
+   * @returns its name
+   */
+  async save(delivery: Delivery, isPending: boolean): Promise<string> {
+    const name = nameOf(delivery, this.count++);
+    await writeDurably(this.path(name, BODY), delivery.body);
+    await this.put(name, isPending ? PENDING : DONE, describeSaved(delivery, null));
+    return name;
+  }
+
+  /** The path of the file with the exact bytes of a delivery; undefined for a directory that is not the user's. */
+  bodyPath(name: string): string | undefined {
+    return this.isUsers ? this.path(name, BODY) : undefined;
+  }
+
+  /** Reads a delivery that is still to be forwarded. @throws InputError if it is damaged */
+  async readPending(name: string): Promise<Delivery> {
+    return readSaved(this.path(name, PENDING), this.path(name, BODY));
+  }
+
+  /** Records that a delivery was forwarded, and waits until that is on disk. */
+  async markForwarded(name: string, delivery: Delivery, record: ForwardedRecord): Promise<void> {
+    await this.put(name, DONE, describeSaved(delivery, record));
+    await rm(this.path(name, PENDING), { force: true });
+    if (!this.isUsers) await rm(this.path(name, BODY), { force: true });
+  }
+
+  /** Removes a delivery that was not accepted, so that its repeat is. */
+  async discard(name: string): Promise<void> {
+    for (const ending of [PENDING, BODY]) await rm(this.path(name, ending), { force: true });
+    await syncDirectory(this.directory);
+  }
+
+  private path(name: string, ending: string): string {
+    return join(this.directory, name + ending);
+  }
+
+  /** Writes a file that is there completely or not at all, even after a power failure. */
+  private async put(name: string, ending: string, content: string): Promise<void> {
+    const draft = this.path(name, `${ending}.tmp`);
+    await rm(draft, { force: true });
+    await writeDurably(draft, content);
+    await rename(draft, this.path(name, ending));
+    await syncDirectory(this.directory);
+  }
+}
+
+/** The error of a directory in which files cannot be written. */
+export function unusableDirectory(directory: string, error: unknown): LocalError {
+  return new LocalError(`Deliveries cannot be kept in ${directory}.`, {
+    why: describeFileError(error),
+    hint: 'Name a directory that you can write to with --save.',
+    cause: error,
+  });
+}
+
+/** Removes what a directory that is not the user's no longer needs. */
+async function prune(directory: string, names: readonly string[], now: number): Promise<void> {
+  const oldest = new Date(now - KEEP_MS).toISOString().replaceAll(/[-:.]/g, '');
+  const old = names.filter((name) => name.endsWith(DONE) && !name.endsWith(PENDING) && name < oldest);
+  for (const name of old) await rm(join(directory, name), { force: true });
+}
+
+/**
+ * Opens a directory of deliveries that this process has claimed.
+ * @throws LocalError if it cannot be used
+ */
+export async function openSpool(options: SpoolOptions): Promise<SpoolContent> {
+  const { directory, isUsers, now } = options;
+  try {
+    const names = (await readdir(directory)).filter((name) => NAME.test(name)).sort();
+    const isDone = new Set(names.filter((name) => !name.endsWith(PENDING)));
+    const pending = names.flatMap((name) => {
+      const base = name.slice(0, -PENDING.length);
+      // A process that died between two steps of the record leaves both.
+      return name.endsWith(PENDING) && !isDone.has(base + DONE) ? [base] : [];
+    });
+    if (!isUsers) await prune(directory, names, now);
+    const keys = names.flatMap((name) => NAME.exec(name)?.[2] ?? []);
+    return { spool: new Spool(options), keys, pending };
+  } catch (error) {
+    throw unusableDirectory(directory, error);
+  }
+}

@@ -1,0 +1,129 @@
+import { appendFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { EXIT, InterruptedError } from '../../src/errors.ts';
+import { startListening } from '../helpers/listening.ts';
+import { fasterClock, handSignals, run, tempDirectory } from '../helpers/run.ts';
+import { deliver, SECRET, sign, startTarget } from '../helpers/webhook-target.ts';
+
+/** Saves one delivery for each body, with the ids a, b, …. @returns the directory */
+async function save(...bodies: readonly string[]): Promise<string> {
+  const directory = tempDirectory();
+  const listening = await startListening(['--save', directory]);
+  for (const [index, body] of bodies.entries()) await deliver(listening.url, 'abc'.charAt(index), body);
+  await listening.stop();
+  return directory;
+}
+
+function filesIn(directory: string, ending = '.json'): string[] {
+  const names = readdirSync(directory).filter((name) => name.endsWith(ending));
+  return names.sort().map((name) => join(directory, name));
+}
+
+test('everything in a directory is sent in the order of its arrival, with its bytes and headers', async () => {
+  const directory = await save('one', 'two', 'three');
+  const target = await startTarget();
+  const replayed = await run(['webhook', 'replay', directory, '--forward-to', target.url, '-o', 'json']);
+  expect(replayed).toMatchObject({ code: 0, stderr: '' });
+  expect(replayed.json()).toEqual(
+    filesIn(directory).map((file, index) => ({
+      file,
+      delivery_id: 'abc'.charAt(index),
+      status: 'sent',
+      http_status: 200,
+      error: null,
+    })),
+  );
+  expect(target.requests.map(({ body }) => body.toString())).toEqual(['one', 'two', 'three']);
+  expect(target.requests[0]?.headers['webhook-signature']).toMatch(/^v1,/);
+});
+
+test('a file can be named by either of its two names, and is sent once', async () => {
+  const directory = await save('one', 'two');
+  const target = await startTarget();
+  const [, second = ''] = filesIn(directory);
+  const args = [second, second.replace('.json', '.body'), '--forward-to', target.url];
+  expect(await run(['webhook', 'replay', ...args])).toMatchObject({ code: 0, stdout: `b\tsent\t200\t${second}\n` });
+  expect(target.requests.map(({ body }) => body.toString())).toEqual(['two']);
+});
+
+test('what is still to be forwarded can be sent, too', async () => {
+  const directory = tempDirectory();
+  const gone = await startTarget();
+  await gone.stop();
+  const listening = await startListening(['--save', directory, '--forward-to', gone.url]);
+  await fetch(listening.url, { method: 'POST', body: 'x', headers: sign('a', 'x', SECRET) });
+  await listening.stop();
+  const target = await startTarget();
+  expect(await run(['webhook', 'replay', directory, '--forward-to', target.url])).toMatchObject({ code: 0 });
+  expect(target.requests).toHaveLength(1);
+});
+
+test('one that the target refuses is reported, the others are sent: exit code 10', async () => {
+  const directory = await save('one', 'two');
+  const target = await startTarget((_, { body }) => ({ status: body.toString() === 'one' ? 401 : 200 }));
+  const replayed = await run(['webhook', 'replay', directory, '--forward-to', target.url, '-o', 'json']);
+  expect(replayed.code).toBe(10);
+  expect(replayed.json()).toMatchObject([
+    { status: 'failed', http_status: 401, error: { type: 'refused' } },
+    { status: 'sent', error: null },
+  ]);
+  expect(replayed.error()).toMatchObject({ type: 'partial_failure', message: '1 of 2 deliveries failed.' });
+});
+
+test('a target that fails gets it again as often as --retries allows', async () => {
+  const directory = await save('one');
+  const target = await startTarget(() => ({ status: 503 }));
+  const clock = fasterClock(50);
+  const args = ['webhook', 'replay', directory, '--forward-to', target.url];
+  expect((await run([...args, '--retries', '2'], { clock })).code).toBe(8);
+  expect(target.requests).toHaveLength(3);
+  await target.stop();
+  const refused = await run([...args, '--retries', '0', '-o', 'json'], { clock });
+  expect(refused.code).toBe(8);
+  expect(refused.error()).toMatchObject({
+    message: 'The target did not take delivery a: it refused the connection.',
+    hint: 'Check that the program of --forward-to is running.',
+  });
+});
+
+test('Ctrl-C leaves the rest unsent and says so', async () => {
+  const directory = await save('one', 'two', 'three');
+  const signals = handSignals();
+  const target = await startTarget((count) => {
+    if (count === 2) signals.abort(new InterruptedError('Interrupted.', EXIT.interrupted));
+    return count === 2 ? 'stall' : { status: 200 };
+  });
+  const { code, stderr } = await run(['webhook', 'replay', directory, '--forward-to', target.url], { signals });
+  expect({ code, stderr }).toEqual({ code: 130, stderr: expect.stringContaining('Interrupted: 1 sent, 2 skipped.') });
+  expect(target.requests).toHaveLength(2);
+});
+
+test.each([
+  ['a body that was changed', (directory: string) => appendFileSync(filesIn(directory, '.body')[1] ?? '', 'x')],
+  ['a body that is missing', (directory: string) => rmSync(filesIn(directory, '.body')[1] ?? '')],
+  ['a file that is not JSON', (directory: string) => writeFileSync(filesIn(directory)[1] ?? '', '{')],
+  ['a file that is no delivery', (directory: string) => writeFileSync(filesIn(directory)[1] ?? '', '{}')],
+])('%s is an error before anything is sent', async (_, damage) => {
+  const directory = await save('one', 'two');
+  damage(directory);
+  const target = await startTarget();
+  const { code, stderr } = await run(['webhook', 'replay', directory, '--forward-to', target.url]);
+  expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining('is not a saved delivery') });
+  expect(target.requests).toEqual([]);
+});
+
+test.each([
+  [['/nonexistent', '--forward-to', 'http://localhost:1/'], '/nonexistent cannot be read'],
+  [[tempDirectoryName(), '--forward-to', 'http://localhost:1/'], 'There are no saved deliveries in'],
+  [['x'], '--forward-to is missing'],
+  [['x', '--forward-to', 'http://example.com/'], '--forward-to uses plain http'],
+])('%j is refused', async (args, message) => {
+  const { code, stderr } = await run(['webhook', 'replay', ...args]);
+  expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(message) });
+});
+
+/** A directory without deliveries. */
+function tempDirectoryName(): string {
+  return new URL('../helpers', import.meta.url).pathname;
+}
