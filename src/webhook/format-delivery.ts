@@ -36,7 +36,8 @@ function shorten(text: string): string {
 function messageText(message: DeliveredMessage): TonedText {
   const { session_id, source_id } = message;
   const session = { session_id: session_id ?? '', source_id: source_id ?? '' };
-  return toStreamEvent(session, message, { showSession: session_id !== null, showTimestamp: false }).text;
+  const label = session_id === null ? undefined : sanitizeLine(session_id);
+  return toStreamEvent(session, message, { label, showTimestamp: false }).text;
 }
 
 function describeHandling({ verification, reason }: Delivery, { forwarded, forwardStatus }: Handling): string {
