@@ -81,8 +81,8 @@ export class Conversation {
   private hasReply = false;
   private isConnected = true;
   private sending: Promise<void> = Promise.resolve();
-  /** Messages that are being sent or wait for their turn. */
-  private readonly unsent = new Set<NewMessage>();
+  /** Messages that are not known to be registered, with the error of those that failed. */
+  private readonly unsent = new Map<NewMessage, PartnerctlError | undefined>();
   private hasLeft = false;
   private failure: { readonly error: unknown } | undefined;
 
@@ -120,31 +120,35 @@ export class Conversation {
       interrupt.removeEventListener('abort', close);
       await following;
     }
-    if (this.failure) throw this.failure.error;
+    this.throwFailure();
     const { reason } = interrupt;
     // Ctrl-C is a normal way to leave.
     if (reason instanceof InterruptedError && reason.exitCode !== EXIT.interrupted) throw reason;
   }
 
-  /** Waits until every message is sent, or until the person leaves a second time. */
+  /** Waits until every message is sent or has failed, or until the person leaves a second time. */
   private async finishSending(): Promise<void> {
-    const { size } = this.unsent;
-    if (size === 0) return;
-    const subject = size === 1 ? 'a message is' : `${size} messages are`;
+    const isPending = () => [...this.unsent.values()].includes(undefined);
+    if (!isPending()) return;
+    const count = [...this.unsent.values()].filter((error) => error === undefined).length;
+    const subject = count === 1 ? 'a message is' : `${count} messages are`;
     this.print(`Waiting until ${subject} registered. Press Ctrl-C or Ctrl-D again to leave now.`);
     const leaving = this.deps.prompt.nextLeaveKey().then(() => {
-      if (this.unsent.size > 0)
-        this.failure ??= { error: this.createUnsentError(new InterruptedError('Interrupted.')) };
+      if (isPending()) this.failure ??= { error: new InterruptedError('Interrupted.') };
     });
     await Promise.race([this.sending, leaving]);
   }
 
-  /** Adds the unsent messages to an error, and the commands that resend them. */
-  private createUnsentError(error: PartnerctlError): PartnerctlError {
-    const messages = [...this.unsent];
+  /** @throws what ended the conversation or kept messages from being sent, with the commands that send them again */
+  private throwFailure(): void {
+    const messages = [...this.unsent.keys()];
+    const { error } = this.failure ?? { error: [...this.unsent.values()].findLast((each) => each !== undefined) };
+    if (error === undefined) return;
+    if (messages.length === 0 || !(error instanceof PartnerctlError)) throw error;
+    const [subject, them] = messages.length === 1 ? ['This message', 'it'] : ['These messages', 'them'];
     const commands = messages.map((message) => this.deps.resendCommand(message)).join('\n');
-    return withHint(error, {
-      hint: `These messages may or may not be registered. To send them without duplicating them:\n${commands}`,
+    throw withHint(error, {
+      hint: `${subject} may or may not be registered. To send ${them} without duplicating ${them}:\n${commands}`,
       details: {
         source_id: this.session.source_id,
         external_message_ids: messages.map(({ external_message_id }) => external_message_id),
@@ -196,7 +200,9 @@ export class Conversation {
     this.lastMessage = message;
     this.ownIds.add(message.external_message_id);
     if (this.isCurrent(message)) this.setAwaitingReply(!this.hasReply);
-    this.unsent.add(message);
+    // Last in order, if it is sent again.
+    this.unsent.delete(message);
+    this.unsent.set(message, undefined);
     this.sending = this.sending.then(() => this.sendNow(message));
   }
 
@@ -232,13 +238,14 @@ export class Conversation {
   }
 
   private handleSendError(message: NewMessage, error: unknown): void {
-    if (!(error instanceof PartnerctlError)) this.failure ??= { error };
-    else if (this.hasLeft || this.deps.interrupt.aborted) this.failure ??= { error: this.createUnsentError(error) };
-    else {
-      const next = `/resend sends it again (external id ${message.external_message_id}); it is registered once.`;
-      this.print(`Not sent: ${describeError(error)}\n${next}`);
+    if (!(error instanceof PartnerctlError)) {
+      this.failure ??= { error };
+      return;
     }
-    this.unsent.delete(message);
+    this.unsent.set(message, error);
+    if (this.hasLeft || this.deps.interrupt.aborted) return;
+    const next = `/resend sends it again (external id ${message.external_message_id}); it is registered once.`;
+    this.print(`Not sent: ${describeError(error)}\n${next}`);
   }
 
   private setAwaitingReply(isAwaitingReply: boolean): void {

@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { Conversation, type ConversationDeps } from '../../src/chat/conversation.ts';
 import { createMessageFormatter } from '../../src/chat/format-message.ts';
 import { systemClock } from '../../src/clock.ts';
@@ -77,7 +77,7 @@ it('errors of the service and typed commands are sanitized before they reach the
     return `id-${ids}`;
   };
   const talk = await conversation(server.baseUrl, prompt, { newId }, `src${HOSTILE}`);
-  await talk.run();
+  await expect(talk.run()).rejects.toMatchObject({ info: { status: 400 } });
   expect(prompt.shown.join('\n')).toContain('gone?');
   for (const text of prompt.shown) expect(text).not.toMatch(/[\x00-\x08\x0b-\x1f\x7f-\x9f]|\p{Bidi_Control}/u);
 });
@@ -146,4 +146,70 @@ it('no reply is expected when a message is sent again after its reply', async ()
   expect(posts).toBe(2);
   expect(prompt.shown.join('\n')).toContain('registered before');
   expect(labels).toHaveLength(2);
+});
+
+describe('leaving', () => {
+  /** Ids in order: `id-1`, `id-2`. */
+  function counted(): () => string {
+    let ids = 0;
+    return () => {
+      ids += 1;
+      return `id-${ids}`;
+    };
+  }
+  const resendCommand: ConversationDeps['resendCommand'] = ({ external_message_id, text }) =>
+    `again ${external_message_id} ${text}`;
+
+  it('names the messages that failed before and were not sent again, with the commands that do so', async () => {
+    let posts = 0;
+    const server = await startFakeService(({ method }, response) => {
+      if (method === 'POST') posts += 1;
+      if (method === 'POST' && posts <= 3) sendJson(response, { detail: 'Not now.' }, 422);
+      else if (method === 'POST') sendJson(response, { message_id: 'm1', created: false });
+      else sendJson(response, []);
+    });
+    const prompt = entering('one', 'two', 'three', '/resend');
+    const talk = await conversation(server.baseUrl, prompt, { newId: counted(), resendCommand });
+    await expect(talk.run()).rejects.toMatchObject({
+      info: {
+        status: 422,
+        hint: expect.stringMatching(/These messages .*:\nagain id-1 one\nagain id-2 two$/),
+        details: { external_message_ids: ['id-1', 'id-2'] },
+      },
+    });
+    expect(posts).toBe(4);
+  });
+
+  it('because the token is no longer accepted names the messages, too', async () => {
+    let isRevoked = false;
+    const server = await startFakeService(({ method }, response) => {
+      if (method === 'POST') isRevoked = true;
+      if (isRevoked) sendJson(response, { detail: 'Revoked.' }, 401);
+      else sendJson(response, []);
+    });
+    const talk = await conversation(server.baseUrl, entering('one'), { resendCommand });
+    await expect(talk.run()).rejects.toMatchObject({
+      info: { status: 401, hint: expect.stringMatching(/This message .*:\nagain id-1 one$/) },
+    });
+  });
+
+  it('because of a failed read names the messages that wait for an answer', async () => {
+    let isAsked = false;
+    const server = await startFakeService(({ method }, response) => {
+      // The message is answered after the token was refused to the read.
+      if (method === 'POST') isAsked = true;
+      else if (isAsked) sendJson(response, { detail: 'Revoked.' }, 401);
+      else sendJson(response, []);
+    });
+    const interrupt = new AbortController();
+    const prompt = entering('one');
+    const parts = { resendCommand, interrupt: interrupt.signal };
+    const talk = await conversation(server.baseUrl, prompt, parts);
+    const running = talk.run();
+    await expect.poll(() => prompt.shown.join('\n')).toContain('Waiting until a message is registered');
+    interrupt.abort(new InterruptedError('Interrupted.'));
+    await expect(running).rejects.toMatchObject({
+      info: { status: 401, hint: expect.stringContaining('again id-1 one') },
+    });
+  });
 });
