@@ -80,6 +80,7 @@ export const COMMANDS: readonly CommandEntry[] = [
     () => import('../commands/webhook/listen.ts'),
   ),
   entry('webhook replay', 'Send saved webhooks again', () => import('../commands/webhook/replay.ts')),
+  entry('webhook trigger', 'Make the sandbox send a webhook', () => import('../commands/webhook/trigger.ts')),
   entry('api', 'Make any call of the service', () => import('../commands/api.ts')),
   entry('contract show', 'Show the wire format that the tool expects', () => import('../commands/contract/show.ts')),
   entry('contract set', 'Set a part of the wire format', () => import('../commands/contract/set.ts')),

@@ -1,6 +1,7 @@
 import { InputError, LocalError, UsageError } from '../errors.ts';
 import type { FaultPlan, Sandbox, Script } from '../sandbox/sandbox.ts';
 import type { Args, FlagSpec } from './command.ts';
+import type { Context } from './context.ts';
 import { decodeText, describeFileError, MAX_TEXT_MIB, readFileChunks } from './input.ts';
 
 /** The options of `sandbox start` and `sandbox run`. */
@@ -9,7 +10,17 @@ export interface SandboxInput {
   readonly faultsFile: string | undefined;
   readonly scriptFile: string | undefined;
   readonly shape: string | undefined;
+  /** Where to deliver completed messages of every source. */
+  readonly webhook: string | undefined;
+  readonly secretFile: string | undefined;
   readonly port: number;
+}
+
+/** A sandbox, and the secret of its webhook. */
+interface Started {
+  readonly sandbox: Sandbox;
+  /** To be shown, because the user did not give it. */
+  readonly madeSecret: string | undefined;
 }
 
 export const SANDBOX_FLAGS: readonly FlagSpec[] = [
@@ -28,14 +39,34 @@ export const SANDBOX_FLAGS: readonly FlagSpec[] = [
     description: 'answer in another dialect; `partnerctl sandbox shapes` lists them',
     default: 'plain',
   },
+  {
+    usage: '--webhook <url>',
+    description: 'deliver each completed assistant message of every source to this address of this machine',
+  },
+  {
+    usage: '--secret-file <path>',
+    description:
+      'read the secret that signs the deliveries from a file, or from standard input with - (PARTNER_WEBHOOK_SECRET holds the secret itself)',
+    default: 'one is made, and shown',
+  },
 ];
 
+/** @throws UsageError */
 export function parseSandboxOptions(args: Args): SandboxInput {
+  const webhook = args.value('webhook');
+  const secretFile = args.value('secret-file');
+  if (secretFile !== undefined && webhook === undefined) {
+    throw new UsageError('--secret-file is for the deliveries to --webhook, which is missing.', {
+      hint: 'Add --webhook http://127.0.0.1:<port>/<path>, or remove --secret-file.',
+    });
+  }
   return {
     dataDir: args.value('data'),
     faultsFile: args.value('faults'),
     scriptFile: args.value('script'),
     shape: args.value('shape'),
+    webhook,
+    secretFile,
     port: args.count('port', { min: 0, max: 65_535, fallback: 0 }),
   };
 }
@@ -94,27 +125,56 @@ async function requireShape(name: string): Promise<void> {
   });
 }
 
+/** @throws UsageError unless the sandbox may deliver to the address */
+async function requireWebhookUrl(url: string): Promise<void> {
+  const { webhookUrlProblem } = await import('../sandbox/webhooks/address.ts');
+  const problem = webhookUrlProblem(url);
+  if (problem === undefined) return;
+  throw new UsageError(`The sandbox cannot deliver to ${url}.`, {
+    why: `The address ${problem}.`,
+    hint: 'Start a receiver on this machine with: partnerctl webhook listen. It can forward deliveries.',
+  });
+}
+
+/** The secrets of the webhook as the user gave them. @throws UsageError for one that signs nothing */
+async function readSecrets({ secretFile }: SandboxInput, context: Context): Promise<readonly string[] | undefined> {
+  const { env, io, abortSignal } = context;
+  const { readWebhookSecrets } = await import('../config/webhook-secret.ts');
+  const given = await readWebhookSecrets({ secretFile, env, stdin: () => io.stdin, signal: abortSignal });
+  if (!given) return undefined;
+  for (const secret of given.secrets) context.addSecret(secret);
+  const { isWebhookSecret } = await import('../sandbox/webhooks/secret.ts');
+  if (given.secrets.every(isWebhookSecret)) return given.secrets;
+  throw new UsageError(`The webhook secret from ${given.from} is not one of Standard Webhooks.`, {
+    why: 'The sandbox signs by Standard Webhooks: a secret is whsec_ and 24 to 64 bytes in Base64.',
+    hint: 'Use such a secret, or give none: then the sandbox makes one.',
+  });
+}
+
 /**
  * Starts a sandbox with the options from the flags.
- * @param signal cancels reading the files
- * @throws UsageError for an unknown shape, InputError for an unusable fault or script file, LocalError when the sandbox cannot start
+ * @throws UsageError for an unknown shape or an unusable webhook, InputError for an unusable fault or script file, LocalError
+ * when the sandbox cannot start, the reason of the context's signal
  */
-export async function startFromOptions(
-  { dataDir, faultsFile, scriptFile, shape, port }: SandboxInput,
-  signal: AbortSignal,
-): Promise<Sandbox> {
+export async function startFromOptions(input: SandboxInput, context: Context): Promise<Started> {
+  const { dataDir, faultsFile, scriptFile, shape, webhook, port } = input;
+  const { abortSignal } = context;
   if (shape !== undefined) await requireShape(shape);
-  const faults = faultsFile === undefined ? undefined : await readFaults(faultsFile, signal);
-  const script = scriptFile === undefined ? undefined : await readScript(scriptFile, signal);
+  if (webhook !== undefined) await requireWebhookUrl(webhook);
+  const secrets = webhook === undefined ? undefined : await readSecrets(input, context);
+  const faults = faultsFile === undefined ? undefined : await readFaults(faultsFile, abortSignal);
+  const script = scriptFile === undefined ? undefined : await readScript(scriptFile, abortSignal);
   const { startSandbox } = await import('../sandbox/sandbox.ts');
   try {
-    return await startSandbox({
+    const sandbox = await startSandbox({
       port,
       ...(dataDir !== undefined && { dataDir }),
       ...(faults && { faults }),
       ...(script && { script }),
       ...(shape !== undefined && { shape }),
+      ...(webhook !== undefined && { webhook: { url: webhook, ...(secrets && { secrets }) } }),
     });
+    return { sandbox, madeSecret: secrets ? undefined : sandbox.webhookSecrets[0] };
   } catch (error) {
     throw new LocalError('The sandbox cannot start.', {
       hint: 'Give another --port (or none, for a free one) or another --data directory.',

@@ -23,19 +23,19 @@ const ids = async ({ base_url, token }: Listening): Promise<string[]> =>
   );
 
 describe('sandbox start', () => {
-  test.each(['SIGINT', 'SIGTERM'] as const)(
-    'prints one line of JSON, serves, and exits with 0 on %s',
-    async (signal) => {
-      const child = start(['sandbox', 'start', '-o', 'json']);
-      const at = await listening(child);
-      expect(Object.keys(at)).toEqual(['base_url', 'token', 'admin_url', 'admin_key']);
-      expect(at.base_url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/v1$/);
-      expect(await ids(at)).toEqual([]);
-      child.kill(signal);
-      expect(await child).toMatchObject({ exitCode: 0, stderr: expect.not.stringContaining('error') });
-      await expect(fetch(at.admin_url)).rejects.toThrow();
-    },
-  );
+  test.each([
+    ['SIGINT', [], []],
+    ['SIGTERM', ['--webhook', 'http://127.0.0.1:9/'], ['webhook_secret']],
+  ] as const)('prints one line of JSON, serves, and exits with 0 on %s', async (signal, flags, more) => {
+    const child = start(['sandbox', 'start', '-o', 'json', ...flags]);
+    const at = await listening(child);
+    expect(Object.keys(at)).toEqual(['base_url', 'token', 'admin_url', 'admin_key', ...more]);
+    expect(at.base_url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/v1$/);
+    expect(await ids(at)).toEqual([]);
+    child.kill(signal);
+    expect(await child).toMatchObject({ exitCode: 0, stderr: expect.not.stringContaining('error') });
+    await expect(fetch(at.admin_url)).rejects.toThrow();
+  });
 
   test('stops at --timeout', async () => {
     const ran = await start(['sandbox', 'start', '-o', 'json', '--timeout', '1s']);
@@ -44,10 +44,10 @@ describe('sandbox start', () => {
   });
 
   test('prints export lines that a shell can run', async () => {
-    const child = start(['sandbox', 'start', '-o', 'table']);
-    const lines = await until(child.stdout, /PARTNER_SANDBOX_KEY=.*\n/);
-    const listed = await shell(`${lines}\npartnerctl spaces list -o json`);
-    expect(listed).toMatchObject({ exitCode: 0, stdout: '[]\n', stderr: '' });
+    const child = start(['sandbox', 'start', '-o', 'table', '--webhook', 'http://127.0.0.1:9/']);
+    const lines = await until(child.stdout, /PARTNER_WEBHOOK_SECRET=.*\n/);
+    const listed = await shell(`${lines}\npartnerctl spaces list -o json && echo "$PARTNER_WEBHOOK_SECRET"`);
+    expect(listed).toMatchObject({ exitCode: 0, stdout: expect.stringMatching(/^\[\]\nwhsec_\S+\n$/), stderr: '' });
   });
 
   test('--data keeps data and tokens over a restart and kill -9', async () => {

@@ -24,7 +24,7 @@ async function createLauncher(directory: string, self: readonly string[]): Promi
 
 export default command<Input>({
   description:
-    'Starts a sandbox, runs a command against it (PARTNER_BASE_URL and PARTNER_TOKEN are set), and exits with the exit code of the command. PARTNER_SANDBOX_URL and PARTNER_SANDBOX_KEY give access to the admin API. The state file is temporary unless PARTNER_STATE names one.',
+    'Starts a sandbox, runs a command against it (PARTNER_BASE_URL and PARTNER_TOKEN are set), and exits with the exit code of the command. PARTNER_SANDBOX_URL and PARTNER_SANDBOX_KEY give access to the admin API. With --webhook, PARTNER_WEBHOOK_SECRET is the secret of its deliveries. The state file is temporary unless PARTNER_STATE names one.',
   args: [{ usage: '<command...>', description: 'the command and its arguments, after --' }],
   flags: SANDBOX_FLAGS,
   examples: [
@@ -44,7 +44,7 @@ export default command<Input>({
     const { mkdtemp, rm } = await import('node:fs/promises');
     const directory = await mkdtemp(join(tmpdir(), 'partnerctl-sandbox-'));
     try {
-      const sandbox = await startFromOptions(input, context.abortSignal);
+      const { sandbox } = await startFromOptions(input, context);
       try {
         for (const unmatched of sandbox.unmatchedFaults) await context.warn(unmatched);
         const path = [await createLauncher(directory, context.selfCommand), context.env.PATH];
@@ -55,6 +55,7 @@ export default command<Input>({
           PARTNER_TOKEN: await sandbox.defaultToken(),
           PARTNER_SANDBOX_URL: sandbox.adminUrl,
           PARTNER_SANDBOX_KEY: sandbox.adminKey,
+          ...(input.webhook !== undefined && { PARTNER_WEBHOOK_SECRET: sandbox.webhookSecrets.join('\n') }),
           // An empty entry would mean the current directory.
           PATH: path.filter(Boolean).join(delimiter),
         };

@@ -14,23 +14,34 @@ export default command<SandboxInput>({
       does: 'with its data on disk, always on the same port',
     },
     { line: 'partnerctl sandbox start --script replies.yaml', does: 'with agents that reply as a file says' },
+    {
+      line: 'partnerctl sandbox start --webhook http://127.0.0.1:4000/hooks',
+      does: 'and deliver replies to a receiver',
+    },
     { line: 'partnerctl sandbox start --shape json-api', does: 'in another dialect' },
   ],
   parse: parseSandboxOptions,
   async run(context, input) {
-    const sandbox = await startFromOptions(input, context.abortSignal);
+    const { sandbox, madeSecret } = await startFromOptions(input, context);
     const token = await sandbox.defaultToken();
     for (const unmatched of sandbox.unmatchedFaults) await context.warn(unmatched);
     async function* events(): AsyncGenerator<StreamEvent> {
       try {
         const { baseUrl, adminUrl, adminKey } = sandbox;
         yield {
-          json: { base_url: baseUrl, token, admin_url: adminUrl, admin_key: adminKey },
+          json: {
+            base_url: baseUrl,
+            token,
+            admin_url: adminUrl,
+            admin_key: adminKey,
+            ...(madeSecret !== undefined && { webhook_secret: madeSecret }),
+          },
           text: [
             `export PARTNER_BASE_URL=${baseUrl}`,
             `export PARTNER_TOKEN=${token}`,
             `export PARTNER_SANDBOX_URL=${adminUrl}`,
             `export PARTNER_SANDBOX_KEY=${adminKey}`,
+            ...(madeSecret === undefined ? [] : [`export PARTNER_WEBHOOK_SECRET=${madeSecret}`]),
           ].join('\n'),
         };
         await context.notice('The sandbox is listening. Stop it with Ctrl-C.');

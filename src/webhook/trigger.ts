@@ -1,0 +1,88 @@
+import * as v from 'valibot';
+import type { Clock } from '../clock.ts';
+import { PartialFailure, type PartnerctlError, ServiceError } from '../errors.ts';
+import { callSandbox, type SandboxAdmin } from './sandbox-admin.ts';
+
+const deliverySchema = v.looseObject({
+  delivery_id: v.string(),
+  url: v.string(),
+  status: v.string(),
+  attempts: v.array(v.looseObject({ status: v.nullable(v.number()), error: v.nullable(v.string()) })),
+  next_attempt_at: v.nullable(v.string()),
+});
+
+const createdSchema = v.looseObject({ deliveries: v.array(deliverySchema) });
+
+/** A delivery as the sandbox lists it. */
+export type Delivery = v.InferOutput<typeof deliverySchema>;
+
+/** What to deliver: a message that the sandbox adds to a session of the source, or a made-up one without a source. */
+export interface WantedDelivery {
+  readonly source_id?: string;
+  readonly session_id?: string;
+  readonly text?: string;
+  /** In place of the configured webhooks. */
+  readonly url?: string;
+  readonly secret?: string;
+}
+
+/** Longer than the sandbox waits for a receiver. */
+const MAX_WAIT_MS = 15_000;
+const POLL_MS = 50;
+
+function isAttempted({ status, attempts }: Delivery): boolean {
+  return status !== 'pending' || attempts.length > 0;
+}
+
+/** Waits for the first attempt of a delivery, or until the time is over. */
+async function waitForAttempt(
+  admin: SandboxAdmin,
+  delivery: Delivery,
+  { clock, signal }: { clock: Clock; signal: AbortSignal },
+): Promise<Delivery> {
+  const end = clock.monotonic() + MAX_WAIT_MS;
+  let current = delivery;
+  while (!isAttempted(current) && clock.monotonic() < end) {
+    await clock.sleep(POLL_MS, signal);
+    const path = `/deliveries/${encodeURIComponent(delivery.delivery_id)}`;
+    current = v.parse(deliverySchema, await callSandbox(admin, 'GET', path, { signal }));
+  }
+  return current;
+}
+
+/**
+ * Makes the sandbox deliver a message, and waits for the first attempts.
+ * @returns one delivery for each webhook that gets the message
+ * @throws as `callSandbox`
+ */
+export async function triggerDeliveries(
+  admin: SandboxAdmin,
+  wanted: WantedDelivery,
+  waiting: { readonly clock: Clock; readonly signal: AbortSignal },
+): Promise<readonly Delivery[]> {
+  const body = await callSandbox(admin, 'POST', '/deliveries', { body: wanted, signal: waiting.signal });
+  const { deliveries } = v.parse(createdSchema, body);
+  return Promise.all(deliveries.map((delivery) => waitForAttempt(admin, delivery, waiting)));
+}
+
+/** What came of the newest attempt, for people. */
+export function outcomeOf({ attempts }: Delivery): string {
+  const newest = attempts.at(-1);
+  return newest ? (newest.error ?? `answered ${newest.status}`) : 'not attempted yet';
+}
+
+/** The error for deliveries that no receiver accepted; undefined if all were accepted. */
+export function deliveryFailure(deliveries: readonly Delivery[]): PartnerctlError | undefined {
+  const failed = deliveries.filter(({ status }) => status !== 'delivered');
+  const [first] = failed;
+  if (first === undefined) return undefined;
+  const retry =
+    first.next_attempt_at === null ? '' : ` The sandbox tries again at ${first.next_attempt_at}, by its own clock.`;
+  const info = {
+    why: failed.map((delivery) => `${delivery.delivery_id} to ${delivery.url}: ${outcomeOf(delivery)}`).join('\n'),
+    hint: `Check the receiver.${retry}`,
+    details: { deliveries: failed.map(({ delivery_id }) => delivery_id) },
+  };
+  if (failed.length === deliveries.length) return new ServiceError('The receiver did not accept the delivery.', info);
+  return new PartialFailure(`${failed.length} of ${deliveries.length} receivers did not accept the delivery.`, info);
+}

@@ -1,0 +1,138 @@
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { startSandbox } from '../../src/sandbox/sandbox.ts';
+import { run, tempDirectory } from '../helpers/run.ts';
+import { write } from '../helpers/service.ts';
+import { createChat } from '../sandbox/chat.ts';
+import { connectTo } from '../sandbox/client.ts';
+import { startReceiver, verify } from '../sandbox/receiver.ts';
+
+const SECRET = `whsec_${Buffer.alloc(32, 9).toString('base64')}`;
+
+interface Shown {
+  readonly delivery_id: string;
+  readonly status: string;
+  readonly url: string;
+}
+
+/** A sandbox with a webhook, and a function that triggers a delivery. */
+async function startWith(options: Parameters<typeof startSandbox>[0] = {}) {
+  const sandbox = await startSandbox(options);
+  onTestFinished(() => sandbox.close());
+  const env = { PARTNER_SANDBOX_URL: sandbox.adminUrl, PARTNER_SANDBOX_KEY: sandbox.adminKey };
+  const trigger = (args: readonly string[] = [], more: Record<string, string> = {}) =>
+    run(['webhook', 'trigger', '-o', 'json', ...args], { env: { ...env, ...more } });
+  return { sandbox, trigger };
+}
+
+test('webhook trigger delivers a made-up message, signed with the secret of the webhook', async () => {
+  const receiver = await startReceiver();
+  const { sandbox, trigger } = await startWith({ webhook: { url: receiver.url } });
+  const ran = await trigger(['--text', 'Hi']);
+  expect(ran).toMatchObject({ code: 0, stderr: '' });
+  const [received] = receiver.received;
+  expect(received?.json.data.text).toBe('Hi');
+  expect(received && verify(received, sandbox.webhookSecrets[0] ?? '')).toEqual(received?.json);
+  expect(ran.json<Shown[]>()).toMatchObject([{ delivery_id: received?.id, url: receiver.url, status: 'delivered' }]);
+});
+
+test('webhook trigger with --source puts the message into the session too', async () => {
+  const receiver = await startReceiver();
+  const { sandbox, trigger } = await startWith({ webhook: { url: receiver.url } });
+  const chat = await createChat(connectTo(sandbox, await sandbox.createToken()));
+  const ran = await trigger(['--source', chat.source_id, '--session', 's7', '--text', 'Kept']);
+  expect(ran).toMatchObject({ code: 0, stderr: '' });
+  expect(await chat.history({ session_id: 's7' })).toEqual([receiver.received[0]?.json.data]);
+});
+
+test('webhook trigger with --to delivers there only, signed with the secret that it is given, or unsigned', async () => {
+  const [general, own] = [await startReceiver(), await startReceiver()];
+  const { trigger } = await startWith({ webhook: { url: general.url } });
+  expect(await trigger(['--to', own.url], { PARTNER_WEBHOOK_SECRET: SECRET })).toMatchObject({ code: 0, stderr: '' });
+  expect((await trigger(['--to', own.url, '--secret-file', write('hook.key', SECRET)])).code).toBe(0);
+  const unsigned = await trigger(['--to', own.url]);
+  expect([unsigned.code, unsigned.stderr]).toEqual([0, expect.stringContaining('The delivery is not signed.')]);
+  const [first, second, third] = own.received;
+  for (const each of [first, second]) expect(each && verify(each, SECRET)).toEqual(each?.json);
+  expect(third?.headers['webhook-signature']).toBeUndefined();
+  expect(general.received).toEqual([]);
+});
+
+test('webhook trigger exits with 8 when the receiver does not accept the delivery, and still shows it', async () => {
+  const receiver = await startReceiver([500]);
+  const { trigger } = await startWith({ webhook: { url: receiver.url } });
+  const ran = await trigger();
+  expect(ran.code).toBe(8);
+  expect(ran.json<Shown[]>()).toMatchObject([{ delivery_id: receiver.received[0]?.id, status: 'pending' }]);
+  expect(ran.error()).toMatchObject({
+    type: 'service',
+    message: 'The receiver did not accept the delivery.',
+    hint: expect.stringMatching(/^Check the receiver\. The sandbox tries again at 20\d\d-/),
+    details: { why: expect.stringContaining('The receiver answered 500.') },
+  });
+});
+
+test.each([
+  ['no webhook', [], 2, 'There is no webhook for every source.'],
+  ['an address elsewhere', ['--to', 'http://192.0.2.1/'], 2, 'must be on this machine'],
+  ['an unknown source', ['--source', 'src_none'], 4, 'There is no API chat source "src_none".'],
+] as const)('webhook trigger with %s sends nothing', async (_, args, code, why) => {
+  const { trigger } = await startWith();
+  const ran = await trigger(args, { PARTNER_WEBHOOK_SECRET: SECRET });
+  expect([ran.code, ran.stdout]).toEqual([code, '']);
+  expect(JSON.stringify(ran.error())).toContain(JSON.stringify(why).slice(1, -1));
+});
+
+test('webhook trigger needs a sandbox, and the configured service to be that one', async () => {
+  const none = await run(['webhook', 'trigger', '-o', 'json']);
+  expect(none.code).toBe(2);
+  expect(none.error()).toMatchObject({ message: 'Only a sandbox can be made to send a webhook.' });
+  const { trigger } = await startWith();
+  const other = await trigger([], { PARTNER_BASE_URL: 'https://api.example.com/v1' });
+  expect(other.code).toBe(2);
+  expect(other.error().message).toContain('The service https://api.example.com/v1 is not the sandbox at http://127');
+  const elsewhere = await trigger([], { PARTNER_SANDBOX_URL: 'http://192.0.2.1/_sandbox' });
+  expect(elsewhere.code).toBe(2);
+  const wrong = await trigger([], { PARTNER_SANDBOX_KEY: 'sbadm_wrong' });
+  expect([wrong.code, wrong.stderr.includes('sbadm_wrong')]).toEqual([3, false]);
+});
+
+/** A program that writes its secret to a file, and triggers a delivery. */
+const TRIGGER = `
+  const { PARTNER_SANDBOX_URL: url, PARTNER_SANDBOX_KEY: key, PARTNER_WEBHOOK_SECRET: secret, OUT: out } = process.env;
+  const headers = { authorization: 'Bearer ' + key, 'content-type': 'application/json' };
+  await fetch(url + '/deliveries', { method: 'POST', headers, body: '{}' });
+  for (let done = false; !done; ) {
+    const { counts } = await (await fetch(url + '/deliveries', { headers })).json();
+    done = counts.delivered === 1;
+  }
+  (await import('node:fs')).writeFileSync(out, secret);
+`;
+
+test.each([
+  ['made', {}],
+  ['of PARTNER_WEBHOOK_SECRET', { PARTNER_WEBHOOK_SECRET: SECRET }],
+])('sandbox run --webhook delivers, and gives its command the secret %s', async (_, given) => {
+  const receiver = await startReceiver();
+  const out = join(tempDirectory(), 'secret');
+  const child = [process.execPath, '--input-type=module', '-e', TRIGGER];
+  const ran = await run(['sandbox', 'run', '--webhook', receiver.url, '--', ...child], { env: { OUT: out, ...given } });
+  expect(ran).toMatchObject({ code: 0, stderr: '' });
+  const { readFileSync } = await import('node:fs');
+  const secret = readFileSync(out, 'utf8');
+  if ('PARTNER_WEBHOOK_SECRET' in given) expect(secret).toBe(SECRET);
+  const [received] = receiver.received;
+  expect(received && verify(received, secret)).toEqual(received?.json);
+});
+
+test.each([
+  ['an address elsewhere', ['--webhook', 'https://example.com/hooks'], {}, 'The sandbox cannot deliver to https://ex'],
+  ['no address', ['--webhook', 'hooks'], {}, 'The sandbox cannot deliver to hooks.'],
+  ['a secret without a webhook', ['--secret-file', 'hook.key'], {}, '--secret-file is for the deliveries to --webhook'],
+  ['an empty secret', ['--webhook', 'http://127.0.0.1:1/'], { PARTNER_WEBHOOK_SECRET: '' }, 'is empty.'],
+  ['another kind of secret', ['--webhook', 'http://127.0.0.1:1/'], { PARTNER_WEBHOOK_SECRET: 'hush' }, 'is not one of'],
+])('sandbox start with %s is exit 2', async (_, args, env, message) => {
+  const ran = await run(['sandbox', 'start', '-o', 'json', ...args], { env });
+  expect([ran.code, ran.stdout]).toEqual([2, '']);
+  expect(ran.error().message).toContain(message);
+});
