@@ -3,7 +3,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { FlakyTests } from './test/helpers/flaky.ts';
 
 /** The files that take long, mostly because they run processes. */
-const LONG = /\/e2e\/|\/(cron-crowd|cron-state-file|kill|stores|processes|at-most-once)\.test\.ts$/;
+const LONG = /\/e2e\/|\/(cron-crowd|cron-state-file|stores|processes|at-most-once)\.test\.ts$/;
 
 /** Runs the long files first: the last one would run alone. */
 class LongFirst extends BaseSequencer {

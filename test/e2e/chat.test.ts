@@ -11,6 +11,7 @@ import {
   shownIds,
   startConversations,
 } from '../helpers/conversation.ts';
+import { run } from '../helpers/run.ts';
 import { service } from '../helpers/service.ts';
 import { PROGRAM, shell, start, startFile, until } from './program.ts';
 
@@ -93,7 +94,7 @@ test('a tail killed with SIGKILL and resumed loses nothing and repeats at most t
   const chats = await startConversations(await service(), 3);
   await injectHistoryFaults(chats.it, 2);
   const runs = [];
-  for (const count of [1, 7, 0, 40]) {
+  for (const count of [1, 40]) {
     // A run may write everything before the signal reaches it, so that the next one needs new replies.
     await addReplies(chats, 20);
     runs.push((await followUntil(chats, ['--resume'], count, 'SIGKILL')).lines);
@@ -106,14 +107,15 @@ test('a tail killed with SIGKILL and resumed loses nothing and repeats at most t
 
 test('a message whose result nobody could read exists once when the command is repeated', async () => {
   const { it, chat } = await startConversations(await service(), 1);
-  const line = `partnerctl chat send --source ${chat.source_id} --session s1 'Hi!'`;
+  const args = ['chat', 'send', '--source', chat.source_id, '--session', 's1', 'Hi!'];
+  const line = `partnerctl ${args.join(' ')}`;
   expect((await shell(`${line} > /dev/full`, { env: it.env })).exitCode).toBe(1);
-  expect(await shell(line, { env: it.env })).toMatchObject({
-    exitCode: 0,
+  expect(await run(args, { env: it.env })).toMatchObject({
+    code: 0,
     stderr: expect.stringContaining('never acknowledged'),
   });
   expect((await shell(`${line} | true`, { env: it.env })).exitCode).toBe(0);
-  expect(await shell(line, { env: it.env })).toMatchObject({ exitCode: 0, stderr: '' });
+  expect(await run(args, { env: it.env })).toMatchObject({ code: 0, stderr: '' });
   expect((await chat.history()).filter(({ role }) => role === 'user')).toHaveLength(3);
 });
 

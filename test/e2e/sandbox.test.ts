@@ -4,7 +4,7 @@ import { execa } from 'execa';
 import { describe, expect, test } from 'vitest';
 import { tempDirectory } from '../helpers/run.ts';
 import { call, PROVISION, provisionBody } from '../sandbox/client.ts';
-import { type Running, shell, start, startFile, until } from './program.ts';
+import { type Running, shell, start, until } from './program.ts';
 
 interface Listening {
   base_url: string;
@@ -189,23 +189,4 @@ describe('sandbox run', () => {
     expect(await child).toMatchObject({ exitCode: 143, stdout: '' });
     expect(readdirSync(temporary)).toEqual([]);
   });
-});
-
-test('npm start runs the tour, shows each command, and exits with 0', async () => {
-  const tour = join(import.meta.dirname, '..', '..', 'dist', 'tour.js');
-  const ran = await startFile(process.execPath, [tour], { env: { TMPDIR: tempDirectory() } });
-  expect(ran).toMatchObject({ exitCode: 0 });
-  for (const line of [
-    'provision acme.yaml --check',
-    'provision acme.yaml --dry-run',
-    'provision acme.yaml',
-    'spaces list',
-  ]) {
-    expect(ran.stdout).toContain(`$ partnerctl ${line}\n`);
-  }
-  expect(ran.stdout).toContain('agents list ext:acme-001');
-  expect(ran.stdout).toMatch(/^\+ acme-001 +spc_\w+ .* created/m);
-  expect(ran.stdout).toMatch(/^= acme-001 +spc_\w+ .* unchanged/m);
-  const [, id] = /(doc_\w+) +uploaded +faq\.md /.exec(ran.stdout) ?? [];
-  expect(ran.stdout).toMatch(new RegExp(`${id} +skipped +faq\\.md `));
 });

@@ -5,11 +5,11 @@ import { encodeRecord } from '../../src/state/record.ts';
 import { tempDirectory } from '../helpers/run.ts';
 import { shell } from './program.ts';
 
-const RECORDS = 40_000;
+const RECORDS = 10_000;
 
-test('state show and verify read 40,000 records of 1 KB with a 32 MB heap', async () => {
+test('state show and verify read 10,000 records of 5 KB with a 32 MB heap', async () => {
   const path = join(tempDirectory(), 'state.jsonl');
-  const fill = 'x'.repeat(1024);
+  const fill = 'x'.repeat(5 * 1024);
   const lines = Array.from({ length: RECORDS }, (_, index) =>
     encodeRecord({ type: 'note', at: '2026-01-02T03:04:05.000Z', id: String(index), fill }),
   );

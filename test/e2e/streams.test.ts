@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { tempDirectory } from '../helpers/run.ts';
+import { run, tempDirectory } from '../helpers/run.ts';
 import { manifest, service, write } from '../helpers/service.ts';
 import { PROGRAM, shell, start } from './program.ts';
 
@@ -33,12 +33,12 @@ test('--timeout and signals end a command whose output nobody reads any further'
   await it.set({ page_size: 1000 });
   // Reads one byte, so that the command is writing, and then nothing.
   const list = async (args: string, end: string) => {
-    const run = `mkfifo pipe; node '${PROGRAM}' spaces list -o ndjson ${args} >pipe & exec 3<pipe; head -c 1 <&3; ${end} wait $!`;
-    return await shell(run, { env: it.env, cwd: tempDirectory() });
+    const line = `mkfifo pipe; node '${PROGRAM}' spaces list -o ndjson ${args} >pipe & exec 3<pipe; head -c 1 <&3; ${end} wait $!`;
+    return await shell(line, { env: it.env, cwd: tempDirectory() });
   };
   const [late, unheard, interrupted, terminated] = await Promise.all([
-    list('--timeout 5s', ''),
-    list('--timeout 5s -v 2>&1', ''),
+    list('--timeout 2s', ''),
+    list('--timeout 2s -v 2>&1', ''),
     list('', 'kill -INT $!;'),
     list('', 'kill -TERM $!;'),
   ]);
@@ -78,44 +78,9 @@ test('provision reads a pipe and keeps its state file in the home directory', as
   expect(first).toMatchObject({ exitCode: 0, stderr: '' });
   expect(JSON.parse(first.stdout).summary).toMatchObject({ created: 2 });
   await it.forget();
-  const again = await start(['provision', '-', '-o', 'json'], { env: it.env, input: text });
+  const again = await run(['provision', '-', '-o', 'json'], { env: it.env, stdin: text });
   expect(JSON.parse(again.stdout).summary).toMatchObject({ unchanged: 2 });
   expect(await it.posts()).toEqual([]);
-});
-
-test('no network: exit 8 after the retries, and the error names the address', async () => {
-  // Not an ephemeral port, which another test could be using.
-  const port = 9;
-  const env = { PARTNER_BASE_URL: `http://127.0.0.1:${port}/v1`, PARTNER_TOKEN: 'a-token-of-a-test' };
-  const ran = await start(['spaces', 'list', '--retries', '1', '-o', 'json'], { env });
-  expect(ran).toMatchObject({ exitCode: 8, stdout: '' });
-  const { error } = JSON.parse(ran.stderr);
-  expect(error).toMatchObject({ type: 'service', message: expect.stringContaining(`127.0.0.1:${port}`), status: null });
-  expect(error.details).toMatchObject({ reason: 'ECONNREFUSED', attempts: 2 });
-  const people = await start(['provision', write('a.yaml', manifest('a')), '--retries', '0'], { env });
-  expect(people).toMatchObject({ exitCode: 8, stdout: '', stderr: expect.stringContaining('refused') });
-});
-
-test('without a terminal there are no questions, spinners, or colors', async () => {
-  const it = await service();
-  await it.set({ latency_ms: 1_100 });
-  const ran = await start(['spaces', 'list', '-o', 'table'], { env: it.env });
-  expect(ran).toMatchObject({ exitCode: 0, stdout: '', stderr: 'The token can access no spaces.\n' });
-  const login = await start(['login', '--base-url', it.sandbox.baseUrl], { env: { HOME: it.env.HOME ?? '' } });
-  expect(login).toMatchObject({ exitCode: 3, stdout: '' });
-});
-
-test('FORCE_COLOR and --color color a pipe; --color overrides NO_COLOR and FORCE_COLOR', async () => {
-  const it = await service();
-  await it.admin('POST', '/spaces', { count: 1 });
-  const shown = async (words: string[], env: Record<string, string>): Promise<boolean> =>
-    (await start(['spaces', 'list', '-o', 'table', ...words], { env: { ...it.env, ...env } })).stdout.includes(
-      '\u001b[',
-    );
-  expect(await shown([], {})).toBe(false);
-  expect(await shown([], { FORCE_COLOR: '1' })).toBe(true);
-  expect(await shown(['--color', 'always'], { NO_COLOR: '1' })).toBe(true);
-  expect(await shown(['--color', 'never'], { FORCE_COLOR: '1' })).toBe(false);
 });
 
 test('the prerendered --help equals that of the program', async () => {

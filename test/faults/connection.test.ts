@@ -40,12 +40,15 @@ describe('an unreachable service', () => {
     expect(connections).toBe(1);
   });
 
-  it('is retried as often as --retries allows', async () => {
-    const port = await findClosedPort();
-    const ran = await partnerctl(`http://127.0.0.1:${port}/v1`, [...LIST, '--retries', '1']);
-    expect(ran.error().details).toMatchObject({ attempts: 2 });
-    const none = await partnerctl(`http://127.0.0.1:${port}/v1`, [...LIST, '--retries', '0']);
-    expect(none.error().details).toMatchObject({ attempts: 1 });
+  it('is retried as often as --retries allows, and the error names its address', async () => {
+    const address = `127.0.0.1:${await findClosedPort()}`;
+    const ran = await partnerctl(`http://${address}/v1`, [...LIST, '--retries', '1']);
+    expect(ran).toMatchObject({ code: 8, stdout: '' });
+    const reason = { reason: 'ECONNREFUSED', attempts: 2 };
+    expect(ran.error()).toMatchObject({ type: 'service', status: null, details: reason });
+    expect(ran.error().message).toContain(address);
+    const people = await partnerctl(`http://${address}/v1`, ['spaces', 'list', '--retries', '0']);
+    expect(people).toMatchObject({ code: 8, stdout: '', stderr: expect.stringContaining('refused') });
   });
 });
 

@@ -163,14 +163,14 @@ describe('a job that was created but cannot be recorded', () => {
     const kept = error.details.recovery_file ?? '';
     expect(dirname(kept)).toBe(at.directory);
     const env = { ...at.it.env, PARTNER_STATE: at.path };
-    expect((await start(at.cron.create('daily', '--ensure'), { env })).exitCode).toBe(9);
+    expect((await run(at.cron.create('daily', '--ensure'), { env })).code).toBe(9);
 
-    const reconciled = await start(['cron', 'reconcile', '-o', 'json'], { env });
-    expect(reconciled).toMatchObject({ exitCode: 0, stdout: '[]\n', stderr: expect.stringContaining(id) });
+    const reconciled = await run(['cron', 'reconcile', '-o', 'json'], { env });
+    expect(reconciled).toMatchObject({ code: 0, stdout: '[]\n', stderr: expect.stringContaining(id) });
     expect((await readJobLog(at.path)).ids).toEqual([id]);
     expect(readdirSync(at.directory)).toEqual([basename(at.path)]);
-    const again = await start(at.cron.create('daily', '--ensure'), { env });
-    expect(JSON.parse(again.stdout)).toMatchObject({ cron_job_id: id, status: 'exists' });
+    const again = await run(at.cron.create('daily', '--ensure'), { env });
+    expect(again.json()).toMatchObject({ cron_job_id: id, status: 'exists' });
     expect(await at.cron.posted()).toBe(1);
   });
 
@@ -183,10 +183,10 @@ describe('a job that was created but cannot be recorded', () => {
     const adopted = await shell(line, { env: at.it.env });
     expect(adopted.exitCode, adopted.stderr).toBe(0);
     expect((await readJobLog(at.path)).ids).toEqual([id]);
-    const again = await start(at.cron.create(name, '--ensure', '--state', at.path), { env: at.it.env });
-    expect(JSON.parse(again.stdout)).toMatchObject({ cron_job_id: id, status: 'exists' });
+    const again = await run(at.cron.create(name, '--ensure', '--state', at.path), { env: at.it.env });
+    expect(again.json()).toMatchObject({ cron_job_id: id, status: 'exists' });
     // The record that was left says nothing new.
-    expect((await start(['cron', 'reconcile', '--state', at.path], { env: at.it.env })).exitCode).toBe(0);
+    expect((await run(['cron', 'reconcile', '--state', at.path], { env: at.it.env })).code).toBe(0);
     expect(new Set((await readJobLog(at.path)).ids)).toEqual(new Set([id]));
     expect(await at.cron.posted()).toBe(1);
   });

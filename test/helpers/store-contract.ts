@@ -66,6 +66,37 @@ export function describeStore(kind: StoreKind): void {
       await store.close();
     });
 
+    test('records of one writer at once are all there, and once', async () => {
+      const store = await open(await kind.fresh());
+      const log = store.open();
+      await Promise.all(Array.from({ length: 60 }, (_, n) => log.append(record(`r${n}`), OTHER)));
+      const order = await allIds(store);
+      expect(order).toHaveLength(60);
+      expect(new Set(order).size).toBe(60);
+      await store.close();
+    });
+
+    test('a record that is too long is refused before anything is written', async () => {
+      const address = await kind.fresh();
+      const store = await open(address);
+      const long = { ...record('long'), fill: 'x'.repeat(1024 * 1024) };
+      await expect(store.open().append(long, OTHER)).rejects.toMatchObject({
+        info: { why: expect.stringContaining('bytes') },
+      });
+      expect(await allIds(store)).toEqual([]);
+      await store.close();
+    });
+  });
+}
+
+/** More of them, which take longer. */
+export function describeStoreInDetail(kind: StoreKind): void {
+  const open = opener(kind);
+
+  describe.skipIf(kind.missing)(`in detail, the state in ${kind.name}`, () => {
+    beforeAll(() => kind.start());
+    afterAll(() => kind.stop());
+
     test('writers at once get one order, which every reader sees', async () => {
       const address = await kind.fresh();
       const stores = await Promise.all(Array.from({ length: 3 }, () => open(address)));
@@ -90,16 +121,6 @@ export function describeStore(kind: StoreKind): void {
       await Promise.all(stores.map((store) => store.close()));
     });
 
-    test('records of one writer at once are all there, and once', async () => {
-      const store = await open(await kind.fresh());
-      const log = store.open();
-      await Promise.all(Array.from({ length: 60 }, (_, n) => log.append(record(`r${n}`), OTHER)));
-      const order = await allIds(store);
-      expect(order).toHaveLength(60);
-      expect(new Set(order).size).toBe(60);
-      await store.close();
-    });
-
     test('a copy has every record once and in order, also when it is made again', async () => {
       const [from, to] = [await kind.fresh(), `${tempDirectory()}/copy.jsonl`];
       const [source, target] = [await open(from), await open(to)];
@@ -117,27 +138,6 @@ export function describeStore(kind: StoreKind): void {
       expect(await allIds(source)).toEqual(['a', 'b', 'c', 'd', 'x']);
       for (const store of [source, target]) await store.close();
     });
-
-    test('a record that is too long is refused before anything is written', async () => {
-      const address = await kind.fresh();
-      const store = await open(address);
-      const long = { ...record('long'), fill: 'x'.repeat(1024 * 1024) };
-      await expect(store.open().append(long, OTHER)).rejects.toMatchObject({
-        info: { why: expect.stringContaining('bytes') },
-      });
-      expect(await allIds(store)).toEqual([]);
-      await store.close();
-    });
-  });
-}
-
-/** More of them, which take longer. */
-export function describeStoreInDetail(kind: StoreKind): void {
-  const open = opener(kind);
-
-  describe.skipIf(kind.missing)(`in detail, the state in ${kind.name}`, () => {
-    beforeAll(() => kind.start());
-    afterAll(() => kind.stop());
 
     test('a record comes back as it was appended: long, in any script, with every control character', async () => {
       const address = await kind.fresh();

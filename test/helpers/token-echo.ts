@@ -160,7 +160,7 @@ function everywhere(spell: (token: string) => string): Echo {
 }
 
 /** All places, and every spelling of the token. */
-export const ECHOES: Readonly<Record<string, Echo>> = {
+const ECHOES: Readonly<Record<string, Echo>> = {
   ...SHAPES,
   ...Object.fromEntries(
     Object.entries(SPELLINGS).map(([name, spell]) => [`in every field and header, ${name}`, everywhere(spell)]),
@@ -206,7 +206,7 @@ type Runner = (
 ) => PromiseLike<{ readonly stdout: string; readonly stderr: string }>;
 
 /** Runs every command, the n-th one against the service `baseUrlFor(n)`, and checks that none writes the token anywhere. */
-export async function expectNoTokenLeak(run: Runner, baseUrlFor: (index: number) => string): Promise<void> {
+async function expectNoTokenLeak(run: Runner, baseUrlFor: (index: number) => string): Promise<void> {
   const { env, files } = createHome();
   const job = 'cron: [{ name: daily, instructions: x, schedule: "@daily" }]';
   const file = write('acme.yaml', manifest('acme').replace(/ }\n$/, `, ${job} }\n`));

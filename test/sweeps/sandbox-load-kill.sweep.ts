@@ -2,11 +2,26 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
 import { recoverJournal } from '../../src/sandbox/store/journal.ts';
-import { type Chat, createChat, type HistoryEntry } from './chat.ts';
-import { type ChildSandbox, prepareChildSandboxes, temporaryDirectory } from './child-process.ts';
-import { connectToChild, PROVISION, provisionBody, SPACES, startTestSandbox, type TestSandbox } from './client.ts';
-import { createCronClient, type Job } from './cron.ts';
-import { ATTACHMENTS, expectWholeUploads, fileForm, idOf, postForm, streamForm, uploadedFiles } from './uploads.ts';
+import { type Chat, createChat, type HistoryEntry } from '../sandbox/chat.ts';
+import { type ChildSandbox, prepareChildSandboxes, temporaryDirectory } from '../sandbox/child-process.ts';
+import {
+  connectToChild,
+  PROVISION,
+  provisionBody,
+  SPACES,
+  startTestSandbox,
+  type TestSandbox,
+} from '../sandbox/client.ts';
+import { createCronClient, type Job } from '../sandbox/cron.ts';
+import {
+  ATTACHMENTS,
+  expectWholeUploads,
+  fileForm,
+  idOf,
+  postForm,
+  streamForm,
+  uploadedFiles,
+} from '../sandbox/uploads.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
