@@ -3,7 +3,7 @@ import type { Context } from '../cli/context.ts';
 import { ASSUMPTIONS } from '../contract/assumptions.ts';
 import type { Message } from '../contract/messages.ts';
 import type { PartnerctlError } from '../errors.ts';
-import type { StreamEvent, TonedText } from '../output/command-result.ts';
+import type { StreamEvent, Style, TonedText } from '../output/command-result.ts';
 import { stringifyJson } from '../output/formats/stringify-json.ts';
 import type { MarkdownStyle } from '../output/markdown.ts';
 import { sanitizeLine, sanitizeText } from '../output/sanitize.ts';
@@ -35,18 +35,43 @@ interface LineOptions {
   /** Names the session among several; sanitized. */
   readonly label: string | undefined;
   readonly showTimestamp: boolean;
+  /** Marks what matches; global. */
+  readonly highlight?: RegExp | undefined;
+}
+
+/** How much of a text is searched: an expression may take long for a text without end. In UTF-16 units. */
+const MAX_SEARCHED_LENGTH = 10_000;
+
+/** Whether an expression matches the beginning of a message. */
+export function matchesMessage({ text }: Message, expression: RegExp): boolean {
+  return expression.test((text ?? '').slice(0, MAX_SEARCHED_LENGTH));
+}
+
+/** Splits a text so that what an expression matches are parts of their own, with a tone. */
+function markMatches(text: string, expression: RegExp): { readonly text: string; readonly tone?: Style }[] {
+  const parts: { readonly text: string; readonly tone?: Style }[] = [];
+  let end = 0;
+  for (const { 0: match, index } of text.slice(0, MAX_SEARCHED_LENGTH).matchAll(expression)) {
+    if (match === '') continue;
+    parts.push({ text: text.slice(end, index) }, { text: match, tone: 'warn' });
+    end = index + match.length;
+  }
+  return [...parts, { text: text.slice(end) }];
 }
 
 /** Indents continuation lines, so that none looks like another message. */
-function formatLines(message: Message, { label: name, showTimestamp }: LineOptions): TonedText {
+function formatLines(message: Message, { label: name, showTimestamp, highlight }: LineOptions): TonedText {
   const timestamp = showTimestamp ? `${sanitizeLine(message.created_at ?? '-')} ` : '';
   const label = name === undefined ? '' : `[${name}] `;
-  const text = readableText(message).replace(/\n+$/, '').replaceAll('\n', '\n  ');
+  const text = readableText(message).replace(/\n+$/, '');
+  const parts = highlight ? markMatches(text, highlight) : [{ text }];
   const tone = message.isReply ? 'good' : message.role === 'user' ? 'dim' : undefined;
   return [
     { text: `${timestamp}${label}`, tone: 'dim' },
     { text: sanitizeLine(message.role), tone },
-    { text: `: ${text}\n` },
+    { text: ': ' },
+    ...parts.map((part) => ({ ...part, text: part.text.replaceAll('\n', '\n  ') })),
+    { text: '\n' },
   ];
 }
 

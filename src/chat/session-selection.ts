@@ -27,6 +27,15 @@ export const SELECTION_FLAGS: readonly FlagSpec[] = [
   },
 ];
 
+const MIN_INTERVAL_MS = 100;
+
+/** Parses --interval, in milliseconds. @throws UsageError if it is too short */
+export function parseInterval(args: Args): number | undefined {
+  const ms = args.duration('interval');
+  if (ms === undefined || ms >= MIN_INTERVAL_MS) return ms;
+  throw new UsageError(`--interval must be ${MIN_INTERVAL_MS}ms or more.`);
+}
+
 /** Assigns each --session to the --source before it. @throws UsageError */
 function parseSources(args: Args): readonly SessionRef[] {
   const found = new Map<string, SessionRef>();

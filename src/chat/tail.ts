@@ -2,25 +2,18 @@ import type { Http } from '../api/http.ts';
 import type { Context } from '../cli/context.ts';
 import { shellCommand } from '../cli/shell-command.ts';
 import type { Message } from '../contract/messages.ts';
-import {
-  EXIT,
-  InterruptedError,
-  NoReplyError,
-  type PartnerctlError,
-  ServiceError,
-  toErrorObject,
-  withHint,
-} from '../errors.ts';
+import { NoReplyError, type PartnerctlError, toErrorObject } from '../errors.ts';
 import type { StreamEvent } from '../output/command-result.ts';
 import { readCheckpoints, type SessionCheckpoint, TailCheckpoint } from '../state/checkpoint.ts';
 import { randomRecordId } from '../state/record.ts';
 import { type SessionRef, sessionKey } from '../state/session-ref.ts';
 import type { SelectedSessions } from './find-sessions.ts';
+import { findEndFailure, MORE_TIME } from './follow-failure.ts';
 import { followSource } from './follow-source.ts';
 import { isNotice, toStreamEvent, writeNotice } from './format-message.ts';
 import { labelSessions } from './session-labels.ts';
 import type { SessionSelection } from './session-selection.ts';
-import type { FollowEvent, FollowStart } from './types.ts';
+import type { EndEvent, FollowStart } from './types.ts';
 import { explainUnrecognized, isUnrecognized } from './unrecognized-author.ts';
 
 export interface TailOptions extends SelectedSessions {
@@ -42,7 +35,6 @@ type Checkpoints = ReadonlyMap<string, SessionCheckpoint>;
 
 /** A history that names each person needs no warning for each. */
 const MAX_AUTHOR_WARNINGS = 3;
-const MORE_TIME = 'Allow more time with --timeout.';
 
 async function loadCheckpoints(context: Context, http: Http, options: TailOptions): Promise<Checkpoints> {
   if (options.start.from !== 'checkpoint') return new Map();
@@ -109,22 +101,14 @@ function createNoReplyError(
 
 /** The error to exit with when following ended; undefined for a normal end, such as Ctrl-C. */
 function findFailure(
-  { reason, error, wasRead }: Extract<FollowEvent, { kind: 'end' }>,
+  end: EndEvent,
   options: TailOptions,
   lastIds: ReadonlyMap<string, string>,
   context: Context,
 ): PartnerctlError | undefined {
-  const { reason: signal } = context.signals.interrupt;
-  if (reason === 'interrupted' && signal instanceof InterruptedError && signal.exitCode !== EXIT.interrupted)
-    return signal;
-  if (reason !== 'timeout') return undefined;
-  if (options.untilReply) return createNoReplyError(options, error, lastIds, context);
-  if (options.follow && wasRead) return undefined;
-  if (error) return withHint(error, { hint: `The time limit was reached. ${MORE_TIME}`, details: {} });
-  const message = wasRead
-    ? 'The time limit was reached before all messages were read.'
-    : 'The service did not answer in time.';
-  return new ServiceError(message, { hint: MORE_TIME });
+  const isAwaited = end.reason === 'timeout' && options.untilReply;
+  if (isAwaited) return createNoReplyError(options, end.error, lastIds, context);
+  return findEndFailure(end, options.follow, context);
 }
 
 /** Warns of authors that are not recognized, of each only once. */

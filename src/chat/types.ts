@@ -87,6 +87,9 @@ export type FollowEvent =
 
 export type EndReason = 'caught-up' | 'replied' | 'timeout' | 'interrupted';
 
+/** How following ended. */
+export type EndEvent = Extract<FollowEvent, { kind: 'end' }>;
+
 /** The events, besides messages, that are shown to the user. */
 export type FollowNotice = Extract<
   FollowEvent,

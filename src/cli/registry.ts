@@ -45,6 +45,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   ),
   entry('chat wait', 'Wait for the reply to a message', () => import('../commands/chat/wait.ts')),
   entry('chat tail', 'Follow the messages of one or more sessions', () => import('../commands/chat/tail.ts')),
+  entry('chat watch', 'Watch every conversation of this machine', () => import('../commands/chat/watch.ts')),
   entry('state path', 'Print the path or the address of the state', () => import('../commands/state/path.ts')),
   entry('state show', 'Show the records of the state', () => import('../commands/state/show.ts')),
   entry('state verify', 'Check every line of the state', () => import('../commands/state/verify.ts')),

@@ -88,6 +88,8 @@ export interface ReportLine {
 /** A possibly endless stream of events: one JSON object per line for scripts, `text` for people. */
 export interface StreamResult {
   readonly kind: 'stream';
+  /** What a table shows before the events. */
+  readonly header?: ListResult | undefined;
   /** Can be read only once. The renderer requests the next event after it has written the previous one. */
   readonly events: AsyncIterable<StreamEvent>;
   /** The notice to write to stderr if there are no events. */

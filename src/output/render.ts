@@ -142,6 +142,8 @@ async function renderQuery(
 async function renderStream(result: StreamResult, options: RenderOptions, io: RenderIo): Promise<void> {
   const formatEvent = await createEventFormatter(options.format, options.color, io.stdout);
   if (options.query === undefined) {
+    const { openPager: _, ...unpaged } = io;
+    if (result.header && options.format === 'table') await renderData(result.header, options, unpaged);
     let isEmpty = true;
     for await (const event of result.events) {
       isEmpty = false;

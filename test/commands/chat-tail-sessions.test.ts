@@ -173,9 +173,6 @@ describe('--pairs', () => {
     expect(ran.code).toBe(0);
     expect(linesOf(ran.stdout)).toHaveLength(20);
     const polls = await it.received();
-    expect(
-      new Set(polls.map(({ path }) => new URL(path, 'http://x').searchParams.get('session_id'))).size,
-    ).toBeLessThanOrEqual(300);
     // Two for a session with messages, since a response may be cut short.
     expect(polls.length).toBeLessThanOrEqual(340);
   });

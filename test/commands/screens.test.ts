@@ -30,8 +30,8 @@ function withoutRandom(text: string): string {
     .replace(/\breq-[\w-]+/g, 'req-1');
 }
 
-async function openScene(): Promise<Scene> {
-  const it = await service({ now: () => NOW });
+async function openScene(sandboxNow = (): number => NOW): Promise<Scene> {
+  const it = await service({ now: sandboxNow });
   const directory = tempDirectory();
   const state = join(directory, 'state.jsonl');
   return {
@@ -53,6 +53,12 @@ async function openScene(): Promise<Scene> {
       return `${withoutRandom(ran.stdout)}${withoutRandom(ran.stderr)}exit ${ran.code}\n`;
     },
   };
+}
+
+/** Sorts what a tail shows by session: those of several arrive in any order. */
+function sortBlocks(screen: string): string {
+  const blocks = screen.split(/\n(?=\[|exit)/);
+  return [...blocks.slice(0, -1).sort((one, other) => one.localeCompare(other)), ...blocks.slice(-1)].join('\n');
 }
 
 /** Shows the same at each width. */
@@ -204,5 +210,39 @@ describe('terminals of 80 and 120 columns show', () => {
     await atEachWidth('chat-tail', (columns) =>
       scene.screen(['chat', 'tail', '--source', chat.source_id, ...sessions, '--no-follow', '--timestamps'], columns),
     );
+  });
+
+  test('conversations with the same name at two sources, and where each of them stands', async () => {
+    let now = NOW - 7_200_000;
+    const scene = await openScene(() => now);
+    const [support, billing] = [await createChat(scene), await createChat(scene, 'agent_inbox', { name: 'Billing' })];
+    const say = async (source_id: string, session_id: string, role: string, text: string) => {
+      await scene.admin('POST', '/messages', { source_id, session_id, role, text });
+      now += 11 * 60_000;
+    };
+    await say(support.source_id, 'whatsapp-4915112345678', 'user', 'Is the museum open on Monday?');
+    await say(
+      support.source_id,
+      'whatsapp-4915112345678',
+      'assistant',
+      'No, it is closed on Mondays.\nSee you on Tuesday!',
+    );
+    await say(
+      support.source_id,
+      'ticket-42',
+      'user',
+      'My invoice of December is wrong: it lists two seats, but we have had only one since the middle of November.',
+    );
+    await say(billing.source_id, 'ticket-42', 'user', 'Please correct the invoice of December for ticket 42.');
+    await say(billing.source_id, 'ticket-42', 'assistant', 'A corrected invoice is on its way to the address on file.');
+    await say(billing.source_id, '3f2a8c1e-77d4-4b5e-9a60-0c1d2e3f4a5b', 'user', 'Hello?');
+    now = NOW;
+    const sessions = ['--source', support.source_id, '--session', 'ticket-42', '--session', 'whatsapp-4915112345678'];
+    const others = ['--source', billing.source_id, '--session', 'ticket-42'];
+    const last = ['--session', '3f2a8c1e-77d4-4b5e-9a60-0c1d2e3f4a5b', '--no-follow'];
+    await atEachWidth('chat-tail-sources', (columns) =>
+      scene.screen(['chat', 'tail', ...sessions, ...others, ...last], columns).then(sortBlocks),
+    );
+    await atEachWidth('chat-watch', (columns) => scene.screen(['chat', 'watch', '--no-follow'], columns));
   });
 });

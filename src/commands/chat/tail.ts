@@ -1,11 +1,10 @@
-import { parseSelection, SELECTION_FLAGS, type SessionSelection } from '../../chat/session-selection.ts';
+import { parseInterval, parseSelection, SELECTION_FLAGS, type SessionSelection } from '../../chat/session-selection.ts';
 import type { TailInput, TailOptions } from '../../chat/tail.ts';
 import { type Args, command } from '../../cli/command.ts';
 import { UsageError } from '../../errors.ts';
 
 const DEFAULT_TAIL = 10;
 const MAX_TAIL = 100_000;
-const MIN_INTERVAL_MS = 100;
 
 function parseStart(args: Args, selection: SessionSelection): TailInput['start'] {
   const after = args.value('after');
@@ -21,12 +20,6 @@ function parseStart(args: Args, selection: SessionSelection): TailInput['start']
   if (args.isSet('from-start')) return { from: 'start' };
   if (args.isSet('resume')) return { from: 'checkpoint' };
   return { from: 'last', count: args.count('tail', { min: 0, max: MAX_TAIL, fallback: DEFAULT_TAIL }) };
-}
-
-function parseInterval(args: Args): number | undefined {
-  const ms = args.duration('interval');
-  if (ms === undefined || ms >= MIN_INTERVAL_MS) return ms;
-  throw new UsageError(`--interval must be ${MIN_INTERVAL_MS}ms or more.`);
 }
 
 /** What to say if a tail that does not follow has nothing to show. */

@@ -4,9 +4,21 @@ import type { OutputFormat, StreamEvent, TonedText } from '../command-result.ts'
 import { stringifyJson } from './stringify-json.ts';
 import { cellText } from './tsv.ts';
 
+/** The end of a part in a text that differs from it in white space alone. @param start where the part begins */
+function endOfPart(part: string, text: string, start: number): number {
+  if (text.startsWith(part, start)) return start + part.length;
+  let left = part.replaceAll(/\s/g, '').length;
+  let end = start;
+  while (left > 0 && end < text.length) {
+    if (!/\s/.test(text.charAt(end))) left -= 1;
+    end += 1;
+  }
+  return end;
+}
+
 /**
  * Paints the parts of a text.
- * @param wrap applied to the whole text; the parts after the first that it changes are not painted
+ * @param wrap applied to the whole text; it changes white space alone
  */
 function paintLines(parts: TonedText, paint: Paint, wrap = (text: string) => text): string {
   const list = typeof parts === 'string' ? [{ text: parts, tone: undefined }] : parts;
@@ -14,9 +26,11 @@ function paintLines(parts: TonedText, paint: Paint, wrap = (text: string) => tex
   let painted = '';
   let done = 0;
   for (const part of list) {
-    if (!text.startsWith(part.text, done)) break;
-    painted += paint(part.text, part.tone);
-    done += part.text.length;
+    const end = endOfPart(part.text, text, done);
+    // White space in front of a part belongs to the line, not to the part.
+    const space = /^\s*/.exec(text.slice(done, end))?.[0].length ?? 0;
+    painted += text.slice(done, done + space) + paint(text.slice(done + space, end), part.tone);
+    done = end;
   }
   const whole = painted + text.slice(done);
   return whole === '' || whole.endsWith('\n') ? whole : `${whole}\n`;

@@ -1,0 +1,184 @@
+import type { WatchSelection } from '../../chat/find-watched.ts';
+import { toMessageJson } from '../../chat/format-message.ts';
+import { parseSource } from '../../chat/session.ts';
+import { parseInterval } from '../../chat/session-selection.ts';
+import { type Conversation, statusOf } from '../../chat/unanswered.ts';
+import type { AlertInput, WatchOptions } from '../../chat/watch.ts';
+import { type Args, command } from '../../cli/command.ts';
+import { NotFoundError, UsageError } from '../../errors.ts';
+import { type Column, type ListResult, listResult } from '../../output/command-result.ts';
+
+interface Input extends Omit<WatchOptions, 'sessions' | 'space_id'> {
+  readonly selection: WatchSelection;
+}
+
+const TONES = { unanswered: 'warn', unread: 'bad', answered: 'good', empty: 'dim' } as const;
+
+function unansweredSince({ unanswered }: Conversation): string | null {
+  return unanswered ? new Date(unanswered.since).toISOString() : null;
+}
+
+/** Since when a conversation has its status. */
+function statusSince(conversation: Conversation): string | null {
+  return unansweredSince(conversation) ?? conversation.last?.created_at ?? null;
+}
+
+const COLUMNS: readonly Column<Conversation>[] = [
+  { header: 'SESSION', value: ({ session_id }) => session_id },
+  { header: 'SOURCE', value: ({ source_id }) => source_id, fit: 'middle', isOptional: true },
+  { header: 'STATUS', value: statusOf, tone: (conversation) => TONES[statusOf(conversation)] },
+  { header: 'SINCE', value: statusSince, isTime: true },
+  { header: 'MESSAGE', value: ({ last }) => last?.text, fit: 'end', isOptional: true },
+];
+
+function toJson(conversation: Conversation) {
+  const { source_id, session_id, last, unanswered } = conversation;
+  return {
+    source_id,
+    session_id,
+    status: statusOf(conversation),
+    unanswered_since: unansweredSince(conversation),
+    unanswered_message_id: unanswered?.message_id ?? null,
+    last_message_at: last?.created_at ?? null,
+    last_message: last ? toMessageJson(conversation, last) : null,
+  };
+}
+
+function toList(conversations: readonly Conversation[], more: Pick<ListResult, 'failure'> = {}): ListResult {
+  const unanswered = conversations.filter((conversation) => statusOf(conversation) === 'unanswered').length;
+  const subject = conversations.length === 1 ? '1 conversation' : `${conversations.length} conversations`;
+  return listResult(conversations, COLUMNS, {
+    empty: 'This machine knows no such conversation.',
+    json: toJson,
+    summary: () => (conversations.length === 0 ? '' : `${subject}, ${unanswered} unanswered.`),
+    ...more,
+  });
+}
+
+function parseSelection(args: Args): WatchSelection {
+  const sources = args.values('source');
+  if (sources.includes('')) throw new UsageError('--source is empty.');
+  const space = args.value('space');
+  if (args.value('agent') !== undefined || sources.length > 0) {
+    const agent = parseSource(args);
+    return 'source_id' in agent ? { by: 'sources', source_ids: sources } : { by: 'agent', agent };
+  }
+  if (space?.trim() === '') throw new UsageError('--space is empty.');
+  return space === undefined ? { by: 'all' } : { by: 'space', space };
+}
+
+/** @throws UsageError if the expression is not valid */
+function parseExpression(args: Args, flag: string, flags: string): RegExp | undefined {
+  const text = args.value(flag);
+  if (text === undefined) return undefined;
+  if (text === '') throw new UsageError(`--${flag} is empty.`, { hint: 'Check the shell variable it comes from.' });
+  try {
+    return new RegExp(text, flags);
+  } catch (error) {
+    const why = error instanceof Error ? error.message.replace(/^.*\/[a-z]*: /s, '') : String(error);
+    throw new UsageError(`--${flag} takes a regular expression, not ${JSON.stringify(text)}: ${why}.`, {
+      hint: 'Put a backslash before characters that are meant as they are: \\( \\? \\$',
+    });
+  }
+}
+
+function parseAlert(args: Args): AlertInput | undefined {
+  const afterMs = args.duration('alert-after');
+  const alertCommand = args.value('alert-command');
+  if (alertCommand !== undefined && afterMs === undefined) {
+    throw new UsageError('--alert-command needs --alert-after <duration>.');
+  }
+  if (alertCommand?.trim() === '') {
+    throw new UsageError('--alert-command is empty.', { hint: 'Check the shell variable it comes from.' });
+  }
+  return afterMs === undefined ? undefined : { afterMs, command: alertCommand };
+}
+
+const FOLLOWING_FLAGS = ['grep', 'highlight', 'alert-command', 'interval'];
+
+function refuseWithoutFollowing(args: Args): void {
+  const flag = FOLLOWING_FLAGS.find((each) => args.value(each) !== undefined);
+  if (flag !== undefined) throw new UsageError(`--${flag} and --no-follow cannot be combined.`);
+}
+
+export default command<Input>({
+  description:
+    'Shows where every conversation of this machine stands, the longest unanswered first, and then their messages as they arrive. The conversations are those that this machine has sent messages to, or followed.',
+  flags: [
+    {
+      usage: '--space <space>',
+      description: 'only those of a space: a space_id, ext:<external_space_id> or name:<name>',
+    },
+    { usage: '--agent <agent>', description: 'only those of an agent: an agent_id, or name:<name> with --space' },
+    { usage: '--source <source_id>', description: 'only those of an API chat source; repeatable', repeatable: true },
+    { usage: '--grep <regex>', description: 'show only messages that match a regular expression' },
+    { usage: '--highlight <regex>', description: 'mark what matches a regular expression, where there are colors' },
+    {
+      usage: '--alert-after <duration>',
+      description: 'exit 11 as soon as a conversation is unanswered for this long',
+    },
+    {
+      usage: '--alert-command <command>',
+      description:
+        'run this shell command instead, once per unanswered conversation; PARTNER_SPACE_ID, PARTNER_SOURCE_ID, and PARTNER_SESSION_ID name it',
+    },
+    { usage: '--no-follow', description: 'exit once the conversations are shown' },
+    {
+      usage: '--interval <duration>',
+      description: 'poll each conversation at this fixed interval (default: adaptive)',
+    },
+    { usage: '--timestamps', description: 'show when each message was created' },
+    { usage: '--max-outage <duration>', description: 'exit 8 when the service is out of reach for this long' },
+  ],
+  columns: COLUMNS,
+  examples: [
+    {
+      line: 'partnerctl chat watch --space ext:acme-001',
+      does: 'every conversation of a space that this machine knows',
+    },
+    {
+      line: 'partnerctl chat watch --alert-after 5m --alert-command \'notify-send "$PARTNER_SESSION_ID waits"\'',
+      does: 'a notification for each conversation that is unanswered for five minutes',
+    },
+    {
+      line: 'partnerctl chat watch --no-follow --alert-after 1h -o json',
+      does: 'a check for CI: exit 11 if one is unanswered for an hour',
+    },
+  ],
+  parse(args) {
+    const follow = args.isSet('follow');
+    if (!follow) refuseWithoutFollowing(args);
+    return {
+      selection: parseSelection(args),
+      follow,
+      grep: parseExpression(args, 'grep', 'u'),
+      highlight: parseExpression(args, 'highlight', 'gu'),
+      alert: parseAlert(args),
+      showTimestamps: args.isSet('timestamps'),
+      intervalMs: parseInterval(args),
+      maxOutageMs: args.duration('max-outage'),
+    };
+  },
+  async run(context, { selection, ...options }) {
+    const [{ findWatched }, { Watch }] = await Promise.all([
+      import('../../chat/find-watched.ts'),
+      import('../../chat/watch.ts'),
+    ]);
+    const http = await context.http();
+    context.progress.start('Reading the conversations');
+    const watched = await findWatched(context, http, selection);
+    if (watched.sessions.length === 0) {
+      if (!options.follow) return toList([]);
+      throw new NotFoundError('This machine knows no such conversation.', {
+        why: 'It knows those that it has sent messages to, or followed.',
+        hint: 'Follow one first: partnerctl chat tail --source <source_id> --session <session_id>',
+      });
+    }
+    const watch = new Watch(context, http, { ...options, ...watched });
+    const conversations = await watch.readConversations();
+    context.progress.stop();
+    if (!options.follow) return toList(conversations, { failure: () => watch.findOverdue() });
+    if (context.signals.interrupt.aborted) return { kind: 'none' };
+    return { kind: 'stream', header: toList(conversations), events: watch.follow() };
+  },
+});

@@ -1,0 +1,106 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  AlertDecision,
+  addMessage,
+  type Conversation,
+  compareUrgency,
+  statusOf,
+  unreadConversation,
+} from '../../../src/chat/unanswered.ts';
+import type { Message } from '../../../src/contract/messages.ts';
+
+const T0 = Date.UTC(2026, 0, 1);
+const REF = { source_id: 'src', session_id: 's' };
+
+function message(id: string, role: string, at: number | null): Message {
+  return {
+    message_id: id,
+    role,
+    isReply: role === 'assistant',
+    text: id,
+    created_at: at === null ? null : new Date(at).toISOString(),
+    external_message_id: null,
+    raw: {},
+  };
+}
+
+function talk(messages: readonly Message[], from: Conversation = unreadConversation(REF)): Conversation {
+  return messages.reduce((conversation, each) => addMessage(conversation, each, T0 + 3_600_000), from);
+}
+
+const role = fc.constantFrom('user', 'assistant', 'system');
+const roles = fc.array(role, { maxLength: 12 });
+const written = (all: readonly string[]): Message[] =>
+  all.map((each, index) => message(`m${index}`, each, T0 + index * 1_000));
+
+describe('a conversation', () => {
+  it('property: is unanswered since the first message of the customer after the last reply', () => {
+    fc.assert(
+      fc.property(roles, (all) => {
+        const first = all.findIndex((each, index) => each === 'user' && index > all.lastIndexOf('assistant'));
+        const { unanswered } = talk(written(all));
+        expect(unanswered).toEqual(first === -1 ? undefined : { message_id: `m${first}`, since: T0 + first * 1_000 });
+      }),
+    );
+  });
+
+  it('is unanswered since its message was seen, if that has no time or one in the future', () => {
+    for (const at of [null, T0 + 7_200_000]) {
+      expect(talk([message('m', 'user', at)]).unanswered?.since).toBe(T0 + 3_600_000);
+    }
+  });
+
+  it('that was not read is not taken for an empty one', () => {
+    expect(statusOf(unreadConversation(REF))).toBe('unread');
+    expect(statusOf({ ...unreadConversation(REF), isRead: true })).toBe('empty');
+    expect(statusOf(talk(written(['assistant'])))).toBe('answered');
+  });
+});
+
+describe('the order of conversations', () => {
+  it('property: the longest unanswered first, the answered after all of these, and the empty last', () => {
+    fc.assert(
+      fc.property(fc.array(roles, { maxLength: 8 }), (many) => {
+        const sorted = many
+          .map((all) => talk(written(all), { ...unreadConversation(REF), isRead: true }))
+          .sort(compareUrgency);
+        const waits = sorted.flatMap(({ unanswered }) => unanswered?.since ?? []);
+        expect(waits).toEqual([...waits].sort((one, other) => one - other));
+        const isUnanswered = sorted.map((each) => statusOf(each) === 'unanswered');
+        expect(isUnanswered).toEqual([...isUnanswered].sort((one, other) => Number(other) - Number(one)));
+        const lasts = sorted.map(({ last }) => last !== undefined);
+        expect(lasts).toEqual(lasts.toSorted((one, other) => Number(other) - Number(one)));
+      }),
+    );
+  });
+});
+
+describe('an alert', () => {
+  const step = fc.oneof(
+    fc.record({ wait: fc.integer({ min: 1, max: 400 }), role }),
+    fc.record({ wait: fc.integer({ min: 1, max: 400 }), role: fc.constant(undefined) }),
+  );
+
+  it('property: comes once per unanswered spell, when everything up to its time was read, and not before', () => {
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 40 }), fc.integer({ min: 1, max: 1_000 }), (steps, afterMs) => {
+        const decision = new AlertDecision(afterMs);
+        let conversation = unreadConversation(REF);
+        let now = T0;
+        let spell: { since: number; alerts: number } | undefined;
+        for (const [index, { wait, role: author }] of steps.entries()) {
+          now += wait;
+          if (author) conversation = addMessage(conversation, message(`m${index}`, author, now), now);
+          if (author === 'assistant') spell = undefined;
+          if (author === 'user') spell ??= { since: now, alerts: 0 };
+          const isDue = spell !== undefined && now >= spell.since + afterMs;
+          const alerts = decision.take(conversation, now);
+          expect(alerts).toBe(isDue && spell?.alerts === 0);
+          if (spell && alerts) spell.alerts += 1;
+          expect(decision.dueAt(conversation)).toBe(spell && spell.alerts === 0 ? spell.since + afterMs : undefined);
+        }
+      }),
+    );
+  });
+});
