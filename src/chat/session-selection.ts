@@ -1,8 +1,8 @@
-import type { Args, FlagSpec } from '../cli/command.ts';
+import type { Args, FlagSpec, RequiredFlag } from '../cli/command.ts';
 import type { TextSource } from '../cli/input.ts';
 import { UsageError } from '../errors.ts';
 import { type SessionRef, sessionKey } from '../state/session-ref.ts';
-import { parseSource, type SourceInput } from './session.ts';
+import { parseSource, REQUIRED_SESSION, type SourceInput } from './session.ts';
 
 /** How the command line names the sessions to follow. */
 export type SessionSelection =
@@ -26,6 +26,11 @@ export const SELECTION_FLAGS: readonly FlagSpec[] = [
       'in place of --source and --session: a file with a source_id and a session_id per line, or - for stdin',
   },
 ];
+
+export const REQUIRED_SELECTION: readonly RequiredFlag[] = REQUIRED_SESSION.map((flag) => ({
+  ...flag,
+  unless: ['pairs'],
+}));
 
 const MIN_INTERVAL_MS = 100;
 
@@ -82,6 +87,5 @@ export function parseSelection(args: Args): SessionSelection {
     if (args.value('agent') !== undefined || args.value('space') !== undefined) parseSource(args);
     return { from: 'sources', sessions: parseSources(args) };
   }
-  if (sessions.length === 0) throw new UsageError('--session is missing.');
   return { from: 'source', source: parseSource(args), sessions };
 }

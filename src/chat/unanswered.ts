@@ -2,7 +2,7 @@ import type { Message } from '../contract/messages.ts';
 import type { SessionRef } from '../state/session-ref.ts';
 
 /** A message of the customer that no reply followed. */
-export interface Unanswered {
+interface Unanswered {
   readonly message_id: string;
   /** When it was created or, if the service does not say, when it was first seen. Milliseconds since the epoch. */
   readonly since: number;

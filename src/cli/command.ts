@@ -107,7 +107,9 @@ function refuseMissing(required: readonly RequiredFlag[], args: Args): void {
   const names = missing.map(({ oneOf: [first] }) => `--${first}`);
   const list = names.length < 3 ? names.join(' and ') : `${names.slice(0, -1).join(', ')}, and ${names.at(-1)}`;
   const hints = new Set(missing.flatMap(({ hint }) => hint ?? []));
-  throw new UsageError(`${list} ${names.length === 1 ? 'is' : 'are'} missing.`, { hint: [...hints].join('\n') });
+  throw new UsageError(`${list} ${names.length === 1 ? 'is' : 'are'} missing.`, {
+    hint: [...hints].join('\n') || undefined,
+  });
 }
 
 /** Declares a command. A command returns its result; it never prints the result, exits, or checks the output format. */

@@ -114,17 +114,19 @@ describe('a tail of sessions of several sources', () => {
       ['--source', 'a', '--session', 's1', '--source', 'b', '--session', 's2', '--after', 'm'],
       '--after names a message of one session',
     ],
-    [['--source', 'a', '--source', ''], '--source is empty'],
+    [['--source', 'a', '--source', '', '--session', 's'], '--source is empty'],
     [['--pairs', 'x', '--session', 's'], '--pairs and --session cannot be combined'],
     [['--pairs', 'x', '--after', 'm'], '--after names a message of one session'],
     [['--pairs', ''], '--pairs is empty'],
-    [['--source', 'a'], '--session is missing'],
+    [['--source', 'a'], '--session is missing.\n'],
+    [[], '--source and --session are missing'],
   ])('refuses what is ambiguous, and sends nothing: %j', async (words, message) => {
     const { it, tail } = await twoSources();
     await it.forget();
     const ran = await tail(...words);
     expect(ran.code).toBe(2);
     expect(ran.stderr).toContain(message);
+    expect(ran.stderr).not.toMatch(/hint: *$/m);
     expect(await it.received()).toEqual([]);
   });
 });

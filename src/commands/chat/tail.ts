@@ -1,4 +1,10 @@
-import { parseInterval, parseSelection, SELECTION_FLAGS, type SessionSelection } from '../../chat/session-selection.ts';
+import {
+  parseInterval,
+  parseSelection,
+  REQUIRED_SELECTION,
+  SELECTION_FLAGS,
+  type SessionSelection,
+} from '../../chat/session-selection.ts';
 import type { TailInput, TailOptions } from '../../chat/tail.ts';
 import { type Args, command } from '../../cli/command.ts';
 import { UsageError } from '../../errors.ts';
@@ -49,6 +55,7 @@ export default command<TailInput>({
     { usage: '--timestamps', description: 'show when each message was created' },
     { usage: '--max-outage <duration>', description: 'exit 8 when the service is out of reach for this long' },
   ],
+  required: REQUIRED_SELECTION,
   examples: [
     { line: 'partnerctl chat tail --source src_1 --session anna', does: 'the last ten messages, then new ones' },
     {
