@@ -11,9 +11,11 @@ const SPACE = /\s/;
 
 /** Returns the offset behind the string that starts at `start`. */
 function endOfString(text: string, start: number): number {
-  let at = start + 1;
-  while (text[at] !== '"') at += text[at] === '\\' ? 2 : 1;
-  return at + 1;
+  for (let quote = text.indexOf('"', start + 1); ; quote = text.indexOf('"', quote + 1)) {
+    let escapes = 0;
+    while (text[quote - 1 - escapes] === '\\') escapes += 1;
+    if (escapes % 2 === 0) return quote + 1;
+  }
 }
 
 /** Yields the strings of a JSON text, and each other character that is not white space, with its place. */

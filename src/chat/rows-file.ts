@@ -40,7 +40,7 @@ interface RowsFile {
 }
 
 /**
- * Checks rows one after the other. Of each row it holds two hashes (of its content and of its id, some 200 bytes in all),
+ * Checks rows one after the other. Of each row it holds two hashes (of its content and of its id, about half a KiB in all),
  * but neither its text nor its ids.
  */
 class RowChecker {
@@ -91,15 +91,7 @@ class RowChecker {
     const occurrence = external_message_id === undefined ? this.count({ source_id, session_id, text }) : 1;
     const derived = external_message_id ?? deriveExternalId({ source_id, session_id, text, occurrence });
     const key = rowKey({ source_id, session_id, external_message_id: derived });
-    const earlier = this.messages.get(key);
-    const digest = textDigest(text);
-    if (earlier && earlier.digest !== digest) {
-      const first = earlier.place.split(':')[0];
-      const message = `${quoted('external_message_id')} is that of line ${first}, which has another text`;
-      found.add(row.idRange, message, 'give each message an id of its own');
-    }
-    const given = { place: `${this.line}:${row.idRange[0] + 1}`, digest };
-    this.messages.set(key, external_message_id === undefined ? null : (earlier ?? given));
+    this.messages.set(key, external_message_id === undefined ? null : this.givenId(row, key, found));
     this.total += 1;
     if (this.problems.length > 0 || found.size > 0) return;
     await this.spool.write(this.laneOf(source_id, session_id), {
@@ -110,6 +102,18 @@ class RowChecker {
       external_message_id: external_message_id ?? null,
       occurrence,
     });
+  }
+
+  /** Reports an id that an earlier row has with another text. @returns the first row of the id */
+  private givenId({ text, idRange }: RowInput, key: string, found: ProblemList): GivenId {
+    const digest = textDigest(text);
+    const first = this.messages.get(key) ?? { place: `${this.line}:${idRange[0] + 1}`, digest };
+    if (first.digest !== digest) {
+      const line = first.place.split(':')[0];
+      const message = `${quoted('external_message_id')} is that of line ${line}, which has another text`;
+      found.add(idRange, message, 'give each message an id of its own');
+    }
+    return first;
   }
 
   private count(content: { source_id: string; session_id: string; text: string }): number {

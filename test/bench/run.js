@@ -2,6 +2,7 @@ import { makeAgent, replyDelay } from './chat.js';
 import { duplicateAnswer } from './cron.js';
 import { compare } from './measure.js';
 import { creationOnPostgres, hasPostgres } from './postgres.js';
+import { memoryOfRows } from './rows.js';
 import { PROGRAM, peakMemory, startSandbox } from './sandbox.js';
 import { existingJobs, hasGit, pushesOfJobs } from './state.js';
 import { hasCurl, memoryPerFile, sparseArrives, uploadSpeed } from './upload.js';
@@ -119,6 +120,12 @@ try {
 
   const perFile = await memoryPerFile(5_000, 20_000, sandbox.env);
   figure('memory of each further file of an upload', perFile, 5, perFile <= 5, ' KiB');
+
+  const [many, few] = [await memoryOfRows(100_000, 2_000, '--dry-run'), await memoryOfRows(10_000, 2_000, '--dry-run')];
+  const perRow = ((many - few) * 1024) / 90_000;
+  figure('memory of each further row of 2 kB of chat send -f', perRow, 1, perRow <= 1, ' KiB');
+  const long = await memoryOfRows(2_000, 100_000);
+  report('memory of sending 2,000 rows of 100 kB against 200', long, await memoryOfRows(200, 100_000));
 } finally {
   await sandbox.stop();
 }
