@@ -1,10 +1,15 @@
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
 import { describe, expect, test } from 'vitest';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
 import { RETRY_PAUSES_MS } from '../../src/sandbox/webhooks/dispatcher.ts';
 import { type Chat, createChat, manualClock } from './chat.ts';
 import { temporaryDirectory } from './child-process.ts';
-import { type ApiResponse, connectTo, startTestSandbox, type TestSandbox } from './client.ts';
+import { type ApiResponse, call, connectTo, startTestSandbox, type TestSandbox } from './client.ts';
 import { type Receiver, startReceiver, verify } from './receiver.ts';
+
+/** Those whose messages differ most; a document in OpenAPI 3.0 has no webhooks. */
+const SHAPE_NAMES = ['camel', 'json-api'];
 
 const HOUR = 3_600_000;
 const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
@@ -86,6 +91,21 @@ describe('a completed message', () => {
     await chat.send('Hello');
     await untilReceived(receiver, 1);
     expect(receiver.received[0]?.json.data).toMatchObject({ sourceId: chat.source_id, text: 'You said: Hello' });
+  });
+
+  test.each(['plain', ...SHAPE_NAMES])('is as the document of the shape %s says', async (shape) => {
+    const on = await startTestSandbox({ shape });
+    const { json: document } = await call('GET', `${on.sandbox.baseUrl}/openapi.json`);
+    const receiver = await startReceiver();
+    await on.admin('POST', '/webhooks', { url: receiver.url });
+    await on.admin('POST', '/deliveries', {});
+    await untilReceived(receiver, 1);
+    const ajv = addFormats.default(new Ajv2020({ strict: false, validateSchema: false }));
+    ajv.addSchema(document, 'document');
+    const pointer = '/webhooks/message.completed/post/requestBody/content/application~1json/schema';
+    const validate = ajv.getSchema(`document#${pointer}`);
+    validate?.(receiver.received[0]?.json);
+    expect([validate === undefined, validate?.errors]).toEqual([false, null]);
   });
 
   test('of a source without a webhook, and a message of the caller, are not delivered', async () => {

@@ -16,6 +16,7 @@ import type {
 import { toOpenApi30 } from './openapi-30.ts';
 import { OPERATIONS, type Operation } from './operations.ts';
 import { objectOf, refTo, type Schema } from './schema.ts';
+import { WEBHOOKS } from './webhooks.ts';
 
 const JSON_TYPE = 'application/json';
 
@@ -210,6 +211,7 @@ export function createDocument(shape: Shape, origin: string): Document {
     security: [{ partnerToken: [] }],
     tags: [...new Set(OPERATIONS.map(({ tag }) => tag))].map((name) => ({ name })),
     paths,
+    webhooks: WEBHOOKS,
     components: {
       schemas: componentSchemas(shape),
       responses: errorResponses(shape),

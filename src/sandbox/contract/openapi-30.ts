@@ -31,7 +31,7 @@ function convert(value: unknown): unknown {
   return Object.fromEntries(Object.entries(convertSchema(value)).map(([key, child]) => [key, convert(child)]));
 }
 
-/** The same document in OpenAPI 3.0, which many services still publish. */
-export function toOpenApi30({ paths, components, ...rest }: Document): object {
+/** The same document in OpenAPI 3.0, which many services still publish, without the webhooks: 3.0 has none. */
+export function toOpenApi30({ paths, components, webhooks: _, ...rest }: Document): object {
   return { ...rest, openapi: '3.0.3', paths: convert(paths), components: convert(components) };
 }

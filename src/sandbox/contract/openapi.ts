@@ -20,7 +20,7 @@ export interface DocumentedResponse {
 
 export interface DocumentedParameter {
   readonly name: string;
-  readonly in: 'path' | 'query';
+  readonly in: 'path' | 'query' | 'header';
   readonly required: boolean;
   readonly description: string;
   readonly schema: Schema;
@@ -36,6 +36,12 @@ export interface DocumentedOperation {
   readonly responses: Readonly<Record<string, DocumentedResponse | { readonly $ref: string }>>;
 }
 
+/** A request that the service makes. */
+export interface DocumentedWebhook extends DocumentedOperation {
+  /** Empty: it has no token. */
+  readonly security: readonly [];
+}
+
 /** An OpenAPI 3.1 document. */
 export interface Document {
   readonly openapi: '3.1.0';
@@ -44,6 +50,7 @@ export interface Document {
   readonly security: readonly Readonly<Record<string, readonly string[]>>[];
   readonly tags: readonly { readonly name: string }[];
   readonly paths: Readonly<Record<string, Readonly<Record<string, DocumentedOperation>>>>;
+  readonly webhooks: Readonly<Record<string, { readonly post: DocumentedWebhook }>>;
   readonly components: {
     readonly schemas: Readonly<Record<string, Schema>>;
     readonly responses: Readonly<Record<string, DocumentedResponse>>;
