@@ -88,6 +88,10 @@ function markRequired(flag: FlagSpec, { required }: Command): FlagSpec {
   return { ...flag, description: `${flag.description} (${note})` };
 }
 
+function scopesText({ scopes }: Command): string {
+  return scopes.length === 0 ? '' : `\nScopes of the token:\n${scopes.map((scope) => `  ${scope}\n`).join('')}`;
+}
+
 /** @returns receives the values of repeatable flags in the order typed */
 function describeCommand(leaf: Commander, { entry, command }: SelectedCommand): readonly TypedValue[] {
   const typed: TypedValue[] = [];
@@ -100,7 +104,7 @@ function describeCommand(leaf: Commander, { entry, command }: SelectedCommand): 
     if (flag.repeatable) leaf.on(`option:${name}`, (value: string) => typed.push({ flag: name, value }));
   }
   const topics = formatTopicsFor(entry.commandPath.split(' ')[0] ?? '');
-  leaf.addHelpText('after', GLOBAL_FLAGS_LINE + examplesText(command) + topics);
+  leaf.addHelpText('after', GLOBAL_FLAGS_LINE + scopesText(command) + examplesText(command) + topics);
   return typed;
 }
 

@@ -1,3 +1,4 @@
+import type { Scope } from '../contract/scopes.ts';
 import { UsageError } from '../errors.ts';
 import type { ColumnLayout, CommandResult } from '../output/command-result.ts';
 import type { Context } from './context.ts';
@@ -64,6 +65,8 @@ interface CommandHelp {
   readonly required: readonly RequiredFlag[];
   /** The columns of the command's table or object; none if it prints neither. */
   readonly columns: readonly Pick<ColumnLayout, 'header'>[];
+  /** The scopes of the token that the command needs, in whatever way it is used. */
+  readonly scopes: readonly Scope[];
   /** Complete command lines that work as written, each with a description. */
   readonly examples: readonly { readonly line: string; readonly does: string }[];
 }
@@ -71,7 +74,7 @@ interface CommandHelp {
 /** The definition that a command file passes to `command()`. `Input` is the type of its validated arguments. */
 export interface CommandSpec<Input>
   extends Pick<CommandHelp, 'description' | 'examples'>,
-    Partial<Pick<CommandHelp, 'args' | 'flags' | 'required' | 'columns'>> {
+    Partial<Pick<CommandHelp, 'args' | 'flags' | 'required' | 'columns' | 'scopes'>> {
   /** Validates the arguments. Pure. @throws UsageError */
   parse(args: Args): Input;
   /** The flag with which a command that has columns prints no table, if it is set. */
@@ -114,13 +117,14 @@ function refuseMissing(required: readonly RequiredFlag[], args: Args): void {
 
 /** Declares a command. A command returns its result; it never prints the result, exits, or checks the output format. */
 export function command<Input>(spec: CommandSpec<Input>): Command {
-  const { description, args = [], flags = [], required = [], columns = [], examples } = spec;
+  const { description, args = [], flags = [], required = [], columns = [], scopes = [], examples } = spec;
   return {
     description,
     args,
     flags: spec.writes ? [...flags, CONFIRM_FLAG] : flags,
     required,
     columns,
+    scopes,
     examples,
     prepare(typed) {
       refuseMissing(required, typed);

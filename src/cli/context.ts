@@ -34,6 +34,11 @@ export interface Context {
   /** Whether the command may ask questions: stdin and stderr are terminals, and neither CI nor --no-input is set. */
   readonly isInteractive: boolean;
   readonly progress: Progress;
+  readonly runtime: {
+    readonly version: string;
+    readonly nodeVersion: string;
+    readonly platform: NodeJS.Platform;
+  };
   /** The command that started this program: the path of node and the path of the script. */
   readonly selfCommand: readonly string[];
   /** Writes a line to stderr, unless --quiet is on. */

@@ -259,13 +259,12 @@ export function createContext(
     abortSignal: deadline.signal,
     flags,
     progress,
+    runtime: deps,
     selfCommand,
     addSecret,
     redact,
     warn,
-    notice: async (text) => {
-      if (!flags.quiet) await tell(text);
-    },
+    notice: (text) => (flags.quiet ? Promise.resolve() : tell(text)),
     get isInteractive() {
       return flags.input && io.stderr.isTTY && !env.CI && io.stdin.isTTY === true;
     },

@@ -22,6 +22,7 @@ export const COMMANDS: readonly CommandEntry[] = [
     'Show the service and the token in use, and whether the service accepts it',
     () => import('../commands/whoami.ts'),
   ),
+  entry('doctor', 'Check every setting and connection, and say what to do', () => import('../commands/doctor.ts')),
   entry('profile list', 'List the profiles', () => import('../commands/profile/list.ts')),
   entry('profile use', 'Make a profile the default', () => import('../commands/profile/use.ts')),
   entry('profile show', 'Show a profile, without its token', () => import('../commands/profile/show.ts')),

@@ -1,5 +1,6 @@
 import { command } from '../cli/command.ts';
 import { refuseTokenOnStdin } from '../cli/input.ts';
+import { SCOPE } from '../contract/scopes.ts';
 import { EXIT_CODE_FLAG, MANIFEST_FLAGS, type ManifestArgs, parseManifestArgs } from '../provision/manifest-args.ts';
 
 interface Input extends ManifestArgs {
@@ -11,6 +12,7 @@ export default command<Input>({
     'Shows what provision would do, and why: for each space, in the order of the input, what is created (+), what is unchanged (=), what differs and no call can change (!), what the manifest does not have (?), and what is blocked until somebody decides (x). Sends only reads, and writes nothing. The same as provision --dry-run.',
   args: [{ usage: '<file...>', description: 'YAML files, directories of them, or - for standard input' }],
   flags: [...MANIFEST_FLAGS, EXIT_CODE_FLAG],
+  scopes: [SCOPE.readSpaces, SCOPE.readAgents, SCOPE.listJobs],
   examples: [
     { line: 'partnerctl plan acme.yaml', does: 'one file' },
     {

@@ -1,5 +1,6 @@
 import { type Args, command } from '../cli/command.ts';
 import { refuseTokenOnStdin } from '../cli/input.ts';
+import { SCOPE } from '../contract/scopes.ts';
 import { UsageError } from '../errors.ts';
 import type { CommandResult } from '../output/command-result.ts';
 import {
@@ -65,6 +66,7 @@ export default command<Input>({
     },
   ],
   columns: HEADERS.map((header) => ({ header })),
+  scopes: [SCOPE.readSpaces, SCOPE.readAgents, SCOPE.provision, SCOPE.setUpChat, SCOPE.createJobs, SCOPE.listJobs],
   examples: [
     { line: 'partnerctl provision acme.yaml', does: 'one file' },
     { line: 'partnerctl provision customers/ --dry-run', does: 'what a directory of manifests would change' },

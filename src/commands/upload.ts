@@ -1,6 +1,7 @@
 import { type Args, command } from '../cli/command.ts';
 import type { Context } from '../cli/context.ts';
 import { parseTextArgument, refuseTokenOnStdin } from '../cli/input.ts';
+import { SCOPE } from '../contract/scopes.ts';
 import { fileFieldOf, type UploadKind } from '../contract/uploads.ts';
 import { UsageError } from '../errors.ts';
 import { batchResult } from '../output/batch-result.ts';
@@ -202,6 +203,7 @@ export default command<Input>({
     { usage: '--dry-run', description: 'show what would be uploaded; nothing is sent' },
   ],
   columns: COLUMNS,
+  scopes: [SCOPE.upload],
   examples: [
     { line: 'partnerctl upload report.pdf', does: 'one attachment' },
     {

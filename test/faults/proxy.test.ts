@@ -1,51 +1,18 @@
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { createServer, request as httpRequest } from 'node:http';
-import { connect, createServer as createTcpServer } from 'node:net';
+import { createServer as createTcpServer } from 'node:net';
 import { join } from 'node:path';
 import { execa } from 'execa';
 import { describe, expect, it } from 'vitest';
 import { CERTIFICATE } from '../helpers/certificate.ts';
+import { proxyTo } from '../helpers/connect-proxy.ts';
 import { json, sendJson, startFakeService } from '../helpers/fake-service.ts';
 import { tempDirectory } from '../helpers/run.ts';
-import { type Listening, listen } from '../helpers/tcp-server.ts';
+import { listen } from '../helpers/tcp-server.ts';
 import { partnerctl, TOKEN } from './client.ts';
 
 const SPACES = [{ space_id: 's1' }];
-
-interface Proxy extends Listening {
-  /** Every byte that clients sent, and the CONNECT requests. */
-  readonly seen: Buffer[];
-  readonly connects: { url: string; authorization: string | undefined }[];
-  readonly url: string;
-}
-
-/** A proxy that tunnels every CONNECT request to one server and records what clients send. */
-async function proxyTo(port: number): Promise<Proxy> {
-  const seen: Buffer[] = [];
-  const connects: Proxy['connects'] = [];
-  const server = createServer((request, response) => {
-    seen.push(Buffer.from(`${request.method} ${request.url} ${JSON.stringify(request.headers)}`));
-    response.writeHead(500).end();
-  });
-  server.on('connect', (request, socket, head) => {
-    connects.push({ url: request.url ?? '', authorization: request.headers['proxy-authorization'] });
-    seen.push(Buffer.from(JSON.stringify(request.headers)), head);
-    const upstream = connect(port, '127.0.0.1', () => {
-      socket.write('HTTP/1.1 200 Connection Established\r\n\r\n');
-      socket.on('data', (chunk: Buffer) => {
-        seen.push(chunk);
-        upstream.write(chunk);
-      });
-      upstream.on('data', (chunk) => socket.write(chunk));
-    });
-    upstream.on('close', () => socket.destroy());
-    socket.on('close', () => upstream.destroy());
-    for (const end of [upstream, socket]) end.on('error', () => undefined);
-  });
-  const listening = await listen(server);
-  return { ...listening, seen, connects, url: `http://127.0.0.1:${listening.port}` };
-}
 
 /** Runs the built program: Node.js reads NODE_EXTRA_CA_CERTS only when a process starts. */
 async function program(env: Record<string, string>, ...argv: string[]) {

@@ -33,6 +33,7 @@ export interface RunOptions {
   readonly clock?: Clock;
   readonly random?: () => number;
   readonly signals?: Signals;
+  readonly nodeVersion?: string;
 }
 
 /** A clock whose waits end at once and move its time forward; `slept` has the length of each wait. */
@@ -136,7 +137,7 @@ export async function run(argv: readonly string[], options: RunOptions = {}): Pr
     platform: process.platform,
     home,
     version: '0.0.0-test',
-    nodeVersion: process.versions.node,
+    nodeVersion: options.nodeVersion ?? process.versions.node,
     selfCommand: [process.execPath, fileURLToPath(new URL('../../bin/partnerctl.js', import.meta.url))],
     terminal: options.terminal ?? new PassThrough(),
   });

@@ -6,6 +6,7 @@ import { command } from '../../cli/command.ts';
 import { type ListedAgent, readAgent } from '../../contract/agents.ts';
 import type { JsonObject } from '../../contract/json.ts';
 import { OPERATIONS } from '../../contract/operations.ts';
+import { SCOPE } from '../../contract/scopes.ts';
 import { type Column, listResult } from '../../output/command-result.ts';
 
 interface AgentRow extends ListedAgent {
@@ -28,6 +29,7 @@ export default command({
   description: 'Lists the agents of a space.',
   args: [{ usage: '<space>', description: 'a space_id, ext:<external_space_id>, or name:<name>' }],
   columns: COLUMNS,
+  scopes: [SCOPE.readAgents, SCOPE.readSpaces],
   examples: [
     { line: 'partnerctl agents list ext:acme-001', does: 'list the agents of the space with this external id' },
     { line: "partnerctl agents list 'name:Acme' -o json", does: 'find the space by name; print JSON' },

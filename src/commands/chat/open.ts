@@ -5,6 +5,7 @@ import { resendCommand } from '../../chat/send-message.ts';
 import { parseSession, SESSION_FLAG, type SessionInput, SOURCE_FLAGS, sourceArgs } from '../../chat/session.ts';
 import { command } from '../../cli/command.ts';
 import { shellCommand } from '../../cli/shell-command.ts';
+import { SCOPE } from '../../contract/scopes.ts';
 import { UsageError } from '../../errors.ts';
 import { sanitizeLine } from '../../output/sanitize.ts';
 
@@ -12,6 +13,7 @@ export default command<SessionInput>({
   description:
     'Opens a conversation with an agent: type messages at a prompt, and see new ones above it. Alt+Enter starts a new line; /help lists the commands. Without a terminal, use `chat send --wait`.',
   flags: [...SOURCE_FLAGS, SESSION_FLAG],
+  scopes: [SCOPE.chat],
   examples: [
     {
       line: 'partnerctl chat open --source src_123 --session ticket-42',

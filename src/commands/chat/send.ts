@@ -19,6 +19,7 @@ import type { Context } from '../../cli/context.ts';
 import { readText, refuseTokenOnStdin, type TextSource, textFromArgument } from '../../cli/input.ts';
 import { shellCommand } from '../../cli/shell-command.ts';
 import { describeFix } from '../../contract/assumptions.ts';
+import { SCOPE } from '../../contract/scopes.ts';
 import { PartnerctlError, ShapeError, UsageError } from '../../errors.ts';
 import { type Column, type CommandResult, objectResult } from '../../output/command-result.ts';
 import type { SessionRef } from '../../state/session-ref.ts';
@@ -242,6 +243,7 @@ export default command<Input>({
     { usage: '--dry-run', description: 'with --rows: show what would be sent; nothing is sent' },
   ],
   columns: [...ROW_COLUMNS, ...COLUMNS.filter(({ header }) => header === 'CREATED')],
+  scopes: [SCOPE.chat],
   examples: [
     { line: "partnerctl chat send --source src_1 --session anna 'Hello!'", does: 'send without waiting' },
     {

@@ -11,6 +11,7 @@ import {
 import { CHAT_DEFAULTS, type ChatSetup, chatDifferences, ROUTING_MODES } from '../../chat/source.ts';
 import { command } from '../../cli/command.ts';
 import type { ChatSource } from '../../contract/chat-source.ts';
+import { SCOPE } from '../../contract/scopes.ts';
 import { NotFoundError, UsageError } from '../../errors.ts';
 import { type Column, objectResult } from '../../output/command-result.ts';
 
@@ -71,6 +72,7 @@ export default command<Input>({
     },
   ],
   columns: COLUMNS,
+  scopes: [SCOPE.setUpChat, SCOPE.readSpaces, SCOPE.readAgents],
   examples: [
     { line: "partnerctl chat setup ext:acme-001 'name:Support'", does: 'the space by your own id, the agent by name' },
     {

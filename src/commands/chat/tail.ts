@@ -7,6 +7,7 @@ import {
 } from '../../chat/session-selection.ts';
 import type { TailInput, TailOptions } from '../../chat/tail.ts';
 import { type Args, command } from '../../cli/command.ts';
+import { SCOPE } from '../../contract/scopes.ts';
 import { UsageError } from '../../errors.ts';
 
 const DEFAULT_TAIL = 10;
@@ -56,6 +57,7 @@ export default command<TailInput>({
     { usage: '--max-outage <duration>', description: 'exit 8 when the service is out of reach for this long' },
   ],
   required: REQUIRED_SELECTION,
+  scopes: [SCOPE.chat],
   examples: [
     { line: 'partnerctl chat tail --source src_1 --session anna', does: 'the last ten messages, then new ones' },
     {

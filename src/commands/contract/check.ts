@@ -1,6 +1,7 @@
 import { checkContract } from '../../api/check-contract.ts';
 import { type Args, command } from '../../cli/command.ts';
 import type { LeafCheck } from '../../contract/check-fields.ts';
+import { SCOPE } from '../../contract/scopes.ts';
 import { ShapeError, UsageError } from '../../errors.ts';
 import { type Column, listResult, type Tone } from '../../output/command-result.ts';
 
@@ -63,6 +64,7 @@ export default command({
     { usage: '--session <id>', description: 'the session whose history is read' },
   ],
   columns: COLUMNS,
+  scopes: [SCOPE.readSpaces, SCOPE.readAgents, SCOPE.listJobs],
   examples: [
     { line: 'partnerctl contract check', does: 'check what the lists show' },
     { line: 'partnerctl contract check --source src_1 --session s-1', does: 'also check the history of a session' },

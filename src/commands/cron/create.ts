@@ -1,5 +1,6 @@
 import { command } from '../../cli/command.ts';
 import type { Context } from '../../cli/context.ts';
+import { SCOPE } from '../../contract/scopes.ts';
 import type { WantedJob } from '../../cron/create-jobs.ts';
 import type { CronResult } from '../../cron/cron-result.ts';
 import { type JobInput, parseJobInput } from '../../cron/job-input.ts';
@@ -93,6 +94,7 @@ export default command<Input>({
     { oneOf: ['schedule', 'minute', 'hour', 'day-of-week'], unless: UNLESS_FILE.unless, hint: SCHEDULE_HINT },
   ],
   columns: COLUMNS,
+  scopes: [SCOPE.createJobs, SCOPE.listJobs, SCOPE.readSpaces, SCOPE.readAgents],
   examples: [
     {
       line: "partnerctl cron create --agent agt_1 --name daily --instructions 'Sum up the day.' --schedule '0 18 * * 1-5' --timezone Europe/Berlin",

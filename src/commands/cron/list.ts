@@ -1,5 +1,6 @@
 import { listCronJobs } from '../../api/cron-jobs.ts';
 import { command } from '../../cli/command.ts';
+import { SCOPE } from '../../contract/scopes.ts';
 import { openJobLedger } from '../../cron/ledger.ts';
 import { findKnownJobs, type JobRow, joinRows, toLocalRows } from '../../cron/list.ts';
 import { type Column, type CommandResult, listResult } from '../../output/command-result.ts';
@@ -54,6 +55,7 @@ export default command<{ readonly local: boolean }>({
     'Lists the scheduled jobs that the token can access, joined with the state: recorded or not, gone from the service, not listed yet, or with an unknown outcome.',
   flags: [{ usage: '--local', description: 'show what the state records, without calling the service' }],
   columns: COLUMNS,
+  scopes: [SCOPE.listJobs],
   examples: [
     { line: 'partnerctl cron list', does: 'all jobs, with their schedules in words' },
     { line: "partnerctl cron list -o json --query '[?!recorded]'", does: 'those that the state does not know' },

@@ -1,6 +1,7 @@
 import { command } from '../../cli/command.ts';
 import { shellCommand } from '../../cli/shell-command.ts';
 import type { GlobalFlags } from '../../config/flags.ts';
+import { SCOPE } from '../../contract/scopes.ts';
 import { toWireSchedule } from '../../cron/cron-result.ts';
 import type { RecordedJob } from '../../cron/job-records.ts';
 import type { ReconcileOptions, ReconcileResult } from '../../cron/reconcile.ts';
@@ -96,6 +97,7 @@ export default command<ReconcileOptions & { readonly key: string | undefined }>(
     },
   ],
   columns: COLUMNS,
+  scopes: [SCOPE.listJobs],
   examples: [
     { line: 'partnerctl cron reconcile', does: 'find out whether jobs whose response was lost exist' },
     {

@@ -4,6 +4,7 @@ import { listSpaces } from '../../api/spaces.ts';
 import { command } from '../../cli/command.ts';
 import type { JsonObject } from '../../contract/json.ts';
 import { OPERATIONS } from '../../contract/operations.ts';
+import { SCOPE } from '../../contract/scopes.ts';
 import { type ListedSpace, readSpace } from '../../contract/spaces.ts';
 import { type Column, listResult } from '../../output/command-result.ts';
 
@@ -32,6 +33,7 @@ async function* readRows(http: Http): AsyncGenerator<SpaceRow> {
 export default command({
   description: 'Lists the customer workspaces (spaces) that the token can access.',
   columns: COLUMNS,
+  scopes: [SCOPE.readSpaces],
   examples: [
     { line: 'partnerctl spaces list', does: 'list all spaces' },
     { line: "partnerctl spaces list -o json --query '[].space_id'", does: 'print their ids as JSON' },

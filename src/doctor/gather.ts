@@ -1,0 +1,162 @@
+import { lookup } from 'node:dns/promises';
+import { isIP } from 'node:net';
+import type { Http } from '../api/http.ts';
+import type { Context } from '../cli/context.ts';
+import { isReadableByOthers, type Profiles, profilesPath } from '../config/profiles.ts';
+import { proxyFor } from '../config/proxy.ts';
+import { resolveService, type ServiceSettings, type Sourced } from '../config/settings.ts';
+import { isSameService, nameProfile } from '../config/token-sources.ts';
+import { OPERATIONS } from '../contract/operations.ts';
+import { LocalError, PartnerctlError } from '../errors.ts';
+import type { Facts, Finding, Probe, StateFacts } from './facts.ts';
+import { LIMITS, readLists } from './read-lists.ts';
+
+/** The longest that one thing may take, in milliseconds. */
+const LIMIT_MS = 20_000;
+
+/** Tries something, and returns how it ended. @throws what is no PartnerctlError, and the signal's reason */
+async function attempt<Value>(context: Context, what: string, act: () => Promise<Value>): Promise<Finding<Value>> {
+  const { abortSignal, progress, clock } = context;
+  abortSignal.throwIfAborted();
+  progress.start(`Checking ${what}`);
+  const over = new AbortController();
+  const limit = clock.sleep(LIMIT_MS, AbortSignal.any([over.signal, abortSignal])).then(
+    () => {
+      throw new LocalError(`Checking ${what} took longer than ${LIMIT_MS / 1000} s.`);
+    },
+    () => new Promise<never>(() => undefined),
+  );
+  try {
+    return { value: await Promise.race([act(), limit]) };
+  } catch (error) {
+    abortSignal.throwIfAborted();
+    if (error instanceof PartnerctlError) return { error };
+    throw error;
+  } finally {
+    over.abort();
+  }
+}
+
+async function findAddresses(host: string): Promise<Facts['lookup']> {
+  try {
+    return { addresses: (await lookup(host, { all: true })).map(({ address }) => address) };
+  } catch (error) {
+    return { code: error instanceof Error && 'code' in error ? String(error.code) : String(error) };
+  }
+}
+
+/** The base URL of the profile, if another setting names another service. */
+function overriddenUrl({ profile, baseUrl }: ServiceSettings, { profiles }: Profiles): Sourced<string> | undefined {
+  const own = Object.hasOwn(profiles, profile.value) ? profiles[profile.value]?.base_url : undefined;
+  if (own === undefined || isSameService(own, baseUrl.value)) return undefined;
+  return { value: own, from: nameProfile(profile.value) };
+}
+
+/** Calls the service once, by the list of spaces. */
+async function probe(http: Http, context: Context): Promise<Probe> {
+  const { clock } = context;
+  const started = clock.now();
+  let refused: Pick<Probe, 'status' | 'headers'> = { status: undefined, headers: {} };
+  const since = () => ({ at: clock.now(), ms: clock.now() - started });
+  try {
+    const response = await http.call(OPERATIONS.listSpaces, {
+      ...LIMITS,
+      onRefusal: ({ status, headers }) => {
+        refused = { status, headers };
+      },
+    });
+    const { status, headers } = response;
+    refused = { status, headers };
+    const answered = since();
+    response.json();
+    return { status, headers, error: undefined, ...answered };
+  } catch (error) {
+    if (!(error instanceof PartnerctlError)) throw error;
+    return { ...refused, error, ...since() };
+  }
+}
+
+async function inspectState(context: Context): Promise<StateFacts> {
+  const [{ readStore, unusableLine }, { findStateFile, isWritable }] = await Promise.all([
+    import('../state/store.ts'),
+    import('../state/state-file.ts'),
+  ]);
+  const location = await context.stateLocation();
+  const store = await context.stateStore();
+  const isFile = location.kind === 'file';
+  const exists = isFile ? (await findStateFile(location.address)) !== undefined : await store.exists();
+  if (!isFile) await store.check();
+  const unusable: StateFacts['unusable'][number][] = [];
+  let records = 0;
+  for await (const entry of readStore(store)) {
+    const bad = unusableLine(entry);
+    if (bad) unusable.push(bad);
+    if (entry.kind === 'record') records += 1;
+  }
+  return { location, exists, isWritable: !isFile || (await isWritable(location.address, exists)), records, unusable };
+}
+
+/** Looks at the profiles, and at what they, the flags, and the environment say together. */
+async function gatherSettings(context: Context) {
+  const { config, flags, env, runtime } = context;
+  const stored = await attempt(context, 'the profiles', () => config.read());
+  const settings = await attempt(context, 'the settings', async () => {
+    if (stored.error) throw stored.error;
+    return resolveService(flags, env, stored.value);
+  });
+  const profiles: Facts['profiles'] = stored.error
+    ? stored
+    : {
+        value: {
+          names: Object.keys(stored.value.profiles),
+          isExposed: await isReadableByOthers(config.directory, runtime.platform),
+        },
+      };
+  const overridden = settings.value && stored.value && overriddenUrl(settings.value, stored.value);
+  return { profiles, settings, overridden };
+}
+
+/** Looks at everything between this machine and what the service says. */
+async function gatherService(context: Context, settings: ServiceSettings) {
+  const { value: url } = settings.baseUrl;
+  const host = new URL(url).hostname.replace(/^\[|\]$/g, '');
+  const proxy = await attempt(context, 'the proxy', async () => proxyFor(url, context.env));
+  const isName = isIP(host) === 0 && !proxy.value;
+  const found = isName ? await attempt(context, `the name ${host}`, () => findAddresses(host)) : undefined;
+  const names = { proxy, lookup: found?.error ? { code: 'ETIMEDOUT' } : found?.value };
+  const http = await attempt(context, 'the token', () => context.http());
+  if (http.error) return { ...names, tokenError: proxy.error ? undefined : http.error };
+  // Whatever is proved here is not remembered: nothing is written.
+  const { contract } = http.value;
+  const reader = http.value.withContract(contract);
+  const answered = await attempt(context, `the connection to ${url}`, () => probe(reader, context));
+  const failed = { status: undefined, headers: {}, at: context.clock.now(), ms: 0 };
+  const probed = answered.error ? { ...failed, error: answered.error } : answered.value;
+  const lists = probed.status === undefined ? [] : await readLists(reader, probed);
+  return { ...names, tokenError: undefined, probe: probed, lists, leaves: contract.leaves() };
+}
+
+/** Finds out everything that the checks need. Sends only reads, and writes nothing. @throws the signal's reason */
+export async function gatherFacts(context: Context, minimumNode: string): Promise<Facts> {
+  const { env, runtime, config } = context;
+  const { version, nodeVersion } = runtime;
+  const local = await gatherSettings(context);
+  const service = local.settings.value && (await gatherService(context, local.settings.value));
+  const state = await attempt(context, 'the state', () => inspectState(context));
+  return {
+    version,
+    nodeVersion,
+    minimumNode,
+    isCi: Boolean(env.CI),
+    profilesPath: profilesPath(config.directory),
+    ...local,
+    proxy: undefined,
+    lookup: undefined,
+    tokenError: undefined,
+    probe: undefined,
+    lists: [],
+    leaves: [],
+    ...service,
+    state,
+  };
+}

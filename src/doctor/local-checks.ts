@@ -1,0 +1,107 @@
+import { shellQuote } from '../shell-quote.ts';
+import type { UnusableLine } from '../state/store.ts';
+import { broken, type Check, failed, ok, skipped, warning } from './check.ts';
+import type { Facts, StateFacts } from './facts.ts';
+
+function isOlder(version: string, than: string): boolean {
+  const [own, other] = [version, than].map((text) => text.split('.').map(Number));
+  for (const [index, part] of (other ?? []).entries()) {
+    const difference = (own?.[index] ?? 0) - part;
+    if (difference !== 0) return difference < 0;
+  }
+  return false;
+}
+
+export function checkProgram({ version }: Facts): Check {
+  return ok('program', `partnerctl ${version}`);
+}
+
+export function checkNode({ nodeVersion, minimumNode }: Facts): Check {
+  const message = `Node.js ${nodeVersion}`;
+  if (!isOlder(nodeVersion, minimumNode)) return ok('node', message);
+  const hint = `Install Node.js ${minimumNode} or later.`;
+  return broken('node', `${message} is older than ${minimumNode}, the oldest that partnerctl runs on.`, hint);
+}
+
+export function checkProfiles({ profiles, profilesPath }: Facts): Check {
+  const path = shellQuote(profilesPath);
+  if (profiles.error) {
+    const hint =
+      profiles.error.info.why === 'permission denied'
+        ? `Make it readable for you: chmod 600 ${path}`
+        : `Repair the file, or move it away and store the profiles again: mv ${path} ${shellQuote(`${profilesPath}.damaged`)} && partnerctl login --base-url <url>`;
+    return failed('profiles', profiles.error, hint);
+  }
+  const { names, isExposed } = profiles.value;
+  if (isExposed) {
+    return warning('profiles', `Other users can read the tokens in ${profilesPath}.`, `Run: chmod 600 ${path}`);
+  }
+  return ok('profiles', names.length === 0 ? `none in ${profilesPath}` : `${names.join(', ')} (${profilesPath})`);
+}
+
+/** The way back to the service of the profile, where a flag or a variable names another one. */
+export function backToProfile({ settings, overridden }: Facts): string | undefined {
+  const from = settings.value?.baseUrl.from;
+  if (overridden === undefined || from === undefined) return undefined;
+  const drop = from.startsWith('--') ? `leave out ${from}` : `unset ${from}`;
+  return `To use ${overridden.value} from ${overridden.from}, ${drop}.`;
+}
+
+export function checkSettings(facts: Facts): Check {
+  const { settings, overridden, profiles } = facts;
+  if (settings.error) return failed('settings', settings.error);
+  const { baseUrl, profile, token, shadowed } = settings.value;
+  const others = shadowed.length === 0 ? '' : ` (${shadowed.join('; ')})`;
+  const isStored = profiles.value?.names.includes(profile.value);
+  const named = isStored ? `profile "${profile.value}" from ${profile.from}` : 'no profile';
+  const message = `${baseUrl.value} from ${baseUrl.from}, token from ${token?.from ?? 'nowhere'}, ${named}${others}`;
+  if (overridden === undefined) return ok('settings', message);
+  return warning('settings', `Two settings name different services: ${message}`, backToProfile(facts) ?? '');
+}
+
+/** The last line of a file may be cut short by a run that was killed; any other damage is not to be removed lightly. */
+function isTorn({ why }: UnusableLine): boolean {
+  return why.startsWith('not a whole record');
+}
+
+function damageHint({ location, unusable }: StateFacts): string {
+  const look = 'partnerctl state verify lists the lines.';
+  if (unusable.some(({ why }) => why.includes('newer version')))
+    return `${look} Update partnerctl: a newer one wrote some.`;
+  const restore = 'Restore each from a copy or from git.';
+  if (location.kind !== 'file' || !unusable.every(isTorn)) return `${look} ${restore}`;
+  const script = unusable.map(({ line }) => `${line}d`).join(';');
+  return `${look} ${restore} One that a killed run left incomplete may be removed: sed -i.bak ${shellQuote(script)} ${shellQuote(location.address)}`;
+}
+
+function describeState({ location, exists, records }: StateFacts): string {
+  const { kind, address, from } = location;
+  const where = kind === 'file' ? 'a file, which guards only those who use it' : 'shared';
+  const content = exists ? `${records} ${records === 1 ? 'record' : 'records'}` : 'nothing recorded yet';
+  return `${address} from ${from}: ${where}; ${content}`;
+}
+
+export function checkState({ state, isCi, profiles, settings }: Facts): Check {
+  if (state.error) {
+    // It is reported once, where it belongs.
+    const isOfProfiles = profiles.error !== undefined && state.error.message === profiles.error.message;
+    return isOfProfiles ? skipped('state', 'not checked: the profiles cannot be read') : failed('state', state.error);
+  }
+  const { location, exists, isWritable, unusable } = state.value;
+  const message = describeState(state.value);
+  if (unusable.length > 0) {
+    const [first] = unusable;
+    const count = unusable.length === 1 ? 'A line' : `${unusable.length} lines`;
+    const what = `${count} of the state cannot be used: ${location.address}:${first?.line}: ${first?.why}.`;
+    return broken('state', what, damageHint(state.value));
+  }
+  if (!isWritable) {
+    const hint = 'Name another place with --state or PARTNER_STATE, or make this one writable for you.';
+    return broken('state', `The state cannot be written: ${location.address}`, hint);
+  }
+  if (isCi && location.kind === 'file' && !exists && settings.value !== undefined) {
+    const hint = 'Share one state with --state postgres://… or git+ssh://…#branch: partnerctl help state';
+    return warning('state', `${message}. In CI, it guards this run alone.`, hint);
+  }
+  return ok('state', message);
+}

@@ -1,0 +1,92 @@
+import type { Http } from '../api/http.ts';
+import type { ListOperation } from '../api/list-page.ts';
+import { listAll } from '../api/pages.ts';
+import { findId } from '../contract/fields.ts';
+import type { JsonObject } from '../contract/json.ts';
+import { OPERATIONS } from '../contract/operations.ts';
+import { SCOPE } from '../contract/scopes.ts';
+import { NoOperationError, PartnerctlError, ShapeError } from '../errors.ts';
+import type { ListRead, Probe } from './facts.ts';
+
+/** Of one call: a check tells how things are now. */
+export const LIMITS = { retries: 0, timeoutMs: 10_000 };
+
+/** Enough to see the shape of a list, and one page after the first. */
+const MAX_ITEMS = 50;
+
+interface Listing {
+  readonly what: string;
+  readonly operation: ListOperation;
+  readonly resource: string;
+  readonly scope: ListRead['scope'];
+  readonly neededBy: string;
+}
+
+const SPACES: Listing = {
+  what: 'the list of spaces',
+  operation: OPERATIONS.listSpaces,
+  resource: 'spaces',
+  scope: SCOPE.readSpaces,
+  neededBy: 'spaces list, plan, provision, and spaces given by name',
+};
+
+const AGENTS: Listing = {
+  what: 'the agents of a space',
+  operation: OPERATIONS.listAgents,
+  resource: 'agents',
+  scope: SCOPE.readAgents,
+  neededBy: 'agents list, plan, provision, and agents given by name',
+};
+
+const JOBS: Listing = {
+  what: 'the list of scheduled jobs',
+  operation: OPERATIONS.listCronJobs,
+  resource: 'cron_jobs',
+  scope: SCOPE.listJobs,
+  neededBy: 'cron list and cron reconcile',
+};
+
+/** All lists, for a test that compares their scopes with those of the commands. */
+export const LISTINGS: readonly Pick<Listing, 'scope' | 'neededBy'>[] = [SPACES, AGENTS, JOBS];
+
+async function readList(
+  http: Http,
+  { what, operation, resource, scope, neededBy }: Listing,
+  parameters: Readonly<Record<string, string>> = {},
+): Promise<{ readonly read: ListRead; readonly items: readonly JsonObject[] }> {
+  const items: JsonObject[] = [];
+  const read = { what, scope, neededBy };
+  try {
+    for await (const item of listAll(http, operation, resource, { ...LIMITS, parameters })) {
+      items.push(item);
+      if (items.length >= MAX_ITEMS) break;
+    }
+    return { read: { ...read, error: undefined }, items };
+  } catch (error) {
+    if (error instanceof PartnerctlError) return { read: { ...read, error }, items };
+    throw error;
+  }
+}
+
+/** The id of a space; undefined where the contract does not fit, which reading the list reports. */
+function idOf(space: JsonObject, http: Http): string | undefined {
+  try {
+    return findId(space, http.contract, 'space.id');
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Reads each list once: the spaces, the agents of one space, and the scheduled jobs. Where a first call failed for a reason
+ * that holds for all calls, it is not repeated.
+ */
+export async function readLists(http: Http, { status, error }: Probe): Promise<readonly ListRead[]> {
+  const isHopeless = error !== undefined && status !== 403 && !(error instanceof ShapeError);
+  if (isHopeless) return [];
+  const spaces = await readList(http, SPACES);
+  const id = spaces.items.map((space) => idOf(space, http)).find((found) => found !== undefined);
+  const agents = id === undefined ? [] : [(await readList(http, AGENTS, { space_id: id })).read];
+  const jobs = (await readList(http, JOBS)).read;
+  return [spaces.read, ...agents, ...(jobs.error instanceof NoOperationError ? [] : [jobs])];
+}

@@ -1,0 +1,202 @@
+import { ErrorInSuccessBody, isBalanceTooLow, NotJsonError, type PartnerctlError, ShapeError } from '../errors.ts';
+import { type Check, failed, ok, skipped, warning } from './check.ts';
+import type { Facts, Probe } from './facts.ts';
+import { backToProfile } from './local-checks.ts';
+
+const NO_SERVICE = 'not checked: no service is configured';
+const NO_ANSWER = 'not checked: the service did not answer';
+const NO_TOKEN = 'not checked: there is no token to call the service with';
+
+/** In milliseconds. Tokens, signatures of webhooks, and times to come back all tolerate less than this. */
+const MAX_SKEW_MS = 60_000;
+
+const DNS_CODE = /^(ENOTFOUND|EAI_)/;
+const TLS_CODE = /^(CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_|ERR_TLS|ERR_SSL|EPROTO|HOSTNAME_MISMATCH)/;
+
+/** The code of the failure, if there was no response. */
+function failureCode(probe: Probe | undefined): string | undefined {
+  if (probe?.error === undefined || probe.status !== undefined) return undefined;
+  const { details } = probe.error.info;
+  const reason = typeof details === 'object' && details !== null && 'reason' in details ? details.reason : undefined;
+  return typeof reason === 'string' ? reason : '';
+}
+
+function hasAnswer(probe: Probe | undefined): probe is Probe & { readonly status: number } {
+  return probe?.status !== undefined;
+}
+
+/** Why nothing can be said of what the service would answer. */
+function silence({ settings, probe, tokenError }: Facts): string {
+  if (settings.value === undefined) return NO_SERVICE;
+  return probe === undefined && tokenError ? NO_TOKEN : NO_ANSWER;
+}
+
+function hostOf({ settings }: Facts): string {
+  return settings.value === undefined ? '' : new URL(settings.value.baseUrl.value).hostname;
+}
+
+/** What to do about an address that leads nowhere. */
+function addressHint(facts: Facts): string {
+  const from = facts.settings.value?.baseUrl.from ?? 'the base URL';
+  return [`Correct the address in ${from}.`, backToProfile(facts)].filter(Boolean).join(' ');
+}
+
+export function checkProxy({ proxy, probe }: Facts): Check {
+  if (proxy === undefined) return skipped('proxy', NO_SERVICE);
+  if (proxy.error) return failed('proxy', proxy.error);
+  if (proxy.value === undefined) return ok('proxy', 'none');
+  const { url, from, noProxy } = proxy.value;
+  const message = `${new URL(url).host} from ${from}${noProxy === '' ? '' : `, not for ${noProxy} (NO_PROXY)`}`;
+  if (!probe?.error || !failureCode(probe)?.startsWith('PROXY_')) return ok('proxy', message);
+  const own = probe.error.info.hint ?? '';
+  return failed('proxy', probe.error, `Set ${from} to the address of a proxy that works. ${own}`);
+}
+
+export function checkDns(facts: Facts): Check {
+  const { lookup, proxy } = facts;
+  if (facts.settings.value === undefined) return skipped('dns', NO_SERVICE);
+  if (lookup === undefined) {
+    return skipped('dns', proxy?.value ? 'the proxy looks the name up' : 'the base URL has no name to look up');
+  }
+  if ('addresses' in lookup) return ok('dns', `${hostOf(facts)} is ${lookup.addresses.join(', ')}`);
+  const { probe } = facts;
+  const message = `The name ${hostOf(facts)} cannot be looked up (${lookup.code}).`;
+  if (probe?.error && DNS_CODE.test(failureCode(probe) ?? '')) {
+    return { ...failed('dns', probe.error, addressHint(facts)), message };
+  }
+  return warning('dns', message, addressHint(facts));
+}
+
+/** Whether the failure is that of another check. */
+function isOfAnother(code: string): boolean {
+  return DNS_CODE.test(code) || TLS_CODE.test(code) || code.startsWith('PROXY_');
+}
+
+export function checkConnection(facts: Facts): Check {
+  const { probe } = facts;
+  if (hasAnswer(probe)) return ok('connection', `answered in ${Math.round(probe.ms)} ms`);
+  const code = failureCode(probe);
+  if (probe?.error === undefined || code === undefined) return skipped('connection', silence(facts));
+  if (isOfAnother(code)) return skipped('connection', 'not checked: see the failure above or below');
+  return failed('connection', probe.error, addressHint(facts));
+}
+
+function tlsHint(code: string, error: PartnerctlError, extra: string | undefined): string {
+  if (code === 'ERR_SSL_WRONG_VERSION_NUMBER') return error.info.hint ?? '';
+  if (code === 'CERT_HAS_EXPIRED' || code === 'CERT_NOT_YET_VALID') {
+    return "Check this machine's clock. If it is right, the operator of the service has to renew the certificate.";
+  }
+  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') return 'Use the name in the base URL that the certificate is for.';
+  const given = extra === undefined ? '' : ` Now it names ${extra}, which does not have it.`;
+  return `If you trust the authority that issued it, set NODE_EXTRA_CA_CERTS to a file with the certificate of that authority.${given}`;
+}
+
+/** @param extra the value of NODE_EXTRA_CA_CERTS */
+export function checkTls(facts: Facts, extra: string | undefined): Check {
+  const { settings, probe } = facts;
+  if (settings.value === undefined) return skipped('tls', NO_SERVICE);
+  if (settings.value.baseUrl.value.startsWith('http:')) return skipped('tls', 'plain http, on this machine only');
+  if (hasAnswer(probe)) return ok('tls', 'the certificate is trusted');
+  const code = failureCode(probe);
+  if (probe?.error === undefined || code === undefined || !TLS_CODE.test(code)) return skipped('tls', silence(facts));
+  return failed('tls', probe.error, tlsHint(code, probe.error, extra));
+}
+
+/** Whether the service answers as this API does; the token, its scopes, and the balance are other checks. */
+export function checkService(facts: Facts): Check {
+  const { probe } = facts;
+  if (!hasAnswer(probe)) return skipped('service', silence(facts));
+  const { status, error } = probe;
+  if (error === undefined || error instanceof ShapeError || [401, 402, 403].includes(status)) {
+    if (!(error instanceof NotJsonError)) return ok('service', `answers with ${status}`);
+    return failed('service', error, `Something else answers there, such as a gateway. ${addressHint(facts)}`);
+  }
+  if (status === 429) return warning('service', error.message, error.info.hint ?? 'Run the command again later.');
+  const isElsewhere = status === 404 || status === 405 || (status >= 300 && status < 400);
+  const hint = isElsewhere ? `${addressHint(facts)} ${error.info.hint ?? ''}`.trim() : error.info.hint;
+  return failed('service', error, hint);
+}
+
+function seconds(ms: number): string {
+  const abs = Math.round(Math.abs(ms) / 1000);
+  return abs < 120 ? `${abs} s` : abs < 7200 ? `${Math.round(abs / 60)} min` : `${Math.round(abs / 3600)} h`;
+}
+
+export function checkClock(facts: Facts): Check {
+  const { probe } = facts;
+  if (!hasAnswer(probe)) return skipped('clock', silence(facts));
+  const { date, age } = probe.headers;
+  const there = date === undefined ? Number.NaN : Date.parse(date);
+  if (Number.isNaN(there) || age !== undefined)
+    return skipped('clock', 'not checked: the service does not tell the time');
+  const skew = probe.at - there;
+  if (Math.abs(skew) - probe.ms <= MAX_SKEW_MS) return ok('clock', `within ${MAX_SKEW_MS / 1000} s of the service`);
+  const message = `This machine's clock is ${seconds(skew)} ${skew > 0 ? 'ahead of' : 'behind'} that of the service.`;
+  return warning(
+    'clock',
+    message,
+    `Set the clock of this machine to ${new Date(there).toISOString()}, or turn on time synchronization.`,
+  );
+}
+
+/** Whether every read that was tried is forbidden. */
+function isForbidden({ probe, lists }: Facts): boolean {
+  return probe?.status === 403 && lists.every(({ error }) => error?.info.status === 403);
+}
+
+export function checkToken(facts: Facts): Check {
+  const { probe, tokenError, settings } = facts;
+  if (settings.value === undefined) return skipped('token', NO_SERVICE);
+  if (tokenError) return failed('token', tokenError);
+  if (!hasAnswer(probe)) return skipped('token', silence(facts));
+  const from = settings.value.token?.from ?? '';
+  if (probe.status === 401 && probe.error) return failed('token', probe.error);
+  if (isForbidden(facts) && probe.error) return failed('token', probe.error);
+  const isAccepted = probe.error === undefined || probe.error instanceof ShapeError || probe.status === 403;
+  return isAccepted ? ok('token', `accepted, from ${from}`) : skipped('token', NO_ANSWER);
+}
+
+export function checkScopes(facts: Facts): Check {
+  const { lists, settings } = facts;
+  const from = settings.value?.token?.profile;
+  const read = lists.filter(({ error }) => error === undefined || error instanceof ShapeError);
+  const missing = lists.filter(({ error }) => error?.info.status === 403);
+  if (isForbidden(facts) || read.length + missing.length === 0)
+    return skipped('scopes', 'not checked: nothing can be read');
+  const may = read.length === 0 ? '' : ` It may read ${read.map(({ what }) => what).join(', ')}.`;
+  if (missing.length === 0) return ok('scopes', `The scopes for writes show only in use.${may}`);
+  const names = missing.map(({ scope, neededBy }) => `${scope} (for ${neededBy})`).join(', ');
+  const store = `partnerctl login${from === undefined ? '' : ` --profile ${from}`} --token-file -`;
+  const hint = `If commands need them, create a token with these scopes in the organization's admin surface, and store it with: ${store}`;
+  return warning(
+    'scopes',
+    `The token has no scope to read ${missing.map(({ what }) => what).join(', ')}: ${names}.${may}`,
+    hint,
+  );
+}
+
+export function checkBalance(facts: Facts): Check {
+  const { probe, lists } = facts;
+  const tooLow = [probe?.error, ...lists.map(({ error }) => error)].find(isBalanceTooLow);
+  if (tooLow) return failed('balance', tooLow);
+  if (hasAnswer(probe) && probe.error === undefined) {
+    return ok('balance', 'at least 1 USD: below that, no call is answered. No call shows the balance itself.');
+  }
+  return skipped('balance', 'not checked: no call shows the balance, and none was answered');
+}
+
+export function checkContract({ leaves, lists, probe }: Facts): Check {
+  const errors = [probe?.error, ...lists.map(({ error }) => error)];
+  const odd = errors.find(
+    (error) => error instanceof ShapeError && !(error instanceof ErrorInSuccessBody || error instanceof NotJsonError),
+  );
+  if (odd) return failed('contract', odd);
+  if (leaves.length === 0) return skipped('contract', NO_SERVICE);
+  const counts = ['assumed', 'observed', 'imported', 'override'].map((source) => {
+    return `${leaves.filter((leaf) => leaf.source === source).length} ${source}`;
+  });
+  const values = `${counts.join(', ')} (partnerctl contract show)`;
+  const isTested = lists.some(({ error }) => error === undefined);
+  if (!isTested) return skipped('contract', `${values}; not checked: nothing can be read`);
+  return ok('contract', `${values}; nothing that was read contradicts them`);
+}

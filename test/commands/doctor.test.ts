@@ -1,0 +1,399 @@
+import { existsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { execa } from 'execa';
+import { describe, expect, test } from 'vitest';
+import { COMMANDS } from '../../src/cli/registry.ts';
+import type { Clock } from '../../src/clock.ts';
+import { LISTINGS } from '../../src/doctor/read-lists.ts';
+import { CERTIFICATE } from '../helpers/certificate.ts';
+import { proxyTo } from '../helpers/connect-proxy.ts';
+import { json, startFakeService } from '../helpers/fake-service.ts';
+import { run, tempDirectory } from '../helpers/run.ts';
+import { type Service, service, write } from '../helpers/service.ts';
+import { findClosedPort } from '../helpers/tcp-server.ts';
+import { createProfileHome, storeProfile, TOKEN } from './profile-home.ts';
+
+interface Check {
+  readonly name: string;
+  readonly status: 'ok' | 'warning' | 'failed' | 'skipped';
+  readonly message: string;
+  readonly hint: string | null;
+}
+
+interface Report {
+  readonly checks: readonly Check[];
+  readonly summary: Readonly<Record<Check['status'], number>>;
+}
+
+const BIN = join(import.meta.dirname, '../../bin/partnerctl.js');
+
+/** A machine: its environment, clock, and Node.js, which faults spoil and advice mends. */
+interface Machine {
+  readonly env: Record<string, string>;
+  readonly options: { clock?: Clock; nodeVersion?: string };
+  /** Whether the program runs in a process of its own, which reads the certificates when it starts. */
+  readonly isSpawned?: boolean;
+}
+
+async function doctor({ env, options, isSpawned }: Machine): Promise<{ code: number; report: Report; stderr: string }> {
+  const args = ['doctor', '-o', 'json'];
+  if (!isSpawned) {
+    const ran = await run(args, { env, ...options });
+    return { code: ran.code, report: ran.json(), stderr: ran.stderr };
+  }
+  const ran = await execa(process.execPath, [BIN, ...args], { env, extendEnv: false, reject: false, stdin: 'ignore' });
+  return { code: ran.exitCode ?? -1, report: JSON.parse(ran.stdout), stderr: ran.stderr };
+}
+
+function named({ checks }: Report, name: string): Check {
+  const check = checks.find((each) => each.name === name);
+  if (!check) throw new Error(`There is no check ${name}.`);
+  return check;
+}
+
+/** A sandbox with a space and a profile for it, on a machine where nothing is wrong. */
+async function healthy(host = '127.0.0.1'): Promise<{ it: Service; machine: Machine; path: string }> {
+  const it = await service();
+  await it.admin('POST', '/spaces', { count: 2, prefix: 'acme' });
+  const home = createProfileHome();
+  await storeProfile(home, 'acme', it.sandbox.baseUrl.replace('127.0.0.1', host), it.token);
+  await it.forget();
+  return {
+    it,
+    path: home.path,
+    machine: { env: { ...home.env, PARTNER_STATE: join(home.config, 'state.jsonl') }, options: {} },
+  };
+}
+
+/** Runs a command that advice names, as a shell would. */
+async function shell(line: string, machine: Machine, stdin?: string): Promise<void> {
+  const [command = ''] = line.split(' ');
+  if (command !== 'partnerctl') return void (await execa(line, { shell: true }));
+  const words = [...line.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain ?? '');
+  const ran = await run(words.slice(1), { env: machine.env, ...(stdin !== undefined && { stdin }) });
+  expect(ran).toMatchObject({ code: 0 });
+}
+
+interface Planted {
+  readonly machine: Machine;
+  /** Does what the advice says. @param advice the part of the hint that the row looks for */
+  follow(advice: string): Promise<unknown>;
+}
+
+interface Fault {
+  readonly fault: string;
+  readonly check: string;
+  readonly finds: Pick<Check, 'status'> & { readonly code: number; readonly message: RegExp };
+  /** What the hint says; its first group is what is done. */
+  readonly advice: RegExp;
+  plant(): Promise<Planted>;
+}
+
+function unsetting(machine: Machine): Planted {
+  return { machine, follow: async (variable) => delete machine.env[variable] };
+}
+
+const UNSET = /unset (\w+)/;
+
+const FAULTS: readonly Fault[] = [
+  {
+    fault: 'a wrong address',
+    check: 'connection',
+    finds: { status: 'failed', code: 8, message: /the connection was refused/ },
+    advice: UNSET,
+    async plant() {
+      const { machine, it } = await healthy();
+      machine.env.PARTNER_BASE_URL = `http://127.0.0.1:${await findClosedPort()}/v1`;
+      machine.env.PARTNER_TOKEN = it.token;
+      return unsetting(machine);
+    },
+  },
+  {
+    fault: 'a host name that is unknown',
+    check: 'dns',
+    finds: { status: 'failed', code: 8, message: /no-such-host\.invalid cannot be looked up/ },
+    advice: UNSET,
+    async plant() {
+      const { machine, it } = await healthy('localhost');
+      machine.env.PARTNER_BASE_URL = 'https://no-such-host.invalid/v1';
+      machine.env.PARTNER_TOKEN = it.token;
+      return unsetting(machine);
+    },
+  },
+  {
+    fault: 'a certificate of an unknown authority',
+    check: 'tls',
+    finds: { status: 'failed', code: 8, message: /self-signed certificate/ },
+    advice: /set (NODE_EXTRA_CA_CERTS) to a file with the certificate of that authority/,
+    async plant() {
+      const fake = await startFakeService(json([]), { tls: true });
+      const machine: Machine = {
+        env: { HOME: tempDirectory(), PARTNER_BASE_URL: fake.baseUrl, PARTNER_TOKEN: TOKEN },
+        options: {},
+        isSpawned: true,
+      };
+      const follow = async (variable: string) => {
+        machine.env[variable] = write('authority.pem', CERTIFICATE);
+      };
+      return { machine, follow };
+    },
+  },
+  {
+    fault: 'a proxy that is down',
+    check: 'proxy',
+    finds: { status: 'failed', code: 8, message: /from HTTPS_PROXY\) refused the connection/ },
+    advice: /Set (HTTPS_PROXY) to the address of a proxy that works/,
+    async plant() {
+      const fake = await startFakeService(json([]), { tls: true });
+      const proxy = await proxyTo(fake.port);
+      const env: Record<string, string> = {
+        HOME: tempDirectory(),
+        PARTNER_BASE_URL: 'https://api.partner.test/v1',
+        PARTNER_TOKEN: TOKEN,
+        HTTPS_PROXY: `http://127.0.0.1:${await findClosedPort()}`,
+        NODE_EXTRA_CA_CERTS: write('authority.pem', CERTIFICATE),
+      };
+      const follow = async (variable: string) => {
+        env[variable] = proxy.url;
+      };
+      return { machine: { env, options: {}, isSpawned: true }, follow };
+    },
+  },
+  {
+    fault: 'a clock that is ahead',
+    check: 'clock',
+    finds: { status: 'warning', code: 0, message: /clock is 3 h ahead of/ },
+    advice: /Set the clock of this machine to (\S+),/,
+    async plant() {
+      const { machine } = await healthy();
+      const ahead = (ms: number) => ({
+        now: () => Date.now() + ms,
+        monotonic: () => performance.now(),
+        sleep: (_: number, signal?: AbortSignal) =>
+          new Promise<void>((_resolve, reject) => signal?.addEventListener('abort', () => reject(signal.reason))),
+      });
+      machine.options.clock = ahead(3 * 3_600_000);
+      const follow = async (time: string) => {
+        machine.options.clock = ahead(Date.parse(time) - Date.now());
+      };
+      return { machine, follow };
+    },
+  },
+  {
+    fault: 'a token that the service does not know',
+    check: 'token',
+    finds: { status: 'failed', code: 3, message: /rejected the token from PARTNER_TOKEN \(401\)/ },
+    advice: /(unset it) to use profile "acme"/,
+    async plant() {
+      const { machine } = await healthy();
+      machine.env.PARTNER_TOKEN = TOKEN;
+      return { machine, follow: async () => delete machine.env.PARTNER_TOKEN };
+    },
+  },
+  {
+    fault: 'a token without a scope',
+    check: 'scopes',
+    finds: { status: 'warning', code: 0, message: /spaces\.read \(for spaces list, plan, provision/ },
+    advice: /store it with: (partnerctl login .*)$/,
+    async plant() {
+      const { machine, it } = await healthy();
+      const lacking = await it.sandbox.createToken({ scopes: ['cron_jobs.read'] });
+      await shell('partnerctl login --profile acme --token-file -', machine, lacking);
+      return { machine, follow: (line) => shell(line, machine, it.token) };
+    },
+  },
+  {
+    fault: 'a balance that is too low',
+    check: 'balance',
+    finds: { status: 'failed', code: 6, message: /balance is too low \(402\)/ },
+    advice: /^(Top up the balance \(the minimum is 1 USD\))/,
+    async plant() {
+      const { machine, it } = await healthy();
+      await it.set({ balance_usd: 0.5 });
+      return { machine, follow: () => it.set({ balance_usd: 1 }) };
+    },
+  },
+  {
+    fault: 'a damaged state',
+    check: 'state',
+    finds: { status: 'failed', code: 1, message: /cannot be used: .*not a whole record/ },
+    advice: /may be removed: (sed .*)$/,
+    async plant() {
+      const { machine } = await healthy();
+      const file = write('notes.txt', 'some notes');
+      await shell(`partnerctl upload ${file}`, machine);
+      writeFileSync(machine.env.PARTNER_STATE ?? '', '\n{"v":1,"type":"upl', { flag: 'a' });
+      return { machine, follow: (line) => shell(line, machine) };
+    },
+  },
+  {
+    fault: 'profiles that cannot be read',
+    check: 'profiles',
+    finds: { status: 'failed', code: 2, message: /are damaged/ },
+    advice: /(mv \S+ \S+ && partnerctl login --base-url <url>)$/,
+    async plant() {
+      const { machine, path, it } = await healthy();
+      writeFileSync(path, '{"current": "acme", "profi');
+      const follow = async (line: string) => {
+        const [move = '', login = ''] = line.split(' && ');
+        await shell(move, machine);
+        await shell(login.replace('<url>', it.sandbox.baseUrl), machine, it.token);
+      };
+      return { machine, follow };
+    },
+  },
+  {
+    fault: 'an old Node.js',
+    check: 'node',
+    finds: { status: 'failed', code: 1, message: /18\.19\.0 is older than 20\.18\.1/ },
+    advice: /Install Node\.js (\S+) or later/,
+    async plant() {
+      const { machine } = await healthy();
+      machine.options.nodeVersion = '18.19.0';
+      const follow = async (version: string) => {
+        machine.options.nodeVersion = version;
+      };
+      return { machine, follow };
+    },
+  },
+  {
+    fault: 'an assumption that the service contradicts',
+    check: 'contract',
+    finds: { status: 'failed', code: 8, message: /contains no list of spaces/ },
+    advice: /(partnerctl contract set spaces\.list\.items \S+)/,
+    async plant() {
+      const lists = { alpha: [{ space_id: 's1', name: 'One' }], beta: [{ space_id: 's2', name: 'Two' }] };
+      const fake = await startFakeService({
+        'GET /automation/spaces/': json(lists),
+        'GET *': json([]),
+      });
+      const env = { HOME: tempDirectory(), PARTNER_BASE_URL: fake.baseUrl, PARTNER_TOKEN: TOKEN };
+      const machine: Machine = { env, options: {} };
+      return { machine, follow: (line) => shell(line, machine) };
+    },
+  },
+];
+
+describe('doctor finds a planted fault, and its advice mends it:', () => {
+  test.each(FAULTS)('$fault', async ({ check, finds, advice, plant }) => {
+    const { machine, follow } = await plant();
+    const before = await doctor(machine);
+    const found = named(before.report, check);
+    expect({ code: before.code, ...found }).toEqual({
+      name: check,
+      status: finds.status,
+      code: finds.code,
+      message: expect.stringMatching(finds.message),
+      hint: expect.stringMatching(advice),
+    });
+    await follow(advice.exec(found.hint ?? '')?.[1] ?? '');
+    const after = await doctor(machine);
+    expect({ code: after.code, ...named(after.report, check) }).toMatchObject({ code: 0, status: 'ok', hint: null });
+    expect(after.report.summary).toMatchObject({ warning: 0, failed: 0 });
+    expect(JSON.stringify([before, after])).not.toContain(TOKEN);
+  });
+});
+
+describe('doctor', () => {
+  test('where nothing is wrong, checks everything by reads and writes nothing', async () => {
+    const { it, machine } = await healthy();
+    const { code, report, stderr } = await doctor(machine);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(report.checks.map(({ name, status }) => `${name} ${status}`)).toEqual([
+      'program ok',
+      'node ok',
+      'profiles ok',
+      'settings ok',
+      'proxy ok',
+      'dns skipped',
+      'connection ok',
+      'tls skipped',
+      'service ok',
+      'clock ok',
+      'token ok',
+      'scopes ok',
+      'balance ok',
+      'contract ok',
+      'state ok',
+    ]);
+    expect(report.summary).toEqual({ ok: 13, warning: 0, failed: 0, skipped: 2 });
+    expect(named(report, 'settings').message).toContain(`${it.sandbox.baseUrl} from profile "acme"`);
+    expect((await it.received()).every(({ method }) => method === 'GET')).toBe(true);
+    expect(existsSync(machine.env.PARTNER_STATE ?? '')).toBe(false);
+    expect(existsSync(join(machine.env.PARTNER_CONFIG_DIR ?? '', 'contracts'))).toBe(false);
+  });
+
+  test('independent checks go on where one fails, and the first failure decides the exit code', async () => {
+    const { machine } = await healthy();
+    writeFileSync(machine.env.PARTNER_STATE ?? '', '\nnot a record\n');
+    machine.env.PARTNER_TOKEN = TOKEN;
+    const { code, report, stderr } = await doctor(machine);
+    expect(code).toBe(3);
+    expect(named(report, 'token').status).toBe('failed');
+    expect(named(report, 'state')).toMatchObject({ status: 'failed', hint: expect.stringContaining('state verify') });
+    expect(JSON.parse(stderr).error).toMatchObject({
+      message: '2 checks failed: token, state.',
+      details: { failed: ['token', 'state'] },
+    });
+  });
+
+  test('says what it cannot check without a token, or without a service', async () => {
+    const noToken = await doctor({
+      env: { HOME: tempDirectory(), PARTNER_BASE_URL: 'http://127.0.0.1:9/v1' },
+      options: {},
+    });
+    expect(noToken.code).toBe(3);
+    expect(named(noToken.report, 'connection')).toMatchObject({ status: 'skipped', message: /no token/ });
+    const nothing = await doctor({ env: { HOME: tempDirectory() }, options: {} });
+    expect(nothing.code).toBe(2);
+    expect(nothing.report.summary).toMatchObject({ failed: 1 });
+    expect(named(nothing.report, 'state').status).toBe('ok');
+  });
+
+  test('warns where a variable overrides the service of the profile, and names the way back', async () => {
+    const { machine } = await healthy();
+    const other = await service();
+    Object.assign(machine.env, other.env, { HOME: machine.env.HOME });
+    const { code, report } = await doctor(machine);
+    expect(code).toBe(0);
+    expect(named(report, 'settings')).toMatchObject({
+      status: 'warning',
+      hint: expect.stringMatching(/profile "acme", unset PARTNER_BASE_URL\.$/),
+    });
+  });
+
+  test('a token that may read nothing fails, and one that lacks a scope only warns', async () => {
+    const { it, machine } = await healthy();
+    const env = { ...machine.env, PARTNER_BASE_URL: it.sandbox.baseUrl };
+    const none = await it.sandbox.createToken({ scopes: ['api_chat.runtime'] });
+    const forbidden = await doctor({ env: { ...env, PARTNER_TOKEN: none }, options: {} });
+    expect(forbidden.code).toBe(3);
+    expect(named(forbidden.report, 'token')).toMatchObject({ status: 'failed' });
+    const some = await it.sandbox.createToken({ scopes: ['spaces.read'] });
+    const { code, report } = await doctor({ env: { ...env, PARTNER_TOKEN: some }, options: {} });
+    expect(code).toBe(0);
+    expect(named(report, 'scopes').message).toMatch(/the agents of a space, the list of scheduled jobs: agents\.read/);
+  });
+
+  test('a table shows each check, and what to do below it', async () => {
+    const { machine } = await healthy();
+    machine.env.PARTNER_TOKEN = TOKEN;
+    const ran = await run(['doctor', '--color', 'never'], { env: machine.env, columns: 100 });
+    expect(ran.stdout).toMatch(/^token +failed +The service rejected the token/m);
+    expect(ran.stdout).toContain('unset it to use profile "acme"');
+    expect(ran.stderr).toContain('error: 1 check failed: token.');
+  });
+});
+
+test('the scopes that doctor names are those that the commands declare', async () => {
+  const declared = new Map<string, readonly string[]>();
+  for (const { commandPath, load } of COMMANDS) declared.set(commandPath, (await load()).default.scopes);
+  for (const { scope, neededBy } of LISTINGS) {
+    const commands = [...declared.keys()].filter((path) => new RegExp(`(^|, |and )${path}(,| and|$)`).test(neededBy));
+    expect(commands.length).toBeGreaterThan(0);
+    for (const command of commands)
+      expect([command, declared.get(command)]).toEqual([command, expect.arrayContaining([scope])]);
+  }
+  const { stdout } = await run(['agents', 'list', '--help']);
+  expect(stdout).toMatch(/\nScopes of the token:\n {2}agents\.read\n {2}spaces\.read\n/);
+});
