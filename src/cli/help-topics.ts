@@ -28,7 +28,7 @@ export const HELP_TOPICS: readonly HelpTopic[] = [
   { name: 'exit-codes', summary: 'What each exit code means, and what to do', commands: [] },
   { name: 'reliability', summary: 'What is promised, and how it was measured', commands: [] },
   { name: 'contract', summary: 'The wire format: what is assumed, and how to change it', commands: ['contract'] },
-  { name: 'network', summary: 'Retries, deadlines, any call, proxies, certificates', commands: ['api'] },
+  { name: 'network', summary: 'What is wrong, any call, retries, proxies', commands: ['api', 'doctor'] },
   { name: 'sandbox', summary: 'The local service: scripts, admin API, clock', commands: ['sandbox'] },
   { name: 'faults', summary: 'Rules for failures of the sandbox', commands: ['sandbox'] },
   { name: 'development', summary: 'Work on the code of partnerctl', commands: [] },
