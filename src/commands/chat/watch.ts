@@ -5,6 +5,7 @@ import { parseInterval } from '../../chat/session-selection.ts';
 import { type Conversation, statusOf } from '../../chat/unanswered.ts';
 import type { AlertInput, WatchOptions } from '../../chat/watch.ts';
 import { type Args, command } from '../../cli/command.ts';
+import { SCOPE } from '../../contract/scopes.ts';
 import { NotFoundError, UsageError } from '../../errors.ts';
 import { type Column, type ListResult, listResult } from '../../output/command-result.ts';
 
@@ -131,6 +132,7 @@ export default command<Input>({
     { usage: '--max-outage <duration>', description: 'exit 8 when the service is out of reach for this long' },
   ],
   columns: COLUMNS,
+  scopes: [SCOPE.chat],
   examples: [
     {
       line: 'partnerctl chat watch --space ext:acme-001',
