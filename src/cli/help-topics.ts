@@ -15,6 +15,11 @@ export const HELP_TOPICS: readonly HelpTopic[] = [
   { name: 'manifest', summary: 'The YAML format of plan and provision', commands: ['plan', 'provision'] },
   { name: 'cron', summary: 'Scheduled jobs: create once, settle, adopt', commands: ['cron'] },
   { name: 'chat', summary: 'Send messages, wait for replies, follow sessions', commands: ['chat'] },
+  {
+    name: 'webhooks',
+    summary: 'Receive, verify, save, and forward webhooks',
+    commands: ['webhook'],
+  },
   { name: 'uploads', summary: 'Upload files once, and handle unknown outcomes', commands: ['upload'] },
   { name: 'state', summary: 'The state: stores for one or many machines, failures, merges', commands: ['state'] },
   {

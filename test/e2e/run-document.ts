@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -27,6 +27,8 @@ function firstManifest(): string {
 /** Does for a topic what the README does for its own commands: `sandbox run`, and the first provision. */
 async function prepareTopic(directory: string, home: string, sandbox: Sandbox): Promise<Record<string, string>> {
   await writeFile(join(home, 'acme.yaml'), firstManifest());
+  // What `npm install` would put there.
+  await symlink(fileURLToPath(new URL('node_modules', ROOT)), join(home, 'node_modules'));
   const env = {
     HOME: home,
     PARTNER_BASE_URL: sandbox.baseUrl,

@@ -26,6 +26,7 @@ export default command<Input>({
     'Sends saved deliveries again, in the order of their arrival, with their exact bytes and headers. The timestamp and the signature are those of the original: a program that allows five minutes refuses older ones.',
   args: [{ usage: '<file|dir...>', description: 'what `webhook listen --save` wrote' }],
   flags: [{ usage: '--forward-to <url>', description: 'where to send them: https, or http on this machine' }],
+  required: [{ oneOf: ['forward-to'], hint: 'Name the program that is to get them.' }],
   columns: COLUMNS,
   examples: [
     {
@@ -34,7 +35,7 @@ export default command<Input>({
     },
   ],
   parse(args) {
-    const url = parseTarget(args.required('forward-to', 'Name the program that is to get them: --forward-to <url>'));
+    const url = parseTarget(args.required('forward-to'));
     if (args.positionals.includes('')) throw new UsageError('The name of a file or directory is empty.');
     return { paths: args.positionals, url };
   },
