@@ -56,7 +56,8 @@ export async function claimDirectory(directory: string, url: string): Promise<()
   for (const other of others) {
     const path = join(directory, other);
     const address = await readUrl(path);
-    if (address !== undefined && (await isListening(address))) {
+    // A killed process may have had the address that this one has now.
+    if (address !== undefined && address !== url && (await isListening(address))) {
       await release();
       throw new LocalError('Another `webhook listen` uses the same directory.', {
         why: `It listens on port ${new URL(address).port}, and keeps its deliveries in ${directory}.`,

@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { mkdirSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { startListening } from '../helpers/listening.ts';
@@ -258,6 +258,17 @@ describe('saving', () => {
     expect(listening.stderr()).toContain('Delivery a was answered with 500, because it could not be saved');
     expect((await post(listening.url, 'x', { 'webhook-id': 'a' })).status).toBe(200);
     await listening.event(0);
+  });
+
+  test('what a killed listener left does not hold up the next one, on the same port and path', async () => {
+    const directory = tempDirectory();
+    const claim = join(directory, `listening-${crypto.randomUUID()}.json`);
+    const first = await startListening(['--path', '/hooks']);
+    await first.stop();
+    writeFileSync(claim, JSON.stringify({ url: first.url }));
+    const second = await startListening(['--path', '/hooks', '--port', new URL(first.url).port, '--save', directory]);
+    expect(await deliver(second.url, 'a', 'x')).toBe(200);
+    expect(existsSync(claim)).toBe(false);
   });
 
   test('a directory that cannot be used, or that another listener uses, is refused', async () => {
