@@ -2,7 +2,7 @@ import pLimit from 'p-limit';
 import type { Clock } from '../clock.ts';
 import type { Delivery } from './delivery.ts';
 import type { Spool } from './spool.ts';
-import { describeRefusal, isTaken, type SendResult, type Target } from './target.ts';
+import { describeRefusal, isTaken, isTakenBy, type SendResult, type Target } from './target.ts';
 
 export interface ForwardingDeps {
   readonly spool: Spool;
@@ -79,7 +79,10 @@ export class Forwarding {
 
   private async attempt(name: string, delivery: Delivery): Promise<SendResult> {
     const { spool, target, clock, ended } = this.deps;
-    const result = await target.send(delivery, ended);
+    const onStatus = (status: number): void => {
+      if (isTakenBy(status)) spool.markTaken(name);
+    };
+    const result = await target.send(delivery, { signal: ended, onStatus });
     if (isTaken(result)) {
       const at = new Date(clock.now()).toISOString();
       await spool.markForwarded(name, delivery, { at, status: result.answer.status });

@@ -45,7 +45,7 @@ function isTransient(result: SendResult): boolean {
 async function sendAgain(context: Context, target: Target, saved: SavedDelivery, retries: number): Promise<SendResult> {
   const { clock, random, abortSignal } = context;
   for (let attempt = 1; ; attempt += 1) {
-    const result = await target.send(await readSaved(saved.file, saved.bodyPath), abortSignal);
+    const result = await target.send(await readSaved(saved.file, saved.bodyPath), { signal: abortSignal });
     abortSignal.throwIfAborted();
     if (isTaken(result) || attempt > retries || !isTransient(result)) return result;
     await clock.sleep(pauseBefore(attempt, random()), abortSignal);

@@ -1,3 +1,4 @@
+import { renameSync } from 'node:fs';
 import { open, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describeFileError } from '../cli/input.ts';
@@ -12,6 +13,9 @@ const BODY = '.body';
 const DONE = '.json';
 /** In place of `.json` for a delivery that is still to be forwarded. */
 const PENDING = '.pending.json';
+
+/** Every file of a delivery, finished or not. */
+const OURS = /^\d{8}T\d{9}Z-\d{6}-[0-9a-f]{24}\./;
 
 const NAME = /^(\d{8}T\d{9}Z)-\d{6}-([0-9a-f]{24})\.(pending\.json|json)$/;
 
@@ -79,10 +83,18 @@ export class Spool {
     return readSaved(this.path(name, PENDING), this.path(name, BODY));
   }
 
-  /** Records that a delivery was forwarded, and waits until that is on disk. */
+  /**
+   * Marks that the target has taken a delivery, so that another run does not forward it again. Blocks for the microseconds
+   * of one system call: were it to wait for those of other deliveries, a process that is killed meanwhile would leave more
+   * deliveries that come twice. `markForwarded` must follow.
+   */
+  markTaken(name: string): void {
+    renameSync(this.path(name, PENDING), this.path(name, DONE));
+  }
+
+  /** Records how a delivery was forwarded, and waits until that is on disk. */
   async markForwarded(name: string, delivery: Delivery, record: ForwardedRecord): Promise<void> {
     await this.put(name, DONE, describeSaved(delivery, record));
-    await rm(this.path(name, PENDING), { force: true });
     if (!this.isUsers) await rm(this.path(name, BODY), { force: true });
   }
 
@@ -115,10 +127,11 @@ export function unusableDirectory(directory: string, error: unknown): LocalError
   });
 }
 
-/** Removes what a directory that is not the user's no longer needs. */
-async function prune(directory: string, names: readonly string[], now: number): Promise<void> {
+/** Removes what a directory that is not the user's no longer needs, also what killed processes left. */
+async function prune({ directory, now }: SpoolOptions, names: readonly string[], pending: readonly string[]) {
   const oldest = new Date(now - KEEP_MS).toISOString().replaceAll(/[-:.]/g, '');
-  const old = names.filter((name) => name.endsWith(DONE) && !name.endsWith(PENDING) && name < oldest);
+  const isNeeded = new Set(pending);
+  const old = names.filter((name) => OURS.test(name) && name < oldest && !isNeeded.has(name.replace(/\..*$/, '')));
   for (const name of old) await rm(join(directory, name), { force: true });
 }
 
@@ -127,16 +140,12 @@ async function prune(directory: string, names: readonly string[], now: number): 
  * @throws LocalError if it cannot be used
  */
 export async function openSpool(options: SpoolOptions): Promise<SpoolContent> {
-  const { directory, isUsers, now } = options;
+  const { directory, isUsers } = options;
   try {
-    const names = (await readdir(directory)).filter((name) => NAME.test(name)).sort();
-    const isDone = new Set(names.filter((name) => !name.endsWith(PENDING)));
-    const pending = names.flatMap((name) => {
-      const base = name.slice(0, -PENDING.length);
-      // A process that died between two steps of the record leaves both.
-      return name.endsWith(PENDING) && !isDone.has(base + DONE) ? [base] : [];
-    });
-    if (!isUsers) await prune(directory, names, now);
+    const all = await readdir(directory);
+    const names = all.filter((name) => NAME.test(name)).sort();
+    const pending = names.filter((name) => name.endsWith(PENDING)).map((name) => name.slice(0, -PENDING.length));
+    if (!isUsers) await prune(options, all, pending);
     const keys = names.flatMap((name) => NAME.exec(name)?.[2] ?? []);
     return { spool: new Spool(options), keys, pending };
   } catch (error) {

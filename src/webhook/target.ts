@@ -49,17 +49,26 @@ function describeFailure(error: unknown): string {
   return cause === error ? (error instanceof Error ? error.message : String(error)) : describeFailure(cause);
 }
 
-async function readAnswer(response: Dispatcher.ResponseData): Promise<ReceiverAnswer> {
+/** Reads the body of an answer. What cannot be read, or is too long, is left out: the status has said it all. */
+async function readBody(response: Dispatcher.ResponseData): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let size = 0;
-  for await (const chunk of response.body) {
-    size += chunk.length;
-    if (size > MAX_ANSWER_BYTES) throw new Error('its answer is longer than 1 MiB');
-    chunks.push(chunk);
+  try {
+    for await (const chunk of response.body) {
+      size += chunk.length;
+      if (size > MAX_ANSWER_BYTES) return Buffer.alloc(0);
+      chunks.push(chunk);
+    }
+  } catch {
+    return Buffer.alloc(0);
   }
-  const type = response.headers['content-type'];
-  const headers = typeof type === 'string' ? { 'content-type': type } : {};
-  return { status: response.statusCode, headers, body: Buffer.concat(chunks) };
+  return Buffer.concat(chunks);
+}
+
+interface SendOptions {
+  /** Cancels it. */
+  readonly signal: AbortSignal;
+  readonly onStatus?: (status: number) => void;
 }
 
 /** The program that deliveries are forwarded to. */
@@ -77,9 +86,12 @@ export class Target {
 
   /**
    * Sends a delivery: its exact bytes, and its headers but those of the connection. Follows no redirect.
-   * @param signal cancels it
+   * @param onStatus called as soon as the status of the answer is known
    */
-  async send({ headers, body }: Pick<Delivery, 'headers' | 'body'>, signal: AbortSignal): Promise<SendResult> {
+  async send(
+    { headers, body }: Pick<Delivery, 'headers' | 'body'>,
+    { signal, onStatus }: SendOptions,
+  ): Promise<SendResult> {
     this.dispatcher ??= this.openDispatcher();
     const limit = new AbortController();
     const done = new AbortController();
@@ -98,7 +110,11 @@ export class Target {
         body,
         signal: ended,
       });
-      return { kind: 'answered', answer: await readAnswer(response) };
+      onStatus?.(response.statusCode);
+      const type = response.headers['content-type'];
+      const answerHeaders = typeof type === 'string' ? { 'content-type': type } : {};
+      const answer = { status: response.statusCode, headers: answerHeaders, body: await readBody(response) };
+      return { kind: 'answered', answer };
     } catch (error) {
       const isTimeout = limit.signal.aborted;
       return { kind: 'failed', reason: isTimeout ? 'it did not answer in time' : describeFailure(error), isTimeout };
@@ -117,9 +133,14 @@ export class Target {
   }
 }
 
-/** Whether the target took a delivery: any 2xx. */
+/** Whether a status says that the target took a delivery: any 2xx. */
+export function isTakenBy(status: number): boolean {
+  return status >= 200 && status < 300;
+}
+
+/** Whether the answer says that the target took a delivery. */
 export function isTaken(result: SendResult): result is SendResult & { kind: 'answered' } {
-  return result.kind === 'answered' && result.answer.status >= 200 && result.answer.status < 300;
+  return result.kind === 'answered' && isTakenBy(result.answer.status);
 }
 
 /** Describes why the target did not take a delivery, as a clause without a period. */

@@ -30,19 +30,16 @@ async function inLanes(count: number, lanes: number, act: (index: number) => Pro
 
 test('1,000 deliveries to a target that fails, stalls, and restarts, with the listener killed twice: each is handled, and forwarded once', async () => {
   const COUNT = 1_000;
-  /** How often the target took each delivery. */
-  const taken = new Map<string, number>();
-  const inFlightAtKill: number[] = [];
-  let underWay = 0;
+  /** When the target took each delivery, as the number of disturbances before. */
+  const taken = new Map<string, number[]>();
+  const disturbances: string[] = [];
   const target = await startTarget(async (count, { headers }) => {
     if (count % 17 === 0) return { status: 503 };
     if (count % 41 === 0) return 'cut';
     if (count % 251 === 0) return 'stall';
     const id = String(headers['webhook-id']);
-    underWay += 1;
     await pause(5);
-    underWay -= 1;
-    taken.set(id, (taken.get(id) ?? 0) + 1);
+    taken.set(id, [...(taken.get(id) ?? []), disturbances.length]);
     return { status: 204 };
   });
   const home = tempDirectory();
@@ -50,12 +47,13 @@ test('1,000 deliveries to a target that fails, stalls, and restarts, with the li
   let { child, url } = await startListener(args, home);
   const { port } = new URL(url);
   const killAndRestart = async (): Promise<void> => {
-    inFlightAtKill.push(underWay);
     child.kill('SIGKILL');
+    disturbances.push('kill of the listener');
     await child;
     ({ child, url } = await startListener([...args, '--port', port], home));
   };
   const restartTarget = async (): Promise<void> => {
+    disturbances.push('restart of the target');
     await target.stop();
     await pause(1_500);
     await target.restart();
@@ -75,23 +73,25 @@ test('1,000 deliveries to a target that fails, stalls, and restarts, with the li
     if (index % 10 === 0) await deliverSurely(() => url, id, body);
   });
   await expect.poll(() => taken.size, { timeout: 300_000, interval: 200 }).toBe(COUNT);
-  // Nothing is sent after a pause that is longer than the longest between two attempts.
   child.kill('SIGINT');
   expect((await child).exitCode).toBe(0);
-  const again = [...taken].filter(([, count]) => count > 1);
+  const again = [...taken].flatMap(([, [first = 0, second, ...more]]) => {
+    expect(more).toEqual([]);
+    return second === undefined ? [] : [disturbances[first] ?? 'nothing'];
+  });
   process.stdout.write(
-    `webhooks: ${COUNT} deliveries, ${target.requests.length} requests at the target, ${again.length} taken again; being taken at the kills: ${inFlightAtKill.join(', ')}\n`,
+    `webhooks: ${COUNT} deliveries, ${target.requests.length} requests at the target; taken again: ${JSON.stringify(again)}\n`,
   );
-  // A delivery that the target was taking when the listener was killed comes again with the same id: nobody can know better.
-  expect(again.length).toBeLessThanOrEqual(2 * 8);
-  expect(again.every(([, count]) => count === 2)).toBe(true);
+  // The answer of the target was under way to a listener or from a target that ended: nobody can know better.
+  expect(again).not.toContain('nothing');
+  expect(again.length).toBeLessThanOrEqual(disturbances.length * 8);
   const idle = await startListener(args, home);
   const before = target.requests.length;
   await deliverSurely(() => idle.url, 'msg_0', '{}');
   await deliverSurely(() => idle.url, 'one-more', '{}');
   await expect.poll(() => taken.has('one-more')).toBe(true);
   expect(target.requests.length - before).toBeLessThanOrEqual(3);
-  expect(taken.get('msg_0')).toBe(1 + Number(again.some(([id]) => id === 'msg_0')));
+  expect(taken.get('msg_0')).toEqual([0]);
 });
 
 /** The resident memory of a process in MiB. */

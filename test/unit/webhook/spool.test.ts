@@ -1,0 +1,68 @@
+import { readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { type Delivery, keyOf } from '../../../src/webhook/delivery.ts';
+import { openSpool } from '../../../src/webhook/spool.ts';
+import { tempDirectory } from '../../helpers/run.ts';
+
+const DAY = 24 * 60 * 60 * 1000;
+const NOW = Date.UTC(2026, 0, 20);
+
+function delivery(delivery_id: string, at: number): Delivery {
+  return {
+    delivery_id,
+    received_at: new Date(at).toISOString(),
+    verification: 'verified',
+    reason: null,
+    headers: [['X-One', 'café']],
+    body: Buffer.from([0, 255]),
+  };
+}
+
+test('what is pending is found by the next run, the oldest first, and can be read as it was', async () => {
+  const options = { directory: tempDirectory(), isUsers: true, now: NOW };
+  const { spool } = await openSpool(options);
+  const [late, early] = [delivery('late', NOW), delivery('early', NOW - 1)];
+  const [lateName, earlyName] = [await spool.save(late, true), await spool.save(early, true)];
+  await spool.save(delivery('done', NOW), false);
+  const next = await openSpool(options);
+  expect(next.pending).toEqual([earlyName, lateName]);
+  expect(next.keys.toSorted()).toEqual(['done', 'early', 'late'].map(keyOf).sort());
+  expect(await next.spool.readPending(lateName)).toEqual(late);
+});
+
+test('what the target has taken is not pending any more, even if the process dies before it records how', async () => {
+  const options = { directory: tempDirectory(), isUsers: false, now: NOW };
+  const { spool } = await openSpool(options);
+  const name = await spool.save(delivery('a', NOW), true);
+  spool.markTaken(name);
+  expect((await openSpool(options)).pending).toEqual([]);
+  await spool.markForwarded(name, delivery('a', NOW), { at: '', status: 200 });
+  expect(readdirSync(options.directory)).toEqual([`${name}.json`]);
+});
+
+test('what is discarded is as if it had never come', async () => {
+  const options = { directory: tempDirectory(), isUsers: true, now: NOW };
+  const { spool } = await openSpool(options);
+  await spool.discard(await spool.save(delivery('a', NOW), true));
+  expect(await openSpool(options)).toMatchObject({ keys: [], pending: [] });
+  expect(readdirSync(options.directory)).toEqual([]);
+});
+
+test.each([true, false])(
+  'after a week, only what is pending stays, unless the directory is the user’s: %s',
+  async (isUsers) => {
+    const directory = tempDirectory();
+    const { spool } = await openSpool({ directory, isUsers, now: NOW });
+    const week = NOW - 8 * DAY;
+    await spool.save(delivery('old', week), false);
+    const pending = await spool.save(delivery('old-pending', week), true);
+    const recent = await spool.save(delivery('recent', NOW - DAY), false);
+    writeFileSync(join(directory, 'notes.txt'), 'not ours');
+    await openSpool({ directory, isUsers, now: NOW });
+    const kept = ['notes.txt', `${pending}.body`, `${pending}.pending.json`, `${recent}.body`, `${recent}.json`].sort();
+    const names = readdirSync(directory).sort();
+    if (isUsers) expect(names).toHaveLength(7);
+    else expect(names).toEqual(kept);
+  },
+);
