@@ -5,7 +5,7 @@ import { type Acknowledgement, decodeAcknowledgement } from '../contract/message
 import { OPERATIONS } from '../contract/operations.ts';
 import { InterruptedError, isWithoutId, PartnerctlError, withHint } from '../errors.ts';
 import { type ApiResponse, readItem } from './api-response.ts';
-import type { Http } from './http.ts';
+import type { CallOptions, Http } from './http.ts';
 import { listAgents } from './spaces.ts';
 
 /** The fields of a source (spec §4.2). The service picks a default for each omitted field. */
@@ -87,10 +87,14 @@ export interface SentMessage extends Omit<Acknowledgement, 'message_id'> {
 }
 
 /** Registers a message; the reply appears later in the history (spec §4.3). */
-export async function postMessage(http: Http, message: NewMessage): Promise<SentMessage> {
+export async function postMessage(
+  http: Http,
+  message: NewMessage,
+  options: Pick<CallOptions, 'isAddressKnown'> = {},
+): Promise<SentMessage> {
   const { source_id, session_id, text, external_message_id } = message;
   const json = { source_id, session_id, text, external_message_id, response_mode: 'accepted' };
-  const response = await http.call(OPERATIONS.registerMessage, { json });
+  const response = await http.call(OPERATIONS.registerMessage, { json, ...options });
   const acknowledgement = readAcknowledgement(response);
   return {
     ...acknowledgement,

@@ -35,6 +35,8 @@ export interface CallOptions {
   readonly freshConnection?: boolean;
   /** The contract for this call, to try another than the known one. */
   readonly contract?: Contract | undefined;
+  /** Whether a 404 is about what the request names, and not about its address, which then need not be tested. */
+  readonly isAddressKnown?: boolean | undefined;
   /** Whether a redirect led to this call: a second one is an error. */
   readonly isRedirected?: boolean;
   /** Called with the response that ends the call with an error. */
@@ -204,7 +206,7 @@ export class Http {
     const { operation, options, wire, deadline } = call;
     if (options.isRedirected || operation.leaf === undefined) return undefined;
     if (operation.safety !== 'safe') {
-      if (!isRefusedAddress(response, url)) return undefined;
+      if (!isRefusedAddress(response, url) || (options.isAddressKnown && response.status === 404)) return undefined;
       await this.learnSlash();
       if (this.wireRequest(operation, options).path === wire.path) return undefined;
       return { ...options, timeoutMs: deadline - this.options.clock.now(), isRedirected: true };

@@ -17,6 +17,8 @@ import { type SourceInput, typedAgent } from './session.ts';
 /** A source that a command line names. */
 export interface FoundSource {
   readonly source_id: string;
+  /** Whether the state file told it, so that a 404 is most likely about the source. */
+  readonly isRemembered: boolean;
   /**
    * Call it when the service does not know the source (404). Looks a remembered source up, at most once.
    * @returns the source_id of the agent if it is another one
@@ -69,6 +71,7 @@ async function findAgentSource(context: Context, http: Http, input: AgentInput):
   let renewing: Promise<string | undefined> | undefined;
   return {
     source_id: remembered,
+    isRemembered: true,
     renew: () => {
       renewing ??= lookUp().then((found) => (found === remembered ? undefined : found));
       return renewing;
@@ -78,7 +81,7 @@ async function findAgentSource(context: Context, http: Http, input: AgentInput):
 
 /** A source that is named by its id. */
 export function knownSource(source_id: string): FoundSource {
-  return { source_id, renew: async () => undefined };
+  return { source_id, isRemembered: false, renew: async () => undefined };
 }
 
 /**

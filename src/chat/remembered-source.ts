@@ -55,6 +55,11 @@ export class SourceMemory {
     return by === 'id' || (age >= 0 && age < NAME_VALID_MS) ? last.source_id : undefined;
   }
 
+  /** Remembers the source of an agent, unless that is what is remembered. */
+  async remember(input: AgentInput, source: RememberedSource): Promise<void> {
+    if ((await this.read(input)) !== source.source_id) await this.write(input, source);
+  }
+
   /** Remembers the source of an agent. A state file that cannot be written costs another lookup, no more. */
   async write(input: AgentInput, { agent_id, source_id }: RememberedSource): Promise<void> {
     const { clock, redact } = this.context;

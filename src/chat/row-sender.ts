@@ -98,27 +98,26 @@ export class RowSender {
     return new LocalError(`Not sent, because line ${line} of the same session failed.`, { details: { line } });
   }
 
-  /** Registers a message. If the service does not know the remembered source of an agent, looks the source up, once. */
+  /** Registers a message. After a 404 for the remembered source of an agent, looks the source up, once, and sends again. */
   private async post(row: SpooledRow, message: NewMessage) {
+    const { source } = this.deps;
+    const remembered = row.source_id === null && source?.isRemembered && message.source_id === source.source_id;
     try {
-      return { message, acknowledgement: await this.register(message) };
+      return { message, acknowledgement: await this.register(message, remembered === true) };
     } catch (error) {
       const isUnknown = error instanceof PartnerctlError && error.info.status === 404 && isRefused(error);
       if (!isUnknown) throw error;
-      const renewed = row.source_id === null ? await this.deps.source?.renew() : undefined;
-      if (renewed === undefined || renewed === message.source_id) {
-        throw withHint(error, { hint: UNKNOWN_SOURCE_HINT, details: {} });
-      }
-      this.sourceId = renewed;
+      if (!remembered) throw withHint(error, { hint: UNKNOWN_SOURCE_HINT, details: {} });
+      this.sourceId = (await source.renew()) ?? this.sourceId;
       const again = this.messageOf(row);
-      return { message: again, acknowledgement: await this.register(again) };
+      return { message: again, acknowledgement: await this.register(again, false) };
     }
   }
 
-  private async register(message: NewMessage): Promise<SentMessage> {
+  private async register(message: NewMessage, isRemembered: boolean): Promise<SentMessage> {
     const { clock, abortSignal, progress } = this.deps.context;
     const notice = async (): Promise<void> => undefined;
-    return await registerMessage({ clock, abortSignal, progress, notice }, this.deps.http, message);
+    return await registerMessage({ clock, abortSignal, progress, notice }, this.deps.http, message, isRemembered);
   }
 }
 

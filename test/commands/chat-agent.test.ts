@@ -47,6 +47,18 @@ async function rememberStale({ state, chat }: Awaited<ReturnType<typeof talking>
 }
 
 describe('a chat by name', () => {
+  test('needs no lookup after chat setup, and repeating that adds no record', async () => {
+    const { named, env, pathsOf, state, chat } = await talking();
+    const setup = ['chat', 'setup', String(named[3]), 'name:Support'];
+    await run(setup, { env });
+    const content = readFileSync(state, 'utf8');
+    expect(content).not.toContain('Support');
+    await run(setup, { env });
+    expect(readFileSync(state, 'utf8')).toBe(content);
+    expect(await pathsOf(['chat', 'send', ...named, '--session', 's1', 'Hello!'])).toEqual([POST]);
+    expect(await pathsOf(['chat', 'send', '--agent', chat.agent_id, '--session', 's1', 'Hi'])).toEqual([POST]);
+  });
+
   test('finds the source once, and needs no further call the second time', async () => {
     const { pathsOf, named, chat } = await talking();
     const send = ['chat', 'send', ...named, '--session', 's1', '-o', 'json', 'Hello!'];
@@ -133,6 +145,29 @@ describe('a chat by name', () => {
 });
 
 describe('a remembered source that the service does not know', () => {
+  test('is replaced by chat setup, so that nothing needs to be looked up', async () => {
+    const talk = await talking();
+    const { named, env, pathsOf } = talk;
+    const send = ['chat', 'send', ...named, '--session', 's1', 'Hello!'];
+    await run(send, { env });
+    await rememberStale(talk);
+    const setup = await run(['chat', 'setup', String(named[3]), 'name:Support'], { env });
+    expect(setup).toMatchObject({ code: 0, stderr: '' });
+    expect(await pathsOf(send)).toEqual([POST]);
+    expect(await pathsOf(['chat', 'send', '--agent', talk.chat.agent_id, '--session', 's1', 'Hi'])).toEqual([POST]);
+  });
+
+  test('although it is right is a 404 that the command tells', async () => {
+    const talk = await talking();
+    const { it, named, env } = talk;
+    const send = ['chat', 'send', ...named, '--session', 's1', 'Hello!'];
+    await run(send, { env });
+    await it.faults({ kind: 'status', status: 404, on: POST });
+    expect((await run(send, { env })).code).toBe(4);
+    await it.faults();
+    expect((await run(send, { env })).code).toBe(0);
+  });
+
   test('is looked up once by a send, which sends the message to the source found', async () => {
     const talk = await talking();
     const { it, named, env, chat, pathsOf } = talk;
@@ -143,8 +178,12 @@ describe('a remembered source that the service does not know', () => {
     const ran = await run(send, { env });
     expect(ran.json()).toMatchObject({ source_id: chat.source_id, created: true });
     const received = await it.received();
-    expect(received.filter(({ method }) => method === 'POST').map(({ status }) => status)).toEqual([404, 201]);
-    expect(received.filter(({ path }) => path.endsWith('/agents/'))).toHaveLength(1);
+    expect(received.map(({ method, path, status }) => `${method} ${path.replace(/^.*\/v1/, '')} ${status}`)).toEqual([
+      `${POST} 404`,
+      `${SPACES} 200`,
+      `${SPACES}${chat.space_id}/agents/ 200`,
+      `${POST} 201`,
+    ]);
     expect(await pathsOf(send)).toEqual([POST]);
   });
 

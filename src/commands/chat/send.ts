@@ -1,6 +1,6 @@
 import type { SentMessage } from '../../api/chat.ts';
 import type { Http } from '../../api/http.ts';
-import { findSource, knownSource } from '../../chat/find-source.ts';
+import { type FoundSource, findSource, knownSource } from '../../chat/find-source.ts';
 import { joinTexts, toMessageJson } from '../../chat/format-message.ts';
 import { type RecordedSend, recordSend } from '../../chat/recorded-send.ts';
 import { ROW_COLUMNS } from '../../chat/row-result.ts';
@@ -135,28 +135,30 @@ interface Registered extends SentMessage {
 async function sendTo(
   context: Context,
   http: Http,
-  { source_id, text }: { readonly source_id: string; readonly text: string },
+  { text, ...source }: Pick<FoundSource, 'source_id' | 'isRemembered'> & { readonly text: string },
   input: MessageInput,
 ): Promise<Registered> {
+  const { source_id, isRemembered } = source;
   const message = { source_id, session_id: input.session_id, text };
   const { external_message_id, isAnother } = input;
   const send = await recordSend(context, http, { ...message, external_message_id, isAnother });
   const named = { ...message, external_message_id: send.external_message_id };
   const resend = resendCommand(named, context.flags, { source: input.text, moreFlags: input.waitFlags });
-  return { ...(await sendMessage(context, http, { ...message, send }, resend)), source_id, send };
+  return { ...(await sendMessage(context, http, { ...message, send, isRemembered }, resend)), source_id, send };
 }
 
-/** Sends the message. If the service does not know the remembered source of an agent, looks the source up, once. */
+/** Sends the message. After a 404 for the remembered source of an agent, looks the source up, once, and sends again. */
 async function send(context: Context, http: Http, text: string, input: MessageInput): Promise<Registered> {
   const source = await findSource(context, http, input.source);
+  const { source_id: found, isRemembered } = source;
   context.progress.start('Sending the message');
   try {
-    return await sendTo(context, http, { source_id: source.source_id, text }, input);
+    return await sendTo(context, http, { source_id: found, isRemembered, text }, input);
   } catch (error) {
     const isUnknown = error instanceof PartnerctlError && error.info.status === 404 && isRefused(error);
-    const source_id = isUnknown ? await source.renew() : undefined;
-    if (source_id === undefined) throw error;
-    return await sendTo(context, http, { source_id, text }, input);
+    if (!isUnknown || !isRemembered) throw error;
+    const source_id = (await source.renew()) ?? found;
+    return await sendTo(context, http, { source_id, isRemembered: false, text }, input);
   }
 }
 

@@ -18,6 +18,8 @@ import { type Column, objectResult } from '../../output/command-result.ts';
 interface Input {
   readonly space: Reference;
   readonly agent: AgentReference;
+  /** As typed. */
+  readonly typedSpace: string;
   /** The fields given explicitly. */
   readonly asked: Partial<ChatSetup>;
 }
@@ -92,6 +94,7 @@ export default command<Input>({
     return {
       space: parseReference(space),
       agent: parseAgentReference(agent),
+      typedSpace: space,
       asked: {
         ...(name !== undefined && { name }),
         reply_capable: args.isSet('reply-capable'),
@@ -100,12 +103,15 @@ export default command<Input>({
     };
   },
   writes: () => true,
-  async run(context, { space, agent, asked }) {
+  async run(context, { space, agent, typedSpace, asked }) {
     const http = await context.http();
     context.progress.start('Setting up the chat');
     const spaceId = await resolveSpaceId(http, space);
     const agentId = await resolveAgentId(http, spaceId, agent);
     const source = await setUp(http, spaceId, agentId, { ...CHAT_DEFAULTS, ...asked });
+    const { SourceMemory } = await import('../../chat/remembered-source.ts');
+    const named = { agent, space: typedSpace };
+    await new SourceMemory(context, http.baseUrl).remember(named, { agent_id: agentId, source_id: source.source_id });
     const note = formatDifferences(source, asked);
     if (note !== undefined) await context.notice(note);
     const json = { ...source.raw, source_id: source.raw.source_id ?? source.source_id };
