@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { type CreatedJob, type Cron, createCronAgent, readJobLog } from '../helpers/cron.ts';
-import { tempDirectory } from '../helpers/run.ts';
+import { run, tempDirectory } from '../helpers/run.ts';
 import { type Service, service } from '../helpers/service.ts';
 import { start } from './program.ts';
 
@@ -60,9 +60,9 @@ test('Ctrl-C twice while the job is being made: it ends at once, and reconciling
   const ran = await child;
   clearInterval(repeat);
   expect(ran.exitCode).toBe(130);
-  expect((await start(cron.create('daily', '--ensure', '--state', path), { env: it.env })).exitCode).toBe(9);
-  const reconciled = await start(['cron', 'reconcile', '-o', 'json', '--state', path], { env: it.env });
-  expect(reconciled.exitCode).toBe(0);
+  expect((await run(cron.create('daily', '--ensure', '--state', path), { env: it.env })).code).toBe(9);
+  const reconciled = await run(['cron', 'reconcile', '-o', 'json', '--state', path], { env: it.env });
+  expect(reconciled.code).toBe(0);
   const ids = await cron.idsOf('daily');
   expect(JSON.parse(reconciled.stdout)).toMatchObject([{ cron_job_id: ids[0], status: 'adopted' }]);
   expect(ids).toHaveLength(1);

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { holding } from '../helpers/holding.ts';
+import { run } from '../helpers/run.ts';
 import { manifest, type Service, service, write } from '../helpers/service.ts';
 import { start, until } from './program.ts';
 
@@ -50,8 +51,8 @@ test.each([
   const { error } = JSON.parse(ran.stderr.trimEnd().split('\n').at(-1) ?? '');
   expect(error).toMatchObject({ type: 'interrupted', message: expect.stringContaining('4 created, 8 skipped') });
 
-  const again = await start(['provision', path, '-o', 'json'], { env });
-  expect(again.exitCode).toBe(0);
+  const again = await run(['provision', path, '-o', 'json'], { env });
+  expect(again.code).toBe(0);
   expect(JSON.parse(again.stdout).summary).toMatchObject({ created: 8, unchanged: 4 });
 });
 

@@ -22,7 +22,7 @@ async function tailOf(script: Parameters<typeof startFakeService>[0], home = tem
   const fake = await startFakeService(script);
   const env = { PARTNER_BASE_URL: fake.baseUrl, PARTNER_TOKEN: 'test-token', HOME: home };
   const args = ['chat', 'tail', '--source', 'src', '--session', 's1', '--no-follow', '-o', 'json'];
-  const tail = (options: RunOptions = {}) => run(args, { env, ...options });
+  const tail = (options: RunOptions = {}) => run(args, { env, clock: fasterClock(5), ...options });
   return { fake, env, tail };
 }
 

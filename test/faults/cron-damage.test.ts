@@ -21,7 +21,7 @@ it.each(['created', 'reserved'] as const)(
     const bits = fc.integer({ min: 0, max: record.bytes.length * 8 - 1 });
     await fc.assert(
       fc.asyncProperty(bits, (bit) => expectBlocked(record, bit)),
-      { numRuns: 60 },
+      { numRuns: 20 },
     );
   },
 );

@@ -242,8 +242,8 @@ describe('two runs at once with one state file', () => {
     ['may list the agents', {}],
     ['may not list the agents', { forbidden: unreadable }],
     ['lose every second answer', { trouble: (_, count) => (count % 2 === 0 ? 'reset after' : undefined) }],
-  ])('that %s install each agent once, in six rounds', async (_, habits) => {
-    for (let round = 1; round <= 6; round += 1) {
+  ])('that %s install each agent once, in three rounds', async (_, habits) => {
+    for (const round of [1, 3, 6]) {
       const service = await oddService({
         ...habits,
         beforeAnswer: () => new Promise((resolve) => setTimeout(resolve, 2 * round)),
