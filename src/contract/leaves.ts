@@ -18,9 +18,10 @@ function leaf(kind: LeafKind, source: LeafSpec['source'], value: string, note: s
   return { kind, source, value, note };
 }
 
-/** Names of ids in general, and those that well-known platforms use instead. */
-const OTHER_IDS = 'gid|sid|object_id|sys_id|identifier';
+/** Names of ids in general. */
 const EQUAL_IDS = 'id|uuid|uid|guid|pk|_id|$id';
+/** Names of ids that well-known platforms use instead. */
+const OTHER_IDS = 'gid|sid|object_id|sys_id|identifier';
 
 /** Some platforms call the id of every resource `documentId`. That of an upload could be the id of something else. */
 function idLeaf(own: string, generic = `${EQUAL_IDS}|document_id, ${OTHER_IDS}`): LeafSpec {

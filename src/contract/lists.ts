@@ -222,13 +222,13 @@ function noList(body: unknown, resource: string, message: string): UnknownShape 
 
 /**
  * Returns the items of the list in a response (assumption `list.envelope`).
- * @param found the body
+ * @param response its body
  * @param resource the plural resource name, as the spec spells it: `spaces`, `agents`
  * @param path where the items are; undefined to look for them
  * @throws UnknownShape with the keys of the body if it has no list; ErrorInBody if it reports an error
  */
-export function readList(found: unknown, resource: string, path?: readonly string[]): readonly JsonObject[] {
-  const body = pairAsObject(found);
+export function readList(response: unknown, resource: string, path?: readonly string[]): readonly JsonObject[] {
+  const body = pairAsObject(response);
   if (isJsonObject(body)) {
     rejectErrorInBody(body, [body, body.data, body.result, body[0]].filter(isJsonObject), 'list.envelope');
   }
@@ -236,7 +236,8 @@ export function readList(found: unknown, resource: string, path?: readonly strin
   if (Array.isArray(body)) return toItems(body, resource);
   // What Go writes for an empty list.
   if (body === null) return [];
-  if (body !== found && isJsonObject(body)) return atPath(body, ['1'], resource);
+  const isPair = body !== response;
+  if (isPair && isJsonObject(body)) return atPath(body, ['1'], resource);
   const none = `The response contains no list of ${resource}.`;
   if (!isJsonObject(body)) throw noList(body, resource, none);
   const own = namesOf(resource);
