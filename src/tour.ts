@@ -1,5 +1,8 @@
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -22,6 +25,8 @@ interface Step {
   readonly comment: string;
   /** The arguments; `$SOURCE` stands for the variable that an earlier step saved. */
   readonly args: readonly string[];
+  /** Whether the next step begins when this one has written something; it must end after that step. */
+  readonly inBackground?: boolean;
   /** The variable that saves the output, as `NAME=$(…)` does in a shell. */
   readonly saveAs?: string;
   /** The exit code, when it is not 0, and what it means. */
@@ -35,7 +40,25 @@ const CREATE_JOB = [
 
 const SESSION = ['--source', '$SOURCE', '--session', 'ticket-42'];
 
-const STEPS: readonly Step[] = [
+/** A receiver that shows one delivery and ends, and what makes the sandbox send it. */
+function webhookSteps(port: number): readonly Step[] {
+  const url = `http://127.0.0.1:${port}/hooks`;
+  const verified = ['--verify', 'standard-webhooks', '--exit-after', '1'];
+  return [
+    {
+      comment: 'Wait for one webhook, and verify it with the secret from PARTNER_WEBHOOK_SECRET.',
+      args: ['webhook', 'listen', '--port', String(port), '--path', '/hooks', ...verified],
+      inBackground: true,
+    },
+    {
+      comment: 'Let the sandbox send one: a message in the session, delivered and signed.',
+      args: ['webhook', 'trigger', ...SESSION, '--text', 'Your invoice is attached.', '--to', url],
+    },
+  ];
+}
+
+/** @param port where webhooks are received */
+const createSteps = (port: number): readonly Step[] => [
   { comment: 'Check the manifest; nothing is sent.', args: ['provision', 'acme.yaml', '--check'] },
   { comment: 'Show what would be done.', args: ['provision', 'acme.yaml', '--dry-run'] },
   { comment: 'Create the space and install its agent.', args: ['provision', 'acme.yaml'] },
@@ -51,6 +74,7 @@ const STEPS: readonly Step[] = [
     comment: 'Send a message and wait for the reply.',
     args: ['chat', 'send', ...SESSION, '--wait', 'My invoice is missing.'],
   },
+  ...webhookSteps(port),
   { comment: 'Show the conversation so far.', args: ['chat', 'tail', ...SESSION, '--no-follow'] },
   { comment: 'Upload a file; agents refer to it by its id.', args: ['upload', 'faq.md', '--as', 'document'] },
   { comment: 'Upload it again: it is known and skipped.', args: ['upload', 'faq.md', '--as', 'document'] },
@@ -65,9 +89,9 @@ const STEPS: readonly Step[] = [
 ];
 
 /** The command line of a step as a person would type it. */
-function commandLine({ args, saveAs }: Step): string {
+function commandLine({ args, inBackground, saveAs }: Step): string {
   const quoted = args.map((arg) => (/^[\w.:$/-]+$/.test(arg) ? arg : `'${arg}'`));
-  const line = `partnerctl ${quoted.join(' ')}`;
+  const line = `partnerctl ${quoted.join(' ')}${inBackground ? ' &' : ''}`;
   return saveAs === undefined ? line : `${saveAs}=$(${line})`;
 }
 
@@ -106,18 +130,55 @@ async function run(args: readonly string[], options: RunOptions): Promise<string
   return output.trim();
 }
 
+interface Background {
+  readonly child: ChildProcess;
+  readonly ended: Promise<unknown>;
+}
+
+/** Starts a Node.js program, and waits until it has written something. Its output is shown. */
+async function startInBackground(args: readonly string[], env: NodeJS.ProcessEnv): Promise<Background> {
+  const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'inherit'] });
+  const ended = once(child, 'close');
+  child.stdout.on('data', (chunk: unknown) => process.stdout.write(String(chunk)));
+  await Promise.race([once(child.stdout, 'data'), ended]);
+  return { child, ended };
+}
+
+/** A port that nothing listens on. */
+async function findFreePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  return typeof address === 'object' && address !== null ? address.port : 0;
+}
+
 /** Runs the steps inside `sandbox run`: each is a real command that makes real requests. */
 async function runSteps(): Promise<void> {
   const variables = new Map<string, string>();
-  for (const step of STEPS) {
-    const { comment, saveAs, exit } = step;
-    process.stdout.write(`\n# ${comment}\n$ ${commandLine(step)}\n`);
-    const args = step.args.map((arg) => (arg.startsWith('$') ? (variables.get(arg.slice(1)) ?? arg) : arg));
-    const capture = saveAs !== undefined;
-    const env = { ...process.env, PARTNER_OUTPUT: capture ? 'tsv' : 'table' };
-    const output = await run([PROGRAM, ...args], { cwd: process.cwd(), env, capture, exitCode: exit?.code ?? 0 });
-    if (exit) process.stdout.write(`# Exit code ${exit.code}: ${exit.meaning}.\n`);
-    if (saveAs !== undefined) variables.set(saveAs, output);
+  const webhookSecret = `whsec_${randomBytes(32).toString('base64')}`;
+  let background: Background | undefined;
+  try {
+    for (const step of createSteps(await findFreePort())) {
+      const { comment, inBackground, saveAs, exit } = step;
+      process.stdout.write(`\n# ${comment}\n$ ${commandLine(step)}\n`);
+      const args = step.args.map((arg) => (arg.startsWith('$') ? (variables.get(arg.slice(1)) ?? arg) : arg));
+      const capture = saveAs !== undefined;
+      const output = capture ? 'tsv' : 'table';
+      const env = { ...process.env, PARTNER_OUTPUT: output, PARTNER_WEBHOOK_SECRET: webhookSecret };
+      if (inBackground) {
+        background = await startInBackground([PROGRAM, ...args], env);
+        continue;
+      }
+      const options = { cwd: process.cwd(), env, capture, exitCode: exit?.code ?? 0 };
+      const written = await run([PROGRAM, ...args], options);
+      await background?.ended;
+      if (exit) process.stdout.write(`# Exit code ${exit.code}: ${exit.meaning}.\n`);
+      if (saveAs !== undefined) variables.set(saveAs, written);
+    }
+  } finally {
+    background?.child.kill();
   }
   process.stdout.write(
     '\nAll requests went to a sandbox on this machine, which is gone now. `partnerctl sandbox start` runs one until you stop it.\n',
