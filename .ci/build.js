@@ -40,7 +40,7 @@ const BASE = /\/src\/(errors|clock|cli\/(io|signals)|output\/stream-sink)\.ts$/;
 const CORE = [
   /\/src\/(main|shell-quote)\.ts$/,
   /\/src\/cli\/(args|command|command-tree|create-context|debug-file|help-topics|input|parse|registry|run-command|service|shell-command|state-access|trace)\.ts$/,
-  /\/src\/api\/(?!call-errors|chat|check-|cron-jobs|dispatcher|fetch-document|fresh-list|history|list-failure|list-reader|map-concurrent|page-requests|provisioning|refusal-hints|uploads)/,
+  /\/src\/api\/(?!call-errors|chat|check-|cron-jobs|dispatcher|fetch-document|fresh-list|history|list-failure|list-reader|map-concurrent|page-requests|provisioning|raw-|refusal-hints|uploads)/,
   /\/src\/contract\/(?!chat-source|check-|cron|history-|learn|message|next-page|openapi|page-progress|provisioning|resource|uploads)/,
   /\/src\/config\/(?!contract-changes|find-leaf|read-token|temporary-file|update-|webhook-secret)/,
   /\/src\/commands\/(agents|spaces)\//,

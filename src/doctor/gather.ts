@@ -52,14 +52,16 @@ function overriddenUrl({ profile, baseUrl }: ServiceSettings, { profiles }: Prof
   return { value: own, from: nameProfile(profile.value) };
 }
 
-/** Calls the service once, by the list of spaces. */
+/** Calls the service once, by a list that it has. */
 async function probe(http: Http, context: Context): Promise<Probe> {
+  const lists = [OPERATIONS.listSpaces, OPERATIONS.listCronJobs];
+  const operation = lists.find(({ leaf }) => http.contract.operation(leaf) !== undefined) ?? OPERATIONS.listSpaces;
   const { clock } = context;
   const started = clock.now();
   let refused: Pick<Probe, 'status' | 'headers'> = { status: undefined, headers: {} };
   const since = () => ({ at: clock.now(), ms: clock.now() - started });
   try {
-    const response = await http.call(OPERATIONS.listSpaces, {
+    const response = await http.call(operation, {
       ...LIMITS,
       onRefusal: ({ status, headers }) => {
         refused = { status, headers };

@@ -88,5 +88,5 @@ export async function readLists(http: Http, { status, error }: Probe): Promise<r
   const id = spaces.items.map((space) => idOf(space, http)).find((found) => found !== undefined);
   const agents = id === undefined ? [] : [(await readList(http, AGENTS, { space_id: id })).read];
   const jobs = (await readList(http, JOBS)).read;
-  return [spaces.read, ...agents, ...(jobs.error instanceof NoOperationError ? [] : [jobs])];
+  return [spaces.read, ...agents, jobs].filter((read) => !(read.error instanceof NoOperationError));
 }

@@ -102,14 +102,34 @@ export function checkTls(facts: Facts, extra: string | undefined): Check {
   return failed('tls', probe.error, tlsHint(code, probe.error, extra));
 }
 
+/** Whether a response has another shape than the contract says, rather than not being an answer of the service at all. */
+function contradicts(error: PartnerctlError | undefined): error is ShapeError {
+  return error instanceof ShapeError && !(error instanceof ErrorInSuccessBody || error instanceof NotJsonError);
+}
+
+/** Whether the service has no such list. */
+function isMissing(error: PartnerctlError | undefined): boolean {
+  return error?.info.status === 404 || error?.info.status === 405;
+}
+
+/** The failure of a list after a first call that succeeded, unless another check explains it. */
+function laterFailure({ lists }: Facts): PartnerctlError | undefined {
+  const isExplained = (error: PartnerctlError) =>
+    contradicts(error) || isMissing(error) || [402, 403].includes(error.info.status ?? 0);
+  return lists.find(({ error }) => error !== undefined && !isExplained(error))?.error;
+}
+
 /** Whether the service answers as this API does; the token, its scopes, and the balance are other checks. */
 export function checkService(facts: Facts): Check {
   const { probe } = facts;
   if (!hasAnswer(probe)) return skipped('service', silence(facts));
   const { status, error } = probe;
-  if (error === undefined || error instanceof ShapeError || [401, 402, 403].includes(status)) {
-    if (!(error instanceof NotJsonError)) return ok('service', `answers with ${status}`);
+  if (error instanceof NotJsonError) {
     return failed('service', error, `Something else answers there, such as a gateway. ${addressHint(facts)}`);
+  }
+  if (error === undefined || error instanceof ShapeError || [401, 402, 403].includes(status)) {
+    const later = laterFailure(facts);
+    return later ? failed('service', later) : ok('service', `answers with ${status}`);
   }
   if (status === 429) return warning('service', error.message, error.info.hint ?? 'Run the command again later.');
   const isElsewhere = status === 404 || status === 405 || (status >= 300 && status < 400);
@@ -152,14 +172,14 @@ export function checkToken(facts: Facts): Check {
   const from = settings.value.token?.from ?? '';
   if (probe.status === 401 && probe.error) return failed('token', probe.error);
   if (isForbidden(facts) && probe.error) return failed('token', probe.error);
-  const isAccepted = probe.error === undefined || probe.error instanceof ShapeError || probe.status === 403;
+  const isAccepted = probe.error === undefined || contradicts(probe.error) || probe.status === 403;
   return isAccepted ? ok('token', `accepted, from ${from}`) : skipped('token', NO_ANSWER);
 }
 
 export function checkScopes(facts: Facts): Check {
   const { lists, settings } = facts;
   const from = settings.value?.token?.profile;
-  const read = lists.filter(({ error }) => error === undefined || error instanceof ShapeError);
+  const read = lists.filter(({ error }) => error === undefined || contradicts(error));
   const missing = lists.filter(({ error }) => error?.info.status === 403);
   if (isForbidden(facts) || read.length + missing.length === 0)
     return skipped('scopes', 'not checked: nothing can be read');
@@ -187,10 +207,13 @@ export function checkBalance(facts: Facts): Check {
 
 export function checkContract({ leaves, lists, probe }: Facts): Check {
   const errors = [probe?.error, ...lists.map(({ error }) => error)];
-  const odd = errors.find(
-    (error) => error instanceof ShapeError && !(error instanceof ErrorInSuccessBody || error instanceof NotJsonError),
-  );
+  const odd = errors.find(contradicts);
   if (odd) return failed('contract', odd);
+  const missing = lists.find(({ error }) => isMissing(error));
+  if (missing?.error) {
+    const { message, hint } = failed('contract', missing.error);
+    return warning('contract', `${missing.what} cannot be read: ${message}`, hint ?? '');
+  }
   if (leaves.length === 0) return skipped('contract', NO_SERVICE);
   const counts = ['assumed', 'observed', 'imported', 'override'].map((source) => {
     return `${leaves.filter((leaf) => leaf.source === source).length} ${source}`;

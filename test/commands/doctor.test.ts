@@ -7,7 +7,7 @@ import type { Clock } from '../../src/clock.ts';
 import { LISTINGS } from '../../src/doctor/read-lists.ts';
 import { CERTIFICATE } from '../helpers/certificate.ts';
 import { proxyTo } from '../helpers/connect-proxy.ts';
-import { json, startFakeService } from '../helpers/fake-service.ts';
+import { type Handler, json, startFakeService } from '../helpers/fake-service.ts';
 import { run, tempDirectory } from '../helpers/run.ts';
 import { type Service, service, write } from '../helpers/service.ts';
 import { findClosedPort } from '../helpers/tcp-server.ts';
@@ -92,6 +92,8 @@ interface Fault {
 function unsetting(machine: Machine): Planted {
   return { machine, follow: async (variable) => delete machine.env[variable] };
 }
+
+const html: Handler = (_, response) => response.setHeader('content-type', 'text/html').end('<h1>Welcome</h1>');
 
 const UNSET = /unset (\w+)/;
 
@@ -373,6 +375,54 @@ describe('doctor', () => {
     const { code, report } = await doctor({ env: { ...env, PARTNER_TOKEN: some }, options: {} });
     expect(code).toBe(0);
     expect(named(report, 'scopes').message).toMatch(/the agents of a space, the list of scheduled jobs: agents\.read/);
+  });
+
+  test.each([
+    ['a page of a gateway', { 'GET *': html }, 'service', 'failed', 8],
+    ['a list that fails', { 'GET /automation/spaces/': json([]), 'GET *': json({}, 500) }, 'service', 'failed', 8],
+    ['no list of jobs', { 'GET /automation/spaces/': json([]), 'GET *': json({}, 404) }, 'contract', 'warning', 0],
+    ['another API', { 'GET *': json({ message: 'no such path' }, 404) }, 'service', 'failed', 4],
+    ['a rate limit', { 'GET *': json({}, 429) }, 'service', 'warning', 0],
+  ] as const)('reports %s', async (_, script, check, status, code) => {
+    const fake = await startFakeService(script);
+    const env = { HOME: tempDirectory(), PARTNER_BASE_URL: fake.baseUrl, PARTNER_TOKEN: TOKEN };
+    const ran = await doctor({ env, options: {} });
+    expect({ code: ran.code, status: named(ran.report, check).status }).toEqual({ code, status });
+    expect(named(ran.report, check).hint).toBeTruthy();
+    if (check === 'service') expect(named(ran.report, 'contract').status).not.toBe('failed');
+  });
+
+  test('a service without a list of spaces is checked by that of scheduled jobs', async () => {
+    const fake = await startFakeService({ 'GET /automation/partner-cron-jobs/': json([]) });
+    const machine: Machine = {
+      env: { HOME: tempDirectory(), PARTNER_BASE_URL: fake.baseUrl, PARTNER_TOKEN: TOKEN },
+      options: {},
+    };
+    await shell('partnerctl contract set spaces.list none', machine);
+    const { code, report } = await doctor(machine);
+    expect({ code, token: named(report, 'token').status }).toEqual({ code: 0, token: 'ok' });
+  });
+
+  test('a state on a branch is shared, and a database that cannot be reached fails', async () => {
+    const { machine } = await healthy();
+    const repository = tempDirectory();
+    await execa('git', ['init', '--bare', '-q', repository]);
+    machine.env.PATH = process.env.PATH ?? '';
+    machine.env.PARTNER_STATE = `git+file://${repository}#state`;
+    await shell('partnerctl state init', machine);
+    const before = await execa('git', ['-C', repository, 'rev-parse', 'state']);
+    const shared = await doctor(machine);
+    expect({ code: shared.code, ...named(shared.report, 'state') }).toMatchObject({
+      code: 0,
+      status: 'ok',
+      message: expect.stringContaining('from PARTNER_STATE: shared'),
+    });
+    expect((await execa('git', ['-C', repository, 'rev-parse', 'state'])).stdout).toBe(before.stdout);
+    machine.env.PARTNER_STATE = `postgres://nobody@127.0.0.1:${await findClosedPort()}/none`;
+    const lost = await doctor(machine);
+    expect(lost.code).toBe(8);
+    expect(named(lost.report, 'state')).toMatchObject({ status: 'failed', hint: expect.any(String) });
+    expect(named(lost.report, 'token').status).toBe('ok');
   });
 
   test('a table shows each check, and what to do below it', async () => {
