@@ -275,6 +275,12 @@ describe('rows with mistakes', () => {
     expect(ran.stderr).toMatch(message);
   });
 
+  test('without --rows, everything that a message lacks is named at once', async () => {
+    const ran = await run(['chat', 'send', 'Hi']);
+    expect(ran.code).toBe(2);
+    expect(ran.stderr).toContain('--source and --session are missing.');
+  });
+
   test.each([['--concurrency', '3'], ['--dry-run']])('%s needs --rows', async (...flags) => {
     const ran = await run(['chat', 'send', '--source', 'src_1', '--session', 's', 'Hi', ...flags]);
     expect(ran.code).toBe(2);

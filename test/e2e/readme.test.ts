@@ -76,6 +76,7 @@ test('only commands that need a person, the network, or the checkout are not run
     'README.md: needs a git host',
     'README.md: needs a terminal',
     'src/help/chat.md: runs until Ctrl-C',
+    'src/help/chat.md: runs until Ctrl-C',
     'src/help/chat.md: needs a terminal',
     'src/help/webhooks.md: installs a package from the Internet',
     'src/help/state.md: needs a database',

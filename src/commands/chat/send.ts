@@ -9,6 +9,7 @@ import type { RowsInput } from '../../chat/send-rows.ts';
 import {
   parseSession,
   parseSessionDefaults,
+  REQUIRED_SESSION,
   SESSION_FLAG,
   type SessionInput,
   SOURCE_FLAGS,
@@ -244,6 +245,7 @@ export default command<Input>({
     { usage: '--concurrency <n>', description: 'with --rows: how many sessions at a time, 1 to 32', default: '8' },
     { usage: '--dry-run', description: 'with --rows: show what would be sent; nothing is sent' },
   ],
+  required: REQUIRED_SESSION.map((flag) => ({ ...flag, unless: ['rows'] })),
   columns: [...ROW_COLUMNS, ...COLUMNS.filter(({ header }) => header === 'CREATED')],
   scopes: [SCOPE.chat],
   examples: [
