@@ -1,16 +1,19 @@
 /** Passes events from where they happen to one reader. */
 export class EventQueue<Event> implements AsyncIterable<Event> {
-  private readonly events: Event[] = [];
+  private readonly events: { readonly event: Event; readonly bytes: number }[] = [];
+  private waiting = 0;
   private isClosed = false;
   private wake = (): void => undefined;
 
-  /** How many events wait for the reader. */
-  get size(): number {
-    return this.events.length;
+  /** The size of all events that wait for the reader, in bytes. */
+  get bytes(): number {
+    return this.waiting;
   }
 
-  push(event: Event): void {
-    this.events.push(event);
+  /** @param bytes about how much memory the event takes */
+  push(event: Event, bytes: number): void {
+    this.events.push({ event, bytes });
+    this.waiting += bytes;
     this.wake();
   }
 
@@ -22,9 +25,11 @@ export class EventQueue<Event> implements AsyncIterable<Event> {
 
   async *[Symbol.asyncIterator](): AsyncGenerator<Event, void, void> {
     while (true) {
-      const event = this.events.shift();
-      if (event !== undefined) yield event;
-      else if (this.isClosed) return;
+      const next = this.events.shift();
+      if (next) {
+        this.waiting -= next.bytes;
+        yield next.event;
+      } else if (this.isClosed) return;
       else
         await new Promise<void>((resolve) => {
           this.wake = resolve;

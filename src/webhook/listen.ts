@@ -15,8 +15,13 @@ import { claimDirectory } from './spool-claim.ts';
 import { Target } from './target.ts';
 import { createVerifier, idHeaderOf, type Verifier } from './verify.ts';
 
-/** More deliveries than these do not wait for the reader of the output: their senders send them again. */
-const MAX_WAITING = 1_000;
+/**
+ * How much may wait for the reader of the output, in bytes of deliveries. Their senders send again what comes meanwhile.
+ */
+const MAX_WAITING_BYTES = 16 * 1024 * 1024;
+
+/** What a delivery takes beside its body, about. */
+const BYTES_OF_REST = 4 * 1024;
 
 /** How long attempts to forward that are being made may go on after Ctrl-C, in milliseconds. */
 const GRACE_MS = 2_000;
@@ -108,9 +113,12 @@ class Listener {
         forwarding: this.forwarding,
         relaysStatus,
         limit: exitAfter ?? Number.POSITIVE_INFINITY,
-        isCongested: () => this.queue.size >= MAX_WAITING,
+        isCongested: () => this.queue.bytes > MAX_WAITING_BYTES,
         hasSecret: (text) => redact(text) !== text,
-        onDelivery: (delivery, handling) => this.queue.push(toDeliveryEvent(delivery, handling, this.contract)),
+        onDelivery: (delivery, handling) => {
+          const event = toDeliveryEvent(delivery, handling, this.contract);
+          this.queue.push(event, delivery.body.length + BYTES_OF_REST);
+        },
         onLimit: () => this.isFull.abort(),
         notice,
         warn,

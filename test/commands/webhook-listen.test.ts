@@ -96,6 +96,23 @@ describe('what is shown', () => {
     expect((await run(['webhook', 'listen', '--port', port])).stderr).toContain('Another program uses it.');
   });
 
+  test('while nobody reads the output, no more is accepted than fits into memory; what was accepted is shown later', async () => {
+    let read = (): void => undefined;
+    const reader = new Promise<void>((resolve) => {
+      read = resolve;
+    });
+    const listening = await startListening([], { reader });
+    const send = (id: number) => post(listening.url, Buffer.alloc(1024 * 1024, 'x'), { 'webhook-id': String(id) });
+    let accepted = 0;
+    while ((await send(accepted)).status === 200) accepted += 1;
+    expect(accepted).toBeGreaterThan(10);
+    expect(accepted).toBeLessThan(20);
+    expect((await send(accepted)).status).toBe(503);
+    read();
+    await listening.event(accepted - 1);
+    expect((await send(accepted)).status).toBe(200);
+  });
+
   test('requests for other paths are counted, and not shown one by one', async () => {
     const listening = await startListening([]);
     for (let count = 0; count < 12; count += 1) await post(new URL('/', listening.url).href, 'x');

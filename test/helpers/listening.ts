@@ -41,14 +41,20 @@ interface DeliveryEvent {
   readonly body: unknown;
 }
 
+interface ListeningOptions extends RunOptions {
+  /** Resolves when the reader of the output takes more than the first line. */
+  readonly reader?: Promise<void>;
+}
+
 /** Runs `webhook listen -o ndjson` until it listens. It ends with the test at the latest. */
-export async function startListening(args: readonly string[], options: RunOptions = {}): Promise<Listening> {
+export async function startListening(args: readonly string[], options: ListeningOptions = {}): Promise<Listening> {
   const home = options.env?.HOME ?? tempDirectory();
   const written = new EventEmitter();
   const lines: string[] = [];
   let errors = '';
   const sink = (write: (text: string) => void): Sink => ({
     async write(text) {
+      if (lines.length > 0) await options.reader;
       write(text);
       written.emit('written');
     },

@@ -1,0 +1,95 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.ts';
+import { startListening } from '../helpers/listening.ts';
+import { run, tempDirectory } from '../helpers/run.ts';
+import { SECRET } from '../helpers/webhook-target.ts';
+
+const VERIFYING = ['--verify', 'standard-webhooks'];
+
+async function start(options: SandboxOptions): Promise<Sandbox> {
+  const sandbox = await startSandbox(options);
+  onTestFinished(() => sandbox.close());
+  return sandbox;
+}
+
+async function environmentOf(sandbox: Sandbox): Promise<Record<string, string>> {
+  return {
+    HOME: tempDirectory(),
+    PARTNER_BASE_URL: sandbox.baseUrl,
+    PARTNER_TOKEN: await sandbox.createToken(),
+    PARTNER_SANDBOX_URL: sandbox.adminUrl,
+    PARTNER_SANDBOX_KEY: sandbox.adminKey,
+  };
+}
+
+test('what the sandbox signs is verified, and shown as the history has it', async () => {
+  const listening = await startListening([...VERIFYING, '--print-secret']);
+  const { webhook_secret: secret } = JSON.parse(listening.lines[0] ?? '');
+  const sandbox = await start({ webhook: { url: listening.url, secrets: [secret] } });
+  const env = await environmentOf(sandbox);
+  const provisioned = await run(['provision', '-', '-o', 'json'], {
+    env,
+    stdin: `external_space_id: acme
+space: { name: Acme, description: '', is_org_wide: false }
+agents:
+  - { template_id: tmpl_support, name: Support, auto_create_api_chat: true, api_chat_routing_mode: session_workflow }
+`,
+  });
+  const { source_id } =
+    provisioned.json<{ results: { agents: { source_id: string }[] }[] }>().results[0]?.agents[0] ?? {};
+  const session = ['--source', source_id ?? '', '--session', 'anna'];
+  const { reply } = (await run(['chat', 'send', ...session, '--wait', 'hi', '-o', 'json'], { env })).json<{
+    reply: object;
+  }>();
+  const { message_id, text, role, created_at } = reply as Record<string, string>;
+  expect(await listening.event(0)).toMatchObject({
+    verification: 'verified',
+    message_id,
+    text,
+    role,
+    created_at,
+    source_id,
+    session_id: 'anna',
+  });
+  expect(role).toBe('assistant');
+});
+
+test('while the sandbox replaces its secret, receivers with the old and with the new one verify', async () => {
+  const [old, fresh] = await Promise.all(
+    [SECRET, `whsec_${Buffer.from('the new secret of the webhook').toString('base64')}`].map((secret) =>
+      startListening(VERIFYING, { env: { PARTNER_WEBHOOK_SECRET: secret } }),
+    ),
+  );
+  const relay = await startListening(['--forward-to', old?.url ?? '', '--relay-status']);
+  const secrets = [Buffer.from('the new secret of the webhook').toString('base64'), SECRET.slice(6)];
+  const sandbox = await start({ webhook: { url: relay.url, secrets: secrets.map((secret) => `whsec_${secret}`) } });
+  const env = await environmentOf(sandbox);
+  expect(await run(['webhook', 'trigger'], { env })).toMatchObject({ code: 0 });
+  expect(await old?.event(0)).toMatchObject({ verification: 'verified' });
+  const { headers, body } = await relay.event(0);
+  const again = await fetch(fresh?.url ?? '', { method: 'POST', headers, body: JSON.stringify(body) });
+  expect(again.status).toBe(200);
+});
+
+test.each(['pascal', 'mongo', 'json-api', 'metadata', 'properties', 'text-parts', 'bot-flag', 'newest-pages'])(
+  'a message in the shape %s is recognized, with its session',
+  async (shape) => {
+    const listening = await startListening([]);
+    const sandbox = await start({ shape, webhook: { url: listening.url } });
+    const env = await environmentOf(sandbox);
+    expect(await run(['webhook', 'trigger', '--text', 'Hello', '--session', 'anna'], { env })).toMatchObject({
+      code: 0,
+    });
+    expect(await listening.event(0)).toMatchObject({ text: 'Hello', role: 'assistant', session_id: 'anna' });
+  },
+);
+
+test('what the contract of the service says of messages counts for its deliveries, too', async () => {
+  const sandbox = await start({ shape: 'renamed-requests' });
+  const env = await environmentOf(sandbox);
+  const setting = ['contract', 'set', 'message.session_id', 'conversation_id'];
+  expect(await run(setting, { env })).toMatchObject({ code: 0 });
+  const listening = await startListening([], { env });
+  await run(['webhook', 'trigger', '--session', 'anna', '--to', listening.url], { env });
+  expect(await listening.event(0)).toMatchObject({ role: 'assistant', session_id: 'anna' });
+});
