@@ -297,5 +297,7 @@ class FollowLoop implements Follower {
  * RateLimitError after an outage of `maxOutageMs`
  */
 export function follow(deps: FollowDeps, options: FollowOptions): Follower {
-  return new FollowLoop(deps, options);
+  const follower = new FollowLoop(deps, options);
+  deps.trigger?.connect(follower, options.sessions);
+  return follower;
 }

@@ -13,8 +13,9 @@ import { followSource } from './follow-source.ts';
 import { isNotice, toStreamEvent, writeNotice } from './format-message.ts';
 import { labelSessions } from './session-labels.ts';
 import type { SessionSelection } from './session-selection.ts';
-import type { EndEvent, FollowStart } from './types.ts';
+import type { EndEvent, FollowStart, PollTrigger } from './types.ts';
 import { explainUnrecognized, isUnrecognized } from './unrecognized-author.ts';
+import { startWebhookPolls, type WebhookInput } from './webhook-polls.ts';
 
 export interface TailOptions extends SelectedSessions {
   readonly start: FollowStart | { readonly from: 'checkpoint' };
@@ -23,6 +24,7 @@ export interface TailOptions extends SelectedSessions {
   readonly showTimestamps: boolean;
   readonly intervalMs: number | undefined;
   readonly maxOutageMs: number | undefined;
+  readonly webhook: WebhookInput | undefined;
 }
 
 /** A tail as typed. */
@@ -146,15 +148,15 @@ function unrecordedIds(
 async function* tailSource(
   context: Context,
   http: Http,
-  options: TailOptions,
+  options: TailOptions & { readonly trigger: PollTrigger | undefined },
 ): AsyncGenerator<StreamEvent, string | undefined, void> {
-  const { renew, intervalMs, maxOutageMs } = options;
+  const { renew, intervalMs, maxOutageMs, trigger } = options;
   const { clock, random, signals } = context;
   const checkpoints = await loadCheckpoints(context, http, options);
   const sessions = options.sessions.map((ref) => ({ ...ref, start: findStart(ref, options, checkpoints) }));
   const until = options.untilReply ? { replies: 1 } : undefined;
   const { events } = followSource(
-    { http, clock, random, interrupt: signals.interrupt },
+    { http, clock, random, interrupt: signals.interrupt, trigger },
     {
       sessions,
       renew,
@@ -214,8 +216,13 @@ export async function* tailSessions(
   http: Http,
   options: TailOptions,
 ): AsyncGenerator<StreamEvent, void, void> {
-  const source_id = yield* tailSource(context, http, options);
-  if (source_id === undefined) return;
-  const sessions = options.sessions.map(({ session_id }) => ({ source_id, session_id }));
-  yield* tailSource(context, http, { ...options, sessions, renew: async () => undefined });
+  const trigger = await startWebhookPolls(context, options.webhook);
+  try {
+    const source_id = yield* tailSource(context, http, { ...options, trigger });
+    if (source_id === undefined) return;
+    const sessions = options.sessions.map(({ session_id }) => ({ source_id, session_id }));
+    yield* tailSource(context, http, { ...options, sessions, renew: async () => undefined, trigger });
+  } finally {
+    await trigger?.close();
+  }
 }

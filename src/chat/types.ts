@@ -10,6 +10,13 @@ export interface FollowDeps {
   readonly random: () => number;
   /** Ends following when aborted. */
   readonly interrupt: AbortSignal;
+  /** Asks for polls. */
+  readonly trigger?: PollTrigger | undefined;
+}
+
+/** Tells a follower when there may be something new. */
+export interface PollTrigger {
+  connect(follower: Pick<Follower, 'pollBy'>, sessions: readonly SessionRef[]): void;
 }
 
 /**

@@ -14,6 +14,7 @@ import { isNotice, matchesMessage, toStreamEvent, writeNotice } from './format-m
 import { labelSessions } from './session-labels.ts';
 import type { EndEvent, FollowEvent, Follower } from './types.ts';
 import { AlertDecision, addMessage, type Conversation, compareUrgency, unreadConversation } from './unanswered.ts';
+import { startWebhookPolls, type WebhookInput, type WebhookPolls } from './webhook-polls.ts';
 
 /** When to alert, and what to run then; without a command, an alert ends the watch. */
 export interface AlertInput {
@@ -31,6 +32,7 @@ export interface WatchOptions extends WatchedSessions {
   readonly showTimestamps: boolean;
   readonly intervalMs: number | undefined;
   readonly maxOutageMs: number | undefined;
+  readonly webhook: WebhookInput | undefined;
 }
 
 /** How many earlier messages of each session are read to tell since when it is unanswered. */
@@ -97,7 +99,10 @@ export class Watch {
   async *follow(): AsyncGenerator<StreamEvent, void, void> {
     const { alert } = this.options;
     const command = alert?.command === undefined ? undefined : new AlertCommand(this.context, alert.command);
+    let trigger: WebhookPolls | undefined;
     try {
+      trigger = await startWebhookPolls(this.context, this.options.webhook);
+      trigger?.connect(this.follower, this.options.sessions);
       while (!this.end) {
         yield* this.pending.splice(0);
         const overdue = this.findOverdue();
@@ -114,7 +119,7 @@ export class Watch {
       if (this.end) this.throwFailure(this.end);
     } finally {
       await this.follower.events.return();
-      await command?.close();
+      await Promise.all([command?.close(), trigger?.close()]);
     }
   }
 

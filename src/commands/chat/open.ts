@@ -3,16 +3,21 @@ import { join } from 'node:path';
 import type { NewMessage } from '../../api/chat.ts';
 import { resendCommand } from '../../chat/send-message.ts';
 import { parseSession, SESSION_FLAG, type SessionInput, SOURCE_FLAGS, sourceArgs } from '../../chat/session.ts';
+import { parseWebhook, startWebhookPolls, WEBHOOK_FLAGS, type WebhookInput } from '../../chat/webhook-polls.ts';
 import { command } from '../../cli/command.ts';
 import { shellCommand } from '../../cli/shell-command.ts';
 import { SCOPE } from '../../contract/scopes.ts';
 import { UsageError } from '../../errors.ts';
 import { sanitizeLine } from '../../output/sanitize.ts';
 
-export default command<SessionInput>({
+interface Input extends SessionInput {
+  readonly webhook: WebhookInput | undefined;
+}
+
+export default command<Input>({
   description:
     'Opens a conversation with an agent: type messages at a prompt, and see new ones above it. Alt+Enter starts a new line; /help lists the commands. Without a terminal, use `chat send --wait`.',
-  flags: [...SOURCE_FLAGS, SESSION_FLAG],
+  flags: [...SOURCE_FLAGS, SESSION_FLAG, ...WEBHOOK_FLAGS],
   scopes: [SCOPE.chat],
   examples: [
     {
@@ -24,9 +29,9 @@ export default command<SessionInput>({
       does: 'the same, by agent and space',
     },
   ],
-  parse: parseSession,
+  parse: (args) => ({ ...parseSession(args), webhook: parseWebhook(args) }),
   writes: () => true,
-  async run(context, { source: input, session_id }) {
+  async run(context, { source: input, session_id, webhook }) {
     const { clock, random, signals, flags } = context;
     if (!context.isInteractive) {
       const send = ['chat', 'send', ...sourceArgs(input), '--session', session_id, '--wait'];
@@ -49,6 +54,7 @@ export default command<SessionInput>({
       void context.warn(`Could not save the input history: ${String(error)}`);
     });
     const formatMessage = await createMessageFormatter(context.hasColor, terminal);
+    const trigger = await startWebhookPolls(context, webhook);
     const prompt = await context.openPrompt({
       label: conversation.READY_LABEL,
       history: history.entries,
@@ -68,8 +74,13 @@ export default command<SessionInput>({
       terminal,
       resendCommand: (message: NewMessage) => resendCommand(message, flags),
       renewSource: renew,
+      trigger,
     };
-    await new conversation.Conversation(deps, { source_id, session_id }).run();
+    try {
+      await new conversation.Conversation(deps, { source_id, session_id }).run();
+    } finally {
+      await trigger?.close();
+    }
     return { kind: 'none' };
   },
 });

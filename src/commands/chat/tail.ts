@@ -6,6 +6,7 @@ import {
   type SessionSelection,
 } from '../../chat/session-selection.ts';
 import type { TailInput, TailOptions } from '../../chat/tail.ts';
+import { parseWebhook, WEBHOOK_FLAGS } from '../../chat/webhook-polls.ts';
 import { type Args, command } from '../../cli/command.ts';
 import { SCOPE } from '../../contract/scopes.ts';
 import { UsageError } from '../../errors.ts';
@@ -53,6 +54,7 @@ export default command<TailInput>({
     { usage: '--no-follow', description: 'exit once all existing messages are shown' },
     { usage: '--until-reply', description: 'exit after the first new reply; exit 11 if none comes within --timeout' },
     { usage: '--interval <duration>', description: 'poll at this fixed interval (default: adaptive)' },
+    ...WEBHOOK_FLAGS,
     { usage: '--timestamps', description: 'show when each message was created' },
     { usage: '--max-outage <duration>', description: 'exit 8 when the service is out of reach for this long' },
   ],
@@ -76,6 +78,8 @@ export default command<TailInput>({
   parse(args) {
     const selection = parseSelection(args);
     const untilReply = args.isSet('until-reply');
+    const webhook = parseWebhook(args);
+    if (webhook && !args.isSet('follow')) throw new UsageError('--webhook and --no-follow cannot be combined.');
     if (untilReply && !args.isSet('follow')) throw new UsageError('--until-reply and --no-follow cannot be combined.');
     return {
       selection,
@@ -85,6 +89,7 @@ export default command<TailInput>({
       showTimestamps: args.isSet('timestamps'),
       intervalMs: parseInterval(args),
       maxOutageMs: args.duration('max-outage'),
+      webhook,
     };
   },
   async run(context, { selection, ...options }) {

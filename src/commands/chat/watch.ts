@@ -4,6 +4,7 @@ import { parseSource } from '../../chat/session.ts';
 import { parseInterval } from '../../chat/session-selection.ts';
 import { type Conversation, statusOf } from '../../chat/unanswered.ts';
 import type { AlertInput, WatchOptions } from '../../chat/watch.ts';
+import { parseWebhook, WEBHOOK_FLAGS } from '../../chat/webhook-polls.ts';
 import { type Args, command } from '../../cli/command.ts';
 import { SCOPE } from '../../contract/scopes.ts';
 import { NotFoundError, UsageError } from '../../errors.ts';
@@ -95,7 +96,7 @@ function parseAlert(args: Args): AlertInput | undefined {
   return afterMs === undefined ? undefined : { afterMs, command: alertCommand };
 }
 
-const FOLLOWING_FLAGS = ['grep', 'highlight', 'alert-command', 'interval'];
+const FOLLOWING_FLAGS = ['grep', 'highlight', 'alert-command', 'interval', 'webhook'];
 
 function refuseWithoutFollowing(args: Args): void {
   const flag = FOLLOWING_FLAGS.find((each) => args.value(each) !== undefined);
@@ -128,6 +129,7 @@ export default command<Input>({
       usage: '--interval <duration>',
       description: 'poll each conversation at this fixed interval (default: adaptive)',
     },
+    ...WEBHOOK_FLAGS,
     { usage: '--timestamps', description: 'show when each message was created' },
     { usage: '--max-outage <duration>', description: 'exit 8 when the service is out of reach for this long' },
   ],
@@ -159,6 +161,7 @@ export default command<Input>({
       showTimestamps: args.isSet('timestamps'),
       intervalMs: parseInterval(args),
       maxOutageMs: args.duration('max-outage'),
+      webhook: parseWebhook(args),
     };
   },
   async run(context, { selection, ...options }) {

@@ -1,0 +1,86 @@
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { describe, expect, test } from 'vitest';
+import { InterruptedError } from '../../src/errors.ts';
+import { handSignals, run } from '../helpers/run.ts';
+import { type Service, service } from '../helpers/service.ts';
+import { createChat } from '../sandbox/chat.ts';
+import { polled } from './polls.ts';
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  return typeof address === 'object' && address !== null ? address.port : 0;
+}
+
+/** An agent's chat, and a place where the sandbox delivers its replies. */
+async function delivering() {
+  const it: Service = await service();
+  const chat = await createChat(it);
+  const port = String(await freePort());
+  const url = `http://127.0.0.1:${port}/hook`;
+  expect((await it.admin('POST', '/webhooks', { url })).status).toBe(201);
+  const session = ['--source', chat.source_id, '--session', 's1'];
+  // Polls alone would take an hour.
+  const webhook = ['--interval', '1h', '--webhook', port, '--webhook-path', '/hook'];
+  return { it, env: it.env, chat, url, session, webhook };
+}
+
+describe('--webhook', () => {
+  test('shows a reply of a tail as soon as it is delivered', async () => {
+    const { it, env, chat, url, session, webhook } = await delivering();
+    const running = run(['chat', 'tail', ...session, ...webhook, '--until-reply', '-o', 'json'], { env });
+    await polled(it, 1);
+    await chat.send('Hello!');
+    const ran = await running;
+    expect(ran).toMatchObject({ code: 0, stderr: `Webhooks are received at ${url}\n` });
+    expect(ran.stdout).toContain('You said: Hello!');
+  });
+
+  test('shows a reply of a watch as soon as it is delivered, and believes nothing that a delivery says', async () => {
+    const { it, env, chat, url, session, webhook } = await delivering();
+    await run(['chat', 'send', ...session, 'Hi!'], { env });
+    const signals = handSignals();
+    const running = run(['chat', 'watch', ...webhook, '-o', 'json'], { env, signals });
+    const deliver = async (): Promise<unknown> =>
+      (await fetch(url, { method: 'POST', body: '{"text":"made up"}' }).catch(() => undefined))?.status;
+    await expect.poll(deliver).toBe(204);
+    await chat.send('Hello!');
+    await expect.poll(async () => (await it.admin('GET', '/deliveries')).json.counts.delivered).toBeGreaterThan(0);
+    // With the second poll after the delivery, the answer to the first was read.
+    for (let round = 0; round < 2; round += 1) await Promise.all([polled(it, 1), deliver()]);
+    signals.abort(new InterruptedError('Interrupted.'));
+    const ran = await running;
+    expect(ran.stdout).toContain('You said: Hello!');
+    expect(ran.stdout).not.toContain('made up');
+  });
+
+  test.each([
+    [
+      ['tail', '--source', 'a', '--session', 's', '--webhook', '0', '--no-follow'],
+      '--webhook and --no-follow cannot be combined',
+    ],
+    [['watch', '--webhook', '0', '--no-follow'], '--webhook and --no-follow cannot be combined'],
+    [
+      ['tail', '--source', 'a', '--session', 's', '--webhook', '70000'],
+      '--webhook takes a whole number from 0 to 65535',
+    ],
+    [['watch', '--webhook-path', '/x'], '--webhook-path needs --webhook'],
+    [['watch', '--webhook', '0', '--webhook-path', 'x'], '--webhook-path must begin with a slash'],
+  ])('refuses %j', async (words, message) => {
+    const { env } = await service();
+    const ran = await run(['chat', ...words], { env });
+    expect(ran).toMatchObject({ code: 2, stderr: expect.stringContaining(message) });
+  });
+
+  test('says that the port is taken', async () => {
+    const { env, url, session, webhook } = await delivering();
+    const server = createServer().listen(Number(new URL(url).port), '127.0.0.1');
+    await once(server, 'listening');
+    const ran = await run(['chat', 'tail', ...session, ...webhook], { env });
+    server.close();
+    expect(ran).toMatchObject({ code: 1, stderr: expect.stringContaining('Another program uses it') });
+  });
+});
