@@ -403,7 +403,7 @@ describe('doctor', () => {
     expect({ code, token: named(report, 'token').status }).toEqual({ code: 0, token: 'ok' });
   });
 
-  test('a state on a branch is shared, and a database that cannot be reached fails', async () => {
+  test('a state on a branch is shared, and one that cannot be reached fails', async () => {
     const { machine } = await healthy();
     const repository = tempDirectory();
     await execa('git', ['init', '--bare', '-q', repository]);
@@ -418,7 +418,7 @@ describe('doctor', () => {
       message: expect.stringContaining('from PARTNER_STATE: shared'),
     });
     expect((await execa('git', ['-C', repository, 'rev-parse', 'state'])).stdout).toBe(before.stdout);
-    machine.env.PARTNER_STATE = `postgres://nobody@127.0.0.1:${await findClosedPort()}/none`;
+    machine.env.PARTNER_STATE = `git+file://${repository}-gone#state`;
     const lost = await doctor(machine);
     expect(lost.code).toBe(8);
     expect(named(lost.report, 'state')).toMatchObject({ status: 'failed', hint: expect.any(String) });
