@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { createServer } from 'node:net';
 import { createInterface } from 'node:readline';
 import { median } from './measure.js';
 import { PROGRAM } from './sandbox.js';
@@ -21,20 +22,34 @@ export async function makeAgent({ PARTNER_BASE_URL, PARTNER_TOKEN }) {
   return { agent: agents[0].agent_id, source: agents[0].integrations.api_chat.source_id };
 }
 
+/** The flags of a tail that polls only when the sandbox delivers a webhook. */
+export async function receiveWebhooks({ admin }) {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address();
+  server.close();
+  await admin('/webhooks', { url: `http://127.0.0.1:${port}/bench` });
+  return ['--interval', '1h', '--webhook', String(port), '--webhook-path', '/bench'];
+}
+
 /**
  * How long after it exists a reply stands on the output of a running tail, in milliseconds.
+ * @param flags more flags of the tail; with them, it says on stderr when it is ready
  * @returns the median and the longest of so many messages
  */
-export async function replyDelay(source, env, rounds) {
-  const words = ['chat', 'tail', '--source', source, '--session', 'delay', '-o', 'ndjson'];
+export async function replyDelay(source, env, rounds, flags = []) {
+  // A tail starts with what exists.
+  const session = `delay-${flags.length}`;
+  const words = ['chat', 'tail', '--source', source, '--session', session, '-o', 'ndjson', ...flags];
   const tail = spawn(process.execPath, [PROGRAM, ...words], {
     env: { ...process.env, ...env },
-    stdio: ['ignore', 'pipe', 'inherit'],
+    stdio: ['ignore', 'pipe', flags.length > 0 ? 'pipe' : 'inherit'],
   });
+  if (tail.stderr) await once(tail.stderr, 'data');
   const delays = [];
   const lines = createInterface({ input: tail.stdout })[Symbol.asyncIterator]();
   for (let round = 0; round < rounds; round += 1) {
-    const send = ['chat', 'send', '--source', source, '--session', 'delay', `message ${round}`, '--quiet'];
+    const send = ['chat', 'send', '--source', source, '--session', session, `message ${round}`, '--quiet'];
     const sent = spawn(process.execPath, [PROGRAM, ...send], { env: { ...process.env, ...env }, stdio: 'ignore' });
     for (;;) {
       const { value } = await lines.next();

@@ -1,4 +1,4 @@
-import { makeAgent, replyDelay } from './chat.js';
+import { makeAgent, receiveWebhooks, replyDelay } from './chat.js';
 import { duplicateAnswer } from './cron.js';
 import { compare } from './measure.js';
 import { creationOnPostgres, hasPostgres } from './postgres.js';
@@ -110,6 +110,12 @@ try {
     `a reply on the output of a tail: after ${delay.median} ms, at most ${delay.longest} ms, of 1500\n`,
   );
   if (delay.longest > 1500) process.exitCode = 1;
+
+  const pushed = await replyDelay(source, sandbox.env, 10, await receiveWebhooks(sandbox));
+  process.stdout.write(
+    `a reply on the output of a tail with --webhook: after ${pushed.median} ms, at most ${pushed.longest} ms, of 100\n`,
+  );
+  if (pushed.longest > 100) process.exitCode = 1;
 
   const duplicate = await duplicateAnswer(agent, sandbox.env, 100_000, ROUNDS);
   const more = duplicate.ours - duplicate.baseline;
