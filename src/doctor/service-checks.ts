@@ -1,3 +1,4 @@
+import { shellCommand } from '../cli/shell-command.ts';
 import { ErrorInSuccessBody, isBalanceTooLow, NotJsonError, type PartnerctlError, ShapeError } from '../errors.ts';
 import { type Check, failed, ok, skipped, warning } from './check.ts';
 import type { Facts, Probe } from './facts.ts';
@@ -178,7 +179,6 @@ export function checkToken(facts: Facts): Check {
 
 export function checkScopes(facts: Facts): Check {
   const { lists, settings } = facts;
-  const from = settings.value?.token?.profile;
   const read = lists.filter(({ error }) => error === undefined || contradicts(error));
   const missing = lists.filter(({ error }) => error?.info.status === 403);
   if (isForbidden(facts) || read.length + missing.length === 0)
@@ -186,8 +186,12 @@ export function checkScopes(facts: Facts): Check {
   const may = read.length === 0 ? '' : ` It may read ${read.map(({ what }) => what).join(', ')}.`;
   if (missing.length === 0) return ok('scopes', `The scopes for writes show only in use.${may}`);
   const names = missing.map(({ scope, neededBy }) => `${scope} (for ${neededBy})`).join(', ');
-  const store = `partnerctl login${from === undefined ? '' : ` --profile ${from}`} --token-file -`;
-  const hint = `If commands need them, create a token with these scopes in the organization's admin surface, and store it with: ${store}`;
+  const from = settings.value?.token;
+  const use =
+    from?.profile === undefined
+      ? `use it in place of the one from ${from?.from}`
+      : `store it with: ${shellCommand(['login'], { profile: from.profile, tokenFile: '-' })}`;
+  const hint = `If commands need them, create a token with these scopes in the organization's admin surface, and ${use}`;
   return warning(
     'scopes',
     `The token has no scope to read ${missing.map(({ what }) => what).join(', ')}: ${names}.${may}`,

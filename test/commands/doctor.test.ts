@@ -375,6 +375,7 @@ describe('doctor', () => {
     const { code, report } = await doctor({ env: { ...env, PARTNER_TOKEN: some }, options: {} });
     expect(code).toBe(0);
     expect(named(report, 'scopes').message).toMatch(/the agents of a space, the list of scheduled jobs: agents\.read/);
+    expect(named(report, 'scopes').hint).toMatch(/use it in place of the one from PARTNER_TOKEN$/);
   });
 
   test.each([
