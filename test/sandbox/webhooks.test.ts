@@ -438,6 +438,18 @@ describe('a restart', () => {
     await second.sandbox.close();
   });
 
+  test('is not needed for deliveries whose attempts fail at the same time', async () => {
+    const client = await open(await temporaryDirectory());
+    const receiver = await startReceiver([...Array(40).fill(503), 204]);
+    await client.admin('PATCH', '/clock', { frozen: true });
+    await client.add(receiver.url);
+    await client.inject((await createChat(client.on)).source_id, '{n}', { count: 40 });
+    await untilReceived(receiver, 40);
+    await client.advance('1h');
+    expect(await client.statuses()).toEqual(Array(40).fill('delivered'));
+    await client.sandbox.close();
+  });
+
   test('with another address sends there what waited for the former one, and keeps the secret', async () => {
     const dataDir = await temporaryDirectory();
     const [former, current] = [await startReceiver([500]), await startReceiver()];

@@ -107,11 +107,11 @@ export class WebhookDispatcher {
   /** Attempts a delivery now, and then as often as a new one. One that is being attempted goes on as it is. */
   replay(id: string): void {
     const { store, scheduler } = this.#deps;
-    if (this.#inFlight.has(id)) return;
+    const state = store.world.deliveries.get(id);
+    if (!state || (state.status === 'pending' && this.#inFlight.has(id))) return;
     const due_at = scheduler.now();
     store.commit({ kind: 'delivery_replayed', delivery_id: id, due_at });
-    const state = store.world.deliveries.get(id);
-    if (state) this.#pump(this.#enqueue(state.delivery, due_at));
+    this.#pump(this.#enqueue(state.delivery, due_at));
   }
 
   /** Goes on with the deliveries that were pending when the sandbox last stopped. */
@@ -173,19 +173,24 @@ export class WebhookDispatcher {
   #start(lane: Lane, id: string): void {
     lane.inFlight += 1;
     this.#inFlight.add(id);
-    const attempt = this.#attempt(lane, id).finally(() => {
+    const attempt = this.#attempt(id).finally(() => {
       lane.inFlight -= 1;
       this.#inFlight.delete(id);
     });
     // After a failed write nothing more is delivered: every response is an error by then, so it does not go unnoticed.
     const ended = attempt.then(
-      () => this.#pump(lane),
+      () => {
+        // Only now: while the attempt is in flight, another pump would skip the entry.
+        const at = this.#deps.store.world.deliveries.get(id)?.nextAttemptAt ?? null;
+        if (at !== null) lane.queue.push({ id, at });
+        this.#pump(lane);
+      },
       () => undefined,
     );
     this.#deps.scheduler.waitFor(ended);
   }
 
-  async #attempt(lane: Lane, id: string): Promise<void> {
+  async #attempt(id: string): Promise<void> {
     const { store, scheduler, closing, attemptTimeoutMs } = this.#deps;
     // A receiver must not learn of a message that a crash could take back.
     await store.durable();
@@ -198,7 +203,6 @@ export class WebhookDispatcher {
     const attempt = { at, ...outcome, duration_ms: Math.round(performance.now() - began) };
     const next_attempt_at = this.#nextAttemptAt(state, outcome);
     store.commit({ kind: 'delivery_attempt', delivery_id: id, attempt, next_attempt_at });
-    if (next_attempt_at !== null) lane.queue.push({ id, at: next_attempt_at });
     await store.durable();
   }
 
