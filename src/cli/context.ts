@@ -3,6 +3,7 @@ import type { Http } from '../api/http.ts';
 import type { Clock } from '../clock.ts';
 import type { ContractKey } from '../config/contract-file.ts';
 import type { GlobalFlags } from '../config/flags.ts';
+import type { Keychain } from '../config/keychain.ts';
 import type { Profiles } from '../config/profiles.ts';
 import type { ProfilesChange } from '../config/update-profiles.ts';
 import type { Progress } from '../output/progress.ts';
@@ -69,6 +70,8 @@ export interface Context {
     /** Changes the profiles on disk, whatever other processes do meanwhile. @throws what `change` throws, LocalError */
     update(change: ProfilesChange): Promise<void>;
   };
+  /** Opens the keychain of the operating system. */
+  openKeychain(): Promise<Keychain>;
   /** The configured base URL, or undefined if none is configured. Does not require a token. */
   baseUrl(): Promise<string | undefined>;
   /** The profile and the configured base URL, by which the contract is stored. @throws UsageError if none is configured */

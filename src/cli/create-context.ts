@@ -4,17 +4,19 @@ import type { Transport } from '../api/transport.ts';
 import type { Clock } from '../clock.ts';
 import { type ContractKey, readContractLayers, saveObserved } from '../config/contract-file.ts';
 import type { GlobalFlags } from '../config/flags.ts';
+import type { Keychain } from '../config/keychain.ts';
 import { configDirectory, isReadableByOthers, NO_PROFILES, type Profiles, readProfiles } from '../config/profiles.ts';
 import { contractProfile, namesServiceAndToken, requireBaseUrl, resolveBaseUrl } from '../config/settings.ts';
 import type { UpdateDeps } from '../config/update-file.ts';
 import { Contract } from '../contract/contract.ts';
-import { EXIT, InterruptedError, LocalError } from '../errors.ts';
+import { LocalError } from '../errors.ts';
 import { shouldUseColor } from '../output/color.ts';
 import type { Progress } from '../output/progress.ts';
 import { sanitizeLine } from '../output/sanitize.ts';
 import type { Context, Signals } from './context.ts';
 import { createDebugFile } from './debug-file.ts';
 import type { Environment, Io, Sink } from './io.ts';
+import { createPrompts } from './prompts.ts';
 import { connect, connectPublicly, findService, type ServiceAccess, type ServiceParts } from './service.ts';
 import { createState } from './state-access.ts';
 
@@ -34,6 +36,8 @@ export interface RuntimeDeps {
   readonly selfCommand: readonly string[];
   /** The terminal behind stderr, for the spinner and for questions. */
   readonly terminal: NodeJS.WritableStream;
+  /** Replaces the keychain of the operating system. */
+  readonly keychain?: Keychain;
 }
 
 export interface ContextParts {
@@ -61,42 +65,6 @@ function createDeadline(timeoutMs: number | undefined, clock: Clock, interrupt: 
     at: timeoutMs === undefined ? undefined : clock.now() + timeoutMs,
     signal,
     clear: () => clearTimeout(timer),
-  };
-}
-
-/** Creates the functions that ask questions. They throw the signal's reason, and Ctrl-C throws an InterruptedError. */
-function createPrompts(
-  { io, terminal }: RuntimeDeps,
-  { progress, redact }: ContextParts,
-  signal: AbortSignal,
-): Pick<Context, 'askSecret' | 'askText' | 'confirm' | 'openPrompt'> {
-  // A function, because reading io.stdin opens it.
-  const streams = () => ({ input: io.stdin, output: terminal, signal });
-  async function ask<Value>(question: () => Promise<Value>): Promise<Value> {
-    try {
-      return await progress.pauseDuring(question);
-    } catch (error) {
-      signal.throwIfAborted();
-      throw new InterruptedError('Interrupted.', EXIT.interrupted, { cause: error });
-    }
-  }
-  return {
-    async askSecret(message) {
-      const { default: password } = await import('@inquirer/password');
-      return ask(() => password({ message, mask: true }, streams()));
-    },
-    async askText(question, validate) {
-      const { default: input } = await import('@inquirer/input');
-      return ask(() => input({ message: sanitizeLine(question), validate }, streams()));
-    },
-    async confirm(question) {
-      const { default: confirm } = await import('@inquirer/confirm');
-      return ask(() => confirm({ message: sanitizeLine(question), default: false }, streams()));
-    },
-    async openPrompt(options) {
-      const { openPromptLine } = await import('../output/prompt-line.ts');
-      return openPromptLine({ ...options, input: io.stdin, output: terminal, redact });
-    },
   };
 }
 
@@ -169,6 +137,7 @@ function createClients(parts: ServiceParts, config: Context['config'], addSecret
       const read = needsProfiles ? config.read() : readProfiles(config.directory).catch(() => NO_PROFILES);
       return open(await findService(await read, parts));
     },
+    openKeychain: parts.openKeychain,
     baseUrl: async () => resolveBaseUrl(flags, env, await config.read()),
     async contractKey() {
       const profiles = await config.read();
@@ -207,6 +176,21 @@ function createTeller(stderr: Sink, progress: Progress): (text: string) => Promi
   };
 }
 
+/** Whether the command may ask questions. */
+function mayAsk({ io, env }: RuntimeDeps, { input }: GlobalFlags): boolean {
+  return input && io.stderr.isTTY && !env.CI && io.stdin.isTTY === true;
+}
+
+/** Creates the function that opens the keychain of the operating system, unless `deps` has another one. */
+function createKeychain(deps: RuntimeDeps, flags: GlobalFlags, signal: AbortSignal): Context['openKeychain'] {
+  const { keychain, env, selfCommand } = deps;
+  return async () => {
+    if (keychain) return keychain;
+    const { systemKeychain } = await import('../config/keychain.ts');
+    return systemKeychain({ node: selfCommand[0] ?? 'node', env, isInteractive: mayAsk(deps, flags), signal });
+  };
+}
+
 /**
  * Creates a command's context. Reads no file and opens no connection until the command needs one.
  * The caller must call `close` when the command ends.
@@ -233,8 +217,8 @@ export function createContext(
       random,
       interrupt: signals.interrupt,
       ended: deadline.signal,
-      readContract: contracts.readContract,
-      onObserved: contracts.onObserved,
+      openKeychain: createKeychain(deps, flags, deadline.signal),
+      ...contracts,
       userAgent: `partnerctl/${deps.version} (node ${deps.nodeVersion}; ${deps.platform})`,
       deadline: deadline.at,
       redact,
@@ -266,7 +250,7 @@ export function createContext(
     warn,
     notice: (text) => (flags.quiet ? Promise.resolve() : tell(text)),
     get isInteractive() {
-      return flags.input && io.stderr.isTTY && !env.CI && io.stdin.isTTY === true;
+      return mayAsk(deps, flags);
     },
     get hasColor() {
       return shouldUseColor(flags.color, env, io.stderr);

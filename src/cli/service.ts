@@ -8,6 +8,7 @@ import type { Clock } from '../clock.ts';
 import { isLoopback } from '../config/base-url.ts';
 import type { ContractKey } from '../config/contract-file.ts';
 import type { GlobalFlags } from '../config/flags.ts';
+import type { Keychain } from '../config/keychain.ts';
 import type { Profiles } from '../config/profiles.ts';
 import { proxyFor } from '../config/proxy.ts';
 import { contractProfile, crossServiceToken, resolveService, type ServiceSettings } from '../config/settings.ts';
@@ -37,6 +38,7 @@ export interface ServiceParts {
   readonly say: (text: string) => Promise<void>;
   readonly show: (traced: TraceOutput) => void;
   readonly debugFile: DebugFile;
+  readonly openKeychain: () => Promise<Keychain>;
   /** Replaces secrets in a text. */
   readonly redact: (text: string) => string;
   /** Reads the contract of a service. */
@@ -100,7 +102,7 @@ export function connect(access: ServiceAccess, parts: ServiceParts): { http: Htt
  * service
  */
 export async function findService(profiles: Profiles, parts: ServiceParts): Promise<ServiceAccess> {
-  const { flags, env, io, ended, say } = parts;
+  const { flags, env, io, ended, say, openKeychain } = parts;
   const settings = resolveService(flags, env, profiles);
   const { baseUrl, profile, token: source, shadowed } = settings;
   if (flags.verbose || flags.debug) {
@@ -113,7 +115,8 @@ export async function findService(profiles: Profiles, parts: ServiceParts): Prom
     ...(profile.from !== 'the current profile' && { profile: profile.value }),
     ...(flags.baseUrl !== undefined && { baseUrl: flags.baseUrl }),
   });
-  const [token, contract] = await Promise.all([fetchToken(source, io.stdin, ended, login), parts.readContract(key)]);
+  const readers = { stdin: io.stdin, signal: ended, openKeychain };
+  const [token, contract] = await Promise.all([fetchToken(source, readers, login), parts.readContract(key)]);
   return { baseUrl: baseUrl.value, token, tokenOrigin: source, contract };
 }
 

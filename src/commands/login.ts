@@ -4,10 +4,11 @@ import { command } from '../cli/command.ts';
 import type { Context } from '../cli/context.ts';
 import { shellCommand } from '../cli/shell-command.ts';
 import { parseBaseUrl } from '../config/base-url.ts';
-import { type Profile, withProtection } from '../config/profiles.ts';
+import { type Profile, tokenKind, withProtection } from '../config/profiles.ts';
 import { resolveProfileName } from '../config/settings.ts';
 import { fetchToken } from '../config/token.ts';
 import { fixTokenFile, nameTokenFile, type TokenSource } from '../config/token-sources.ts';
+import { removeReplaced, storeToken, TOKEN_STORAGES, type TokenStorage } from '../config/token-storage.ts';
 import { OPERATIONS } from '../contract/operations.ts';
 import { CredentialsError, UsageError } from '../errors.ts';
 import { objectResult } from '../output/command-result.ts';
@@ -17,6 +18,7 @@ interface Input {
   readonly passwordCommand: string | undefined;
   readonly verify: boolean;
   readonly protect: boolean;
+  readonly storage: TokenStorage | undefined;
 }
 
 function fileSource(path: string): TokenSource {
@@ -153,6 +155,12 @@ export default command<Input>({
       usage: '--state-password-command <command>',
       description: "store this command, too; its first line of output is the password of the state's database",
     },
+    {
+      usage: '--token-storage <where>',
+      description:
+        'where the token is kept: keychain is that of the operating system, file the profile, readable by you alone (default: keychain in a terminal, where one works, else file)',
+      choices: TOKEN_STORAGES,
+    },
     { usage: '--protect', description: 'ask for the name of the profile before each write; see profile protect' },
     { usage: '--no-verify', description: 'store without calling the service' },
   ],
@@ -172,23 +180,33 @@ export default command<Input>({
     passwordCommand: args.value('state-password-command'),
     verify: args.isSet('verify'),
     protect: args.isSet('protect'),
+    storage: TOKEN_STORAGES.find((storage) => storage === args.value('token-storage')),
   }),
-  async run(context, { tokenCommand, passwordCommand, verify, protect }) {
+  async run(context, { tokenCommand, passwordCommand, verify, protect, storage }) {
     const { flags, config } = context;
     if (tokenCommand !== undefined && flags.tokenFile !== undefined) {
       throw new UsageError('--token-command and --token-file cannot be combined.');
+    }
+    if (tokenCommand !== undefined && storage !== undefined) {
+      throw new UsageError('--token-command and --token-storage cannot be combined.');
     }
     const stored = await config.read();
     const name = resolveProfileName(flags, context.env, stored).value;
     const base_url = await findBaseUrl(context, stored.profiles[name]);
     const source = await tokenSource(context, tokenCommand);
-    const token = await fetchToken(source, context.io.stdin, context.abortSignal);
+    const token = await fetchToken(source, {
+      stdin: context.io.stdin,
+      signal: context.abortSignal,
+      openKeychain: context.openKeychain,
+    });
     context.addSecret(token);
     const verified_by = verify ? await verifyToken(context, base_url, token, source) : null;
     const state = await stateSettings(context, stored.profiles[name], passwordCommand);
+    const earlier = stored.profiles[name];
+    const newToken = { profileName: name, baseUrl: base_url, token, chosen: storage, stored: earlier };
     const profile: Profile = {
       base_url,
-      ...(tokenCommand === undefined ? { token } : { token_command: tokenCommand }),
+      ...(tokenCommand === undefined ? await storeToken(context, newToken) : { token_command: tokenCommand }),
       ...state,
     };
     await config.update((latest) => {
@@ -196,19 +214,23 @@ export default command<Input>({
       const changed = withProtection(latest, name, profile, protect || latest.profiles[name]?.protected === true);
       return isFirst ? { ...changed, current: name } : changed;
     });
+    const replaced = earlier?.keychain_account;
+    if (replaced !== undefined && replaced !== profile.keychain_account) await removeReplaced(context, replaced);
     const { current } = await config.read();
     if (current !== name) {
       await context.notice(
         `${current} stays the current profile. To make this the current one: ${shellCommand(['profile', 'use', name], {})}`,
       );
     }
-    const kind = tokenCommand === undefined ? 'stored' : 'command';
-    return objectResult({ profile: name, base_url, token: kind, verified: verify, verified_by, current }, [
-      { header: 'PROFILE', value: (result) => result.profile },
-      { header: 'BASE URL', value: (result) => result.base_url },
-      { header: 'TOKEN', value: (result) => result.token },
-      { header: 'VERIFIED BY', value: (result) => result.verified_by },
-      { header: 'CURRENT PROFILE', value: (result) => result.current },
-    ]);
+    return objectResult(
+      { profile: name, base_url, token: tokenKind(profile), verified: verify, verified_by, current },
+      [
+        { header: 'PROFILE', value: (result) => result.profile },
+        { header: 'BASE URL', value: (result) => result.base_url },
+        { header: 'TOKEN', value: (result) => result.token },
+        { header: 'VERIFIED BY', value: (result) => result.verified_by },
+        { header: 'CURRENT PROFILE', value: (result) => result.current },
+      ],
+    );
   },
 });

@@ -1,6 +1,7 @@
 import { command } from '../cli/command.ts';
 import { findProfile, tokenKind, withProfile } from '../config/profiles.ts';
 import { resolveProfileName } from '../config/settings.ts';
+import { removeToken } from '../config/token-storage.ts';
 import { objectResult } from '../output/command-result.ts';
 
 export default command({
@@ -10,12 +11,15 @@ export default command({
     { line: 'partnerctl logout --profile acme', does: 'remove the token of another profile' },
   ],
   parse: () => undefined,
-  async run({ flags, env, config, warn }) {
+  async run(context) {
+    const { flags, env, config, warn } = context;
     const stored = await config.read();
     const { value: name } = resolveProfileName(flags, env, stored);
-    const forgotten = tokenKind(findProfile(stored, name)) !== 'none';
+    const profile = findProfile(stored, name);
+    const forgotten = tokenKind(profile) !== 'none';
+    await removeToken(context, name, profile);
     await config.update((latest) => {
-      const { token, token_command, ...rest } = findProfile(latest, name);
+      const { token, keychain_account, token_command, ...rest } = findProfile(latest, name);
       return withProfile(latest, name, rest);
     });
     if (env.PARTNER_TOKEN) await warn('PARTNER_TOKEN is set. Commands keep using it.');

@@ -5,10 +5,12 @@ import { describeFileError } from '../cli/input.ts';
 import type { Environment } from '../cli/io.ts';
 import { InputError, LocalError, NotFoundError } from '../errors.ts';
 
-/** A service and its credentials. At most one of `token` and `token_command` is set. */
+/** A service and its credentials. At most one of `token`, `keychain_account`, and `token_command` is set. */
 export interface Profile {
   readonly base_url?: string;
   readonly token?: string;
+  /** The account of the token in the keychain of the operating system. */
+  readonly keychain_account?: string;
   /** A shell command whose first line of output is the token. */
   readonly token_command?: string;
   /** Where the state is kept: a path or an address. */
@@ -51,7 +53,7 @@ function isRecord(value: unknown): value is Record<string, unknown> {
 
 function parseProfile(value: unknown): Profile | undefined {
   if (!isRecord(value)) return undefined;
-  const keys = ['base_url', 'token', 'token_command', 'state', 'state_password_command'] as const;
+  const keys = ['base_url', 'token', 'keychain_account', 'token_command', 'state', 'state_password_command'] as const;
   const texts = Object.fromEntries(keys.flatMap((key) => (typeof value[key] === 'string' ? [[key, value[key]]] : [])));
   // A damaged value still protects.
   return { ...texts, ...(value.protected !== undefined && value.protected !== false && { protected: true }) };
@@ -147,7 +149,12 @@ export function findProfile(stored: Profiles, name: string): Profile {
 }
 
 /** Returns how a profile provides its token, for display in place of the token. */
-export function tokenKind({ token, token_command }: Profile): 'stored' | 'command' | 'none' {
+export function tokenKind({
+  token,
+  keychain_account,
+  token_command,
+}: Profile): 'stored' | 'keychain' | 'command' | 'none' {
   if (token_command !== undefined) return 'command';
+  if (keychain_account !== undefined) return 'keychain';
   return token === undefined ? 'none' : 'stored';
 }

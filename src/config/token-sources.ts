@@ -4,7 +4,7 @@ import type { Profile } from './profiles.ts';
 
 /** Where a token comes from, and how to provide a valid one from there. */
 interface TokenPlace {
-  /** `PARTNER_TOKEN`, `--token-file token.txt`, `standard input`, `profile "acme"`, `profile "acme"'s token_command`. */
+  /** `PARTNER_TOKEN`, `--token-file token.txt`, `standard input`, `profile "acme"`, `profile "acme"'s token_command`, `the keychain (profile "acme")`. */
   readonly from: string;
   /** One sentence. */
   readonly fixHint: string;
@@ -17,6 +17,7 @@ export type TokenSource = TokenPlace &
     | { readonly kind: 'file'; readonly path: string }
     | { readonly kind: 'text'; readonly token: string }
     | { readonly kind: 'command'; readonly command: string }
+    | { readonly kind: 'keychain'; readonly account: string; readonly withoutKeychain: string }
   );
 
 /** The active profile, and the service that a token is for. */
@@ -47,16 +48,28 @@ export function isSameService(one: string, other: string): boolean {
 }
 
 function profileSource({ profile, name, baseUrl }: TokenContext): TokenSource | undefined {
-  const { base_url: own, token, token_command: command } = profile;
+  const { base_url: own, token, keychain_account: account, token_command: command } = profile;
   const isForeign = own !== undefined && !isSameService(own, baseUrl);
   const foreign = `It is for ${own}. Set PARTNER_TOKEN to a token for ${baseUrl}.`;
-  const login = shellCommand(['login'], { profile: name, ...(own === undefined && { baseUrl }) });
+  const flags = { profile: name, ...(own === undefined && { baseUrl }) };
+  const login = shellCommand(['login'], flags);
   if (command) {
     const fixHint = isForeign ? foreign : `Make it print a valid one (${command}), or store a token with: ${login}`;
     return { kind: 'command', command, from: `${nameProfile(name)}'s token_command`, fixHint, profile: name };
   }
-  if (!token) return undefined;
   const fixHint = isForeign ? foreign : `Store a valid one with: ${login}`;
+  if (account) {
+    const withoutKeychain = shellCommand(['login', '--token-storage', 'file'], flags);
+    return {
+      kind: 'keychain',
+      account,
+      withoutKeychain,
+      from: `the keychain (${nameProfile(name)})`,
+      fixHint,
+      profile: name,
+    };
+  }
+  if (!token) return undefined;
   return { kind: 'text', token, from: nameProfile(name), fixHint, profile: name };
 }
 

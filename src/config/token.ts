@@ -1,6 +1,15 @@
 import type { Readable } from 'node:stream';
 import { CredentialsError } from '../errors.ts';
+import type { Keychain } from './keychain.ts';
 import type { TokenSource } from './token-sources.ts';
+
+/** What tokens are read from. */
+export interface TokenReaders {
+  readonly stdin: Readable;
+  readonly openKeychain: () => Promise<Keychain>;
+  /** Cancels reading. */
+  readonly signal: AbortSignal;
+}
 
 /**
  * Checks that a token is a valid header value: printable ASCII without spaces.
@@ -19,19 +28,41 @@ export function checkToken(text: string, { from, fixHint }: Pick<TokenSource, 'f
   return token;
 }
 
+async function readFromKeychain(
+  { account, from, fixHint, withoutKeychain }: Extract<TokenSource, { kind: 'keychain' }>,
+  { openKeychain }: TokenReaders,
+): Promise<string> {
+  const { KeychainUnavailable } = await import('./keychain.ts');
+  const name = `T${from.slice(1)}`;
+  try {
+    const token = await (await openKeychain()).get(account);
+    if (token !== undefined) return token;
+  } catch (error) {
+    if (!(error instanceof KeychainUnavailable)) throw error;
+    throw new CredentialsError(`${name} cannot be read.`, {
+      why: error.message,
+      hint: `Unlock it, or set PARTNER_TOKEN. To keep the token in the profile's file instead: ${withoutKeychain}`,
+      cause: error,
+    });
+  }
+  throw new CredentialsError(`${name} has no token.`, {
+    why: `It has no item ${JSON.stringify(account)}.`,
+    hint: fixHint,
+  });
+}
+
 /**
  * Reads the token from its configured source.
- * @param signal cancels reading
  * @param login the command that stores a token, for the hint if there is no source
  * @throws CredentialsError if the token is missing or invalid (the message never contains it); the signal's reason if
  * the signal aborts
  */
 export async function fetchToken(
   source: TokenSource | undefined,
-  stdin: Readable,
-  signal: AbortSignal,
+  readers: TokenReaders,
   login = 'partnerctl login',
 ): Promise<string> {
+  const { stdin, signal } = readers;
   switch (source?.kind) {
     case 'text':
       return checkToken(source.token, source);
@@ -44,6 +75,8 @@ export async function fetchToken(
       const { runSecretCommand } = await import('./read-token.ts');
       return checkToken(await runSecretCommand(source.command, source.from, signal), source);
     }
+    case 'keychain':
+      return checkToken(await readFromKeychain(source, readers), source);
     default:
       throw new CredentialsError('No token is configured.', {
         hint: `Set PARTNER_TOKEN, give --token-file <path>, or run \`${login}\`.`,

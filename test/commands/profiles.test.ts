@@ -209,6 +209,7 @@ describe('profiles', () => {
       name: 'globex',
       base_url: 'https://globex.example.com/v1',
       token: 'stored',
+      keychain_account: null,
       token_command: null,
       state: null,
       state_password_command: null,

@@ -9,6 +9,7 @@ import type { Signals, TerminationSignal } from '../../src/cli/context.ts';
 import type { Sink } from '../../src/cli/io.ts';
 import type { Clock } from '../../src/clock.ts';
 import { systemClock } from '../../src/clock.ts';
+import { type Keychain, KeychainUnavailable } from '../../src/config/keychain.ts';
 import { main } from '../../src/main.ts';
 
 export interface Ran {
@@ -34,6 +35,8 @@ export interface RunOptions {
   readonly random?: () => number;
   readonly signals?: Signals;
   readonly nodeVersion?: string;
+  /** Stands for the keychain of the operating system; by default there is none. */
+  readonly keychain?: Keychain;
 }
 
 /** A clock whose waits end at once and move its time forward; `slept` has the length of each wait. */
@@ -103,6 +106,13 @@ export function handSignals(): Signals & { interrupt: AbortSignal; abort(reason:
   };
 }
 
+/** A machine without a keychain. */
+async function refuseKeychain(): Promise<never> {
+  throw new KeychainUnavailable('This machine has no keychain.');
+}
+
+const noKeychain: Keychain = { get: refuseKeychain, set: refuseKeychain, remove: refuseKeychain };
+
 function memorySink({ columns, rows }: RunOptions): Sink & { text(): string } {
   let written = '';
   return {
@@ -139,6 +149,7 @@ export async function run(argv: readonly string[], options: RunOptions = {}): Pr
     version: '0.0.0-test',
     nodeVersion: options.nodeVersion ?? process.versions.node,
     selfCommand: [process.execPath, fileURLToPath(new URL('../../bin/partnerctl.js', import.meta.url))],
+    keychain: options.keychain ?? noKeychain,
     terminal: options.terminal ?? new PassThrough(),
   });
   return {

@@ -1,5 +1,6 @@
 import { command } from '../../cli/command.ts';
 import { DEFAULT_PROFILE, findProfile, withProfile } from '../../config/profiles.ts';
+import { removeToken } from '../../config/token-storage.ts';
 import { objectResult } from '../../output/command-result.ts';
 
 export default command({
@@ -7,7 +8,9 @@ export default command({
   args: [{ usage: '<name>', description: 'the profile' }],
   examples: [{ line: 'partnerctl profile remove acme', does: 'remove acme and its token' }],
   parse: ({ positionals }) => ({ name: positionals[0] ?? '' }),
-  async run({ config }, { name }) {
+  async run(context, { name }) {
+    const { config } = context;
+    await removeToken(context, name, findProfile(await config.read(), name));
     await config.update((latest) => {
       findProfile(latest, name);
       const rest = withProfile(latest, name, undefined);

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { checkToken, fetchToken } from '../../../src/config/token.ts';
+import { checkToken, fetchToken, type TokenReaders } from '../../../src/config/token.ts';
 import type { TokenSource } from '../../../src/config/token-sources.ts';
 import { CredentialsError } from '../../../src/errors.ts';
 import { anyCharacter } from '../../helpers/any-character.ts';
@@ -12,6 +12,10 @@ import { tempDirectory } from '../../helpers/run.ts';
 const NEVER = new AbortController().signal;
 const COMMAND = `profile "p"'s token_command`;
 const nothing = () => Readable.from([]);
+
+function reading(stdin: Readable, signal = NEVER): TokenReaders {
+  return { stdin, signal, openKeychain: () => Promise.reject(new Error('No keychain is needed.')) };
+}
 
 describe('checkToken', () => {
   it.each(['pat_0123', ' pat_0123\n', 'a.b-c_d~e+f/g=', '\ufeffpat_0123'])('accepts %j', (text) => {
@@ -43,31 +47,31 @@ describe('fetchToken', () => {
   it('reads the first non-empty line of a file', async () => {
     const path = join(tempDirectory(), 'token');
     writeFileSync(path, '\n\r\n  pat_file \r\nsecond line\n');
-    expect(await fetchToken({ kind: 'file', path, from: '--token-file', fixHint: 'Mend it.' }, nothing(), NEVER)).toBe(
-      'pat_file',
-    );
+    expect(
+      await fetchToken({ kind: 'file', path, from: '--token-file', fixHint: 'Mend it.' }, reading(nothing())),
+    ).toBe('pat_file');
   });
 
   it('names a file that does not exist', async () => {
     const path = join(tempDirectory(), 'none');
     await expect(
-      fetchToken({ kind: 'file', path, from: '--token-file', fixHint: 'Mend it.' }, nothing(), NEVER),
+      fetchToken({ kind: 'file', path, from: '--token-file', fixHint: 'Mend it.' }, reading(nothing())),
     ).rejects.toThrow(path);
   });
 
   it('reads standard input in chunks', async () => {
     const stdin = Readable.from([Buffer.from('pat_'), Buffer.from('stdin'), Buffer.from('\nrest')]);
-    expect(await fetchToken({ kind: 'file', path: '-', from: '--token-file', fixHint: 'Mend it.' }, stdin, NEVER)).toBe(
-      'pat_stdin',
-    );
+    expect(
+      await fetchToken({ kind: 'file', path: '-', from: '--token-file', fixHint: 'Mend it.' }, reading(stdin)),
+    ).toBe('pat_stdin');
   });
 
   it('does not wait for the end of standard input', async () => {
     const stdin = new PassThrough();
     stdin.write('\npat_stdin\n');
-    expect(await fetchToken({ kind: 'file', path: '-', from: '--token-file', fixHint: 'Mend it.' }, stdin, NEVER)).toBe(
-      'pat_stdin',
-    );
+    expect(
+      await fetchToken({ kind: 'file', path: '-', from: '--token-file', fixHint: 'Mend it.' }, reading(stdin)),
+    ).toBe('pat_stdin');
   });
 
   it.each<[string, (path: string) => TokenSource]>([
@@ -80,7 +84,7 @@ describe('fetchToken', () => {
   ])('refuses a first line of %s that is longer than a token', async (_, source) => {
     const path = join(tempDirectory(), 'token');
     writeFileSync(path, `${'x'.repeat(20_000)}\nsecond line\n`);
-    const error = await fetchToken(source(path), nothing(), NEVER).catch((thrown: unknown) => thrown);
+    const error = await fetchToken(source(path), reading(nothing())).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(CredentialsError);
     expect(String(error)).toMatch(/first line .* is longer than 16 KiB/);
     expect(String(error)).not.toContain('xxx');
@@ -89,7 +93,7 @@ describe('fetchToken', () => {
   it('stops reading standard input that has no line feed', async () => {
     const stdin = new Readable({ read: (size) => void stdin.push('x'.repeat(Math.min(size, 4096))) });
     await expect(
-      fetchToken({ kind: 'file', path: '-', from: '--token-file', fixHint: 'Mend it.' }, stdin, NEVER),
+      fetchToken({ kind: 'file', path: '-', from: '--token-file', fixHint: 'Mend it.' }, reading(stdin)),
     ).rejects.toThrow('longer');
   });
 
@@ -104,7 +108,7 @@ describe('fetchToken', () => {
       from: COMMAND,
       fixHint: 'Mend it.',
     } as const;
-    expect(await fetchToken(source, nothing(), NEVER)).toBe('pat_command');
+    expect(await fetchToken(source, reading(nothing()))).toBe('pat_command');
     if (existsSync(pidFile)) process.kill(Number(readFileSync(pidFile, 'utf8')));
   });
 
@@ -116,7 +120,7 @@ describe('fetchToken', () => {
       from: COMMAND,
       fixHint: 'Mend it.',
     } as const;
-    await expect(fetchToken(source, nothing(), NEVER)).rejects.toThrow('Profile "p"\'s token_command failed.');
+    await expect(fetchToken(source, reading(nothing()))).rejects.toThrow('Profile "p"\'s token_command failed.');
     process.kill(Number(readFileSync(pidFile, 'utf8')));
   });
 
@@ -124,8 +128,7 @@ describe('fetchToken', () => {
     const control = new AbortController();
     const fetching = fetchToken(
       { kind: 'command', command: 'exec sleep 60', from: COMMAND, fixHint: 'Mend it.' },
-      nothing(),
-      control.signal,
+      reading(nothing(), control.signal),
     );
     setImmediate(() => control.abort());
     await expect(fetching).rejects.toThrow();

@@ -1,0 +1,125 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createRequire } from 'node:module';
+import type { Environment } from '../cli/io.ts';
+
+/** Keeps tokens in the keychain of the operating system, by account. Every method throws KeychainUnavailable. */
+export interface Keychain {
+  /** Returns undefined if there is no token of this account. */
+  get(account: string): Promise<string | undefined>;
+  set(account: string, token: string): Promise<void>;
+  /** Removes the token of an account, if there is one. */
+  remove(account: string): Promise<void>;
+}
+
+/** The keychain cannot be used. The message is a sentence that says why. */
+export class KeychainUnavailable extends Error {}
+
+const LIBRARY = '@napi-rs/keyring';
+
+/**
+ * Runs in a process of its own, which can be ended while the keychain waits for somebody to unlock it. On Linux, the
+ * library would fall back to the keyring of the kernel, which loses tokens at a restart. The token comes and goes by pipes.
+ */
+const SCRIPT = `
+let text = '';
+process.stdin.on('data', (chunk) => { text += chunk; }).on('end', () => {
+  const { library, action, account, token } = JSON.parse(text);
+  let answer;
+  try {
+    const { Entry } = require(library);
+    const entry = new Entry('partnerctl', account, { linux: { store: 'secret-service' } });
+    if (action === 'set') entry.setPassword(token);
+    if (action === 'remove') entry.deleteCredential();
+    answer = { token: entry.getPassword() };
+  } catch (error) {
+    answer = { failure: String(error?.message ?? error) };
+  }
+  process.stdout.write(JSON.stringify(answer));
+});
+`;
+
+/** How long a keychain may take, in milliseconds: with a terminal, somebody may have to unlock it first. */
+const LIMIT_MS = { interactive: 60_000, unattended: 5_000 };
+
+interface Request {
+  readonly action: 'get' | 'set' | 'remove';
+  readonly account: string;
+  readonly token?: string;
+}
+
+function findLibrary(): string {
+  try {
+    return createRequire(import.meta.url).resolve(LIBRARY);
+  } catch {
+    throw new KeychainUnavailable(`The optional package ${LIBRARY} is not installed.`);
+  }
+}
+
+function parseAnswer(text: string): string | undefined {
+  let answer: unknown;
+  try {
+    answer = JSON.parse(text);
+  } catch {
+    throw new KeychainUnavailable('Its library crashed.');
+  }
+  const { token, failure } = Object(answer);
+  if (failure !== undefined) throw new KeychainUnavailable(`${String(failure).split('\n')[0]}.`.replace(/\.\.$/, '.'));
+  return typeof token === 'string' ? token : undefined;
+}
+
+interface KeychainOptions {
+  /** The path of Node. */
+  readonly node: string;
+  /** The environment, which tells where the keychain is. */
+  readonly env: Environment;
+  /** Whether somebody can be asked to unlock it. */
+  readonly isInteractive: boolean;
+  /** Ends waiting for it. */
+  readonly signal: AbortSignal;
+}
+
+/** @returns the token of the account after the action @throws KeychainUnavailable; the signal's reason */
+async function ask(
+  request: Request,
+  { node, env, isInteractive, signal }: KeychainOptions,
+): Promise<string | undefined> {
+  const library = findLibrary();
+  const limitMs = isInteractive ? LIMIT_MS.interactive : LIMIT_MS.unattended;
+  const ended = AbortSignal.any([signal, AbortSignal.timeout(limitMs)]);
+  signal.throwIfAborted();
+  const child = spawn(node, ['-e', SCRIPT], { env, stdio: ['pipe', 'pipe', 'ignore'], windowsHide: true });
+  const end = () => void child.kill('SIGKILL');
+  ended.addEventListener('abort', end, { once: true });
+  try {
+    let output = '';
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      output += text;
+    });
+    // The child may end before it has read everything.
+    child.stdin.on('error', () => undefined);
+    child.stdin.end(JSON.stringify({ library, ...request }));
+    await once(child, 'close').catch((error: unknown) => {
+      throw new KeychainUnavailable(`${String(error)}.`);
+    });
+    signal.throwIfAborted();
+    if (!ended.aborted) return parseAnswer(output);
+    throw new KeychainUnavailable(`It did not answer within ${limitMs / 1000} s. It may be locked.`);
+  } finally {
+    ended.removeEventListener('abort', end);
+  }
+}
+
+/** Opens the keychain of this user: Keychain on macOS, Credential Manager on Windows, the Secret Service elsewhere. */
+export function systemKeychain(options: KeychainOptions): Keychain {
+  return {
+    get: (account) => ask({ action: 'get', account }, options),
+    async set(account, token) {
+      const stored = await ask({ action: 'set', account, token }, options);
+      if (stored !== token) throw new KeychainUnavailable('It does not keep what is stored in it.');
+    },
+    async remove(account) {
+      await ask({ action: 'remove', account }, options);
+    },
+  };
+}
