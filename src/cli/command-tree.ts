@@ -2,6 +2,7 @@ import { Argument, Command as Commander, Option } from 'commander';
 import { UsageError } from '../errors.ts';
 import type { FlagValues } from './args.ts';
 import type { Command, FlagSpec, TypedValue } from './command.ts';
+import { formatExits } from './exit-meanings.ts';
 import { formatTopicList, formatTopicsFor } from './help-topics.ts';
 import { COMMANDS, type CommandEntry, GLOBAL_FLAGS, GROUPS } from './registry.ts';
 
@@ -104,7 +105,8 @@ function describeCommand(leaf: Commander, { entry, command }: SelectedCommand): 
     if (flag.repeatable) leaf.on(`option:${name}`, (value: string) => typed.push({ flag: name, value }));
   }
   const topics = formatTopicsFor(entry.commandPath.split(' ')[0] ?? '');
-  leaf.addHelpText('after', GLOBAL_FLAGS_LINE + scopesText(command) + examplesText(command) + topics);
+  const facts = GLOBAL_FLAGS_LINE + scopesText(command) + formatExits(command.exits);
+  leaf.addHelpText('after', facts + examplesText(command) + topics);
   return typed;
 }
 
@@ -119,7 +121,7 @@ export function buildCommandTree(
 ): Commander {
   const program = createProgram(options);
   const groups = new Map<string, Commander>();
-  for (const entry of COMMANDS) {
+  for (const entry of new Set(selected ? [...COMMANDS, selected.entry] : COMMANDS)) {
     const [first = '', second] = entry.commandPath.split(' ');
     let parent = program;
     if (second !== undefined) {

@@ -2,8 +2,9 @@ import type { Scope } from '../contract/scopes.ts';
 import { UsageError } from '../errors.ts';
 import type { ColumnLayout, CommandResult } from '../output/command-result.ts';
 import type { Context } from './context.ts';
+import type { ExitName } from './exit-meanings.ts';
 
-interface ArgumentSpec {
+export interface ArgumentSpec {
   /** In usage notation: `<space>`, `[file]`, `<file...>`. */
   readonly usage: string;
   readonly description: string;
@@ -63,6 +64,8 @@ interface CommandHelp {
   readonly flags: readonly FlagSpec[];
   /** What must be given. All that is missing is reported at once. */
   readonly required: readonly RequiredFlag[];
+  /** What it may exit with besides `COMMON_EXITS`. */
+  readonly exits: readonly ExitName[];
   /** The columns of the command's table or object; none if it prints neither. */
   readonly columns: readonly Pick<ColumnLayout, 'header'>[];
   /** The scopes of the token that the command needs, in whatever way it is used. */
@@ -73,7 +76,7 @@ interface CommandHelp {
 
 /** The definition that a command file passes to `command()`. `Input` is the type of its validated arguments. */
 export interface CommandSpec<Input>
-  extends Pick<CommandHelp, 'description' | 'examples'>,
+  extends Pick<CommandHelp, 'description' | 'exits' | 'examples'>,
     Partial<Pick<CommandHelp, 'args' | 'flags' | 'required' | 'columns' | 'scopes'>> {
   /** Validates the arguments. Pure. @throws UsageError */
   parse(args: Args): Input;
@@ -97,6 +100,12 @@ export interface Command extends CommandHelp {
   prepare(args: Args): PreparedCommand;
 }
 
+/** What any call of the service may end with. */
+export const SERVICE_EXITS: readonly ExitName[] = ['credentials', 'notFound', 'balance', 'rateLimited', 'service'];
+
+/** What reading a state that machines share may end with. */
+export const STATE_EXITS: readonly ExitName[] = ['credentials', 'service'];
+
 const CONFIRM_FLAG: FlagSpec = {
   usage: '--confirm <profile>',
   description: 'the name of the profile, if it is protected, in place of a question',
@@ -117,12 +126,13 @@ function refuseMissing(required: readonly RequiredFlag[], args: Args): void {
 
 /** Declares a command. A command returns its result; it never prints the result, exits, or checks the output format. */
 export function command<Input>(spec: CommandSpec<Input>): Command {
-  const { description, args = [], flags = [], required = [], columns = [], scopes = [], examples } = spec;
+  const { description, args = [], flags = [], required = [], columns = [], scopes = [], exits, examples } = spec;
   return {
     description,
     args,
     flags: spec.writes ? [...flags, CONFIRM_FLAG] : flags,
     required,
+    exits,
     columns,
     scopes,
     examples,

@@ -32,6 +32,8 @@ const FLAGS_WITH_VALUE = new Set(
   GLOBAL_FLAGS.filter(({ usage }) => usage.includes('<')).flatMap(({ usage }) => usage.match(/--?[\w-]+/g) ?? []),
 );
 
+const DATA_FORMAT = /^(?:--output=|-[qv]*o)(?:nd)?(?:json|yaml)$/;
+
 /** Whether the next argument is the flag's value: true for `--output`, `-o`, and `-qo`, false for `-ojson`. */
 function takesNextArgument(flag: string): boolean {
   if (!/^-\w/.test(flag)) return FLAGS_WITH_VALUE.has(flag);
@@ -59,7 +61,19 @@ function beginsCommand(argv: readonly string[]): boolean {
   );
 }
 
+/** Whether help is asked for in a format that programs read. */
+function wantsData(argv: readonly string[]): boolean {
+  return argv.some((argument, index) => {
+    const isFlag = /^(--output|-[qv]*o)$/.test(argument);
+    return DATA_FORMAT.test(isFlag ? `--output=${argv[index + 1]}` : argument);
+  });
+}
+
 async function selectCommand(argv: readonly string[]): Promise<SelectedCommand | undefined> {
+  if (argv[0] === 'help') {
+    const { default: command } = await import('./help-command.ts');
+    return { entry: { commandPath: 'help', summary: '', load: async () => ({ default: command }) }, command };
+  }
   const operands = operandsOf(argv);
   const isSelected = ({ commandPath }: CommandEntry): boolean =>
     commandPath.split(' ').every((name, index) => operands[index] === name);
@@ -87,7 +101,7 @@ function refuseTokenFlag(argv: readonly string[]): void {
 export async function parse(typed: readonly string[], { version, columns }: ParseOptions): Promise<ParseResult> {
   refuseTokenFlag(typed);
   let requested = typed;
-  if (typed[0] === 'help') {
+  if (typed[0] === 'help' && !wantsData(typed)) {
     const operands = operandsOf(typed.slice(1));
     const topic = findTopic(operands);
     if (topic) return { kind: 'topic', topic };
@@ -96,9 +110,10 @@ export async function parse(typed: readonly string[], { version, columns }: Pars
     requested = [...typed.slice(1), '--help'];
   }
   // For an unknown command, commander reports the error only without --help.
-  const argv = beginsCommand(requested)
-    ? requested
-    : requested.filter((argument) => argument !== '--help' && argument !== '-h');
+  const argv =
+    requested[0] === 'help' || beginsCommand(requested)
+      ? requested
+      : requested.filter((argument) => argument !== '--help' && argument !== '-h');
   const selected = await selectCommand(argv);
   const printed: string[] = [];
   const found: ParsedCommand[] = [];

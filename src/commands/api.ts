@@ -1,6 +1,6 @@
 import { callRaw, listRaw } from '../api/raw-call.ts';
 import { isJobCreationPath, resolveTypedPath } from '../api/raw-path.ts';
-import { type Args, command } from '../cli/command.ts';
+import { type Args, command, SERVICE_EXITS } from '../cli/command.ts';
 import type { Context } from '../cli/context.ts';
 import { parseTextArgument, readText, refuseTokenOnStdin, type TextSource } from '../cli/input.ts';
 import { HTTP_METHODS, type HttpMethod, type RawOperation } from '../contract/operations.ts';
@@ -192,6 +192,7 @@ export default command<Input>({
     { usage: '--idempotent', description: 'the service does this write only once, so it may be repeated' },
     { usage: '--unguarded', description: 'create a scheduled job without the guard against duplicates' },
   ],
+  exits: [...SERVICE_EXITS, 'unknown'],
   examples: [
     { line: 'partnerctl api GET /automation/spaces/', does: 'one page of the spaces, as the service sends it' },
     {

@@ -1,4 +1,4 @@
-import { command } from '../cli/command.ts';
+import { command, SERVICE_EXITS } from '../cli/command.ts';
 import { refuseTokenOnStdin } from '../cli/input.ts';
 import { SCOPE } from '../contract/scopes.ts';
 import { EXIT_CODE_FLAG, MANIFEST_FLAGS, type ManifestArgs, parseManifestArgs } from '../provision/manifest-args.ts';
@@ -13,6 +13,7 @@ export default command<Input>({
   args: [{ usage: '<file...>', description: 'YAML files, directories of them, or - for standard input' }],
   flags: [...MANIFEST_FLAGS, EXIT_CODE_FLAG],
   scopes: [SCOPE.readSpaces, SCOPE.readAgents, SCOPE.listJobs],
+  exits: [...SERVICE_EXITS, 'changesPending', 'differences'],
   examples: [
     { line: 'partnerctl plan acme.yaml', does: 'one file' },
     {

@@ -1,4 +1,4 @@
-import { type Args, command } from '../cli/command.ts';
+import { type Args, command, SERVICE_EXITS } from '../cli/command.ts';
 import { refuseTokenOnStdin } from '../cli/input.ts';
 import { SCOPE } from '../contract/scopes.ts';
 import { UsageError } from '../errors.ts';
@@ -67,6 +67,7 @@ export default command<Input>({
   ],
   columns: HEADERS.map((header) => ({ header })),
   scopes: [SCOPE.readSpaces, SCOPE.readAgents, SCOPE.provision, SCOPE.setUpChat, SCOPE.createJobs, SCOPE.listJobs],
+  exits: [...SERVICE_EXITS, 'duplicate', 'unknown', 'partial', 'changesPending', 'differences'],
   examples: [
     { line: 'partnerctl provision acme.yaml', does: 'one file' },
     { line: 'partnerctl provision customers/ --dry-run', does: 'what a directory of manifests would change' },

@@ -1,4 +1,4 @@
-import { type Args, command } from '../cli/command.ts';
+import { type Args, command, SERVICE_EXITS } from '../cli/command.ts';
 import type { Context } from '../cli/context.ts';
 import { parseTextArgument, refuseTokenOnStdin } from '../cli/input.ts';
 import { SCOPE } from '../contract/scopes.ts';
@@ -204,6 +204,7 @@ export default command<Input>({
   ],
   columns: COLUMNS,
   scopes: [SCOPE.upload],
+  exits: [...SERVICE_EXITS, 'unknown', 'partial'],
   examples: [
     { line: 'partnerctl upload report.pdf', does: 'one attachment' },
     {

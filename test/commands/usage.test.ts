@@ -4,6 +4,19 @@ import { COMMANDS } from '../../src/cli/registry.ts';
 import { run } from '../helpers/run.ts';
 import { service } from '../helpers/service.ts';
 
+const VERSION = { version: '0.0.0', columns: 80 };
+
+interface HelpJson {
+  readonly command: string;
+  readonly arguments: readonly { readonly required: boolean }[];
+  readonly flags: readonly {
+    readonly flag: string;
+    readonly value: string | null;
+    readonly choices: readonly string[] | null;
+    readonly repeatable: boolean;
+  }[];
+}
+
 const SECRET = 'pat_typed-on-the-command-line-0123456789';
 
 describe('wrong arguments', () => {
@@ -144,6 +157,28 @@ describe('help', () => {
       expect(command.examples.length).toBeGreaterThan(0);
       for (const { line } of command.examples) expect(help.stdout).toContain(`$ ${line}\n`);
       expect((await run(['help', ...commandPath.split(' ')])).stdout).toBe(help.stdout);
+    });
+
+    test('help for programs says what the parser takes', async () => {
+      const { default: command } = await load();
+      const help = (await run(['help', ...commandPath.split(' '), '-o', 'json'])).json<HelpJson>();
+      expect(help.command).toBe(commandPath);
+      const positionals = help.arguments.filter(({ required }) => required).map(() => 'x');
+      const other = (await run(['help', '-o', 'json'])).json<{ global_flags: HelpJson['flags'] }>();
+      for (const { flag, value, choices, repeatable } of [...help.flags, ...other.global_flags]) {
+        const given = value === null ? [flag] : [flag, choices?.[0] ?? '1'];
+        const takes = (argv: readonly string[]) => parse([...commandPath.split(' '), ...argv], VERSION);
+        expect(await takes([...given, '--', ...positionals]), flag).toMatchObject({ kind: 'command', commandPath });
+        if (value === null) continue;
+        // A second value, a missing one, and one that is no choice are what the JSON says they are.
+        const twice = takes([...given, ...given, '--', ...positionals]);
+        await (repeatable ? expect(twice).resolves : expect(twice).rejects).toBeDefined();
+        await expect(takes([flag]), flag).rejects.toThrow('argument missing');
+        if (choices) await expect(takes([flag, 'no-such-choice'])).rejects.toThrow(choices.join(', '));
+      }
+      expect(help.flags.map(({ flag }) => flag)).toEqual(
+        command.flags.flatMap(({ usage }) => usage.match(/--[\w-]+/) ?? []),
+      );
     });
 
     test('every example calls the command with valid arguments', async () => {

@@ -11,6 +11,7 @@ import type { Clock } from '../../src/clock.ts';
 import { systemClock } from '../../src/clock.ts';
 import { type Keychain, KeychainUnavailable } from '../../src/config/keychain.ts';
 import { main } from '../../src/main.ts';
+import { expectDeclaredExit } from './declared-exits.ts';
 
 export interface Ran {
   readonly code: number;
@@ -152,6 +153,7 @@ export async function run(argv: readonly string[], options: RunOptions = {}): Pr
     keychain: options.keychain ?? noKeychain,
     terminal: options.terminal ?? new PassThrough(),
   });
+  await expectDeclaredExit(argv, code);
   return {
     code,
     stdout: stdout.text(),

@@ -2,7 +2,7 @@ import { readItem } from '../../api/api-response.ts';
 import type { Http } from '../../api/http.ts';
 import { parseReference, resolveSpaceId } from '../../api/references.ts';
 import { listAgents } from '../../api/spaces.ts';
-import { command } from '../../cli/command.ts';
+import { command, SERVICE_EXITS } from '../../cli/command.ts';
 import { type ListedAgent, readAgent } from '../../contract/agents.ts';
 import type { JsonObject } from '../../contract/json.ts';
 import { OPERATIONS } from '../../contract/operations.ts';
@@ -30,6 +30,7 @@ export default command({
   args: [{ usage: '<space>', description: 'a space_id, ext:<external_space_id>, or name:<name>' }],
   columns: COLUMNS,
   scopes: [SCOPE.readAgents, SCOPE.readSpaces],
+  exits: SERVICE_EXITS,
   examples: [
     { line: 'partnerctl agents list ext:acme-001', does: 'list the agents of the space with this external id' },
     { line: "partnerctl agents list 'name:Acme' -o json", does: 'find the space by name; print JSON' },

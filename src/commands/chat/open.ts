@@ -2,9 +2,16 @@ import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import type { NewMessage } from '../../api/chat.ts';
 import { resendCommand } from '../../chat/send-message.ts';
-import { parseSession, SESSION_FLAG, type SessionInput, SOURCE_FLAGS, sourceArgs } from '../../chat/session.ts';
+import {
+  parseSession,
+  REQUIRED_SESSION,
+  SESSION_FLAG,
+  type SessionInput,
+  SOURCE_FLAGS,
+  sourceArgs,
+} from '../../chat/session.ts';
 import { parseWebhook, startWebhookPolls, WEBHOOK_FLAGS, type WebhookInput } from '../../chat/webhook-polls.ts';
-import { command } from '../../cli/command.ts';
+import { command, SERVICE_EXITS } from '../../cli/command.ts';
 import { shellCommand } from '../../cli/shell-command.ts';
 import { SCOPE } from '../../contract/scopes.ts';
 import { UsageError } from '../../errors.ts';
@@ -19,6 +26,8 @@ export default command<Input>({
     'Opens a conversation with an agent: type messages at a prompt, and see new ones above it. Alt+Enter starts a new line; /help lists the commands. Without a terminal, use `chat send --wait`.',
   flags: [...SOURCE_FLAGS, SESSION_FLAG, ...WEBHOOK_FLAGS],
   scopes: [SCOPE.chat],
+  required: REQUIRED_SESSION,
+  exits: SERVICE_EXITS,
   examples: [
     {
       line: 'partnerctl chat open --source src_123 --session ticket-42',

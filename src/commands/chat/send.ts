@@ -15,7 +15,7 @@ import {
   SOURCE_FLAGS,
 } from '../../chat/session.ts';
 import { parseReplyCriteria, REPLY_FLAGS, type ReplyCriteria, waitForReplies } from '../../chat/wait-for-reply.ts';
-import { type Args, command } from '../../cli/command.ts';
+import { type Args, command, SERVICE_EXITS } from '../../cli/command.ts';
 import type { Context } from '../../cli/context.ts';
 import { readText, refuseTokenOnStdin, type TextSource, textFromArgument } from '../../cli/input.ts';
 import { shellCommand } from '../../cli/shell-command.ts';
@@ -248,6 +248,8 @@ export default command<Input>({
   required: REQUIRED_SESSION.map((flag) => ({ ...flag, unless: ['rows'] })),
   columns: [...ROW_COLUMNS, ...COLUMNS.filter(({ header }) => header === 'CREATED')],
   scopes: [SCOPE.chat],
+  required: REQUIRED_SESSION.map((flag) => ({ ...flag, unless: ['rows'] })),
+  exits: [...SERVICE_EXITS, 'partial', 'noReply'],
   examples: [
     { line: "partnerctl chat send --source src_1 --session anna 'Hello!'", does: 'send without waiting' },
     {

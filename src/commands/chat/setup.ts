@@ -9,7 +9,7 @@ import {
   resolveSpaceId,
 } from '../../api/references.ts';
 import { CHAT_DEFAULTS, type ChatSetup, chatDifferences, ROUTING_MODES } from '../../chat/source.ts';
-import { command } from '../../cli/command.ts';
+import { command, SERVICE_EXITS } from '../../cli/command.ts';
 import type { ChatSource } from '../../contract/chat-source.ts';
 import { SCOPE } from '../../contract/scopes.ts';
 import { NotFoundError, UsageError } from '../../errors.ts';
@@ -75,6 +75,7 @@ export default command<Input>({
   ],
   columns: COLUMNS,
   scopes: [SCOPE.setUpChat, SCOPE.readSpaces, SCOPE.readAgents],
+  exits: [...SERVICE_EXITS, 'unknown'],
   examples: [
     { line: "partnerctl chat setup ext:acme-001 'name:Support'", does: 'the space by your own id, the agent by name' },
     {

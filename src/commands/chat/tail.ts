@@ -7,7 +7,7 @@ import {
 } from '../../chat/session-selection.ts';
 import type { TailInput, TailOptions } from '../../chat/tail.ts';
 import { parseWebhook, WEBHOOK_FLAGS } from '../../chat/webhook-polls.ts';
-import { type Args, command } from '../../cli/command.ts';
+import { type Args, command, SERVICE_EXITS } from '../../cli/command.ts';
 import { SCOPE } from '../../contract/scopes.ts';
 import { UsageError } from '../../errors.ts';
 
@@ -60,6 +60,7 @@ export default command<TailInput>({
   ],
   required: REQUIRED_SELECTION,
   scopes: [SCOPE.chat],
+  exits: [...SERVICE_EXITS, 'noReply'],
   examples: [
     { line: 'partnerctl chat tail --source src_1 --session anna', does: 'the last ten messages, then new ones' },
     {

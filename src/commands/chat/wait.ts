@@ -1,7 +1,7 @@
 import { joinTexts, toMessageJson } from '../../chat/format-message.ts';
 import { parseSession, REQUIRED_SESSION, SESSION_FLAG, type SessionInput, SOURCE_FLAGS } from '../../chat/session.ts';
 import { parseReplyCriteria, REPLY_FLAGS, type ReplyCriteria, waitForReplies } from '../../chat/wait-for-reply.ts';
-import { command } from '../../cli/command.ts';
+import { command, SERVICE_EXITS } from '../../cli/command.ts';
 import { SCOPE } from '../../contract/scopes.ts';
 import { objectResult } from '../../output/command-result.ts';
 
@@ -27,6 +27,7 @@ export default command<Input>({
   ],
   required: [...REQUIRED_SESSION, { oneOf: ['after'], hint: AFTER_HINT }],
   scopes: [SCOPE.chat],
+  exits: [...SERVICE_EXITS, 'noReply'],
   examples: [
     {
       line: 'partnerctl chat wait --source src_1 --session anna --after msg_7',

@@ -5,7 +5,7 @@ import { parseInterval } from '../../chat/session-selection.ts';
 import { type Conversation, statusOf } from '../../chat/unanswered.ts';
 import type { AlertInput, WatchOptions } from '../../chat/watch.ts';
 import { parseWebhook, WEBHOOK_FLAGS } from '../../chat/webhook-polls.ts';
-import { type Args, command } from '../../cli/command.ts';
+import { type Args, command, SERVICE_EXITS } from '../../cli/command.ts';
 import { SCOPE } from '../../contract/scopes.ts';
 import { NotFoundError, UsageError } from '../../errors.ts';
 import { type Column, type ListResult, listResult } from '../../output/command-result.ts';
@@ -135,6 +135,7 @@ export default command<Input>({
   ],
   columns: COLUMNS,
   scopes: [SCOPE.chat],
+  exits: [...SERVICE_EXITS, 'noReply'],
   examples: [
     {
       line: 'partnerctl chat watch --space ext:acme-001',

@@ -1,5 +1,5 @@
 import { checkContract } from '../../api/check-contract.ts';
-import { type Args, command } from '../../cli/command.ts';
+import { type Args, command, SERVICE_EXITS } from '../../cli/command.ts';
 import type { LeafCheck } from '../../contract/check-fields.ts';
 import { SCOPE } from '../../contract/scopes.ts';
 import { ShapeError, UsageError } from '../../errors.ts';
@@ -65,6 +65,7 @@ export default command({
   ],
   columns: COLUMNS,
   scopes: [SCOPE.readSpaces, SCOPE.readAgents, SCOPE.listJobs],
+  exits: SERVICE_EXITS,
   examples: [
     { line: 'partnerctl contract check', does: 'check what the lists show' },
     { line: 'partnerctl contract check --source src_1 --session s-1', does: 'also check the history of a session' },

@@ -130,6 +130,7 @@ export default command<Input>({
     { usage: '--only <leaf>', description: 'import only this value; repeatable', repeatable: true },
   ],
   columns: CHANGE_COLUMNS,
+  exits: ['credentials', 'notFound', 'service'],
   examples: [
     { line: 'partnerctl contract import openapi.json', does: 'show what the document would change' },
     { line: 'partnerctl contract import https://api.example.com/v1/openapi.json --yes', does: 'import it' },

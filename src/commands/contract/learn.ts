@@ -195,6 +195,7 @@ export default command<Input>({
     { usage: '--origin <url>', description: 'the trace is of this other address of the same service, such as staging' },
   ],
   columns: CHANGE_COLUMNS,
+  exits: [],
   examples: [
     { line: 'partnerctl contract learn trace.jsonl', does: 'show what the recorded traffic would change' },
     { line: 'partnerctl contract learn trace.jsonl --yes', does: 'write it' },

@@ -63,6 +63,7 @@ export default command({
     { usage: '[more...]', description: 'more leaves, each followed by its value; all are set, or none' },
   ],
   columns: COLUMNS,
+  exits: [],
   examples: [
     { line: 'partnerctl contract set cron_jobs.list none', does: 'go on without a list of jobs' },
     { line: 'partnerctl contract set spaces.list.items data.rows', does: 'say where the spaces are in the response' },

@@ -46,6 +46,7 @@ export default command({
   args: [{ usage: '[prefix]', description: 'only the leaves whose names start with this, such as messages.history' }],
   flags: [{ usage: '--source <source>', description: 'only the values from this source', choices: SOURCES }],
   columns: COLUMNS,
+  exits: [],
   examples: [
     { line: 'partnerctl contract show --source assumed', does: 'show what the specification leaves open' },
     { line: 'partnerctl contract show cron_jobs -o yaml', does: 'show all about scheduled jobs as YAML' },

@@ -1,4 +1,4 @@
-import { command } from '../../cli/command.ts';
+import { command, SERVICE_EXITS } from '../../cli/command.ts';
 import { toWireSchedule } from '../../cron/cron-result.ts';
 import type { RecordedJob } from '../../cron/job-records.ts';
 import { parseSelection, SELECTION_FLAGS, type Selection } from '../../cron/job-selection.ts';
@@ -37,6 +37,7 @@ export default command<Input>({
     { usage: '--yes', description: 'do not ask' },
   ],
   columns: COLUMNS,
+  exits: [...SERVICE_EXITS, 'duplicate'],
   examples: [
     {
       line: 'partnerctl cron adopt cron_1 --key 4a51c2d9e0b37f6688a1d2c4',

@@ -1,4 +1,4 @@
-import { command } from '../../cli/command.ts';
+import { command, SERVICE_EXITS } from '../../cli/command.ts';
 import type { Context } from '../../cli/context.ts';
 import { SCOPE } from '../../contract/scopes.ts';
 import type { WantedJob } from '../../cron/create-jobs.ts';
@@ -95,6 +95,7 @@ export default command<Input>({
   ],
   columns: COLUMNS,
   scopes: [SCOPE.createJobs, SCOPE.listJobs, SCOPE.readSpaces, SCOPE.readAgents],
+  exits: [...SERVICE_EXITS, 'duplicate', 'unknown', 'partial'],
   examples: [
     {
       line: "partnerctl cron create --agent agt_1 --name daily --instructions 'Sum up the day.' --schedule '0 18 * * 1-5' --timezone Europe/Berlin",

@@ -1,5 +1,5 @@
 import { listCronJobs } from '../../api/cron-jobs.ts';
-import { command } from '../../cli/command.ts';
+import { command, SERVICE_EXITS } from '../../cli/command.ts';
 import { SCOPE } from '../../contract/scopes.ts';
 import { openJobLedger } from '../../cron/ledger.ts';
 import { findKnownJobs, type JobRow, joinRows, toLocalRows } from '../../cron/list.ts';
@@ -56,6 +56,7 @@ export default command<{ readonly local: boolean }>({
   flags: [{ usage: '--local', description: 'show what the state records, without calling the service' }],
   columns: COLUMNS,
   scopes: [SCOPE.listJobs],
+  exits: SERVICE_EXITS,
   examples: [
     { line: 'partnerctl cron list', does: 'all jobs, with their schedules in words' },
     { line: "partnerctl cron list -o json --query '[?!recorded]'", does: 'those that the state does not know' },

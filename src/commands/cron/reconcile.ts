@@ -1,4 +1,4 @@
-import { command } from '../../cli/command.ts';
+import { command, SERVICE_EXITS } from '../../cli/command.ts';
 import { shellCommand } from '../../cli/shell-command.ts';
 import type { GlobalFlags } from '../../config/flags.ts';
 import { SCOPE } from '../../contract/scopes.ts';
@@ -98,6 +98,7 @@ export default command<ReconcileOptions & { readonly key: string | undefined }>(
   ],
   columns: COLUMNS,
   scopes: [SCOPE.listJobs],
+  exits: [...SERVICE_EXITS, 'unknown', 'partial'],
   examples: [
     { line: 'partnerctl cron reconcile', does: 'find out whether jobs whose response was lost exist' },
     {

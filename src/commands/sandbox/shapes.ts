@@ -10,6 +10,7 @@ export default command({
   description:
     'Lists the shapes that the sandbox can answer in: dialects with other names, pages, histories, errors, or statuses, as other services have them.',
   columns: COLUMNS,
+  exits: [],
   examples: [{ line: 'partnerctl sandbox shapes', does: 'list all shapes' }],
   parse: () => undefined,
   async run() {

@@ -1,7 +1,7 @@
 import { readItem } from '../../api/api-response.ts';
 import type { Http } from '../../api/http.ts';
 import { listSpaces } from '../../api/spaces.ts';
-import { command } from '../../cli/command.ts';
+import { command, SERVICE_EXITS } from '../../cli/command.ts';
 import type { JsonObject } from '../../contract/json.ts';
 import { OPERATIONS } from '../../contract/operations.ts';
 import { SCOPE } from '../../contract/scopes.ts';
@@ -34,6 +34,7 @@ export default command({
   description: 'Lists the customer workspaces (spaces) that the token can access.',
   columns: COLUMNS,
   scopes: [SCOPE.readSpaces],
+  exits: SERVICE_EXITS,
   examples: [
     { line: 'partnerctl spaces list', does: 'list all spaces' },
     { line: "partnerctl spaces list -o json --query '[].space_id'", does: 'print their ids as JSON' },

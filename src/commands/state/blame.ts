@@ -1,4 +1,4 @@
-import { command } from '../../cli/command.ts';
+import { command, STATE_EXITS } from '../../cli/command.ts';
 import { isJsonObject } from '../../contract/json.ts';
 import { NotFoundError } from '../../errors.ts';
 import { type Column, listResult } from '../../output/command-result.ts';
@@ -97,6 +97,7 @@ export default command({
     },
   ],
   columns: COLUMNS,
+  exits: [...STATE_EXITS, 'notFound'],
   examples: [
     { line: 'partnerctl state blame cron_1', does: 'who scheduled this job' },
     { line: 'partnerctl state blame ext:acme-001 -o json', does: 'who provisioned this space, for a script' },

@@ -1,4 +1,4 @@
-import { command } from '../../cli/command.ts';
+import { command, STATE_EXITS } from '../../cli/command.ts';
 import { objectResult } from '../../output/command-result.ts';
 import { sanitizeLine } from '../../output/sanitize.ts';
 
@@ -9,6 +9,7 @@ export default command({
     { usage: '<from>', description: 'a file, or the address of a database or a repository' },
     { usage: '<to>', description: 'the place to copy to; `partnerctl state init` prepares it' },
   ],
+  exits: [...STATE_EXITS, 'notFound'],
   examples: [
     { line: 'partnerctl state copy state.jsonl postgres://ops@db.example.com/ops', does: 'move a file to a database' },
     { line: 'partnerctl state copy postgres://ops@db.example.com/ops backup.jsonl', does: 'keep a copy' },

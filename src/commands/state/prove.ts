@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { command } from '../../cli/command.ts';
+import { command, STATE_EXITS } from '../../cli/command.ts';
 import type { Context } from '../../cli/context.ts';
 import { LocalError, StateUnavailableError } from '../../errors.ts';
 import { type Column, objectResult } from '../../output/command-result.ts';
@@ -194,6 +194,7 @@ export default command<Input>({
     { usage: '--seed <n>', description: 'chooses what is killed and cut; random by default' },
   ],
   columns: COLUMNS,
+  exits: STATE_EXITS,
   examples: [
     {
       line: "partnerctl state prove 'postgres://ops@db.example.com/ops?table=proof'",

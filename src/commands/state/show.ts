@@ -1,4 +1,4 @@
-import { command } from '../../cli/command.ts';
+import { command, STATE_EXITS } from '../../cli/command.ts';
 import type { Context } from '../../cli/context.ts';
 import { type Column, listResult } from '../../output/command-result.ts';
 import type { LogRecord } from '../../state/record.ts';
@@ -87,6 +87,7 @@ export default command({
     { usage: '--key <key>', description: 'only records of this key' },
   ],
   columns: COLUMNS,
+  exits: STATE_EXITS,
   examples: [
     { line: 'partnerctl state show', does: 'every record, a line each' },
     { line: 'partnerctl state show --type space -o json', does: 'the spaces that were provisioned, with every field' },

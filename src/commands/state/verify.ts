@@ -1,4 +1,4 @@
-import { command } from '../../cli/command.ts';
+import { command, STATE_EXITS } from '../../cli/command.ts';
 import { LocalError } from '../../errors.ts';
 import { objectResult } from '../../output/command-result.ts';
 import { sanitizeLine } from '../../output/sanitize.ts';
@@ -104,6 +104,7 @@ function damageError({ path, newer, damaged, sound }: Verified): LocalError | un
 export default command({
   description:
     'Reads every line of the state and lists those that cannot be used, each with the reason. Exits with 1 if there are any; lines that a merge repeated do no harm.',
+  exits: STATE_EXITS,
   examples: [
     { line: 'partnerctl state verify', does: 'check the state' },
     { line: 'partnerctl state verify --state merged.jsonl -o json', does: 'check a merged copy, for a script' },

@@ -28,6 +28,8 @@ export default command<Input>({
   flags: [{ usage: '--forward-to <url>', description: 'where to send them: https, or http on this machine' }],
   required: [{ oneOf: ['forward-to'], hint: 'Name the program that is to get them.' }],
   columns: COLUMNS,
+  required: [{ oneOf: ['forward-to'], hint: 'Name the program that is to get them: --forward-to <url>' }],
+  exits: ['notFound', 'service', 'partial'],
   examples: [
     {
       line: 'partnerctl webhook replay ./deliveries --forward-to http://localhost:3000/hooks',

@@ -1,4 +1,4 @@
-import { command } from '../../cli/command.ts';
+import { command, SERVICE_EXITS } from '../../cli/command.ts';
 import type { Context } from '../../cli/context.ts';
 import { UsageError } from '../../errors.ts';
 import { type Column, listResult } from '../../output/command-result.ts';
@@ -49,6 +49,7 @@ export default command<Input>({
     },
   ],
   columns: COLUMNS,
+  exits: SERVICE_EXITS,
   examples: [
     { line: 'partnerctl webhook trigger', does: 'a made-up message, to the webhook of sandbox start --webhook' },
     {

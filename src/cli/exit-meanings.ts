@@ -1,0 +1,34 @@
+import { EXIT } from '../errors.ts';
+
+export type ExitName = keyof typeof EXIT;
+
+/** What each exit code means, in a few words. Details: `partnerctl help exit-codes`. */
+export const EXIT_MEANINGS: Readonly<Record<ExitName, string>> = {
+  ok: 'done',
+  failure: 'a failure not listed here',
+  usage: 'invalid input; nothing was sent',
+  credentials: 'no token, or the service rejects it (401, 403)',
+  notFound: 'not found',
+  duplicate: 'duplicate blocked: the job exists',
+  balance: 'the balance is too low (402)',
+  rateLimited: 'rate limited (429)',
+  service: 'the service or the network failed',
+  unknown: 'unknown outcome: something may have been created',
+  partial: 'some of several items failed, the others are done',
+  noReply: 'no reply came in time',
+  changesPending: 'changes are pending',
+  differences: 'nothing is pending, but there are differences',
+  hungUp: 'the terminal was closed',
+  interrupted: 'interrupted by Ctrl-C',
+  terminated: 'ended by SIGTERM',
+};
+
+/** What any command may end with. */
+export const COMMON_EXITS = ['ok', 'failure', 'usage', 'hungUp', 'interrupted', 'terminated'] as const;
+
+/** Formats the exit codes of a command that are its own, a line each. */
+export function formatExits(exits: readonly ExitName[]): string {
+  if (exits.length === 0) return '';
+  const lines = exits.map((exit) => `  ${String(EXIT[exit]).padEnd(4)}${EXIT_MEANINGS[exit]}`);
+  return `\nExit codes, besides 0, 1, and 2:\n${lines.join('\n')}\n`;
+}
