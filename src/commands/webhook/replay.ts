@@ -28,7 +28,6 @@ export default command<Input>({
   flags: [{ usage: '--forward-to <url>', description: 'where to send them: https, or http on this machine' }],
   required: [{ oneOf: ['forward-to'], hint: 'Name the program that is to get them.' }],
   columns: COLUMNS,
-  required: [{ oneOf: ['forward-to'], hint: 'Name the program that is to get them: --forward-to <url>' }],
   exits: ['notFound', 'service', 'partial'],
   examples: [
     {
