@@ -248,7 +248,6 @@ export default command<Input>({
   required: REQUIRED_SESSION.map((flag) => ({ ...flag, unless: ['rows'] })),
   columns: [...ROW_COLUMNS, ...COLUMNS.filter(({ header }) => header === 'CREATED')],
   scopes: [SCOPE.chat],
-  required: REQUIRED_SESSION.map((flag) => ({ ...flag, unless: ['rows'] })),
   exits: [...SERVICE_EXITS, 'partial', 'noReply'],
   examples: [
     { line: "partnerctl chat send --source src_1 --session anna 'Hello!'", does: 'send without waiting' },
