@@ -48,14 +48,15 @@ export async function replyDelay(source, env, rounds, flags = []) {
   if (tail.stderr) await once(tail.stderr, 'data');
   const delays = [];
   const lines = createInterface({ input: tail.stdout })[Symbol.asyncIterator]();
-  for (let round = 0; round < rounds; round += 1) {
+  // The first message may come while the tail still starts.
+  for (let round = 0; round <= rounds; round += 1) {
     const send = ['chat', 'send', '--source', source, '--session', session, `message ${round}`, '--quiet'];
     const sent = spawn(process.execPath, [PROGRAM, ...send], { env: { ...process.env, ...env }, stdio: 'ignore' });
     for (;;) {
       const { value } = await lines.next();
       const { role, created_at } = JSON.parse(value);
       if (role !== 'assistant') continue;
-      delays.push(Date.now() - Date.parse(created_at));
+      if (round > 0) delays.push(Date.now() - Date.parse(created_at));
       break;
     }
     if (sent.exitCode === null) await once(sent, 'exit');
