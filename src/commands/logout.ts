@@ -6,7 +6,7 @@ import { objectResult } from '../output/command-result.ts';
 
 export default command({
   description: 'Removes the token from a profile and keeps its base URL. `profile remove` removes both.',
-  exits: ['notFound'],
+  exits: ['credentials', 'notFound'],
   examples: [
     { line: 'partnerctl logout', does: 'remove the token of the current profile' },
     { line: 'partnerctl logout --profile acme', does: 'remove the token of another profile' },
