@@ -78,16 +78,35 @@ export class Forwarding {
   }
 
   private async attempt(name: string, delivery: Delivery): Promise<SendResult> {
-    const { spool, target, clock, ended } = this.deps;
+    const { spool, target, ended } = this.deps;
+    let problem: unknown;
     const onStatus = (status: number): void => {
-      if (isTakenBy(status)) spool.markTaken(name);
+      if (!isTakenBy(status)) return;
+      try {
+        spool.markTaken(name);
+      } catch (error) {
+        problem = error;
+      }
     };
     const result = await target.send(delivery, { signal: ended, onStatus });
-    if (isTaken(result)) {
-      const at = new Date(clock.now()).toISOString();
-      await spool.markForwarded(name, delivery, { at, status: result.answer.status });
-    }
+    if (isTaken(result)) await this.record(name, delivery, result.answer.status, problem);
     return result;
+  }
+
+  /**
+   * Records what the target took. Where that fails it stays taken: an error here would send it again and again.
+   * @param problem why it could not be marked
+   */
+  private async record(name: string, delivery: Delivery, status: number, problem: unknown): Promise<void> {
+    const { spool, clock, warn } = this.deps;
+    try {
+      if (problem !== undefined) throw problem;
+      await spool.markForwarded(name, delivery, { at: new Date(clock.now()).toISOString(), status });
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      const next = problem === undefined ? '' : ' The next run forwards it again.';
+      await warn(`Delivery ${delivery.delivery_id} was forwarded, but that could not be recorded: ${reason}.${next}`);
+    }
   }
 
   /** Reads the bytes anew for each attempt, so that deliveries that wait hold no memory. */

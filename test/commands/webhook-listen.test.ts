@@ -359,6 +359,31 @@ describe('forwarding', () => {
     expect(target.requests.map(({ body }) => body.toString())).toEqual(['one']);
   });
 
+  test.each([
+    ['at once', [], 200],
+    ['with the answer of the target', ['--relay-status'], 201],
+  ])(
+    'what the target took is not sent again when that cannot be recorded; the sender is answered %s',
+    async (_, flags, status) => {
+      const directory = join(tempDirectory(), 'deliveries');
+      const target = await startTarget((count) => {
+        const [pending = ''] = savedIn(directory).filter((name) => name.endsWith('.pending.json'));
+        // Nothing can be renamed to the name of a directory.
+        if (count === 1) mkdirSync(join(directory, pending.replace('.pending', '')));
+        return { status: 201 };
+      });
+      const args = ['--save', directory, '--forward-to', target.url, '--exit-after', '2', ...flags];
+      const listening = await startListening(args);
+      expect(await deliver(listening.url, 'dlv_1', PAYLOAD)).toBe(status);
+      expect(await listening.event(0)).toMatchObject({ forwarded: true, forward_status: 201 });
+      expect(await deliver(listening.url, 'dlv_1', PAYLOAD)).toBe(200);
+      expect(await deliver(listening.url, 'dlv_2', PAYLOAD)).toBe(status);
+      expect(await listening.exited).toBe(0);
+      expect(target.requests.map(({ headers }) => headers['webhook-id'])).toEqual(['dlv_1', 'dlv_2']);
+      expect(listening.stderr()).toContain('warning: Delivery dlv_1 was forwarded, but that could not be recorded');
+    },
+  );
+
   test('a target that stalls is given up after a time, and others are forwarded meanwhile', async () => {
     const target = await startTarget((_, { body }) => (body.toString() === 'slow' ? 'stall' : { status: 200 }));
     const listening = await startListening(['--forward-to', target.url], { clock: fasterClock(20) });
