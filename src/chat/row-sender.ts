@@ -3,6 +3,7 @@ import type { Http } from '../api/http.ts';
 import type { Context } from '../cli/context.ts';
 import { EXIT, LocalError, PartnerctlError, RunFailure, withHint } from '../errors.ts';
 import type { FoundSource } from './find-source.ts';
+import type { SessionMemory } from './known-sessions.ts';
 import { deriveExternalId, rowKey, textDigest } from './row-ids.ts';
 import type { RowAck, RowRecorder } from './row-records.ts';
 import type { RowResult } from './row-result.ts';
@@ -24,6 +25,7 @@ interface SenderDeps {
   /** What earlier runs sent. */
   readonly acks: Map<string, RowAck>;
   readonly recorder: RowRecorder;
+  readonly sessions: SessionMemory;
   readonly dryRun: boolean;
 }
 
@@ -54,10 +56,12 @@ export class RowSender {
   }
 
   private async sendRow(row: SpooledRow): Promise<HandledRow> {
-    const { acks, recorder, dryRun } = this.deps;
+    const { acks, recorder, sessions, dryRun } = this.deps;
     const message = this.messageOf(row);
     const initial = resultOf(row, message);
     const ack = acks.get(rowKey(message));
+    // Also after an earlier run, which may have been killed before it recorded the session.
+    if (ack && !dryRun) await sessions.add(message);
     if (ack) return { result: { ...initial, status: 'skipped', message_id: ack.message_id }, recorded: DONE };
     if (dryRun) return { result: { ...initial, status: 'planned' }, recorded: DONE };
     const reason = this.reasonNotToSend(message);
@@ -68,10 +72,9 @@ export class RowSender {
       const own = { key: rowKey(sent), digest: textDigest(sent.text), message_id };
       // The same id may come again in the file.
       if (row.external_message_id !== null) acks.set(own.key, own);
-      return {
-        result: { ...resultOf(row, sent), status: 'sent', message_id, created },
-        recorded: recorder.add(own),
-      };
+      const recorded = recorder.add(own);
+      await sessions.add(sent);
+      return { result: { ...resultOf(row, sent), status: 'sent', message_id, created }, recorded };
     } catch (error) {
       this.failedLines.set(sessionOf(message), row.line);
       if (stopsRun(error)) this.stopped ??= error;

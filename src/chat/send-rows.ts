@@ -5,6 +5,7 @@ import { InputError, PartnerctlError } from '../errors.ts';
 import { type CommandResult, listResult } from '../output/command-result.ts';
 import type { StateStore } from '../state/store.ts';
 import { type FoundSource, findSource, knownSource } from './find-source.ts';
+import { SessionMemory } from './known-sessions.ts';
 import { mergeLanes } from './merge-lanes.ts';
 import { type RowAck, RowRecorder, readRowAcks } from './row-records.ts';
 import { ROW_COLUMNS, type RowResult, RowTally, rowResultJson } from './row-result.ts';
@@ -128,13 +129,16 @@ async function* results(
   { http: getHttp, source, dryRun }: RunOptions,
 ): AsyncGenerator<RowResult> {
   const { progress, clock } = context;
+  let closing: (() => Promise<void>) | undefined;
   try {
     const http = await getHttp();
     const store = await context.stateStore();
     const acks = await openAcks(context, rows, { store, origin: http.baseUrl, dryRun });
     const onFailure = (error: unknown) => warnUnrecorded(context, error);
     const recorder = new RowRecorder(store, { origin: http.baseUrl, clock, onFailure });
-    const sender = new RowSender({ context, http, source, acks, recorder, dryRun });
+    const sessions = new SessionMemory(context, http.baseUrl);
+    closing = () => sessions.save();
+    const sender = new RowSender({ context, http, source, acks, recorder, sessions, dryRun });
     const handled = mergeLanes(rows.spool.read().map((lane) => sender.send(lane)));
     progress.start('Sending the messages');
     let count = 0;
@@ -150,6 +154,7 @@ async function* results(
       );
     }
   } finally {
+    await closing?.();
     await rows.spool.close();
   }
 }

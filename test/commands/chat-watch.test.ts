@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { InterruptedError } from '../../src/errors.ts';
@@ -100,6 +100,23 @@ describe('chat watch --no-follow', () => {
     await run(['chat', 'send', '--source', support.source_id, '--session', 'new', 'Hi!'], { env });
     const ran = await watch(['--no-follow', '-o', 'json', '--query', '[].session_id']);
     expect(ran.json<string[]>().sort()).toEqual(['anna', 'ben', 'new', 'zoe']);
+  });
+
+  test('knows sessions that rows, or a message with an id of its own, were sent to, and records each once', async () => {
+    const { watch, env, support } = await knownConversations();
+    const path = join(env.HOME ?? '', 'rows.ndjson');
+    const source = ['--source', support.source_id];
+    writeFileSync(path, '{"session_id":"row","text":"Hi!"}\n{"session_id":"anna","text":"Hi!"}\n');
+    await run(['chat', 'send', '-f', path, '--dry-run', ...source], { env });
+    const known = async () => (await watch(['--no-follow', '-o', 'json', '--query', '[].session_id'])).json<string[]>();
+    expect((await known()).sort()).toEqual(['anna', 'ben', 'zoe']);
+    for (const _ of ['first', 'again']) {
+      await run(['chat', 'send', '-f', path, ...source], { env });
+      await run(['chat', 'send', ...source, '--session', 'own', '--external-id', 'e1', 'Hi!'], { env });
+    }
+    expect((await known()).sort()).toEqual(['anna', 'ben', 'own', 'row', 'zoe']);
+    const state = readFileSync(join(env.HOME ?? '', '.local/state/partnerctl/state.jsonl'), 'utf8');
+    expect(state.match(/"type":"chat.sessions"/g)).toHaveLength(2);
   });
 
   test.each([

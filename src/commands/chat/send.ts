@@ -2,6 +2,7 @@ import type { SentMessage } from '../../api/chat.ts';
 import type { Http } from '../../api/http.ts';
 import { type FoundSource, findSource, knownSource } from '../../chat/find-source.ts';
 import { joinTexts, toMessageJson } from '../../chat/format-message.ts';
+import { SessionMemory } from '../../chat/known-sessions.ts';
 import { type RecordedSend, recordSend } from '../../chat/recorded-send.ts';
 import { ROW_COLUMNS } from '../../chat/row-result.ts';
 import { isRefused, resendCommand, sendMessage } from '../../chat/send-message.ts';
@@ -194,6 +195,12 @@ async function sendOne(context: Context, input: MessageInput): Promise<CommandRe
   const text = await readText(input.text, 'The message', context.io.stdin, context.abortSignal);
   const http = await context.http();
   const { message_id, created, source_id, send: recorded } = await send(context, http, text, input);
+  // Nothing else is recorded of a message with an id of the user's own.
+  if (input.external_message_id !== undefined) {
+    const sessions = new SessionMemory(context, http.baseUrl);
+    await sessions.add({ source_id, session_id });
+    await sessions.save();
+  }
   const { external_message_id } = recorded;
   const ids = { source_id, session_id, external_message_id, message_id };
   const { replies, failure } = criteria ? await wait(context, http, ids, criteria) : NO_WAIT;
