@@ -23,7 +23,8 @@ function isListening(url: string): Promise<boolean> {
       resolve(true);
       request.destroy();
     });
-    request.on('error', () => resolve(false));
+    // Who closes the connection is alive, and has too many.
+    request.on('error', (error) => resolve('code' in error && error.code === 'ECONNRESET'));
   });
 }
 

@@ -25,6 +25,11 @@ function nameOf({ received_at, delivery_id }: Delivery, count: number): string {
   return `${time}-${String(count % 1_000_000).padStart(6, '0')}-${keyOf(delivery_id)}`;
 }
 
+/** The ending of a file that is being written. */
+function draftOf(ending: string): string {
+  return `${ending}.tmp`;
+}
+
 async function syncDirectory(path: string): Promise<void> {
   const directory = await open(path, 'r');
   try {
@@ -63,14 +68,22 @@ export class Spool {
   }
 
   /**
-   * Saves a delivery, and waits until it is on disk.
+   * Saves a delivery, and waits until it is on disk. Leaves nothing of it if that fails.
    * @returns its name
    */
   async save(delivery: Delivery, isPending: boolean): Promise<string> {
     const name = nameOf(delivery, this.count++);
-    await writeDurably(this.path(name, BODY), delivery.body);
-    await this.put(name, isPending ? PENDING : DONE, describeSaved(delivery, null));
-    return name;
+    const ending = isPending ? PENDING : DONE;
+    try {
+      await writeDurably(this.path(name, BODY), delivery.body);
+      await this.put(name, ending, describeSaved(delivery, null));
+      return name;
+    } catch (error) {
+      // The sender sends it again. Until then, a full disk must not fill up further, and no later run may forward it.
+      const files = [ending, draftOf(ending), BODY].map((each) => this.path(name, each));
+      await Promise.allSettled(files.map((file) => rm(file, { force: true })));
+      throw error;
+    }
   }
 
   /** The path of the file with the exact bytes of a delivery; undefined for a directory that is not the user's. */
@@ -110,7 +123,7 @@ export class Spool {
 
   /** Writes a file that is there completely or not at all, even after a power failure. */
   private async put(name: string, ending: string, content: string): Promise<void> {
-    const draft = this.path(name, `${ending}.tmp`);
+    const draft = this.path(name, draftOf(ending));
     await rm(draft, { force: true });
     await writeDurably(draft, content);
     await rename(draft, this.path(name, ending));

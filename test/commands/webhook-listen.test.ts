@@ -1,5 +1,7 @@
 import { createHmac } from 'node:crypto';
+import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { startListening } from '../helpers/listening.ts';
@@ -300,6 +302,13 @@ describe('saving', () => {
     const first = await startListening(['--save', directory]);
     const second = await run(['webhook', 'listen', '--save', directory]);
     expect(second).toMatchObject({ code: 1, stderr: expect.stringContaining('Another `webhook listen` uses') });
+    // As many as it takes: it closes further ones at once.
+    const { hostname, port } = new URL(first.url);
+    const idle = Array.from({ length: 100 }, () => connect(Number(port), hostname));
+    await Promise.all(idle.map((socket) => once(socket, 'connect')));
+    const third = await run(['webhook', 'listen', '--save', directory, '--timeout', '1s']);
+    expect(third).toMatchObject({ code: 1, stderr: expect.stringContaining('Another `webhook listen` uses') });
+    for (const socket of idle) socket.destroy();
     await first.stop();
     expect(readdirSync(directory)).toEqual([]);
   });

@@ -1,4 +1,4 @@
-import { readdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { type Delivery, keyOf } from '../../../src/webhook/delivery.ts';
@@ -39,6 +39,20 @@ test('what the target has taken is not pending any more, even if the process die
   expect((await openSpool(options)).pending).toEqual([]);
   await spool.markForwarded(name, delivery('a', NOW), { at: '', status: 200 });
   expect(readdirSync(options.directory)).toEqual([`${name}.json`]);
+});
+
+test.each([true, false])('what cannot be saved completely leaves nothing; pending: %s', async (isPending) => {
+  const name = await (await openSpool({ directory: tempDirectory(), isUsers: true, now: NOW })).spool.save(
+    delivery('a', NOW),
+    isPending,
+  );
+  const directory = tempDirectory();
+  const taken = `${name}${isPending ? '.pending' : ''}.json`;
+  // Nothing can be renamed to the name of a directory.
+  mkdirSync(join(directory, taken));
+  const { spool } = await openSpool({ directory, isUsers: true, now: NOW });
+  await expect(spool.save(delivery('a', NOW), isPending)).rejects.toThrow('EISDIR');
+  expect(readdirSync(directory)).toEqual([taken]);
 });
 
 test('what is discarded is as if it had never come', async () => {
