@@ -6,6 +6,9 @@ import type { SessionRef } from '../state/session-ref.ts';
 
 const TIME_LIMIT_MS = 60_000;
 
+/** How long a command that is ended may take to clean up. */
+const GRACE_MS = 2_000;
+
 /** What an alert is about. */
 export interface Alert extends SessionRef {
   /** Undefined if the space is not known. */
@@ -26,10 +29,10 @@ function variablesOf({ space_id, source_id, session_id, unanswered_since, messag
   };
 }
 
-/** Ends a command and everything that it started. */
-function endGroup({ pid }: ChildProcess): void {
+/** Sends a signal to a command and everything that it started. */
+function signalGroup({ pid }: ChildProcess, signal: 'SIGTERM' | 'SIGKILL'): void {
   try {
-    if (pid !== undefined) kill(-pid, 'SIGTERM');
+    if (pid !== undefined) kill(-pid, signal);
   } catch {
     // All of them have ended.
   }
@@ -37,11 +40,11 @@ function endGroup({ pid }: ChildProcess): void {
 
 /** Runs the user's command for each alert, one after the other, in the background. */
 export class AlertCommand {
-  private readonly context: Pick<Context, 'env' | 'warn' | 'signals'>;
+  private readonly context: Pick<Context, 'clock' | 'env' | 'warn' | 'signals'>;
   private readonly command: string;
   private running: Promise<void> = Promise.resolve();
 
-  constructor(context: Pick<Context, 'env' | 'warn' | 'signals'>, command: string) {
+  constructor(context: Pick<Context, 'clock' | 'env' | 'warn' | 'signals'>, command: string) {
     this.context = context;
     this.command = command;
   }
@@ -69,7 +72,14 @@ export class AlertCommand {
     const env = { ...this.context.env, ...variablesOf(alert) };
     const child = spawn(this.command, { shell: true, detached: true, stdio: ['ignore', 2, 2], env });
     const signal = AbortSignal.any([this.context.signals.interrupt, AbortSignal.timeout(TIME_LIMIT_MS)]);
-    const end = (): void => endGroup(child);
+    const ended = new AbortController();
+    const end = (): void => {
+      signalGroup(child, 'SIGTERM');
+      this.context.clock.sleep(GRACE_MS, ended.signal).then(
+        () => signalGroup(child, 'SIGKILL'),
+        () => undefined,
+      );
+    };
     signal.addEventListener('abort', end, { once: true });
     if (signal.aborted) end();
     try {
@@ -78,6 +88,7 @@ export class AlertCommand {
       if (signal.aborted) throw new Error(`it took longer than ${TIME_LIMIT_MS / 1000} s.`);
       if (code !== 0) throw new Error(killedBy ? `killed by ${killedBy}.` : `exit code ${code}.`);
     } finally {
+      ended.abort();
       signal.removeEventListener('abort', end);
     }
   }

@@ -297,6 +297,16 @@ describe('chat watch', () => {
     expect(ran.stderr.match(/The --alert-command for session \w+ failed: exit code 7\./g)).toHaveLength(2);
   });
 
+  test('ends a command that ignores SIGTERM', async () => {
+    const known = await knownConversations();
+    const log = join(tempDirectory(), 'started');
+    const command = `trap "" TERM; echo yes > '${log}'; while :; do sleep 0.1; done`;
+    const ran = await watchUntil(known, ['--alert-after', '1m', '--alert-command', command, '-o', 'json'], {
+      act: () => expect.poll(() => existsSync(log)).toBe(true),
+    });
+    expect(ran.code).toBe(0);
+  });
+
   test.each([
     [['--grep', '('], '--grep takes a regular expression'],
     [['--highlight', ''], '--highlight is empty'],
