@@ -110,8 +110,17 @@ export async function createMessageFormatter(
   };
 }
 
+function withoutPeriod(text: string): string {
+  return text.replace(/\.$/, '');
+}
+
 function formatReason({ info }: PartnerctlError): string {
-  return info.why === undefined ? '' : ` (${info.why.split('\n')[0]})`;
+  return info.why === undefined ? '' : ` (${withoutPeriod(info.why.split('\n')[0] ?? '')})`;
+}
+
+/** An error as one sentence. */
+function formatCause(error: PartnerctlError): string {
+  return `${withoutPeriod(error.message)}${formatReason(error)}.`;
 }
 
 const NOTICES: readonly string[] = ['outage-started', 'outage-ended', 'unknown-session', 'gap', 'skipped'];
@@ -125,7 +134,7 @@ export function isNotice(event: FollowEvent): event is FollowNotice {
 export function formatNotice(notice: FollowNotice): string {
   switch (notice.kind) {
     case 'outage-started':
-      return `connection lost: ${notice.error.message}${formatReason(notice.error)} Retrying.`;
+      return `connection lost: ${formatCause(notice.error)} Retrying.`;
     case 'outage-ended': {
       const missed = notice.missed === 1 ? '1 message' : `${notice.missed} messages`;
       return `connection restored after ${ms(notice.outageMs)}; ${missed} arrived meanwhile.`;
@@ -133,7 +142,7 @@ export function formatNotice(notice: FollowNotice): string {
     case 'unknown-session':
       return `the service does not know session ${notice.session_id} yet${formatReason(notice.error)}; treating it as empty. If that is wrong, check the base URL, --source, and --session.`;
     case 'skipped':
-      return `session ${notice.session_id} of source ${notice.source_id} is left out: ${notice.error.message}${formatReason(notice.error)}`;
+      return `session ${notice.session_id} of source ${notice.source_id} is left out: ${formatCause(notice.error)}`;
     case 'gap':
       return `the history of ${notice.session_id} may be incomplete: ${notice.evidence}. Assumed (history.messages): ${ASSUMPTIONS['history.messages']}.`;
   }

@@ -194,7 +194,7 @@ export class Watch {
     const more =
       others.length === 0
         ? ''
-        : ` So are ${others.length} more: ${others.map((each) => this.labels.get(sessionKey(each))).join(', ')}.`;
+        : ` So ${others.length === 1 ? 'is' : 'are'} ${others.length} more: ${others.map((each) => this.labels.get(sessionKey(each))).join(', ')}.`;
     return new NoReplyError(
       `Session ${session_id} of source ${source_id} is ${this.describeWait(first)}, since ${first.unanswered_since}.${more}`,
       {

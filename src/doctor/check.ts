@@ -26,11 +26,18 @@ export function warning(name: string, message: string, hint: string): Check {
   return { name, status: 'warning', message, hint };
 }
 
+/** One line for a message and its reason; a reason that is no sentence of its own completes that of the message. */
+function joinReason(message: string, why: string | undefined): string {
+  if (why === undefined) return message;
+  const isSentence = !/^[a-z]/.test(why);
+  const reason = `${why.replaceAll('\n', ' ')}${/[.!?]$/.test(why) ? '' : '.'}`;
+  return isSentence ? `${message} ${reason}` : `${message.replace(/\.$/, '')}: ${reason}`;
+}
+
 /** @param hint replaces that of the error */
 export function failed(name: string, error: PartnerctlError, hint = error.info.hint ?? null): Check {
   const { message, info } = error;
-  const why = info.why === undefined ? '' : ` ${info.why.replaceAll('\n', ' ')}${/[.!?]$/.test(info.why) ? '' : '.'}`;
-  return { name, status: 'failed', message: `${message}${why}`, hint, failure: error };
+  return { name, status: 'failed', message: joinReason(message, info.why), hint, failure: error };
 }
 
 /** A failed check without an error of its own. */

@@ -69,7 +69,7 @@ export class RefusedRequests {
     if (!Number.isInteger(Math.log10(this.total))) return;
     const counts = [...this.counts].map(([each, count]) => `${each}: ${count}`).join(', ');
     const what = this.total === 1 ? '1 request was' : `${this.total} requests were`;
-    void this.notice(`${what} refused, which had another path or method, or were too long (${counts}).`);
+    void this.notice(`${what} refused because of the path, the method, or the size (${counts}).`);
   }
 }
 

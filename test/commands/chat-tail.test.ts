@@ -187,7 +187,9 @@ describe('a tail writes to stderr', () => {
     const { it, env, of } = await talking(1);
     await it.faults({ kind: 'status', status: 503, times: 3, on: `GET ${HISTORY}` });
     const ran = await run([...of, '--no-follow', '-q'], { env, random: hasty, clock: fastClock() });
-    expect(ran.stderr).toMatch(/^warning: connection lost.*\nwarning: connection restored.*\n$/);
+    expect(ran.stderr).toMatch(
+      /^warning: connection lost: .*[^.] \(.*[^.]\)\. Retrying\.\nwarning: connection restored.*\n$/,
+    );
   });
 
   test('that the history may be incomplete', async () => {

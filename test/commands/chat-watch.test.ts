@@ -136,7 +136,8 @@ describe('chat watch --no-follow', () => {
     await run(['chat', 'send', '--source', 'src_gone', '--session', 'x', 'Hi!'], { env });
     const ran = await watch(['--no-follow', '-o', 'json']);
     expect(ran.code).toBe(0);
-    expect(ran.stderr).toContain('session x of source src_gone is left out');
+    expect(ran.stderr).toMatch(/session x of source src_gone is left out: .*[^.] \(.*[^.]\)\.\n/);
+    expect((await watch(['--no-follow', '-o', 'table'])).stderr).toContain('4 conversations, 2 unanswered, 1 unread.');
     expect(list(ran.stdout).find(({ session_id }) => session_id === 'x')).toMatchObject({ status: 'unread' });
     expect(list(ran.stdout)[0]?.source_id).toBe(support.source_id);
   });
@@ -144,6 +145,8 @@ describe('chat watch --no-follow', () => {
   test('exits with 11 if a conversation is unanswered for too long, and names it', async () => {
     const { watch, support } = await knownConversations();
     expect((await watch(['--no-follow', '--alert-after', '150s', '-o', 'json'])).code).toBe(0);
+    const both = await watch(['--no-follow', '--alert-after', '30s', '-o', 'json']);
+    expect(both.error()).toMatchObject({ message: expect.stringMatching(/ So is 1 more: .*zoe.*\.$/) });
     const ran = await watch(['--no-follow', '--alert-after', '90s', '-o', 'json']);
     expect(ran.code).toBe(11);
     expect(list(ran.stdout)).toHaveLength(3);

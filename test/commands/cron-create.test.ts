@@ -222,7 +222,7 @@ describe('a mistake exits with 2 and sends nothing:', () => {
     [
       'nothing',
       [],
-      "--agent, --name, --instructions, and --schedule are missing.\nhint: Or describe the jobs in a file: -f jobs.yaml\n  Add --schedule '0 9 * * 1-5'",
+      "--agent, --name, --instructions, and --schedule are missing.\nhint: To read the jobs from a file instead: -f jobs.yaml\n  Add --schedule '0 9 * * 1-5'",
     ],
     ['a blank name', withDefaults(JOB('a'), ['--name', ' ']), '--name is empty.'],
     [

@@ -101,7 +101,7 @@ const FAULTS: readonly Fault[] = [
   {
     fault: 'a wrong address',
     check: 'connection',
-    finds: { status: 'failed', code: 8, message: /the connection was refused/ },
+    finds: { status: 'failed', code: 8, message: /^Could not reach \S+\/v1: the connection was refused\.$/ },
     advice: UNSET,
     async plant() {
       const { machine, it } = await healthy();

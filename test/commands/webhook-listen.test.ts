@@ -121,6 +121,9 @@ describe('what is shown', () => {
     expect(await listening.stop()).toBe(0);
     expect(listening.events).toEqual([]);
     expect(listening.stderr().match(/refused/g)).toHaveLength(2);
+    expect(listening.stderr()).toContain(
+      '1 request was refused because of the path, the method, or the size (404: 1).',
+    );
     expect(listening.stderr()).toContain('10 requests were refused');
   });
 });

@@ -16,6 +16,7 @@ import { shellCommand } from '../../cli/shell-command.ts';
 import { SCOPE } from '../../contract/scopes.ts';
 import { UsageError } from '../../errors.ts';
 import { sanitizeLine } from '../../output/sanitize.ts';
+import { wrapText } from '../../output/wrap.ts';
 
 interface Input extends SessionInput {
   readonly webhook: WebhookInput | undefined;
@@ -69,9 +70,8 @@ export default command<Input>({
       history: history.entries,
       onHistory: history.save,
     });
-    prompt.printAbove(
-      sanitizeLine(`Source ${source_id}, session ${session_id}. /help lists the commands; Ctrl-D leaves.`),
-    );
+    const opening = `Source ${source_id}, session ${session_id}. /help lists the commands; Ctrl-D leaves.`;
+    prompt.printAbove(wrapText(sanitizeLine(opening), terminal.columns, '  '));
     const deps = {
       http,
       clock,

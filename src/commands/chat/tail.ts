@@ -56,7 +56,10 @@ export default command<TailInput>({
     { usage: '--interval <duration>', description: 'poll at this fixed interval (default: adaptive)' },
     ...WEBHOOK_FLAGS,
     { usage: '--timestamps', description: 'show when each message was created' },
-    { usage: '--max-outage <duration>', description: 'exit 8 when the service is out of reach for this long' },
+    {
+      usage: '--max-outage <duration>',
+      description: 'exit 8 when the service is out of reach for this long (default with --no-follow: 30s)',
+    },
   ],
   required: REQUIRED_SELECTION,
   scopes: [SCOPE.chat],

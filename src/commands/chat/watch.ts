@@ -47,12 +47,16 @@ function toJson(conversation: Conversation) {
 }
 
 function toList(conversations: readonly Conversation[], more: Pick<ListResult, 'failure'> = {}): ListResult {
-  const unanswered = conversations.filter((conversation) => statusOf(conversation) === 'unanswered').length;
+  const count = (status: string): number => conversations.filter((each) => statusOf(each) === status).length;
   const subject = conversations.length === 1 ? '1 conversation' : `${conversations.length} conversations`;
   return listResult(conversations, COLUMNS, {
     empty: 'This machine knows no such conversation.',
     json: toJson,
-    summary: () => (conversations.length === 0 ? '' : `${subject}, ${unanswered} unanswered.`),
+    summary: () => {
+      if (conversations.length === 0) return '';
+      const unread = count('unread');
+      return `${subject}, ${count('unanswered')} unanswered${unread === 0 ? '' : `, ${unread} unread`}.`;
+    },
     ...more,
   });
 }
@@ -131,7 +135,10 @@ export default command<Input>({
     },
     ...WEBHOOK_FLAGS,
     { usage: '--timestamps', description: 'show when each message was created' },
-    { usage: '--max-outage <duration>', description: 'exit 8 when the service is out of reach for this long' },
+    {
+      usage: '--max-outage <duration>',
+      description: 'exit 8 when the service is out of reach for this long (default with --no-follow: 30s)',
+    },
   ],
   columns: COLUMNS,
   scopes: [SCOPE.chat],

@@ -28,7 +28,7 @@ const TONES = {
   skipped: 'dim',
 } as const;
 
-const UNLESS_FILE = { unless: ['file', 'schema'], hint: 'Or describe the jobs in a file: -f jobs.yaml' };
+const UNLESS_FILE = { unless: ['file', 'schema'], hint: 'To read the jobs from a file instead: -f jobs.yaml' };
 const SCHEDULE_HINT =
   "Add --schedule '0 9 * * 1-5', or --minute and --hour (and --day-of-week, unless it is every day).";
 

@@ -52,7 +52,7 @@ export default command<ListenInput>({
     },
     {
       line: "partnerctl webhook listen --verify hmac --header X-Hub-Signature-256 --prefix 'sha256=' --save ./deliveries",
-      does: 'another signature; `webhook replay ./deliveries` sends them again',
+      does: 'another signature; `webhook replay` sends the saved deliveries again',
     },
     { line: 'partnerctl webhook listen --exit-after 1 --timeout 30s -o json', does: 'one delivery, for a script' },
   ],
