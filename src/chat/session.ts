@@ -29,7 +29,7 @@ export const SESSION_FLAG: FlagSpec = {
 };
 
 const SOURCE_HINT = [
-  'Get one with: partnerctl chat setup <space> <agent> --query source_id',
+  'Get a source_id with: partnerctl chat setup <space> <agent> --query source_id',
   'Or name the agent: --agent name:<name> --space <space>',
 ].join('\n');
 

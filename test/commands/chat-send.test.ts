@@ -87,7 +87,7 @@ describe('chat send', () => {
     const { env, to } = await talking();
     expect((await run([...to, '-'], { env, stdin: '' })).code).toBe(2);
     expect((await run(['chat', 'send', '--session', 's', 'x'], { env })).stderr).toContain(
-      '--source is missing.\nhint: Get one with: partnerctl chat setup',
+      '--source is missing.\nhint: Get a source_id with: partnerctl chat setup',
     );
   });
 

@@ -161,7 +161,9 @@ describe.skipIf(!hasScript)('in a real terminal (needs script of util-linux)', (
     const refused = inTerminal(args, { env: it.env });
     await until(refused.stdout, /\(y\/N\)/);
     refused.stdin?.write('\r');
-    expect(withoutColor((await refused).stdout)).toContain('error: Nothing was changed.');
+    const shown = withoutColor((await refused).stdout).replace(/\s+/g, ' ');
+    expect(shown).toContain('keeps running at the service; this only lets a job of that name be created again.');
+    expect(shown).toContain('error: Nothing was changed.');
     expect((await refused).exitCode).toBe(2);
     expect(it.records()).toEqual(before);
     const child = inTerminal(args, { env: it.env, columns: 60 });
