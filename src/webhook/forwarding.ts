@@ -9,6 +9,8 @@ export interface ForwardingDeps {
   readonly target: Target;
   readonly clock: Clock;
   readonly random: () => number;
+  /** Whether only verified deliveries are forwarded. */
+  readonly mustVerify: boolean;
   /** Aborts when no further attempt may begin. */
   readonly stopping: AbortSignal;
   /** Aborts when attempts that are being made must end. */
@@ -111,9 +113,15 @@ export class Forwarding {
 
   /** Reads the bytes anew for each attempt, so that deliveries that wait hold no memory. */
   private async attemptSaved(name: string): Promise<{ id: string; result: SendResult } | undefined> {
-    if (this.deps.stopping.aborted) return undefined;
-    const delivery = await this.deps.spool.readPending(name);
-    return { id: delivery.delivery_id, result: await this.attempt(name, delivery) };
+    const { stopping, spool, mustVerify, warn } = this.deps;
+    if (stopping.aborted) return undefined;
+    const delivery = await spool.readPending(name);
+    const { delivery_id: id, verification } = delivery;
+    if (!mustVerify || verification === 'verified') return { id, result: await this.attempt(name, delivery) };
+    this.untaken.delete(name);
+    const state = `Delivery ${id} of an earlier run is not forwarded: it is ${verification}.`;
+    await warn(`${state} Run without --verify once to forward it.`);
+    return undefined;
   }
 
   private async forward(name: string, tell: (status: number | null) => void): Promise<void> {

@@ -147,11 +147,12 @@ class Listener {
 
   private createForwarding(spool: Spool): Forwarding | undefined {
     const { clock, random, warn, notice, env } = this.context;
-    const { target: url } = this.input;
+    const { target: url, scheme } = this.input;
     if (!url) return undefined;
+    const mustVerify = scheme.kind !== 'none';
     this.target = new Target(url, proxyFor(url.href, env), clock);
     const [stopping, ended] = [this.stopping.signal, this.ended.signal];
-    return new Forwarding({ spool, target: this.target, clock, random, stopping, ended, warn, notice });
+    return new Forwarding({ spool, target: this.target, clock, random, mustVerify, stopping, ended, warn, notice });
   }
 
   /** Waits for Ctrl-C, the time limit, or the last delivery that is wanted; then ends everything in order. */

@@ -396,6 +396,26 @@ describe('forwarding', () => {
     },
   );
 
+  test('what an earlier run did not verify is not forwarded by one that verifies', async () => {
+    const target = await startTarget((count) => ({ status: count === 1 ? 500 : 200 }));
+    const args = ['--save', tempDirectory(), '--forward-to', target.url];
+    const first = await startListening(args);
+    await post(first.url, 'forged', { 'webhook-id': 'a' });
+    await target.arrived(1);
+    expect(await first.stop()).toBe(130);
+    const second = await startListening([...args, ...STANDARD, '--exit-after', '1'], WITH_SECRET);
+    await deliver(second.url, 'b', PAYLOAD);
+    expect(await second.exited).toBe(0);
+    expect(target.requests.map(({ headers }) => headers['webhook-id'])).toEqual(['a', 'b']);
+    expect(second.stderr()).toContain(
+      'Delivery a of an earlier run is not forwarded: it is not-checked. Run without --verify once to forward it.',
+    );
+    const third = await startListening([...args, '--exit-after', '1']);
+    await deliver(third.url, 'c', PAYLOAD);
+    expect(await third.exited).toBe(0);
+    expect(target.requests.map(({ headers }) => headers['webhook-id']).toSorted()).toEqual(['a', 'a', 'b', 'c']);
+  });
+
   test('a target that stalls is given up after a time, and others are forwarded meanwhile', async () => {
     const target = await startTarget((_, { body }) => (body.toString() === 'slow' ? 'stall' : { status: 200 }));
     const listening = await startListening(['--forward-to', target.url], { clock: fasterClock(20) });
