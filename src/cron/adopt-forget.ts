@@ -13,7 +13,7 @@ import { findListedJob } from './find-listed-job.ts';
 import { type CronJob, cronKey, identifyJob, type JobIdentity } from './job.ts';
 import { AgentFinder } from './job-input.ts';
 import { adoptedSnapshot, type JobSnapshot, type RecordedJob } from './job-records.ts';
-import { type SelectedJob, type Selection, selectByKey, unknownKeyError } from './job-selection.ts';
+import { type SelectedJob, type Selection, selectByKey, unknownJobError, unknownKeyError } from './job-selection.ts';
 import { openJobLedger } from './ledger.ts';
 import { type ListedJob, matchIdentity } from './listed-job.ts';
 
@@ -165,7 +165,8 @@ export async function forgetJob(
   const job = selected.snapshot ?? ('key' in target ? undefined : target);
   const lines = ledger.linesAbout(job ? identifyJob(job) : { keys: [key], texts: [] });
   const damaged = lines.filter(({ kind }) => kind === 'damaged');
-  if (history.objects.length + history.open.length + damaged.length === 0) throw unknownKeyError(key);
+  if (history.objects.length + history.open.length + damaged.length === 0)
+    throw job ? unknownJobError(job) : unknownKeyError(key);
   const actsUntil = await refuseWhileInProgress(deps, selected);
   const named = job ? `${JSON.stringify(job.name)} of agent ${job.agent_id}` : `the job with the key ${key}`;
   await deps.confirm(forgetQuestion(named, history, damaged));

@@ -46,7 +46,14 @@ export function selectByKey(all: readonly JobRecord[], key: string): SelectedJob
   return { key, snapshot: last?.snapshot, history: keyHistory(records), records };
 }
 
-/** The error about a key that is not in the state file. */
+/** The error about a job, selected by its agent and name, that is not in the state. */
+export function unknownJobError({ agent_id, name }: Pick<JobSnapshot, 'agent_id' | 'name'>): NotFoundError {
+  return new NotFoundError(`The state knows no job ${JSON.stringify(name)} of agent ${agent_id}.`, {
+    hint: '`partnerctl cron list --local` shows the jobs. Is it in another state (--state)?',
+  });
+}
+
+/** The error about a key that is not in the state. */
 export function unknownKeyError(key: string): NotFoundError {
   return new NotFoundError(`The state knows no job with the key ${key}.`, {
     hint: '`partnerctl cron list --local -o json` shows the keys. Is it in another state (--state)?',

@@ -238,7 +238,7 @@ describe('cron forget', () => {
     const before = it.records();
     const refused: readonly [readonly string[], number, string][] = [
       [['--agent', it.agent, '--name', 'daily'], 2, '--yes'],
-      [['--agent', it.agent, '--name', 'nope', '--yes'], 4, 'knows no job'],
+      [['--agent', it.agent, '--name', 'nope', '--yes'], 4, `The state knows no job "nope" of agent ${it.agent}.`],
       [['nope', '--yes'], 4, 'knows no job'],
       [[], 2, 'No job is named.'],
       [['k', '--name', 'x'], 2, 'The job is named twice'],
