@@ -3,6 +3,7 @@ import addFormats from 'ajv-formats';
 import { describe, expect, test } from 'vitest';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
 import { RETRY_PAUSES_MS } from '../../src/sandbox/webhooks/dispatcher.ts';
+import { startRawService } from '../helpers/tcp-server.ts';
 import { type Chat, createChat, manualClock } from './chat.ts';
 import { temporaryDirectory } from './child-process.ts';
 import { type ApiResponse, call, connectTo, startTestSandbox, type TestSandbox } from './client.ts';
@@ -213,6 +214,16 @@ describe('a failed attempt', () => {
     await advance('1h');
     expect((await deliveries())[0]?.status).toBe('delivered');
     expect(again.received).toHaveLength(1);
+  });
+
+  test('of a receiver that switches protocols is a failed attempt, too', async () => {
+    const { add, admin, deliveries } = await startFrozen();
+    const upgrade = 'HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n';
+    const { port } = await startRawService(upgrade, () => undefined);
+    await add(`http://127.0.0.1:${port}/`);
+    await admin('POST', '/deliveries', {});
+    await expect.poll(async () => (await deliveries())[0]?.attempts[0]?.error).toMatch(/^The receiver ended/);
+    expect((await deliveries())[0]?.next_attempt_at).not.toBeNull();
   });
 });
 

@@ -71,6 +71,8 @@ export async function sendWebhook(
       request.once('response', resolve);
       // A second error may follow, for example when the receiver answers before it has read the body.
       request.on('error', reject);
+      // Nothing else follows an answer that switches protocols.
+      request.once('close', () => reject(new Error('The receiver ended the connection without an answer.')));
       request.end(body);
     });
     const { statusCode = 0 } = response;
