@@ -7,6 +7,7 @@ import type { StateStore } from '../state/store.ts';
 import { type FoundSource, findSource, knownSource } from './find-source.ts';
 import { SessionMemory } from './known-sessions.ts';
 import { mergeLanes } from './merge-lanes.ts';
+import { rowKey } from './row-ids.ts';
 import { type RowAck, RowRecorder, readRowAcks } from './row-records.ts';
 import { ROW_COLUMNS, type RowResult, RowTally, rowResultJson } from './row-result.ts';
 import { type HandledRow, RowSender } from './row-sender.ts';
@@ -141,12 +142,19 @@ async function* results(
     const sender = new RowSender({ context, http, source, acks, recorder, sessions, dryRun });
     const handled = mergeLanes(rows.spool.read().map((lane) => sender.send(lane)));
     progress.start('Sending the messages');
-    let count = 0;
+    let [count, known] = [0, 0];
     for await (const result of whenRecorded(handled, store.reservationsAtOnce)) {
       tally.add(result);
       count += 1;
+      // A derived id comes with its text.
+      if (result.created === false && rows.messages.get(rowKey(result))) known += 1;
       progress.update(`Sending the messages: ${count} of ${rows.total}`);
       yield result;
+    }
+    if (known > 0) {
+      await context.notice(
+        `note: ${known} of the messages were registered under their external_message_id before, and the service keeps the text of then.`,
+      );
     }
     if (tally.unidentified > 0) {
       await context.notice(

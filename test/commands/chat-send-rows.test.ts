@@ -155,6 +155,17 @@ describe('chat send -f', () => {
     expect(await send('\n')).toMatchObject({ code: 0, stdout: '[]\n' });
   });
 
+  test('says that the service keeps the earlier text of an id that the state does not know', async () => {
+    const { send, texts, state } = await talking();
+    const derived = { session_id: 'anna', text: 'two' };
+    await send(lines({ session_id: 'anna', text: 'one', external_message_id: 'own' }, derived));
+    rmSync(state);
+    const ran = await send(lines({ session_id: 'anna', text: 'other', external_message_id: 'own' }, derived));
+    expect(ran.code).toBe(0);
+    expect(ran.stderr).toContain('note: 1 of the messages were registered under their external_message_id before');
+    expect(await texts('anna')).toEqual(['one', 'two']);
+  });
+
   test('keeps ids and hashes in the state, and no text', async () => {
     const { send, state } = await talking();
     await send(lines({ session_id: 'anna', text: 'Secret plans', external_message_id: 'own-17' }));

@@ -160,7 +160,9 @@ describe('chat watch --no-follow', () => {
   test('says that this machine knows none', async () => {
     const { env } = await service();
     const none = await run(['chat', 'watch', '--no-follow', '-o', 'json'], { env });
-    expect(none).toMatchObject({ code: 0, stdout: '[]\n' });
+    expect(none).toMatchObject({ code: 0, stdout: '[]\n', stderr: '' });
+    const check = await run(['chat', 'watch', '--no-follow', '--alert-after', '1h'], { env });
+    expect(check).toMatchObject({ code: 0, stderr: expect.stringContaining('there is nothing to alert about') });
     const follow = await run(['chat', 'watch'], { env });
     expect(follow).toMatchObject({
       code: 4,

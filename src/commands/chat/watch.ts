@@ -181,7 +181,11 @@ export default command<Input>({
     context.progress.start('Reading the conversations');
     const watched = await findWatched(context, http, selection);
     if (watched.sessions.length === 0) {
-      if (!options.follow) return toList([]);
+      if (!options.follow) {
+        if (options.alert)
+          await context.warn('This machine knows no such conversation, so there is nothing to alert about.');
+        return toList([]);
+      }
       throw new NotFoundError('This machine knows no such conversation.', {
         why: 'It knows those that it has sent messages to, or followed.',
         hint: 'Follow one first: partnerctl chat tail --source <source_id> --session <session_id>',
