@@ -61,9 +61,10 @@ function beginsCommand(argv: readonly string[]): boolean {
   );
 }
 
-/** Whether help is asked for in a format that programs read. */
+/** Whether help is asked for in a format that programs read, or for what a query selects from it. */
 function wantsData(argv: readonly string[]): boolean {
   return argv.some((argument, index) => {
+    if (/^--query(=|$)/.test(argument)) return true;
     const isFlag = /^(--output|-[qv]*o)$/.test(argument);
     return DATA_FORMAT.test(isFlag ? `--output=${argv[index + 1]}` : argument);
   });

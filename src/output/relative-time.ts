@@ -22,8 +22,9 @@ function describe(iso: string, now: number): string {
   if (length >= MAX_DISTANCE) return iso.slice(0, 10);
   const found = UNITS.find(({ from }) => length >= from);
   if (!found) return 'now';
-  const amount = `${Math.floor(length / found.unit)} ${found.name}`;
-  return distance > 0 ? `in ${amount}` : `${amount} ago`;
+  const count = length / found.unit;
+  // What is due in 2 h 53 min is due in 3 h rather than 2 h; an age counts what is over.
+  return distance > 0 ? `in ${Math.round(count)} ${found.name}` : `${Math.floor(count)} ${found.name} ago`;
 }
 
 /**

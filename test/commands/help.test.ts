@@ -67,6 +67,11 @@ describe('help topics', () => {
     for (const { usage } of GLOBAL_FLAGS) expect(stdout).toContain(`\`${usage}\``);
   });
 
+  it('for programs is also what a query selects from', async () => {
+    const { stdout } = await run(['help', 'upload', '--query', 'command']);
+    expect(stdout).toBe('upload\n');
+  });
+
   it('are named by the help of their commands', async () => {
     for (const { name, commands } of HELP_TOPICS) {
       for (const first of commands) expect((await run([first, '--help'])).stdout).toContain(`partnerctl help ${name}`);
