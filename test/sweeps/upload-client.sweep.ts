@@ -8,7 +8,7 @@ import { type Service, service } from '../helpers/service.ts';
 import { sha256 } from '../sandbox/uploads.ts';
 
 /** Of the answers that a fault took: how many refusals may come later than they are waited for, as the machine is busy. */
-const LATE_REFUSALS = 0.1;
+const LATE_REFUSALS = 0.25;
 
 const UPLOADS = 'POST /automation/file-attachments/';
 
@@ -103,10 +103,12 @@ test('500 small files through resets, 503s, 429s and delays before they were acc
   ]);
   const ran = await here.run('--concurrency', '8', '--retries', '8');
   const struck = (await here.it.received()).filter(({ fault }) => fault !== null).length;
-  // A refusal that comes later than it is waited for, as this machine is busy, cannot be told from a lost answer.
-  const { uploaded = 0, unknown = 0 } = count(ran.said);
-  expect({ exitCode: ran.exitCode, sum: uploaded + unknown }).toEqual({ exitCode: unknown > 0 ? 10 : 0, sum: 500 });
-  expect(unknown).toBeLessThan(LATE_REFUSALS * struck);
+  // A refusal that comes later than it is waited for, as this machine is busy, cannot be told from a lost answer. A late
+  // 429 says that nothing was done, but a request that has left is never repeated.
+  const { uploaded = 0, unknown = 0, failed = 0 } = count(ran.said);
+  const late = unknown + failed;
+  expect({ exitCode: ran.exitCode, sum: uploaded + late }).toEqual({ exitCode: late > 0 ? 10 : 0, sum: 500 });
+  expect(late).toBeLessThan(LATE_REFUSALS * struck);
   const first = await here.kept();
   expectTrue(ran.said, first);
   expect(first).toHaveLength(uploaded);
