@@ -2,8 +2,8 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { encodeRecord } from '../../src/state/record.ts';
+import { shell } from '../e2e/program.ts';
 import { tempDirectory } from '../helpers/run.ts';
-import { shell } from './program.ts';
 
 const RECORDS = 10_000;
 

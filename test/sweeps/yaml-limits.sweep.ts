@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { LIMITS } from '../../../src/yaml/source-text.ts';
-import { cpuMsOf } from '../../helpers/cpu.ts';
-import { problemLines, read, readAll, VALID } from '../../helpers/manifests.ts';
+import { LIMITS } from '../../src/yaml/source-text.ts';
+import { cpuMsOf } from '../helpers/cpu.ts';
+import { problemLines, read, readAll, VALID } from '../helpers/manifests.ts';
 
 const messagesOf = (text: string) => problemLines(read(text));
 
