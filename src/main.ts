@@ -1,6 +1,6 @@
 import type { RuntimeDeps } from './cli/create-context.ts';
 import { type Environment, lazyIo, type Sink, withWrite } from './cli/io.ts';
-import { type ParsedCommand, parse } from './cli/parse.ts';
+import { type ParsedCommand, parse, typedOutputFormat } from './cli/parse.ts';
 import type { CommandRun } from './cli/run-command.ts';
 import { EXIT, exitCodeOf, InterruptedError, LocalError } from './errors.ts';
 import { shouldUseColor } from './output/color.ts';
@@ -9,13 +9,7 @@ import { isReaderGone, waitForReader } from './output/stream-sink.ts';
 
 /** Whether the last --output in argv, else PARTNER_OUTPUT, is a JSON format. Also works for invalid arguments. */
 function wantsJson(argv: readonly string[], env: Environment): boolean {
-  const end = argv.indexOf('--');
-  const own = end === -1 ? argv : argv.slice(0, end);
-  const formats = own.flatMap((argument, index) => {
-    if (/^(--output|-[qv]*o)$/.test(argument)) return [own[index + 1] ?? ''];
-    return /^(?:--output=|-[qv]*o)(\w+)$/.exec(argument)?.slice(1) ?? [];
-  });
-  return /^(nd)?json$/.test(formats.at(-1) ?? env.PARTNER_OUTPUT ?? '');
+  return /^(nd)?json$/.test(typedOutputFormat(argv) ?? env.PARTNER_OUTPUT ?? '');
 }
 
 /** Ignores failures to write a message, because they must not stop the command. */

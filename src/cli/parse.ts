@@ -32,8 +32,6 @@ const FLAGS_WITH_VALUE = new Set(
   GLOBAL_FLAGS.filter(({ usage }) => usage.includes('<')).flatMap(({ usage }) => usage.match(/--?[\w-]+/g) ?? []),
 );
 
-const DATA_FORMAT = /^(?:--output=|-[qv]*o)(?:nd)?(?:json|yaml)$/;
-
 /** Whether the next argument is the flag's value: true for `--output`, `-o`, and `-qo`, false for `-ojson`. */
 function takesNextArgument(flag: string): boolean {
   if (!/^-\w/.test(flag)) return FLAGS_WITH_VALUE.has(flag);
@@ -61,13 +59,21 @@ function beginsCommand(argv: readonly string[]): boolean {
   );
 }
 
+/** Returns the value of the last --output, also among invalid arguments. */
+export function typedOutputFormat(argv: readonly string[]): string | undefined {
+  const end = argv.indexOf('--');
+  const own = end === -1 ? argv : argv.slice(0, end);
+  const formats = own.flatMap((argument, index) => {
+    if (/^(--output|-[qv]*o)$/.test(argument)) return [own[index + 1] ?? ''];
+    return /^(?:--output=|-[qv]*o)(\w+)$/.exec(argument)?.slice(1) ?? [];
+  });
+  return formats.at(-1);
+}
+
 /** Whether help is asked for in a format that programs read, or for what a query selects from it. */
 function wantsData(argv: readonly string[]): boolean {
-  return argv.some((argument, index) => {
-    if (/^--query(=|$)/.test(argument)) return true;
-    const isFlag = /^(--output|-[qv]*o)$/.test(argument);
-    return DATA_FORMAT.test(isFlag ? `--output=${argv[index + 1]}` : argument);
-  });
+  const isQuery = argv.some((argument) => argument === '--query' || argument.startsWith('--query='));
+  return isQuery || /^(?:(?:nd)?json|yaml)$/.test(typedOutputFormat(argv) ?? '');
 }
 
 async function selectCommand(argv: readonly string[]): Promise<SelectedCommand | undefined> {

@@ -130,7 +130,9 @@ async function requireWebhookUrl(url: string): Promise<void> {
   const { webhookUrlProblem } = await import('../sandbox/webhooks/address.ts');
   const problem = webhookUrlProblem(url);
   if (problem === undefined) return;
-  throw new UsageError(`The sandbox cannot deliver to ${url}.`, {
+  // Without a password that the address may hold.
+  const shown = URL.canParse(url) ? Object.assign(new URL(url), { username: '', password: '' }).href : url;
+  throw new UsageError(`The sandbox cannot deliver to ${shown}.`, {
     why: `The address ${problem}.`,
     hint: 'Start a receiver on this machine with: partnerctl webhook listen. It can forward deliveries.',
   });

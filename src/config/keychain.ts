@@ -18,8 +18,8 @@ export class KeychainUnavailable extends Error {}
 const LIBRARY = '@napi-rs/keyring';
 
 /**
- * Runs in a process of its own, which can be ended while the keychain waits for somebody to unlock it. On Linux, the
- * library would fall back to the keyring of the kernel, which loses tokens at a restart. The token comes and goes by pipes.
+ * Runs in a process of its own, which can be ended: also with its asynchronous calls, the library blocks this one for as long
+ * as a keychain is silent or waits for somebody to unlock it. On Linux, the library would fall back to the keyring of the kernel, which loses tokens at a restart. The token comes and goes by pipes.
  */
 const SCRIPT = `
 let text = '';
