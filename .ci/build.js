@@ -41,7 +41,7 @@ const CORE = [
   /\/src\/(main|shell-quote)\.ts$/,
   /\/src\/cli\/(args|command|command-tree|create-context|debug-file|help-topics|input|parse|prompts|registry|run-command|service|shell-command|state-access|trace)\.ts$/,
   /\/src\/api\/(?!call-errors|chat|check-|cron-jobs|dispatcher|fetch-document|fresh-list|history|list-failure|list-reader|map-concurrent|page-requests|provisioning|raw-|refusal-hints|uploads)/,
-  /\/src\/contract\/(?!chat-source|check-|cron|history-|learn|message|next-page|openapi|page-progress|provisioning|resource|uploads)/,
+  /\/src\/contract\/(?!chat-source|check-|cron|group-by|history-|learn|message|next-page|openapi|page-progress|provisioning|resource|uploads)/,
   /\/src\/config\/(?!contract-changes|find-leaf|keychain|read-token|temporary-file|token-storage|update-|webhook-secret)/,
   /\/src\/commands\/(agents|spaces)\//,
   /\/src\/output\/(color|command-result|progress|redact|render|sanitize|secret-pattern)\.ts$/,
@@ -51,8 +51,7 @@ const CORE = [
 /** What commands share that create something once. In files of their own, they would take 40 ms to load. */
 const GUARDED = [
   /\/src\/(cron|state|yaml)\//,
-  /\/src\/group-by\.ts$/,
-  /\/src\/(api\/(cron-jobs|fresh-list|list-failure|map-concurrent)|contract\/(cron|resource)|config\/make-directories)\.ts$/,
+  /\/src\/(api\/(cron-jobs|fresh-list|list-failure|map-concurrent)|contract\/(cron|group-by|resource)|config\/make-directories)\.ts$/,
   /\/src\/output\/(batch-failure|batch-result)\.ts$/,
 ];
 
@@ -79,7 +78,7 @@ const program = {
 };
 
 const tour = {
-  input: { tour: 'src/tour.ts' },
+  input: { tour: 'src/cli/tour.ts' },
   platform: 'node',
   output: { dir: 'dist', format: 'esm' },
 };

@@ -1,8 +1,8 @@
 import { checkLeafValue, LeafValueError, parseOperation, parseParameter } from './leaf-value.ts';
-import { isLeafName, LEAVES, type LeafName, type OperationLeaf, parametersOf } from './leaves.ts';
+import { isLeafName, LEAVES, type LeafName, type OperationLeaf, type ParameterLeaf, parametersOf } from './leaves.ts';
 
-/** Parameters that a service may do without. Without any other, a call would mean something else. */
-const OPTIONAL: ReadonlySet<LeafName> = new Set<LeafName>([
+/** Parameters that change no call's main meaning, so that they are left out where a service does not take them. */
+export const DISPENSABLE: readonly ParameterLeaf[] = [
   'spaces.provision.description',
   'spaces.provision.is_org_wide',
   'spaces.provision.agents.auto_create_api_chat',
@@ -11,10 +11,15 @@ const OPTIONAL: ReadonlySet<LeafName> = new Set<LeafName>([
   'sources.setup.reply_capable',
   'sources.setup.routing_mode',
   'messages.send.response_mode',
+  'cron_jobs.create.type',
+];
+
+/** Parameters that may be set to none. Without any other, a call would mean something else. */
+const OPTIONAL: ReadonlySet<LeafName> = new Set<LeafName>([
+  ...DISPENSABLE,
   'messages.history.source_id',
   'messages.history.session_id',
   'messages.history.after_message_id',
-  'cron_jobs.create.type',
 ]);
 
 const LISTS: ReadonlySet<LeafName> = new Set<LeafName>(['spaces.list', 'agents.list', 'cron_jobs.list']);

@@ -1,5 +1,5 @@
+import { groupBy } from '../contract/group-by.ts';
 import { PartnerctlError } from '../errors.ts';
-import { groupBy } from '../group-by.ts';
 import { joinCounts } from '../output/batch-result.ts';
 import type { Column, ReportLine } from '../output/command-result.ts';
 import type { Action } from './actions.ts';

@@ -1,4 +1,4 @@
-import { groupBy } from '../group-by.ts';
+import { groupBy } from '../contract/group-by.ts';
 
 /**
  * The process that owns a reservation. Other processes on the same machine use it to check whether the owner still

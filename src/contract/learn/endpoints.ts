@@ -1,5 +1,5 @@
-import { groupBy } from '../../group-by.ts';
 import type { Contract } from '../contract.ts';
+import { groupBy } from '../group-by.ts';
 import type { JsonObject } from '../json.ts';
 import { isJsonObject } from '../json.ts';
 import { wordsOf } from '../kinship.ts';

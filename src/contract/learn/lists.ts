@@ -1,8 +1,8 @@
-import { groupBy } from '../../group-by.ts';
 import { readSigns } from '../announcements.ts';
 import { UnknownShape } from '../assumptions.ts';
 import type { Contract } from '../contract.ts';
 import { findId } from '../fields.ts';
+import { groupBy } from '../group-by.ts';
 import { describeJson, type JsonObject } from '../json.ts';
 import type { FieldLeaf, LeafName, ListLeaf, OperationLeaf } from '../leaves.ts';
 import { listPaths, readList } from '../lists.ts';

@@ -1,5 +1,5 @@
-import { groupBy } from '../../group-by.ts';
 import type { Contract } from '../contract.ts';
+import { groupBy } from '../group-by.ts';
 import { isJsonObject } from '../json.ts';
 import type { ParameterValue } from '../leaf-value.ts';
 import { parseParameter } from '../leaf-value.ts';

@@ -1,13 +1,6 @@
-import { checkLeaf } from '../check-leaf.ts';
+import { checkLeaf, DISPENSABLE } from '../check-leaf.ts';
 import { LeafValueError } from '../leaf-value.ts';
-import {
-  type FieldLeaf,
-  LEAVES,
-  type LeafName,
-  type ListLeaf,
-  type OperationLeaf,
-  type ParameterLeaf,
-} from '../leaves.ts';
+import { type FieldLeaf, LEAVES, type LeafName, type ListLeaf, type OperationLeaf } from '../leaves.ts';
 import { type OpenApiDocument, openDocument } from './document.ts';
 import { type Endpoint, endpointsOf } from './endpoints.ts';
 import { matchAgentValues, matchFields, type ResourceName, unwrapResource } from './match-fields.ts';
@@ -41,19 +34,6 @@ export interface DocumentProposals {
   readonly missing: readonly OperationLeaf[];
   readonly questions: readonly OpenQuestion[];
 }
-
-/** Parameters that the tool can leave out where a document forbids them. */
-const OPTIONAL: readonly ParameterLeaf[] = [
-  'spaces.provision.description',
-  'spaces.provision.is_org_wide',
-  'spaces.provision.agents.auto_create_api_chat',
-  'spaces.provision.agents.api_chat_routing_mode',
-  'sources.setup.name',
-  'sources.setup.reply_capable',
-  'sources.setup.routing_mode',
-  'messages.send.response_mode',
-  'cron_jobs.create.type',
-];
 
 const SESSION = 'messages.history.session_id';
 
@@ -121,7 +101,7 @@ class Proposer {
     const body = (endpoint.form ?? endpoint.json)?.shape;
     const isDescribed = (body?.properties.size ?? 0) > 0 || (endpoint.method === 'GET' && matches.length > 0);
     for (const leaf of isDescribed ? missing : []) {
-      if (OPTIONAL.includes(leaf)) {
+      if (DISPENSABLE.includes(leaf)) {
         if (body?.isClosed) this.propose(leaf, 'none', `${nameOf(endpoint)}, request: no further properties`);
       } else if (leaf === SESSION) this.isSessionMissing = true;
       else this.askForParameter(leaf, endpoint);
