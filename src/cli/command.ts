@@ -1,6 +1,7 @@
 import type { Scope } from '../contract/scopes.ts';
 import { UsageError } from '../errors.ts';
 import type { ColumnLayout, CommandResult } from '../output/command-result.ts';
+import type { CommandOutput } from '../output/output-schema.ts';
 import type { Context } from './context.ts';
 import type { ExitName } from './exit-meanings.ts';
 
@@ -68,6 +69,8 @@ interface CommandHelp {
   readonly exits: readonly ExitName[];
   /** The columns of the command's table or object; none if it prints neither. */
   readonly columns: readonly Pick<ColumnLayout, 'header'>[];
+  /** Loads what the command prints with `-o json` and `-o ndjson`. Only help needs it: keep it in src/output-schemas/. */
+  readonly output?: (() => Promise<CommandOutput>) | undefined;
   /** The scopes of the token that the command needs, in whatever way it is used. */
   readonly scopes: readonly Scope[];
   /** Complete command lines that work as written, each with a description. */
@@ -77,7 +80,7 @@ interface CommandHelp {
 /** The definition that a command file passes to `command()`. `Input` is the type of its validated arguments. */
 export interface CommandSpec<Input>
   extends Pick<CommandHelp, 'description' | 'exits' | 'examples'>,
-    Partial<Pick<CommandHelp, 'args' | 'flags' | 'required' | 'columns' | 'scopes'>> {
+    Partial<Pick<CommandHelp, 'args' | 'flags' | 'required' | 'columns' | 'scopes' | 'output'>> {
   /** Validates the arguments. Pure. @throws UsageError */
   parse(args: Args): Input;
   /** The flag with which a command that has columns prints no table, if it is set. */
@@ -134,6 +137,7 @@ export function command<Input>(spec: CommandSpec<Input>): Command {
     required,
     exits,
     columns,
+    output: spec.output,
     scopes,
     examples,
     prepare(typed) {

@@ -44,7 +44,7 @@ function describeExits(isMeant: (exit: ExitName) => boolean) {
   return names.filter(isMeant).map((exit) => ({ code: EXIT[exit], meaning: EXIT_MEANINGS[exit] }));
 }
 
-function describeCommand({ commandPath, summary }: CommandEntry, command: Command) {
+async function describeCommand({ commandPath, summary }: CommandEntry, command: Command) {
   return {
     command: commandPath,
     summary,
@@ -57,6 +57,7 @@ function describeCommand({ commandPath, summary }: CommandEntry, command: Comman
       one_of: oneOf.map((flag) => `--${flag}`),
       unless: unless.map((flag) => `--${flag}`),
     })),
+    output: (await command.output?.()) ?? null,
     scopes: command.scopes,
     exit_codes: describeExits((exit) => [...COMMON_EXITS, ...command.exits].includes(exit)),
     examples: command.examples.map(({ line, does }) => ({ command: line, description: does })),

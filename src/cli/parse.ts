@@ -76,15 +76,18 @@ function wantsData(argv: readonly string[]): boolean {
   return isQuery || /^(?:(?:nd)?json|yaml)$/.test(typedOutputFormat(argv) ?? '');
 }
 
+/** Finds the command that a command line names, if there is one. */
+export function findCommand(argv: readonly string[]): CommandEntry | undefined {
+  const operands = operandsOf(argv);
+  return COMMANDS.find(({ commandPath }) => commandPath.split(' ').every((name, index) => operands[index] === name));
+}
+
 async function selectCommand(argv: readonly string[]): Promise<SelectedCommand | undefined> {
   if (argv[0] === 'help') {
     const { default: command } = await import('./help-command.ts');
     return { entry: { commandPath: 'help', summary: '', load: async () => ({ default: command }) }, command };
   }
-  const operands = operandsOf(argv);
-  const isSelected = ({ commandPath }: CommandEntry): boolean =>
-    commandPath.split(' ').every((name, index) => operands[index] === name);
-  const entry = COMMANDS.find(isSelected);
+  const entry = findCommand(argv);
   return entry && { entry, command: (await entry.load()).default };
 }
 

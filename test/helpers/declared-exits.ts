@@ -1,12 +1,11 @@
 import { expect } from 'vitest';
 import { COMMON_EXITS } from '../../src/cli/exit-meanings.ts';
-import { COMMANDS } from '../../src/cli/registry.ts';
+import { findCommand } from '../../src/cli/parse.ts';
 import { EXIT } from '../../src/errors.ts';
 
 /** Checks that a command exits only with what its help says. `sandbox run` exits with the code of its command. */
 export async function expectDeclaredExit(argv: readonly string[], code: number): Promise<void> {
-  const operands = ` ${argv.filter((argument) => !argument.startsWith('-')).join(' ')} `;
-  const entry = COMMANDS.find(({ commandPath }) => operands.includes(` ${commandPath} `));
+  const entry = findCommand(argv);
   if (entry === undefined || entry.commandPath === 'sandbox run') return;
   const { exits } = (await entry.load()).default;
   const declared = [...COMMON_EXITS, ...exits].map((name) => EXIT[name]);

@@ -12,6 +12,7 @@ import { systemClock } from '../../src/clock.ts';
 import { type Keychain, KeychainUnavailable } from '../../src/config/keychain.ts';
 import { main } from '../../src/main.ts';
 import { expectDeclaredExit } from './declared-exits.ts';
+import { expectDeclaredOutput, outputFormat } from './declared-output.ts';
 
 export interface Ran {
   readonly code: number;
@@ -154,6 +155,7 @@ export async function run(argv: readonly string[], options: RunOptions = {}): Pr
     terminal: options.terminal ?? new PassThrough(),
   });
   await expectDeclaredExit(argv, code);
+  await expectDeclaredOutput(argv, outputFormat(argv, options.env), stdout.text());
   return {
     code,
     stdout: stdout.text(),

@@ -29,6 +29,7 @@ export default command({
   description: 'Lists the agents of a space.',
   args: [{ usage: '<space>', description: 'a space_id, ext:<external_space_id>, or name:<name>' }],
   columns: COLUMNS,
+  output: async () => (await import('../../output-schemas/spaces.ts')).AGENT_LIST,
   scopes: [SCOPE.readAgents, SCOPE.readSpaces],
   exits: SERVICE_EXITS,
   examples: [
