@@ -1,9 +1,11 @@
 import { createHash } from 'node:crypto';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { compare, time } from './measure.js';
-import { PROGRAM } from './sandbox.js';
+import { makeAgent } from './harness/agent.js';
+import { withDirectory } from './harness/directory.js';
+import { jobsFile } from './harness/jobs.js';
+import { alternate, compare, median, shared, time } from './harness/measure.js';
+import { PROGRAM, withSandbox } from './harness/sandbox.js';
 
 /** A record's line with other fields, and the checksum that goes with them. */
 function altered(line, fields) {
@@ -30,21 +32,60 @@ function otherJobs(text, count) {
   return lines.join('\n');
 }
 
-/**
- * How long the answer takes that a job is there already, when the state file holds so many records of other jobs, against
- * one that holds those of the job alone.
- */
-export async function duplicateAnswer(agent, env, records, rounds) {
-  const directory = await mkdtemp(join(tmpdir(), 'partnerctl-bench-'));
-  try {
-    const [few, many] = [join(directory, 'few.jsonl'), join(directory, 'many.jsonl')];
-    const job = ['--agent', agent, '--name', 'Daily', '--instructions', 'Sum up the day.', '--schedule', '0 9 * * 1-5'];
-    const words = (state) => [PROGRAM, 'cron', 'create', ...job, '--state', state];
-    await time(words(few), env);
-    const text = await readFile(few, 'utf8');
-    await writeFile(many, `${otherJobs(text, records / 2)}\n${text}`);
-    return await compare({ command: words(many), baseline: words(few), rounds, env, code: 5 });
-  } finally {
-    await rm(directory, { recursive: true });
-  }
+/** What an answer takes longer that a job is there already when the state file holds so many records of other jobs. */
+function duplicateAnswer(records, rounds) {
+  return withSandbox(({ env }) =>
+    withDirectory(async (directory) => {
+      const { agent } = await makeAgent(env);
+      const [few, many] = [join(directory, 'few.jsonl'), join(directory, 'many.jsonl')];
+      const job = [
+        '--agent',
+        agent,
+        '--name',
+        'Daily',
+        '--instructions',
+        'Sum up the day.',
+        '--schedule',
+        '0 9 * * 1-5',
+      ];
+      const args = (state) => [PROGRAM, 'cron', 'create', ...job, '--state', state];
+      await time(args(few), env);
+      const text = await readFile(few, 'utf8');
+      await writeFile(many, `${otherJobs(text, records / 2)}\n${text}`);
+      const answers = { command: args(many), baseline: args(few), code: 5, theirCode: 5 };
+      const { ours, theirs } = await compare({ ...answers, rounds, env });
+      return { values: ours.map((figure, index) => figure - theirs[index]) };
+    }),
+  );
 }
+
+/** How long runs take whose jobs all exist, in milliseconds: `ours` of 3,000 jobs, `theirs` of 300. */
+const existingJobs = shared(({ rounds }) =>
+  withSandbox(({ env }) =>
+    withDirectory(async (directory) => {
+      const { agent } = await makeAgent(env);
+      const prepare = async (count) => {
+        const args = await jobsFile(directory, agent, count, join(directory, 'state.jsonl'));
+        await time(args, env);
+        return async () => (await time(args, env)).ms;
+      };
+      const [theirs, ours] = [await prepare(300), await prepare(3_000)];
+      return await alternate({ ours, theirs, rounds: Math.min(rounds, 5) });
+    }),
+  ),
+);
+
+export const rows = [
+  {
+    name: 'a duplicate job with 100,000 records in the state file, longer than with none',
+    limit: 150,
+    measure: ({ rounds }) => duplicateAnswer(100_000, rounds),
+  },
+  {
+    name: '3,000 existing jobs with --ensure',
+    unit: 's',
+    limit: 2,
+    measure: async (context) => ({ values: [median((await existingJobs(context)).ours) / 1000] }),
+  },
+  { name: '3,000 existing jobs with --ensure', beside: '300', limit: 10, measure: existingJobs },
+];

@@ -1,17 +1,17 @@
-import { spawn, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { createHash, randomFillSync } from 'node:crypto';
-import { once } from 'node:events';
 import { createReadStream } from 'node:fs';
-import { mkdir, mkdtemp, open, rm, truncate, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, open, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { median } from './measure.js';
-import { PROGRAM, peakMemory, startSandbox } from './sandbox.js';
+import { withDirectory } from './harness/directory.js';
+import { alternate, run, shared } from './harness/measure.js';
+import { PROGRAM, peakMemory, withSandbox } from './harness/sandbox.js';
 
 const MIB = 1024 * 1024;
+const GIB = 1024 * MIB;
 const PATH = '/automation/file-attachments/';
 
-export const hasCurl = spawnSync('curl', ['--version']).status === 0;
+const hasCurl = spawnSync('curl', ['--version']).status === 0;
 
 async function randomFile(path, bytes) {
   const file = await open(path, 'w');
@@ -24,36 +24,29 @@ async function randomFile(path, bytes) {
 }
 
 /** Runs a program to its end. Gives its wall time in seconds; throws when it fails. */
-async function seconds(file, args, env) {
-  const started = performance.now();
-  const child = spawn(file, args, { env: { ...process.env, ...env }, stdio: ['ignore', 'ignore', 'inherit'] });
-  const [code] = await once(child, 'close');
-  if (code !== 0) throw new Error(`${file} ended with ${code}`);
-  return (performance.now() - started) / 1000;
-}
+const seconds = async (file, args, env) => (await run(file, args, env)).ms / 1000;
 
 /** What a sandbox of its own makes of the measuring, with a file in a directory of its own; all of it is gone afterwards. */
-async function withFile(bytes, make, measure) {
-  const directory = await mkdtemp(join(tmpdir(), 'partnerctl-bench-'));
-  const sandbox = await startSandbox(join(directory, 'data'));
-  try {
-    const path = join(directory, 'upload.bin');
-    await make(path, bytes);
-    const words = ['upload', path, '--force', '--state', join(directory, 'state.jsonl'), '-o', 'json'];
-    return await measure({ path, words, sandbox });
-  } finally {
-    await sandbox.stop();
-    await rm(directory, { recursive: true });
-  }
+function withFile(bytes, make, measure) {
+  return withDirectory((directory) =>
+    withSandbox(
+      async (sandbox) => {
+        const path = join(directory, 'upload.bin');
+        await make(path, bytes);
+        const args = ['upload', path, '--force', '--state', join(directory, 'state.jsonl'), '-o', 'json'];
+        return await measure({ path, args, sandbox });
+      },
+      join(directory, 'data'),
+    ),
+  );
 }
 
 /**
- * An upload of so many bytes by the program and by `curl -F`, in turn.
- * @returns medians in seconds (curl's undefined where there is none), and peak memory in MiB: the client's above that of
- * --version, the sandbox's above itself when idle (NaN where the system does not tell)
+ * An upload of 2 GiB by the program and by `curl -F`, in turn, in seconds; and peak memory in MiB: the client's above that
+ * of --version, the sandbox's above itself when idle (NaN where the system does not tell).
  */
-export async function uploadSpeed(bytes, rounds) {
-  return withFile(bytes, randomFile, async ({ path, words, sandbox }) => {
+const bigUpload = shared(({ rounds }) =>
+  withFile(2 * GIB, randomFile, async ({ path, args, sandbox }) => {
     const { PARTNER_BASE_URL, PARTNER_TOKEN } = sandbox.env;
     const idle = sandbox.peakMiB();
     const form = ['-sS', '--fail', '-F', `file=@${path}`, '-H', `Authorization: Bearer ${PARTNER_TOKEN}`];
@@ -63,51 +56,75 @@ export async function uploadSpeed(bytes, rounds) {
       await sandbox.admin('/reset', {});
       return taken;
     };
-    const curl = () => timed('curl', [...form, PARTNER_BASE_URL + PATH], {});
-    const own = () => timed(process.execPath, [PROGRAM, ...words], sandbox.env);
-    const [ours, theirs] = [[], []];
-    for (let round = -1; round < rounds; round += 1) {
-      // Whoever comes second finds other pages waiting to be written to the disk, so they change places.
-      const first = round % 2 === 0;
-      const [a, b] = first ? [await own(), hasCurl && (await curl())] : [hasCurl && (await curl()), await own()];
-      if (round < 0) continue;
-      ours.push(first ? a : b);
-      theirs.push(first ? b : a);
-    }
-    const client = (await peakMemory(words, sandbox.env)) - (await peakMemory(['--version'], {}));
-    const service = sandbox.peakMiB() - idle;
-    return { ours: median(ours), theirs: hasCurl ? median(theirs) : undefined, client, service };
-  });
-}
+    const theirs = hasCurl ? () => timed('curl', [...form, PARTNER_BASE_URL + PATH], {}) : () => Number.NaN;
+    const ours = () => timed(process.execPath, [PROGRAM, ...args], sandbox.env);
+    const times = await alternate({ ours, theirs, rounds: Math.min(rounds, 9) });
+    const client = (await peakMemory(args, sandbox.env)) - (await peakMemory(['--version'], {}));
+    return { times, client, service: sandbox.peakMiB() - idle };
+  }),
+);
 
 /** Whether a file of so many bytes, most of them a hole, arrives with the right sha256. */
-export async function sparseArrives(bytes) {
+async function sparseArrives(bytes) {
   const make = async (path) => {
     await writeFile(path, 'begin');
     await truncate(path, bytes);
   };
-  return withFile(bytes, make, async ({ path, words, sandbox }) => {
+  return withFile(bytes, make, async ({ path, args, sandbox }) => {
     const hash = createHash('sha256');
     for await (const chunk of createReadStream(path, { highWaterMark: MIB })) hash.update(chunk);
-    await seconds(process.execPath, [PROGRAM, ...words], sandbox.env);
+    await seconds(process.execPath, [PROGRAM, ...args], sandbox.env);
     const { uploads } = await sandbox.read('/uploads');
     return uploads.length === 1 && uploads[0].bytes === bytes && uploads[0].sha256 === hash.digest('hex');
   });
 }
 
 /** What each further file of a directory costs in memory, in KiB: all of them are looked at before the first is sent. */
-export async function memoryPerFile(few, many, env) {
-  const directory = await mkdtemp(join(tmpdir(), 'partnerctl-bench-'));
-  const peak = async (name, count) => {
-    const below = join(directory, name);
-    await mkdir(below);
-    for (let index = 0; index < count; index += 1) await writeFile(join(below, `f${index}.txt`), `content ${index}`);
-    const state = ['--state', join(directory, 'state.jsonl')];
-    return await peakMemory(['upload', below, '--recursive', '--dry-run', '-o', 'ndjson', ...state], env);
-  };
-  try {
+function memoryPerFile(few, many, env) {
+  return withDirectory(async (directory) => {
+    const peak = async (name, count) => {
+      const below = join(directory, name);
+      await mkdir(below);
+      for (let index = 0; index < count; index += 1) await writeFile(join(below, `f${index}.txt`), `content ${index}`);
+      const state = ['--state', join(directory, 'state.jsonl')];
+      return await peakMemory(['upload', below, '--recursive', '--dry-run', '-o', 'ndjson', ...state], env);
+    };
     return ((await peak('many', many)) - (await peak('few', few))) * (1024 / (many - few));
-  } finally {
-    await rm(directory, { recursive: true });
-  }
+  });
 }
+
+export const rows = [
+  {
+    name: 'memory of each further file of an upload',
+    unit: 'KiB',
+    limit: 5,
+    measure: () => withSandbox(async ({ env }) => ({ values: [await memoryPerFile(5_000, 20_000, env)] })),
+  },
+  {
+    name: 'upload of 2 GiB to the sandbox',
+    beside: 'curl -F',
+    unit: 's',
+    limit: 1.11,
+    skip: () => (hasCurl ? undefined : 'there is no curl'),
+    measure: async (context) => (await bigUpload(context)).times,
+  },
+  {
+    name: 'memory of an upload of 2 GiB above --version',
+    unit: 'MiB',
+    limit: 130,
+    measure: async (context) => ({ values: [(await bigUpload(context)).client] }),
+  },
+  {
+    name: 'memory of the sandbox meanwhile, above idle',
+    unit: 'MiB',
+    limit: 150,
+    skip: () => (process.platform === 'linux' ? undefined : 'the system does not tell'),
+    measure: async (context) => ({ values: [(await bigUpload(context)).service] }),
+  },
+  {
+    name: 'sparse files of 5 GiB that do not arrive with their sha256, of 1',
+    unit: 'files',
+    limit: 0,
+    measure: async () => ({ values: [(await sparseArrives(5 * GIB)) ? 0 : 1] }),
+  },
+];

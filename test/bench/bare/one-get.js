@@ -1,8 +1,8 @@
 import { get } from 'node:http';
 
-// The minimal program for the same result.
+// The minimal program for one list. @param argv the path
 get(
-  `${process.env.PARTNER_BASE_URL}/automation/spaces/`,
+  `${process.env.PARTNER_BASE_URL}${process.argv[2]}`,
   { headers: { authorization: `Bearer ${process.env.PARTNER_TOKEN}` } },
   (response) => {
     let body = '';

@@ -6,9 +6,6 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { makeAgent } from './chat.js';
-import { compare, time } from './measure.js';
-import { PROGRAM } from './sandbox.js';
 
 const DEBIAN = '/usr/lib/postgresql';
 const versions = existsSync(DEBIAN) ? readdirSync(DEBIAN).sort() : [];
@@ -35,7 +32,7 @@ function user() {
 }
 
 /** Starts a server on a loopback port. @returns the address of its database, and what ends it */
-async function startServer() {
+export async function startServer() {
   const [directory, port, owner] = [await mkdtemp(join(tmpdir(), 'partnerctl-bench-')), await freePort(), user()];
   if (owner.uid !== undefined) await chown(directory, owner.uid, owner.gid);
   await chmod(directory, 0o755);
@@ -58,31 +55,4 @@ async function startServer() {
       await rm(directory, { recursive: true });
     },
   };
-}
-
-/** How long a creation takes with the state in PostgreSQL, against one with the state in a file. */
-export async function creationOnPostgres(env, rounds) {
-  const server = await startServer();
-  const directory = await mkdtemp(join(tmpdir(), 'partnerctl-bench-'));
-  try {
-    const { agent } = await makeAgent(env);
-    await time([PROGRAM, 'state', 'init', server.address], env);
-    const create = (name, state) => (round) => {
-      const job = ['--agent', agent, '--name', `${name} ${round}`, '--instructions', 'Sum up the day.'];
-      return [PROGRAM, 'cron', 'create', ...job, '--schedule', '0 9 * * 1-5', '--state', state];
-    };
-    const file = create('file', join(directory, 'state.jsonl'));
-    const name = 'a guarded creation with the state in PostgreSQL against a file';
-    return await compare({
-      name,
-      command: create('database', server.address),
-      baseline: file,
-      limit: 1.5,
-      rounds,
-      env,
-    });
-  } finally {
-    await server.stop();
-    await rm(directory, { recursive: true });
-  }
 }

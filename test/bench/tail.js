@@ -2,28 +2,12 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { createInterface } from 'node:readline';
-import { median } from './measure.js';
-import { PROGRAM } from './sandbox.js';
-
-const PROVISION = '/automation/agent-templates/provision-space/';
-
-/** A space with one agent that echoes. Gives its id and the one of its API chat source. */
-export async function makeAgent({ PARTNER_BASE_URL, PARTNER_TOKEN }) {
-  const response = await fetch(PARTNER_BASE_URL + PROVISION, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${PARTNER_TOKEN}`, 'content-type': 'application/json' },
-    body: JSON.stringify({
-      external_space_id: 'bench-chat',
-      space: { name: 'Bench' },
-      agents: [{ template_id: 'tmpl_support', name: 'Support', auto_create_api_chat: true }],
-    }),
-  });
-  const { agents } = await response.json();
-  return { agent: agents[0].agent_id, source: agents[0].integrations.api_chat.source_id };
-}
+import { makeAgent } from './harness/agent.js';
+import { shared } from './harness/measure.js';
+import { PROGRAM, withSandbox } from './harness/sandbox.js';
 
 /** The flags of a tail that polls only when the sandbox delivers a webhook. */
-export async function receiveWebhooks({ admin }) {
+async function receiveWebhooks({ admin }) {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address();
@@ -33,11 +17,10 @@ export async function receiveWebhooks({ admin }) {
 }
 
 /**
- * How long after it exists a reply stands on the output of a running tail, in milliseconds.
+ * How long after it exists each of so many replies stands on the output of a running tail, in milliseconds.
  * @param flags more flags of the tail; with them, it says on stderr when it is ready
- * @returns the median and the longest of so many messages
  */
-export async function replyDelay(source, env, rounds, flags = []) {
+async function replyDelays(source, env, rounds, flags = []) {
   // A tail starts with what exists.
   const session = `delay-${flags.length}`;
   const words = ['chat', 'tail', '--source', source, '--session', session, '-o', 'ndjson', ...flags];
@@ -63,5 +46,28 @@ export async function replyDelay(source, env, rounds, flags = []) {
   }
   tail.kill('SIGINT');
   await once(tail, 'exit');
-  return { median: median(delays), longest: Math.max(...delays) };
+  return delays;
 }
+
+const REPLIES = 10;
+
+const polled = shared(() =>
+  withSandbox(async ({ env }) => {
+    const { source } = await makeAgent(env);
+    return await replyDelays(source, env, REPLIES);
+  }),
+);
+
+const pushed = shared(() =>
+  withSandbox(async (sandbox) => {
+    const { source } = await makeAgent(sandbox.env);
+    return await replyDelays(source, sandbox.env, REPLIES, await receiveWebhooks(sandbox));
+  }),
+);
+
+const longest = async (delays) => ({ values: [Math.max(...(await delays))] });
+
+export const rows = [
+  { name: 'the longest way of a reply to the output of a tail', limit: 1_500, measure: () => longest(polled()) },
+  { name: 'the same with --webhook', limit: 100, measure: () => longest(pushed()) },
+];

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 
-export const PROGRAM = new URL('../../bin/partnerctl.js', import.meta.url).pathname;
+export const PROGRAM = new URL('../../../bin/partnerctl.js', import.meta.url).pathname;
 
 /** Peak memory of a command in MiB. */
 export async function peakMemory(args, env) {
@@ -21,7 +21,7 @@ export async function peakMemory(args, env) {
 }
 
 /** Runs `sandbox start`. @returns the environment for commands, and a client for its admin API */
-export async function startSandbox(dataDir) {
+async function startSandbox(dataDir) {
   const data = dataDir === undefined ? [] : ['--data', dataDir];
   const child = spawn(process.execPath, [PROGRAM, 'sandbox', 'start', '-o', 'json', '--quiet', ...data], {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -51,4 +51,14 @@ export async function startSandbox(dataDir) {
       await once(child, 'exit');
     },
   };
+}
+
+/** Gives a sandbox of its own to what measures, and stops it afterwards. */
+export async function withSandbox(measure, dataDir) {
+  const sandbox = await startSandbox(dataDir);
+  try {
+    return await measure(sandbox);
+  } finally {
+    await sandbox.stop();
+  }
 }
