@@ -25,7 +25,7 @@ export function createState(
   async function readPassword(): Promise<string | undefined> {
     const { value: profile, from } = await readProfile();
     if (profile?.state_password_command === undefined) return undefined;
-    const { runSecretCommand } = await import('../config/read-token.ts');
+    const { runSecretCommand } = await import('../config/read-secret-line.ts');
     const what = `${from}'s state_password_command`;
     const password = await runSecretCommand(profile.state_password_command, what, parts.abortSignal);
     if (password.trim() !== '') return password.trimEnd();

@@ -41,7 +41,7 @@ async function refuseSecondToken(context: Context, fromEnvironment: string): Pro
     () => silent.abort(),
     () => undefined,
   );
-  const { readTokenFromStdin } = await import('../config/read-token.ts');
+  const { readTokenFromStdin } = await import('../config/read-secret-line.ts');
   const readFirst = readTokenFromStdin(io.stdin, AbortSignal.any([silent.signal, abortSignal]));
   const piped = await readFirst.then(
     (token) => token.trim(),

@@ -12,11 +12,10 @@ export interface TokenReaders {
 }
 
 /**
- * Checks that a token is a valid header value: printable ASCII without spaces.
- * @returns the token without surrounding whitespace
- * @throws CredentialsError; its message does not contain the token
+ * Trims a token, and checks that it is a valid header value: printable ASCII without spaces.
+ * @throws CredentialsError otherwise; its message does not contain the token
  */
-export function checkToken(text: string, { from, fixHint }: Pick<TokenSource, 'from' | 'fixHint'>): string {
+export function parseToken(text: string, { from, fixHint }: Pick<TokenSource, 'from' | 'fixHint'>): string {
   const token = text.trim();
   if (token === '') throw new CredentialsError(`The token from ${from} is empty.`, { hint: fixHint });
   if (!/^[\x21-\x7e]+$/.test(token)) {
@@ -65,18 +64,18 @@ export async function fetchToken(
   const { stdin, signal } = readers;
   switch (source?.kind) {
     case 'text':
-      return checkToken(source.token, source);
+      return parseToken(source.token, source);
     case 'file': {
-      const { readTokenFile, readTokenFromStdin } = await import('./read-token.ts');
+      const { readTokenFile, readTokenFromStdin } = await import('./read-secret-line.ts');
       const isStdin = source.path === '-';
-      return checkToken(await (isStdin ? readTokenFromStdin(stdin, signal) : readTokenFile(source, signal)), source);
+      return parseToken(await (isStdin ? readTokenFromStdin(stdin, signal) : readTokenFile(source, signal)), source);
     }
     case 'command': {
-      const { runSecretCommand } = await import('./read-token.ts');
-      return checkToken(await runSecretCommand(source.command, source.from, signal), source);
+      const { runSecretCommand } = await import('./read-secret-line.ts');
+      return parseToken(await runSecretCommand(source.command, source.from, signal), source);
     }
     case 'keychain':
-      return checkToken(await readFromKeychain(source, readers), source);
+      return parseToken(await readFromKeychain(source, readers), source);
     default:
       throw new CredentialsError('No token is configured.', {
         hint: `Set PARTNER_TOKEN, give --token-file <path>, or run \`${login}\`.`,

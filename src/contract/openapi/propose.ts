@@ -4,7 +4,8 @@ import { type FieldLeaf, LEAVES, type LeafName, type ListLeaf, type OperationLea
 import { type OpenApiDocument, openDocument } from './document.ts';
 import { type Endpoint, endpointsOf } from './endpoints.ts';
 import { matchAgentValues, matchFields, type ResourceName, unwrapResource } from './match-fields.ts';
-import { type MatchedItems, matchItems, matchNext } from './match-lists.ts';
+import { type MatchedItems, matchItems } from './match-items.ts';
+import { matchNextPage } from './match-next-page.ts';
 import { type MatchedOperation, matchOperations, OPERATION_LEAVES } from './match-operations.ts';
 import { matchParameters } from './match-parameters.ts';
 import type { Shape } from './shape.ts';
@@ -131,7 +132,7 @@ class Proposer {
     const where = `${nameOf(endpoint)}, response`;
     if (items) this.propose(`${leaf}.items`, items.value, where);
     else if (endpoint.response) this.ask(`${leaf}.items`, `${where} has no list that looks like the items`);
-    const next = matchNext(this.document, endpoint, own);
+    const next = matchNextPage(this.document, endpoint, own);
     if (next !== undefined) this.propose(`${leaf}.next`, next, `${nameOf(endpoint)}, response and query`);
     return items;
   }

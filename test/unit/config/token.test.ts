@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { checkToken, fetchToken, type TokenReaders } from '../../../src/config/token.ts';
+import { fetchToken, parseToken, type TokenReaders } from '../../../src/config/token.ts';
 import type { TokenSource } from '../../../src/config/token-sources.ts';
 import { CredentialsError } from '../../../src/errors.ts';
 import { anyCharacter } from '../../helpers/any-character.ts';
@@ -17,15 +17,15 @@ function reading(stdin: Readable, signal = NEVER): TokenReaders {
   return { stdin, signal, openKeychain: () => Promise.reject(new Error('No keychain is needed.')) };
 }
 
-describe('checkToken', () => {
+describe('parseToken', () => {
   it.each(['pat_0123', ' pat_0123\n', 'a.b-c_d~e+f/g=', '\ufeffpat_0123'])('accepts %j', (text) => {
-    expect(checkToken(text, { from: 'here', fixHint: 'Mend it.' })).toBe(text.trim());
+    expect(parseToken(text, { from: 'here', fixHint: 'Mend it.' })).toBe(text.trim());
   });
 
   it.each(['', ' \n', 'two words', 'two\nlines', 'pat_\u0000x', 'pat_é', 'pat_\u200b0123', 'pat_\r\nx-evil: 1'])(
     'rejects %j',
     (text) => {
-      expect(() => checkToken(text, { from: 'here', fixHint: 'Mend it.' })).toThrow(CredentialsError);
+      expect(() => parseToken(text, { from: 'here', fixHint: 'Mend it.' })).toThrow(CredentialsError);
     },
   );
 
@@ -33,7 +33,7 @@ describe('checkToken', () => {
     fc.assert(
       fc.property(fc.string({ unit: anyCharacter, minLength: 12 }), (text) => {
         try {
-          expect(checkToken(text, { from: 'here', fixHint: 'Mend it.' })).toMatch(/^[!-~]+$/);
+          expect(parseToken(text, { from: 'here', fixHint: 'Mend it.' })).toMatch(/^[!-~]+$/);
         } catch (error) {
           expect(error).toBeInstanceOf(CredentialsError);
           expect(String(error)).not.toContain(text);
