@@ -1,7 +1,7 @@
 import { CHAT_DEFAULTS } from '../chat/source.ts';
 import { type CronResult, toWireSchedule } from '../cron/cron-result.ts';
+import { wantedChat } from './differences.ts';
 import type { Manifest, ManifestAgent } from './manifest.ts';
-import { wantedChat } from './plan.ts';
 
 /** One thing that provisioning creates, as `plan -o json` shows it. */
 export type Action =

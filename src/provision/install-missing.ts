@@ -3,8 +3,9 @@ import { provisionSpace } from '../api/provisioning.ts';
 import { describeFix, type UnknownShape } from '../contract/assumptions.ts';
 import type { ProvisionResponse } from '../contract/provisioning.ts';
 import { InterruptedError, PartnerctlError, ShapeError } from '../errors.ts';
+import { hasName } from './differences.ts';
 import type { ManifestAgent, ManifestDocument } from './manifest.ts';
-import { hasName, type PlannedAgent, type PresentAgent, type ProvisionPlan } from './plan.ts';
+import type { PlannedAgent, PresentAgent, ProvisionPlan } from './plan.ts';
 import { fetchAgents, RemoteStateUnavailable } from './remote-state.ts';
 import type { AppliedSpace } from './result.ts';
 

@@ -1,5 +1,4 @@
-import type { CronJob } from '../cron/job.ts';
-import { normalizeName } from '../cron/job.ts';
+import { type CronJob, normalizeName } from '../cron/job.ts';
 import { checkSchedule, checkUniqueName, toSchedule } from '../cron/job-document.ts';
 import type { Problem } from '../yaml/problem.ts';
 import { quoted } from '../yaml/quote.ts';

@@ -1,7 +1,6 @@
-import { type ChatSetup, chatDifferences } from '../chat/source.ts';
 import type { ListedAgent } from '../contract/agents.ts';
-import { normalizeName } from '../cron/job.ts';
 import type { ListedJobIdentity } from '../cron/listed-job.ts';
+import { agentDifferences, type Difference, hasName, spaceDifferences } from './differences.ts';
 import type { Manifest, ManifestAgent } from './manifest.ts';
 
 /** An agent that exists; its id is undefined if the service installed it without returning the id. */
@@ -19,20 +18,6 @@ export interface PresentSpace {
   readonly description?: string | null | undefined;
   readonly is_org_wide?: boolean | undefined;
   readonly agents: readonly PresentAgent[];
-}
-
-/** What a manifest describes. A chat is the API chat source of an agent. */
-export type ResourceKind = 'space' | 'agent' | 'chat' | 'job';
-
-/** A field that differs between the service and the manifest, and that provisioning does not change. */
-export interface Difference {
-  readonly resource: ResourceKind;
-  /** The name in the manifest; that of its agent for a chat. */
-  readonly name: string;
-  readonly field: string;
-  /** Null if the service has nothing, or does not show what it has. */
-  readonly service: unknown;
-  readonly manifest: unknown;
 }
 
 /** Something that exists in the space, and that the manifest does not have. */
@@ -61,11 +46,6 @@ export interface ProvisionPlan {
   readonly unmanaged: readonly Unmanaged[];
 }
 
-/** Whether an agent has this name: in Unicode NFC, because a service may store another form than the one it got. */
-export function hasName(agent: Pick<PresentAgent, 'name'>, name: string): boolean {
-  return agent.name !== undefined && normalizeName(agent.name) === normalizeName(name);
-}
-
 /** Pairs each wanted agent with an existing one, exact matches first; each existing agent is used once. */
 function pairAgents(
   wanted: readonly ManifestAgent[],
@@ -86,78 +66,6 @@ function pairAgents(
     present: found ?? take((each) => hasName(each, agent.name) && each.template_id === undefined),
   }));
   return { agents, free };
-}
-
-function differing(
-  { resource, name }: Pick<Difference, 'resource' | 'name'>,
-  field: string,
-  service: unknown,
-  manifest: unknown,
-): Difference[] {
-  if (manifest === undefined || service === undefined || service === manifest) return [];
-  return [{ resource, name, field, service, manifest }];
-}
-
-function spaceDifferences({ space }: Manifest, present: PresentSpace): Difference[] {
-  const subject = { resource: 'space', name: space.name } as const;
-  // A space without a description may be listed with an empty one.
-  const description = space.description === '' ? (present.description ?? '') : present.description;
-  return [
-    ...differing(subject, 'name', present.name, space.name),
-    ...differing(subject, 'description', description, space.description),
-    ...differing(subject, 'is_org_wide', present.is_org_wide, space.is_org_wide),
-  ];
-}
-
-/** The chat that the manifest asks for; undefined if it asks for none. */
-export function wantedChat({ chat, api_chat_routing_mode }: ManifestAgent): Partial<ChatSetup> | undefined {
-  return chat && { ...(api_chat_routing_mode && { routing_mode: api_chat_routing_mode }), ...chat };
-}
-
-/** The differences of an agent's chat. A chat that is yet to be set up has none. */
-function listedChatDifferences(wanted: ManifestAgent, { source_id, source }: PresentAgent): Difference[] {
-  const subject = { resource: 'chat', name: wanted.name } as const;
-  const { api_chat_routing_mode: routing_mode } = wanted;
-  if (source_id === null && wanted.chat === undefined) {
-    return differing(subject, 'auto_create_api_chat', false, wanted.auto_create_api_chat || undefined);
-  }
-  const asked = wantedChat(wanted) ?? (routing_mode && { routing_mode });
-  if (typeof source_id !== 'string' || !source || !asked) return [];
-  return chatDifferences(source, asked).map((each) => ({
-    ...subject,
-    field: each.field,
-    service: each.service,
-    manifest: each.asked,
-  }));
-}
-
-/** What the service lists for an agent that the state file knows by the name and template of the manifest. */
-function renamedDifferences({ name, template_id }: ManifestAgent, { listed }: PresentAgent): Difference[] {
-  if (!listed) return [];
-  const subject = { resource: 'agent', name } as const;
-  const listedName = hasName(listed, name) ? name : listed.name;
-  return [
-    ...differing(subject, 'name', listedName, name),
-    ...differing(subject, 'template_id', listed.template_id, template_id),
-  ];
-}
-
-/**
- * The agent that may be a missing one under another name or with another template: the only one of its template, or one of
- * its name. It is not taken for it: the missing agent is installed.
- */
-function likelyDifferences(
-  { name, template_id }: ManifestAgent,
-  agents: readonly PlannedAgent[],
-  free: readonly PresentAgent[],
-): Difference[] {
-  const subject = { resource: 'agent', name } as const;
-  const sameName = free.find((agent) => hasName(agent, name));
-  if (sameName) return differing(subject, 'template_id', sameName.template_id, template_id);
-  const rivals = agents.filter(({ wanted, present }) => !present && wanted.template_id === template_id);
-  const candidates = free.filter((agent) => agent.template_id === template_id);
-  if (rivals.length !== 1 || candidates.length !== 1) return [];
-  return differing(subject, 'name', candidates[0]?.name, name);
 }
 
 function toUnmanaged({ agent_id, name, template_id }: PresentAgent): Unmanaged {
@@ -182,11 +90,7 @@ export function planProvision(manifest: Manifest, present: PresentSpace | undefi
     agents,
     differences: [
       ...spaceDifferences(manifest, present),
-      ...agents.flatMap(({ wanted, present: found }) =>
-        found
-          ? [...renamedDifferences(wanted, found), ...listedChatDifferences(wanted, found)]
-          : likelyDifferences(wanted, agents, free),
-      ),
+      ...agents.flatMap((agent) => agentDifferences(agent, agents, free)),
     ],
     unmanaged: free.map(toUnmanaged),
   };

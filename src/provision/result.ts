@@ -2,8 +2,9 @@ import { type CronResult, cronResultJson } from '../cron/cron-result.ts';
 import { type ErrorObject, type PartnerctlError, toErrorObject } from '../errors.ts';
 import { countByStatus } from '../output/batch-result.ts';
 import { type Action, createSpace, installAgent } from './actions.ts';
+import type { Difference } from './differences.ts';
 import type { ManifestDocument } from './manifest.ts';
-import type { Difference, PlannedAgent, PresentAgent, ProvisionPlan, Unmanaged } from './plan.ts';
+import type { PlannedAgent, PresentAgent, ProvisionPlan, Unmanaged } from './plan.ts';
 
 /** `valid` documents were only checked. */
 export type DocumentStatus = 'created' | 'reused' | 'unchanged' | 'valid' | 'failed' | 'skipped';

@@ -1,11 +1,11 @@
 import { setUpChatSource } from '../api/chat.ts';
 import type { Http } from '../api/http.ts';
-import { CHAT_DEFAULTS, type ChatSetup, chatDifferences } from '../chat/source.ts';
+import { CHAT_DEFAULTS, type ChatSetup } from '../chat/source.ts';
 import type { ChatSource } from '../contract/chat-source.ts';
 import { setUpChat as setUpChatAction } from './actions.ts';
+import { type Difference, sourceDifferences, wantedChat } from './differences.ts';
 import { inStep, missingAgentId } from './failure.ts';
 import type { ManifestDocument } from './manifest.ts';
-import { type Difference, wantedChat } from './plan.ts';
 import type { AgentResult, DocumentResult } from './result.ts';
 
 async function setUpChat(
@@ -16,14 +16,7 @@ async function setUpChat(
 ): Promise<{ source: ChatSource; differences: Difference[] }> {
   if (agent.agent_id === null) throw missingAgentId(spaceId, `chat setup ${spaceId} <agent_id>`);
   const source = await setUpChatSource(http, spaceId, agent.agent_id, { ...CHAT_DEFAULTS, ...wanted });
-  const differences = chatDifferences(source, wanted).map(({ field, service, asked }) => ({
-    resource: 'chat' as const,
-    name: agent.name,
-    field,
-    service,
-    manifest: asked,
-  }));
-  return { source, differences };
+  return { source, differences: sourceDifferences(agent.name, source, wanted) };
 }
 
 /**

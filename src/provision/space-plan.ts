@@ -1,20 +1,11 @@
 import type { CronResult } from '../cron/cron-result.ts';
-import { findDifferences } from '../cron/job.ts';
 import type { ListedJob } from '../cron/listed-job.ts';
 import { PartnerctlError } from '../errors.ts';
 import { type Action, createJob, createSpace, installAgent, setUpChat } from './actions.ts';
+import { type Difference, jobDifferences, type ResourceKind } from './differences.ts';
 import { missingAgentId } from './failure.ts';
 import type { ManifestDocument } from './manifest.ts';
-import {
-  type Difference,
-  findUnmanagedJobs,
-  hasName,
-  type PlannedAgent,
-  type ProvisionPlan,
-  planProvision,
-  type ResourceKind,
-  type Unmanaged,
-} from './plan.ts';
+import { findUnmanagedJobs, type PlannedAgent, type ProvisionPlan, planProvision, type Unmanaged } from './plan.ts';
 import { findAmbiguity, findLateEffects, findObstacle, type SpaceKnowledge } from './settle.ts';
 
 /** Something that provisioning leaves as it is, because only a person can decide. */
@@ -73,24 +64,6 @@ function toBlock(resource: ResourceKind, name: string, error: PartnerctlError): 
   const { why, hint } = error.info;
   const message = [error.message, why].filter((part) => part !== undefined).join(' ');
   return { resource, name, type: error.type, message: message.replaceAll(/\s*\n\s*/g, '; '), hint: hint ?? null };
-}
-
-function jobDifferences({ result, listed }: JobLook): Difference[] {
-  const { name, instructions, schedule } = result.job;
-  const subject = { resource: 'job', name } as const;
-  const renamed = listed?.name !== undefined && !hasName(listed, name);
-  const job = { agent_id: '', name, instructions, schedule };
-  const shown = listed ? findDifferences(listed, job) : [];
-  const recorded = result.differences.filter(({ field }) => !shown.some((each) => each.field === field));
-  return [
-    ...(renamed ? [{ ...subject, field: 'name', service: listed.name, manifest: name }] : []),
-    ...[...shown, ...recorded].map(({ field, before, after }) => ({
-      ...subject,
-      field,
-      service: before ?? null,
-      manifest: after ?? null,
-    })),
-  ];
 }
 
 function unmanagedJobs({ jobs, listedJobs = [], known }: DocumentLook, plan: ProvisionPlan): Unmanaged[] {
