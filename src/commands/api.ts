@@ -192,6 +192,7 @@ export default command<Input>({
     { usage: '--idempotent', description: 'the service does this write only once, so it may be repeated' },
     { usage: '--unguarded', description: 'create a scheduled job without the guard against duplicates' },
   ],
+  output: async () => (await import('../output-schemas/network.ts')).API,
   exits: [...SERVICE_EXITS, 'unknown'],
   examples: [
     { line: 'partnerctl api GET /automation/spaces/', does: 'one page of the spaces, as the service sends it' },

@@ -12,6 +12,7 @@ export default command<Input>({
     'Shows what provision would do, and why: for each space, in the order of the input, what is created (+), what is unchanged (=), what differs and no call can change (!), what the manifest does not have (?), and what is blocked until somebody decides (x). Sends only reads, and writes nothing. The same as provision --dry-run.',
   args: [{ usage: '<file...>', description: 'YAML files, directories of them, or - for standard input' }],
   flags: [...MANIFEST_FLAGS, EXIT_CODE_FLAG],
+  output: async () => (await import('../output-schemas/provisioning.ts')).PLAN,
   scopes: [SCOPE.readSpaces, SCOPE.readAgents, SCOPE.listJobs],
   exits: [...SERVICE_EXITS, 'changesPending', 'differences'],
   examples: [

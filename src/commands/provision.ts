@@ -66,6 +66,7 @@ export default command<Input>({
     },
   ],
   columns: HEADERS.map((header) => ({ header })),
+  output: async () => (await import('../output-schemas/provisioning.ts')).PROVISION,
   scopes: [SCOPE.readSpaces, SCOPE.readAgents, SCOPE.provision, SCOPE.setUpChat, SCOPE.createJobs, SCOPE.listJobs],
   exits: [...SERVICE_EXITS, 'duplicate', 'unknown', 'partial', 'changesPending', 'differences'],
   examples: [

@@ -203,6 +203,7 @@ export default command<Input>({
     { usage: '--dry-run', description: 'show what would be uploaded; nothing is sent' },
   ],
   columns: COLUMNS,
+  output: async () => (await import('../output-schemas/uploads.ts')).UPLOAD,
   scopes: [SCOPE.upload],
   exits: [...SERVICE_EXITS, 'unknown', 'partial'],
   examples: [

@@ -78,6 +78,7 @@ export default command({
   description:
     'Shows the service, the profile, and where the token comes from (never the token), and tries the token with one harmless read: the list of spaces, or of scheduled jobs for a token that may not list spaces. The API has no call that names the organization or the user of a token. Exits with 3 if there is no token or the service refuses it, and with 8 if the service cannot be reached.',
   columns: COLUMNS,
+  output: async () => (await import('../output-schemas/profiles.ts')).WHOAMI,
   exits: ['credentials', 'rateLimited', 'service'],
   examples: [
     { line: 'partnerctl whoami', does: 'which service and token the other commands use' },

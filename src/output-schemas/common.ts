@@ -1,7 +1,28 @@
-import type { JsonSchema } from '../output/output-schema.ts';
+import { ANYTHING, type JsonSchema, nullable, object, oneOf, STRING } from '../output/output-schema.ts';
 
 /** An id as the service sent it. */
-export const ID: JsonSchema = { type: ['string', 'integer'] };
+export const SERVICE_ID: JsonSchema = { type: ['string', 'integer'] };
 
 /** A field of the service that is text as far as is known. */
 export const SERVICE_TEXT: JsonSchema = { type: ['string', 'null'] };
+
+export const NULLABLE_TEXT: JsonSchema = nullable(STRING);
+
+/** The error of one of several items, as stderr has that of a command. */
+export const ERROR: JsonSchema = object({
+  type: STRING,
+  message: STRING,
+  status: nullable({ type: 'integer' }),
+  code: NULLABLE_TEXT,
+  request_id: NULLABLE_TEXT,
+  hint: NULLABLE_TEXT,
+  retry_at: NULLABLE_TEXT,
+  details: ANYTHING,
+});
+
+/** A schedule in the form of the service. */
+export const SCHEDULE: JsonSchema = object({
+  type: oneOf('cron'),
+  data: object({ minute: STRING, hour: STRING, day_of_week: STRING }),
+  timezone: STRING,
+});

@@ -46,8 +46,8 @@ export function object(required: Properties, optional: Properties = {}): JsonSch
   return { type: 'object', properties: { ...required, ...optional }, required: Object.keys(required) };
 }
 
-/** An object as the service sent it, with every field: those that the tool adds, and those that are likely. */
-export function serviceObject(required: Properties, optional: Properties = {}): JsonSchema {
+/** An object with more fields than can be named, such as one of the service: what it always has, and what is likely. */
+export function openObject(required: Properties, optional: Properties = {}): JsonSchema {
   return { ...object(required, optional), additionalProperties: true };
 }
 

@@ -62,6 +62,7 @@ export default command<TailInput>({
     },
   ],
   required: REQUIRED_SELECTION,
+  output: async () => (await import('../../output-schemas/chat.ts')).CHAT_TAIL,
   scopes: [SCOPE.chat],
   exits: [...SERVICE_EXITS, 'noReply'],
   examples: [

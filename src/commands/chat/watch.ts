@@ -141,6 +141,7 @@ export default command<Input>({
     },
   ],
   columns: COLUMNS,
+  output: async () => (await import('../../output-schemas/chat.ts')).CHAT_WATCH,
   scopes: [SCOPE.chat],
   exits: [...SERVICE_EXITS, 'noReply'],
   examples: [

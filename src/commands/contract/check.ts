@@ -64,6 +64,7 @@ export default command({
     { usage: '--session <id>', description: 'the session whose history is read' },
   ],
   columns: COLUMNS,
+  output: async () => (await import('../../output-schemas/contract.ts')).CONTRACT_CHECK,
   scopes: [SCOPE.readSpaces, SCOPE.readAgents, SCOPE.listJobs],
   exits: SERVICE_EXITS,
   examples: [

@@ -195,6 +195,7 @@ export default command<Input>({
     { usage: '--origin <url>', description: 'the trace is of this other address of the same service, such as staging' },
   ],
   columns: CHANGE_COLUMNS,
+  output: async () => (await import('../../output-schemas/contract.ts')).CONTRACT_LEARN,
   exits: [],
   examples: [
     { line: 'partnerctl contract learn trace.jsonl', does: 'show what the recorded traffic would change' },

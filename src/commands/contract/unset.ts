@@ -8,6 +8,7 @@ export default command({
   description:
     'Removes what `contract set` set for this profile and service. What was imported or observed, or else the default, holds again.',
   args: [{ usage: '<leaf>', description: 'the name of the value' }],
+  output: async () => (await import('../../output-schemas/contract.ts')).CONTRACT_UNSET,
   exits: [],
   examples: [{ line: 'partnerctl contract unset cron_jobs.list', does: 'read the list of jobs again' }],
   parse: ({ positionals: [name = ''] }) => ({ leaf: findLeaf(name) }),

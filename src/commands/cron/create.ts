@@ -94,6 +94,7 @@ export default command<Input>({
     { oneOf: ['schedule', 'minute', 'hour', 'day-of-week'], unless: UNLESS_FILE.unless, hint: SCHEDULE_HINT },
   ],
   columns: COLUMNS,
+  output: async () => (await import('../../output-schemas/cron.ts')).CRON_CREATE,
   scopes: [SCOPE.createJobs, SCOPE.listJobs, SCOPE.readSpaces, SCOPE.readAgents],
   exits: [...SERVICE_EXITS, 'duplicate', 'unknown', 'partial'],
   examples: [

@@ -55,6 +55,7 @@ export default command<{ readonly local: boolean }>({
     'Lists the scheduled jobs that the token can access, joined with the state: recorded or not, gone from the service, not listed yet, or with an unknown outcome.',
   flags: [{ usage: '--local', description: 'show what the state records, without calling the service' }],
   columns: COLUMNS,
+  output: async () => (await import('../../output-schemas/cron.ts')).CRON_LIST,
   scopes: [SCOPE.listJobs],
   exits: SERVICE_EXITS,
   examples: [

@@ -97,6 +97,7 @@ export default command<ReconcileOptions & { readonly key: string | undefined }>(
     },
   ],
   columns: COLUMNS,
+  output: async () => (await import('../../output-schemas/cron.ts')).CRON_RECONCILE,
   scopes: [SCOPE.listJobs],
   exits: [...SERVICE_EXITS, 'unknown', 'partial'],
   examples: [

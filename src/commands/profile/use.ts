@@ -5,6 +5,7 @@ import { objectResult } from '../../output/command-result.ts';
 export default command({
   description: 'Makes a profile the current one, which is used where none is named.',
   args: [{ usage: '<name>', description: 'the profile' }],
+  output: async () => (await import('../../output-schemas/profiles.ts')).PROFILE_USE,
   exits: ['notFound'],
   examples: [{ line: 'partnerctl profile use acme', does: 'use acme from now on' }],
   parse: ({ positionals }) => ({ name: positionals[0] ?? '' }),

@@ -27,6 +27,7 @@ export default command<Input>({
     'Starts a sandbox, runs a command against it (PARTNER_BASE_URL and PARTNER_TOKEN are set), and exits with the exit code of the command. PARTNER_SANDBOX_URL and PARTNER_SANDBOX_KEY give access to the admin API. With --webhook, PARTNER_WEBHOOK_SECRET is the secret of its deliveries. The state file is temporary unless PARTNER_STATE names one.',
   args: [{ usage: '<command...>', description: 'the command and its arguments, after --' }],
   flags: SANDBOX_FLAGS,
+  output: async () => (await import('../../output-schemas/sandbox.ts')).SANDBOX_RUN,
   exits: [],
   examples: [
     { line: 'partnerctl sandbox run -- partnerctl provision acme.yaml', does: 'rehearse a rollout' },

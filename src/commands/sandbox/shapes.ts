@@ -10,6 +10,7 @@ export default command({
   description:
     'Lists the shapes that the sandbox can answer in: dialects with other names, pages, histories, errors, or statuses, as other services have them.',
   columns: COLUMNS,
+  output: async () => (await import('../../output-schemas/sandbox.ts')).SANDBOX_SHAPES,
   exits: [],
   examples: [{ line: 'partnerctl sandbox shapes', does: 'list all shapes' }],
   parse: () => undefined,

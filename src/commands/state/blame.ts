@@ -97,6 +97,7 @@ export default command({
     },
   ],
   columns: COLUMNS,
+  output: async () => (await import('../../output-schemas/state.ts')).STATE_BLAME,
   exits: [...STATE_EXITS, 'notFound'],
   examples: [
     { line: 'partnerctl state blame cron_1', does: 'who scheduled this job' },

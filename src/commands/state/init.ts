@@ -6,6 +6,7 @@ export default command({
   description:
     'Prepares the place where the state is kept: creates the table of a PostgreSQL database, the branch of a git repository, or a file. One that exists stays as it is. Says what the other users of a database need to be granted.',
   args: [{ usage: '[address]', description: 'the place to prepare; the configured one by default' }],
+  output: async () => (await import('../../output-schemas/state.ts')).STATE_INIT,
   exits: STATE_EXITS,
   examples: [
     { line: 'partnerctl state init postgres://ops@db.example.com/ops', does: 'create the table' },

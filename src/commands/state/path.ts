@@ -44,6 +44,7 @@ async function inspectShared(context: Context): Promise<Inspection> {
 export default command({
   description:
     'Prints the path of the state file, whether or not it exists, or the address of a shared state. The JSON form says what set it, how large a file is, and whether it can be written.',
+  output: async () => (await import('../../output-schemas/state.ts')).STATE_PATH,
   exits: [],
   examples: [
     { line: 'partnerctl state path', does: 'the path alone' },

@@ -194,6 +194,7 @@ export default command<Input>({
     { usage: '--seed <n>', description: 'chooses what is killed and cut; random by default' },
   ],
   columns: COLUMNS,
+  output: async () => (await import('../../output-schemas/state.ts')).STATE_PROVE,
   exits: STATE_EXITS,
   examples: [
     {

@@ -104,6 +104,7 @@ function damageError({ path, newer, damaged, sound }: Verified): LocalError | un
 export default command({
   description:
     'Reads every line of the state and lists those that cannot be used, each with the reason. Exits with 1 if there are any; lines that a merge repeated do no harm.',
+  output: async () => (await import('../../output-schemas/state.ts')).STATE_VERIFY,
   exits: STATE_EXITS,
   examples: [
     { line: 'partnerctl state verify', does: 'check the state' },

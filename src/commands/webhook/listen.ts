@@ -43,6 +43,7 @@ export default command<ListenInput>({
     { usage: '--save <dir>', description: 'save each delivery in this directory before it is answered' },
     { usage: '--exit-after <n>', description: 'exit after n deliveries; exit 11 if fewer come within --timeout' },
   ],
+  output: async () => (await import('../../output-schemas/webhooks.ts')).WEBHOOK_LISTEN,
   exits: ['service', 'noReply'],
   examples: [
     { line: 'partnerctl webhook listen', does: 'shows the address to configure, then what arrives there' },

@@ -30,6 +30,7 @@ export default command<Input>({
     { oneOf: ['forward-to'], hint: 'Name the program that is to get them: --forward-to http://localhost:3000/hooks' },
   ],
   columns: COLUMNS,
+  output: async () => (await import('../../output-schemas/webhooks.ts')).WEBHOOK_REPLAY,
   exits: ['notFound', 'service', 'partial'],
   examples: [
     {
