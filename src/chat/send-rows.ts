@@ -4,6 +4,7 @@ import { refuseTokenOnStdin } from '../cli/input.ts';
 import { InputError, PartnerctlError } from '../errors.ts';
 import { type CommandResult, listResult } from '../output/command-result.ts';
 import type { StateStore } from '../state/store.ts';
+import { type CheckedRows, checkRows } from './check-rows.ts';
 import { type FoundSource, findSource, knownSource } from './find-source.ts';
 import { SessionMemory } from './known-sessions.ts';
 import { mergeLanes } from './merge-lanes.ts';
@@ -11,7 +12,6 @@ import { rowKey } from './row-ids.ts';
 import { type RowAck, RowRecorder, readRowAcks } from './row-records.ts';
 import { ROW_COLUMNS, type RowResult, RowTally, rowResultJson } from './row-result.ts';
 import { type HandledRow, RowSender } from './row-sender.ts';
-import { type CheckedRows, checkRows } from './rows-file.ts';
 import type { SourceInput } from './session.ts';
 
 /** Rows to send, as typed. */
@@ -170,6 +170,9 @@ async function* results(
 /**
  * Sends one message for each row of a file. A repeat sends only what is left: what was sent is in the state, and the ids of
  * the messages follow from the rows.
+ *
+ * Lanes run at the same time; a lane sends its rows one after the other. All rows of a session are in one lane (see
+ * `RowChecker.laneOf`), so that they stay in order.
  *
  * Holds in memory, for each row, two hashes (see `RowChecker`) and the message_id of an acknowledgement; the rows themselves
  * are on disk. ndjson and tsv hold no results; the other formats hold them all.

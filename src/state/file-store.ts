@@ -3,7 +3,7 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { setTimeout } from 'node:timers/promises';
 import { appendLines, appendRecord, ensureWritable, type Redact } from './append.ts';
 import { errorCode, explainFileError, notRegularFileError } from './file-error.ts';
-import { type FilePosition, readBlocks, splitLines, startOfFile } from './lines.ts';
+import { type FilePosition, readBlocks, splitLines, startOfFile } from './line-reader.ts';
 import { MAX_LINE_BYTES } from './record.ts';
 import { findStateFile } from './state-file.ts';
 import { entryOf, type LogEntry, type ReadOptions, type StateStore, type StoreEntry } from './store.ts';

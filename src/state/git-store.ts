@@ -3,7 +3,7 @@ import { StateUnavailableError } from '../errors.ts';
 import { encodeLine, extendLog, type Redact } from './append.ts';
 import { isLocked } from './git-errors.ts';
 import { FILE_NAME, type GitDeps, GitRepository, type Snapshot } from './git-repository.ts';
-import { contentSource, type FilePosition, readBlocks, splitLines, startOfFile } from './lines.ts';
+import { contentSource, type FilePosition, readBlocks, splitLines, startOfFile } from './line-reader.ts';
 import { MAX_LINE_BYTES, type NewRecord } from './record.ts';
 import { removeRecovery, writeRecovery } from './recovery.ts';
 import { entryOf, type ReadOptions, type RecordRole, type StateStore, type StoreEntry } from './store.ts';

@@ -1,8 +1,8 @@
 import { isJsonObject } from '../contract/json.ts';
-import type { LineCheck } from './lines.ts';
+import type { LineFilter } from './line-reader.ts';
 import { groupByKey, keyHistory, type OnceRecord, type Owner } from './once-records.ts';
 import { isText, isTextOrNull, isTexts, type LogRecord, type NewRecord } from './record.ts';
-import { createOtherLineCheck, type ObjectIdentity, type RecordFamily } from './relevance.ts';
+import { createOtherLineFilter, type ObjectIdentity, type RecordFamily } from './relevance.ts';
 import { type RecordRole, type RecordStore, type UnusableLine, unusableLine } from './store.ts';
 import { type UnreadableLine, UnreadableLines } from './unreadable.ts';
 
@@ -136,8 +136,8 @@ function recordFamily({ family, types }: Pick<RecordFormat<unknown>, 'family' | 
 export function otherLines(
   format: Pick<RecordFormat<unknown>, 'family' | 'types'>,
   keys?: readonly string[],
-): LineCheck {
-  return createOtherLineCheck(recordFamily(format), keys);
+): LineFilter {
+  return createOtherLineFilter(recordFamily(format), keys);
 }
 
 /** Records in log order, by key and by index name. */

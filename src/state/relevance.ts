@@ -1,4 +1,4 @@
-import type { LineCheck } from './lines.ts';
+import type { LineFilter } from './line-reader.ts';
 
 /*
  * Which lines of the log may be about an object, as far as their bytes tell. A line that cannot be read may hide the only
@@ -79,12 +79,11 @@ function endOfRun(bytes: Buffer, offset: number, isPart: (byte: number) => boole
 }
 
 /**
- * Creates a check for whether a raw line is certainly of another feature or of another key, so that it need not be decoded.
- * Damage elsewhere in it does not matter then.
- * @returns a check of the range of a line in a block, without its line ending
+ * Creates a filter that skips the raw lines that are certainly of another feature or of another key, and so need not be
+ * decoded. Damage elsewhere in such a line does not matter.
  * @param keys undefined for the lines of all keys
  */
-export function createOtherLineCheck(family: RecordFamily, keys: readonly string[] | undefined): LineCheck {
+export function createOtherLineFilter(family: RecordFamily, keys: readonly string[] | undefined): LineFilter {
   return (bytes, start, end) => {
     if (bytes[end - 1] !== CLOSING_BRACE || countFlips(bytes, start, HEAD, 0) > 0) return false;
     const type = start + HEAD.length;

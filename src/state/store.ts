@@ -1,4 +1,4 @@
-import type { Line, LineCheck } from './lines.ts';
+import type { Line, LineFilter } from './line-reader.ts';
 import { decodeLine, type LogRecord, lineDigest, type NewRecord } from './record.ts';
 
 /** The content of one log line. Line numbers start at 1, as in editors. */
@@ -85,7 +85,7 @@ export interface ReadOptions {
    */
   readonly containing?: readonly string[] | undefined;
   /** Whether a raw line need not be decoded. */
-  readonly isSkipped?: LineCheck;
+  readonly isSkipped?: LineFilter;
   /** Waits for another process to finish writing a record; 2 ms by default. */
   readonly written?: () => Promise<void>;
 }

@@ -112,7 +112,7 @@ function isEmpty({ contents }: Document.Parsed): boolean {
 
 /**
  * Yields the contents of each document without syntax errors, except empty ones. Reports the first syntax error of every
- * other document.
+ * other document. Duplicate keys and tags are no syntax errors here: `buildValue` reports them.
  * @throws UnreadableSource
  */
 export function* parseDocuments(source: SourceText, problems: ProblemList, limits: Limits = LIMITS): Generator<Node> {

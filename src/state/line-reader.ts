@@ -29,8 +29,8 @@ export interface TooLong {
   readonly sha256: string;
 }
 
-/** Judges the line of a block from `start` up to `end`, without its line ending. Called for each line of the log. */
-export type LineCheck = (block: Buffer, start: number, end: number) => boolean;
+/** Whether to skip the line of a block from `start` up to `end`, without its line ending. Called for each line of the log. */
+export type LineFilter = (block: Buffer, start: number, end: number) => boolean;
 
 export interface Line {
   readonly line: number;
@@ -132,7 +132,7 @@ function createSearcher(block: Buffer, texts: readonly string[]): (start: number
 export function* splitLines(
   block: Block,
   containing?: readonly string[],
-  isSkipped: LineCheck = () => false,
+  isSkipped: LineFilter = () => false,
 ): Generator<Line, void, void> {
   const { bytes } = block;
   const contains = containing && createSearcher(bytes, containing);

@@ -123,7 +123,7 @@ class RowChecker {
     return count;
   }
 
-  /** All rows of a session are in one lane. */
+  /** All rows of a session are in one lane, so that they are sent in order. */
   private laneOf(source_id: string, session_id: string): number {
     return Number.parseInt(textDigest(JSON.stringify([source_id, session_id])).slice(0, 8), 16) % this.file.lanes;
   }
