@@ -1,40 +1,14 @@
 import { cp } from 'node:fs/promises';
 import { build } from 'rolldown';
+import { licenses, slimUndici } from './plugins.js';
 
 /**
  * Bundles the program into dist/. Start-up time is felt at every call, and each file to load costs about a millisecond:
  * --version needs one chunk (base), other calls one more (core), and heavy libraries are loaded where they are used.
  */
 
-/** HTTP/2 and the forms of fetch, a third of undici, which we never use. */
-const UNUSED = /\/undici\/lib\/(dispatcher\/client-h2|web\/fetch\/body)\.js$/;
-
-/**
- * undici's main file loads fetch, WebSocket, and more, which doubles the start-up time of every call of the service. What
- * only proxies need is loaded when it is used.
- */
-const slimUndici = {
-  name: 'slim-undici',
-  load(id) {
-    if (UNUSED.test(id)) return 'module.exports = {};';
-    if (!id.endsWith('/undici/index.js')) return null;
-    return `
-      const { prototype } = require('./lib/dispatcher/dispatcher');
-      prototype.request = require('./lib/api/api-request');
-      exports.Agent = require('./lib/dispatcher/agent');
-      exports.Pool = require('./lib/dispatcher/pool');
-      Object.defineProperty(exports, 'EnvHttpProxyAgent', {
-        get() {
-          prototype.connect = require('./lib/api/api-connect');
-          return require('./lib/dispatcher/env-http-proxy-agent');
-        },
-      });
-    `;
-  },
-};
-
 /** The modules that --version and --help need. */
-const BASE = /\/src\/(errors|clock|cli\/(io|signals)|output\/stream-sink)\.ts$/;
+const BASE = /\/src\/(errors|clock|cli\/(installation|io|signals)|output\/stream-sink)\.ts$/;
 
 /** The modules that nearly every command needs, and the two that scripts call most: spaces list and agents list. */
 const CORE = [
@@ -59,7 +33,7 @@ const program = {
   input: { cli: 'src/cli/start.ts' },
   platform: 'node',
   preserveEntrySignatures: 'allow-extension',
-  plugins: [slimUndici],
+  plugins: [slimUndici, licenses],
   output: {
     dir: 'dist',
     format: 'esm',

@@ -184,10 +184,13 @@ function mayAsk({ io, env }: RuntimeDeps, { input }: GlobalFlags): boolean {
 /** Creates the function that opens the keychain of the operating system, unless `deps` has another one. */
 function createKeychain(deps: RuntimeDeps, flags: GlobalFlags, signal: AbortSignal): Context['openKeychain'] {
   const { keychain, env, selfCommand } = deps;
+  const [command, script] = selfCommand;
+  // The single executable runs no other script than its own.
+  const node = script === undefined ? undefined : command;
   return async () => {
     if (keychain) return keychain;
     const { systemKeychain } = await import('../config/keychain.ts');
-    return systemKeychain({ node: selfCommand[0] ?? 'node', env, isInteractive: mayAsk(deps, flags), signal });
+    return systemKeychain({ node, env, isInteractive: mayAsk(deps, flags), signal });
   };
 }
 

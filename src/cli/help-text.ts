@@ -1,15 +1,10 @@
-import { readFile } from 'node:fs/promises';
 import type { HelpTopic } from './help-topics.ts';
+import { readAsset } from './installation.ts';
 import type { Sink } from './io.ts';
 import { COMMANDS, GLOBAL_FLAGS } from './registry.ts';
 
 /** Matches a link from one topic to another. */
 const TOPIC_LINK = /\[([^\][]+)\]\(([\w-]+)\.md\)/g;
-
-/** The relative path also works from dist/chunks, because the build copies the topics to dist/help. */
-function topicFile({ name }: HelpTopic): URL {
-  return new URL(`../help/${name}.md`, import.meta.url);
-}
 
 /** Returns a Markdown section that lists the commands of the group named like the topic, or '' if no group is. */
 function listCommandsOf({ name }: HelpTopic): string {
@@ -34,7 +29,7 @@ function listFlagsOf({ name }: HelpTopic): string {
  * If a command group has the topic's name, the list of its commands follows the title; in `options`, that of the flags.
  */
 export async function formatTopic(topic: HelpTopic, stdout: Sink, color: boolean): Promise<string> {
-  const markdown = (await readFile(topicFile(topic), 'utf8')).replace(TOPIC_LINK, '$1 (`partnerctl help $2`)');
+  const markdown = readAsset(`help/${topic.name}.md`).replace(TOPIC_LINK, '$1 (`partnerctl help $2`)');
   const titleEnd = markdown.indexOf('\n');
   const text = markdown.slice(0, titleEnd) + listCommandsOf(topic) + listFlagsOf(topic) + markdown.slice(titleEnd);
   if (!stdout.isTTY) return text;

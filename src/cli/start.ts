@@ -1,8 +1,8 @@
-import { readFileSync } from 'node:fs';
 import pkg from '../../package.json' with { type: 'json' };
 import { systemClock } from '../clock.ts';
 import { flush, streamSink, waitForReader } from '../output/stream-sink.ts';
 import type { Signals } from './context.ts';
+import { IS_EXECUTABLE, readAsset } from './installation.ts';
 import { lazyIo } from './io.ts';
 import { createSignals } from './signals.ts';
 
@@ -11,7 +11,7 @@ const PRERENDERED_COLUMNS = 80;
 
 function readPrerenderedHelp(): string | undefined {
   try {
-    return readFileSync(new URL('help.txt', import.meta.url), 'utf8');
+    return readAsset('help.txt');
   } catch {
     return undefined;
   }
@@ -72,7 +72,7 @@ async function run(argv: readonly string[], exit: (code: number) => never): Prom
     },
     version: pkg.version,
     nodeVersion: process.versions.node,
-    selfCommand: [process.execPath, ...process.argv.slice(1, 2)],
+    selfCommand: [process.execPath, ...process.argv.slice(1, IS_EXECUTABLE ? 1 : 2)],
     terminal: process.stderr,
   });
 }

@@ -52,7 +52,9 @@ function findLibrary(): string {
   try {
     return createRequire(import.meta.url).resolve(LIBRARY);
   } catch {
-    throw new KeychainUnavailable(`The optional package ${LIBRARY} is not installed.`);
+    throw new KeychainUnavailable(
+      `Its library is not installed. Install it beside partnerctl: npm install --global ${LIBRARY}`,
+    );
   }
 }
 
@@ -69,8 +71,8 @@ function parseAnswer(text: string): string | undefined {
 }
 
 interface KeychainOptions {
-  /** The path of Node. */
-  readonly node: string;
+  /** The path of Node, if there is one: the single executable cannot load the library. */
+  readonly node: string | undefined;
   /** The environment, which tells where the keychain is. */
   readonly env: Environment;
   /** Whether somebody can be asked to unlock it. */
@@ -84,6 +86,8 @@ async function ask(
   request: Request,
   { node, env, isInteractive, signal }: KeychainOptions,
 ): Promise<string | undefined> {
+  if (node === undefined)
+    throw new KeychainUnavailable('It needs partnerctl from npm: the single executable has no access.');
   const library = findLibrary();
   const limitMs = isInteractive ? LIMIT_MS.interactive : LIMIT_MS.unattended;
   const ended = AbortSignal.any([signal, AbortSignal.timeout(limitMs)]);

@@ -1,0 +1,54 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+/** HTTP/2 and the forms of fetch, a third of undici, which we never use. */
+const UNUSED = /\/undici\/lib\/(dispatcher\/client-h2|web\/fetch\/body)\.js$/;
+
+/**
+ * undici's main file loads fetch, WebSocket, and more, which doubles the start-up time of every call of the service. What
+ * only proxies need is loaded when it is used.
+ */
+export const slimUndici = {
+  name: 'slim-undici',
+  load(id) {
+    if (UNUSED.test(id)) return 'module.exports = {};';
+    if (!id.endsWith('/undici/index.js')) return null;
+    return `
+      const { prototype } = require('./lib/dispatcher/dispatcher');
+      prototype.request = require('./lib/api/api-request');
+      exports.Agent = require('./lib/dispatcher/agent');
+      exports.Pool = require('./lib/dispatcher/pool');
+      Object.defineProperty(exports, 'EnvHttpProxyAgent', {
+        get() {
+          prototype.connect = require('./lib/api/api-connect');
+          return require('./lib/dispatcher/env-http-proxy-agent');
+        },
+      });
+    `;
+  },
+};
+
+/** @returns the directory of the package that a bundled file is from, or undefined for our own files */
+function packageDirectory(moduleId) {
+  return /^\0?(.*\/node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(moduleId)?.[1];
+}
+
+async function readLicense(directory) {
+  const { name, version, license } = JSON.parse(await readFile(join(directory, 'package.json'), 'utf8'));
+  const files = (await readdir(directory)).filter((file) => /^(licen[cs]e|copying|notice)/i.test(file)).sort();
+  const texts = await Promise.all(files.map((file) => readFile(join(directory, file), 'utf8')));
+  const source = `https://www.npmjs.com/package/${name}/v/${version}`;
+  return [`${name} ${version} (${license})\n${source}`, ...texts.map((text) => text.trim())].join('\n\n');
+}
+
+/** Writes the license texts of all bundled packages, which they ask to be kept with copies of their code. */
+export const licenses = {
+  name: 'licenses',
+  async generateBundle(_options, bundle) {
+    const moduleIds = Object.values(bundle).flatMap((file) => (file.type === 'chunk' ? file.moduleIds : []));
+    const directories = new Set(moduleIds.map(packageDirectory).filter(Boolean));
+    const texts = await Promise.all([...directories].sort().map(readLicense));
+    const source = `${texts.join(`\n\n${'-'.repeat(80)}\n\n`)}\n`;
+    this.emitFile({ type: 'asset', fileName: 'THIRD-PARTY-LICENSES.txt', source });
+  },
+};

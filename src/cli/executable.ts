@@ -1,0 +1,4 @@
+import { runProcess } from './start.ts';
+
+/** The main script of the single executable; see .ci/executable.js. */
+void runProcess();
