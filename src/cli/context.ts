@@ -1,3 +1,4 @@
+import type { TraceEvent } from '../api/attempt.ts';
 import type { TokenOrigin } from '../api/call-errors.ts';
 import type { Http } from '../api/http.ts';
 import type { Clock } from '../clock.ts';
@@ -76,8 +77,12 @@ export interface Context {
   baseUrl(): Promise<string | undefined>;
   /** The profile and the configured base URL, by which the contract is stored. @throws UsageError if none is configured */
   contractKey(): Promise<ContractKey>;
-  /** Creates a client for the configured service. @throws UsageError, CredentialsError */
-  http(): Promise<Http>;
+  /**
+   * Creates a client for the configured service.
+   * @param observe is told of its requests, with their secrets
+   * @throws UsageError, CredentialsError
+   */
+  http(observe?: (event: TraceEvent) => void): Promise<Http>;
   /** Creates a client for a service and token that are not configured yet. @param origin where the token comes from */
   httpTo(baseUrl: string, token: string, origin: TokenOrigin): Promise<Http>;
   /** Downloads a public document without sending a token. @throws as `fetchDocument` */

@@ -1,4 +1,5 @@
 import { setMaxListeners } from 'node:events';
+import type { TraceEvent } from '../api/attempt.ts';
 import type { TokenOrigin } from '../api/call-errors.ts';
 import type { Transport } from '../api/transport.ts';
 import type { Clock } from '../clock.ts';
@@ -118,10 +119,10 @@ function createContracts(directory: string, deps: UpdateDeps) {
 function createClients(parts: ServiceParts, config: Context['config'], addSecret: (text: string) => void) {
   const { flags, env, debugFile } = parts;
   const transports: Transport[] = [];
-  function open(access: ServiceAccess) {
+  function open(access: ServiceAccess, observe?: (event: TraceEvent) => void) {
     addSecret(access.token);
     debugFile.open();
-    const { http, transport } = connect(access, parts);
+    const { http, transport } = connect(access, parts, observe);
     transports.push(transport);
     return http;
   }
@@ -130,12 +131,12 @@ function createClients(parts: ServiceParts, config: Context['config'], addSecret
       const profile = contractProfile(flags, env, await config.read());
       return open({ baseUrl, token, tokenOrigin, contract: await parts.readContract({ profile, baseUrl }) });
     },
-    async http() {
+    async http(observe?: (event: TraceEvent) => void) {
       // -v also lists the profile settings that flags and the environment override.
       const needsProfiles = !namesServiceAndToken(flags, env) || flags.verbose || flags.debug;
       // Otherwise only a hint may name a profile: nothing that is wrong with the file matters.
       const read = needsProfiles ? config.read() : readProfiles(config.directory).catch(() => NO_PROFILES);
-      return open(await findService(await read, parts));
+      return open(await findService(await read, parts), observe);
     },
     openKeychain: parts.openKeychain,
     baseUrl: async () => resolveBaseUrl(flags, env, await config.read()),

@@ -1,5 +1,5 @@
 import { InputError, LocalError, UsageError } from '../errors.ts';
-import type { FaultPlan, Sandbox, Script } from '../sandbox/sandbox.ts';
+import type { FaultPlan, Sandbox, SandboxOptions, Script } from '../sandbox/sandbox.ts';
 import type { Args, FlagSpec } from './command.ts';
 import type { Context } from './context.ts';
 import { decodeText, describeFileError, MAX_TEXT_MIB, readFileChunks } from './input.ts';
@@ -10,6 +10,8 @@ export interface SandboxInput {
   readonly faultsFile: string | undefined;
   readonly scriptFile: string | undefined;
   readonly shape: string | undefined;
+  /** A bundle of `doctor --bundle`, to answer from in place of the service. */
+  readonly replayFile: string | undefined;
   /** Where to deliver completed messages of every source. */
   readonly webhook: string | undefined;
   readonly secretFile: string | undefined;
@@ -21,6 +23,10 @@ interface Started {
   readonly sandbox: Sandbox;
   /** To be shown, because the user did not give it. */
   readonly madeSecret: string | undefined;
+  /** The directory of profiles that a client needs for a replay. */
+  readonly configDirectory: string | undefined;
+  /** Ends the sandbox, and removes what it needed. */
+  close(): Promise<void>;
 }
 
 export const SANDBOX_FLAGS: readonly FlagSpec[] = [
@@ -40,6 +46,10 @@ export const SANDBOX_FLAGS: readonly FlagSpec[] = [
     default: 'plain',
   },
   {
+    usage: '--replay <bundle>',
+    description: 'answer as the service did whose answers `partnerctl doctor --bundle` recorded, and nothing else',
+  },
+  {
     usage: '--webhook <url>',
     description: 'deliver each completed assistant message of every source to this address of this machine',
   },
@@ -51,6 +61,18 @@ export const SANDBOX_FLAGS: readonly FlagSpec[] = [
   },
 ];
 
+/** What would change nothing in a replay. */
+const NOT_REPLAYED = ['data', 'faults', 'script', 'shape', 'webhook'];
+
+/** @throws UsageError for a flag that --replay excludes */
+function refuseWithReplay(args: Args): void {
+  const other = NOT_REPLAYED.find((flag) => args.value(flag) !== undefined);
+  if (args.value('replay') === undefined || other === undefined) return;
+  throw new UsageError(`--${other} has no effect with --replay, which gives recorded answers only.`, {
+    hint: 'Leave out one of them.',
+  });
+}
+
 /** @throws UsageError */
 export function parseSandboxOptions(args: Args): SandboxInput {
   const webhook = args.value('webhook');
@@ -60,7 +82,9 @@ export function parseSandboxOptions(args: Args): SandboxInput {
       hint: 'Add --webhook http://127.0.0.1:<port>/<path>, or remove --secret-file.',
     });
   }
+  refuseWithReplay(args);
   return {
+    replayFile: args.value('replay'),
     dataDir: args.value('data'),
     faultsFile: args.value('faults'),
     scriptFile: args.value('script'),
@@ -155,33 +179,65 @@ async function readSecrets({ secretFile }: SandboxInput, context: Context): Prom
 
 /**
  * Starts a sandbox with the options from the flags.
- * @throws UsageError for an unknown shape or an unusable webhook, InputError for an unusable fault or script file, LocalError
- * when the sandbox cannot start, the reason of the context's signal
+ * @throws UsageError for an unknown shape or an unusable webhook, InputError for an unusable file, LocalError when the sandbox
+ * cannot start, the reason of the context's signal
  */
 export async function startFromOptions(input: SandboxInput, context: Context): Promise<Started> {
-  const { dataDir, faultsFile, scriptFile, shape, webhook, port } = input;
+  const { dataDir, faultsFile, scriptFile, shape, webhook, port, replayFile } = input;
   const { abortSignal } = context;
   if (shape !== undefined) await requireShape(shape);
   if (webhook !== undefined) await requireWebhookUrl(webhook);
   const secrets = webhook === undefined ? undefined : await readSecrets(input, context);
   const faults = faultsFile === undefined ? undefined : await readFaults(faultsFile, abortSignal);
   const script = scriptFile === undefined ? undefined : await readScript(scriptFile, abortSignal);
+  const options = {
+    port,
+    ...(dataDir !== undefined && { dataDir }),
+    ...(faults && { faults }),
+    ...(script && { script }),
+    ...(shape !== undefined && { shape }),
+    ...(webhook !== undefined && { webhook: { url: webhook, ...(secrets && { secrets }) } }),
+  };
+  if (replayFile !== undefined) return startReplay(replayFile, options, context);
+  const sandbox = await start(options);
+  const madeSecret = secrets ? undefined : sandbox.webhookSecrets[0];
+  return { sandbox, madeSecret, configDirectory: undefined, close: () => sandbox.close() };
+}
+
+/** @throws LocalError */
+async function start(options: SandboxOptions): Promise<Sandbox> {
   const { startSandbox } = await import('../sandbox/sandbox.ts');
   try {
-    const sandbox = await startSandbox({
-      port,
-      ...(dataDir !== undefined && { dataDir }),
-      ...(faults && { faults }),
-      ...(script && { script }),
-      ...(shape !== undefined && { shape }),
-      ...(webhook !== undefined && { webhook: { url: webhook, ...(secrets && { secrets }) } }),
-    });
-    return { sandbox, madeSecret: secrets ? undefined : sandbox.webhookSecrets[0] };
+    return await startSandbox(options);
   } catch (error) {
     throw new LocalError('The sandbox cannot start.', {
       hint: 'Give another --port (or none, for a free one) or another --data directory.',
       why: error instanceof Error ? error.message : String(error),
       cause: error,
     });
+  }
+}
+
+async function startReplay(path: string, options: SandboxOptions, context: Context): Promise<Started> {
+  const { readReplay, writeReplayConfig } = await import('./replay-options.ts');
+  const replay = await readReplay(path, context.abortSignal);
+  const sandbox = await start({ ...options, replay });
+  try {
+    const configDirectory = await writeReplayConfig(replay, sandbox.baseUrl, context);
+    const count = replay.exchanges.length;
+    await context.notice(`The sandbox replays ${count} recorded ${count === 1 ? 'request' : 'requests'} from ${path}.`);
+    return {
+      sandbox,
+      madeSecret: undefined,
+      configDirectory,
+      async close() {
+        const { rm } = await import('node:fs/promises');
+        await rm(configDirectory, { recursive: true, force: true });
+        await sandbox.close();
+      },
+    };
+  } catch (error) {
+    await sandbox.close();
+    throw error;
   }
 }

@@ -55,10 +55,13 @@ export interface ServiceAccess {
   readonly contract?: Contract | undefined;
 }
 
-function createTrace({ flags, show, redact, debugFile }: ServiceParts): (event: TraceEvent) => void {
+type Observer = (event: TraceEvent) => void;
+
+function createTrace({ flags, show, redact, debugFile }: ServiceParts, observe?: Observer): Observer {
   const tracer = createTracer(flags.debug ? 'debug' : flags.verbose ? 'verbose' : 'silent', redact);
   return (event) => {
     debugFile.record(event);
+    observe?.(event);
     show(tracer(event));
   };
 }
@@ -74,8 +77,12 @@ export function connectPublicly(url: URL, parts: ServiceParts): { transport: Tra
   };
 }
 
-/** Creates a client for a service. The caller must close the transport. */
-export function connect(access: ServiceAccess, parts: ServiceParts): { http: Http; transport: Transport } {
+/** Creates a client for a service. The caller must close the transport. @param observe is told of its requests */
+export function connect(
+  access: ServiceAccess,
+  parts: ServiceParts,
+  observe?: Observer,
+): { http: Http; transport: Transport } {
   const { flags, env, clock, random, interrupt, userAgent, deadline, redact, onObserved } = parts;
   const { baseUrl } = access;
   const transport = new Transport({ origin: new URL(baseUrl).origin, proxy: proxyFor(baseUrl, env) });
@@ -89,7 +96,7 @@ export function connect(access: ServiceAccess, parts: ServiceParts): { http: Htt
     retries: flags.retries ?? DEFAULT_RETRIES,
     deadline,
     timeoutMs: flags.timeoutMs,
-    trace: createTrace(parts),
+    trace: createTrace(parts, observe),
     redact,
     onObserved: (leaf, value) => onObserved(baseUrl, leaf, value),
   });

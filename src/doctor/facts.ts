@@ -38,6 +38,8 @@ export interface StateFacts {
   readonly exists: boolean;
   readonly isWritable: boolean;
   readonly records: number;
+  /** How many records there are of each type. */
+  readonly types: Readonly<Record<string, number>>;
   readonly unusable: readonly UnusableLine[];
 }
 

@@ -1,5 +1,6 @@
 import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
+import type { TraceEvent } from '../api/attempt.ts';
 import type { Http } from '../api/http.ts';
 import type { Context } from '../cli/context.ts';
 import { isReadableByOthers, type Profiles, profilesPath } from '../config/profiles.ts';
@@ -13,6 +14,8 @@ import { LIMITS, readLists } from './read-lists.ts';
 
 /** The longest that one thing may take, in milliseconds. */
 const LIMIT_MS = 20_000;
+
+type Observer = (event: TraceEvent) => void;
 
 /** Tries something, and returns how it ended. @throws what is no PartnerctlError, and the signal's reason */
 async function attempt<Value>(context: Context, what: string, act: () => Promise<Value>): Promise<Finding<Value>> {
@@ -89,13 +92,21 @@ async function inspectState(context: Context): Promise<StateFacts> {
   const exists = isFile ? (await findStateFile(location.address)) !== undefined : await store.exists();
   if (!isFile) await store.check();
   const unusable: StateFacts['unusable'][number][] = [];
-  let records = 0;
+  const types = new Map<string, number>();
   for await (const entry of readStore(store)) {
     const bad = unusableLine(entry);
     if (bad) unusable.push(bad);
-    if (entry.kind === 'record') records += 1;
+    if (entry.kind === 'record') types.set(entry.record.type, (types.get(entry.record.type) ?? 0) + 1);
   }
-  return { location, exists, isWritable: !isFile || (await isWritable(location.address, exists)), records, unusable };
+  const records = [...types.values()].reduce((sum, count) => sum + count, 0);
+  return {
+    location,
+    exists,
+    isWritable: !isFile || (await isWritable(location.address, exists)),
+    records,
+    types: Object.fromEntries(types),
+    unusable,
+  };
 }
 
 /** Looks at the profiles, and at what they, the flags, and the environment say together. */
@@ -119,14 +130,14 @@ async function gatherSettings(context: Context) {
 }
 
 /** Looks at everything between this machine and what the service says. */
-async function gatherService(context: Context, settings: ServiceSettings) {
+async function gatherService(context: Context, settings: ServiceSettings, observe: Observer) {
   const { value: url } = settings.baseUrl;
   const host = new URL(url).hostname.replace(/^\[|\]$/g, '');
   const proxy = await attempt(context, 'the proxy', async () => proxyFor(url, context.env));
   const isName = isIP(host) === 0 && !proxy.value;
   const found = isName ? await attempt(context, `the name ${host}`, () => findAddresses(host)) : undefined;
   const names = { proxy, lookup: found?.error ? { code: 'ETIMEDOUT' } : found?.value };
-  const http = await attempt(context, 'the token', () => context.http());
+  const http = await attempt(context, 'the token', () => context.http(observe));
   if (http.error) return { ...names, tokenError: proxy.error ? undefined : http.error };
   // Whatever is proved here is not remembered: nothing is written.
   const { contract } = http.value;
@@ -138,12 +149,16 @@ async function gatherService(context: Context, settings: ServiceSettings) {
   return { ...names, tokenError: undefined, probe: probed, lists, leaves: contract.leaves() };
 }
 
-/** Finds out everything that the checks need. Sends only reads, and writes nothing. @throws the signal's reason */
-export async function gatherFacts(context: Context, minimumNode: string): Promise<Facts> {
+/**
+ * Finds out everything that the checks need. Sends only reads, and writes nothing.
+ * @param observe is told of each request
+ * @throws the signal's reason
+ */
+export async function gatherFacts(context: Context, minimumNode: string, observe: Observer): Promise<Facts> {
   const { env, runtime, config } = context;
   const { version, nodeVersion } = runtime;
   const local = await gatherSettings(context);
-  const service = local.settings.value && (await gatherService(context, local.settings.value));
+  const service = local.settings.value && (await gatherService(context, local.settings.value, observe));
   const state = await attempt(context, 'the state', () => inspectState(context));
   return {
     version,

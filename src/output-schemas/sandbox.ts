@@ -11,7 +11,10 @@ export const SANDBOX_START: CommandOutput = {
         admin_url: described('for PARTNER_SANDBOX_URL', STRING),
         admin_key: described('for PARTNER_SANDBOX_KEY', STRING),
       },
-      { webhook_secret: described('for PARTNER_WEBHOOK_SECRET', STRING) },
+      {
+        webhook_secret: described('for PARTNER_WEBHOOK_SECRET', STRING),
+        config_dir: described('for PARTNER_CONFIG_DIR, with --replay', STRING),
+      },
     ),
   ),
 };

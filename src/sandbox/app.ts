@@ -13,6 +13,7 @@ import { addDocumentRoutes, isDocumentPath } from './contract/routes.ts';
 import { injectFaults, isAlreadySent } from './fault-middleware.ts';
 import type { Route } from './faults.ts';
 import { Problem, problemBody } from './problem.ts';
+import { replay } from './replay/replay.ts';
 import { addChatRoutes } from './routes/chat.ts';
 import { addCronJobRoutes } from './routes/cron-jobs.ts';
 import { addProvisioningRoutes } from './routes/provisioning.ts';
@@ -138,7 +139,8 @@ export function partnerRoutes(app: ServiceApp): readonly Route[] {
 export function createApp(service: Service): ServiceApp {
   const app = new Hono<ServiceEnv>();
   app.use(setCommonHeaders(service), requireLoopbackHost());
-  addDocumentRoutes(app, service);
+  if (service.replay) app.use('/v1/*', logRequest(service), replay(service, service.replay));
+  else addDocumentRoutes(app, service);
   app.use('/v1/*', logRequest(service), addLatency(service), requireToken(service), injectFaults(service));
   app.use('/v1/*', waitForDisk(service));
   app.use('/_sandbox/*', requireAdminKey(service), waitForDisk(service));

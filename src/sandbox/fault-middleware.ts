@@ -69,7 +69,8 @@ async function receiveBytes({ incoming }: ServiceContext['env'], count: number):
   }
 }
 
-async function resetConnection(c: ServiceContext, atBytes: number | undefined): Promise<Response> {
+/** Ends the connection without a response. @param atBytes after so many bytes of the body */
+export async function resetConnection(c: ServiceContext, atBytes?: number): Promise<Response> {
   const { incoming } = c.env;
   if (atBytes) {
     incoming.setTimeout(c.get('clientTimeoutMs'), () => incoming.socket.resetAndDestroy());

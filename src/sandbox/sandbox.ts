@@ -8,6 +8,7 @@ import { answerUnroutable, createApp, partnerRoutes } from './app.ts';
 import { describeUnmatched, FaultInjector, type FaultPlan, faultPlanSchema } from './faults.ts';
 import { type ObservedExchange, observe } from './observe.ts';
 import { RateLimiter } from './rate-limit.ts';
+import type { Bundle } from './replay/bundle.ts';
 import { RequestLog } from './request-log.ts';
 import { Scheduler, type SetTimer, setProcessTimer } from './scheduler.ts';
 import type { Bindings, Service } from './service.ts';
@@ -37,6 +38,8 @@ export interface SandboxOptions {
   readonly faults?: FaultPlan;
   /** The name of the dialect to answer in; `plain` by default. */
   readonly shape?: string;
+  /** Recorded requests, which are answered as they were, in place of the service. */
+  readonly replay?: Bundle;
   /** How agents reply; by default as stored in the data directory, or else with an echo. */
   readonly script?: Script;
   /** Milliseconds since the epoch; the machine's clock by default. */
@@ -114,6 +117,7 @@ interface ServiceParts
   readonly store: Store;
   readonly faults: FaultInjector;
   readonly shape: Shape;
+  readonly replay: Bundle | undefined;
   readonly origin: string;
   readonly closing: AbortSignal;
 }
@@ -221,6 +225,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
       store,
       faults,
       shape,
+      replay: options.replay,
       origin,
       adminKey,
       random,

@@ -5,6 +5,7 @@ import type { AgentRunner } from './agents/agent-runner.ts';
 import type { CronRunner } from './agents/cron-runner.ts';
 import type { FaultInjector, Quirk } from './faults.ts';
 import type { RateLimiter } from './rate-limit.ts';
+import type { Bundle } from './replay/bundle.ts';
 import type { LoggedRequest, RequestLog } from './request-log.ts';
 import type { Scheduler } from './scheduler.ts';
 import type { Exchange } from './shapes/exchange.ts';
@@ -28,6 +29,8 @@ export interface Service {
   readonly origin: string;
   /** How it answers. */
   readonly shape: Shape;
+  /** What to answer with in place of the service. */
+  readonly replay: Bundle | undefined;
   readonly adminKeyHash: string;
   /** How long a client may pause within a body, in milliseconds. */
   readonly clientTimeoutMs: number;

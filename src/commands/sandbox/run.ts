@@ -36,6 +36,7 @@ export default command<Input>({
       does: 'several commands against the same sandbox',
     },
     { line: 'partnerctl sandbox run --shape camel -- partnerctl spaces list', does: 'a sandbox of another dialect' },
+    { line: 'partnerctl sandbox run --replay support.ndjson -- partnerctl doctor', does: 'see what a customer saw' },
   ],
   parse: (args) => ({ ...parseSandboxOptions(args), commandLine: args.positionals }),
   async run(context, { commandLine, ...input }) {
@@ -46,7 +47,7 @@ export default command<Input>({
     const { mkdtemp, rm } = await import('node:fs/promises');
     const directory = await mkdtemp(join(tmpdir(), 'partnerctl-sandbox-'));
     try {
-      const { sandbox } = await startFromOptions(input, context);
+      const { sandbox, configDirectory, close } = await startFromOptions(input, context);
       try {
         for (const unmatched of sandbox.unmatchedFaults) await context.warn(unmatched);
         const path = [await createLauncher(directory, context.selfCommand), context.env.PATH];
@@ -57,13 +58,14 @@ export default command<Input>({
           PARTNER_TOKEN: await sandbox.defaultToken(),
           PARTNER_SANDBOX_URL: sandbox.adminUrl,
           PARTNER_SANDBOX_KEY: sandbox.adminKey,
+          ...(configDirectory !== undefined && { PARTNER_CONFIG_DIR: configDirectory, PARTNER_PROFILE: undefined }),
           ...(input.webhook !== undefined && { PARTNER_WEBHOOK_SECRET: sandbox.webhookSecrets.join('\n') }),
           // An empty entry would mean the current directory.
           PATH: path.filter(Boolean).join(delimiter),
         };
         return { kind: 'none', exitCode: await runChild(context, file, args, env) };
       } finally {
-        await sandbox.close();
+        await close();
       }
     } finally {
       await rm(directory, { recursive: true, force: true });

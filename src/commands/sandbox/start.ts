@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { command } from '../../cli/command.ts';
 import { parseSandboxOptions, SANDBOX_FLAGS, type SandboxInput, startFromOptions } from '../../cli/sandbox-options.ts';
 import type { StreamEvent } from '../../output/command-result.ts';
+import { shellQuote } from '../../shell-quote.ts';
 
 export default command<SandboxInput>({
   description:
@@ -21,10 +22,11 @@ export default command<SandboxInput>({
       does: 'and deliver replies to a receiver',
     },
     { line: 'partnerctl sandbox start --shape json-api', does: 'in another dialect' },
+    { line: 'partnerctl sandbox start --replay support.ndjson', does: 'with the answers that a customer got' },
   ],
   parse: parseSandboxOptions,
   async run(context, input) {
-    const { sandbox, madeSecret } = await startFromOptions(input, context);
+    const { sandbox, madeSecret, configDirectory, close } = await startFromOptions(input, context);
     const token = await sandbox.defaultToken();
     for (const unmatched of sandbox.unmatchedFaults) await context.warn(unmatched);
     async function* events(): AsyncGenerator<StreamEvent> {
@@ -37,6 +39,7 @@ export default command<SandboxInput>({
             admin_url: adminUrl,
             admin_key: adminKey,
             ...(madeSecret !== undefined && { webhook_secret: madeSecret }),
+            ...(configDirectory !== undefined && { config_dir: configDirectory }),
           },
           text: [
             `export PARTNER_BASE_URL=${baseUrl}`,
@@ -44,6 +47,7 @@ export default command<SandboxInput>({
             `export PARTNER_SANDBOX_URL=${adminUrl}`,
             `export PARTNER_SANDBOX_KEY=${adminKey}`,
             ...(madeSecret === undefined ? [] : [`export PARTNER_WEBHOOK_SECRET=${madeSecret}`]),
+            ...(configDirectory === undefined ? [] : [`export PARTNER_CONFIG_DIR=${shellQuote(configDirectory)}`]),
           ].join('\n'),
         };
         await context.notice('The sandbox is listening. Stop it with Ctrl-C.');
@@ -51,7 +55,7 @@ export default command<SandboxInput>({
         if (!abortSignal.aborted) await once(abortSignal, 'abort');
         if (!signals.interrupt.aborted) throw abortSignal.reason;
       } finally {
-        await sandbox.close();
+        await close();
       }
     }
     return { kind: 'stream', events: events() };

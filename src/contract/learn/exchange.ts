@@ -4,6 +4,8 @@ import { isJsonObject, type JsonObject } from '../json.ts';
 export interface Exchange {
   /** From 1. */
   readonly line: number;
+  /** When it was answered, in ISO 8601, if the record tells. */
+  readonly at?: string | undefined;
   readonly method: string;
   /** Relative to the base URL. */
   readonly path: string;
@@ -81,8 +83,9 @@ export function readExchange(
 }
 
 function toExchange(record: JsonObject, method: string, status: number) {
-  const { query, request_body, request_form, response_headers, response_body } = record;
+  const { at, query, request_body, request_form, response_headers, response_body } = record;
   return {
+    at: typeof at === 'string' ? at : undefined,
     method,
     query: textEntries(query),
     requestBody: request_body ?? undefined,

@@ -1,0 +1,79 @@
+import { DEFAULT_PROFILE } from '../config/profiles.ts';
+import { InputError } from '../errors.ts';
+import type { Bundle } from '../sandbox/replay/bundle.ts';
+import { parseJsonText } from '../yaml/json-text.ts';
+import type { Context } from './context.ts';
+import { describeFileError, readFileChunks, splitLines } from './input.ts';
+
+/** Longer than any line that `doctor --bundle` writes. */
+const MAX_LINE_MIB = 16;
+
+function lineError(path: string, line: number, column: number, why: string): InputError {
+  return new InputError(`${path} is not a bundle that can be replayed.`, {
+    why: `${path}:${line}:${column}: ${why}`,
+    hint: 'Name a file as `partnerctl doctor --bundle <file>` writes it. Nothing was started.',
+    details: { file: path, line, column },
+  });
+}
+
+/**
+ * Reads a bundle of `doctor --bundle`.
+ * @throws InputError, with line and column for a line that is not understood; the signal's reason when the signal aborts
+ */
+export async function readReplay(path: string, signal: AbortSignal): Promise<Bundle> {
+  const { BundleLineError, BundleReader } = await import('../sandbox/replay/bundle.ts');
+  const reader = new BundleReader();
+  let line = 0;
+  let text = '';
+  try {
+    for await (const bytes of splitLines(readFileChunks(path, signal), MAX_LINE_MIB)) {
+      line += 1;
+      text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+      if (text.trim() === '') continue;
+      const parsed = parseJsonText(text);
+      if ('at' in parsed) throw lineError(path, line, parsed.at + 1, parsed.message);
+      reader.add(parsed.value);
+    }
+    return reader.end();
+  } catch (error) {
+    signal.throwIfAborted();
+    if (error instanceof InputError) throw error;
+    if (error instanceof BundleLineError) {
+      const at = error.key === undefined ? -1 : text.indexOf(`${JSON.stringify(error.key)}:`);
+      throw lineError(path, Math.max(1, line), at + 1 || 1, error.message);
+    }
+    if (error instanceof TypeError) throw lineError(path, line, 1, 'it is not UTF-8 text');
+    throw new InputError(`The bundle cannot be read from ${path}.`, { why: describeFileError(error), cause: error });
+  }
+}
+
+/**
+ * Makes a directory of profiles with the contract of a bundle, so that a client speaks as the recorded one did.
+ * @param baseUrl of the sandbox that replays it
+ * @returns the directory, which the caller removes
+ */
+export async function writeReplayConfig(
+  bundle: Bundle,
+  baseUrl: string,
+  context: Pick<Context, 'clock' | 'random' | 'abortSignal'>,
+): Promise<string> {
+  const [{ mkdtemp }, { tmpdir }, { join }, { updateContract, updateObserved }] = await Promise.all([
+    import('node:fs/promises'),
+    import('node:os'),
+    import('node:path'),
+    import('../config/contract-file.ts'),
+  ]);
+  const directory = await mkdtemp(join(tmpdir(), 'partnerctl-replay-'));
+  const { clock, random, abortSignal: signal } = context;
+  const deps = { clock, random, signal };
+  const of = (wanted: string) =>
+    bundle.contract.filter(({ source }) => source === wanted).map(({ leaf, value }) => [leaf, value] as const);
+  const [overrides, imported, observed] = [of('override'), of('imported'), of('observed')];
+  const key = { profile: DEFAULT_PROFILE, baseUrl };
+  if (overrides.length + imported.length > 0) {
+    const stored = { overrides: Object.fromEntries(overrides), imported: Object.fromEntries(imported) };
+    await updateContract(directory, key, () => stored, deps);
+  }
+  if (observed.length > 0) await updateObserved(directory, baseUrl, new Map(observed), deps);
+  return directory;
+}

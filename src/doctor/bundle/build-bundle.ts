@@ -1,0 +1,173 @@
+import type { ServiceSettings } from '../../config/settings.ts';
+import { Contract, type Leaf } from '../../contract/contract.ts';
+import type { Check } from '../check.ts';
+import type { Facts } from '../facts.ts';
+import { type BundledExchange, ExchangeRedactor, type SeenExchange } from './exchange.ts';
+import { Pseudonyms } from './pseudonyms.ts';
+import { BodyRedactor } from './redact-body.ts';
+import { TextRedactor } from './redact-text.ts';
+
+/** The version of the format. A reader refuses a later one. */
+const BUNDLE_VERSION = 1;
+
+/** Later requests are left out. */
+const MAX_EXCHANGES = 5_000;
+
+/** What a bundle is made of. */
+export interface BundleParts {
+  readonly facts: Facts;
+  readonly checks: readonly Check[];
+  /** Those of doctor itself. */
+  readonly exchanges: readonly SeenExchange[];
+  /** Those of a trace. */
+  readonly included: readonly SeenExchange[];
+  readonly platform: string;
+  /** The user's home directory. */
+  readonly home: string | undefined;
+  /** In ISO 8601. */
+  readonly at: string;
+  /** Random bytes, which the pseudonyms depend on. */
+  readonly key: Uint8Array;
+  /** Replaces secrets in a text. */
+  readonly redact: (text: string) => string;
+}
+
+/** A line of a bundle. */
+export type BundleLine = { readonly kind: string } & Readonly<Record<string, unknown>>;
+
+function contractOf(leaves: readonly Leaf[]): Contract {
+  const of = (source: Leaf['source']) =>
+    Object.fromEntries(leaves.filter((leaf) => leaf.source === source).map(({ name, value }) => [name, value]));
+  return new Contract({ override: of('override'), imported: of('imported'), observed: of('observed') });
+}
+
+function serviceOf(settings: ServiceSettings | undefined, contract: Contract) {
+  const url = new URL(settings?.baseUrl.value ?? 'http://localhost/v1');
+  return { origin: url.origin, basePath: url.pathname.replace(/\/$/, ''), contract };
+}
+
+/** An address without a password, a query, or a fragment. */
+function bareAddress(text: string): string {
+  if (!URL.canParse(text)) return text;
+  const { protocol, host, pathname } = new URL(text);
+  return `${protocol}//${host}${pathname}`;
+}
+
+/** Redacts what this machine says, rather than the service: what is known to be private, and the user's home. */
+class OwnTexts {
+  private readonly pseudonyms: Pseudonyms;
+  private readonly parts: BundleParts;
+
+  constructor(pseudonyms: Pseudonyms, parts: BundleParts) {
+    this.pseudonyms = pseudonyms;
+    this.parts = parts;
+  }
+
+  /** Makes the words of a path or a name private, except for the first directories, and those of this program. */
+  hide(
+    text: string | undefined,
+    except = /^(default|state|jsonl|json|config|partnerctl|tmp|var|lib|etc|home|usr|local|share|srv|opt|postgres|postgresql|git|ssh|https?|file)$/,
+  ): void {
+    for (const run of this.withoutHome(text ?? '').match(/[\p{L}\p{M}\p{N}]+/gu) ?? [])
+      if (!except.test(run)) this.pseudonyms.of(run);
+  }
+
+  text(text: string): string {
+    const bare = this.parts.redact(this.withoutHome(text)).replace(/(?<=:\/\/)[^\s/@]+@/g, '');
+    return this.pseudonyms.replaceKnown(bare);
+  }
+
+  private withoutHome(text: string): string {
+    const { home } = this.parts;
+    return home === undefined || home.length < 2 ? text : text.replaceAll(home, '~');
+  }
+}
+
+function describeSettings({ facts }: BundleParts, own: OwnTexts): BundleLine {
+  const { settings, proxy, state } = facts;
+  if (settings.value === undefined) return { kind: 'settings', error: own.text(settings.error.message) };
+  const { profile, baseUrl, token, shadowed } = settings.value;
+  const sourced = (value: string, from: string) => ({ value, from: own.text(from) });
+  return {
+    kind: 'settings',
+    base_url: sourced(bareAddress(baseUrl.value), baseUrl.from),
+    profile: sourced(own.text(profile.value), profile.from),
+    token: { from: token === undefined ? null : own.text(token.from) },
+    proxy: proxy?.value ? sourced(new URL(proxy.value.url).host, proxy.value.from) : null,
+    state: state.value ? sourced(own.text(state.value.location.address), state.value.location.from) : null,
+    shadowed: shadowed.map((line) => own.text(line)),
+  };
+}
+
+function describeState({ facts: { state } }: BundleParts, own: OwnTexts): BundleLine {
+  if (state.value === undefined) return { kind: 'state', error: own.text(state.error.message) };
+  const { location, exists, isWritable, types, unusable } = state.value;
+  return {
+    kind: 'state',
+    store: location.kind,
+    exists,
+    writable: isWritable,
+    records: types,
+    unusable: unusable.map(({ line, why }) => ({ line, why: own.text(why) })),
+  };
+}
+
+function describeContract({ facts, redact }: BundleParts): BundleLine {
+  const open = facts.leaves.filter(({ source }) => source !== 'spec');
+  const values = open.map(({ name, value, source }) => ({ leaf: name, value: redact(value), source }));
+  return { kind: 'contract', values };
+}
+
+function describeChecks({ checks }: BundleParts, own: OwnTexts): BundleLine[] {
+  return checks.map(({ name, status, message, hint, failure }) => ({
+    kind: 'check',
+    name,
+    status,
+    message: own.text(message),
+    hint: hint === null ? null : own.text(hint),
+    error: failure ? failure.type : null,
+  }));
+}
+
+/** What is not in the service's answers, and must not show in a text of this program either. */
+function hideOwn({ facts }: BundleParts, own: OwnTexts): void {
+  for (const name of facts.profiles.value?.names ?? []) own.hide(name);
+  own.hide(facts.settings.value?.profile.value);
+  own.hide(facts.profilesPath);
+  own.hide(facts.state.value?.location.address);
+  const { token } = facts.settings.value ?? {};
+  if (token?.kind === 'file') own.hide(token.path);
+  if (token?.kind === 'command') own.hide(token.command);
+}
+
+/**
+ * Builds a support bundle: what support needs to see a failure again, without secrets, names, texts, and ids. Pure.
+ * @returns its lines, and how many requests were left out
+ */
+export function buildBundle(parts: BundleParts): { lines: readonly BundleLine[]; exchanges: number; omitted: number } {
+  const { facts, exchanges, included, at, platform, key } = parts;
+  const contract = contractOf(facts.leaves);
+  const pseudonyms = new Pseudonyms(key);
+  const texts = new TextRedactor(pseudonyms, serviceOf(facts.settings.value, contract));
+  const roles = [...contract.values('message.author.agent'), ...contract.values('message.author.user')];
+  const bodies = new BodyRedactor(pseudonyms, texts, new Set(roles.map((role) => role.toLowerCase())));
+  const redactor = new ExchangeRedactor(texts, bodies);
+  const own = new OwnTexts(pseudonyms, parts);
+  const ofDoctor = exchanges.map((seen) => redactor.redact(seen, 'doctor'));
+  hideOwn(parts, own);
+  // Before the words of included conversations are replaced in the texts of this program, too.
+  const described = [
+    describeSettings(parts, own),
+    describeContract(parts),
+    describeState(parts, own),
+    ...describeChecks(parts, own),
+  ];
+  const kept = included.slice(0, MAX_EXCHANGES);
+  const all: readonly BundledExchange[] = [...ofDoctor, ...kept.map((seen) => redactor.redact(seen, 'included'))];
+  const head = { kind: 'bundle', version: BUNDLE_VERSION, created_at: at, partnerctl: facts.version };
+  return {
+    lines: [{ ...head, node: facts.nodeVersion, platform }, ...described, ...all.map((exchange) => ({ ...exchange }))],
+    exchanges: all.length,
+    omitted: included.length - kept.length,
+  };
+}

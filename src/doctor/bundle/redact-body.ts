@@ -1,0 +1,126 @@
+import { isJsonObject, type JsonObject, parseJson } from '../../contract/json.ts';
+import { stringifyJson } from '../../output/formats/stringify-json.ts';
+import type { Pseudonyms } from './pseudonyms.ts';
+import { isCount, isPrivate, isTime, type TextMode, type TextRedactor } from './redact-text.ts';
+import { isServiceWord } from './vocabulary.ts';
+
+/** Numbers up to here, and below it, name nobody. */
+const SMALL = 1_000;
+
+const ERROR_KEY = /^(errors?|faults?|problems?|detail|error_?(message|description|details?|code))$/i;
+
+/** The fields of an error that explain it. */
+const PROSE = /(message|description|detail|title|text|summary|hint)$/i;
+
+/** What can be the name of a field, rather than data that serves as a key. */
+const FIELD_NAME = /^[@$_A-Za-z][\w.$@:-]{0,63}$/;
+const DATA_IN_NAME = /\d{3}|[0-9a-f]{8}/i;
+
+/** Where a value is. */
+interface Place {
+  /** The name of the field, or of the list that it is in. */
+  readonly key: string;
+  /** Whether it is part of an error, whose texts are those of the service. */
+  readonly isError: boolean;
+}
+
+/** Whether an integer can be a time in seconds, milliseconds, or microseconds since 1970. */
+function isEpoch(value: number): boolean {
+  return [1, 1e3, 1e6].some((unit) => value >= 1e9 * unit && value < 2.2e9 * unit);
+}
+
+/** Redacts the values of JSON documents and other bodies, and keeps their shape. */
+export class BodyRedactor {
+  private readonly pseudonyms: Pseudonyms;
+  private readonly texts: TextRedactor;
+  private readonly keptValues: ReadonlySet<string>;
+
+  /** @param keptValues roles that the contract names, which stay as they are */
+  constructor(pseudonyms: Pseudonyms, texts: TextRedactor, keptValues: ReadonlySet<string>) {
+    this.pseudonyms = pseudonyms;
+    this.texts = texts;
+    this.keptValues = keptValues;
+  }
+
+  /** Redacts a parsed JSON document. @param isError whether it came with the status of an error */
+  json(value: unknown, isError: boolean): unknown {
+    return this.value(value, { key: '', isError });
+  }
+
+  /** Redacts a body that is no JSON, such as a page of a gateway or a document that was cut. */
+  text(text: string, isProse: boolean): string {
+    if (isProse) return this.texts.text(text, 'prose');
+    // The keys of a broken document stay: `"name":`.
+    return text.replace(
+      /"((?:[^"\\]|\\.)*)"(\s*:)|[\p{L}\p{M}\p{N}]+/gsu,
+      (part, key: string | undefined, colon = '') => {
+        if (key !== undefined) return `"${this.isField(key) ? key : this.pseudonyms.replace(key)}"${colon}`;
+        return /^(true|false|null)$/.test(part) ? part : this.pseudonyms.of(part);
+      },
+    );
+  }
+
+  private value(value: unknown, place: Place): unknown {
+    if (typeof value === 'string') return this.string(value, place);
+    if (typeof value === 'number') return this.number(value, place.key);
+    if (typeof value === 'bigint') return BigInt(this.pseudonyms.replace(String(value)));
+    if (Array.isArray(value)) return value.map((item) => this.value(item, place));
+    return isJsonObject(value) ? this.object(value, place) : value;
+  }
+
+  private object(object: JsonObject, place: Place): JsonObject {
+    const isFailure = object.success === false || object.ok === false;
+    const isMap = isMapOfObjects(object);
+    const entries = Object.entries(object).map(([key, value]) => {
+      const isError = place.isError || isFailure || ERROR_KEY.test(key);
+      const isKept = this.isField(key) && !(isMap && !isServiceWord(key));
+      const shown = isKept ? key : this.pseudonyms.replace(key);
+      // A key may be named like something that every object has.
+      return [shown, this.value(value, { key, isError })] as const;
+    });
+    return Object.fromEntries(entries);
+  }
+
+  private string(text: string, { key, isError }: Place): string {
+    if (text === '' || (this.keptValues.has(text.toLowerCase()) && !isPrivate(key))) return text;
+    if (/^\d+$/.test(text) && isCount(key)) return text;
+    if (/time_?zone$/i.test(key) && Intl.supportedValuesOf('timeZone').includes(text)) return text;
+    const inner = /^\s*[[{]/.test(text) ? parse(text) : undefined;
+    if (inner !== undefined) return stringifyJson(this.value(inner, { key, isError }));
+    return this.texts.text(text, modeOf(key, isError));
+  }
+
+  private number(value: number, key: string): number {
+    const isKept =
+      (Number.isInteger(value) && Math.abs(value) < SMALL) || isCount(key) || (isTime(key) && isEpoch(value));
+    if (isKept) return value;
+    const replaced = Number(this.pseudonyms.replace(String(value)));
+    return Number.isFinite(replaced) ? replaced : 0;
+  }
+
+  private isField(key: string): boolean {
+    return FIELD_NAME.test(key) && !DATA_IN_NAME.test(key);
+  }
+}
+
+function modeOf(key: string, isError: boolean): TextMode {
+  if (isError && (!isPrivate(key) || PROSE.test(key))) return 'prose';
+  return isPrivate(key) ? 'private' : 'value';
+}
+
+/** Whether the keys of an object are data: each leads to an object of the same kind that has an id or a name. */
+function isMapOfObjects(object: JsonObject): boolean {
+  const values = Object.values(object);
+  if (values.length < 2) return false;
+  return values.every(
+    (value) => isJsonObject(value) && Object.keys(value).some((key) => /(^|_)(id|name|title|email)$/i.test(key)),
+  );
+}
+
+function parse(text: string): unknown {
+  try {
+    return parseJson(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,55 @@
+import { randomUUID } from 'node:crypto';
+import { lstat, open, rename, rm } from 'node:fs/promises';
+import { describeFileError } from '../../cli/input.ts';
+import { LocalError, UsageError } from '../../errors.ts';
+import { stringifyJson } from '../../output/formats/stringify-json.ts';
+import type { BundleLine } from './build-bundle.ts';
+
+function refuseExisting(path: string): never {
+  throw new UsageError(`${path} exists already.`, {
+    hint: 'Name another file for --bundle, or add --force to replace it. Nothing was sent.',
+  });
+}
+
+/** Checks before anything is sent that a bundle may be written. @throws UsageError if there is such a file */
+export async function refuseOverwriting(path: string): Promise<void> {
+  const isThere = await lstat(path).then(
+    () => true,
+    () => false,
+  );
+  if (isThere) refuseExisting(path);
+}
+
+async function writeLines(path: string, lines: readonly BundleLine[]): Promise<number> {
+  const file = await open(path, 'wx', 0o600);
+  try {
+    let size = 0;
+    for (const line of lines) size += (await file.write(`${stringifyJson(line)}\n`)).bytesWritten;
+    await file.sync();
+    return size;
+  } catch (error) {
+    await rm(path, { force: true });
+    throw error;
+  } finally {
+    await file.close();
+  }
+}
+
+/**
+ * Writes a bundle that only its owner can read, whole or not at all.
+ * @param isForced whether to replace an existing file
+ * @returns its size in bytes
+ * @throws UsageError if there is such a file, LocalError if it cannot be written
+ */
+export async function writeBundle(path: string, lines: readonly BundleLine[], isForced: boolean): Promise<number> {
+  try {
+    if (!isForced) return await writeLines(path, lines);
+    const temporary = `${path}.tmp-${randomUUID()}`;
+    const size = await writeLines(temporary, lines);
+    await rename(temporary, path);
+    return size;
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'EEXIST') refuseExisting(path);
+    throw new LocalError(`The bundle cannot be written to ${path}.`, { why: describeFileError(error), cause: error });
+  }
+}
