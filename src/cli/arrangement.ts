@@ -36,12 +36,13 @@ interface TableUse {
   readonly format: OutputFormat;
 }
 
+/** @throws UsageError if the command prints no table with its other flags */
 function refuseWhereUseless(
   flag: string,
   { command, commandPath }: ParsedCommand,
   { noTableFlag, format }: TableUse,
   hasQuery: boolean,
-) {
+): void {
   if (command.columns.length === 0 || noTableFlag !== undefined) {
     const typed = noTableFlag === undefined ? commandPath : `${commandPath} ${noTableFlag}`;
     throw new UsageError(`\`${typed}\` prints no table: omit --${flag}.`);

@@ -1,18 +1,17 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { stripVTControlCharacters } from 'node:util';
-import { EXIT, InterruptedError } from '../errors.ts';
+import { InterruptedError } from '../errors.ts';
 import { streamSink } from '../output/stream-sink.ts';
 import { displayWidth } from '../output/width.ts';
 import type { Signals, TerminationSignal } from './context.ts';
 import type { ClosableSink, Environment, Sink } from './io.ts';
+import { SIGNAL_EXIT_CODES } from './signals.ts';
 
 const DEFAULT_PAGER = 'less';
 
 /** A command without these can be run without a shell. */
 const SHELL_CHARACTERS = /[|&;<>()$`"'\\*?[#~=%]/;
-
-const EXIT_CODES = { SIGINT: EXIT.interrupted, SIGTERM: EXIT.terminated, SIGHUP: EXIT.hungUp } as const;
 
 /** The exit codes of a shell for a command that it cannot find or run. */
 const CANNOT_RUN = new Set([126, 127]);
@@ -96,7 +95,7 @@ class Pager {
     this.end();
     const code = await this.exited;
     this.release();
-    if (this.received) throw new InterruptedError('Interrupted.', EXIT_CODES[this.received]);
+    if (this.received) throw new InterruptedError('Interrupted.', SIGNAL_EXIT_CODES[this.received]);
     return code;
   }
 }

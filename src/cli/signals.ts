@@ -7,7 +7,8 @@ export interface SignalSource {
   exit(code: number): never;
 }
 
-const EXIT_CODES = { SIGINT: EXIT.interrupted, SIGTERM: EXIT.terminated, SIGHUP: EXIT.hungUp } as const;
+/** The exit code of a program that a signal ended. */
+export const SIGNAL_EXIT_CODES = { SIGINT: EXIT.interrupted, SIGTERM: EXIT.terminated, SIGHUP: EXIT.hungUp } as const;
 
 /**
  * Listens for Ctrl-C (SIGINT), SIGTERM, and SIGHUP (the terminal or its connection is gone). The first signal aborts
@@ -22,7 +23,7 @@ export function createSignals(source: SignalSource): Signals {
       owner(signal);
       return;
     }
-    const exitCode = EXIT_CODES[signal];
+    const exitCode = SIGNAL_EXIT_CODES[signal];
     if (controller.signal.aborted) {
       if (signal !== 'SIGHUP') source.exit(exitCode);
       return;

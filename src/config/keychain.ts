@@ -18,8 +18,9 @@ export class KeychainUnavailable extends Error {}
 const LIBRARY = '@napi-rs/keyring';
 
 /**
- * Runs in a process of its own, which can be ended: also with its asynchronous calls, the library blocks this one for as long
- * as a keychain is silent or waits for somebody to unlock it. On Linux, the library would fall back to the keyring of the kernel, which loses tokens at a restart. The token comes and goes by pipes.
+ * Runs in a process of its own, which can be ended: even with its asynchronous calls, the library would block this process
+ * while the keychain is silent or waits for somebody to unlock it. Names the Secret Service on Linux, because the library would
+ * fall back to the keyring of the kernel, which loses tokens at a restart. The token travels through pipes.
  */
 const SCRIPT = `
 let text = '';
@@ -81,7 +82,7 @@ interface KeychainOptions {
   readonly signal: AbortSignal;
 }
 
-/** @returns the token of the account after the action @throws KeychainUnavailable; the signal's reason */
+/** Runs the library once. @returns the account's token after the action @throws KeychainUnavailable; the signal's reason */
 async function ask(
   request: Request,
   { node, env, isInteractive, signal }: KeychainOptions,

@@ -17,6 +17,7 @@ export type TokenSource = TokenPlace &
     | { readonly kind: 'file'; readonly path: string }
     | { readonly kind: 'text'; readonly token: string }
     | { readonly kind: 'command'; readonly command: string }
+    /** `withoutKeychain` is the command that stores a token in the profile's file instead. */
     | { readonly kind: 'keychain'; readonly account: string; readonly withoutKeychain: string }
   );
 
@@ -27,7 +28,7 @@ export interface TokenContext {
   readonly baseUrl: string;
 }
 
-/** How messages name a profile. */
+/** Returns how messages name a profile: `profile "acme"`. */
 export function nameProfile(name: string): string {
   return `profile ${JSON.stringify(name)}`;
 }

@@ -37,7 +37,7 @@ async function removeOthers(path: string, own: string): Promise<void> {
 }
 
 /**
- * Changes a file unless another process starts to do so before the end.
+ * Changes a file, unless another process starts to change it in the meantime.
  * @returns undefined if one did; nothing was changed then
  */
 async function tryUpdate<Content>(
@@ -49,7 +49,7 @@ async function tryUpdate<Content>(
   const temporary = `${path}.tmp-${randomUUID()}`;
   const handle = await open(temporary, 'wx', 0o600);
   try {
-    // Before the file is read: who read it earlier cannot replace it any more.
+    // Before the file is read, so that a process that read it earlier can no longer replace it.
     await removeOthers(path, temporary);
     const changed = change(await file.read());
     await handle.writeFile(`${JSON.stringify(file.format(changed), null, '\t')}\n`);

@@ -9,7 +9,7 @@ export type Cell = string | number | boolean | null | undefined;
 
 export type Tone = 'good' | 'bad' | 'warn' | 'dim';
 
-/** A tone, what stands out as a heading, or what has no tone although its line has one. */
+/** A tone, or `heading` (stands out), or `plain` (no tone, although the line has one). */
 export type Style = Tone | 'heading' | 'plain';
 
 /**

@@ -59,7 +59,10 @@ function hex(value: number, width: number): string {
   return digits.replace(/[a-f]/g, (digit) => `[${digit}${digit.toUpperCase()}]`);
 }
 
-/** The sources of regular expressions that match a character (a code point, or a lone surrogate) as HTML, JavaScript, or URLs escape it. */
+/**
+ * Returns the sources of regular expressions that match a character as HTML, JavaScript, or URLs escape it.
+ * @param character a code point, or a lone surrogate
+ */
 function escapesOf(character: string): string[] {
   const code = character.codePointAt(0) ?? 0;
   const units = Array.from({ length: character.length }, (_, index) => `u${hex(character.charCodeAt(index), 4)}`);

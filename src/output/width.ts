@@ -51,17 +51,17 @@ function tail(text: string, width: number): string {
   return kept;
 }
 
-/** Shortens text that is wider than `width` columns, and ends it with `…`. Never splits a character. */
+/** Shortens text that is wider than `width` columns: replaces its end by `…`. Never splits a character. */
 export function truncate(text: string, width: number): string {
   return displayWidth(text) <= width ? text : `${head(text, width - 1)}…`;
 }
 
-/** Shortens text that is wider than `width` columns by its start, in place of which there is `…`. Never splits a character. */
+/** Shortens text that is wider than `width` columns: replaces its start by `…`. Never splits a character. */
 export function truncateStart(text: string, width: number): string {
   return displayWidth(text) <= width ? text : `…${tail(text, width - 1)}`;
 }
 
-/** Shortens text that is wider than `width` columns by its middle, in place of which there is `…`. Never splits a character. */
+/** Shortens text that is wider than `width` columns: replaces its middle by `…`. Never splits a character. */
 export function truncateMiddle(text: string, width: number): string {
   if (displayWidth(text) <= width) return text;
   const end = tail(text, Math.floor(width / 2));

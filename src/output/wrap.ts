@@ -42,9 +42,9 @@ export function wrapLine(text: string, width: number, indent = ''): string[] {
 }
 
 /**
- * Wraps each line of sanitized text between words, except for excerpts of files. What a line continues on is indented more than the line itself.
+ * Wraps each line of sanitized text between words, except for excerpts of files.
  * @param width the maximum width of a line in columns, or Infinity to wrap nothing
- * @param hanging how much more
+ * @param hanging the indentation of a continued line, in addition to that of its first one
  */
 export function wrapText(text: string, width: number, hanging = ''): string {
   return text

@@ -13,7 +13,7 @@ export interface ForwardingDeps {
   readonly mustVerify: boolean;
   /** Aborts when no further attempt may begin. */
   readonly stopping: AbortSignal;
-  /** Aborts when attempts that are being made must end. */
+  /** Aborts when running attempts must end. */
   readonly ended: AbortSignal;
   warn(text: string): Promise<void>;
   notice(text: string): Promise<void>;
@@ -96,8 +96,8 @@ export class Forwarding {
   }
 
   /**
-   * Records what the target took. Where that fails it stays taken: an error here would send it again and again.
-   * @param problem why it could not be marked
+   * Records that the target took a delivery. A failure is only a warning: an error would send the delivery again.
+   * @param problem the error of marking it as taken, if that failed
    */
   private async record(name: string, delivery: Delivery, status: number, problem: unknown): Promise<void> {
     const { spool, clock, warn } = this.deps;

@@ -34,7 +34,7 @@ export interface IntakeDeps {
   warn(text: string): Promise<void>;
 }
 
-/** How many deliveries repeats are recognized of. */
+/** How many deliveries are remembered, so that their repeats are recognized. */
 const REMEMBERED = 100_000;
 
 /** How long the output may wait for the first attempt to forward a delivery, in milliseconds. */

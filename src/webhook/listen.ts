@@ -15,15 +15,13 @@ import { claimDirectory } from './spool-claim.ts';
 import { Target } from './target.ts';
 import { createVerifier, idHeaderOf, type Verifier } from './verify.ts';
 
-/**
- * How much may wait for the reader of the output, in bytes of deliveries. Their senders send again what comes meanwhile.
- */
+/** How many bytes of deliveries may wait for the reader of the output. Beyond that, senders get a 503, and send again. */
 const MAX_WAITING_BYTES = 16 * 1024 * 1024;
 
-/** What a delivery takes beside its body, about. */
-const BYTES_OF_REST = 4 * 1024;
+/** About how many bytes a delivery takes besides its body. */
+const OVERHEAD_BYTES = 4 * 1024;
 
-/** How long attempts to forward that are being made may go on after Ctrl-C, in milliseconds. */
+/** How long running attempts to forward may go on after Ctrl-C, in milliseconds. */
 const GRACE_MS = 2_000;
 
 function countDeliveries(count: number): string {
@@ -44,9 +42,9 @@ class Listener {
   private readonly input: ListenInput;
   private readonly contract: Contract;
   private readonly queue = new EventQueue<StreamEvent>();
-  /** Aborts when no further attempt to forward a delivery is to begin. */
+  /** Aborts when no further attempt to forward may begin. */
   private readonly stopping = new AbortController();
-  /** Aborts when the attempts that are being made are to end. */
+  /** Aborts when running attempts must end. */
   private readonly ended = new AbortController();
   private readonly isFull = new AbortController();
   private receiver: Receiver | undefined;
@@ -117,7 +115,7 @@ class Listener {
         hasSecret: (text) => redact(text) !== text,
         onDelivery: (delivery, handling) => {
           const event = toDeliveryEvent(delivery, handling, this.contract);
-          this.queue.push(event, delivery.body.length + BYTES_OF_REST);
+          this.queue.push(event, delivery.body.length + OVERHEAD_BYTES);
         },
         onLimit: () => this.isFull.abort(),
         notice,

@@ -2,13 +2,14 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { LocalError } from '../errors.ts';
+import type { HeaderList } from './headers.ts';
 
 /** A POST request to the receiver's path. */
 export interface ReceivedRequest {
   /** The path and the query, as sent. */
   readonly target: string;
   /** Names as sent, in the order of arrival. */
-  readonly headers: readonly (readonly [name: string, value: string])[];
+  readonly headers: HeaderList;
   readonly body: Buffer;
 }
 
@@ -64,7 +65,7 @@ async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
   return Buffer.concat(chunks);
 }
 
-function headerPairs({ rawHeaders }: IncomingMessage): (readonly [string, string])[] {
+function headerPairs({ rawHeaders }: IncomingMessage): HeaderList {
   return rawHeaders.flatMap((name, index) => (index % 2 === 0 ? [[name, rawHeaders[index + 1] ?? ''] as const] : []));
 }
 

@@ -23,7 +23,7 @@ function isListening(url: string): Promise<boolean> {
       resolve(true);
       request.destroy();
     });
-    // Who closes the connection is alive, and has too many.
+    // A process that closes the connection is alive, and has too many.
     request.on('error', (error) => resolve('code' in error && error.code === 'ECONNRESET'));
   });
 }
@@ -38,8 +38,9 @@ async function readUrl(path: string): Promise<string | undefined> {
 }
 
 /**
- * Claims a directory for this process, and creates it if it is missing: a file names the address where it listens. Everyone writes that file before looking
- * for others, so that of two that start at once, never both continue. What a killed process leaves is removed.
+ * Claims a directory for this process, and creates it if it is missing: a file in it names the address where this process
+ * listens. Every process writes its file before it looks for others, so that of two that start at once, never both continue.
+ * Files that killed processes left are removed.
  * @param url where this process listens already
  * @returns gives the directory back
  * @throws LocalError if another process that uses the directory is alive, or files cannot be written there

@@ -14,7 +14,7 @@ const deliverySchema = v.looseObject({
 const createdSchema = v.looseObject({ deliveries: v.array(deliverySchema) });
 
 /** A delivery as the sandbox lists it. */
-export type Delivery = v.InferOutput<typeof deliverySchema>;
+export type SandboxDelivery = v.InferOutput<typeof deliverySchema>;
 
 /** What to deliver: a message that the sandbox adds to a session of the source, or a made-up one without a source. */
 export interface WantedDelivery {
@@ -30,16 +30,16 @@ export interface WantedDelivery {
 const MAX_WAIT_MS = 15_000;
 const POLL_MS = 50;
 
-function isAttempted({ status, attempts }: Delivery): boolean {
+function isAttempted({ status, attempts }: SandboxDelivery): boolean {
   return status !== 'pending' || attempts.length > 0;
 }
 
 /** Waits for the first attempt of a delivery, or until the time is over. */
 async function waitForAttempt(
   admin: SandboxAdmin,
-  delivery: Delivery,
+  delivery: SandboxDelivery,
   { clock, signal }: { clock: Clock; signal: AbortSignal },
-): Promise<Delivery> {
+): Promise<SandboxDelivery> {
   const end = clock.monotonic() + MAX_WAIT_MS;
   let current = delivery;
   while (!isAttempted(current) && clock.monotonic() < end) {
@@ -59,20 +59,20 @@ export async function triggerDeliveries(
   admin: SandboxAdmin,
   wanted: WantedDelivery,
   waiting: { readonly clock: Clock; readonly signal: AbortSignal },
-): Promise<readonly Delivery[]> {
+): Promise<readonly SandboxDelivery[]> {
   const body = await callSandbox(admin, 'POST', '/deliveries', { body: wanted, signal: waiting.signal });
   const { deliveries } = v.parse(createdSchema, body);
   return Promise.all(deliveries.map((delivery) => waitForAttempt(admin, delivery, waiting)));
 }
 
 /** What came of the newest attempt, for people. */
-export function outcomeOf({ attempts }: Delivery): string {
+export function outcomeOf({ attempts }: SandboxDelivery): string {
   const newest = attempts.at(-1);
   return newest ? (newest.error ?? `answered ${newest.status}`) : 'not attempted yet';
 }
 
 /** The error for deliveries that no receiver accepted; undefined if all were accepted. */
-export function deliveryFailure(deliveries: readonly Delivery[]): PartnerctlError | undefined {
+export function deliveryFailure(deliveries: readonly SandboxDelivery[]): PartnerctlError | undefined {
   const failed = deliveries.filter(({ status }) => status !== 'delivered');
   const [first] = failed;
   if (first === undefined) return undefined;

@@ -92,8 +92,16 @@ async function createStandardVerifier(secrets: readonly string[]): Promise<Verif
 /** `t=1767225600` in the header of the signature. */
 const TIME_BESIDE_SIGNATURE = /(?:^|[\s,;])t=([^\s,;]+)/;
 
-function timeBesideSignature(headers: HeaderList, kind: 'timestamp' | 'id', scheme: HmacScheme): string | undefined {
-  return kind === 'id' ? undefined : TIME_BESIDE_SIGNATURE.exec(headerValue(headers, scheme.header) ?? '')?.[1];
+/** Finds the value of a signed timestamp or id. @param header the one that the user named */
+function findSigned(
+  { header: signatureHeader }: HmacScheme,
+  headers: HeaderList,
+  kind: 'timestamp' | 'id',
+  header: string | undefined,
+): string | undefined {
+  const found = headerValue(headers, header ?? `webhook-${kind}`);
+  if (found !== undefined || header !== undefined || kind === 'id') return found;
+  return TIME_BESIDE_SIGNATURE.exec(headerValue(headers, signatureHeader) ?? '')?.[1];
 }
 
 /** Reads seconds or milliseconds since the epoch, or a date. NaN for anything else. */
@@ -122,10 +130,9 @@ function signedContentOf(scheme: HmacScheme, { headers, body }: SignedDelivery, 
       content.push(Buffer.from(part.text));
       continue;
     }
-    const { kind, header = `webhook-${kind}` } = part;
-    const found =
-      headerValue(headers, header) ?? (part.header ? undefined : timeBesideSignature(headers, kind, scheme));
-    if (found === undefined) return `it has no ${header} header`;
+    const { kind, header } = part;
+    const found = findSigned(scheme, headers, kind, header);
+    if (found === undefined) return `it has no ${header ?? `webhook-${kind}`} header`;
     const problem = kind === 'timestamp' ? findTimeProblem(readTime(found), now) : undefined;
     if (problem !== undefined) return problem;
     content.push(Buffer.from(found, 'latin1'));

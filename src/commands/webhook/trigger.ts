@@ -3,9 +3,9 @@ import type { Context } from '../../cli/context.ts';
 import { UsageError } from '../../errors.ts';
 import { type Column, listResult } from '../../output/command-result.ts';
 import { findSandbox } from '../../webhook/sandbox-admin.ts';
-import { type Delivery, deliveryFailure, outcomeOf, triggerDeliveries } from '../../webhook/trigger.ts';
+import { deliveryFailure, outcomeOf, type SandboxDelivery, triggerDeliveries } from '../../webhook/trigger.ts';
 
-const COLUMNS: readonly Column<Delivery>[] = [
+const COLUMNS: readonly Column<SandboxDelivery>[] = [
   { header: 'DELIVERY', value: ({ delivery_id }) => delivery_id },
   { header: 'URL', value: ({ url }) => url },
   { header: 'STATUS', value: ({ status }) => status },

@@ -3,7 +3,7 @@ import type { BodyResult, ListResult } from '../command-result.ts';
 import { sanitizeLine, sanitizeText } from '../sanitize.ts';
 import { stringifyJson } from './stringify-json.ts';
 
-/** The text of a body; undefined if it is no UTF-8. Exact, with a byte order mark. */
+/** The text of a body, with its byte order mark; undefined if it is not UTF-8. */
 function decode(bytes: Uint8Array): string | undefined {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
