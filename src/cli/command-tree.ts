@@ -10,6 +10,8 @@ import { COMMANDS, type CommandEntry, GLOBAL_FLAGS, GROUPS } from './registry.ts
 export interface SelectedCommand {
   readonly entry: CommandEntry;
   readonly command: Command;
+  /** What its help says about its output. */
+  readonly outputHelp?: string;
 }
 
 /** What the command line gives a command. */
@@ -94,7 +96,7 @@ function scopesText({ scopes }: Command): string {
 }
 
 /** @returns receives the values of repeatable flags in the order typed */
-function describeCommand(leaf: Commander, { entry, command }: SelectedCommand): readonly TypedValue[] {
+function describeCommand(leaf: Commander, { entry, command, outputHelp = '' }: SelectedCommand): readonly TypedValue[] {
   const typed: TypedValue[] = [];
   leaf.description(command.description);
   for (const { usage, description } of command.args) leaf.addArgument(new Argument(usage, description));
@@ -105,7 +107,7 @@ function describeCommand(leaf: Commander, { entry, command }: SelectedCommand): 
     if (flag.repeatable) leaf.on(`option:${name}`, (value: string) => typed.push({ flag: name, value }));
   }
   const topics = formatTopicsFor(entry.commandPath.split(' ')[0] ?? '');
-  const facts = GLOBAL_FLAGS_LINE + scopesText(command) + formatExits(command.exits);
+  const facts = GLOBAL_FLAGS_LINE + outputHelp + scopesText(command) + formatExits(command.exits);
   leaf.addHelpText('after', facts + examplesText(command) + topics);
   return typed;
 }

@@ -70,7 +70,7 @@ interface CommandHelp {
   /** The columns of the command's table or object; none if it prints neither. */
   readonly columns: readonly Pick<ColumnLayout, 'header'>[];
   /** Loads what the command prints with `-o json` and `-o ndjson`. Only help needs it: keep it in src/output-schemas/. */
-  readonly output?: (() => Promise<CommandOutput>) | undefined;
+  readonly output: () => Promise<CommandOutput>;
   /** The scopes of the token that the command needs, in whatever way it is used. */
   readonly scopes: readonly Scope[];
   /** Complete command lines that work as written, each with a description. */
@@ -79,8 +79,8 @@ interface CommandHelp {
 
 /** The definition that a command file passes to `command()`. `Input` is the type of its validated arguments. */
 export interface CommandSpec<Input>
-  extends Pick<CommandHelp, 'description' | 'exits' | 'examples'>,
-    Partial<Pick<CommandHelp, 'args' | 'flags' | 'required' | 'columns' | 'scopes' | 'output'>> {
+  extends Pick<CommandHelp, 'description' | 'output' | 'exits' | 'examples'>,
+    Partial<Pick<CommandHelp, 'args' | 'flags' | 'required' | 'columns' | 'scopes'>> {
   /** Validates the arguments. Pure. @throws UsageError */
   parse(args: Args): Input;
   /** The flag with which a command that has columns prints no table, if it is set. */

@@ -29,6 +29,7 @@ export const COMMON_EXITS = ['ok', 'failure', 'usage', 'hungUp', 'interrupted', 
 /** Formats the exit codes of a command that are its own, a line each. */
 export function formatExits(exits: readonly ExitName[]): string {
   if (exits.length === 0) return '';
-  const lines = exits.map((exit) => `  ${String(EXIT[exit]).padEnd(4)}${EXIT_MEANINGS[exit]}`);
+  const sorted = exits.toSorted((one, other) => EXIT[one] - EXIT[other]);
+  const lines = sorted.map((exit) => `  ${String(EXIT[exit]).padEnd(4)}${EXIT_MEANINGS[exit]}`);
   return `\nExit codes, besides 0, 1, and 2:\n${lines.join('\n')}\n`;
 }

@@ -5,6 +5,7 @@ import { command } from './command.ts';
 export default command<{ readonly words: readonly string[] }>({
   description: 'Describes the commands, or one of them, or a group, as JSON or YAML.',
   args: [{ usage: '[command...]', description: 'a command or a group; all commands without one' }],
+  output: async () => (await import('../output-schemas/help.ts')).HELP,
   exits: [],
   examples: [
     { line: 'partnerctl help -o json', does: 'all commands with their arguments, flags, exit codes, and examples' },

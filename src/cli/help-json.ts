@@ -57,7 +57,7 @@ async function describeCommand({ commandPath, summary }: CommandEntry, command: 
       one_of: oneOf.map((flag) => `--${flag}`),
       unless: unless.map((flag) => `--${flag}`),
     })),
-    output: (await command.output?.()) ?? null,
+    output: await command.output(),
     scopes: command.scopes,
     exit_codes: describeExits((exit) => [...COMMON_EXITS, ...command.exits].includes(exit)),
     examples: command.examples.map(({ line, does }) => ({ command: line, description: does })),

@@ -82,13 +82,22 @@ export function findCommand(argv: readonly string[]): CommandEntry | undefined {
   return COMMANDS.find(({ commandPath }) => commandPath.split(' ').every((name, index) => operands[index] === name));
 }
 
-async function selectCommand(argv: readonly string[]): Promise<SelectedCommand | undefined> {
+/** Formats what the help of a command says about its output; '' if help is not asked for. */
+async function describeOutput(command: Command, argv: readonly string[], columns: number): Promise<string> {
+  if (!argv.some((argument) => argument === '--help' || argument === '-h')) return '';
+  const [output, { formatOutput }] = await Promise.all([command.output(), import('./output-help.ts')]);
+  return formatOutput(output, columns);
+}
+
+async function selectCommand(argv: readonly string[], columns: number): Promise<SelectedCommand | undefined> {
   if (argv[0] === 'help') {
     const { default: command } = await import('./help-command.ts');
     return { entry: { commandPath: 'help', summary: '', load: async () => ({ default: command }) }, command };
   }
   const entry = findCommand(argv);
-  return entry && { entry, command: (await entry.load()).default };
+  if (!entry) return undefined;
+  const { default: command } = await entry.load();
+  return { entry, command, outputHelp: await describeOutput(command, argv, columns) };
 }
 
 /** Rejects --token before commander does, because commander's message could repeat the token. @throws UsageError */
@@ -124,7 +133,7 @@ export async function parse(typed: readonly string[], { version, columns }: Pars
     requested[0] === 'help' || beginsCommand(requested)
       ? requested
       : requested.filter((argument) => argument !== '--help' && argument !== '-h');
-  const selected = await selectCommand(argv);
+  const selected = await selectCommand(argv, columns);
   const printed: string[] = [];
   const found: ParsedCommand[] = [];
   const program = buildCommandTree(selected, operandsOf(argv)[0] ?? argv[argv.indexOf('--') + 1], {

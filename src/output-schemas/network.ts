@@ -33,7 +33,7 @@ export const DOCTOR: CommandOutput = {
 export const API: CommandOutput = {
   json: described('the body: JSON as it is, other text as a string, other bytes in base64, null if empty', ANYTHING),
   variants: [
-    { flags: ['paginate'], ...listOf(described('an item of the list', ANYTHING)) },
+    { flags: ['paginate'], ...listOf(described('any JSON', ANYTHING)) },
     { flags: ['include'], json: object({ status: INTEGER, headers: mapOf(STRING), body: ANYTHING }) },
   ],
 };

@@ -1,5 +1,5 @@
 /** The type of a JSON value. */
-export type JsonType = 'string' | 'number' | 'integer' | 'boolean' | 'object' | 'array' | 'null';
+type JsonType = 'string' | 'number' | 'integer' | 'boolean' | 'object' | 'array' | 'null';
 
 /** The part of JSON Schema (2020-12) with which commands describe their output. */
 export interface JsonSchema {
@@ -30,7 +30,7 @@ export interface CommandOutput extends OutputShape {
 }
 
 /** What a command prints if one of the flags (without dashes) is set. */
-export interface OutputVariant extends OutputShape {
+interface OutputVariant extends OutputShape {
   readonly flags: readonly string[];
 }
 

@@ -5,7 +5,7 @@ import { findCommand, typedOutputFormat } from '../../src/cli/parse.ts';
 import type { JsonSchema, OutputShape } from '../../src/output/output-schema.ts';
 
 /** Forbids fields that a schema does not name, in objects that it does not leave open: help must name each. */
-export function closed(schema: JsonSchema): JsonSchema {
+function closed(schema: JsonSchema): JsonSchema {
   const { properties, items, anyOf, additionalProperties } = schema;
   return {
     ...schema,
@@ -54,8 +54,7 @@ export async function expectDeclaredOutput(argv: readonly string[], format: stri
   const entry = findCommand(own);
   if (entry === undefined || own[0] === 'help' || own.includes('--help') || own.includes('-h')) return;
   const command = (await entry.load()).default;
-  const output = await command.output?.();
-  if (output === undefined) return;
+  const output = await command.output();
   const shape = output.variants?.find(({ flags }) => flags.some((flag) => hasFlag(own, flag, command))) ?? output;
   const inLines = format === 'ndjson' || shape.json === null;
   const schema = inLines ? lineSchema(shape) : shape.json;
