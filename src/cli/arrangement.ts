@@ -5,7 +5,7 @@ import type { OutputFormat } from '../output/command-result.ts';
 import type { ParsedCommand } from './parse.ts';
 
 /** The name by which people choose a column: `next-run` for `NEXT RUN`. */
-function columnName(header: string): string {
+export function columnName(header: string): string {
   return header.toLowerCase().replaceAll(' ', '-');
 }
 

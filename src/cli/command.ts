@@ -9,6 +9,8 @@ export interface ArgumentSpec {
   /** In usage notation: `<space>`, `[file]`, `<file...>`. */
   readonly usage: string;
   readonly description: string;
+  /** What completion offers. The command checks the argument itself. */
+  readonly choices?: readonly string[];
   /** The hint when the shell splits unquoted text into several arguments. */
   readonly quoteHint?: string;
 }

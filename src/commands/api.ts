@@ -172,7 +172,7 @@ export default command<Input>({
   description:
     'Makes any call of the service, with the configured token, the retries of every other command, and secrets removed from the output. Reads are repeated after failures; a write is sent once, unless --idempotent says that it may be repeated. In a terminal, JSON is indented; a pipe gets the body byte by byte, and -o json a JSON document. The body of an error goes to stdout, too. Exits as every command does: 2 for a path outside of the base URL, 3 for 401 and 403, 4 for 404, 6 for 402, 7 for 429, 1 for other refusals, 8 for failures of the service, 9 if nobody knows whether a write happened.',
   args: [
-    { usage: '<method>', description: `${HTTP_METHODS.join(', ')}` },
+    { usage: '<method>', description: `${HTTP_METHODS.join(', ')}`, choices: HTTP_METHODS },
     { usage: '<path>', description: 'a path below the base URL, with its query: /automation/spaces/?page=2' },
   ],
   flags: [

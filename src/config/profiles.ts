@@ -1,8 +1,7 @@
 import { constants } from 'node:fs';
 import { type FileHandle, open, stat } from 'node:fs/promises';
-import { isAbsolute, join } from 'node:path';
+import { join } from 'node:path';
 import { describeFileError } from '../cli/input.ts';
-import type { Environment } from '../cli/io.ts';
 import { InputError, LocalError, NotFoundError } from '../errors.ts';
 
 /** A service and its credentials. At most one of `token`, `keychain_account`, and `token_command` is set. */
@@ -30,17 +29,6 @@ export interface Profiles {
 export const DEFAULT_PROFILE = 'default';
 
 export const NO_PROFILES: Profiles = { current: DEFAULT_PROFILE, profiles: {} };
-
-/**
- * Returns the directory that holds the profiles: PARTNER_CONFIG_DIR, else `$XDG_CONFIG_HOME/partnerctl`, else
- * `~/.config/partnerctl` (`%APPDATA%\partnerctl` on Windows). Pure.
- */
-export function configDirectory(env: Environment, platform: NodeJS.Platform, home: string): string {
-  if (env.PARTNER_CONFIG_DIR) return env.PARTNER_CONFIG_DIR;
-  if (env.XDG_CONFIG_HOME && isAbsolute(env.XDG_CONFIG_HOME)) return join(env.XDG_CONFIG_HOME, 'partnerctl');
-  if (platform === 'win32' && env.APPDATA) return join(env.APPDATA, 'partnerctl');
-  return join(home, '.config', 'partnerctl');
-}
 
 /** Returns the path of the profiles file. */
 export function profilesPath(directory: string): string {

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../../src/clock.ts';
+import { configDirectory } from '../../../src/config/config-directory.ts';
 import {
-  configDirectory,
   isReadableByOthers,
   NO_PROFILES,
   type Profiles,

@@ -1,0 +1,104 @@
+import type { CompletionTree, TreeArgument, TreeCommand, TreeFlag, ValueKind } from '../completion/tree.ts';
+import { LEAVES } from '../contract/leaves.ts';
+import { SHAPES } from '../sandbox/shapes/shapes.ts';
+import { columnName } from './arrangement.ts';
+import type { ArgumentSpec, Command, FlagSpec } from './command.ts';
+import { HELP_TOPICS } from './help-topics.ts';
+import { COMMANDS, GLOBAL_FLAGS, GROUPS } from './registry.ts';
+
+/** What completes a flag, whatever its placeholder. A command may stand before it. */
+const BY_FLAG: Readonly<Record<string, ValueKind>> = {
+  '--profile': 'profile',
+  '--columns': 'column',
+  '--sort': 'sort',
+  '--source': 'source',
+  '--session': 'session',
+  '--timezone': 'time-zone',
+  '--shape': SHAPES.map(({ name }) => name),
+  '--key': 'key',
+  'state show --key': 'free',
+  // The path of an address.
+  'webhook listen --path': 'free',
+};
+
+/** What completes an argument, whatever its placeholder. */
+const BY_ARGUMENT: Readonly<Record<string, ValueKind>> = {
+  'contract set more': 'leaf-or-value',
+  'contract set value': 'free',
+  'sandbox run command': 'command',
+  'contract show prefix': 'leaf',
+  'state blame what': 'job',
+  'api path': 'free',
+};
+
+/** What completes a value, by its placeholder. Any other is free text. */
+const BY_PLACEHOLDER: Readonly<Record<string, ValueKind>> = {
+  agent: 'agent',
+  address: 'file',
+  cron_job_id: 'job',
+  dir: 'directory',
+  file: 'file',
+  'file|dir': 'file',
+  'file|url': 'file',
+  from: 'file',
+  json: 'text',
+  key: 'key',
+  leaf: 'leaf',
+  name: 'free',
+  'name=value': 'form',
+  path: 'file',
+  profile: 'profile',
+  session_id: 'session',
+  source_id: 'source',
+  space: 'space',
+  'text|@file|-': 'text',
+  to: 'file',
+  trace: 'file',
+};
+
+function toFlag(commandPath: string, { usage, description, choices, repeatable }: FlagSpec): TreeFlag {
+  const [, short, name = '', placeholder] = /^(?:(-\w), )?(--[\w-]+)(?: [<[](.+)[>\]])?$/.exec(usage) ?? [];
+  const kind = BY_FLAG[`${commandPath} ${name}`] ?? BY_FLAG[name];
+  const value = choices ?? kind ?? BY_PLACEHOLDER[placeholder ?? ''] ?? 'free';
+  return {
+    name,
+    ...(short !== undefined && { short }),
+    ...(placeholder !== undefined && { value }),
+    ...(usage.includes(' [') && { isOptional: true }),
+    ...(repeatable && { isRepeatable: true }),
+    description,
+  };
+}
+
+function toArgument(commandPath: string, { usage, choices }: ArgumentSpec): TreeArgument {
+  const name = usage.replace(/^[<[]|\.\.\.|[>\]]$/g, '');
+  const ofProfile = commandPath.startsWith('profile ') && name === 'name' ? 'profile' : undefined;
+  const value = choices ?? ofProfile ?? BY_ARGUMENT[`${commandPath} ${name}`] ?? BY_PLACEHOLDER[name] ?? 'free';
+  return { value, ...(usage.includes('...') && { isRepeatable: true }) };
+}
+
+function toTreeCommand(commandPath: string, summary: string, { args, flags, columns }: Command): TreeCommand {
+  return {
+    summary,
+    args: args.map((argument) => toArgument(commandPath, argument)),
+    flags: flags.map((flag) => toFlag(commandPath, flag)),
+    columns: columns.map(({ header }) => columnName(header)).filter((name) => name !== ''),
+  };
+}
+
+/** Describes the program to completion, from the declarations that the parser and the help use. */
+export async function describeCompletion(): Promise<CompletionTree> {
+  const commands = await Promise.all(
+    COMMANDS.map(async ({ commandPath, summary, load }) => {
+      return [commandPath, toTreeCommand(commandPath, summary, (await load()).default)] as const;
+    }),
+  );
+  const help = { summary: 'Show the help of a command, or a help topic', args: [], flags: [], columns: [] };
+  return {
+    commands: Object.fromEntries([...commands, ['help', help]]),
+    groups: GROUPS,
+    globals: GLOBAL_FLAGS.map((flag) => toFlag('', flag)),
+    topics: HELP_TOPICS.map(({ name, summary }) => [name, summary]),
+    leaves: Object.entries(LEAVES).map(([name, { note }]) => [name, note]),
+  };
+}

@@ -1,0 +1,125 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { configDirectory } from '../config/config-directory.ts';
+import { readBashLine } from './bash-line.ts';
+import { type CacheStatus, findLive, findSpaceId, isDue } from './cache.ts';
+import { complete, type Wanted } from './complete.ts';
+import { formatForBash, formatForPowerShell, formatLines, type Offer } from './format.ts';
+import { lockedAt } from './lock.ts';
+import type { CommandLine, ParsedLine } from './parse-line.ts';
+import { type Env, findService, parseRecord, readProfiles, readText } from './service.ts';
+import type { CompletionTree, Described } from './tree.ts';
+
+/** What the completer needs to know of its process. */
+export interface Surroundings {
+  readonly env: Env;
+  readonly platform: NodeJS.Platform;
+  readonly home: string;
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+  /** The file with the `CompletionTree`. */
+  readonly treePath: string;
+}
+
+function parseStatus(text: string): CacheStatus {
+  const { at, tookMs, failures, spaces } = parseRecord(text);
+  const toNumber = (value: unknown): number => (typeof value === 'number' ? value : 0);
+  return {
+    at: toNumber(at),
+    tookMs: toNumber(tookMs),
+    failures: toNumber(failures),
+    spaces: Array.isArray(spaces) ? spaces : [],
+  };
+}
+
+/** A refresh of the cache in a directory. */
+export interface Refresh {
+  readonly directory: string;
+  /** The flags of `completion refresh`. */
+  readonly flags: readonly string[];
+}
+
+/** What to offer, and the refresh that is due. */
+interface Answer {
+  readonly offer: Offer;
+  readonly refresh?: Refresh;
+}
+
+/** Offers the live values in the cache, and has it refreshed if it is due. */
+function answerLive(
+  wanted: Extract<Wanted, { kind: 'live' }>,
+  { line, typed }: { readonly line: ParsedLine; readonly typed: string },
+  { env, platform, home, now }: Surroundings,
+): Answer {
+  const service = findService(line, env, configDirectory(env, platform, home));
+  if (!service) return { offer: { kind: 'values', values: [] } };
+  const { directory, refreshFlags } = service;
+  const read = (file: string): string => readText(join(directory, file));
+  const offer: Offer = { kind: 'values', values: withPrefix(wanted.prefix, findLive({ ...wanted, typed }, read)) };
+  if (!refreshFlags) return { offer };
+  const space = wanted.resource === 'agent' ? findSpaceId(wanted.space, read) : undefined;
+  if (!isDue(parseStatus(read('status.json')), now, lockedAt(join(directory, 'lock')), space)) return { offer };
+  const flags = space === undefined ? refreshFlags : ['--space', space, ...refreshFlags];
+  return { offer, refresh: { directory, flags } };
+}
+
+function withPrefix(prefix: string, values: readonly Described[]): readonly Described[] {
+  return prefix === '' ? values : values.map(([value, description]) => [prefix + value, description]);
+}
+
+function listProfiles({ env, platform, home }: Surroundings): readonly Described[] {
+  const { profiles } = readProfiles(configDirectory(env, platform, home));
+  return Object.entries(profiles).map(([name, { base_url }]) => [name, typeof base_url === 'string' ? base_url : '']);
+}
+
+function answer(words: CommandLine, surroundings: Surroundings): Answer {
+  const tree: CompletionTree = JSON.parse(readFileSync(surroundings.treePath, 'utf8'));
+  const { line, wanted } = complete(tree, words);
+  const typed = words.current.slice(wanted.prefix.length);
+  switch (wanted.kind) {
+    case 'values':
+      return { offer: { kind: 'values', values: withPrefix(wanted.prefix, wanted.values) } };
+    case 'profiles': {
+      const values = listProfiles(surroundings).filter(([name]) => name.startsWith(typed));
+      return { offer: { kind: 'values', values: withPrefix(wanted.prefix, values) } };
+    }
+    case 'live':
+      return answerLive(wanted, { line, typed }, surroundings);
+    default:
+      return { offer: { kind: wanted.kind, prefix: wanted.prefix } };
+  }
+}
+
+/** Reads the current word, how many words stand before the cursor, and the words. */
+function readWords([current = '', count = '0', ...words]: readonly string[]): CommandLine {
+  return { current, before: words.slice(0, Number(count)), after: words.slice(Number(count)) };
+}
+
+/**
+ * Completes a word.
+ * @param shell which script asks
+ * @param args what the script gives; see scripts.ts
+ * @returns what the script reads, and the refresh to start once that is written
+ */
+export function respond(
+  [shell, ...args]: readonly string[],
+  surroundings: Surroundings,
+): { readonly text: string; readonly refresh: Refresh | undefined } {
+  if (shell === 'bash') {
+    const [type = '', columns = '', wordBreaks = '', before = '', rest = ''] = args;
+    const line = readBashLine(before, rest, wordBreaks);
+    const { offer, refresh }: Answer = line.isRedirected
+      ? { offer: { kind: 'files' as const, prefix: '' } }
+      : answer(line, surroundings);
+    return { text: formatForBash(offer, line, { columns: Number(columns) || 80, type }), refresh };
+  }
+  const isPowerShell = shell === 'powershell';
+  // PowerShell loses empty arguments and quotes.
+  const words = isPowerShell
+    ? Buffer.from(args[0] ?? '', 'base64')
+        .toString('utf8')
+        .split('\0')
+    : args;
+  const { offer, refresh } = answer(readWords(words), surroundings);
+  return { text: isPowerShell ? formatForPowerShell(offer) : formatLines(offer), refresh };
+}

@@ -1,0 +1,62 @@
+/** What completes a value: a list to choose from, or the kind of thing that it names. `text` is free, or `@<file>`. */
+export type ValueKind =
+  | readonly string[]
+  | 'agent'
+  | 'column'
+  | 'command'
+  | 'directory'
+  | 'file'
+  | 'form'
+  | 'free'
+  | 'job'
+  | 'key'
+  | 'leaf'
+  | 'leaf-or-value'
+  | 'profile'
+  | 'session'
+  | 'sort'
+  | 'source'
+  | 'space'
+  | 'text'
+  | 'time-zone'
+  | 'topic';
+
+export interface TreeFlag {
+  /** With its dashes. */
+  readonly name: string;
+  readonly short?: string;
+  /** Absent for a flag without a value. */
+  readonly value?: ValueKind;
+  /** Whether the value may be left out. */
+  readonly isOptional?: true;
+  readonly isRepeatable?: true;
+  readonly description: string;
+}
+
+export interface TreeArgument {
+  readonly value: ValueKind;
+  readonly isRepeatable?: true;
+}
+
+export interface TreeCommand {
+  readonly summary: string;
+  readonly args: readonly TreeArgument[];
+  readonly flags: readonly TreeFlag[];
+  /** The names that --columns and --sort take. */
+  readonly columns: readonly string[];
+}
+
+/** A value and its description. */
+export type Described = readonly [value: string, description: string];
+
+/** All that completion knows about the program. The build writes it to dist/complete.json, which each Tab reads. */
+export interface CompletionTree {
+  /** By path, such as `chat send`. */
+  readonly commands: Readonly<Record<string, TreeCommand>>;
+  /** The summary of each command group. */
+  readonly groups: Readonly<Record<string, string>>;
+  readonly globals: readonly TreeFlag[];
+  readonly topics: readonly Described[];
+  /** The names that `contract set` takes. */
+  readonly leaves: readonly Described[];
+}
