@@ -161,8 +161,8 @@ function createClients(parts: ServiceParts, config: Context['config'], addSecret
 }
 
 /** Creates the function that writes notices and warnings, wrapped in a terminal, in the order of its calls. */
-function createTeller(stderr: Sink, progress: Progress): (text: string) => Promise<void> {
-  let told = Promise.resolve();
+function createMessageWriter(stderr: Sink, progress: Progress): (text: string) => Promise<void> {
+  let written = Promise.resolve();
   const write = async (text: string): Promise<void> => {
     const { isTTY, columns } = stderr;
     // Load what measures text only for lines that may be too long.
@@ -173,8 +173,8 @@ function createTeller(stderr: Sink, progress: Progress): (text: string) => Promi
   return (text) => {
     const line = sanitizeLine(text);
     if (!stderr.isTTY) return write(line);
-    told = told.then(() => write(line));
-    return told;
+    written = written.then(() => write(line));
+    return written;
   };
 }
 
@@ -208,9 +208,9 @@ export function createContext(
   const { io, env, clock, random, signals, selfCommand } = deps;
   const { progress, addSecret, redact } = contextParts;
   const deadline = createDeadline(flags.timeoutMs, clock, signals.interrupt);
-  const say = (text: string): Promise<void> => progress.pauseDuring(() => io.stderr.write(`${sanitizeLine(text)}\n`));
-  const tell = createTeller(io.stderr, progress);
-  const warn = (text: string): Promise<void> => tell(`warning: ${text}`);
+  const log = (text: string): Promise<void> => progress.pauseDuring(() => io.stderr.write(`${sanitizeLine(text)}\n`));
+  const writeMessage = createMessageWriter(io.stderr, progress);
+  const warn = (text: string): Promise<void> => writeMessage(`warning: ${text}`);
   const config = createConfig(deps, addSecret, warn, deadline.signal);
   const contracts = createContracts(config.directory, { clock, random, signal: deadline.signal });
   const { close, ...clients } = createClients(
@@ -228,11 +228,11 @@ export function createContext(
       deadline: deadline.at,
       redact,
       debugFile: createDebugFile(flags.debugFile, clock, redact, (reason) => void warn(reason)),
-      say,
+      log,
       show({ lines, progress: detail, wait }) {
         if (detail !== undefined) progress.detail(detail);
         if (wait) progress.countdown(wait.ms, (left) => `waiting ${left} ${wait.why}`);
-        for (const line of lines) void say(line);
+        for (const line of lines) void log(line);
       },
     },
     config,
@@ -253,7 +253,7 @@ export function createContext(
     addSecret,
     redact,
     warn,
-    notice: (text) => (flags.quiet ? Promise.resolve() : tell(text)),
+    notice: (text) => (flags.quiet ? Promise.resolve() : writeMessage(text)),
     get isInteractive() {
       return mayAsk(deps, flags);
     },

@@ -34,8 +34,8 @@ export interface ServiceParts {
   readonly userAgent: string;
   /** The command's deadline in milliseconds since the epoch. */
   readonly deadline: number | undefined;
-  /** Writes a human-readable line to stderr. */
-  readonly say: (text: string) => Promise<void>;
+  /** Writes a line to stderr, even with --quiet, without wrapping it. */
+  readonly log: (text: string) => Promise<void>;
   readonly show: (traced: TraceOutput) => void;
   readonly debugFile: DebugFile;
   readonly openKeychain: () => Promise<Keychain>;
@@ -109,12 +109,12 @@ export function connect(
  * service
  */
 export async function findService(profiles: Profiles, parts: ServiceParts): Promise<ServiceAccess> {
-  const { flags, env, io, ended, say, openKeychain } = parts;
+  const { flags, env, io, ended, log, openKeychain } = parts;
   const settings = resolveService(flags, env, profiles);
   const { baseUrl, profile, token: source, shadowed } = settings;
   if (flags.verbose || flags.debug) {
-    await say(`* service ${baseUrl.value} from ${baseUrl.from}, token from ${source?.from ?? 'nowhere'}`);
-    for (const line of shadowed) await say(`* ${line}`);
+    await log(`* service ${baseUrl.value} from ${baseUrl.from}, token from ${source?.from ?? 'nowhere'}`);
+    for (const line of shadowed) await log(`* ${line}`);
   }
   await guardStoredToken(settings, profiles, parts);
   const key = { profile: contractProfile(flags, env, profiles), baseUrl: baseUrl.value };
@@ -139,5 +139,5 @@ async function guardStoredToken(settings: ServiceSettings, profiles: Profiles, p
       hint: 'Set PARTNER_TOKEN to a token for that service, or run `partnerctl login --profile <name>` for it.',
     });
   }
-  if (!parts.flags.quiet) await parts.say(`note: ${why}`);
+  if (!parts.flags.quiet) await parts.log(`note: ${why}`);
 }

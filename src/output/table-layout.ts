@@ -1,8 +1,8 @@
 import type Table from 'cli-table3';
+import { BELOW_INDENT, chooseLayout, type FittedColumn, type TableLayout, toLines } from './choose-layout.ts';
 import type { Paint } from './color.ts';
 import type { ColumnLayout } from './command-result.ts';
 import { GAP, measureColumns, type TextRow } from './fit-columns.ts';
-import { BELOW_INDENT, type FittedColumn, planTable, type TableLayout, toLines } from './plan-table.ts';
 import { displayWidth, graphemes, truncate, wrap } from './width.ts';
 
 /** Narrower records would wrap almost every word. */
@@ -149,9 +149,9 @@ async function* drawTable(
 export async function* layOutTable(content: TableContent, width: number, paint: Paint): AsyncGenerator<string> {
   const { columns, rows } = content;
   if (rows.length === 0 || columns.length === 0) return;
-  const plan = planTable(measureColumns(columns, rows), rows, width);
-  if (plan.kind === 'table') {
-    yield* drawTable(content, plan, width, paint);
+  const layout = chooseLayout(measureColumns(columns, rows), rows, width);
+  if (layout.kind === 'table') {
+    yield* drawTable(content, layout, width, paint);
     return;
   }
   const labels = columns.map(({ header }) => header);

@@ -2,10 +2,10 @@ import fc from 'fast-check';
 import stringWidth from 'string-width';
 import { describe, expect, it } from 'vitest';
 import { arrange } from '../../../src/output/arrange.ts';
+import { chooseLayout, toLines } from '../../../src/output/choose-layout.ts';
 import { type Column, listResult, objectResult } from '../../../src/output/command-result.ts';
 import { fitWidths, measureColumns } from '../../../src/output/fit-columns.ts';
 import { writeTable } from '../../../src/output/formats/table.ts';
-import { planTable, toLines } from '../../../src/output/plan-table.ts';
 import { sanitizeLine } from '../../../src/output/sanitize.ts';
 import { displayWidth, truncate, wrap } from '../../../src/output/width.ts';
 import { anyText } from './any-text.ts';
@@ -260,7 +260,7 @@ describe('a table in a terminal of any width', () => {
       texts: columns.map(({ value }) => sanitizeLine(String(value(item) ?? ''))),
       tones: columns.map(() => undefined),
     }));
-    return { texts, plan: (width: number) => planTable(measureColumns(columns, texts), texts, width) };
+    return { texts, plan: (width: number) => chooseLayout(measureColumns(columns, texts), texts, width) };
   };
 
   it('property: fits, and cuts no name, status, or note', () => {

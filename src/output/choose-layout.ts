@@ -2,7 +2,7 @@ import type { Fit } from './command-result.ts';
 import { type ColumnMeasure, fitWidths, GAP, shorten, type TextRow } from './fit-columns.ts';
 import { wrap } from './width.ts';
 
-/** A column of a table that is drawn, and its width. */
+/** A column that a table shows, and its width. */
 export interface FittedColumn {
   /** The position among all columns. */
   readonly index: number;
@@ -18,7 +18,7 @@ export interface TableLayout {
 }
 
 /** How a list is shown: as a table, or as one record per item. */
-export type TablePlan = TableLayout | { readonly kind: 'records' };
+export type ListLayout = TableLayout | { readonly kind: 'records' };
 
 /**
  * The order in which columns give way: hashes, ids, descriptions, and paths are shortened; then texts wrap between words, and
@@ -108,14 +108,14 @@ function findLayouts(columns: readonly ColumnMeasure[], width: number): TableLay
  * notes move below their rows, optional columns go, and other texts wrap, as it takes the fewest lines. The items become
  * records if the columns do not fit at all.
  */
-export function planTable(columns: readonly ColumnMeasure[], rows: readonly TextRow[], width: number): TablePlan {
+export function chooseLayout(columns: readonly ColumnMeasure[], rows: readonly TextRow[], width: number): ListLayout {
   const natural = columns.reduce((sum, each) => sum + each.natural, GAP.length * (columns.length - 1));
   if (natural <= width) {
     const whole = columns.map(({ index, fit, natural: own }) => ({ index, fit, width: own }));
     return { kind: 'table', columns: whole, below: [] };
   }
   const filled = columns.filter(({ isEmpty, isChosen }) => !isEmpty || isChosen);
-  let best: TablePlan = { kind: 'records' };
+  let best: ListLayout = { kind: 'records' };
   let fewest = Number.POSITIVE_INFINITY;
   for (const shown of droppingOptional(filled.length === 0 ? columns : filled)) {
     for (const layout of findLayouts(shown, width)) {
