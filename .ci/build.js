@@ -19,6 +19,7 @@ const CORE = [
   /\/src\/config\/(?!contract-changes|find-leaf|keychain|read-secret-line|temporary-file|token-storage|update-|webhook-secret)/,
   /\/src\/commands\/(agents|spaces)\//,
   /\/src\/output\/(color|command-result|progress|redact|render|sanitize|secret-pattern)\.ts$/,
+  /\/src\/output\/ci\/disarm\.ts$/,
   /\/src\/output\/formats\/(events|json|sequence|stringify-json|tsv)\.ts$/,
 ];
 

@@ -3,6 +3,7 @@ import { type Environment, lazyIo, type Sink, withWrite } from './cli/io.ts';
 import { type ParsedCommand, parse, typedOutputFormat } from './cli/parse.ts';
 import type { CommandRun } from './cli/run-command.ts';
 import { EXIT, exitCodeOf, InterruptedError, LocalError } from './errors.ts';
+import { disarmCommands, isGitHubActions } from './output/ci/disarm.ts';
 import { shouldUseColor } from './output/color.ts';
 import { createRedactor } from './output/redact.ts';
 import { isReaderGone, waitForReader } from './output/stream-sink.ts';
@@ -36,12 +37,13 @@ async function errorReport(
 ): Promise<string> {
   const { formatError, formatErrorJson } = await import('./output/error-text.ts');
   if (wantsJson(argv, env)) return formatErrorJson(error);
-  return formatError(error, {
+  const text = await formatError(error, {
     color: shouldUseColor(parsed?.globals.value('color') ?? 'auto', env, io.stderr),
     debug: parsed?.globals.isSet('debug') ?? argv.includes('--debug'),
     commandPath: parsed?.commandPath,
     columns: io.stderr.isTTY ? io.stderr.columns : undefined,
   });
+  return isGitHubActions(env) ? disarmCommands(text) : text;
 }
 
 /**

@@ -1,7 +1,8 @@
 import { FIX_COMPLAINT, InterruptedError, PartnerctlError, RunFailure, toErrorObject } from '../errors.ts';
 import { type BatchItem, batchFailure } from '../output/batch-failure.ts';
 import { formatCounts } from '../output/batch-result.ts';
-import type { Column } from '../output/command-result.ts';
+import { failedItem } from '../output/ci/findings.ts';
+import type { CiView, Column } from '../output/command-result.ts';
 
 /** The result of one row. */
 export interface RowResult {
@@ -22,6 +23,11 @@ export interface RowResult {
 /** A result as `chat send -f … -o json` prints it. */
 export function rowResultJson({ created, error, ...result }: RowResult): object {
   return { ...result, created: created ?? null, error: error === undefined ? null : toErrorObject(error) };
+}
+
+/** What a CI system shows of the rows of a file: never their text. @param name the file */
+export function ciView(name: string): CiView<RowResult> {
+  return { findings: ({ line, error }) => failedItem(error, `${name}:${line}`, true) };
 }
 
 const TONES = { sent: 'good', skipped: 'dim', planned: 'warn', failed: 'bad', not_sent: 'warn' } as const;

@@ -10,7 +10,7 @@ import { SessionMemory } from './known-sessions.ts';
 import { mergeLanes } from './merge-lanes.ts';
 import { rowKey } from './row-ids.ts';
 import { type RowAck, RowRecorder, readRowAcks } from './row-records.ts';
-import { ROW_COLUMNS, type RowResult, RowTally, rowResultJson } from './row-result.ts';
+import { ciView, ROW_COLUMNS, type RowResult, RowTally, rowResultJson } from './row-result.ts';
 import { type HandledRow, RowSender } from './row-sender.ts';
 import type { SourceInput } from './session.ts';
 
@@ -195,6 +195,7 @@ export async function sendRows(context: Context, input: RowsInput): Promise<Comm
   return listResult(results(context, rows, tally, { http, source, dryRun }), ROW_COLUMNS, {
     empty: 'No messages to send.',
     json: rowResultJson,
+    ci: ciView(rows.name),
     sortIndex: ({ line }) => line,
     summary: () => (rows.total === 0 ? '' : tally.summary()),
     failure: () => tally.failure(context.signals.interrupt.reason),

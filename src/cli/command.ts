@@ -111,6 +111,18 @@ export const SERVICE_EXITS: readonly ExitName[] = ['credentials', 'notFound', 'b
 /** What reading a state that machines share may end with. */
 export const STATE_EXITS: readonly ExitName[] = ['credentials', 'service'];
 
+/** Writes what a command did for the page of a CI run. */
+export const SUMMARY_FLAG: FlagSpec = {
+  usage: '--summary [file]',
+  description: 'write a summary in Markdown, in GitHub Actions to the page of the run',
+};
+
+/** Writes what failed for merge requests of GitLab. */
+export const CODE_QUALITY_FLAG: FlagSpec = {
+  usage: '--code-quality <file>',
+  description: 'write what failed, with file and line, as a Code Quality report of GitLab',
+};
+
 const CONFIRM_FLAG: FlagSpec = {
   usage: '--confirm <profile>',
   description: 'the name of the profile, if it is protected, in place of a question',

@@ -1,13 +1,16 @@
 import { type GlobalFlags, parseGlobalFlags } from '../config/flags.ts';
 import { EXIT, type PartnerctlError, UsageError } from '../errors.ts';
+import { disarmCommands, isGitHubActions } from '../output/ci/disarm.ts';
 import { shouldUseColor } from '../output/color.ts';
 import { type CommandResult, OUTPUT_FORMATS, type OutputFormat } from '../output/command-result.ts';
 import { createProgress, progressSafeSink } from '../output/progress.ts';
 import { createRedactor, type Redactor, redactingSink } from '../output/redact.ts';
 import { render } from '../output/render.ts';
 import { isReaderGone, waitForReader } from '../output/stream-sink.ts';
+import type { CiDeps, CiReport } from './ci-report.ts';
+import { CODE_QUALITY_FLAG, SUMMARY_FLAG } from './command.ts';
 import { createContext, type RuntimeDeps } from './create-context.ts';
-import { type ClosableSink, lazyIo, type Sink, withWrite } from './io.ts';
+import { type ClosableSink, type Environment, lazyIo, type Sink, withWrite } from './io.ts';
 import type { ParsedCommand } from './parse.ts';
 
 /** Whether a spinner fits: a terminal without a window, as in a container, reports 0 columns. */
@@ -77,6 +80,31 @@ function pagerFor(
   };
 }
 
+/** Creates a sink whose text is no command for the runner of GitHub Actions, whatever a service or a file says in it. */
+function commandFreeSink(sink: Sink, env: Environment): Sink {
+  return isGitHubActions(env) ? withWrite((text, encoding) => sink.write(disarmCommands(text), encoding), sink) : sink;
+}
+
+/** Opens the report for CI systems; undefined if nothing reads one. @throws UsageError, LocalError */
+async function openReport(parsed: ParsedCommand, deps: CiDeps): Promise<CiReport | undefined> {
+  const { flags } = parsed.command;
+  if (!flags.includes(SUMMARY_FLAG) && !flags.includes(CODE_QUALITY_FLAG)) return undefined;
+  const { args } = parsed;
+  const isAsked = args.isSet('summary') || ['summary', 'code-quality'].some((flag) => args.value(flag) !== undefined);
+  if (!isAsked && !isGitHubActions(deps.env)) return undefined;
+  const { CiReport } = await import('./ci-report.ts');
+  return CiReport.open(parsed, deps);
+}
+
+/** Writes a result. The exit code reports the command's outcome, even if the reader is gone. */
+async function renderForReader(...[result, options, io]: Parameters<typeof render>): Promise<void> {
+  try {
+    await render(result, options, io);
+  } catch (error) {
+    if (!isReaderGone(error)) throw error;
+  }
+}
+
 /**
  * Runs a command and writes its result.
  * @param run the function adds to it
@@ -97,7 +125,8 @@ export async function runCommand(parsed: ParsedCommand, deps: RuntimeDeps, run: 
   const endable = endableSink(io.stderr, run);
   // A message that cannot be written must not stop the command.
   const messages = withWrite((text) => endable.write(text).catch(() => undefined), io.stderr);
-  const stderr = redactingSink(progressSafeSink(messages, progress), redactor);
+  const rawStderr = redactingSink(progressSafeSink(messages, progress), redactor);
+  const stderr = commandFreeSink(rawStderr, env);
   const stdout = redactingSink(progressSafeSink(endableSink(io.stdout, run), progress), redactor);
   const addSecret = (secret: string): void => {
     secrets.add(secret);
@@ -117,22 +146,23 @@ export async function runCommand(parsed: ParsedCommand, deps: RuntimeDeps, run: 
         ? undefined
         : await (await import('./arrangement.ts')).parseArrangement(parsed, flags, { ...prepared, format });
     if (flags.query !== undefined) await (await import('../output/query.ts')).checkQuery(flags.query);
-    const result = await prepared.run(context);
-    const color = shouldUseColor(flags.color, env, io.stdout);
-    try {
-      const { query, quiet, wide } = flags;
-      const options = { format, query, ...(arrangement && { arrangement }), color, quiet, wide, now: clock.now() };
-      const openPager = pagerFor(flags, deps, { redactor, onOpen: () => progress.stop(), warn: context.warn });
-      await render(result, options, { stdout, stderr, redact, openPager });
-    } catch (error) {
-      // The exit code reports the command's outcome, even if the reader is gone.
-      if (!isReaderGone(error)) throw error;
-    }
-    if (result.kind === 'object') await result.onWritten?.();
-    progress.stop();
-    const failure = failureOf(result);
-    if (failure) throw failure;
-    return exitCodeOf(result);
+    const annotate = (lines: string) => rawStderr.write(lines);
+    const report = await openReport(parsed, { env, format, redact, warn: context.warn, annotate });
+    const { query, quiet, wide, color } = flags;
+    const options = { format, query, ...(arrangement && { arrangement }), quiet, wide, now: clock.now() };
+    const openPager = pagerFor(flags, deps, { redactor, onOpen: () => progress.stop(), warn: context.warn });
+    const finish = async (result: CommandResult): Promise<number> => {
+      const out = result.kind === 'body' ? stdout : commandFreeSink(stdout, env);
+      const colored = { ...options, color: shouldUseColor(color, env, io.stdout) };
+      await renderForReader(result, colored, { stdout: out, stderr, redact, openPager });
+      if (result.kind === 'object') await result.onWritten?.();
+      progress.stop();
+      const failure = failureOf(result);
+      if (failure) throw failure;
+      return exitCodeOf(result);
+    };
+    if (!report) return await finish(await prepared.run(context));
+    return await report.during(async () => finish(report.watch(await prepared.run(context))));
   } finally {
     await context.close();
   }

@@ -1,4 +1,4 @@
-import { type Args, command, SERVICE_EXITS } from '../cli/command.ts';
+import { type Args, command, SERVICE_EXITS, SUMMARY_FLAG } from '../cli/command.ts';
 import type { Context } from '../cli/context.ts';
 import { parseTextArgument, refuseTokenOnStdin } from '../cli/input.ts';
 import { SCOPE } from '../contract/scopes.ts';
@@ -9,7 +9,13 @@ import type { Column, CommandResult } from '../output/command-result.ts';
 import { warnIfUnshared } from '../state/warn-unshared.ts';
 import type { SourceInput } from '../upload/open-sources.ts';
 import type { RunOptions } from '../upload/upload-files.ts';
-import { summarizeUploads, type UploadResult, uploadFailure, uploadResultJson } from '../upload/upload-result.ts';
+import {
+  CI_VIEW,
+  summarizeUploads,
+  type UploadResult,
+  uploadFailure,
+  uploadResultJson,
+} from '../upload/upload-result.ts';
 
 interface Input {
   readonly source: SourceInput;
@@ -172,6 +178,7 @@ async function runUpload(context: Context, { source, options }: Input): Promise<
     empty: 'Nothing to upload.',
     json: uploadResultJson,
     summary: summarizeUploads,
+    ci: CI_VIEW,
     failure: (all) => uploadFailure(all, options.force, context.signals.interrupt.reason),
   });
 }
@@ -201,6 +208,7 @@ export default command<Input>({
     { usage: '--force', description: 'also upload files that were, or may have been, uploaded before' },
     { usage: '--retry-unknown', description: 'upload a file again if the outcome of its earlier upload is unknown' },
     { usage: '--dry-run', description: 'show what would be uploaded; nothing is sent' },
+    SUMMARY_FLAG,
   ],
   columns: COLUMNS,
   output: async () => (await import('../output-schemas/uploads.ts')).UPLOAD,

@@ -2,6 +2,8 @@ import type { PartnerctlError } from '../errors.ts';
 import { toErrorObject } from '../errors.ts';
 import { batchFailure } from '../output/batch-failure.ts';
 import { countByStatus, formatCounts } from '../output/batch-result.ts';
+import { failedItem, itemSection } from '../output/ci/findings.ts';
+import type { CiView, Finding } from '../output/command-result.ts';
 import type { Blocked, CreateOutcome } from './create-once.ts';
 import type { CronDifference, CronJob } from './job.ts';
 import { memoize } from './memoize.ts';
@@ -101,6 +103,21 @@ export function cronResultJson(result: CronResult): object {
     ...(error !== undefined && { error: toErrorObject(error) }),
   };
 }
+
+/** The failure of a job, without its reason, which may quote the instructions. */
+function failuresOf({ source, error }: CronResult): Finding[] {
+  return failedItem(error, source, true);
+}
+
+/** What a CI system shows of the jobs of files. */
+export const CI_VIEW: CiView<CronResult> = {
+  findings: failuresOf,
+  section: (result) => {
+    const { source, job, status, cron_job_id: id } = result;
+    const detail = [source, status, id].filter((part) => typeof part === 'string').join(', ');
+    return itemSection(job.name, detail, failuresOf(result));
+  },
+};
 
 const NONE = { created: 0, exists: 0, adopted: 0, planned: 0, blocked: 0, unknown: 0, failed: 0, skipped: 0 };
 

@@ -1,5 +1,5 @@
 import type { PartnerctlError } from '../errors.ts';
-import { type Column, type ListResult, listResult, type ReportLine } from './command-result.ts';
+import { type CiView, type Column, type ListResult, listResult, type ReportLine } from './command-result.ts';
 
 /** Counts results by status. @param none a zero for each status, in the order to show */
 export function countByStatus<Status extends string>(
@@ -36,6 +36,7 @@ export interface BatchOptions<Result> {
   readonly summary: (results: readonly Result[]) => string;
   /** Receives the results in order of completion. */
   readonly failure: (results: readonly Result[]) => PartnerctlError | undefined;
+  readonly ci?: CiView<Result>;
 }
 
 /**
@@ -46,7 +47,7 @@ export interface BatchOptions<Result> {
 export function batchResult<Result extends { readonly index: number }>(
   results: AsyncIterable<Result>,
   columns: readonly Column<Result>[],
-  { empty, json, document = (all) => all.map(json), report, summary, failure }: BatchOptions<Result>,
+  { empty, json, document = (all) => all.map(json), report, summary, failure, ci }: BatchOptions<Result>,
 ): ListResult {
   const completed: Result[] = [];
   async function* collect(): AsyncGenerator<Result> {
@@ -64,5 +65,6 @@ export function batchResult<Result extends { readonly index: number }>(
     ...(report && { report: () => report(inOrder()) }),
     summary: () => summary(completed),
     failure: () => failure(completed),
+    ...(ci && { ci }),
   });
 }

@@ -42,6 +42,41 @@ export interface ResultCell {
   readonly tone: Tone | undefined;
 }
 
+/** A failure or a warning that a CI system shows at a place in a file. */
+export interface Finding {
+  readonly level: 'error' | 'warning';
+  /** Undefined if it is about no file. */
+  readonly place: Place | undefined;
+  /** The type of the error, as in `error.type`. */
+  readonly type: string;
+  /** Raw; may have several lines. */
+  readonly message: string;
+}
+
+/** A place in a file. Lines and columns are from 1. */
+export interface Place {
+  readonly file: string;
+  readonly line?: number;
+  readonly column?: number;
+}
+
+/** What the summary of a CI run shows of an item. All texts are raw. */
+export interface SummarySection {
+  readonly name: string;
+  /** What follows the name: `acme.yaml:1, failed`. */
+  readonly detail: string;
+  readonly isFailure: boolean;
+  /** Shown when the section is unfolded; none for an item of which there is nothing more to say. */
+  readonly lines: readonly ReportLine[];
+}
+
+/** What a CI system shows of the items of a list. */
+export interface CiView<Item> {
+  readonly findings: (item: Item) => readonly Finding[];
+  /** Called after the last row. */
+  readonly section?: (item: Item) => SummarySection;
+}
+
 /** An item of a list: its JSON form and its cells. */
 export interface Row {
   readonly json: unknown;
@@ -51,6 +86,9 @@ export interface Row {
   readonly tsvLines?: readonly (readonly Cell[])[] | undefined;
   /** Determines the order in tables and documents. Rows with equal values keep their order. */
   readonly sortIndex: number;
+  /** What a CI system shows of the item. */
+  readonly findings?: readonly Finding[];
+  readonly section?: (() => SummarySection) | undefined;
 }
 
 /** A list: rows for people, an array or one document for scripts. The rows can be read only once. */
@@ -159,13 +197,18 @@ export interface ListOptions<Item>
   readonly sortIndex?: (item: Item) => number;
   /** The lines of tsv for an item, if there is not exactly one with the cells. */
   readonly tsvLines?: (item: Item) => readonly (readonly Cell[])[];
+  readonly ci?: CiView<Item>;
+}
+
+function toSection<Item>({ section }: CiView<Item>, item: Item): Row['section'] {
+  return section && (() => section(item));
 }
 
 /** Builds a list. Reads the items lazily, as the renderer reads the rows. */
 export function listResult<Item>(
   items: AsyncIterable<Item> | Iterable<Item>,
   columns: readonly Column<Item>[],
-  { json, sortIndex, tsvLines, ...rest }: ListOptions<Item>,
+  { json, sortIndex, tsvLines, ci, ...rest }: ListOptions<Item>,
 ): ListResult {
   async function* rows(): AsyncGenerator<Row> {
     for await (const item of items) {
@@ -174,6 +217,7 @@ export function listResult<Item>(
         cells: toCells(item, columns),
         tsvLines: tsvLines?.(item),
         sortIndex: sortIndex?.(item) ?? 0,
+        ...(ci && { findings: ci.findings(item), section: toSection(ci, item) }),
       };
     }
   }

@@ -1,4 +1,4 @@
-import type { Args, FlagSpec } from '../cli/command.ts';
+import { type Args, CODE_QUALITY_FLAG, type FlagSpec, SUMMARY_FLAG } from '../cli/command.ts';
 import { UsageError } from '../errors.ts';
 
 /** The flags of all commands that take manifests. */
@@ -9,6 +9,8 @@ export const MANIFEST_FLAGS: readonly FlagSpec[] = [
     repeatable: true,
   },
   { usage: '--concurrency <n>', description: 'how many documents at a time', default: '4' },
+  SUMMARY_FLAG,
+  CODE_QUALITY_FLAG,
 ];
 
 /** The flag for scripts that plan. */

@@ -1,5 +1,13 @@
 import { EXIT, type ExitCode } from '../errors.ts';
-import { type Cell, type CommandResult, listResult, type ReportLine } from '../output/command-result.ts';
+import { placeOf } from '../output/ci/findings.ts';
+import {
+  type Cell,
+  type CiView,
+  type CommandResult,
+  listResult,
+  type ReportLine,
+  type SummarySection,
+} from '../output/command-result.ts';
 import {
   actionDetail,
   actionLine,
@@ -9,6 +17,7 @@ import {
   headerLine,
   leftoversText,
   noteLine,
+  publicDifferenceLine,
   unchangedLines,
   unmanagedDetail,
   unmanagedLine,
@@ -28,17 +37,46 @@ function isUnchanged({ actions, differences, unmanaged, blocked, notes }: SpaceP
   return [actions, differences, unmanaged, blocked, notes].every(({ length }) => length === 0);
 }
 
-function spaceLines(plan: SpacePlan): ReportLine[] {
+/** The lines below the one that names the space. */
+function detailLines(plan: SpacePlan, toLine: typeof differenceLine): ReportLine[] {
   return [
-    headerLine(plan, markerOf(plan)),
     ...plan.actions.map((action) => actionLine(action, 'planned')),
     ...unchangedLines(plan.unchanged),
-    ...plan.differences.map(differenceLine),
+    ...plan.differences.map(toLine),
     ...plan.unmanaged.map(unmanagedLine),
     ...plan.blocked.flatMap(blockLines),
     ...plan.notes.map(noteLine),
   ];
 }
+
+function spaceLines(plan: SpacePlan): ReportLine[] {
+  return [headerLine(plan, markerOf(plan)), ...detailLines(plan, differenceLine)];
+}
+
+const TO_DO = { create: 'create', change: 'change', none: 'nothing to do' } as const;
+
+function toSection(plan: SpacePlan): SummarySection {
+  const { external_space_id: name, source, action, blocked } = plan;
+  const isFailure = blocked.length > 0;
+  return {
+    name,
+    detail: `${source}, ${isFailure ? 'blocked' : TO_DO[action]}`,
+    isFailure,
+    lines: isUnchanged(plan) ? [] : detailLines(plan, publicDifferenceLine),
+  };
+}
+
+/** What a CI system shows of a plan: `provision` would fail where something is blocked. */
+const CI_VIEW: CiView<SpacePlan> = {
+  findings: ({ source, blocked }) =>
+    blocked.map(({ type, message, hint }) => ({
+      level: 'warning',
+      place: placeOf(source),
+      type,
+      message: hint === null ? message : `${message}\nhint: ${hint}`,
+    })),
+  section: toSection,
+};
 
 /** One line for spaces that follow each other and are unchanged. */
 function foldedLine(plans: readonly SpacePlan[]): ReportLine {
@@ -47,7 +85,7 @@ function foldedLine(plans: readonly SpacePlan[]): ReportLine {
   return { indent: 0, marker: '=', tone: 'dim', text: `${subject} unchanged: ${ids}` };
 }
 
-function totalLine(plans: readonly SpacePlan[]): ReportLine {
+function totalText(plans: readonly SpacePlan[]): string {
   const counts = summarizePlans(plans);
   const parts = [
     [counts.create, 'to create'],
@@ -59,7 +97,7 @@ function totalLine(plans: readonly SpacePlan[]): ReportLine {
     .map(([count, what], index) => `${count} ${index > 0 ? '' : count === 1 ? 'space ' : 'spaces '}${what}`)
     .join(', ');
   const leftovers = leftoversText(counts);
-  return { indent: 0, tone: 'heading', text: `Plan: ${spaces}${leftovers === '' ? '' : `; ${leftovers}`}.` };
+  return `Plan: ${spaces}${leftovers === '' ? '' : `; ${leftovers}`}.`;
 }
 
 /** A plan as people see it: for each space, in the order of the input, what will happen and why. */
@@ -80,7 +118,7 @@ function planReport(plans: readonly SpacePlan[]): ReportLine[] {
     lines.push(...spaceLines(plan));
   }
   fold();
-  return [...lines, totalLine(plans)];
+  return [...lines, { indent: 0, tone: 'heading', text: totalText(plans) }];
 }
 
 /** The resource that an operation creates. */
@@ -127,7 +165,9 @@ export function planResult(
     empty: 'There is nothing to plan.',
     json: spacePlanJson,
     tsvLines,
+    ci: CI_VIEW,
     report: () => planReport(plans),
+    summary: () => totalText(plans),
     document: () => ({ spaces: plans.map(spacePlanJson), summary: summarizePlans(plans) }),
     ...(hasDetailedExitCode && { exitCode: () => detailedExitCode(plans) }),
   });

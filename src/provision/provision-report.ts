@@ -1,13 +1,15 @@
 import { groupBy } from '../contract/group-by.ts';
 import { PartnerctlError } from '../errors.ts';
 import { joinCounts } from '../output/batch-result.ts';
-import type { Column, ReportLine } from '../output/command-result.ts';
+import { failedItem, failureLines } from '../output/ci/findings.ts';
+import type { CiView, Column, Finding, ReportLine, SummarySection } from '../output/command-result.ts';
 import type { Action } from './actions.ts';
 import {
   actionLine,
   differenceLine,
   headerLine,
   leftoversText,
+  publicDifferenceLine,
   unchangedLines,
   unmanagedLine,
 } from './report-lines.ts';
@@ -121,6 +123,37 @@ function documentLines(result: DocumentResult): ReportLine[] {
     ...(error === undefined ? [] : [failureLine(error)]),
   ];
 }
+
+/**
+ * The failures of a document. The reason of a job's failure is left out, because it may quote the instructions. The error of
+ * the document is that of its jobs, if any failed.
+ */
+function failuresOf({ source, error, cron }: DocumentResult): Finding[] {
+  const jobs = cron.flatMap((job) => failedItem(job.error, source, true));
+  return jobs.length > 0 ? jobs : failedItem(error, source);
+}
+
+function toSection(result: DocumentResult): SummarySection {
+  const { external_space_id: name, source, status, differences } = result;
+  const shown = documentLines({ ...result, differences: [], error: undefined }).slice(1);
+  return {
+    name,
+    detail: `${source}, ${status}`,
+    isFailure: status === 'failed',
+    lines: [
+      ...failuresOf(result).flatMap(failureLines),
+      ...(status === 'unchanged' || status === 'skipped' ? [] : shown),
+      ...differences.map(publicDifferenceLine),
+    ],
+  };
+}
+
+/** What a CI system shows of the results. */
+export const CI_VIEW: CiView<DocumentResult> = {
+  findings: (result) =>
+    failuresOf(result).map((failure) => ({ ...failure, message: `${result.external_space_id}: ${failure.message}` })),
+  section: toSection,
+};
 
 /** What provisioning did, as people see it: as a plan shows it beforehand. */
 export function provisionReport(results: readonly DocumentResult[]): ReportLine[] {

@@ -16,7 +16,7 @@ import { runFailure, stopsRun } from './failure.ts';
 import { openHistory } from './history.ts';
 import type { ManifestDocument } from './manifest.ts';
 import { type ProvisionDeps, type ProvisionOptions, provisionOnce } from './provision-once.ts';
-import { COLUMNS, provisionReport } from './provision-report.ts';
+import { CI_VIEW, COLUMNS, provisionReport } from './provision-report.ts';
 import { createSpaceList, RemoteStateUnavailable, type SpaceList } from './remote-state.ts';
 import { countDocuments, type DocumentResult, documentResultJson, initialResult } from './result.ts';
 import { setUpChats } from './set-up-chats.ts';
@@ -48,6 +48,7 @@ function toCommandResult(
     json: documentResultJson,
     document: (all) => ({ results: all.map(documentResultJson), summary: countDocuments(all) }),
     ...(report && { report }),
+    ci: CI_VIEW,
     summary: (all) => formatCounts(countDocuments(all)),
     failure: (all) => runFailure(all, context.signals.interrupt.reason),
   });

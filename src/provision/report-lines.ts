@@ -94,6 +94,13 @@ export function differenceLine(difference: Difference): ReportLine {
   };
 }
 
+/** The line of a difference where others read it: without the instructions of a job. */
+export function publicDifferenceLine(difference: Difference): ReportLine {
+  const { resource, name, field } = difference;
+  if (resource !== 'job' || field !== 'instructions') return differenceLine(difference);
+  return { indent: INDENT, marker: '!', tone: 'warn', text: `job ${JSON.stringify(name)} instructions differ` };
+}
+
 /** What identifies something that the manifest does not have, besides its name. */
 export function unmanagedDetail({ id, template_id, agent }: Unmanaged): string {
   const owner = agent === undefined ? '' : `of ${JSON.stringify(agent)}`;

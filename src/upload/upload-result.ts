@@ -9,6 +9,8 @@ import {
 } from '../errors.ts';
 import { batchFailure } from '../output/batch-failure.ts';
 import { countByStatus, formatCounts } from '../output/batch-result.ts';
+import { failedItem, itemSection } from '../output/ci/findings.ts';
+import type { CiView, Finding } from '../output/command-result.ts';
 import { unrecordedError } from '../state/unpublished.ts';
 import type { UploadOutcome } from './upload-once.ts';
 
@@ -75,6 +77,19 @@ export function outcomeError(file: string, outcome: UploadOutcome, isShared: boo
     details: { id },
   });
 }
+
+function failuresOf({ error }: UploadResult): Finding[] {
+  return failedItem(error, undefined);
+}
+
+/** What a CI system shows of the uploads. */
+export const CI_VIEW: CiView<UploadResult> = {
+  findings: failuresOf,
+  section: (result) => {
+    const { file, status, id } = result;
+    return itemSection(file, id === null ? status : `${status}, ${id}`, failuresOf(result));
+  },
+};
 
 const NONE = { uploaded: 0, skipped: 0, planned: 0, unknown: 0, failed: 0 };
 

@@ -50,7 +50,10 @@ describe('README.md', () => {
 
 describe.each(DOCUMENTS)('%s', (path) => {
   test('every block of code is a command block, or the output of one', () => {
-    const languages = [...readDocument(path).matchAll(/^ *```(\S+)/gm)].map(([, language]) => language);
+    // The CI tests run what YAML blocks hold.
+    const languages = [...readDocument(path).matchAll(/^ *```(\S+)/gm)].flatMap(([, language = '']) =>
+      path === 'src/help/ci.md' && language === 'yaml' ? [] : [language],
+    );
     const blocks = commandBlocks(path);
     const outputs = blocks.filter(({ output }) => output !== undefined);
     expect(languages.filter((language) => language === 'sh')).toHaveLength(blocks.length);

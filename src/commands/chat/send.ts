@@ -16,7 +16,7 @@ import {
   SOURCE_FLAGS,
 } from '../../chat/session.ts';
 import { parseReplyCriteria, REPLY_FLAGS, type ReplyCriteria, waitForReplies } from '../../chat/wait-for-reply.ts';
-import { type Args, command, SERVICE_EXITS } from '../../cli/command.ts';
+import { type Args, CODE_QUALITY_FLAG, command, SERVICE_EXITS } from '../../cli/command.ts';
 import type { Context } from '../../cli/context.ts';
 import { readText, refuseTokenOnStdin, type TextSource, textFromArgument } from '../../cli/input.ts';
 import { shellCommand } from '../../cli/shell-command.ts';
@@ -80,7 +80,8 @@ function parseRows(args: Args): RowsInput | undefined {
   const path = args.value('rows');
   const dryRun = args.isSet('dry-run');
   if (path === undefined) {
-    const other = args.value('concurrency') === undefined ? dryRun && 'dry-run' : 'concurrency';
+    const given = ['concurrency', 'code-quality'].find((flag) => args.value(flag) !== undefined);
+    const other = given ?? (dryRun && 'dry-run');
     if (other) throw new UsageError(`--${other} can only be used with --rows.`);
     return undefined;
   }
@@ -251,6 +252,7 @@ export default command<Input>({
     },
     { usage: '--concurrency <n>', description: 'with --rows: how many sessions at a time, 1 to 32', default: '8' },
     { usage: '--dry-run', description: 'with --rows: show what would be sent; nothing is sent' },
+    CODE_QUALITY_FLAG,
   ],
   required: REQUIRED_SESSION.map((flag) => ({ ...flag, unless: ['rows'] })),
   columns: [...ROW_COLUMNS, ...COLUMNS.filter(({ header }) => header === 'CREATED')],

@@ -1,4 +1,4 @@
-import { command, SERVICE_EXITS } from '../../cli/command.ts';
+import { CODE_QUALITY_FLAG, command, SERVICE_EXITS, SUMMARY_FLAG } from '../../cli/command.ts';
 import type { Context } from '../../cli/context.ts';
 import { SCOPE } from '../../contract/scopes.ts';
 import type { WantedJob } from '../../cron/create-jobs.ts';
@@ -88,6 +88,8 @@ export default command<Input>({
     },
     { usage: '--dry-run', description: 'show what would be done; nothing is written' },
     { usage: '--schema', description: 'print the JSON Schema of a file for -f' },
+    SUMMARY_FLAG,
+    CODE_QUALITY_FLAG,
   ],
   required: [
     ...['agent', 'name', 'instructions'].map((flag) => ({ oneOf: [flag], ...UNLESS_FILE })),
@@ -117,6 +119,10 @@ export default command<Input>({
     const modes = { ensure: args.isSet('ensure'), dryRun: args.isSet('dry-run') };
     const typed = JOB_FLAGS.filter((flag) => args.value(flag) !== undefined);
     if (args.isSet('schema')) return { from: 'schema', ...modes };
+    const report = (['summary', 'code-quality'] as const).find(
+      (flag) => args.isSet(flag) || args.value(flag) !== undefined,
+    );
+    if (files.length === 0 && report) throw new UsageError(`--${report} can only be used with -f.`);
     if (files.length === 0) return { from: { job: parseJobInput(args) }, ...modes };
     if (typed.length > 0) throw new UsageError(`-f and --${typed[0]} cannot be combined.`);
     return { from: { files }, ...modes };
@@ -126,7 +132,7 @@ export default command<Input>({
   async run(context, { from, ...options }) {
     if (from === 'schema') return printSchema();
     const wanted = await wantedJobs(context, from);
-    const [{ createJobs }, { cronResultJson, jobsFailure, summarizeJobs }] = await Promise.all([
+    const [{ createJobs }, { CI_VIEW, cronResultJson, jobsFailure, summarizeJobs }] = await Promise.all([
       import('../../cron/create-jobs.ts'),
       import('../../cron/cron-result.ts'),
     ]);
@@ -148,6 +154,7 @@ export default command<Input>({
         json: cronResultJson,
         summary: summarizeJobs,
         failure,
+        ci: CI_VIEW,
       });
     }
     const results: CronResult[] = [];

@@ -1,6 +1,8 @@
 // Characters that can affect a terminal and that JSON.stringify does not escape: DEL, C1, bidi controls, line and
 // paragraph separators, byte order mark, noncharacters. (It escapes C0 and lone surrogates.) All are in the basic plane.
-const UNSAFE_IN_JSON = /[\x7f-\x9f\p{Bidi_Control}\u2028\u2029\ufeff\ufffe\uffff]/gu;
+// `##[` would be a command for the runner of GitHub Actions.
+const UNSAFE_IN_JSON =
+  /[\x7f-\x9f\p{Bidi_Control}\u2028\u2029\ufeff\ufffe\uffff]|#(?=\p{Default_Ignorable_Code_Point}*#\p{Default_Ignorable_Code_Point}*\[)/gu;
 
 /** Returns the `\uXXXX` escape of a character in the basic plane. */
 export function escapeUnicode(character: string): string {

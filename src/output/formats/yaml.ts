@@ -5,9 +5,12 @@ import { consume, writeSequence } from './sequence.ts';
 import { escapeUnicode } from './stringify-json.ts';
 
 // Characters to escape: controls except line feed and tab, and those that `stringifyJson` escapes. In YAML, only
-// double-quoted strings support escapes.
-const UNSAFE = /[\0-\x08\x0b-\x1f\x7f-\x9f\p{Bidi_Control}\u2028\u2029\ufeff\ufffe\uffff\p{Cs}]/u;
-const EVERY_UNSAFE = new RegExp(UNSAFE, 'gu');
+// double-quoted strings support escapes. `##[`, and `::` where a line begins, would be commands for the runner of GitHub
+// Actions.
+const HIDDEN = '\\p{Default_Ignorable_Code_Point}*';
+const ESCAPED = `[\\0-\\x08\\x0b-\\x1f\\x7f-\\x9f\\p{Bidi_Control}\\u2028\\u2029\\ufeff\\ufffe\\uffff\\p{Cs}]|#(?=${HIDDEN}#${HIDDEN}\\[)`;
+const UNSAFE = new RegExp(`${ESCAPED}|:${HIDDEN}:`, 'u');
+const EVERY_ESCAPED = new RegExp(ESCAPED, 'gu');
 
 const FRAME = { open: '', between: '', close: '', empty: '[]\n' };
 
@@ -22,7 +25,9 @@ export function stringifyYaml(value: unknown): string {
       if (typeof node.value === 'string' && UNSAFE.test(node.value)) node.type = 'QUOTE_DOUBLE';
     },
   });
-  return document.toString({ lineWidth: 0 }).replace(EVERY_UNSAFE, escapeUnicode);
+  // A quoted text stays on its line.
+  const text = document.toString({ lineWidth: 0, doubleQuotedMinMultiLineLength: Number.MAX_SAFE_INTEGER });
+  return text.replace(EVERY_ESCAPED, escapeUnicode);
 }
 
 /** Writes one YAML document: an object, a sequence, or the list's own document. */

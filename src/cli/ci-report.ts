@@ -1,0 +1,215 @@
+import { open, readFile, writeFile } from 'node:fs/promises';
+import { isAbsolute, relative, resolve, sep } from 'node:path';
+import { LocalError, toErrorObject, UsageError } from '../errors.ts';
+import { formatAnnotations } from '../output/ci/annotations.ts';
+import { formatCodeQuality } from '../output/ci/code-quality.ts';
+import { isGitHubActions } from '../output/ci/disarm.ts';
+import { failureFindings, findingText } from '../output/ci/findings.ts';
+import { formatSummary } from '../output/ci/summary.ts';
+import type {
+  CommandResult,
+  Finding,
+  ListResult,
+  OutputFormat,
+  Row,
+  SummarySection,
+} from '../output/command-result.ts';
+import { describeFileError } from './input.ts';
+import type { Environment } from './io.ts';
+import type { ParsedCommand } from './parse.ts';
+
+/** What the reports of a command for CI systems need. */
+export interface CiDeps {
+  readonly env: Environment;
+  readonly format: OutputFormat;
+  readonly redact: (text: string) => string;
+  readonly warn: (text: string) => Promise<void>;
+  /** Writes workflow commands to stderr. */
+  readonly annotate: (lines: string) => Promise<void>;
+}
+
+interface SummaryFile {
+  readonly path: string;
+  /** Whether the host collects what commands append, instead of one file. */
+  readonly isShared: boolean;
+}
+
+/** GitHub takes 1,048,576 bytes for a step, and a comment of GitLab 1,000,000 characters. */
+const MAX_SUMMARY_BYTES = 1_000_000;
+
+/** How many findings are kept; the rest are counted. */
+const MAX_FINDINGS = 1_000;
+
+/** @throws UsageError if --summary has no file, or took an argument of the command for its file */
+function summaryFile({ args }: ParsedCommand, env: Environment): SummaryFile | undefined {
+  const collected = env.GITHUB_STEP_SUMMARY || undefined;
+  const given = args.value('summary');
+  if (given === undefined) {
+    if (!args.isSet('summary')) return undefined;
+    if (collected !== undefined) return { path: collected, isShared: true };
+    throw new UsageError('--summary needs a file here: GITHUB_STEP_SUMMARY is not set.', {
+      hint: 'Give one: --summary=summary.md',
+    });
+  }
+  if (given === '') {
+    throw new UsageError('--summary= is empty.', { hint: 'Check the shell variable it comes from.' });
+  }
+  if (args.positionals.includes(given) || /\.(ya?ml|jsonl?|csv)$/i.test(given)) {
+    throw new UsageError(`--summary would overwrite ${given}.`, {
+      hint: 'Write --summary=<file>, or put --summary behind the files.',
+    });
+  }
+  return { path: given, isShared: given === collected };
+}
+
+/** @throws LocalError if the file cannot be written */
+async function checkWritable(path: string, flag: string): Promise<void> {
+  try {
+    await (await open(path, 'a')).close();
+  } catch (error) {
+    throw new LocalError(`The file ${path} (--${flag}) cannot be written.`, {
+      why: describeFileError(error),
+      hint: 'Nothing was sent.',
+      cause: error,
+    });
+  }
+}
+
+/** The path of a file from the top of the repository, where the host knows it. */
+function fromRepository(file: string, env: Environment): string {
+  const root = env.GITHUB_WORKSPACE || env.CI_PROJECT_DIR;
+  if (!root) return file;
+  const path = relative(root, resolve(file));
+  return path.startsWith('..') || isAbsolute(path) ? file : path.replaceAll(sep, '/');
+}
+
+/** What is in a file comes first. */
+function byPlace({ place: one }: Finding, { place: other }: Finding): number {
+  if (!one || !other) return Number(!one) - Number(!other);
+  const files = one.file === other.file ? 0 : one.file < other.file ? -1 : 1;
+  return files || (one.line ?? 0) - (other.line ?? 0) || (one.column ?? 0) - (other.column ?? 0);
+}
+
+/** What ended a command: the mistakes in its input with their places, without the lines that they are in. */
+function summaryText(error: unknown): string {
+  const { message } = toErrorObject(error);
+  const found = failureFindings(error);
+  if (found.every(({ place }) => place === undefined)) return findingText(error);
+  const lines = found.map(({ place, message: text }) => {
+    const position = [place?.file, place?.line, place?.column].filter((part) => part !== undefined);
+    return [...position, ` ${text}`].join(':');
+  });
+  return [message, ...lines].join('\n');
+}
+
+/** Collects what a command finds and does, and writes it for CI systems when the command ends. */
+export class CiReport {
+  private readonly findings: Finding[] = [];
+  private readonly total = { error: 0, warning: 0 };
+  private readonly rows: Pick<Row, 'section' | 'sortIndex'>[] = [];
+  private readonly title: string;
+  private readonly deps: CiDeps;
+  private readonly summary: SummaryFile | undefined;
+  private readonly codeQuality: string | undefined;
+  private counts: ListResult['summary'];
+
+  private constructor(parsed: ParsedCommand, deps: CiDeps, summary: SummaryFile | undefined) {
+    this.title = `partnerctl ${parsed.commandPath}`;
+    this.deps = deps;
+    this.summary = summary;
+    this.codeQuality = parsed.args.value('code-quality');
+  }
+
+  /** Opens the reports that the flags and the environment ask for. @throws UsageError, LocalError; nothing was sent */
+  static async open(parsed: ParsedCommand, deps: CiDeps): Promise<CiReport> {
+    const report = new CiReport(parsed, deps, summaryFile(parsed, deps.env));
+    if (report.codeQuality === '') {
+      throw new UsageError('--code-quality is empty.', { hint: 'Check the shell variable it comes from.' });
+    }
+    if (report.summary) await checkWritable(report.summary.path, 'summary');
+    if (report.codeQuality !== undefined) await checkWritable(report.codeQuality, 'code-quality');
+    return report;
+  }
+
+  /** Returns a result that is collected as its rows are read. */
+  watch(result: CommandResult): CommandResult {
+    if (result.kind !== 'list') return result;
+    this.counts = result.summary;
+    return { ...result, rows: this.collect(result.rows) };
+  }
+
+  /** Runs the command, and writes the reports even if it fails. @throws what it throws */
+  async during(run: () => Promise<number>): Promise<number> {
+    try {
+      const code = await run();
+      await this.finish();
+      return code;
+    } catch (error) {
+      // The mistakes that items have are known from their rows.
+      if (this.total.error === 0) for (const finding of failureFindings(error)) this.add(finding);
+      await this.finish(error);
+      throw error;
+    }
+  }
+
+  private async *collect(rows: AsyncIterable<Row>): AsyncGenerator<Row> {
+    for await (const row of rows) {
+      for (const finding of row.findings ?? []) this.add(finding);
+      if (this.summary) this.rows.push({ section: row.section, sortIndex: row.sortIndex });
+      yield row;
+    }
+  }
+
+  private add(finding: Finding): void {
+    this.total[finding.level] += 1;
+    if (this.findings.length >= MAX_FINDINGS) return;
+    const { redact, env } = this.deps;
+    const { place } = finding;
+    this.findings.push({
+      ...finding,
+      message: redact(finding.message),
+      place: place && { ...place, file: fromRepository(place.file, env) },
+    });
+  }
+
+  private async finish(error?: unknown): Promise<void> {
+    const { env, format, annotate } = this.deps;
+    const { codeQuality, summary } = this;
+    this.findings.sort(byPlace);
+    const isForProgram = format === 'json' || format === 'ndjson';
+    if (isGitHubActions(env) && !isForProgram && this.findings.length > 0) {
+      await annotate(formatAnnotations(this.findings, this.total, this.title));
+    }
+    if (codeQuality !== undefined) {
+      await this.write(codeQuality, () => writeFile(codeQuality, formatCodeQuality(this.findings)));
+    }
+    if (summary) await this.write(summary.path, () => this.writeSummary(summary, error));
+  }
+
+  /** In the order of the input. */
+  private sections(): SummarySection[] {
+    const rows = this.rows.toSorted((one, other) => one.sortIndex - other.sortIndex);
+    return rows.flatMap(({ section }) => section?.() ?? []);
+  }
+
+  private async writeSummary({ path, isShared }: SummaryFile, error: unknown): Promise<void> {
+    const used = isShared ? (await readFile(path)).length : 0;
+    const run = {
+      title: this.title,
+      counts: this.counts?.() ?? '',
+      failure: error === undefined ? undefined : summaryText(error),
+      sections: this.sections(),
+    };
+    const text = formatSummary(run, MAX_SUMMARY_BYTES - used, this.deps.redact);
+    await writeFile(path, text, { flag: isShared ? 'a' : 'w' });
+  }
+
+  /** What the command did counts more than its report. */
+  private async write(path: string, write: () => Promise<void>): Promise<void> {
+    try {
+      await write();
+    } catch (error) {
+      await this.deps.warn(`The report ${path} cannot be written: ${describeFileError(error)}`);
+    }
+  }
+}

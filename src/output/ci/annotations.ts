@@ -1,0 +1,51 @@
+import type { Finding } from '../command-result.ts';
+import { sanitizeText } from '../sanitize.ts';
+
+/** How many annotations of a level GitHub shows for a step. */
+const MAX_ANNOTATIONS = 10;
+
+const MAX_MESSAGE = 4_000;
+
+/** Escapes the message of a workflow command. */
+function escapeData(text: string): string {
+  return text.replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A');
+}
+
+function escapeProperty(text: string): string {
+  return escapeData(text).replaceAll(':', '%3A').replaceAll(',', '%2C');
+}
+
+function clip(text: string): string {
+  return text.length > MAX_MESSAGE ? `${text.slice(0, MAX_MESSAGE)}…` : text;
+}
+
+function annotation({ level, place, message }: Finding, title: string): string {
+  const properties = [
+    ['file', place?.file],
+    ['line', place?.line],
+    ['col', place?.column],
+    ['title', title],
+  ].flatMap(([name, value]) => (value === undefined ? [] : [`${name}=${escapeProperty(sanitizeText(String(value)))}`]));
+  return `::${level} ${properties.join(',')}::${escapeData(clip(sanitizeText(message)))}\n`;
+}
+
+/**
+ * Formats findings as annotations for GitHub Actions, a line each: at most ten of a level, the last of which counts the
+ * rest.
+ * @param total how many there are of each level, with those that are not in `findings`
+ */
+export function formatAnnotations(
+  findings: readonly Finding[],
+  total: Readonly<Record<Finding['level'], number>>,
+  title: string,
+): string {
+  const lines = (['error', 'warning'] as const).flatMap((level) => {
+    const own = findings.filter((finding) => finding.level === level);
+    if (total[level] <= MAX_ANNOTATIONS) return own;
+    const shown = own.slice(0, MAX_ANNOTATIONS - 1);
+    const rest = total[level] - shown.length;
+    const message = `${rest} more ${level === 'error' ? 'failures' : 'warnings'}: see the log of this step.`;
+    return [...shown, { level, place: undefined, type: '', message }];
+  });
+  return lines.map((finding) => annotation(finding, title)).join('');
+}

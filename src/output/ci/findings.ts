@@ -1,0 +1,65 @@
+import { InterruptedError, PartnerctlError, toErrorObject } from '../../errors.ts';
+import type { Finding, Place, ReportLine, SummarySection } from '../command-result.ts';
+
+/** Reads a place such as `acme.yaml:3`. @returns undefined for standard input, which is no file */
+export function placeOf(source: string | undefined): Place | undefined {
+  const [, file, line] = /^(.*):(\d+)$/s.exec(source ?? '') ?? [];
+  return file === undefined || file === '<stdin>' ? undefined : { file, line: Number(line) };
+}
+
+/** The text of an error for a CI system. @param isPrivate leaves out the reason, which may quote what the service was sent */
+export function findingText(error: unknown, isPrivate = false): string {
+  const { message, hint } = toErrorObject(error);
+  const why = error instanceof PartnerctlError && !isPrivate ? error.info.why : undefined;
+  return [message, why, hint === null ? undefined : `hint: ${hint}`].filter((part) => part !== undefined).join('\n');
+}
+
+/** The finding for an item that failed; none for an item that Ctrl-C stopped. */
+export function failedItem(error: unknown, source: string | undefined, isPrivate = false): Finding[] {
+  if (error === undefined || error instanceof InterruptedError) return [];
+  const place = placeOf(source);
+  const text = findingText(error, isPrivate);
+  const message = place || source === undefined ? text : `${source}: ${text}`;
+  return [{ level: 'error', place, type: toErrorObject(error).type, message }];
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function toPosition(value: unknown): number | undefined {
+  return typeof value === 'number' ? value : undefined;
+}
+
+/** One entry of `details.problems`, which an InputError has. */
+function problemFinding(problem: unknown, type: string): Finding[] {
+  if (!isRecord(problem) || typeof problem.source !== 'string' || typeof problem.message !== 'string') return [];
+  const { source, hint } = problem;
+  const message = typeof hint === 'string' ? `${problem.message}\nhint: ${hint}` : problem.message;
+  const [line, column] = [toPosition(problem.line), toPosition(problem.column)];
+  if (source === '<stdin>') {
+    return [{ level: 'error', place: undefined, type, message: `${source}:${line ?? 1}: ${message}` }];
+  }
+  const place = { file: source, ...(line !== undefined && { line }), ...(column !== undefined && { column }) };
+  return [{ level: 'error', place, type, message }];
+}
+
+/** The findings for the error that ended a command: one for each mistake in its input, else one. */
+export function failureFindings(error: unknown): Finding[] {
+  if (error instanceof InterruptedError) return [];
+  const { details, type } = toErrorObject(error);
+  const problems = isRecord(details) && Array.isArray(details.problems) ? details.problems : [];
+  const found = problems.flatMap((problem) => problemFinding(problem, type));
+  return found.length > 0 ? found : [{ level: 'error', place: undefined, type, message: findingText(error) }];
+}
+
+/** The lines of a failure in a summary. */
+export function failureLines({ message }: Finding): ReportLine[] {
+  const [first = '', ...rest] = message.split('\n');
+  return [{ indent: 4, marker: 'x', text: first }, ...rest.map((text): ReportLine => ({ indent: 6, text }))];
+}
+
+/** The section of a list's item that either is done or has failed, with the lines of its failures alone. */
+export function itemSection(name: string, detail: string, failures: readonly Finding[]): SummarySection {
+  return { name, detail, isFailure: failures.length > 0, lines: failures.flatMap(failureLines) };
+}

@@ -1,0 +1,279 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { InterruptedError } from '../../src/errors.ts';
+import { json, sendJson, startFakeService } from '../helpers/fake-service.ts';
+import { fasterClock, handSignals, hasty, type RunOptions, run, tempDirectory } from '../helpers/run.ts';
+import { manifest, type Service, service, write } from '../helpers/service.ts';
+
+/** What a runner of GitHub Actions sets. The repository is the directory of the file. */
+function actions(path: string, more: Record<string, string> = {}): Record<string, string> {
+  const directory = dirname(path);
+  return {
+    CI: 'true',
+    GITHUB_ACTIONS: 'true',
+    GITHUB_WORKSPACE: directory,
+    GITHUB_STEP_SUMMARY: join(directory, 'step-summary'),
+    PARTNER_STATE: write('state.jsonl', ''),
+    ...more,
+  };
+}
+
+function runIn(it: Pick<Service, 'env'>, argv: readonly string[], env: Record<string, string>, more: RunOptions = {}) {
+  return run(argv, { random: hasty, clock: fasterClock(), ...more, env: { ...it.env, ...env } });
+}
+
+const annotations = (stderr: string) => stderr.split('\n').filter((line) => line.startsWith('::'));
+const read = (path: string) => readFileSync(path, 'utf8');
+
+const JOB = "{ name: daily, instructions: Sum up SECRET-PLAN., schedule: '0 9 * * *' }";
+const withJob = (id: string) => manifest(id).replace('"Support" }', `"Support", cron: [${JOB}] }`);
+
+describe('annotations in GitHub Actions', () => {
+  test('show each mistake in the input at its line and column, as a path of the repository', async () => {
+    const it = await service();
+    const path = write('acme.yaml', `${manifest('acme')}colour: red\n`);
+    const ran = await runIn(it, ['provision', path], actions(path));
+    expect(ran).toMatchObject({ code: 2, stdout: '' });
+    expect(annotations(ran.stderr)).toEqual([
+      '::error file=acme.yaml,line=5,col=1,title=partnerctl provision::unknown key "colour"%0Ahint: valid keys: external_space_id, space, agents',
+    ]);
+    expect(ran.stderr).toContain('error: The input has a mistake; nothing was sent.');
+    expect(await it.received()).toEqual([]);
+  });
+
+  test('show at most ten mistakes, and count the rest', async () => {
+    const it = await service();
+    const keys = Array.from({ length: 14 }, (_, index) => `key${index}: 1\n`).join('');
+    const path = write('acme.yaml', manifest('acme') + keys);
+    const shown = annotations((await runIn(it, ['plan', path], actions(path))).stderr);
+    expect(shown).toHaveLength(10);
+    expect(shown[9]).toBe('::error title=partnerctl plan::5 more failures: see the log of this step.');
+  });
+
+  test('show a document that failed at the line where it begins', async () => {
+    const it = await service();
+    const bad = manifest('bad').replace('tmpl_support', 'tmpl_none');
+    const path = write('all.yaml', `${manifest('good')}---\n${bad}`);
+    const ran = await runIn(it, ['provision', path], actions(path));
+    expect(ran.code).toBe(10);
+    expect(annotations(ran.stderr)).toEqual([
+      expect.stringMatching(
+        /^::error file=all\.yaml,line=6,title=partnerctl provision::bad: The service refused the call/,
+      ),
+    ]);
+    expect(ran.stdout).not.toContain('::');
+  });
+
+  test('warn where a plan is blocked', async () => {
+    const it = await service();
+    const path = write('acme.yaml', withJob('acme'));
+    const env = actions(path);
+    expect((await runIn(it, ['provision', path], env)).code).toBe(0);
+    const other = write('acme.yaml', withJob('acme').replace('SECRET', 'OTHER'));
+    const ran = await runIn(it, ['plan', other], { ...env, GITHUB_WORKSPACE: dirname(other) });
+    expect(annotations(ran.stderr)).toEqual([
+      expect.stringMatching(/^::warning file=acme\.yaml,line=1,.*other content/),
+    ]);
+    expect(ran.stderr).not.toMatch(/SECRET-PLAN|OTHER-PLAN/);
+  });
+
+  test('show jobs and rows of files that failed', async () => {
+    const fake = await startFakeService({
+      'GET *': json([]),
+      'POST /chat/sources/{id}/messages/': json({ code: 'no', message: 'not now' }, 422),
+      'POST *': json({ code: 'no', message: 'not now' }, 422),
+    });
+    const it = { env: { PARTNER_BASE_URL: fake.baseUrl, PARTNER_TOKEN: 'pt_1234567890' } };
+    const jobs = write('jobs.yaml', `agent: agt_1\njobs:\n  - ${JOB}\n  - ${JOB.replace('daily', 'weekly')}\n`);
+    const created = await runIn(it, ['cron', 'create', '-f', jobs], actions(jobs));
+    expect(annotations(created.stderr).map((line) => /file=[^,]*,line=\d+/.exec(line)?.[0])).toEqual([
+      'file=jobs.yaml,line=3',
+      'file=jobs.yaml,line=4',
+    ]);
+    const rows = write('rows.jsonl', '{"text":"Hello PRIVATE"}\n{"text":"Bye PRIVATE"}\n');
+    const sent = await runIn(it, ['chat', 'send', '--rows', rows, '--source', 's', '--session', 'x'], actions(rows));
+    expect(annotations(sent.stderr).map((line) => /file=[^,]*,line=\d+/.exec(line)?.[0])).toEqual([
+      'file=rows.jsonl,line=1',
+      'file=rows.jsonl,line=2',
+    ]);
+    expect(sent.stderr).not.toContain('PRIVATE');
+  });
+
+  test('are one without a file where no file is at fault', async () => {
+    const it = await service();
+    const path = write('acme.yaml', manifest('acme'));
+    const ran = await runIn(it, ['plan', path], actions(path, { PARTNER_TOKEN: 'pt_wrong_token' }));
+    expect(annotations(ran.stderr)).toEqual([
+      expect.stringMatching(/^::error title=partnerctl plan::The service rejected/),
+    ]);
+  });
+
+  test('leave the error object of -o json alone on stderr', async () => {
+    const it = await service();
+    const path = write('acme.yaml', 'colour: red\n');
+    const ran = await runIn(it, ['plan', path, '-o', 'json'], actions(path));
+    expect(Object(JSON.parse(ran.stderr)).error.details.problems[0]).toMatchObject({ line: 1 });
+  });
+
+  test('are not written elsewhere', async () => {
+    const it = await service();
+    const path = write('acme.yaml', 'colour: red\n');
+    expect((await runIn(it, ['plan', path], { CI: 'true' })).stderr).not.toContain('::');
+  });
+});
+
+test('text of a service is no workflow command, in whatever a command prints', async () => {
+  const name = '::add-mask::Support';
+  const fake = await startFakeService({
+    'GET /automation/spaces/': json([{ space_id: '::debug::1', external_space_id: 'x ##[error]x', name }]),
+    'POST *': json({ code: 'no', message: '::stop-commands::x\n::error::y' }, 422),
+  });
+  const env = { PARTNER_BASE_URL: fake.baseUrl, PARTNER_TOKEN: 'pt_1234567890', GITHUB_ACTIONS: 'true' };
+  const listed = (...more: string[]) => run(['spaces', 'list', ...more], { env });
+  expect((await listed()).stdout).toContain('\\x3a:debug::1');
+  for (const format of ['tsv', 'table', 'json', 'yaml']) {
+    expect((await listed('-o', format)).stdout).not.toMatch(/^\s*::|##\[/m);
+  }
+  expect((await listed('-o', 'json')).json()).toEqual([
+    expect.objectContaining({ name, external_space_id: 'x ##[error]x' }),
+  ]);
+  const refused = await run(['chat', 'send', 'hi', '--source', 's', '--session', 'x', '-v'], { env });
+  expect(refused.stderr).toContain('stop-commands');
+  expect(refused.stderr.replace(/^::error title=partnerctl chat send::.*$/m, '')).not.toMatch(/^\s*::/m);
+  const elsewhere = await run(['spaces', 'list', '-o', 'tsv'], { env: { ...env, GITHUB_ACTIONS: undefined } });
+  expect(elsewhere.stdout).toMatch(/^::debug::1\t/);
+});
+
+describe('--summary', () => {
+  test('appends to the summary of the step: the plan, then what was done', async () => {
+    const it = await service();
+    const path = write('acme.yaml', `${withJob('acme')}---\n${manifest('beta')}`);
+    const env = actions(path);
+    expect((await runIn(it, ['plan', path, '--summary'], env)).code).toBe(0);
+    expect((await runIn(it, ['provision', path, '--summary'], env)).code).toBe(0);
+    const text = read(env.GITHUB_STEP_SUMMARY ?? '');
+    expect(text).toMatch(/^### partnerctl plan\n\n<p>Plan: 2 spaces to create\.<\/p>/);
+    expect(text).toMatch(/### partnerctl provision\n\n<p>2 created\.<\/p>/);
+    expect(text).toMatch(/<code>acme {2}.*acme\.yaml:1, created<\/code><\/summary>\n<pre>\+ created space/);
+    expect(text.match(/<details>/g)).toHaveLength(4);
+    expect(text).not.toContain('SECRET-PLAN');
+  });
+
+  test('shows what failed first, and neither the token nor instructions', async () => {
+    const token = 'pt_1234567890abcdef';
+    const fake = await startFakeService({
+      'GET *': json([]),
+      'POST *': (request, response, count) => {
+        const body = Object(request.json());
+        const echo = { code: 'no', message: `refused: ${token} Sum up SECRET-PLAN.` };
+        if (request.path.includes('cron')) return sendJson(response, echo, 422);
+        const agents = body.agents.map((agent: object) => ({ ...agent, agent_id: `agt_${count}` }));
+        sendJson(response, { space_id: `sp_${count}`, external_space_id: body.external_space_id, agents }, 201);
+      },
+    });
+    const path = write('all.yaml', `${manifest('good')}---\n${withJob('bad')}`);
+    const summary = join(dirname(path), 'summary.md');
+    const env = { PARTNER_BASE_URL: fake.baseUrl, PARTNER_TOKEN: token };
+    const ran = await runIn({ env }, ['provision', path, `--summary=${summary}`], actions(path));
+    expect(ran.code).toBe(10);
+    const text = read(summary);
+    expect(text.indexOf('❌ <code>bad')).toBeGreaterThan(0);
+    expect(text.indexOf('❌ <code>bad')).toBeLessThan(text.indexOf('<code>good'));
+    for (const report of [text, ...annotations(ran.stderr)]) {
+      expect(report).toContain('daily');
+      expect(report).not.toContain(token);
+      expect(report).not.toContain('SECRET-PLAN');
+    }
+    expect(existsSync(actions(path).GITHUB_STEP_SUMMARY ?? '')).toBe(false);
+  });
+
+  test('replaces an earlier summary in a file of its own', async () => {
+    const it = await service();
+    const path = write('acme.yaml', manifest('acme'));
+    const summary = write('summary.md', 'earlier');
+    expect((await runIn(it, ['plan', path, '--summary', summary], {})).code).toBe(0);
+    expect(read(summary)).toMatch(/^### partnerctl plan\n/);
+  });
+
+  test('is written when Ctrl-C ends the run in the middle', async () => {
+    const signals = handSignals();
+    const fake = await startFakeService({
+      'GET *': json([]),
+      'POST *': (request, response, count) => {
+        const { external_space_id: id, agents } = Object(request.json());
+        if (count === 2) signals.abort(new InterruptedError('Interrupted.'));
+        const installed = agents.map((agent: object, index: number) => ({
+          ...agent,
+          agent_id: `agt_${count}_${index}`,
+        }));
+        sendJson(response, { space_id: `sp_${count}`, external_space_id: id, agents: installed }, 201);
+      },
+    });
+    const path = write('all.yaml', ['one', 'two', 'three', 'four'].map((id) => manifest(id)).join('---\n'));
+    const env = { PARTNER_BASE_URL: fake.baseUrl, PARTNER_TOKEN: 'pt_1234567890' };
+    const summary = join(tempDirectory(), 'summary.md');
+    const ran = await runIn({ env }, ['provision', path, '--concurrency', '1', '--summary', summary], {}, { signals });
+    expect(ran.code).toBe(130);
+    const text = read(summary);
+    expect(text).toMatch(/<code>one {2}.*created/);
+    expect(text).toContain('four');
+    expect(text).toContain('Interrupted');
+  });
+
+  test('shows mistakes in the input with their places', async () => {
+    const path = write('acme.yaml', 'external_space_id: acme\ncolour: SECRET-COLOUR\n');
+    const summary = join(dirname(path), 'summary.md');
+    expect((await run(['plan', path, '--summary', summary])).code).toBe(2);
+    expect(read(summary)).toContain('acme.yaml:2:1: unknown key &quot;colour&quot;');
+    expect(read(summary)).not.toContain('SECRET-COLOUR');
+  });
+
+  test('is of jobs and files, too', async () => {
+    const it = await service();
+    const summary = join(tempDirectory(), 'summary.md');
+    const file = write('a <b>.txt', 'a');
+    expect((await runIn(it, ['upload', file, '--summary', summary], {})).code).toBe(0);
+    expect(read(summary)).toMatch(/### partnerctl upload\n\n<p>1 uploaded\.<\/p>/);
+    expect(read(summary)).toContain('a &lt;b&gt;.txt  uploaded, ');
+  });
+
+  test.each([
+    { name: 'without a file, outside of GitHub Actions', argv: ['--summary'], says: 'GITHUB_STEP_SUMMARY is not set' },
+    { name: 'that would overwrite a manifest', argv: ['--summary', 'acme.yaml'], says: 'would overwrite acme.yaml' },
+    { name: 'in a directory that does not exist', argv: ['--summary=/nonexistent/s.md'], says: 'cannot be written' },
+  ])('$name is an error before anything is sent', async ({ argv, says }) => {
+    const it = await service();
+    const path = write('acme.yaml', manifest('acme'));
+    const ran = await runIn(it, ['provision', path, ...argv], {});
+    expect(ran.stderr).toContain(says);
+    expect(ran.code).toBeGreaterThan(0);
+    expect(await it.received()).toEqual([]);
+  });
+});
+
+describe('--code-quality', () => {
+  test('writes what failed for GitLab, by path of the repository, and an empty report if nothing did', async () => {
+    const it = await service();
+    const path = write('acme.yaml', `${manifest('acme')}colour: red\n`);
+    const report = join(dirname(path), 'gl-code-quality-report.json');
+    const env = { GITLAB_CI: 'true', CI: 'true', CI_PROJECT_DIR: dirname(path) };
+    const plan = (file: string) => runIn(it, ['plan', file, '--code-quality', report], env);
+    expect((await plan(path)).stderr).not.toContain('::');
+    expect(JSON.parse(read(report))).toEqual([
+      expect.objectContaining({
+        check_name: 'partnerctl/invalid_input',
+        location: { path: 'acme.yaml', lines: { begin: 5 } },
+      }),
+    ]);
+    expect((await plan(write('good.yaml', manifest('acme')))).code).toBe(0);
+    expect(JSON.parse(read(report))).toEqual([]);
+  });
+
+  test('needs what has files', async () => {
+    const job = ['cron', 'create', '--agent', 'a', '--name', 'b', '--instructions', 'c', '--schedule', '0 9 * * *'];
+    expect((await run([...job, '--code-quality', 'q.json'])).stderr).toContain('can only be used with -f');
+    const message = ['chat', 'send', 'hi', '--source', 's', '--session', 'x'];
+    expect((await run([...message, '--code-quality', 'q.json'])).stderr).toContain('can only be used with --rows');
+  });
+});
