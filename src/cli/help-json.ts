@@ -31,6 +31,8 @@ function describeFlag({ usage, description, default: fallback, choices, repeatab
     flag: long,
     short: short ?? null,
     value: placeholder ?? null,
+    /** Whether the flag may stand without its value. */
+    value_optional: usage.endsWith(']'),
     type: placeholder === undefined ? 'boolean' : choices ? 'choice' : (TYPES[placeholder] ?? 'string'),
     choices: choices ?? null,
     default: fallback ?? null,

@@ -14,6 +14,7 @@ interface HelpJson {
     readonly value: string | null;
     readonly choices: readonly string[] | null;
     readonly repeatable: boolean;
+    readonly value_optional: boolean;
   }[];
 }
 
@@ -165,7 +166,7 @@ describe('help', () => {
       expect(help.command).toBe(commandPath);
       const positionals = help.arguments.filter(({ required }) => required).map(() => 'x');
       const other = (await run(['help', '-o', 'json'])).json<{ global_flags: HelpJson['flags'] }>();
-      for (const { flag, value, choices, repeatable } of [...help.flags, ...other.global_flags]) {
+      for (const { flag, value, value_optional, choices, repeatable } of [...help.flags, ...other.global_flags]) {
         const given = value === null ? [flag] : [flag, choices?.[0] ?? '1'];
         const takes = (argv: readonly string[]) => parse([...commandPath.split(' '), ...argv], VERSION);
         expect(await takes([...given, '--', ...positionals]), flag).toMatchObject({ kind: 'command', commandPath });
@@ -173,7 +174,8 @@ describe('help', () => {
         // A second value, a missing one, and one that is no choice are what the JSON says they are.
         const twice = takes([...given, ...given, '--', ...positionals]);
         await (repeatable ? expect(twice).resolves : expect(twice).rejects).toBeDefined();
-        await expect(takes([flag]), flag).rejects.toThrow('argument missing');
+        if (value_optional) await takes([flag, '--', ...positionals]);
+        else await expect(takes([flag]), flag).rejects.toThrow('argument missing');
         if (choices) await expect(takes([flag, 'no-such-choice'])).rejects.toThrow(choices.join(', '));
       }
       expect(help.flags.map(({ flag }) => flag)).toEqual(
