@@ -22,7 +22,11 @@ export const HELP_TOPICS: readonly HelpTopic[] = [
   },
   { name: 'uploads', summary: 'Upload files once, and handle unknown outcomes', commands: ['upload'] },
   { name: 'state', summary: 'The state: stores for one or many machines, failures, merges', commands: ['state'] },
-  { name: 'ci', summary: 'GitHub Actions and GitLab: annotations, summaries, examples', commands: ['plan', 'provision'] },
+  {
+    name: 'ci',
+    summary: 'GitHub Actions and GitLab: annotations, summaries, examples',
+    commands: ['plan', 'provision'],
+  },
   {
     name: 'profiles',
     summary: 'Services, tokens, and where tokens come from',
