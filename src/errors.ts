@@ -301,3 +301,8 @@ export function toErrorObject(error: unknown): ErrorObject {
 export function exitCodeOf(error: unknown): ExitCode {
   return error instanceof PartnerctlError ? error.exitCode : EXIT.failure;
 }
+
+/** Returns the code of a system error, such as `ENOENT`, or undefined for any other value. */
+export function errorCode(error: unknown): unknown {
+  return error instanceof Error && 'code' in error ? error.code : undefined;
+}

@@ -7,7 +7,7 @@ import { configDirectory } from '../config/config-directory.ts';
 import { type ContractKey, readContractLayers, saveObserved } from '../config/contract-file.ts';
 import type { GlobalFlags } from '../config/flags.ts';
 import type { Keychain } from '../config/keychain.ts';
-import { isReadableByOthers, NO_PROFILES, type Profiles, readProfiles } from '../config/profiles.ts';
+import { isReadableByOthers, NO_PROFILES, type Profiles, readProfiles, updateProfiles } from '../config/profiles.ts';
 import { contractProfile, namesServiceAndToken, requireBaseUrl, resolveBaseUrl } from '../config/settings.ts';
 import type { UpdateDeps } from '../config/update-file.ts';
 import { Contract } from '../contract/contract.ts';
@@ -95,7 +95,6 @@ function createConfig(
       return profiles;
     },
     async update(change) {
-      const { updateProfiles } = await import('../config/update-profiles.ts');
       profiles = Promise.resolve(await updateProfiles(directory, change, { clock, random, signal }));
     },
   };

@@ -1,7 +1,7 @@
 import { close, constants, createReadStream, fstat, open } from 'node:fs';
 import { addAbortSignal, type Readable } from 'node:stream';
 import { promisify } from 'node:util';
-import { InputError, UsageError } from '../errors.ts';
+import { errorCode, InputError, UsageError } from '../errors.ts';
 
 /** The source of a text: an argument, standard input, or a file. */
 export type TextSource =
@@ -119,7 +119,7 @@ export async function* splitLines(chunks: AsyncIterable<Buffer | string>, maxMib
 
 /** Describes why a file or directory cannot be read, as a clause without a period. */
 export function describeFileError(error: unknown): string {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  const code = errorCode(error);
   if (code === 'ENOENT') return 'there is no such file or directory';
   if (code === 'EACCES' || code === 'EPERM') return 'permission denied';
   if (code === 'EROFS') return 'the file system is read-only';

@@ -1,11 +1,11 @@
 import { constants } from 'node:os';
-import { LocalError, UsageError } from '../errors.ts';
+import { errorCode, LocalError, UsageError } from '../errors.ts';
 import type { Context } from './context.ts';
 import type { Environment } from './io.ts';
 
 function startFailure(file: string, error: Error): Error {
   const name = JSON.stringify(file);
-  if ('code' in error && error.code === 'ENOENT') return new UsageError(`There is no command ${name} on the PATH.`);
+  if (errorCode(error) === 'ENOENT') return new UsageError(`There is no command ${name} on the PATH.`);
   return new LocalError(`Cannot start ${name}.`, { why: error.message, cause: error });
 }
 

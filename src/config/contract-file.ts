@@ -2,8 +2,7 @@ import { access, constants, readdir, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { describeFileError } from '../cli/input.ts';
 import type { ContractLayers, LeafValues } from '../contract/contract.ts';
-import { InputError, LocalError } from '../errors.ts';
-import { errorCode } from './profiles.ts';
+import { errorCode, InputError, LocalError } from '../errors.ts';
 import type { SharedFile, UpdateDeps } from './update-file.ts';
 
 /** The service that a contract is about, and the profile whose settings apply. */

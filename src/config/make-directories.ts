@@ -1,9 +1,6 @@
 import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
-
-function hasCode(error: unknown, code: string): boolean {
-  return error instanceof Error && 'code' in error && error.code === code;
-}
+import { errorCode } from '../errors.ts';
 
 /**
  * Creates a directory and its missing parents, for their owner only. Does not use `mkdir` with `recursive`: it reports a
@@ -16,14 +13,14 @@ export async function makeDirectories(path: string): Promise<readonly string[]> 
     await mkdir(path, 0o700);
     return [path];
   } catch (error) {
-    if (hasCode(error, 'EEXIST')) return [];
-    if (!hasCode(error, 'ENOENT') || dirname(path) === path) throw error;
+    if (errorCode(error) === 'EEXIST') return [];
+    if (errorCode(error) !== 'ENOENT' || dirname(path) === path) throw error;
   }
   const above = await makeDirectories(dirname(path));
   try {
     await mkdir(path, 0o700);
   } catch (error) {
-    if (!hasCode(error, 'EEXIST')) throw error;
+    if (errorCode(error) !== 'EEXIST') throw error;
   }
   return [...above, path];
 }

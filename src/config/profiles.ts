@@ -2,7 +2,8 @@ import { constants } from 'node:fs';
 import { type FileHandle, open, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describeFileError } from '../cli/input.ts';
-import { InputError, LocalError, NotFoundError } from '../errors.ts';
+import { errorCode, InputError, LocalError, NotFoundError } from '../errors.ts';
+import type { UpdateDeps } from './update-file.ts';
 
 /** A service and its credentials. At most one of `token`, `keychain_account`, and `token_command` is set. */
 export interface Profile {
@@ -65,11 +66,6 @@ function parseProfiles(text: string): Profiles | undefined {
   return { current, profiles: Object.fromEntries(profiles) };
 }
 
-/** Returns the code of a system error, such as `ENOENT`, or undefined for any other value. */
-export function errorCode(error: unknown): unknown {
-  return error instanceof Error && 'code' in error ? error.code : undefined;
-}
-
 async function readRegularFile(path: string): Promise<string> {
   let file: FileHandle | undefined;
   try {
@@ -101,6 +97,21 @@ export async function readProfiles(directory: string): Promise<Profiles> {
   throw new InputError(`The profiles in ${path} are damaged.`, {
     hint: 'Repair the file, or move it away and run `partnerctl login` again.',
   });
+}
+
+/** A change of the profiles. Must be pure: it is repeated when another process changes the profiles meanwhile. */
+export type ProfilesChange = (profiles: Profiles) => Profiles;
+
+/** Changes the profiles file. @returns the profiles after the change @throws as `updateFile` */
+export async function updateProfiles(directory: string, change: ProfilesChange, deps: UpdateDeps): Promise<Profiles> {
+  const file = {
+    path: profilesPath(directory),
+    name: `The profiles in ${directory}`,
+    read: () => readProfiles(directory),
+    format: (profiles: Profiles) => profiles,
+  };
+  const { updateFile } = await import('./update-file.ts');
+  return updateFile(file, change, deps);
 }
 
 /** Whether other users can access the profiles file. Always false on Windows, which has no POSIX file modes. */

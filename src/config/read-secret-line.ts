@@ -5,7 +5,7 @@ import { open } from 'node:fs/promises';
 import { kill } from 'node:process';
 import type { Readable } from 'node:stream';
 import { describeFileError, readFileChunks, readStdin } from '../cli/input.ts';
-import { CredentialsError } from '../errors.ts';
+import { CredentialsError, errorCode } from '../errors.ts';
 
 /** In bytes, which are characters: a token is ASCII. */
 const MAX_TOKEN_LENGTH = 16 * 1024;
@@ -59,7 +59,7 @@ async function hasTerminal(): Promise<boolean> {
     await (await open('/dev/tty', constants.O_RDONLY | (constants.O_NONBLOCK ?? 0))).close();
     return true;
   } catch (error) {
-    return !(error instanceof Error && 'code' in error && error.code === 'ENXIO');
+    return errorCode(error) !== 'ENXIO';
   }
 }
 

@@ -3,9 +3,8 @@ import { open, readdir, realpath, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { describeFileError } from '../cli/input.ts';
 import type { Clock } from '../clock.ts';
-import { LocalError } from '../errors.ts';
+import { errorCode, LocalError } from '../errors.ts';
 import { makeDirectories } from './make-directories.ts';
-import { errorCode } from './profiles.ts';
 
 /** What an update needs to wait for other processes. */
 export interface UpdateDeps {

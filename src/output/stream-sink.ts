@@ -1,4 +1,5 @@
 import type { Sink } from '../cli/io.ts';
+import { errorCode } from '../errors.ts';
 
 /** `process.stdout` or `process.stderr`. */
 type OutputStream = NodeJS.WritableStream & {
@@ -93,5 +94,5 @@ export async function waitForReader(written: Promise<unknown>, signal: AbortSign
  * Whether a write failed because the reader is gone. Only sinks throw a bare EPIPE; network errors are ServiceErrors.
  */
 export function isReaderGone(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'EPIPE';
+  return errorCode(error) === 'EPIPE';
 }

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import { LocalError } from '../errors.ts';
+import { errorCode, LocalError } from '../errors.ts';
 import type { HeaderList } from './headers.ts';
 
 /** A POST request to the receiver's path. */
@@ -78,7 +78,7 @@ async function listenOn(server: Server, port: number): Promise<number> {
     server.listen(port, '127.0.0.1');
     await once(server, 'listening');
   } catch (error) {
-    const isInUse = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
+    const isInUse = errorCode(error) === 'EADDRINUSE';
     throw new LocalError(`Cannot listen on port ${port} of this machine.`, {
       why: isInUse ? 'Another program uses it.' : error instanceof Error ? error.message : String(error),
       hint: 'Give another port, or 0 for a free one.',

@@ -3,7 +3,7 @@ import { readdir, readFile, rm } from 'node:fs/promises';
 import { get } from 'node:http';
 import { join } from 'node:path';
 import { makeDirectories } from '../config/make-directories.ts';
-import { LocalError } from '../errors.ts';
+import { errorCode, LocalError } from '../errors.ts';
 import { writeDurably } from './saved-file.ts';
 import { unusableDirectory } from './spool.ts';
 
@@ -24,7 +24,7 @@ function isListening(url: string): Promise<boolean> {
       request.destroy();
     });
     // A process that closes the connection is alive, and has too many.
-    request.on('error', (error) => resolve('code' in error && error.code === 'ECONNRESET'));
+    request.on('error', (error) => resolve(errorCode(error) === 'ECONNRESET'));
   });
 }
 

@@ -2,7 +2,7 @@ import type { Dispatcher } from 'undici';
 import type { Clock } from '../clock.ts';
 import { isLoopback } from '../config/base-url.ts';
 import type { ProxySettings } from '../config/proxy.ts';
-import { UsageError } from '../errors.ts';
+import { errorCode, UsageError } from '../errors.ts';
 import type { Delivery } from './delivery.ts';
 import { forwardedHeaders } from './headers.ts';
 import type { ReceiverAnswer } from './receiver.ts';
@@ -41,7 +41,7 @@ export function parseTarget(text: string): URL {
 }
 
 function describeFailure(error: unknown): string {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  const code = errorCode(error);
   if (code === 'ECONNREFUSED') return 'it refused the connection';
   if (code === 'ECONNRESET' || code === 'UND_ERR_SOCKET') return 'it closed the connection';
   if (code === 'ENOTFOUND') return 'its host name is unknown';

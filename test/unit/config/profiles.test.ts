@@ -8,11 +8,12 @@ import {
   isReadableByOthers,
   NO_PROFILES,
   type Profiles,
+  type ProfilesChange,
   profilesPath,
   readProfiles,
+  updateProfiles,
   withProfile,
 } from '../../../src/config/profiles.ts';
-import { type ProfilesChange, updateProfiles } from '../../../src/config/update-profiles.ts';
 import { tempDirectory } from '../../helpers/run.ts';
 
 const ACME = { base_url: 'https://api.test/v1', token: 'pat_secret' };
