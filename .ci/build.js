@@ -4,11 +4,11 @@ import { licenses, slimUndici } from './plugins.js';
 
 /**
  * Bundles the program into dist/. Start-up time is felt at every call, and each file to load costs about a millisecond:
- * --version needs one chunk (base), other calls one more (core), and heavy libraries are loaded where they are used.
+ * most calls need two chunks (base and core), and heavy libraries are loaded where they are used.
  */
 
-/** The modules that --version and --help need. */
-const BASE = /\/src\/(errors|clock|cli\/(installation|io|signals)|output\/stream-sink)\.ts$/;
+/** The modules that the program starts with. */
+const BASE = /^(?!.*node_modules).*\/package\.json$|\/src\/(errors|clock|cli\/(compile-cache|installation|io|signals)|output\/stream-sink)\.ts$/;
 
 /** The modules that nearly every command needs, and the two that scripts call most: spaces list and agents list. */
 const CORE = [
@@ -30,6 +30,9 @@ const GUARDED = [
   /\/src\/output\/(batch-failure|batch-result)\.ts$/,
 ];
 
+/** The loader of ES modules alone takes a quarter of a bare start, and an import of a module of Node as long as its load. */
+const COMMONJS = { format: 'cjs', dynamicImportInCjs: false, minify: true };
+
 const program = {
   input: { cli: 'src/cli/start.ts', 'completion-tree': 'src/cli/completion-tree.ts' },
   platform: 'node',
@@ -37,10 +40,10 @@ const program = {
   plugins: [slimUndici, licenses],
   output: {
     dir: 'dist',
-    format: 'esm',
-    minify: true,
+    ...COMMONJS,
     cleanDir: true,
-    chunkFileNames: 'chunks/[name]-[hash].js',
+    entryFileNames: '[name].cjs',
+    chunkFileNames: 'chunks/[name]-[hash].cjs',
     codeSplitting: {
       groups: [
         { name: 'base', test: BASE, priority: 3 },
@@ -58,19 +61,27 @@ const tour = {
   output: { dir: 'dist', format: 'esm' },
 };
 
-/** What runs at each Tab: CommonJS, because the loader of ES modules alone takes a quarter of a bare start. */
+/** What runs at each Tab. */
 const completer = {
   input: { complete: 'src/completion/entry.ts' },
   platform: 'node',
-  output: { dir: 'dist', format: 'cjs', minify: true, entryFileNames: '[name].cjs' },
+  output: { dir: 'dist', ...COMMONJS, entryFileNames: '[name].cjs' },
+};
+
+/** What prints --version, --help, and `help -o json`. In chunks, because paths of assets are relative to it. */
+const quick = {
+  input: { quick: 'src/cli/quick.ts' },
+  platform: 'node',
+  output: { dir: 'dist/chunks', ...COMMONJS, entryFileNames: '[name].cjs' },
 };
 
 await build(program);
 await build(tour);
 await build(completer);
+await build(quick);
 await cp('src/help', 'dist/help', { recursive: true });
 
 // The declarations of all commands, for the completer, which must not load them.
-const { describeCompletion } = await import('../dist/completion-tree.js');
+const { describeCompletion } = await import('../dist/completion-tree.cjs');
 await writeFile('dist/complete.json', JSON.stringify(await describeCompletion()));
-await rm('dist/completion-tree.js');
+await rm('dist/completion-tree.cjs');

@@ -1,28 +1,11 @@
 import pkg from '../../package.json' with { type: 'json' };
 import { systemClock } from '../clock.ts';
 import { flush, streamSink, waitForReader } from '../output/stream-sink.ts';
+import { keepCompiledCode } from './compile-cache.ts';
 import type { Signals } from './context.ts';
-import { IS_EXECUTABLE, readAsset } from './installation.ts';
+import { IS_EXECUTABLE } from './installation.ts';
 import { lazyIo } from './io.ts';
 import { createSignals } from './signals.ts';
-
-/** The width of the help.txt that the build renders. Pipes and most terminals have this width. */
-const PRERENDERED_COLUMNS = 80;
-
-function readPrerenderedHelp(): string | undefined {
-  try {
-    return readAsset('help.txt');
-  } catch {
-    return undefined;
-  }
-}
-
-/** Returns the output of --version or --help without loading the program, or undefined for other arguments. */
-function fastOutput(argv: readonly string[], columns: number): string | undefined {
-  if (argv.length !== 1) return undefined;
-  if (argv[0] === '--version') return `${pkg.version}\n`;
-  return argv[0] === '--help' && columns === PRERENDERED_COLUMNS ? readPrerenderedHelp() : undefined;
-}
 
 /** Opens standard input. Reading fails when the terminal is gone, which must not crash a prompt: SIGHUP ends it. */
 function openStdin(): typeof process.stdin {
@@ -48,16 +31,11 @@ function createExit(): (code: number) => never {
 }
 
 async function run(argv: readonly string[], exit: (code: number) => never): Promise<number> {
-  const stdout = streamSink(process.stdout);
-  const output = fastOutput(argv, stdout.columns);
-  if (output !== undefined) {
-    await stdout.write(output).catch(() => undefined);
-    return 0;
-  }
+  if (!IS_EXECUTABLE) keepCompiledCode(process.env);
   const { main } = await import('../main.ts');
   let signals: Signals | undefined;
   return main(argv, {
-    io: lazyIo(openStdin, stdout, streamSink(process.stderr)),
+    io: lazyIo(openStdin, streamSink(process.stdout), streamSink(process.stderr)),
     env: process.env,
     clock: systemClock,
     random: Math.random,

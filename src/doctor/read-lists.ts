@@ -20,7 +20,6 @@ interface Listing {
   readonly resource: string;
   readonly scope: ListRead['scope'];
   readonly neededBy: string;
-  readonly recordedAs: string;
 }
 
 const SPACES: Listing = {
@@ -29,7 +28,6 @@ const SPACES: Listing = {
   resource: 'spaces',
   scope: SCOPE.readSpaces,
   neededBy: 'spaces list, plan, provision, and spaces given by name',
-  recordedAs: 'space.',
 };
 
 const AGENTS: Listing = {
@@ -38,7 +36,6 @@ const AGENTS: Listing = {
   resource: 'agents',
   scope: SCOPE.readAgents,
   neededBy: 'agents list, plan, provision, and agents given by name',
-  recordedAs: 'space.',
 };
 
 const JOBS: Listing = {
@@ -47,7 +44,6 @@ const JOBS: Listing = {
   resource: 'cron_jobs',
   scope: SCOPE.listJobs,
   neededBy: 'cron list and cron reconcile',
-  recordedAs: 'cron.',
 };
 
 /** All lists, for a test that compares their scopes with those of the commands. */
@@ -55,11 +51,11 @@ export const LISTINGS: readonly Pick<Listing, 'scope' | 'neededBy'>[] = [SPACES,
 
 async function readList(
   http: Http,
-  { what, operation, resource, scope, neededBy, recordedAs }: Listing,
+  { what, operation, resource, scope, neededBy }: Listing,
   parameters: Readonly<Record<string, string>> = {},
 ): Promise<{ readonly read: ListRead; readonly items: readonly JsonObject[] }> {
   const items: JsonObject[] = [];
-  const read = { what, scope, neededBy, recordedAs };
+  const read = { what, scope, neededBy };
   try {
     for await (const item of listAll(http, operation, resource, { ...LIMITS, parameters })) {
       items.push(item);

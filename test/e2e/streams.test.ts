@@ -1,4 +1,5 @@
-import { readFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { run, tempDirectory } from '../helpers/run.ts';
 import { manifest, service, write } from '../helpers/service.ts';
@@ -90,8 +91,37 @@ test('the prerendered --help equals that of the program', async () => {
   expect(written.stdout).toBe(told.stdout);
 });
 
-test('--version and --help load only the base chunk', () => {
-  const text = readFileSync(new URL('../../dist/cli.js', import.meta.url), 'utf8');
-  const loaded = [...text.matchAll(/(?:from|import)\s*["']\.\/chunks\/(\w+)/g)].map(([, name]) => name);
-  expect(loaded).toEqual(['base']);
+test('the prepared help -o json equals that of the program', async () => {
+  const [prepared, made] = await Promise.all([start(['help', '-o', 'json']), start(['help', '-o', 'json', '--quiet'])]);
+  expect(prepared.exitCode).toBe(0);
+  expect(JSON.parse(prepared.stdout).name).toBe('partnerctl');
+  expect(prepared.stdout).toBe(made.stdout);
+});
+
+test('--version, --help, and help -o json load one file, and nothing of the program', () => {
+  const quick = readFileSync(new URL('../../dist/chunks/quick.cjs', import.meta.url), 'utf8');
+  const loaded = [...quick.matchAll(/require\(["'`]([^"'`]+)/g)].map(([, name]) => name);
+  expect(loaded.length).toBeGreaterThan(0);
+  expect(loaded.filter((name) => !/^(node:fs|url)$/.test(name ?? ''))).toEqual([]);
+});
+
+test('the compiled program is kept in the cache directory, private to the user', async () => {
+  const directory = tempDirectory();
+  const { exitCode } = await start(['state', 'path'], { env: { XDG_CACHE_HOME: directory } });
+  expect(exitCode).toBe(0);
+  const compiled = join(directory, 'partnerctl', 'compiled');
+  const [major = 0] = process.versions.node.split('.').map(Number);
+  if (major < 22) return expect(existsSync(compiled)).toBe(false);
+  expect(statSync(compiled).mode & 0o777).toBe(0o700);
+  expect(readdirSync(compiled).length).toBe(1);
+});
+
+test('the compiled program is not kept where others may write', async () => {
+  const directory = tempDirectory();
+  const compiled = join(directory, 'partnerctl', 'compiled');
+  mkdirSync(compiled, { recursive: true });
+  chmodSync(compiled, 0o777);
+  const { exitCode } = await start(['state', 'path'], { env: { XDG_CACHE_HOME: directory } });
+  expect(exitCode).toBe(0);
+  expect(readdirSync(compiled)).toEqual([]);
 });

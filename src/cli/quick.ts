@@ -1,0 +1,47 @@
+import { fstatSync, writeSync } from 'node:fs';
+import pkg from '../../package.json' with { type: 'json' };
+import { readAsset } from './installation.ts';
+
+/** The width of the help.txt that the build renders. Pipes and most terminals have this width. */
+const PRERENDERED_COLUMNS = 80;
+
+/** Whether text for standard output is as wide as the prerendered one. Only devices can be terminals of another width. */
+function hasPrerenderedWidth(): boolean {
+  if (!fstatSync(1).isCharacterDevice()) return true;
+  return (process.stdout.columns ?? PRERENDERED_COLUMNS) === PRERENDERED_COLUMNS;
+}
+
+/** Returns what the build prepared as the output of these arguments, or undefined. @throws Error if a file is missing */
+function preparedOutput(argv: readonly string[]): string | undefined {
+  const line = argv.join(' ');
+  if (line === '--version') return `${pkg.version}\n`;
+  if (line === '--help') return hasPrerenderedWidth() ? readAsset('help.txt') : undefined;
+  return /^help (-o ?|--output[ =])json$/.test(line) ? readAsset('help.json') : undefined;
+}
+
+/** Writes to standard output without loading streams. A reader that is gone needs no text. */
+function print(text: string): void {
+  let rest = Buffer.from(text);
+  try {
+    while (rest.length > 0) rest = rest.subarray(writeSync(1, rest));
+  } catch (error) {
+    // A pipe that does not block is full: a stream waits for its reader.
+    if (error instanceof Error && 'code' in error && error.code === 'EAGAIN')
+      process.stdout.on('error', () => undefined).write(rest);
+  }
+}
+
+/**
+ * Prints the version, the help, or the description of all commands, which the build prepared.
+ * @returns false for other arguments, which need the program
+ */
+export function printPrepared(argv: readonly string[]): boolean {
+  try {
+    const text = preparedOutput(argv);
+    if (text === undefined) return false;
+    print(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
