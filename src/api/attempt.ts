@@ -86,7 +86,8 @@ class AttemptLimits {
   private readonly deps: AttemptDeps;
   private readonly attempt: Attempt;
   private readonly control = new AbortController();
-  private readonly over = new AbortController();
+  private readonly onStop: (() => void)[] = [];
+  private isOver = false;
   private timer: NodeJS.Timeout | undefined;
 
   constructor(deps: AttemptDeps, attempt: Attempt) {
@@ -100,14 +101,13 @@ class AttemptLimits {
 
   watch(body: HttpRequest['body']): void {
     const { safety, signal } = this.attempt;
-    const once = { once: true, signal: this.over.signal };
     this.restartTimer();
-    this.deps.interrupt.addEventListener('abort', () => this.onInterrupt(body), once);
-    if (safety === 'safe') signal?.addEventListener('abort', () => this.control.abort(signal.reason), once);
+    this.onAbort(this.deps.interrupt, () => this.onInterrupt(body));
+    if (safety === 'safe' && signal) this.onAbort(signal, () => this.control.abort(signal.reason));
   }
 
   restartTimer(): void {
-    if (this.over.signal.aborted) return;
+    if (this.isOver) return;
     clearTimeout(this.timer);
     const timeLeft = Math.max(0, this.attempt.deadline - this.deps.clock.now());
     const expire = () => this.control.abort(new TimeLimitReached());
@@ -115,8 +115,15 @@ class AttemptLimits {
   }
 
   stop(): void {
+    this.isOver = true;
     clearTimeout(this.timer);
-    this.over.abort();
+    for (const act of this.onStop) act();
+  }
+
+  /** Listens to a signal until the attempt is over. */
+  private onAbort(signal: AbortSignal, act: () => void): void {
+    signal.addEventListener('abort', act, { once: true });
+    this.onStop.push(() => signal.removeEventListener('abort', act));
   }
 
   private onInterrupt(body: HttpRequest['body']): void {
@@ -128,6 +135,8 @@ class AttemptLimits {
     }
     const why = 'at most for the response; press Ctrl-C again to stop at once';
     this.deps.trace({ kind: 'wait', ms: INTERRUPT_GRACE_MS, why });
-    this.deps.clock.sleep(INTERRUPT_GRACE_MS, this.over.signal).then(abort, () => undefined);
+    const over = new AbortController();
+    this.onStop.push(() => over.abort());
+    this.deps.clock.sleep(INTERRUPT_GRACE_MS, over.signal).then(abort, () => undefined);
   }
 }

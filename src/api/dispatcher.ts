@@ -1,5 +1,5 @@
 import { setFlagsFromString } from 'node:v8';
-import { Agent, type buildConnector, type Dispatcher, EnvHttpProxyAgent, Pool } from 'undici';
+import { buildConnector, Client, type Dispatcher, EnvHttpProxyAgent, Pool } from 'undici';
 
 /** The proxy for https services. */
 export interface HttpsProxy {
@@ -12,18 +12,38 @@ export interface HttpsProxy {
 
 const CONNECT_TIMEOUT_MS = 10_000;
 
-/** Creates a private connection pool, which no other code in the process can change. */
-export function createDispatcher(proxy: HttpsProxy | undefined): Dispatcher {
-  // Optimizing undici's WebAssembly parser takes longer than most commands, and would delay the exit.
+const CONNECT = { timeout: CONNECT_TIMEOUT_MS };
+
+/** Optimizing undici's WebAssembly parser takes longer than most commands, and would delay the exit. */
+function keepParserSimple(): void {
   setFlagsFromString('--liftoff-only');
-  const connect = { timeout: CONNECT_TIMEOUT_MS };
-  if (!proxy) return new Agent({ connect });
+}
+
+/** Creates a private pool of connections to an origin, which no other code in the process can change. */
+export function createDispatcher(origin: string, proxy: HttpsProxy | undefined): Dispatcher {
+  keepParserSimple();
+  return proxy ? createProxyAgent(proxy) : new Pool(origin, { connect: CONNECT });
+}
+
+/**
+ * Returns a function that creates a dispatcher for one request, which opens a connection of its own. The requests share TLS
+ * sessions.
+ */
+export function createSingleUse(origin: string, proxy: HttpsProxy | undefined): () => Dispatcher {
+  keepParserSimple();
+  if (proxy) return () => createProxyAgent(proxy);
+  const connect = buildConnector(CONNECT);
+  return () => new Client(origin, { connect });
+}
+
+function createProxyAgent(proxy: HttpsProxy): Dispatcher {
   const factory = (origin: string | URL, options: Pool.Options): Dispatcher =>
     new Pool(origin, {
       ...options,
-      connect: typeof options.connect === 'function' ? nameProxyErrors(options.connect, proxy) : connect,
+      connect: typeof options.connect === 'function' ? nameProxyErrors(options.connect, proxy) : CONNECT,
     });
   // If `httpProxy` were missing, the agent would read the proxy from the environment.
+  const connect = CONNECT;
   return new EnvHttpProxyAgent({ httpsProxy: proxy.url, noProxy: proxy.noProxy, httpProxy: '', connect, factory });
 }
 

@@ -1,6 +1,5 @@
-import type { Dispatcher } from 'undici';
-
-const MAX_BODY_BYTES = 64 * 1024 * 1024;
+/** The limit of a body, packed and unpacked. */
+export const MAX_BODY_BYTES = 64 * 1024 * 1024;
 
 /** The body cannot be read, and a retry would get the same response. */
 export class UnreadableBody extends Error {
@@ -13,28 +12,21 @@ export class UnreadableBody extends Error {
 }
 
 /**
- * Reads the body of a response, and unpacks it.
- * @param maxBytes the limit of the body, packed and unpacked; 64 MiB by default
+ * Unpacks the body of a response.
+ * @param maxBytes the limit of the unpacked body; 64 MiB by default
  * @throws UnreadableBody if the body is larger or has an unsupported encoding
  */
-export async function readBody(
-  body: Dispatcher.ResponseData['body'],
+export async function unpackBody(
+  bytes: Buffer,
   encoding: string | undefined,
   maxBytes = MAX_BODY_BYTES,
 ): Promise<Uint8Array> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of body) {
-    size += chunk.length;
-    if (size > maxBytes) throw tooLarge(maxBytes);
-    chunks.push(chunk);
-  }
-  const bytes = Buffer.concat(chunks, size);
-  const isPlain = encoding === undefined || encoding === 'identity' || size === 0;
+  const isPlain = encoding === undefined || encoding === 'identity' || bytes.length === 0;
   return isPlain ? bytes : await decode(bytes, encoding, maxBytes);
 }
 
-function tooLarge(maxBytes: number): UnreadableBody {
+/** The error for a body that exceeds its limit. */
+export function tooLarge(maxBytes: number): UnreadableBody {
   return new UnreadableBody('BODY_TOO_LARGE', `the response is larger than ${maxBytes / 1024 / 1024} MiB`);
 }
 

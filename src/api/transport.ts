@@ -1,8 +1,8 @@
-import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { Dispatcher } from 'undici';
 import type { HttpMethod } from '../contract/operations.ts';
 import type { HttpsProxy } from './dispatcher.ts';
-import { readBody, UnreadableBody } from './response-body.ts';
+import { UnreadableBody, unpackBody } from './response-body.ts';
+import { type ResponseHead, ResponseReader } from './response-reader.ts';
 import { BodyInFlight } from './streamed-body.ts';
 
 /** One HTTP request, ready to send. */
@@ -12,12 +12,12 @@ export interface HttpRequest {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | BodyInFlight | undefined;
-  /** Must also be in the x-request-id header, by which the transport notices that the request is being sent. */
+  /** Also in the x-request-id header. */
   readonly requestId: string;
   /** Whether to open a new connection: the service may close a kept-alive one while the request is being sent. */
   readonly freshConnection: boolean;
   readonly headersTimeoutMs: number;
-  /** The limit of the response's body; as for `readBody` by default. */
+  /** The limit of the response's body; 64 MiB by default. */
   readonly maxBodyBytes?: number;
   /** Whether the response also has the bytes of its body. */
   readonly keepBytes?: boolean;
@@ -61,21 +61,21 @@ export class TimeLimitReached extends Error {}
 const BODY_TIMEOUT_MS = 30_000;
 /** Replaces a body that could not be read. Not empty: nobody knows who sent it. */
 const UNREADABLE_BODY = 'The rest of the response could not be read.';
-const SEND_HEADERS = 'undici:client:sendHeaders';
+const TEXT = new TextDecoder();
 
 /** Sends requests to one origin, tracks whether each may have left this machine, and never follows redirects. */
 export class Transport {
   private readonly origin: string;
   private readonly proxy: HttpsProxy | undefined;
-  /** Callbacks by request id, called when undici starts to send the request. */
-  private readonly departures = new Map<string, () => void>();
+  /** Keeps its connections. */
   private shared: Promise<Dispatcher> | undefined;
+  /** Creates what has one connection, for one request. */
+  private singleUse: Promise<() => Dispatcher> | undefined;
 
   /** @param options.origin scheme, host, and port */
   constructor({ origin, proxy }: { readonly origin: string; readonly proxy: HttpsProxy | undefined }) {
     this.origin = origin;
     this.proxy = proxy;
-    subscribe(SEND_HEADERS, this.onSendHeaders);
   }
 
   /**
@@ -84,10 +84,11 @@ export class Transport {
    */
   async send(request: HttpRequest): Promise<TransportResult> {
     if (!request.freshConnection) {
-      this.shared ??= this.openDispatcher();
-      return this.exchange(request, await this.shared);
+      this.shared ??= this.openShared();
+      return await this.exchange(request, await this.shared);
     }
-    const dispatcher = await this.openDispatcher();
+    this.singleUse ??= this.openSingleUse();
+    const dispatcher = (await this.singleUse)();
     try {
       return await this.exchange(request, dispatcher);
     } finally {
@@ -96,98 +97,85 @@ export class Transport {
   }
 
   async close(): Promise<void> {
-    unsubscribe(SEND_HEADERS, this.onSendHeaders);
     await (await this.shared)?.destroy();
   }
 
-  /**
-   * Error codes do not show whether a reset came before or after sending; this event does. CONNECT has no request id.
-   */
-  private readonly onSendHeaders = (message: unknown): void => {
-    const headers =
-      typeof message === 'object' && message !== null && 'headers' in message ? String(message.headers) : '';
-    const requestId = /^x-request-id: (.*)$/im.exec(headers)?.[1]?.trim();
-    if (requestId !== undefined) this.departures.get(requestId)?.();
-  };
-
-  private async openDispatcher(): Promise<Dispatcher> {
+  private async openShared(): Promise<Dispatcher> {
     const { createDispatcher } = await import('./dispatcher.ts');
-    return createDispatcher(this.proxy);
+    return createDispatcher(this.origin, this.proxy);
+  }
+
+  private async openSingleUse(): Promise<() => Dispatcher> {
+    const { createSingleUse } = await import('./dispatcher.ts');
+    return createSingleUse(this.origin, this.proxy);
   }
 
   private async exchange(request: HttpRequest, dispatcher: Dispatcher): Promise<TransportResult> {
-    const { requestId, method, path, headers, body, headersTimeoutMs, signal } = request;
+    const { body, signal } = request;
     const stream = body instanceof BodyInFlight ? body : undefined;
-    let hasLeft = false;
-    let status: number | undefined;
+    let sent: HttpResponse['sent'] = 'all';
     let isAccepted = false;
-    this.departures.set(requestId, () => {
-      hasLeft = true;
-    });
-    try {
-      const options: Dispatcher.RequestOptions = {
-        origin: this.origin,
-        path,
-        method,
-        headers,
-        // @ts-expect-error undici accepts any async iterable, but its types do not say so.
-        body: body instanceof BodyInFlight ? body.chunks() : (body ?? null),
-        headersTimeout: headersTimeoutMs,
-        bodyTimeout: BODY_TIMEOUT_MS,
-        signal,
-      };
-      const response = await unlessAborted(dispatcher.request(options), signal);
-      status = response.statusCode;
-      const sent = stream?.sent ?? 'all';
+    const reader = new ResponseReader(({ status }) => {
+      sent = stream?.sent ?? 'all';
       isAccepted = status < 300 && sent !== 'part';
-      // Ending an accepted body early would close the connection before the id in the response arrives.
-      if (!isAccepted) stream?.end();
-      return { kind: 'response', status, sent, ...(await readResponse(response, request)) };
+      // Ending an accepted body early would close the connection before the id in the response arrives. Ending any other
+      // at once would, too, before the body that came along with the headers is read.
+      if (!isAccepted) queueMicrotask(() => stream?.end());
+    }, request.maxBodyBytes);
+    const cancel = (): void => reader.cancel(signal.reason);
+    signal.addEventListener('abort', cancel, { once: true });
+    try {
+      if (signal.aborted) cancel();
+      else dispatcher.dispatch(this.dispatchOptions(request), reader);
+      const response = await readResponse(reader, request);
+      return { kind: 'response', sent, ...response };
     } catch (error) {
       if (stream?.failure !== undefined) throw stream.failure;
-      const mayHaveAll = stream ? stream.sent === 'all' || isAccepted : hasLeft;
-      const sent = mayHaveAll ? 'all' : hasLeft ? 'part' : 'nothing';
-      return signal.aborted ? abortedFailure(signal, sent, status) : failure(error, sent, status);
+      const status = reader.head?.status;
+      const mayHaveAll = stream ? stream.sent === 'all' || isAccepted : reader.hasLeft;
+      const left = mayHaveAll ? 'all' : reader.hasLeft ? 'part' : 'nothing';
+      return signal.aborted ? abortedFailure(signal, left, status) : failure(error, left, status);
     } finally {
       stream?.end();
-      this.departures.delete(requestId);
+      signal.removeEventListener('abort', cancel);
     }
   }
+
+  private dispatchOptions(request: HttpRequest): Dispatcher.DispatchOptions {
+    const { method, path, headers, body, headersTimeoutMs } = request;
+    return {
+      origin: this.origin,
+      path,
+      method,
+      headers,
+      // @ts-expect-error undici accepts any async iterable, but its types do not say so.
+      body: body instanceof BodyInFlight ? body.chunks() : (body ?? null),
+      headersTimeout: headersTimeoutMs,
+      bodyTimeout: BODY_TIMEOUT_MS,
+    };
+  }
 }
 
-/** Rejects as soon as the signal aborts: undici ignores the signal until it is connected. */
-async function unlessAborted<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value> {
-  let onAbort = (): void => undefined;
-  const aborted = new Promise<never>((_, reject) => {
-    onAbort = () => reject(signal.reason);
-  });
-  signal.addEventListener('abort', onAbort, { once: true });
+/** Waits for the rest of the response. @throws what ended the exchange */
+async function readResponse(reader: ResponseReader, { maxBodyBytes, keepBytes }: HttpRequest) {
+  let raw: Buffer | undefined;
   try {
-    return await Promise.race([promise, aborted]);
-  } finally {
-    signal.removeEventListener('abort', onAbort);
+    raw = await reader.body;
+  } catch (error) {
+    if (!isUnsuccessful(reader.head)) throw error;
   }
-}
-
-async function readResponse(
-  { statusCode, headers, body }: Dispatcher.ResponseData,
-  { maxBodyBytes, keepBytes }: HttpRequest,
-) {
-  const flat = flattenHeaders(headers);
-  const reading = readBody(body, flat['content-encoding'], maxBodyBytes);
-  // For an unsuccessful response, the status is enough if the body is truncated, stalls, or cannot be read.
-  const bytes = await (statusCode < 300 ? reading : reading.catch(() => undefined));
+  const { head } = reader;
+  if (!head) throw new Error('A response ended before it began.');
+  const unpacking = raw && unpackBody(raw, head.headers['content-encoding'], maxBodyBytes);
+  const bytes = await (isUnsuccessful(head) ? unpacking?.catch(() => undefined) : unpacking);
   // Unlike `Buffer.toString`, TextDecoder strips a byte order mark.
-  const text = bytes ? new TextDecoder().decode(bytes) : UNREADABLE_BODY;
-  return { headers: flat, body: text, ...(keepBytes && { bytes }) };
+  const text = bytes ? TEXT.decode(bytes) : UNREADABLE_BODY;
+  return { ...head, body: text, ...(keepBytes && { bytes }) };
 }
 
-function flattenHeaders(headers: Dispatcher.ResponseData['headers']): Record<string, string> {
-  const flat: Record<string, string> = {};
-  for (const [name, value] of Object.entries(headers)) {
-    if (value !== undefined) flat[name] = Array.isArray(value) ? value.join(', ') : value;
-  }
-  return flat;
+/** For an unsuccessful response, the status is enough if the body is truncated, stalls, or cannot be read. */
+function isUnsuccessful(head: ResponseHead | undefined): boolean {
+  return head !== undefined && head.status >= 300;
 }
 
 const LATE_MESSAGES = {

@@ -129,7 +129,7 @@ export class Target {
 
   private async openDispatcher(): Promise<Dispatcher> {
     const { createDispatcher } = await import('../api/dispatcher.ts');
-    return createDispatcher(this.proxy);
+    return createDispatcher(this.url.origin, this.proxy);
   }
 }
 
