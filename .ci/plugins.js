@@ -16,7 +16,8 @@ export const slimUndici = {
     return `
       const { prototype } = require('./lib/dispatcher/dispatcher');
       prototype.request = require('./lib/api/api-request');
-      exports.Agent = require('./lib/dispatcher/agent');
+      exports.buildConnector = require('./lib/core/connect');
+      exports.Client = require('./lib/dispatcher/client');
       exports.Pool = require('./lib/dispatcher/pool');
       Object.defineProperty(exports, 'EnvHttpProxyAgent', {
         get() {

@@ -86,6 +86,7 @@ async function createDeps(
 ): Promise<{ readonly deps: CronDeps; readonly isShared: boolean; readonly listed: ListedJobs }> {
   const { clock, abortSignal, progress } = context;
   const { path: statePath, kind } = await context.stateLocation();
+  const owner = await describeThisProcess();
   const isShared = kind !== 'file';
   const opened = await openJobLedger(context, ledgerOptions);
   const ledger = agents ? { ...opened, ...(await readOnce(opened)) } : opened;
@@ -115,8 +116,8 @@ async function createDeps(
     writeRecovery: (record) => writeRecovery(statePath, toLogRecord(record, JOB_RECORDS)),
     clock,
     newId: randomRecordId,
-    owner: await describeThisProcess(),
-    hasEnded,
+    owner,
+    hasEnded: (other) => hasEnded(other, owner),
     find: agents ? survey.find : lists.find,
     normalize: memoize(normalizeSchedule, (schedule) => JSON.stringify(schedule)),
     post: (job, timeoutMs) =>

@@ -156,6 +156,7 @@ export async function applyManifests(
     );
   };
   const { random, flags, abortSignal, progress, clock } = context;
+  const owner = await describeThisProcess();
   const unpublished = keepUnpublished(await context.stateLocation(), SPACE_RECORDS);
   const deps: ProvisionDeps = {
     ...run,
@@ -171,8 +172,8 @@ export async function applyManifests(
       ledger: history.ledger,
       clock,
       newId: randomRecordId,
-      owner: await describeThisProcess(),
-      hasEnded,
+      owner,
+      hasEnded: (other) => hasEnded(other, owner),
       ...unpublished,
     },
     onUnavailable,

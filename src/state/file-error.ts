@@ -47,7 +47,7 @@ export function notRegularFileError(path: string, doing: FileOperation): LocalEr
 /** Returns the error for a short write. Readers report the part on disk as a damaged line. */
 export function shortWriteError(path: string, written: number, wanted: number): LocalError {
   return new LocalError(fileErrorMessage(path, 'written'), {
-    why: `Only ${written} of the record's ${wanted} bytes were written: the disk is full, or a quota or size limit was reached.`,
+    why: `Only ${written} of ${wanted} bytes were written: the disk is full, or a quota or size limit was reached.`,
     hint: `Free some space and run the command again. If the partial record blocks it, that run says how to go on. ${ELSEWHERE}`,
   });
 }

@@ -1,9 +1,12 @@
 import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { setTimeout } from 'node:timers/promises';
-import { appendLines, appendRecord, ensureWritable, type Redact } from './append.ts';
+import { encodeLine, type Redact } from './append.ts';
 import { errorCode, explainFileError, notRegularFileError } from './file-error.ts';
-import { type FilePosition, readBlocks, splitLines, startOfFile } from './line-reader.ts';
+import { HeldFile, type OpenedFile } from './held-file.ts';
+import { type ByteSource, contentSource, type FilePosition, readBlocks, splitLines, startOfFile } from './line-reader.ts';
+import { LogWriter } from './log-writer.ts';
+import { ensureWritable } from './open-durably.ts';
 import { MAX_LINE_BYTES } from './record.ts';
 import { findStateFile } from './state-file.ts';
 import { entryOf, type LogEntry, type ReadOptions, type StateStore, type StoreEntry } from './store.ts';
@@ -37,16 +40,29 @@ function newCursor(inode?: number): Cursor {
   return { inode, before: Buffer.alloc(0), place: startOfFile(), sums: new Set() };
 }
 
-async function bytesBefore(file: FileHandle, offset: number): Promise<Buffer> {
+async function bytesBefore(source: ByteSource, offset: number): Promise<Buffer> {
   const length = Math.min(offset, REMEMBERED_BYTES);
   const buffer = Buffer.alloc(length);
-  const { bytesRead } = await file.read(buffer, 0, length, offset - length);
+  const { bytesRead } = await source.read(buffer, 0, length, offset - length);
   return buffer.subarray(0, bytesRead);
 }
 
+/** The longest part of a log that is read at once. */
+const MAX_TAIL_BYTES = 256 * 1024;
+
+/** Reads the end of a log at once: what is new, and the bytes before it. Returns the file itself if that is too much. */
+async function openTail({ file, status }: OpenedFile, { offset }: FilePosition): Promise<ByteSource> {
+  const start = Math.max(0, offset - REMEMBERED_BYTES);
+  const length = status.size - start;
+  if (!status.isFile() || offset === 0 || length < 0 || length > MAX_TAIL_BYTES) return file;
+  const bytes = Buffer.allocUnsafe(length);
+  const { bytesRead } = await file.read(bytes, 0, length, start);
+  return contentSource(bytes.subarray(0, bytesRead), start);
+}
+
 /** Whether this is still the file that the cursor points into. */
-async function isSameFile(file: FileHandle, { ino }: { readonly ino: number }, cursor: Cursor): Promise<boolean> {
-  return ino === cursor.inode && (await bytesBefore(file, cursor.place.offset)).equals(cursor.before);
+async function isSameFile(source: ByteSource, { ino }: { readonly ino: number }, cursor: Cursor): Promise<boolean> {
+  return ino === cursor.inode && (await bytesBefore(source, cursor.place.offset)).equals(cursor.before);
 }
 
 /**
@@ -55,7 +71,7 @@ async function isSameFile(file: FileHandle, { ino }: { readonly ino: number }, c
  * @returns whether such a line was skipped
  */
 async function* entriesOf(
-  file: FileHandle,
+  file: ByteSource,
   { containing, isSkipped }: ReadOptions,
   cursor: Cursor,
   isPatient: boolean,
@@ -75,31 +91,37 @@ async function* entriesOf(
   return false;
 }
 
+/** A log that is read, and how far. */
+interface OpenLog {
+  readonly path: string;
+  readonly options: ReadOptions;
+  readonly file: HeldFile;
+  readonly cursor: Cursor;
+}
+
 async function* readFromCursor(
-  path: string,
-  options: ReadOptions,
-  cursor: Cursor,
+  { path, options, file, cursor }: OpenLog,
   isPatient: boolean,
 ): AsyncGenerator<StoreEntry, boolean> {
   try {
-    const file = await openToRead(path);
-    if (file === undefined) return false;
-    try {
-      const status = await file.stat();
-      if (!status.isFile() && !status.isDirectory()) throw notRegularFileError(path, 'read');
-      if (status.isFile() && !(await isSameFile(file, status, cursor))) {
-        if (cursor.inode !== undefined) yield { kind: 'restart' };
-        Object.assign(cursor, newCursor(status.ino));
-      }
-      if (status.isFile() && status.size === cursor.place.offset) return false;
-      const skippedLastLine = yield* entriesOf(file, options, cursor, isPatient);
-      cursor.before = await bytesBefore(file, cursor.place.offset);
-      return skippedLastLine;
-    } finally {
-      await file.close();
+    const opened = await file.use();
+    if (opened === undefined) return false;
+    const { status } = opened;
+    if (!status.isFile() && !status.isDirectory()) throw notRegularFileError(path, 'read');
+    let source = await openTail(opened, cursor.place);
+    if (status.isFile() && !(await isSameFile(source, status, cursor))) {
+      if (cursor.inode !== undefined) yield { kind: 'restart' };
+      Object.assign(cursor, newCursor(status.ino));
+      source = opened.file;
     }
+    if (status.isFile() && status.size === cursor.place.offset) return false;
+    const skippedLastLine = yield* entriesOf(source, options, cursor, isPatient);
+    cursor.before = await bytesBefore(source, cursor.place.offset);
+    return skippedLastLine;
   } catch (error) {
     throw await explainFileError(error, path, 'read');
+  } finally {
+    file.rest();
   }
 }
 
@@ -115,41 +137,58 @@ async function waitForWrite(): Promise<void> {
  * reported; on later calls, it is reported only once it has a line ending.
  * @throws LocalError if the file exists but cannot be read
  */
-function logReader(path: string, options: ReadOptions): () => AsyncGenerator<StoreEntry, void, void> {
-  const cursor = newCursor();
+function logReader(path: string, options: ReadOptions, file: HeldFile): () => AsyncGenerator<StoreEntry, void, void> {
+  const log: OpenLog = { path, options, file, cursor: newCursor() };
   let isFirst = true;
   return async function* readNew() {
     const wasFirst = isFirst;
     isFirst = false;
-    const skippedLastLine = yield* readFromCursor(path, options, cursor, true);
+    const skippedLastLine = yield* readFromCursor(log, true);
     if (!skippedLastLine || !wasFirst) return;
     await (options.written ?? waitForWrite)();
-    yield* readFromCursor(path, options, cursor, false);
+    yield* readFromCursor(log, false);
   };
+}
+
+function heldToRead(path: string): HeldFile {
+  return new HeldFile(path, () => openToRead(path));
 }
 
 /** Reads the whole log once. @throws LocalError if the file exists but cannot be read */
 export async function* readLog(path: string, options: ReadOptions = {}): AsyncGenerator<LogEntry, void, void> {
-  for await (const entry of logReader(path, options)()) if (entry.kind !== 'restart') yield entry;
+  const file = heldToRead(path);
+  try {
+    for await (const entry of logReader(path, options, file)()) if (entry.kind !== 'restart') yield entry;
+  } finally {
+    await file.close();
+  }
 }
 
 /** Returns the log in a local file. @param redact replaces secrets; a record that contains one is refused */
 export function fileStore(path: string, redact?: Redact): StateStore {
+  const writer = new LogWriter(path);
+  const readers: HeldFile[] = [];
   return {
     label: path,
     reservationsAtOnce: 1,
     together: (act) => act(),
-    open: (options = {}) => ({
-      readNew: logReader(path, options),
-      append: (record) => appendRecord(path, record, redact),
-    }),
-    appendLines: (lines) => appendLines(path, lines),
+    open(options = {}) {
+      const file = heldToRead(path);
+      readers.push(file);
+      return {
+        readNew: logReader(path, options, file),
+        append: async (record) => writer.append([encodeLine(record, path, redact)]),
+      };
+    },
+    appendLines: (lines) => writer.append(lines),
     async init() {
       await ensureWritable(path);
       return undefined;
     },
     exists: async () => (await findStateFile(path)) !== undefined,
     check: () => ensureWritable(path),
-    async close() {},
+    async close() {
+      for (const file of [writer, ...readers]) await file.close();
+    },
   };
 }

@@ -9,6 +9,8 @@ const CLOSING_BRACE = 0x7d;
 export interface ByteSource {
   /** Reads up to `length` bytes at a position into the buffer. Reads none at the end. */
   read(buffer: Buffer, offset: number, length: number, position: number): Promise<{ readonly bytesRead: number }>;
+  /** Where it ends, if it cannot grow. */
+  readonly end?: number;
 }
 
 /** Complete lines of a file. `bytes` is valid only until the next block is requested. */
@@ -65,9 +67,11 @@ export async function* readBlocks(
   maxLine: number,
   place: FilePosition = startOfFile(),
 ): AsyncGenerator<Block | TooLong, void, void> {
-  const buffer = Buffer.allocUnsafe(maxLine + '\n'.length);
   let held = 0;
   let { line, offset } = place;
+  const { end: endOfFile = Number.POSITIVE_INFINITY } = file;
+  // With room for one more byte than there are, a short rest does not pass for a line that is too long.
+  const buffer = Buffer.allocUnsafe(Math.min(maxLine, Math.max(0, endOfFile - offset)) + 1);
   let skipping: Hash | undefined;
   for (;;) {
     const { bytesRead } = await file.read(buffer, held, buffer.length - held, offset + held);
@@ -151,11 +155,13 @@ export function* splitLines(
   }
 }
 
-/** Lets a log in memory be read as if it were a file. */
-export function contentSource(content: Buffer) {
+/** Lets a log in memory, or the end of one, be read as if it were a file. @param start where the content starts in the file */
+export function contentSource(content: Buffer, start = 0): ByteSource {
   return {
-    async read(buffer: Buffer, offset: number, length: number, position: number): Promise<{ bytesRead: number }> {
-      return { bytesRead: content.copy(buffer, offset, position, Math.min(content.length, position + length)) };
+    end: start + content.length,
+    async read(buffer, offset, length, position) {
+      const from = Math.min(content.length, position - start);
+      return { bytesRead: content.copy(buffer, offset, from, Math.min(content.length, from + length)) };
     },
   };
 }

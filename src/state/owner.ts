@@ -39,12 +39,14 @@ function processExists(pid: number): boolean {
 
 /**
  * Whether the process that made a reservation has ended.
+ * @param self this process, if it was described before
  * @returns undefined if this machine cannot tell: the process ran on another machine, in another container, or before a
  *   reboot, or the system does not say when processes started
  */
-export async function hasEnded(owner: Owner): Promise<boolean | undefined> {
-  const self = await describeThisProcess();
-  if (owner.machine !== self.machine) return undefined;
+export async function hasEnded(owner: Owner, self?: Owner): Promise<boolean | undefined> {
+  const { machine, pid, started: startedHere } = self ?? (await describeThisProcess());
+  if (owner.machine !== machine) return undefined;
+  if (owner.pid === pid && owner.started !== null && owner.started === startedHere) return false;
   if (!processExists(owner.pid)) return true;
   const { state, started } = await readProcess(owner.pid);
   // A zombie has ended, although its pid is still in use.

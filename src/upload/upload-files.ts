@@ -50,6 +50,7 @@ async function openDeps(
 ): Promise<UploadDeps & { readonly store: StateStore }> {
   const location = await context.stateLocation();
   const store = await context.stateStore();
+  const owner = await describeThisProcess();
   const filenames = new Set(sources.map(({ filename }) => filename));
   const ledger = openLedger(store.open({ isSkipped: otherLines(UPLOAD_RECORDS) }), UPLOAD_RECORDS, {
     isWanted: (record) => !('snapshot' in record) || filenames.has(record.snapshot.filename),
@@ -64,8 +65,8 @@ async function openDeps(
     ledger,
     clock: context.clock,
     newId: randomRecordId,
-    owner: await describeThisProcess(),
-    hasEnded,
+    owner,
+    hasEnded: (other) => hasEnded(other, owner),
     ...keepUnpublished(location, UPLOAD_RECORDS),
     store,
     inTurn: takeTurns(concurrency, stopsRun),

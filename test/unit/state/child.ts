@@ -1,18 +1,23 @@
 /**
- * A process of its own that uses the log: `append <path> <writer> <count>`, `fill <path>` or `read <path...>`.
+ * A process of its own that uses the log: `append <path> <writer> <count>`, `groups <path> <writer> <count>` (eight records at a
+ * time), `fill <path>` or `read <path...>`.
  * It reports on stdout, a line at a time: each id once it is recorded, each failure as JSON, each reading as JSON.
  */
 import { toErrorObject } from '../../../src/errors.ts';
 import { appendRecord } from '../../../src/state/append.ts';
-import { readLog } from '../../../src/state/file-store.ts';
+import { fileStore, readLog } from '../../../src/state/file-store.ts';
+import type { NewRecord } from '../../../src/state/record.ts';
 
 function say(line: string): Promise<void> {
   return new Promise((resolve) => process.stdout.write(`${line}\n`, () => resolve()));
 }
 
-async function append(path: string, id: string, bytes: number): Promise<boolean> {
+type Append = (path: string, record: NewRecord) => Promise<void>;
+
+async function append(path: string, id: string, bytes: number, write: Append = appendRecord): Promise<boolean> {
   try {
-    await appendRecord(path, { type: 'note', at: new Date().toISOString(), id, fill: 'x'.repeat(bytes) });
+    const fields = { fill: 'x'.repeat(bytes) };
+    await write(path, { type: 'note', at: new Date().toISOString(), id, ...fields });
     await say(id);
     return true;
   } catch (error) {
@@ -41,6 +46,15 @@ if (task === 'append') {
   const [, writer, count] = args;
   // Sizes on both sides of a page of memory, the unit in which a killed write is torn.
   for (let n = 0; n < Number(count); n += 1) await append(path, `${writer}-${n}`, (n % 7) * 900);
+} else if (task === 'groups') {
+  const [, writer, count] = args;
+  const log = fileStore(path).open();
+  const write: Append = (_, record) => log.append(record, { kind: 'other' });
+  for (let n = 0; n < Number(count); n += 1) {
+    await Promise.all(
+      Array.from({ length: 8 }, (_, at) => append(path, `${writer}-${n}-${at}`, (at % 7) * 900, write)),
+    );
+  }
 } else if (task === 'fill') {
   for (let n = 0; await append(path, `fill-${n}`, 1000); n += 1);
   await append(path, 'one-more', 5000);

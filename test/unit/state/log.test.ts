@@ -2,8 +2,9 @@ import { appendFile, mkdir, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { appendRecord, ensureWritable } from '../../../src/state/append.ts';
+import { appendRecord } from '../../../src/state/append.ts';
 import { readLog } from '../../../src/state/file-store.ts';
+import { ensureWritable } from '../../../src/state/open-durably.ts';
 import { fieldText, MAX_LINE_BYTES } from '../../../src/state/record.ts';
 import { entries, ids, lineOf, temporaryDirectory, text } from './files.ts';
 

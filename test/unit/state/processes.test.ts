@@ -23,13 +23,13 @@ describe('many processes on one file', () => {
     }
   });
 
-  it('lose no acknowledged record when they are killed', async () => {
+  it.each(['append', 'groups'])('lose no acknowledged record when they are killed: %s', async (task) => {
     const directory = await temporaryDirectory();
     const child = await builtChild(directory);
     const path = join(directory, 'state.jsonl');
     const acknowledged: string[] = [];
     const killedAfter = async (writer: string, count: number) => {
-      const { process: writing, lines } = started(process.execPath, [child, 'append', path, writer, 'Infinity']);
+      const { process: writing, lines } = started(process.execPath, [child, task, path, writer, 'Infinity']);
       const closed = once(writing, 'close');
       let seen = 0;
       for await (const id of lines) {
@@ -40,7 +40,7 @@ describe('many processes on one file', () => {
       await closed;
     };
     await Promise.all(Array.from({ length: 6 }, (_, index) => killedAfter(`k${index}`, 5 + index * 6)));
-    const survivor = await said(process.execPath, [child, 'append', path, 'after', '3']);
+    const survivor = await said(process.execPath, [child, task, path, 'after', '3']);
     const read = new Set(await ids(path));
     expect(acknowledged.length).toBeGreaterThanOrEqual(6 * 5);
     expect([...acknowledged, ...survivor].filter((id) => !read.has(id))).toEqual([]);

@@ -1,0 +1,68 @@
+import { type FileHandle, stat } from 'node:fs/promises';
+
+/** How long a file stays open that nobody uses. */
+const IDLE_MS = 100;
+
+/** What tells one file from another. */
+interface FileIdentity {
+  readonly dev: number;
+  readonly ino: number;
+  readonly size: number;
+  isFile(): boolean;
+  isDirectory(): boolean;
+}
+
+/** A file, and its status at the time it was asked for. */
+export interface OpenedFile {
+  readonly file: FileHandle;
+  readonly status: FileIdentity;
+}
+
+/**
+ * Keeps the file at a path open between uses that follow each other closely. Each use checks that the path still leads to
+ * it: another process may have replaced or removed the file. Uses must not overlap.
+ */
+export class HeldFile {
+  private readonly path: string;
+  private readonly open: () => Promise<FileHandle | undefined>;
+  private held: OpenedFile | undefined;
+  private timer: NodeJS.Timeout | undefined;
+
+  /** @param open opens the file; undefined if there is none */
+  constructor(path: string, open: () => Promise<FileHandle | undefined>) {
+    this.path = path;
+    this.open = open;
+  }
+
+  /** Returns the file at the path, until `rest` is called; undefined if there is none. @throws what `open` throws */
+  async use(): Promise<OpenedFile | undefined> {
+    clearTimeout(this.timer);
+    const current = await this.current();
+    if (current) return current;
+    await this.close();
+    const file = await this.open();
+    if (file) this.held = { file, status: await file.stat() };
+    return this.held;
+  }
+
+  /** Returns the open file with its status now; undefined if the path leads to another one, or to none. */
+  async current(): Promise<OpenedFile | undefined> {
+    if (!this.held) return undefined;
+    const { file, status } = this.held;
+    const now = await stat(this.path).catch(() => undefined);
+    return now && now.ino === status.ino && now.dev === status.dev ? { file, status: now } : undefined;
+  }
+
+  /** Ends a use. */
+  rest(): void {
+    clearTimeout(this.timer);
+    if (this.held) this.timer = setTimeout(() => void this.close(), IDLE_MS).unref();
+  }
+
+  async close(): Promise<void> {
+    clearTimeout(this.timer);
+    const { held } = this;
+    this.held = undefined;
+    await held?.file.close();
+  }
+}
