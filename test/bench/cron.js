@@ -1,11 +1,15 @@
 import { createHash } from 'node:crypto';
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { makeAgent } from './harness/agent.js';
+import { withBulkService } from './harness/bulk-service.js';
 import { withDirectory } from './harness/directory.js';
 import { jobsFile } from './harness/jobs.js';
-import { alternate, compare, median, shared, time } from './harness/measure.js';
+import { alternate, compare, growth, median, shared, time } from './harness/measure.js';
 import { PROGRAM, withSandbox } from './harness/sandbox.js';
+
+const POST_JOBS = fileURLToPath(new URL('bare/post-jobs.js', import.meta.url));
 
 /** A record's line with other fields, and the checksum that goes with them. */
 function altered(line, fields) {
@@ -75,7 +79,68 @@ const existingJobs = shared(({ rounds }) =>
   ),
 );
 
+/** Prepares runs that create so many jobs. @param measure gets the arguments, and what makes all jobs new again */
+function withJobs(count, measure) {
+  return withBulkService(0, ({ env, reset }) =>
+    withDirectory(async (directory) => {
+      const state = join(directory, 'state.jsonl');
+      const args = await jobsFile(directory, 'agt_0', count, state);
+      return await measure({
+        env: { ...env, HOME: directory, XDG_STATE_HOME: directory, XDG_CONFIG_HOME: directory },
+        args,
+        async renew() {
+          await reset();
+          await rm(state, { force: true });
+        },
+      });
+    }),
+  );
+}
+
+const newJobs = ({ rounds }) =>
+  withJobs(1_000, ({ env, args, renew }) => {
+    const timed = async (run) => {
+      await renew();
+      return (await time(run, env)).ms;
+    };
+    const figures = { ours: () => timed(args), theirs: () => timed([POST_JOBS, '1000']) };
+    return alternate({ ...figures, rounds: Math.min(rounds, 7) });
+  });
+
+const newJobsOf = (count) => withJobs(count, async ({ env, args }) => (await time(args, env)).ms);
+
+/** How long `state verify` takes with the records of so many jobs. */
+function verifyState(count) {
+  return withJobs(1, ({ env, args }) =>
+    withDirectory(async (directory) => {
+      await time(args, env);
+      const text = await readFile(args.at(-1), 'utf8');
+      const path = join(directory, 'many.jsonl');
+      await writeFile(path, `${otherJobs(text, count)}\n`);
+      return (await time([PROGRAM, 'state', 'verify', '--state', path], env)).ms;
+    }),
+  );
+}
+
+const SIZES = [100, 1_000, 10_000];
+
 export const rows = [
+  {
+    name: 'cron create -f of 1,000 jobs',
+    beside: '1,000 bare POSTs through one undici connection',
+    limit: 1.5,
+    measure: newJobs,
+  },
+  {
+    name: 'growth of cron create -f',
+    limit: 1.05,
+    measure: async () => growth({ sizes: SIZES, cost: newJobsOf, fixed: await newJobsOf(1), rounds: 1 }),
+  },
+  {
+    name: 'growth of state verify',
+    limit: 1.05,
+    measure: async () => growth({ sizes: SIZES, cost: verifyState, fixed: await verifyState(1), rounds: 3 }),
+  },
   {
     name: 'a duplicate job with 100,000 records in the state file, longer than with none',
     limit: 150,
