@@ -4,7 +4,14 @@ import { setTimeout } from 'node:timers/promises';
 import { encodeLine, type Redact } from './append.ts';
 import { errorCode, explainFileError, notRegularFileError } from './file-error.ts';
 import { HeldFile, type OpenedFile } from './held-file.ts';
-import { type ByteSource, contentSource, type FilePosition, readBlocks, splitLines, startOfFile } from './line-reader.ts';
+import {
+  type ByteSource,
+  contentSource,
+  type FilePosition,
+  readBlocks,
+  splitLines,
+  startOfFile,
+} from './line-reader.ts';
 import { LogWriter } from './log-writer.ts';
 import { ensureWritable } from './open-durably.ts';
 import { MAX_LINE_BYTES } from './record.ts';
