@@ -36,7 +36,7 @@ function parse(args: Args): BundleRequest | undefined {
 
 interface Examined {
   readonly checks: readonly Check[];
-  readonly bundle: SavedBundle | undefined;
+  readonly bundle: { readonly saved: SavedBundle; readonly description: string } | undefined;
 }
 
 async function examine(context: Context): Promise<Examined> {
@@ -61,6 +61,11 @@ async function examineAndBundle(context: Context, request: BundleRequest): Promi
     ({ event, at }) => toSeenExchange(event, { basePath, at, redact: context.redact }) ?? [],
   );
   return { checks, bundle: await saveBundle(context, request, { facts, checks, exchanges }, trace) };
+}
+
+function describeCounts(summary: ReturnType<typeof summarize>): string {
+  const counts = Object.entries(summary).map(([status, count]) => `${count} ${status}`);
+  return `${counts.join(', ')}.`;
 }
 
 function toJson({ name, status, message, hint }: Check) {
@@ -95,11 +100,8 @@ export default command({
     return listResult(checks, COLUMNS, {
       empty: '',
       json: toJson,
-      document: () => ({ checks: checks.map(toJson), summary, ...(bundle && { bundle }) }),
-      summary: () =>
-        `${Object.entries(summary)
-          .map(([status, count]) => `${count} ${status}`)
-          .join(', ')}.`,
+      document: () => ({ checks: checks.map(toJson), summary, ...(bundle && { bundle: bundle.saved }) }),
+      summary: () => [describeCounts(summary), ...(bundle ? [bundle.description] : [])].join('\n'),
       failure: () => failureOf(checks),
     });
   },

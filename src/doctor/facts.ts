@@ -29,6 +29,8 @@ export interface ListRead {
   readonly scope: Scope;
   /** What needs the scope, besides reading this list. */
   readonly neededBy: string;
+  /** How the types of records begin that the commands leave which need it. */
+  readonly recordedAs: string;
   readonly error: PartnerctlError | undefined;
 }
 

@@ -78,7 +78,8 @@ function describeState({ location, exists, records }: StateFacts): string {
   const { kind, address, from } = location;
   const where = kind === 'file' ? 'a file, which guards only those who use it' : 'shared';
   const content = exists ? `${records} ${records === 1 ? 'record' : 'records'}` : 'nothing recorded yet';
-  return `${address} from ${from}: ${where}; ${content}`;
+  const source = from === 'default' ? ', the default' : ` from ${from}`;
+  return `${address}${source}: ${where}; ${content}`;
 }
 
 export function checkState({ state, isCi, profiles, settings }: Facts): Check {

@@ -20,6 +20,7 @@ interface Listing {
   readonly resource: string;
   readonly scope: ListRead['scope'];
   readonly neededBy: string;
+  readonly recordedAs: string;
 }
 
 const SPACES: Listing = {
@@ -28,6 +29,7 @@ const SPACES: Listing = {
   resource: 'spaces',
   scope: SCOPE.readSpaces,
   neededBy: 'spaces list, plan, provision, and spaces given by name',
+  recordedAs: 'space.',
 };
 
 const AGENTS: Listing = {
@@ -36,6 +38,7 @@ const AGENTS: Listing = {
   resource: 'agents',
   scope: SCOPE.readAgents,
   neededBy: 'agents list, plan, provision, and agents given by name',
+  recordedAs: 'space.',
 };
 
 const JOBS: Listing = {
@@ -44,6 +47,7 @@ const JOBS: Listing = {
   resource: 'cron_jobs',
   scope: SCOPE.listJobs,
   neededBy: 'cron list and cron reconcile',
+  recordedAs: 'cron.',
 };
 
 /** All lists, for a test that compares their scopes with those of the commands. */
@@ -51,11 +55,11 @@ export const LISTINGS: readonly Pick<Listing, 'scope' | 'neededBy'>[] = [SPACES,
 
 async function readList(
   http: Http,
-  { what, operation, resource, scope, neededBy }: Listing,
+  { what, operation, resource, scope, neededBy, recordedAs }: Listing,
   parameters: Readonly<Record<string, string>> = {},
 ): Promise<{ readonly read: ListRead; readonly items: readonly JsonObject[] }> {
   const items: JsonObject[] = [];
-  const read = { what, scope, neededBy };
+  const read = { what, scope, neededBy, recordedAs };
   try {
     for await (const item of listAll(http, operation, resource, { ...LIMITS, parameters })) {
       items.push(item);

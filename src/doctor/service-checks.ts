@@ -1,7 +1,7 @@
 import { shellCommand } from '../cli/shell-command.ts';
 import { ErrorInSuccessBody, isBalanceTooLow, NotJsonError, type PartnerctlError, ShapeError } from '../errors.ts';
 import { type Check, failed, ok, skipped, warning } from './check.ts';
-import type { Facts, Probe } from './facts.ts';
+import type { Facts, ListRead, Probe } from './facts.ts';
 import { backToProfile } from './local-checks.ts';
 
 const NO_SERVICE = 'not checked: no service is configured';
@@ -68,9 +68,10 @@ export function checkDns(facts: Facts): Check {
   return warning('dns', message, addressHint(facts));
 }
 
-/** Whether the failure is that of another check. */
-function isOfAnother(code: string): boolean {
-  return DNS_CODE.test(code) || TLS_CODE.test(code) || code.startsWith('PROXY_');
+/** The check that a failure of the connection belongs to, if it has one of its own. */
+function ownerOf(code: string): 'dns' | 'tls' | 'proxy' | undefined {
+  if (code.startsWith('PROXY_')) return 'proxy';
+  return DNS_CODE.test(code) ? 'dns' : TLS_CODE.test(code) ? 'tls' : undefined;
 }
 
 export function checkConnection(facts: Facts): Check {
@@ -78,7 +79,8 @@ export function checkConnection(facts: Facts): Check {
   if (hasAnswer(probe)) return ok('connection', `answered in ${Math.round(probe.ms)} ms`);
   const code = failureCode(probe);
   if (probe?.error === undefined || code === undefined) return skipped('connection', silence(facts));
-  if (isOfAnother(code)) return skipped('connection', 'not checked: see the failure above or below');
+  const owner = ownerOf(code);
+  if (owner !== undefined) return skipped('connection', `not checked: ${owner} failed`);
   return failed('connection', probe.error, addressHint(facts));
 }
 
@@ -177,6 +179,16 @@ export function checkToken(facts: Facts): Check {
   return isAccepted ? ok('token', `accepted, from ${from}`) : skipped('token', NO_ANSWER);
 }
 
+/** Whether the state shows that commands were used that need the list. */
+function isUsed({ recordedAs }: ListRead, { state }: Facts): boolean {
+  return Object.keys(state.value?.types ?? {}).some((type) => type.startsWith(recordedAs));
+}
+
+function upperFirst(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+/** A missing scope is a warning, unless commands that need it are in use here. */
 export function checkScopes(facts: Facts): Check {
   const { lists, settings } = facts;
   const read = lists.filter(({ error }) => error === undefined || contradicts(error));
@@ -191,12 +203,12 @@ export function checkScopes(facts: Facts): Check {
     from?.profile === undefined
       ? `use it in place of the one from ${from?.from}`
       : `store it with: ${shellCommand(['login'], { profile: from.profile, tokenFile: '-' })}`;
-  const hint = `If commands need them, create a token with these scopes in the organization's admin surface, and ${use}`;
-  return warning(
-    'scopes',
-    `The token has no scope to read ${missing.map(({ what }) => what).join(', ')}: ${names}.${may}`,
-    hint,
-  );
+  const hint = `create a token with these scopes in the organization's admin surface, and ${use}`;
+  const message = `The token has no scope to read ${missing.map(({ what }) => what).join(', ')}: ${names}.${may}`;
+  const used = missing.find((list) => isUsed(list, facts));
+  if (used?.error === undefined) return warning('scopes', message, `If commands need them, ${hint}`);
+  const why = `The state has records of commands that need them (${used.recordedAs}*).`;
+  return { ...failed('scopes', used.error, upperFirst(hint)), message: `${message} ${why}` };
 }
 
 export function checkBalance(facts: Facts): Check {

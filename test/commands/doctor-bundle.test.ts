@@ -145,7 +145,7 @@ test('a bundle has the shape of what was answered, and none of the names and tex
 
 test('says what is in a bundle and what is not, and replaces no file without --force', async () => {
   const { env, path, fake } = await customer(json([]));
-  const first = await run(['doctor', '--bundle', path], { env });
+  const first = await run(['doctor', '--bundle', path], { env, columns: 400 });
   expect(first.stderr).toMatch(/Left out: tokens, passwords/);
   expect(first.stderr).toMatch(/Look at it before you send it\./);
   const count = fake.requests.length;

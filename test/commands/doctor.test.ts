@@ -9,7 +9,7 @@ import { CERTIFICATE } from '../helpers/certificate.ts';
 import { proxyTo } from '../helpers/connect-proxy.ts';
 import { type Handler, json, startFakeService } from '../helpers/fake-service.ts';
 import { run, tempDirectory } from '../helpers/run.ts';
-import { type Service, service, write } from '../helpers/service.ts';
+import { manifest, type Service, service, write } from '../helpers/service.ts';
 import { findClosedPort } from '../helpers/tcp-server.ts';
 import { createProfileHome, storeProfile, TOKEN } from './profile-home.ts';
 
@@ -376,6 +376,24 @@ describe('doctor', () => {
     expect(code).toBe(0);
     expect(named(report, 'scopes').message).toMatch(/the agents of a space, the list of scheduled jobs: agents\.read/);
     expect(named(report, 'scopes').hint).toMatch(/use it in place of the one from PARTNER_TOKEN$/);
+  });
+
+  test('a missing scope fails where the state shows that commands need it, and its advice mends it', async () => {
+    const { it, machine } = await healthy();
+    const file = write('acme.yaml', manifest('acme'));
+    await shell(`partnerctl provision ${file}`, machine);
+    const lacking = await it.sandbox.createToken({ scopes: ['cron_jobs.read'] });
+    await shell('partnerctl login --profile acme --token-file -', machine, lacking);
+    const { code, report, stderr } = await doctor(machine);
+    const { message, hint } = named(report, 'scopes');
+    expect(message).toMatch(/spaces\.read .* The state has records of commands that need them \(space\.\*\)\.$/);
+    expect({ code, failed: JSON.parse(stderr).error.details.failed }).toEqual({ code: 3, failed: ['scopes'] });
+    await shell(
+      /^Create a token .* store it with: (partnerctl login .*)$/.exec(hint ?? '')?.[1] ?? '',
+      machine,
+      it.token,
+    );
+    expect((await doctor(machine)).code).toBe(0);
   });
 
   test.each([

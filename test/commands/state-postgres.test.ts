@@ -1,4 +1,6 @@
 import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { type PostgresServer, postgresPrograms, startPostgres } from '../helpers/postgres.ts';
 import { run, tempDirectory } from '../helpers/run.ts';
@@ -44,6 +46,37 @@ describe.skipIf(programs === undefined)('the password of a state in PostgreSQL',
       expect(ran.code, ran.stderr).toBe(0);
       expect(ran.stdout + ran.stderr).not.toMatch(/pa:ss|pa%3Ass/);
     }
+  });
+
+  test('is sound for doctor, which counts the records, and says why it cannot be read with a wrong password', async () => {
+    const state = async (PARTNER_STATE: string, bundle: string) => {
+      const env = { HOME: tempDirectory(), PARTNER_STATE };
+      const ran = await run(['doctor', '-q', '-o', 'json', '--bundle', bundle], { env });
+      expect(ran.stdout + ran.stderr + readFileSync(bundle, 'utf8')).not.toMatch(/pa:ss|pa%3Ass/);
+      const { checks } = ran.json<{
+        checks: { name: string; status: string; message: string; hint: string | null }[];
+      }>();
+      return checks.find(({ name }) => name === 'state');
+    };
+    const directory = tempDirectory();
+    const other = server.overTcp(server.database());
+    const withoutTable = await state(
+      other.replace('ops@', `ops:${encodeURIComponent(PASSWORD)}@`),
+      join(directory, 'a'),
+    );
+    expect(withoutTable).toMatchObject({ status: 'failed', hint: expect.stringContaining('partnerctl state init') });
+    expect((await run(['state', 'init'], { env: { HOME: tempDirectory(), PARTNER_STATE: withPassword() } })).code).toBe(
+      0,
+    );
+    const sound = await state(withPassword(), join(directory, 'b'));
+    expect(sound).toMatchObject({ status: 'ok', hint: null });
+    expect(sound?.message).toMatch(/^postgres:\/\/ops@127\.0\.0\.1:\d+\/\w+ from PARTNER_STATE: shared; 0 records$/);
+    const refused = await state(address.replace('ops@', 'ops:wrong@'), join(directory, 'c'));
+    expect(refused).toMatchObject({
+      status: 'failed',
+      message: expect.stringContaining('password authentication failed'),
+    });
+    expect(refused?.hint).toBeTruthy();
   });
 
   test.each(SOURCES)('a wrong one from %s is refused, and not printed either', async (_, envOf) => {

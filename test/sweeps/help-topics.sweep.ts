@@ -2,7 +2,9 @@ import { describe, test } from 'vitest';
 import { HELP_TOPICS } from '../../src/cli/help-topics.ts';
 import { hasCommands, runDocument } from '../e2e/run-document.ts';
 
-const TOPICS = HELP_TOPICS.map(({ name }) => `src/help/${name}.md`).filter(hasCommands);
+const TOPICS = [...HELP_TOPICS.map(({ name }) => `src/help/${name}.md`), 'dist/skills/partnerctl/SKILL.md'].filter(
+  hasCommands,
+);
 
 // At the same time, because the commands also wait: for replies, retries, and time limits.
 describe.concurrent.each(TOPICS)('%s', (path) => {

@@ -88,9 +88,14 @@ describe('the package', () => {
   test('it has its manual, its skill, its completions, and the licenses of what is bundled, and no test or tour', async () => {
     const { stdout } = await execa('tar', ['-tzf', tarball]);
     const files = stdout.split('\n').map((file) => file.replace(/^package\//, ''));
-    for (const file of ['dist/THIRD-PARTY-LICENSES.txt', 'bin/partnerctl.js', 'README.md', 'dist/help/chat.md']) {
-      expect(files).toContain(file);
-    }
+    expect(files).toEqual(
+      expect.arrayContaining([
+        'README.md',
+        'bin/partnerctl.js',
+        'dist/help/chat.md',
+        'dist/skills/partnerctl/SKILL.md',
+      ]),
+    );
     const licenses = readFileSync(join(ROOT, 'dist/THIRD-PARTY-LICENSES.txt'), 'utf8');
     for (const name of ['commander', 'undici', 'yaml', '@jmespath-community/jmespath', 'postgres']) {
       expect(licenses).toContain(`\n${name} `);
@@ -102,6 +107,7 @@ describe('the package', () => {
     const prefix = join(tempDirectory(), 'all users');
     await withoutRegistry(ROOT, 'npm', 'install', '--global', '--offline', '--prefix', prefix, tarball);
     const link = join(tempDirectory(), 'partnerctl');
+    expect(readdirSync(join(prefix, 'share/man/man1'))).toContain('partnerctl-cron-create.1');
     symlinkSync(join(prefix, 'bin', 'partnerctl'), link);
     await expectFirstProvision(link, NODE_PATH);
   });

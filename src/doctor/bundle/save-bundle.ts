@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { basename } from 'node:path';
 import type { Context } from '../../cli/context.ts';
 import { readFileChunks } from '../../cli/input.ts';
 import { readTrace, type Trace, unreadableTrace } from '../../contract-changes/read-trace.ts';
 import { PartnerctlError, UsageError } from '../../errors.ts';
+import { shellQuote } from '../../shell-quote.ts';
 import type { Check } from '../check.ts';
 import type { Facts } from '../facts.ts';
 import { buildBundle } from './build-bundle.ts';
@@ -53,29 +53,26 @@ function count(number: number, noun: string): string {
   return `${number} ${noun}${number === 1 ? '' : 's'}`;
 }
 
-async function tell({ notice, warn }: Context, saved: SavedBundle, trace: Trace | undefined, omitted: number) {
-  const { path, bytes, exchanges } = saved;
-  await notice(`Wrote ${path} (${count(bytes, 'byte')}), which only you can read.`);
-  await notice(
-    `In it: versions, settings and their sources, the checks, the contract, counts of the state's records, and ${count(exchanges, 'request')} with the responses.`,
-  );
-  await notice(
-    'Left out: tokens, passwords, and request headers. Replaced by pseudonyms of the same form: ids, names, texts, and every other value but words that services use. Names of fields and addresses of services stay.',
-  );
-  const skipped = omitted + (trace?.skipped ?? 0) + [...(trace?.foreign.values() ?? [])].reduce((a, b) => a + b, 0);
-  if (skipped > 0)
-    await notice(
-      `Not in it: ${count(skipped, 'recorded request')} without a response, to another service, or over the limit.`,
-    );
-  if (trace !== undefined && trace.secretLines.length > 0)
-    await warn(`The trace holds a token (line ${trace.secretLines[0]}); the bundle does not. Delete the trace.`);
-  await notice(
-    `Look at it before you send it. Replay it with: partnerctl sandbox run --replay ${basename(path)} -- partnerctl doctor`,
-  );
+function describe({ path, bytes, exchanges }: SavedBundle, trace: Trace | undefined, omitted: number): string {
+  const foreign = [...(trace?.foreign.values() ?? [])].reduce((sum, each) => sum + each, 0);
+  const skipped = omitted + (trace?.skipped ?? 0) + foreign;
+  const lines = [
+    `Wrote ${path} (${count(bytes, 'byte')}), which only you can read.`,
+    `In it: versions, settings and their sources, these checks, the contract, how many records the state has, and ${count(exchanges, 'request')} with what came back.`,
+    'Left out: tokens, passwords, and the headers of requests. Replaced by pseudonyms: ids, names, and texts. Names of fields and the address of the service stay.',
+    ...(skipped === 0
+      ? []
+      : [
+          `Also left out: ${count(skipped, 'recorded request')} without a response, to another service, or over the limit.`,
+        ]),
+    `Look at it before you send it. To replay it: partnerctl sandbox run --replay ${shellQuote(path)} -- partnerctl doctor`,
+  ];
+  return lines.join('\n');
 }
 
 /**
  * Builds the bundle and writes it.
+ * @returns what was written, and a description for people
  * @throws UsageError if the file exists, LocalError if it cannot be written
  */
 export async function saveBundle(
@@ -83,7 +80,7 @@ export async function saveBundle(
   { path, isForced }: BundleRequest,
   found: { readonly facts: Facts; readonly checks: readonly Check[]; readonly exchanges: readonly SeenExchange[] },
   trace: Trace | undefined,
-): Promise<SavedBundle> {
+): Promise<{ readonly saved: SavedBundle; readonly description: string }> {
   const { env, runtime, clock, redact } = context;
   const { lines, exchanges, omitted } = buildBundle({
     ...found,
@@ -96,6 +93,8 @@ export async function saveBundle(
   });
   const bytes = await writeBundle(path, lines, isForced);
   const saved = { path, bytes, exchanges };
-  await tell(context, saved, trace, omitted);
-  return saved;
+  const [line] = trace?.secretLines ?? [];
+  if (line !== undefined)
+    await context.warn(`The trace holds a token (line ${line}). The bundle does not. Delete the trace.`);
+  return { saved, description: describe(saved, trace, omitted) };
 }
