@@ -62,7 +62,7 @@ export function parseSource(args: Args): SourceInput {
   }
   if (hasAgent) return parseAgent(args);
   if (args.value('space') !== undefined) throw new UsageError('--space can only be used with --agent.');
-  return { source_id: source || args.required('source', SOURCE_HINT) };
+  return { source_id: source || args.required('source') };
 }
 
 /** Parses the source and --session. @throws UsageError if one is missing */

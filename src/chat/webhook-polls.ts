@@ -16,7 +16,7 @@ export const WEBHOOK_FLAGS: readonly FlagSpec[] = [
     usage: '--webhook <port>',
     description: 'receive webhooks on this port of 127.0.0.1, 0 for a free one: each is followed by a poll right away',
   },
-  { usage: '--webhook-path <path>', description: 'the path to receive them on', default: 'a random one' },
+  { usage: '--webhook-path <url-path>', description: 'the path to receive them on', defaultText: 'a random one' },
 ];
 
 const MAX_PORT = 65_535;

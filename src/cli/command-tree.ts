@@ -37,7 +37,8 @@ const GLOBAL_FLAGS_LINE = '\nGlobal options, such as -o json: partnerctl help op
 
 const GIVE_ONCE = { hint: 'Give it once.' };
 
-function toOption({ usage, description, default: fallback, choices, repeatable }: FlagSpec): Option {
+function toOption({ usage, description, default: value, defaultText, choices, repeatable }: FlagSpec): Option {
+  const fallback = value ?? defaultText;
   const option = new Option(usage, fallback === undefined ? description : `${description} (default: ${fallback})`);
   if (choices) option.choices([...choices]);
   if (repeatable)

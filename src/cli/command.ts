@@ -15,12 +15,25 @@ export interface ArgumentSpec {
   readonly quoteHint?: string;
 }
 
+/** A kind of file that a command reads, for programs that write one. */
+export interface InputSpec {
+  /** The argument or flag that takes it: `<file>`, `--rows`. */
+  readonly takenBy: string;
+  readonly format: 'YAML' | 'JSON' | 'JSON lines';
+  /** The content of a file that works as it is, but for ids in angle brackets. */
+  readonly example: string;
+  /** The flag with which the command prints the JSON Schema of the file. */
+  readonly schemaFlag?: string;
+}
+
 export interface FlagSpec {
   /** In usage notation: `--dry-run`, `--concurrency <n>`, `-f, --file <path>`. */
   readonly usage: string;
   readonly description: string;
-  /** Only shown in help; the command applies the default itself. */
+  /** A value that changes nothing. Only shown in help; the command applies the default itself. */
   readonly default?: string;
+  /** What happens without the flag, in a few words, where no value says it. */
+  readonly defaultText?: string;
   readonly choices?: readonly string[];
   /** Whether the flag can be repeated. */
   readonly repeatable?: boolean;
@@ -65,6 +78,8 @@ interface CommandHelp {
   readonly description: string;
   readonly args: readonly ArgumentSpec[];
   readonly flags: readonly FlagSpec[];
+  /** The files that it reads, besides those whose content means nothing to it. */
+  readonly inputs: readonly InputSpec[];
   /** What must be given. All that is missing is reported at once. */
   readonly required: readonly RequiredFlag[];
   /** What it may exit with besides `COMMON_EXITS`. */
@@ -82,7 +97,7 @@ interface CommandHelp {
 /** The definition that a command file passes to `command()`. `Input` is the type of its validated arguments. */
 export interface CommandSpec<Input>
   extends Pick<CommandHelp, 'description' | 'output' | 'exits' | 'examples'>,
-    Partial<Pick<CommandHelp, 'args' | 'flags' | 'required' | 'columns' | 'scopes'>> {
+    Partial<Pick<CommandHelp, 'args' | 'flags' | 'inputs' | 'required' | 'columns' | 'scopes'>> {
   /** Validates the arguments. Pure. @throws UsageError */
   parse(args: Args): Input;
   /** The flag with which a command that has columns prints no table, if it is set. */
@@ -143,15 +158,17 @@ function refuseMissing(required: readonly RequiredFlag[], args: Args): void {
 
 /** Declares a command. A command returns its result; it never prints the result, exits, or checks the output format. */
 export function command<Input>(spec: CommandSpec<Input>): Command {
-  const { description, args = [], flags = [], required = [], columns = [], scopes = [], exits, examples } = spec;
+  const { description, args = [], flags = [], inputs = [], required = [], columns = [] } = spec;
+  const { scopes = [], output, exits, examples } = spec;
   return {
     description,
     args,
     flags: spec.writes ? [...flags, CONFIRM_FLAG] : flags,
+    inputs,
     required,
     exits,
     columns,
-    output: spec.output,
+    output,
     scopes,
     examples,
     prepare(typed) {

@@ -1,14 +1,18 @@
 import pkg from '../../package.json' with { type: 'json' };
 import { EXIT } from '../errors.ts';
+import type { CommandOutput } from '../output/output-schema.ts';
 import type { ArgumentSpec, Command, FlagSpec } from './command.ts';
+import { ENVIRONMENT_VARIABLES } from './environment-variables.ts';
 import { COMMON_EXITS, EXIT_MEANINGS, type ExitName } from './exit-meanings.ts';
-import { findTopic, HELP_TOPICS } from './help-topics.ts';
+import { topicText } from './help-text.ts';
+import { findTopic, HELP_TOPICS, type HelpTopic } from './help-topics.ts';
 import { COMMANDS, type CommandEntry, GLOBAL_FLAGS, GROUPS } from './registry.ts';
 import { unknownTopicError } from './usage-errors.ts';
 
-/** The types of flag values, by the placeholder in the usage; any other value is a string. */
+/** The types of values, by their placeholders; any other value is a string. */
 const TYPES: Readonly<Record<string, string>> = {
   n: 'integer',
+  port: 'integer',
   duration: 'duration',
   path: 'path',
   dir: 'path',
@@ -16,34 +20,65 @@ const TYPES: Readonly<Record<string, string>> = {
   url: 'url',
 };
 
+/** The fields of other commands' output that a value is taken from, by its placeholder. */
+const FIELDS: Readonly<Record<string, string>> = {
+  space: 'space_id',
+  agent: 'agent_id',
+  source_id: 'source_id',
+  session_id: 'session_id',
+  message_id: 'message_id',
+  cron_job_id: 'cron_job_id',
+  profile: 'profile',
+  key: 'key',
+  leaf: 'leaf',
+};
+
+function fieldOf(placeholder = ''): { readonly field?: string } {
+  const field = FIELDS[placeholder];
+  return field === undefined ? {} : { field };
+}
+
 function describeArgument({ usage, description }: ArgumentSpec) {
+  const name = usage.replace(/[<>[\].]/g, '');
   return {
-    name: usage.replace(/[<>[\].]/g, ''),
+    name,
     required: usage.startsWith('<'),
     repeatable: usage.includes('...'),
+    type: name === 'file' || name === 'file|dir' ? 'path' : 'string',
     description,
+    ...fieldOf(name),
   };
 }
 
-function describeFlag({ usage, description, default: fallback, choices, repeatable }: FlagSpec) {
+function describeFlag({ usage, description, default: value, defaultText, choices, repeatable }: FlagSpec) {
   const [, short, long = '', placeholder] = /^(?:(-\w), )?(--[\w-]+)(?: [<[](.+)[>\]])?$/.exec(usage) ?? [];
+  const type = placeholder === undefined ? 'boolean' : choices ? 'choice' : (TYPES[placeholder] ?? 'string');
   return {
     flag: long,
     short: short ?? null,
     value: placeholder ?? null,
-    /** Whether the flag may stand without its value. */
+    // Whether the flag may stand without its value.
     value_optional: usage.endsWith(']'),
-    type: placeholder === undefined ? 'boolean' : choices ? 'choice' : (TYPES[placeholder] ?? 'string'),
+    type,
     choices: choices ?? null,
-    default: fallback ?? null,
+    default: value !== undefined && type === 'integer' ? Number(value) : (value ?? null),
     repeatable: repeatable ?? false,
     description,
+    ...(defaultText !== undefined && { default_text: defaultText }),
+    ...fieldOf(placeholder),
   };
 }
 
 function describeExits(isMeant: (exit: ExitName) => boolean) {
   const names = Object.keys(EXIT_MEANINGS).filter((name): name is ExitName => name in EXIT);
   return names.filter(isMeant).map((exit) => ({ code: EXIT[exit], meaning: EXIT_MEANINGS[exit] }));
+}
+
+function describeOutput({ variants = [], ...byDefault }: CommandOutput) {
+  return {
+    ...byDefault,
+    variants: variants.map(({ flags, ...shape }) => ({ flags: flags.map((flag) => `--${flag}`), ...shape })),
+  };
 }
 
 async function describeCommand({ commandPath, summary }: CommandEntry, command: Command) {
@@ -59,7 +94,13 @@ async function describeCommand({ commandPath, summary }: CommandEntry, command: 
       one_of: oneOf.map((flag) => `--${flag}`),
       unless: unless.map((flag) => `--${flag}`),
     })),
-    output: await command.output(),
+    inputs: command.inputs.map(({ takenBy, format, example, schemaFlag }) => ({
+      taken_by: takenBy,
+      format,
+      example,
+      schema_command: schemaFlag === undefined ? null : `partnerctl ${commandPath} ${schemaFlag}`,
+    })),
+    output: describeOutput(await command.output()),
     scopes: command.scopes,
     exit_codes: describeExits((exit) => [...COMMON_EXITS, ...command.exits].includes(exit)),
     examples: command.examples.map(({ line, does }) => ({ command: line, description: does })),
@@ -73,26 +114,63 @@ async function loadAndDescribe(entry: CommandEntry) {
   return describeCommand(entry, (await entry.load()).default);
 }
 
+function describeTopic(topic: HelpTopic) {
+  return { ...topic, text: topicText(topic) };
+}
+
+/** What holds for every command. */
+async function describeConventions() {
+  const { ERROR } = await import('../output-schemas/common.ts');
+  const { object } = await import('../output/output-schema.ts');
+  return {
+    output: {
+      description:
+        "stdout has the result alone. -o json prints one document, which fits output.json of the command; if that is null, the lines of output.ndjson, or output.text. -o ndjson prints a line for each item of an array, and any other document on one line, unless output.ndjson says otherwise. Of output.variants, the first one applies of which a flag is set. Fields may be added. --query '<JMESPath>' selects from the JSON.",
+      error: {
+        description: 'With -o json or ndjson, the last line on stderr if the exit code is not 0.',
+        json: object({ error: ERROR }),
+      },
+    },
+    environment: ENVIRONMENT_VARIABLES.map(({ name, flag = null, description }) => ({ name, flag, description })),
+    without_account: [
+      {
+        command: 'partnerctl sandbox start -o json',
+        description:
+          'runs the whole service on this machine until it is interrupted, and prints what the variables of other commands are set to',
+      },
+      {
+        command: 'partnerctl sandbox run -- partnerctl spaces list',
+        description: 'runs one command, after --, against a sandbox of its own',
+      },
+    ],
+  };
+}
+
 /**
- * Describes the whole program, a group, or one command for programs.
+ * Describes the whole program, a group, one command, or a help topic for programs. The same at every call: the build keeps
+ * the description of the whole program.
  * @param words the words after `help`
- * @throws UsageError if they name neither a command nor a group
+ * @throws UsageError if they name neither a command nor a group nor a topic
  */
 export async function describeProgram(words: readonly string[]): Promise<unknown> {
   const path = words.join(' ');
   const commands = COMMANDS.filter(({ commandPath }) => `${commandPath} `.startsWith(path === '' ? '' : `${path} `));
   const topic = findTopic(words);
   if (commands.length === 0) {
-    if (topic) return topic;
+    if (topic) return describeTopic(topic);
     throw unknownTopicError(words);
   }
   const described = await Promise.all(commands.map(loadAndDescribe));
   const [only] = described;
   if (only?.command === path) return only;
-  if (path !== '') return { group: path, summary: GROUPS[path], commands: described };
+  if (path !== '') {
+    const about = topic && { topic: describeTopic(topic) };
+    return { group: path, summary: GROUPS[path], ...about, commands: described };
+  }
   return {
     name: 'partnerctl',
     version: pkg.version,
+    ...(await describeConventions()),
     global_flags: GLOBAL_FLAGS.map(describeFlag),
     exit_codes: describeExits(() => true),
     groups: Object.entries(GROUPS).map(([group, summary]) => ({ group, summary })),

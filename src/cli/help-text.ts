@@ -25,13 +25,18 @@ function listFlagsOf({ name }: HelpTopic): string {
 }
 
 /**
- * Formats a help topic for `stdout`: rendered and wrapped in a terminal, plain Markdown elsewhere.
- * If a command group has the topic's name, the list of its commands follows the title; in `options`, that of the flags.
+ * Returns a help topic as Markdown. If a command group has the topic's name, the list of its commands follows the title; in
+ * `options`, that of the flags.
  */
-export async function formatTopic(topic: HelpTopic, stdout: Sink, color: boolean): Promise<string> {
+export function topicText(topic: HelpTopic): string {
   const markdown = readAsset(`help/${topic.name}.md`).replace(TOPIC_LINK, '$1 (`partnerctl help $2`)');
   const titleEnd = markdown.indexOf('\n');
-  const text = markdown.slice(0, titleEnd) + listCommandsOf(topic) + listFlagsOf(topic) + markdown.slice(titleEnd);
+  return markdown.slice(0, titleEnd) + listCommandsOf(topic) + listFlagsOf(topic) + markdown.slice(titleEnd);
+}
+
+/** Formats a help topic for `stdout`: rendered and wrapped in a terminal, plain Markdown elsewhere. */
+export async function formatTopic(topic: HelpTopic, stdout: Sink, color: boolean): Promise<string> {
+  const text = topicText(topic);
   if (!stdout.isTTY) return text;
   const [{ Chalk }, { renderMarkdown }] = await Promise.all([import('chalk'), import('../output/markdown.ts')]);
   const chalk = new Chalk({ level: color ? 1 : 0 });

@@ -30,7 +30,7 @@ interface Started {
 }
 
 export const SANDBOX_FLAGS: readonly FlagSpec[] = [
-  { usage: '--data <dir>', description: 'store the data in this directory', default: 'in memory' },
+  { usage: '--data <dir>', description: 'store the data in this directory', defaultText: 'in memory' },
   {
     usage: '--faults <file>',
     description: 'a JSON file of faults to inject: {"rules":[{"kind":"status","status":503,"rate":0.1}]}',
@@ -38,7 +38,7 @@ export const SANDBOX_FLAGS: readonly FlagSpec[] = [
   {
     usage: '--script <file>',
     description: 'a YAML or JSON file that says how agents reply: [{"pattern":"hello","replies":[{"text":"Hi!"}]}]',
-    default: 'an echo',
+    defaultText: 'an echo',
   },
   {
     usage: '--shape <name>',
@@ -57,7 +57,7 @@ export const SANDBOX_FLAGS: readonly FlagSpec[] = [
     usage: '--secret-file <path>',
     description:
       'read the secret that signs the deliveries from a file, or from standard input with - (PARTNER_WEBHOOK_SECRET holds the secret itself)',
-    default: 'one is made, and shown',
+    defaultText: 'one is made, and shown',
   },
 ];
 

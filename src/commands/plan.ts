@@ -1,7 +1,13 @@
 import { command, SERVICE_EXITS } from '../cli/command.ts';
 import { refuseTokenOnStdin } from '../cli/input.ts';
 import { SCOPE } from '../contract/scopes.ts';
-import { EXIT_CODE_FLAG, MANIFEST_FLAGS, type ManifestArgs, parseManifestArgs } from '../provision/manifest-args.ts';
+import {
+  EXIT_CODE_FLAG,
+  MANIFEST_FLAGS,
+  MANIFEST_INPUT,
+  type ManifestArgs,
+  parseManifestArgs,
+} from '../provision/manifest-args.ts';
 
 interface Input extends ManifestArgs {
   readonly hasDetailedExitCode: boolean;
@@ -13,6 +19,7 @@ export default command<Input>({
   args: [{ usage: '<file...>', description: 'YAML files, directories of them, or - for standard input' }],
   flags: [...MANIFEST_FLAGS, EXIT_CODE_FLAG],
   output: async () => (await import('../output-schemas/provisioning.ts')).PLAN,
+  inputs: [MANIFEST_INPUT],
   scopes: [SCOPE.readSpaces, SCOPE.readAgents, SCOPE.listJobs],
   exits: [...SERVICE_EXITS, 'changesPending', 'differences'],
   examples: [

@@ -6,6 +6,7 @@ import type { CommandResult } from '../output/command-result.ts';
 import {
   EXIT_CODE_FLAG,
   MANIFEST_FLAGS,
+  MANIFEST_INPUT,
   type ManifestArgs,
   parseManifestArgs,
   requireFiles,
@@ -67,6 +68,7 @@ export default command<Input>({
   ],
   columns: HEADERS.map((header) => ({ header })),
   output: async () => (await import('../output-schemas/provisioning.ts')).PROVISION,
+  inputs: [{ ...MANIFEST_INPUT, schemaFlag: '--schema' }],
   scopes: [SCOPE.readSpaces, SCOPE.readAgents, SCOPE.provision, SCOPE.setUpChat, SCOPE.createJobs, SCOPE.listJobs],
   exits: [...SERVICE_EXITS, 'duplicate', 'unknown', 'partial', 'changesPending', 'differences'],
   examples: [

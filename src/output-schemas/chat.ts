@@ -25,7 +25,7 @@ const MESSAGE: JsonSchema = object({
   raw: described("the service's object", openObject({})),
 });
 
-const REPLY = { reply: described('the first reply; null if none was waited for, or none came', nullable(MESSAGE)) };
+const REPLY = nullable(MESSAGE);
 const REPLIES = { replies: described('with --replies or --settle', arrayOf(MESSAGE)) };
 
 export const CHAT_SETUP: CommandOutput = {
@@ -42,7 +42,7 @@ export const CHAT_SEND: CommandOutput = {
       external_message_id: STRING,
       message_id: described('for --after; null if the service does not tell', NULLABLE_TEXT),
       created: described('false if the message was registered before; null if not known', nullable(BOOLEAN)),
-      ...REPLY,
+      reply: described('the first reply, with --wait; null without, or if none came', REPLY),
     },
     REPLIES,
   ),
@@ -65,7 +65,7 @@ export const CHAT_SEND: CommandOutput = {
 };
 
 export const CHAT_WAIT: CommandOutput = {
-  json: object({ ...SESSION, after_message_id: STRING, ...REPLY }, REPLIES),
+  json: object({ ...SESSION, after_message_id: STRING, reply: described('null if none came', REPLY) }, REPLIES),
 };
 
 export const CHAT_OPEN: CommandOutput = { json: null, text: 'a conversation in the terminal' };

@@ -1,4 +1,4 @@
-import { type Args, CODE_QUALITY_FLAG, type FlagSpec, SUMMARY_FLAG } from '../cli/command.ts';
+import { type Args, CODE_QUALITY_FLAG, type FlagSpec, type InputSpec, SUMMARY_FLAG } from '../cli/command.ts';
 import { UsageError } from '../errors.ts';
 
 /** The flags of all commands that take manifests. */
@@ -12,6 +12,19 @@ export const MANIFEST_FLAGS: readonly FlagSpec[] = [
   SUMMARY_FLAG,
   CODE_QUALITY_FLAG,
 ];
+
+/** What a manifest looks like. */
+export const MANIFEST_INPUT: InputSpec = {
+  takenBy: '<file>',
+  format: 'YAML',
+  example: `external_space_id: acme-001
+space: { name: Acme }
+agents:
+  - template_id: tmpl_support
+    name: Support
+    chat: {}
+`,
+};
 
 /** The flag for scripts that plan. */
 export const EXIT_CODE_FLAG: FlagSpec = {

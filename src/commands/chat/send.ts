@@ -254,6 +254,13 @@ export default command<Input>({
     { usage: '--dry-run', description: 'with --rows: show what would be sent; nothing is sent' },
     CODE_QUALITY_FLAG,
   ],
+  inputs: [
+    {
+      takenBy: '--rows',
+      format: 'JSON lines',
+      example: '{"source_id": "<source_id>", "session_id": "anna", "text": "Hello!"}\n',
+    },
+  ],
   required: REQUIRED_SESSION.map((flag) => ({ ...flag, unless: ['rows'] })),
   columns: [...ROW_COLUMNS, ...COLUMNS.filter(({ header }) => header === 'CREATED')],
   output: async () => (await import('../../output-schemas/chat.ts')).CHAT_SEND,

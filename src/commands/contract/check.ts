@@ -60,8 +60,8 @@ export default command({
   description:
     'Compares the contract with the service, by reads only: lists the spaces, the agents of a space, and the scheduled jobs, and reads the history of a session if one is given. Exits with 8 if anything is contradicted.',
   flags: [
-    { usage: '--source <id>', description: 'the source of the session whose history is read' },
-    { usage: '--session <id>', description: 'the session whose history is read' },
+    { usage: '--source <source_id>', description: 'the source of the session whose history is read' },
+    { usage: '--session <session_id>', description: 'the session whose history is read' },
   ],
   columns: COLUMNS,
   output: async () => (await import('../../output-schemas/contract.ts')).CONTRACT_CHECK,

@@ -91,6 +91,20 @@ export default command<Input>({
     SUMMARY_FLAG,
     CODE_QUALITY_FLAG,
   ],
+  inputs: [
+    {
+      takenBy: '--file',
+      format: 'YAML',
+      example: `jobs:
+  - agent: <agent_id>
+    name: daily
+    instructions: Sum up the day.
+    schedule: '0 18 * * 1-5'
+    timezone: Europe/Berlin
+`,
+      schemaFlag: '--schema',
+    },
+  ],
   required: [
     ...['agent', 'name', 'instructions'].map((flag) => ({ oneOf: [flag], ...UNLESS_FILE })),
     { oneOf: ['schedule', 'minute', 'hour', 'day-of-week'], unless: UNLESS_FILE.unless, hint: SCHEDULE_HINT },

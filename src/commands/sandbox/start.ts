@@ -7,7 +7,7 @@ import { shellQuote } from '../../shell-quote.ts';
 export default command<SandboxInput>({
   description:
     'Runs the whole service on a loopback address of this machine, with a token and an admin API of its own. Stop it with Ctrl-C.',
-  flags: [...SANDBOX_FLAGS, { usage: '--port <n>', description: 'the port to listen on', default: 'a free one' }],
+  flags: [...SANDBOX_FLAGS, { usage: '--port <n>', description: 'the port to listen on', defaultText: 'a free one' }],
   output: async () => (await import('../../output-schemas/sandbox.ts')).SANDBOX_START,
   exits: [],
   examples: [

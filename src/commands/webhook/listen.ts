@@ -28,8 +28,12 @@ export default command<ListenInput>({
   description:
     'Receives webhooks on a loopback address of this machine, and shows each delivery once. It can verify them, save them, and forward them to a program. Stop it with Ctrl-C.',
   flags: [
-    { usage: '--port <n>', description: 'the port to listen on', default: 'a free one' },
-    { usage: '--path <path>', description: 'the path to listen on', default: 'a random one that nobody can guess' },
+    { usage: '--port <n>', description: 'the port to listen on', defaultText: 'a free one' },
+    {
+      usage: '--path <url-path>',
+      description: 'the path to listen on',
+      defaultText: 'a random one that nobody can guess',
+    },
     {
       usage: '--forward-to <url>',
       description: 'send each delivery on, with its bytes and headers, until a 2xx: https, or http on this machine',

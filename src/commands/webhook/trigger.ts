@@ -38,9 +38,9 @@ export default command<Input>({
   description:
     'Makes the sandbox deliver an assistant message, and waits for the first attempt. With --source the message is put into a session of that source, where the history shows it, and goes to the webhooks of that source; without, it is made up and goes to the webhooks of every source. Needs PARTNER_SANDBOX_URL and PARTNER_SANDBOX_KEY. Exits with 8 if the receiver does not answer with a 2xx; the sandbox tries again then.',
   flags: [
-    { usage: '--source <id>', description: 'the source of the message', default: 'none: a made-up one' },
-    { usage: '--session <id>', description: 'the session of the message', default: 'webhook-test' },
-    { usage: '--text <text>', description: 'the text of the message', default: 'a test' },
+    { usage: '--source <source_id>', description: 'the source of the message', defaultText: 'none: a made-up one' },
+    { usage: '--session <session_id>', description: 'the session of the message', default: 'webhook-test' },
+    { usage: '--text <text>', description: 'the text of the message', defaultText: 'a test' },
     { usage: '--to <url>', description: 'deliver to this address of this machine, and to no configured webhook' },
     {
       usage: '--secret-file <path>',
