@@ -1,0 +1,153 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { parseDuration } from '../../src/cli/args.ts';
+import { describeProgram } from '../../src/cli/help-json.ts';
+import { HELP_TOPICS } from '../../src/cli/help-topics.ts';
+import { COMMANDS } from '../../src/cli/registry.ts';
+import type { JsonSchema, OutputShape } from '../../src/output/output-schema.ts';
+import { createCompiler, lineSchema } from '../helpers/declared-output.ts';
+import { run, tempDirectory } from '../helpers/run.ts';
+import { service, write } from '../helpers/service.ts';
+
+interface Flag {
+  readonly flag: string;
+  readonly type: string;
+  readonly choices: readonly string[] | null;
+  readonly default: unknown;
+  readonly field?: string;
+}
+
+interface Help {
+  readonly output: { readonly error: { readonly json: JsonSchema } };
+  readonly environment: readonly { readonly name: string; readonly flag: string | null }[];
+  readonly global_flags: readonly Flag[];
+  readonly commands: readonly {
+    readonly command: string;
+    readonly arguments: readonly { readonly field?: string }[];
+    readonly flags: readonly Flag[];
+    readonly inputs: readonly {
+      readonly taken_by: string;
+      readonly example: string;
+      readonly schema_command: string | null;
+    }[];
+    readonly output: OutputShape & { readonly variants: readonly OutputShape[] };
+  }[];
+}
+
+async function readHelp(): Promise<Help> {
+  return (await run(['help', '-o', 'json'])).json();
+}
+
+function* namesIn({ properties = {}, items, anyOf = [] }: JsonSchema): Generator<string> {
+  yield* Object.keys(properties);
+  for (const nested of [...Object.values(properties), ...(items ? [items] : []), ...anyOf]) yield* namesIn(nested);
+}
+
+describe('help for programs', () => {
+  test('is the same at every call, and plain JSON, so that the build can keep it', async () => {
+    const [first, second] = [await describeProgram([]), await describeProgram([])];
+    expect(JSON.stringify(second)).toBe(JSON.stringify(first));
+    expect(JSON.parse(JSON.stringify(first))).toStrictEqual(first);
+    const elsewhere = await run(['help', '-o', 'json'], { env: { PARTNER_PROFILE: 'acme', CI: '1' }, columns: 60 });
+    expect(elsewhere.json()).toEqual(await readHelp());
+  });
+
+  test('has every command and topic, in the order of the help for people', async () => {
+    const help = await readHelp();
+    expect(help.commands.map(({ command }) => command)).toEqual(COMMANDS.map(({ commandPath }) => commandPath));
+    expect(help).toMatchObject({ topics: HELP_TOPICS.map(({ name, summary }) => ({ name, summary })) });
+  });
+
+  test('gives defaults that their flags take', async () => {
+    const { commands, global_flags } = await readHelp();
+    for (const { flag, type, choices, default: value } of [
+      ...commands.flatMap(({ flags }) => flags),
+      ...global_flags,
+    ]) {
+      if (value === null) continue;
+      expect(typeof value, flag).toBe(type === 'integer' ? 'number' : 'string');
+      if (choices) expect(choices, flag).toContain(value);
+      if (type === 'duration') expect(parseDuration(String(value)), flag).toBeDefined();
+      expect(type, `${flag} has words for its default: they belong in defaultText`).not.toBe('path');
+    }
+  });
+
+  test('takes values from fields that some command prints', async () => {
+    const { commands } = await readHelp();
+    const shapes = commands.flatMap(({ output }) => [output, ...output.variants]);
+    const schemas = shapes.flatMap((shape) => [shape.json, lineSchema(shape)]).filter((schema) => schema !== null);
+    const printed = new Set(schemas.flatMap((schema) => [...namesIn(schema)]));
+    const taken = commands.flatMap((each) => [...each.arguments, ...each.flags]).flatMap(({ field }) => field ?? []);
+    expect([...new Set(taken)].filter((field) => !printed.has(field))).toEqual([]);
+    expect(taken).toEqual(expect.arrayContaining(['space_id', 'agent_id', 'source_id', 'message_id', 'cron_job_id']));
+  });
+
+  test('has variables and flags that the help for people has, too', async () => {
+    const { environment, global_flags } = await readHelp();
+    const topic = readFileSync(new URL('../../src/help/environment.md', import.meta.url), 'utf8');
+    for (const { name, flag } of environment) {
+      expect(topic).toMatch(new RegExp(`^\\| \`${name}\` \\|`, 'm'));
+      if (flag !== null) expect(global_flags.map((each) => each.flag)).toContain(flag);
+    }
+  });
+
+  test('describes the error of every command', async () => {
+    const { output } = await readHelp();
+    const validate = createCompiler()(output.error.json);
+    for (const argv of [['spaces', 'list', '--timeout', 'soon'], ['spaces'], ['provision', 'missing.yaml']]) {
+      const { stderr, code } = await run([...argv, '-o', 'json']);
+      expect(code).toBe(2);
+      expect(validate(JSON.parse(stderr)), JSON.stringify(validate.errors)).toBe(true);
+    }
+  });
+
+  test.each(HELP_TOPICS)('has the text of the topic $name', async ({ name }) => {
+    const described = (await run(['help', name, '-o', 'json'])).json<{ text?: string; topic?: { text: string } }>();
+    const text = described.topic?.text ?? described.text;
+    expect(text).toBe((await run(['help', name])).stdout);
+  });
+});
+
+describe('the examples of files', () => {
+  test('are manifests that provision takes', async () => {
+    const { commands } = await readHelp();
+    const inputs = commands
+      .filter(({ command }) => /^(plan|provision)$/.test(command))
+      .flatMap(({ inputs: all }) => all);
+    expect(inputs.map(({ taken_by }) => taken_by)).toEqual(['<file>', '<file>']);
+    for (const { example } of inputs) {
+      const file = write('acme.yaml', example);
+      expect(await run(['provision', file, '--check', '-o', 'json'])).toMatchObject({ code: 0, stderr: '' });
+    }
+  });
+
+  test('are jobs and rows that work once the ids in angle brackets are replaced', async () => {
+    const { env } = await service();
+    const directory = tempDirectory();
+    const { commands } = await readHelp();
+    const others = commands.filter(({ command }) => !/^(plan|provision)$/.test(command));
+    const tried = others.flatMap(({ command, inputs }) => inputs.map((input) => ({ command, ...input })));
+    expect(tried.map(({ command, taken_by }) => `${command} ${taken_by}`)).toEqual([
+      'chat send --rows',
+      'cron create --file',
+    ]);
+    for (const { command, taken_by, example } of tried) {
+      const file = write('input', example.replaceAll(/<\w+>/g, 'id_1'), directory);
+      const ran = await run([...command.split(' '), taken_by, file, '--dry-run', '-o', 'json'], { env });
+      expect(ran, ran.stderr).toMatchObject({ code: 0 });
+      expect(ran.json()).toMatchObject([{ status: 'planned' }]);
+    }
+  });
+
+  test('name commands that print the schema of the file', async () => {
+    const { commands } = await readHelp();
+    for (const { schema_command } of commands.flatMap(({ inputs }) => inputs)) {
+      if (schema_command === null) continue;
+      const { code, stdout } = await run(schema_command.split(' ').slice(1));
+      expect({ code, schema: JSON.parse(stdout) }).toMatchObject({
+        code: 0,
+        schema: { $schema: expect.stringContaining('json-schema.org') },
+      });
+    }
+  });
+});
