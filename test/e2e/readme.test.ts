@@ -11,9 +11,12 @@ const TOPICS = HELP_TOPICS.map(({ name }) => `src/help/${name}.md`);
 const DOCUMENTS = ['README.md', ...TOPICS];
 
 describe('README.md', () => {
-  test('begins with the two commands for a fresh checkout', () => {
-    const [first] = commandBlocks('README.md');
-    const lines = first?.commands
+  test('begins with the line that installs the program, before the two commands for a fresh checkout', () => {
+    expect(readDocument('README.md')).toMatch(
+      /^# partnerctl\n\n```sh[^\n]*\nnpm ci && npm install --global [^\n]*\n```\n/,
+    );
+    const [, second] = commandBlocks('README.md');
+    const lines = second?.commands
       .trim()
       .split('\n')
       .map((line) => line.replace(/ *#.*/, ''));
@@ -74,6 +77,7 @@ test('only commands that need a person, the network, or the checkout are not run
     commandBlocks(path).flatMap(({ notRun }) => (notRun === undefined ? [] : [`${path}: ${notRun}`])),
   );
   expect(skipped).toEqual([
+    'README.md: installs the checkout itself',
     'README.md: installs and tests the checkout itself',
     'README.md: asks for a token and calls a service on the Internet',
     'README.md: needs a git host',
