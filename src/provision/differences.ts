@@ -3,7 +3,7 @@ import type { ChatSource } from '../contract/chat-source.ts';
 import { findDifferences, normalizeName } from '../cron/job.ts';
 import type { Manifest, ManifestAgent } from './manifest.ts';
 import type { PlannedAgent, PresentAgent, PresentSpace } from './plan.ts';
-import type { JobLook } from './space-plan.ts';
+import type { JobKnowledge } from './space-plan.ts';
 
 /** What a manifest describes. A chat is the API chat source of an agent. */
 export type ResourceKind = 'space' | 'agent' | 'chat' | 'job';
@@ -126,7 +126,7 @@ export function agentDifferences(
 }
 
 /** The differences of a job: those that the service lists, then those that the state file records. */
-export function jobDifferences({ result, listed }: JobLook): Difference[] {
+export function jobDifferences({ result, listed }: JobKnowledge): Difference[] {
   const { name, instructions, schedule } = result.job;
   const subject = { resource: 'job', name } as const;
   const renamed = listed?.name !== undefined && !hasName(listed, name);

@@ -41,7 +41,7 @@ export interface ProvisionDeps extends CronDeps, PostDeps, ProvisionOptions {
 }
 
 /** What an attempt saw before it decides. */
-interface Look {
+interface Observation {
   readonly state: SpaceState;
   /** By reservation, the monotonic time from which on its owner sends nothing more. */
   readonly quietFrom: ReadonlyMap<string, number>;
@@ -64,7 +64,7 @@ type Step =
   | ({ readonly kind: 'wait' } & Wait)
   | { readonly kind: 'failed'; readonly step: FailedStep; readonly error: unknown };
 
-const LOOK_AGAIN: Step = { kind: 'wait', waitMs: 0 };
+const READ_AGAIN: Step = { kind: 'wait', waitMs: 0 };
 
 /** The attempts to apply one document. */
 class DocumentRun {
@@ -113,20 +113,20 @@ class DocumentRun {
 
   /** Reads the remote state, or else what is recorded, and sends one POST if something is missing. */
   private async attempt(): Promise<Step> {
-    const look = await this.look();
-    const { present, plan } = look;
+    const seen = await this.observe();
+    const { present, plan } = seen;
     if (present && plan.action === 'none') {
-      return { kind: 'done', result: await this.finish(look, present.space_id) };
+      return { kind: 'done', result: await this.finish(seen, present.space_id) };
     }
-    const { waitMs, leftMs } = await this.settle(look);
+    const { waitMs, leftMs } = await this.settle(seen);
     const text = `waiting until it is certain what an earlier request did in ${this.document.manifest.external_space_id}`;
     if (waitMs > 0) return { kind: 'wait', waitMs, why: { text, leftMs } };
     const { lostPost } = this;
     this.lostPost = undefined;
-    return lostPost ? { kind: 'failed', step: 'lost post', error: lostPost } : await this.post(look);
+    return lostPost ? { kind: 'failed', step: 'lost post', error: lostPost } : await this.post(seen);
   }
 
-  private async look(): Promise<Look> {
+  private async observe(): Promise<Observation> {
     const { deps, document, key, ownRecords } = this;
     this.excused ??= await this.findExcused();
     const state = await waitForOthers(deps, document, key, ownRecords);
@@ -164,7 +164,7 @@ class DocumentRun {
   }
 
   /** The result of a space in which everything exists. Settles the reservations whose agents are all among them. */
-  private async finish({ state, plan }: Look, spaceId: string): Promise<DocumentResult> {
+  private async finish({ state, plan }: Observation, spaceId: string): Promise<DocumentResult> {
     const { document, deps } = this;
     const agents = plan.agents.map((agent) => agent.present);
     const result = appliedResult(document, this.firstPlan ?? plan, { spaceId, agents });
@@ -180,11 +180,17 @@ class DocumentRun {
   }
 
   /**
-   * Waits until nothing more can be expected of earlier POSTs and late lists, now that a look did not show all agents.
+   * Waits until nothing more can be expected of earlier POSTs and late lists, now that a read did not show all agents.
    * @returns how long to wait, as `SettleWindow` says; 0 once it is recorded that what is missing is not there
    * @throws OutcomeUnknownError if only a person can tell
    */
-  private async settle({ state, quietFrom, at, plan, present }: Look): Promise<ReturnType<SettleWindow['nextLook']>> {
+  private async settle({
+    state,
+    quietFrom,
+    at,
+    plan,
+    present,
+  }: Observation): Promise<ReturnType<SettleWindow['nextRead']>> {
     const { history, once, retryUnknown } = this.deps;
     const { manifest } = this.document;
     const known: SpaceKnowledge = {
@@ -204,7 +210,7 @@ class DocumentRun {
     const missing = new Map(late.reservations.map(({ reservation: { id } }) => [id, quietFrom.get(id) ?? 0]));
     for (const { digest } of late.lines) missing.set(digest, 0);
     if (late.hasRecorded) missing.set('recorded', 0);
-    const next = this.window.nextLook(missing, at);
+    const next = this.window.nextRead(missing, at);
     if (next.waitMs > 0) return next;
     const ambiguity = findAmbiguity(known, plan);
     if (ambiguity) throw ambiguity;
@@ -213,8 +219,8 @@ class DocumentRun {
     return next;
   }
 
-  /** Sends one POST. If its outcome is unknown, another look must follow. */
-  private async post({ state, plan, present }: Look): Promise<Step> {
+  /** Sends one POST. If its outcome is unknown, another read must follow. */
+  private async post({ state, plan, present }: Observation): Promise<Step> {
     const { deps, document, key, ownRecords } = this;
     this.firstPlan ??= plan;
     const before = this.canRead ? new Set(present?.agents.map(({ agent_id }) => agent_id)) : null;
@@ -222,7 +228,7 @@ class DocumentRun {
     try {
       const outcome = await postOnce(deps, task);
       if (outcome.kind === 'lost') this.lostPost = outcome.error;
-      if (outcome.kind !== 'applied') return LOOK_AGAIN;
+      if (outcome.kind !== 'applied') return READ_AGAIN;
       const { applied, unrecorded } = outcome;
       const result = appliedResult(document, this.firstPlan, applied);
       const error =
@@ -250,7 +256,7 @@ class DocumentRun {
     if (error instanceof NotFoundError && step === 'read') {
       // A list may show a space before its agents can be listed.
       this.space = undefined;
-      const { waitMs, leftMs } = this.window.nextLook(new Map([['agents', 0]]), this.deps.clock.monotonic());
+      const { waitMs, leftMs } = this.window.nextRead(new Map([['agents', 0]]), this.deps.clock.monotonic());
       const text = `waiting until the agents of ${external_space_id} are listed`;
       if (waitMs > 0) return { waitMs, why: { text, leftMs } };
     }

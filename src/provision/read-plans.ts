@@ -17,7 +17,7 @@ import { type PresentAgent, type PresentSpace, planProvision } from './plan.ts';
 import { planResult } from './plan-result.ts';
 import { fetchRemoteState, findSpaces, RemoteStateUnavailable } from './remote-state.ts';
 import type { SpaceKnowledge } from './settle.ts';
-import { type DocumentLook, type JobLook, planSpace, type SpacePlan } from './space-plan.ts';
+import { type DocumentKnowledge, type JobKnowledge, planSpace, type SpacePlan } from './space-plan.ts';
 import { type SpaceSnapshot, spaceKey } from './space-records.ts';
 
 interface ReaderDeps {
@@ -35,7 +35,7 @@ interface PlanOptions {
   readonly retryUnknown: boolean;
 }
 
-type SpaceLook = Pick<DocumentLook, 'document' | 'known' | 'isBusy'>;
+type SpaceReading = Pick<DocumentKnowledge, 'document' | 'known' | 'isBusy'>;
 
 type Spaces = ReadonlyMap<string, ListedSpace>;
 
@@ -91,7 +91,7 @@ class PlanReader {
     );
   }
 
-  async lookAt(document: ManifestDocument, spaces: Spaces | undefined): Promise<SpaceLook> {
+  async readDocument(document: ManifestDocument, spaces: Spaces | undefined): Promise<SpaceReading> {
     const { history, retryUnknown } = this.deps;
     const { manifest } = document;
     const state = await this.readState(manifest.external_space_id);
@@ -142,7 +142,7 @@ function recallListed(recalled: PresentSpace | undefined, listed: ListedSpace | 
   return { ...recalled, name, description, ...(typeof is_org_wide === 'boolean' && { is_org_wide }) };
 }
 
-/** What jobs are looked up with. */
+/** What jobs are read with. */
 interface JobDeps {
   /** Undefined if no agent exists, so that no job does. */
   readonly creator: JobCreator | undefined;
@@ -152,7 +152,7 @@ interface JobDeps {
 }
 
 /** Decides about a job as `provision` does, without writing. @throws the failure of a read */
-async function lookAtJob(
+async function dryRunJob(
   { creator, describe, now }: JobDeps,
   job: Omit<CronJob, 'agent_id'>,
   present: PresentAgent | undefined,
@@ -193,27 +193,29 @@ function withoutList(context: Context, jobsOf: JobCreator['jobsOf']): JobCreator
 }
 
 /** Completes what is known about a document by its jobs. @throws the failure of a read */
-async function lookAtJobs(deps: JobDeps, look: SpaceLook): Promise<DocumentLook> {
-  const { document, known } = look;
+async function readJobs(deps: JobDeps, reading: SpaceReading): Promise<DocumentKnowledge> {
+  const { document, known } = reading;
   const { manifest } = document;
   const listedJobs: ListedJob[] = [];
   for (const { agent_id } of known.present?.agents ?? []) {
     if (agent_id !== undefined) listedJobs.push(...((await deps.creator?.jobsOf(agent_id)) ?? []));
   }
   const byId = new Map(listedJobs.map((listed) => [listed.cron_job_id, listed]));
-  const jobs: JobLook[] = [];
+  const jobs: JobKnowledge[] = [];
   for (const [agent, { wanted, present }] of planProvision(manifest, known.present).agents.entries()) {
     for (const job of cronJobsOf(wanted)) {
-      const result = await lookAtJob(deps, job, present);
+      const result = await dryRunJob(deps, job, present);
       jobs.push({ agent, result, listed: byId.get(result.cron_job_id ?? '') });
     }
   }
-  return { ...look, jobs, listedJobs };
+  return { ...reading, jobs, listedJobs };
 }
 
 /** The ids of the agents that exist in the spaces of a run. */
-function agentIds(looks: readonly SpaceLook[]): ReadonlySet<string> {
-  return new Set(looks.flatMap(({ known }) => known.present?.agents.flatMap(({ agent_id }) => agent_id ?? []) ?? []));
+function agentIds(readings: readonly SpaceReading[]): ReadonlySet<string> {
+  return new Set(
+    readings.flatMap(({ known }) => known.present?.agents.flatMap(({ agent_id }) => agent_id ?? []) ?? []),
+  );
 }
 
 /** Plans what provisioning would do. @throws as `readPlans` */
@@ -244,13 +246,13 @@ async function readPlans(
   const reader = new PlanReader(context, { http, history, ledger, retryUnknown: options.retryUnknown });
   const spaces = await reader.readSpaces(documents);
   let count = 0;
-  const looks = await mapAll(documents, concurrency, async (document) => {
-    const look = await reader.lookAt(document, spaces);
+  const readings = await mapAll(documents, concurrency, async (document) => {
+    const reading = await reader.readDocument(document, spaces);
     count += 1;
     progress.update(`Reading the spaces: ${count} of ${documents.length}`);
-    return look;
+    return reading;
   });
-  const agents = agentIds(looks);
+  const agents = agentIds(readings);
   const wanted = documents.flatMap(({ manifest }) => manifest.agents.flatMap(({ cron = [] }) => cron));
   const opened =
     agents.size === 0
@@ -262,6 +264,6 @@ async function readPlans(
   };
   const deps: JobDeps = { creator, describe: createScheduleDescriber(), now: clock.now() };
   const plans: SpacePlan[] = [];
-  for (const look of looks) plans.push(planSpace(await lookAtJobs(deps, look)));
+  for (const reading of readings) plans.push(planSpace(await readJobs(deps, reading)));
   return plans;
 }

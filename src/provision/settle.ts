@@ -11,8 +11,8 @@ import type { SpaceSnapshot } from './space-records.ts';
  * What may still appear at the service: the effect of a POST whose outcome is unknown, or what a list does not show yet.
  */
 
-const MIN_LOOK_MS = 1_000;
-const MAX_LOOK_MS = 4_000;
+const MIN_PAUSE_MS = 1_000;
+const MAX_PAUSE_MS = 4_000;
 
 /**
  * Tells how long something may still appear: it counts from when this run first missed it, by the monotonic clock. The
@@ -28,24 +28,21 @@ export class SettleWindow {
   }
 
   /**
-   * Called after a look at the service that did not show these things.
+   * Called after a read of the service that did not show these things.
    * @param missing for the id of each, when it was certain that nothing more is sent to bring it about
-   * @param lookedAt when the look began
-   * @returns how many milliseconds to sleep before the next look, and for how many they may appear; 0 if no longer
+   * @param readAt when that read began
+   * @returns how many milliseconds to sleep before the next read, and for how many they may appear; 0 if no longer
    */
-  nextLook(
-    missing: ReadonlyMap<string, number>,
-    lookedAt: number,
-  ): { readonly waitMs: number; readonly leftMs: number } {
+  nextRead(missing: ReadonlyMap<string, number>, readAt: number): { readonly waitMs: number; readonly leftMs: number } {
     let leftMs = 0;
-    let sinceMs = MAX_LOOK_MS;
+    let sinceMs = MAX_PAUSE_MS;
     for (const [id, quietFrom] of missing) {
-      const missedAt = this.missedSince.get(id) ?? lookedAt;
+      const missedAt = this.missedSince.get(id) ?? readAt;
       this.missedSince.set(id, missedAt);
-      leftMs = Math.max(leftMs, Math.max(missedAt, quietFrom) + this.settleMs - lookedAt);
-      sinceMs = Math.min(sinceMs, lookedAt - missedAt);
+      leftMs = Math.max(leftMs, Math.max(missedAt, quietFrom) + this.settleMs - readAt);
+      sinceMs = Math.min(sinceMs, readAt - missedAt);
     }
-    return { waitMs: Math.min(leftMs, MAX_LOOK_MS, Math.max(MIN_LOOK_MS, sinceMs)), leftMs };
+    return { waitMs: Math.min(leftMs, MAX_PAUSE_MS, Math.max(MIN_PAUSE_MS, sinceMs)), leftMs };
   }
 }
 

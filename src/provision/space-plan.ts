@@ -39,7 +39,7 @@ export interface SpacePlan {
 }
 
 /** A job of a manifest: what the state file and the service know about it. */
-export interface JobLook {
+export interface JobKnowledge {
   /** The index of its agent in the manifest. */
   readonly agent: number;
   /** The result of a dry run. */
@@ -49,12 +49,12 @@ export interface JobLook {
 }
 
 /** What is known about a document before anything is sent. */
-export interface DocumentLook {
+export interface DocumentKnowledge {
   readonly document: ManifestDocument;
   readonly known: SpaceKnowledge;
   /** Whether another process is provisioning the space. */
   readonly isBusy: boolean;
-  readonly jobs: readonly JobLook[];
+  readonly jobs: readonly JobKnowledge[];
   /** The listed jobs of the agents of the space; undefined if they cannot be listed. */
   readonly listedJobs: readonly ListedJob[] | undefined;
 }
@@ -66,7 +66,7 @@ function toBlock(resource: ResourceKind, name: string, error: PartnerctlError): 
   return { resource, name, type: error.type, message: message.replaceAll(/\s*\n\s*/g, '; '), hint: hint ?? null };
 }
 
-function unmanagedJobs({ jobs, listedJobs = [], known }: DocumentLook, plan: ProvisionPlan): Unmanaged[] {
+function unmanagedJobs({ jobs, listedJobs = [], known }: DocumentKnowledge, plan: ProvisionPlan): Unmanaged[] {
   const agents =
     known.present?.agents.map(({ agent_id, name }) => ({ id: agent_id ?? null, name: name ?? null })) ?? [];
   const wanted = jobs.map(({ agent, result: { cron_job_id, job } }) => ({
@@ -79,7 +79,7 @@ function unmanagedJobs({ jobs, listedJobs = [], known }: DocumentLook, plan: Pro
 
 const LATE = 'provision looks for it (--settle, 10s by default) before it sends anything';
 
-function notesOf({ known, isBusy, jobs }: DocumentLook, plan: ProvisionPlan): string[] {
+function notesOf({ known, isBusy, jobs }: DocumentKnowledge, plan: ProvisionPlan): string[] {
   const { canRead, present, recalled, listedSpaceId } = known;
   const isComplete = plan.action === 'none';
   const late = findLateEffects(known, plan);
@@ -117,7 +117,7 @@ function agentActions(agents: readonly PlannedAgent[]): Action[] {
 }
 
 /** Agents without an id, which chats and jobs need. */
-function missingIds({ agents }: ProvisionPlan, jobs: readonly JobLook[], spaceId: string): Block[] {
+function missingIds({ agents }: ProvisionPlan, jobs: readonly JobKnowledge[], spaceId: string): Block[] {
   return agents.flatMap(({ wanted, present }, index) => {
     const needsId = wanted.chat !== undefined || jobs.some(({ agent }) => agent === index);
     if (!present || present.agent_id !== undefined || !needsId) return [];
@@ -126,7 +126,7 @@ function missingIds({ agents }: ProvisionPlan, jobs: readonly JobLook[], spaceId
 }
 
 /** The blocks of jobs. The differences of a job with other content are listed elsewhere. */
-function jobBlocks(jobs: readonly JobLook[]): Block[] {
+function jobBlocks(jobs: readonly JobKnowledge[]): Block[] {
   return jobs.flatMap(({ result: { job, error, why } }) => {
     if (!(error instanceof PartnerctlError) || why === 'in_progress') return [];
     const block = toBlock('job', job.name, error);
@@ -134,8 +134,12 @@ function jobBlocks(jobs: readonly JobLook[]): Block[] {
   });
 }
 
-function countUnchanged(look: DocumentLook, plan: ProvisionPlan, differences: readonly Difference[]): UnchangedCounts {
-  const { present } = look.known;
+function countUnchanged(
+  knowledge: DocumentKnowledge,
+  plan: ProvisionPlan,
+  differences: readonly Difference[],
+): UnchangedCounts {
+  const { present } = knowledge.known;
   const same = (resource: ResourceKind, name: string) =>
     !differences.some((each) => each.resource === resource && each.name === name);
   const existing = plan.agents.filter((agent) => agent.present && same('agent', agent.wanted.name));
@@ -143,11 +147,11 @@ function countUnchanged(look: DocumentLook, plan: ProvisionPlan, differences: re
     ({ wanted, present: found }) =>
       (wanted.chat ?? wanted.auto_create_api_chat) && typeof found?.source_id === 'string' && same('chat', wanted.name),
   );
-  const jobs = look.jobs.filter(
+  const jobs = knowledge.jobs.filter(
     ({ result: { status, job } }) => (status === 'exists' || status === 'adopted') && same('job', job.name),
   );
   return {
-    spaces: present && same('space', look.document.manifest.space.name) ? 1 : 0,
+    spaces: present && same('space', knowledge.document.manifest.space.name) ? 1 : 0,
     agents: existing.length,
     chats: chats.length,
     jobs: jobs.length,
@@ -156,15 +160,15 @@ function countUnchanged(look: DocumentLook, plan: ProvisionPlan, differences: re
 
 /**
  * Plans what provisioning does for a document. Pure: everything that is known is given.
- * @param look what the service shows and the state file records
+ * @param knowledge what the service shows and the state file records
  */
-export function planSpace(look: DocumentLook): SpacePlan {
-  const { document, known, jobs } = look;
+export function planSpace(knowledge: DocumentKnowledge): SpacePlan {
+  const { document, known, jobs } = knowledge;
   const { index, source, manifest } = document;
   const plan = planProvision(manifest, known.present);
   const isComplete = plan.action === 'none';
   const obstacle =
-    isComplete || look.isBusy ? undefined : (findObstacle(known, undefined) ?? findAmbiguity(known, plan));
+    isComplete || knowledge.isBusy ? undefined : (findObstacle(known, undefined) ?? findAmbiguity(known, plan));
   const spaceId = known.present?.space_id ?? known.listedSpaceId ?? null;
   const blocked = obstacle
     ? [toBlock('space', manifest.space.name, obstacle)]
@@ -187,10 +191,10 @@ export function planSpace(look: DocumentLook): SpacePlan {
     action: actions.length === 0 ? 'none' : change,
     actions,
     differences,
-    unmanaged: [...plan.unmanaged, ...unmanagedJobs(look, plan)],
+    unmanaged: [...plan.unmanaged, ...unmanagedJobs(knowledge, plan)],
     blocked,
-    unchanged: countUnchanged(look, plan, differences),
-    notes: notesOf(look, plan),
+    unchanged: countUnchanged(knowledge, plan, differences),
+    notes: notesOf(knowledge, plan),
   };
 }
 

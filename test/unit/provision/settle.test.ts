@@ -10,7 +10,7 @@ function sleepsFor(window: SettleWindow, missing: Record<string, number>, from =
   const sleeps: number[] = [];
   let now = from;
   for (;;) {
-    const { waitMs: ms } = window.nextLook(new Map(Object.entries(missing)), now);
+    const { waitMs: ms } = window.nextRead(new Map(Object.entries(missing)), now);
     if (ms === 0) return sleeps;
     now += ms;
     sleeps.push(ms);
@@ -18,7 +18,7 @@ function sleepsFor(window: SettleWindow, missing: Record<string, number>, from =
 }
 
 describe('the wait for something that may still appear', () => {
-  it('has looks at growing intervals, the last one when the time has passed', () => {
+  it('has reads at growing intervals, the last one when the time has passed', () => {
     expect(sleepsFor(new SettleWindow(10_000), { a: 0 })).toEqual([1000, 1000, 2000, 4000, 2000]);
     expect(sleepsFor(new SettleWindow(300), { a: 0 })).toEqual([300]);
   });
@@ -36,11 +36,11 @@ describe('the wait for something that may still appear', () => {
 
   it('tells how long it may take in all', () => {
     const window = new SettleWindow(10_000);
-    expect(window.nextLook(new Map([['a', 0]]), 500)).toEqual({ waitMs: 1000, leftMs: 10_000 });
-    expect(window.nextLook(new Map([['a', 0]]), 8_500)).toEqual({ waitMs: 2000, leftMs: 2000 });
+    expect(window.nextRead(new Map([['a', 0]]), 500)).toEqual({ waitMs: 1000, leftMs: 10_000 });
+    expect(window.nextRead(new Map([['a', 0]]), 8_500)).toEqual({ waitMs: 2000, leftMs: 2000 });
   });
 
   it('is none if nothing is missing', () => {
-    expect(new SettleWindow(3000).nextLook(new Map(), 0)).toEqual({ waitMs: 0, leftMs: 0 });
+    expect(new SettleWindow(3000).nextRead(new Map(), 0)).toEqual({ waitMs: 0, leftMs: 0 });
   });
 });

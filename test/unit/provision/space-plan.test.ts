@@ -4,8 +4,8 @@ import { createScheduleDescriber, initialResult } from '../../../src/cron/cron-r
 import type { ManifestAgent } from '../../../src/provision/manifest.ts';
 import type { PresentAgent } from '../../../src/provision/plan.ts';
 import {
-  type DocumentLook,
-  type JobLook,
+  type DocumentKnowledge,
+  type JobKnowledge,
   planSpace,
   type SpacePlan,
   summarizePlans,
@@ -50,7 +50,11 @@ const presentAgents: fc.Arbitrary<PresentAgent[]> = fc
   .map((agents) => agents.map((agent, index) => ({ ...agent, agent_id: `a${index}` })));
 
 /** What is known about a document: nothing is in the way of what is missing. */
-function lookAt(agents: ManifestAgent[], present: PresentAgent[] | undefined, jobs: readonly JobLook[]): DocumentLook {
+function knowing(
+  agents: ManifestAgent[],
+  present: PresentAgent[] | undefined,
+  jobs: readonly JobKnowledge[],
+): DocumentKnowledge {
   const manifest = { external_space_id: 'acme', space: { name: 'Acme' }, agents };
   const space = present && { space_id: 's1', name: 'Acme', agents: present };
   return {
@@ -72,10 +76,10 @@ function lookAt(agents: ManifestAgent[], present: PresentAgent[] | undefined, jo
   };
 }
 
-const looks = fc
+const documents = fc
   .tuple(wantedAgents, fc.option(presentAgents, { nil: undefined }), fc.constantFrom('planned', 'exists', 'adopted'))
   .map(([agents, present, status]) =>
-    lookAt(agents, present, [{ agent: 0, result: { ...result, status: status as 'planned' }, listed: undefined }]),
+    knowing(agents, present, [{ agent: 0, result: { ...result, status: status as 'planned' }, listed: undefined }]),
   );
 
 const countOf = ({ actions }: SpacePlan, op: string) => actions.filter((action) => action.op === op).length;
@@ -83,13 +87,13 @@ const countOf = ({ actions }: SpacePlan, op: string) => actions.filter((action) 
 describe('the plan of a document', () => {
   it('property: has an action for everything that is missing, and none for what exists', () => {
     fc.assert(
-      fc.property(looks, (look) => {
-        const plan = planSpace(look);
-        const { present, manifest } = look.known;
+      fc.property(documents, (knowledge) => {
+        const plan = planSpace(knowledge);
+        const { present, manifest } = knowledge.known;
         expect(countOf(plan, 'create_space')).toBe(present ? 0 : 1);
         expect(plan.action === 'none').toBe(plan.actions.length === 0);
         expect(plan.action === 'create').toBe(!present);
-        expect(countOf(plan, 'create_job')).toBe(look.jobs[0]?.result.status === 'planned' ? 1 : 0);
+        expect(countOf(plan, 'create_job')).toBe(knowledge.jobs[0]?.result.status === 'planned' ? 1 : 0);
         const installed = countOf(plan, 'install_agent');
         expect(installed + (present ? present.agents.length - plan.unmanaged.length : 0)).toBe(manifest.agents.length);
         expect(plan.blocked).toEqual([]);
@@ -99,10 +103,10 @@ describe('the plan of a document', () => {
 
   it('property: names no agent both as unchanged and as installed, and never what the manifest has as unmanaged', () => {
     fc.assert(
-      fc.property(looks, (look) => {
-        const plan = planSpace(look);
+      fc.property(documents, (knowledge) => {
+        const plan = planSpace(knowledge);
         expect(plan.unchanged.agents + countOf(plan, 'install_agent')).toBeLessThanOrEqual(
-          look.known.manifest.agents.length,
+          knowledge.known.manifest.agents.length,
         );
         const ids = plan.unmanaged.map(({ id }) => id);
         expect(new Set(ids).size).toBe(ids.length);
@@ -112,7 +116,7 @@ describe('the plan of a document', () => {
 
   it('property: counts each space once, by its action', () => {
     fc.assert(
-      fc.property(fc.array(looks, { maxLength: 5 }), (all) => {
+      fc.property(fc.array(documents, { maxLength: 5 }), (all) => {
         const plans = all.map(planSpace);
         const { create, change, none, unmanaged } = summarizePlans(plans);
         expect(create + change + none).toBe(plans.length);
