@@ -1,6 +1,6 @@
 import type { Fit } from './command-result.ts';
 import { type ColumnMeasure, fitWidths, GAP, shorten, type TextRow } from './fit-columns.ts';
-import { wrap } from './width.ts';
+import { wrapToWidth } from './width.ts';
 
 /** A column that a table shows, and its width. */
 export interface FittedColumn {
@@ -64,7 +64,7 @@ function fitBeside(columns: readonly ColumnMeasure[], width: number): FittedColu
 export function toLines(text: string, { fit, width }: FittedColumn): readonly string[] {
   const shown = shorten(text, fit, width);
   if (width === 1) return [shown];
-  return wrap(shown, width).map((line, at) => (at === 0 ? line.trimEnd() : line.trim()));
+  return wrapToWidth(shown, width).map((line, at) => (at === 0 ? line.trimEnd() : line.trim()));
 }
 
 /** How many lines the first rows take in a layout. */
@@ -74,7 +74,7 @@ function countLines({ columns, below }: TableLayout, rows: readonly TextRow[], w
     count += Math.max(...columns.map((column) => toLines(texts[column.index] ?? '', column).length));
     for (const index of below) {
       const text = texts[index] ?? '';
-      if (text !== '') count += wrap(text, width - BELOW_INDENT.length).length;
+      if (text !== '') count += wrapToWidth(text, width - BELOW_INDENT.length).length;
     }
   }
   return count;

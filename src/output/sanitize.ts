@@ -1,3 +1,5 @@
+import type { Cell } from './command-result.ts';
+
 /**
  * Text from a service or a file can contain characters that move the cursor, or that color, reorder, or hide other
  * text. This module converts them to visible escapes and keeps harmless characters.
@@ -77,4 +79,9 @@ export function sanitizeLine(text: string): string {
 /** Like `sanitizeLine`, but keeps line feeds and tabs, and converts CRLF to a line feed. */
 export function sanitizeText(text: string): string {
   return sanitize(text.replaceAll('\r\n', '\n'), '\n\t');
+}
+
+/** Formats a cell as one line of redacted, sanitized text; '' if absent. Never shortens it, so `redact` sees the whole text. */
+export function cellText(cell: Cell, redact: (text: string) => string = (text) => text): string {
+  return cell === null || cell === undefined ? '' : sanitizeLine(redact(String(cell)));
 }

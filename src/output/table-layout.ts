@@ -3,7 +3,7 @@ import { BELOW_INDENT, chooseLayout, type FittedColumn, type TableLayout, toLine
 import type { Paint } from './color.ts';
 import type { ColumnLayout } from './command-result.ts';
 import { GAP, measureColumns, type TextRow } from './fit-columns.ts';
-import { displayWidth, graphemes, truncate, wrap } from './width.ts';
+import { displayWidth, graphemes, truncate, wrapToWidth } from './width.ts';
 
 /** Narrower records would wrap almost every word. */
 const MIN_RECORD_WIDTH = 20;
@@ -165,7 +165,7 @@ interface RecordOptions {
   /** The maximum width of a line (at least 8), or Infinity to wrap nothing. */
   readonly width: number;
   readonly paint: Paint;
-  /** Splits a value into lines; `wrap` by default. */
+  /** Splits a value into lines; `wrapToWidth` by default. */
   readonly wrapValue?: (text: string, width: number) => readonly string[];
 }
 
@@ -176,7 +176,7 @@ interface RecordOptions {
 export function layOutRecord(
   labels: readonly string[],
   row: TextRow,
-  { width, paint, wrapValue = wrap }: RecordOptions,
+  { width, paint, wrapValue = wrapToWidth }: RecordOptions,
 ): string[] {
   const widest = Math.max(0, ...labels.map(displayWidth));
   const labelWidth = Math.min(widest, Math.floor(width / 2) - 2);

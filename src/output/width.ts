@@ -91,9 +91,9 @@ function breakAt(line: readonly Grapheme[]): number {
 
 /**
  * Wraps text into lines of at most `width` columns: after a space, which stays at the end of its line, or within a word
- * that is wider than a line. `width` must be at least 2.
+ * that is wider than a line (unlike `wrapLine`, which keeps such a word whole). `width` must be at least 2.
  */
-export function wrap(text: string, width: number): string[] {
+export function wrapToWidth(text: string, width: number): string[] {
   if (displayWidth(text) <= width) return [text];
   const lines: string[] = [];
   let line: Grapheme[] = [];

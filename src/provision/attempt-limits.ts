@@ -1,7 +1,7 @@
 import { backoffMs } from '../api/retry.ts';
 import type { Clock } from '../clock.ts';
 import { PartnerctlError, RateLimitError, ServiceError } from '../errors.ts';
-import { unusableResponse } from './provision-errors.ts';
+import { unusableResponse } from './space-errors.ts';
 
 /**
  * What failed in an attempt to apply a document: a read, a POST that was not carried out, or a POST whose response was lost

@@ -8,7 +8,6 @@ import { type ProvisionHistory, withHistory } from './history.ts';
 import type { ManifestDocument } from './manifest.ts';
 import { type PresentSpace, type ProvisionPlan, planProvision } from './plan.ts';
 import { type PostDeps, postOnce, type SpaceState, waitForOthers } from './post-once.ts';
-import { lostPostError, missingIdsError, outOfTime, unrecordedSpaceError, withLostPost } from './provision-errors.ts';
 import { fetchRemoteState, RemoteStateUnavailable, type SpaceList } from './remote-state.ts';
 import { appliedResult, type DocumentResult } from './result.ts';
 import {
@@ -19,6 +18,7 @@ import {
   SettleWindow,
   type SpaceKnowledge,
 } from './settle.ts';
+import { lostPostError, missingIdsError, outOfTime, unrecordedSpaceError, withLostPost } from './space-errors.ts';
 import { agentKeys, spaceKey } from './space-records.ts';
 
 export interface ProvisionOptions {

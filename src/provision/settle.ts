@@ -4,7 +4,7 @@ import type { UnreadableLine } from '../state/unreadable.ts';
 import type { Manifest } from './manifest.ts';
 import type { PlannedAgent, PresentAgent, PresentSpace, ProvisionPlan } from './plan.ts';
 import type { OpenSpace } from './post-once.ts';
-import { ambiguousError, blockedError, hiddenAgentsError, unreadableError } from './provision-errors.ts';
+import { ambiguousError, blockedError, hiddenAgentsError, unreadableError } from './space-errors.ts';
 import type { SpaceSnapshot } from './space-records.ts';
 
 /*

@@ -138,7 +138,7 @@ class Listener {
     this.release = await claimDirectory(this.directory, url);
     return openSpool({
       directory: this.directory,
-      isUsers: input.directory !== undefined,
+      isForUser: input.directory !== undefined,
       now: context.clock.now(),
     });
   }

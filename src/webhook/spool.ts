@@ -42,7 +42,7 @@ async function syncDirectory(path: string): Promise<void> {
 export interface SpoolOptions {
   readonly directory: string;
   /** Whether the user reads the directory; otherwise, it keeps only what forwarding needs. */
-  readonly isUsers: boolean;
+  readonly isForUser: boolean;
   /** Milliseconds since the epoch. */
   readonly now: number;
 }
@@ -59,12 +59,12 @@ export interface SpoolContent {
 /** Deliveries on disk. Another process must not use the directory meanwhile. */
 export class Spool {
   private readonly directory: string;
-  private readonly isUsers: boolean;
+  private readonly isForUser: boolean;
   private count = 0;
 
-  constructor({ directory, isUsers }: SpoolOptions) {
+  constructor({ directory, isForUser }: SpoolOptions) {
     this.directory = directory;
-    this.isUsers = isUsers;
+    this.isForUser = isForUser;
   }
 
   /**
@@ -88,7 +88,7 @@ export class Spool {
 
   /** The path of the file with the exact bytes of a delivery; undefined for a directory that is not the user's. */
   bodyPath(name: string): string | undefined {
-    return this.isUsers ? this.path(name, BODY) : undefined;
+    return this.isForUser ? this.path(name, BODY) : undefined;
   }
 
   /** Reads a delivery that is still to be forwarded. @throws InputError if it is damaged */
@@ -108,7 +108,7 @@ export class Spool {
   /** Records how a delivery was forwarded, and waits until that is on disk. */
   async markForwarded(name: string, delivery: Delivery, record: ForwardedRecord): Promise<void> {
     await this.put(name, DONE, describeSaved(delivery, record));
-    if (!this.isUsers) await rm(this.path(name, BODY), { force: true });
+    if (!this.isForUser) await rm(this.path(name, BODY), { force: true });
   }
 
   /** Removes a delivery that was not accepted, so that its repeat is. */
@@ -153,12 +153,12 @@ async function prune({ directory, now }: SpoolOptions, names: readonly string[],
  * @throws LocalError if it cannot be used
  */
 export async function openSpool(options: SpoolOptions): Promise<SpoolContent> {
-  const { directory, isUsers } = options;
+  const { directory, isForUser } = options;
   try {
     const all = await readdir(directory);
     const names = all.filter((name) => NAME.test(name)).sort();
     const pending = names.filter((name) => name.endsWith(PENDING)).map((name) => name.slice(0, -PENDING.length));
-    if (!isUsers) await prune(options, all, pending);
+    if (!isForUser) await prune(options, all, pending);
     const keys = names.flatMap((name) => NAME.exec(name)?.[2] ?? []);
     return { spool: new Spool(options), keys, pending };
   } catch (error) {

@@ -1,8 +1,8 @@
 import type { Sink } from '../../cli/io.ts';
 import { createPaint, type Paint } from '../color.ts';
 import type { OutputFormat, StreamEvent, TonedText } from '../command-result.ts';
+import { cellText } from '../sanitize.ts';
 import { stringifyJson } from './stringify-json.ts';
-import { cellText } from './tsv.ts';
 
 /** The end of a part in a text that differs from it in white space alone. @param start where the part begins */
 function endOfPart(part: string, text: string, start: number): number {

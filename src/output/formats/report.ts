@@ -1,9 +1,9 @@
 import type { Sink } from '../../cli/io.ts';
 import { createPaint, type Paint } from '../color.ts';
 import type { ListResult, ReportLine, Style } from '../command-result.ts';
-import { displayWidth, wrap } from '../width.ts';
+import { cellText } from '../sanitize.ts';
+import { displayWidth, wrapToWidth } from '../width.ts';
 import { consume } from './sequence.ts';
-import { cellText } from './tsv.ts';
 
 interface ReportOptions {
   readonly color: boolean;
@@ -58,7 +58,7 @@ function layOutLine(
   const label = marker === undefined ? '' : `${marker} `;
   const hanging = ' '.repeat(indent + displayWidth(label));
   const available = Math.max(MIN_TEXT_WIDTH, width - hanging.length);
-  const lines = cutParts(parts, wrap(parts.map((part) => part.text).join(''), available));
+  const lines = cutParts(parts, wrapToWidth(parts.map((part) => part.text).join(''), available));
   return lines.map((cut, index) => {
     const painted = trimmed(cut, index > 0)
       .map((part) => paint(part.text, part.tone))

@@ -3,9 +3,9 @@ import { createPaint } from '../color.ts';
 import type { ColumnLayout, ListResult, ObjectResult, ResultCell } from '../command-result.ts';
 import type { TextRow } from '../fit-columns.ts';
 import { withRelativeTimes } from '../relative-time.ts';
+import { cellText } from '../sanitize.ts';
 import { layOutRecord, layOutTable } from '../table-layout.ts';
 import { wrapLine } from '../wrap.ts';
-import { cellText } from './tsv.ts';
 
 export interface TableOptions {
   readonly color: boolean;

@@ -1,11 +1,6 @@
 import type { Sink } from '../../cli/io.ts';
 import type { Cell, ListResult, ObjectResult, ResultCell } from '../command-result.ts';
-import { sanitizeLine } from '../sanitize.ts';
-
-/** Formats a cell as one line of redacted, sanitized text; '' if absent. Never shortens it, so `redact` sees the whole text. */
-export function cellText(cell: Cell, redact: (text: string) => string = (text) => text): string {
-  return cell === null || cell === undefined ? '' : sanitizeLine(redact(String(cell)));
-}
+import { cellText } from '../sanitize.ts';
 
 function tsvLine(cells: readonly Cell[]): string {
   return `${cells.map((cell) => cellText(cell)).join('\t')}\n`;

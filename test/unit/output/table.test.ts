@@ -7,7 +7,7 @@ import { type Column, listResult, objectResult } from '../../../src/output/comma
 import { fitWidths, measureColumns } from '../../../src/output/fit-columns.ts';
 import { writeTable } from '../../../src/output/formats/table.ts';
 import { sanitizeLine } from '../../../src/output/sanitize.ts';
-import { displayWidth, truncate, wrap } from '../../../src/output/width.ts';
+import { displayWidth, truncate, wrapToWidth } from '../../../src/output/width.ts';
 import { anyText } from './any-text.ts';
 import { memorySink } from './memory-sink.ts';
 
@@ -374,7 +374,7 @@ describe('truncate and wrap', () => {
 
   it('split a character that is wider than a line', () => {
     const piled = `क${'\u0903'.repeat(30)}`;
-    expect(wrap(piled, 10).map((line) => stringWidth(line))).toEqual([10, 10, 10, 1]);
+    expect(wrapToWidth(piled, 10).map((line) => stringWidth(line))).toEqual([10, 10, 10, 1]);
   });
 
   it.each([
@@ -383,14 +383,14 @@ describe('truncate and wrap', () => {
     ['one, a_long_identifier', 4, ['one,', ' a_', 'long', '_ide', 'ntif', 'ier']],
     ['to_a_long_identifier', 8, ['to_a_', 'long_', 'identifi', 'er']],
   ])('wrapping keeps words whole where they fit: %s', (text, width, lines) => {
-    expect(wrap(text, width)).toEqual(lines);
+    expect(wrapToWidth(text, width)).toEqual(lines);
   });
 
   it('property: stay within the width, and wrapping keeps the text', () => {
     fc.assert(
       fc.property(anyText.map(sanitizeLine), fc.integer({ min: 2, max: 50 }), (text, width) => {
         expect(stringWidth(truncate(text, width))).toBeLessThanOrEqual(width);
-        const lines = wrap(text, width);
+        const lines = wrapToWidth(text, width);
         expect(lines.join('')).toBe(text);
         for (const line of lines) expect(stringWidth(line)).toBeLessThanOrEqual(width);
         expect(displayWidth(text)).toBeGreaterThanOrEqual(stringWidth(text));

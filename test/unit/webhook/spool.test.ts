@@ -20,7 +20,7 @@ function delivery(delivery_id: string, at: number): Delivery {
 }
 
 test('what is pending is found by the next run, the oldest first, and can be read as it was', async () => {
-  const options = { directory: tempDirectory(), isUsers: true, now: NOW };
+  const options = { directory: tempDirectory(), isForUser: true, now: NOW };
   const { spool } = await openSpool(options);
   const [late, early] = [delivery('late', NOW), delivery('early', NOW - 1)];
   const [lateName, earlyName] = [await spool.save(late, true), await spool.save(early, true)];
@@ -32,7 +32,7 @@ test('what is pending is found by the next run, the oldest first, and can be rea
 });
 
 test('what the target has taken is not pending any more, even if the process dies before it records how', async () => {
-  const options = { directory: tempDirectory(), isUsers: false, now: NOW };
+  const options = { directory: tempDirectory(), isForUser: false, now: NOW };
   const { spool } = await openSpool(options);
   const name = await spool.save(delivery('a', NOW), true);
   spool.markTaken(name);
@@ -42,7 +42,7 @@ test('what the target has taken is not pending any more, even if the process die
 });
 
 test.each([true, false])('what cannot be saved completely leaves nothing; pending: %s', async (isPending) => {
-  const name = await (await openSpool({ directory: tempDirectory(), isUsers: true, now: NOW })).spool.save(
+  const name = await (await openSpool({ directory: tempDirectory(), isForUser: true, now: NOW })).spool.save(
     delivery('a', NOW),
     isPending,
   );
@@ -50,13 +50,13 @@ test.each([true, false])('what cannot be saved completely leaves nothing; pendin
   const taken = `${name}${isPending ? '.pending' : ''}.json`;
   // Nothing can be renamed to the name of a directory.
   mkdirSync(join(directory, taken));
-  const { spool } = await openSpool({ directory, isUsers: true, now: NOW });
+  const { spool } = await openSpool({ directory, isForUser: true, now: NOW });
   await expect(spool.save(delivery('a', NOW), isPending)).rejects.toThrow('EISDIR');
   expect(readdirSync(directory)).toEqual([taken]);
 });
 
 test('what is discarded is as if it had never come', async () => {
-  const options = { directory: tempDirectory(), isUsers: true, now: NOW };
+  const options = { directory: tempDirectory(), isForUser: true, now: NOW };
   const { spool } = await openSpool(options);
   await spool.discard(await spool.save(delivery('a', NOW), true));
   expect(await openSpool(options)).toMatchObject({ keys: [], pending: [] });
@@ -65,18 +65,18 @@ test('what is discarded is as if it had never come', async () => {
 
 test.each([true, false])(
   'after a week, only what is pending stays, unless the directory is the user’s: %s',
-  async (isUsers) => {
+  async (isForUser) => {
     const directory = tempDirectory();
-    const { spool } = await openSpool({ directory, isUsers, now: NOW });
+    const { spool } = await openSpool({ directory, isForUser, now: NOW });
     const week = NOW - 8 * DAY;
     await spool.save(delivery('old', week), false);
     const pending = await spool.save(delivery('old-pending', week), true);
     const recent = await spool.save(delivery('recent', NOW - DAY), false);
     writeFileSync(join(directory, 'notes.txt'), 'not ours');
-    await openSpool({ directory, isUsers, now: NOW });
+    await openSpool({ directory, isForUser, now: NOW });
     const kept = ['notes.txt', `${pending}.body`, `${pending}.pending.json`, `${recent}.body`, `${recent}.json`].sort();
     const names = readdirSync(directory).sort();
-    if (isUsers) expect(names).toHaveLength(7);
+    if (isForUser) expect(names).toHaveLength(7);
     else expect(names).toEqual(kept);
   },
 );
