@@ -17,6 +17,13 @@ export function startStopwatch(clock: Pick<Clock, 'now' | 'monotonic'>): () => n
   return () => Math.max(clock.now() - now, clock.monotonic() - monotonic);
 }
 
+/** Formats milliseconds as flags take them: `500ms`, `30s`, `2m`, `1h`. */
+export function formatDuration(ms: number): string {
+  if (ms % 3_600_000 === 0) return `${ms / 3_600_000}h`;
+  if (ms % 60_000 === 0) return `${ms / 60_000}m`;
+  return ms % 1000 === 0 ? `${ms / 1000}s` : `${ms}ms`;
+}
+
 /** The system clock. */
 export const systemClock: Clock = {
   now: () => Date.now(),

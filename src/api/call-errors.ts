@@ -1,3 +1,4 @@
+import { formatDuration } from '../clock.ts';
 import { describeFix } from '../contract/assumptions.ts';
 import { readErrorBody } from '../contract/error-body.ts';
 import { normalizeName } from '../contract/field-names.ts';
@@ -291,10 +292,4 @@ function hintFor(failure: TransportFailure, { baseUrl }: CallContext): string {
 
 function afterAttempts({ attempts }: CallContext): string {
   return attempts <= 1 ? '' : ` after ${attempts} attempts`;
-}
-
-function formatDuration(ms: number): string {
-  if (ms % 3_600_000 === 0) return `${ms / 3_600_000}h`;
-  if (ms % 60_000 === 0) return `${ms / 60_000}m`;
-  return ms % 1000 === 0 ? `${ms / 1000}s` : `${ms}ms`;
 }

@@ -1,5 +1,5 @@
-import { FIX_COMPLAINT, InterruptedError, PartnerctlError, RunFailure, toErrorObject } from '../errors.ts';
-import { type BatchItem, batchFailure } from '../output/batch-failure.ts';
+import { FIX_COMPLAINT, PartnerctlError, RunFailure, toErrorObject } from '../errors.ts';
+import { type BatchItem, batchFailure, withReason } from '../output/batch-failure.ts';
 import { formatCounts } from '../output/batch-result.ts';
 import { failedItem } from '../output/ci/findings.ts';
 import type { CiView, Column } from '../output/command-result.ts';
@@ -15,8 +15,11 @@ export interface RowResult {
   readonly message_id: string | null;
   /** Whether this run registered it; undefined if it sent nothing, or if the service does not tell. */
   readonly created: boolean | undefined;
-  /** `skipped`: an earlier run sent it. `not_sent`: it was not tried. */
-  readonly status: 'sent' | 'skipped' | 'planned' | 'failed' | 'not_sent';
+  /**
+   * `skipped`: an earlier run sent it. `unknown`: Ctrl-C ended the call, so it may have been sent; a repeat is safe.
+   * `not_sent`: it was not tried.
+   */
+  readonly status: 'sent' | 'skipped' | 'planned' | 'failed' | 'unknown' | 'not_sent';
   readonly error: unknown;
 }
 
@@ -30,12 +33,19 @@ export function ciView(name: string): CiView<RowResult> {
   return { findings: ({ line, error }) => failedItem(error, `${name}:${line}`, true) };
 }
 
-const TONES = { sent: 'good', skipped: 'dim', planned: 'warn', failed: 'bad', not_sent: 'warn' } as const;
+const TONES = {
+  sent: 'good',
+  skipped: 'dim',
+  planned: 'warn',
+  failed: 'bad',
+  unknown: 'warn',
+  not_sent: 'warn',
+} as const;
 
 function noteOf({ error }: RowResult): string | undefined {
   if (error === undefined) return undefined;
   const why = error instanceof PartnerctlError ? error.info.why : undefined;
-  return [toErrorObject(error).message, ...(why === undefined ? [] : [why])].join(' ');
+  return withReason(toErrorObject(error).message, why);
 }
 
 export const ROW_COLUMNS: readonly Column<RowResult>[] = [
@@ -57,7 +67,7 @@ const KEPT_FAILURES = 10;
  */
 export class RowTally {
   private readonly input: { readonly name: string; readonly total: number };
-  private readonly counts = { sent: 0, skipped: 0, planned: 0, interrupted: 0, failed: 0, not_sent: 0 };
+  private readonly counts = { sent: 0, skipped: 0, planned: 0, failed: 0, unknown: 0, not_sent: 0 };
   private readonly failed: BatchItem[] = [];
   /** One failure of each kind. */
   private readonly kinds = new Map<string, BatchItem>();
@@ -70,10 +80,9 @@ export class RowTally {
   }
 
   add({ line, status, error, message_id }: RowResult): void {
-    const isInterrupted = error instanceof InterruptedError;
-    this.counts[isInterrupted ? 'interrupted' : status] += 1;
+    this.counts[status] += 1;
     if (status === 'sent' && message_id === null) this.unidentified += 1;
-    if (status === 'failed' && !isInterrupted) this.addFailure(line, error);
+    if (status === 'failed') this.addFailure(line, error);
   }
 
   /** The results in one sentence: `2 sent, 1 failed.` */
@@ -87,15 +96,15 @@ export class RowTally {
    * @param interruption the reason of the interrupt signal, if there was one
    */
   failure(interruption: unknown): PartnerctlError | undefined {
-    const { sent, skipped, interrupted, failed, not_sent } = this.counts;
-    const left = interrupted + failed + not_sent;
+    const { sent, skipped, failed, unknown, not_sent } = this.counts;
+    const left = failed + unknown + not_sent;
     const again = 'Run the same command again: it sends only what is left.';
     const count = left === 1 ? '1 message is left.' : `${left} messages are left.`;
     const messages = {
       noun: 'messages',
       message: `Not all messages were sent: ${this.summary()}`,
       summary: this.summary(),
-      details: { sent, skipped, failed: failed + interrupted, not_sent },
+      details: { sent, skipped, failed, unknown, not_sent },
       resumeHint: `${count} ${again}`,
       fixHint: `${count} Fix the cause. ${again}`,
     };
@@ -126,10 +135,10 @@ export class RowTally {
 
   /** The failures, and one item for all the rows of each other outcome. */
   private items(): readonly BatchItem[] {
-    const { sent, skipped, planned, interrupted, not_sent } = this.counts;
+    const { sent, skipped, planned, unknown, not_sent } = this.counts;
     const others: readonly (BatchItem & { readonly count: number })[] = [
       { label: '', outcome: 'done', count: sent + skipped + planned },
-      { label: '', outcome: 'skipped', count: interrupted + not_sent },
+      { label: '', outcome: 'skipped', count: unknown + not_sent },
     ];
     return [...this.failed, ...others.filter(({ count }) => count > 0)];
   }

@@ -1,7 +1,7 @@
 import type { NewMessage, SentMessage } from '../api/chat.ts';
 import type { Http } from '../api/http.ts';
 import type { Context } from '../cli/context.ts';
-import { EXIT, LocalError, PartnerctlError, RunFailure, withHint } from '../errors.ts';
+import { EXIT, InterruptedError, LocalError, PartnerctlError, RunFailure, withHint } from '../errors.ts';
 import type { FoundSource } from './find-source.ts';
 import type { SessionMemory } from './known-sessions.ts';
 import { deriveExternalId, rowKey, textDigest } from './row-ids.ts';
@@ -78,6 +78,8 @@ export class RowSender {
     } catch (error) {
       this.failedLines.set(sessionOf(message), row.line);
       if (stopsRun(error)) this.stopped ??= error;
+      if (error instanceof InterruptedError)
+        return { result: { ...initial, status: 'unknown', error: unknownOutcome(error) }, recorded: DONE };
       return { result: { ...initial, status: 'failed', error }, recorded: DONE };
     }
   }
@@ -122,6 +124,14 @@ export class RowSender {
     const notice = async (): Promise<void> => undefined;
     return await registerMessage({ clock, abortSignal, progress, notice }, this.deps.http, message, isRemembered);
   }
+}
+
+/** A row is one message, however often it is sent, so nobody has to find out. */
+function unknownOutcome({ exitCode }: InterruptedError): InterruptedError {
+  return new InterruptedError(
+    'Interrupted. The message may have been sent. A repeat of the command registers it once.',
+    exitCode,
+  );
 }
 
 function sessionOf({ source_id, session_id }: NewMessage): string {

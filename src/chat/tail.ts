@@ -1,6 +1,7 @@
 import type { Http } from '../api/http.ts';
 import type { Context } from '../cli/context.ts';
 import { shellCommand } from '../cli/shell-command.ts';
+import { formatDuration } from '../clock.ts';
 import type { Message } from '../contract/messages.ts';
 import { NoReplyError, type PartnerctlError, toErrorObject } from '../errors.ts';
 import type { StreamEvent } from '../output/command-result.ts';
@@ -82,6 +83,7 @@ function createNoReplyError(
   const [session, ...others] = sessions;
   const after = session && others.length === 0 ? lastIds.get(sessionKey(session)) : undefined;
   const { source_id = '', session_id = '' } = session ?? {};
+  const limit = context.flags.timeoutMs;
   const args = [
     'chat',
     'tail',
@@ -93,12 +95,15 @@ function createNoReplyError(
     after ?? '',
     '--until-reply',
   ];
-  return new NoReplyError('No reply came in time.', {
-    hint: after === undefined ? MORE_TIME : `To keep waiting: ${shellCommand(args, context.flags)}`,
-    why: error?.message,
-    details: { ...describeSessions(sessions), ...(error && { last_error: toErrorObject(error) }) },
-    cause: error,
-  });
+  return new NoReplyError(
+    limit === undefined ? 'No reply came in time.' : `No reply came within ${formatDuration(limit)}.`,
+    {
+      hint: after === undefined ? MORE_TIME : `To keep waiting: ${shellCommand(args, context.flags)}`,
+      why: error?.message,
+      details: { ...describeSessions(sessions), ...(error && { last_error: toErrorObject(error) }) },
+      cause: error,
+    },
+  );
 }
 
 /** The error to exit with when following ended; undefined for a normal end, such as Ctrl-C. */

@@ -2,6 +2,7 @@ import type { Http } from '../api/http.ts';
 import type { Args, FlagSpec } from '../cli/command.ts';
 import type { Context } from '../cli/context.ts';
 import { shellCommand } from '../cli/shell-command.ts';
+import { formatDuration } from '../clock.ts';
 import type { Contract } from '../contract/contract.ts';
 import type { Message } from '../contract/messages.ts';
 import { InterruptedError, NoReplyError, PartnerctlError, toErrorObject, withHint } from '../errors.ts';
@@ -81,13 +82,14 @@ function waitCommand(
   return args;
 }
 
-function describeShortfall(received: number, { count, settle }: ReplyCriteria): string {
+function describeShortfall(received: number, { count, settle }: ReplyCriteria, limitMs: number): string {
+  const limit = formatDuration(limitMs);
   if (settle && received > 0 && !Number.isFinite(count)) {
     const replies = received === 1 ? '1 reply' : `${received} replies`;
-    return `${replies} came, but the session was not quiet for ${settle.typed} in time.`;
+    return `${replies} came, but the session was not quiet for ${settle.typed} within ${limit}.`;
   }
-  if (!Number.isFinite(count) || count === 1) return 'No reply came in time.';
-  return `${received} of ${count} replies came in time.`;
+  if (!Number.isFinite(count) || count === 1) return `No reply came within ${limit}.`;
+  return `${received} of ${count} replies came within ${limit}.`;
 }
 
 /** The error to report if not all replies came: it names the command that waits for the rest. */
@@ -109,7 +111,7 @@ function createFailure(
   const hint = `${preface}To keep waiting: ${command}`;
   if (end === 'timeout') {
     const doubt = received === 0 ? explainUnrecognized(unrecognized, contract, context.flags) : undefined;
-    return new NoReplyError(describeShortfall(received, criteria), {
+    return new NoReplyError(describeShortfall(received, criteria, context.flags.timeoutMs ?? DEFAULT_WAIT_MS), {
       why: doubt?.why ?? lastError?.message,
       hint: [doubt?.hint ?? lastError?.info.hint, hint].filter((line) => line !== undefined).join('\n'),
       details: lastError ? { ...details, last_error: toErrorObject(lastError) } : details,

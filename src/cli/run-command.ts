@@ -149,12 +149,12 @@ export async function runCommand(parsed: ParsedCommand, deps: RuntimeDeps, run: 
     const annotate = (lines: string) => rawStderr.write(lines);
     const report = await openReport(parsed, { env, format, redact, warn: context.warn, annotate });
     const { query, quiet, wide, color } = flags;
-    const options = { format, query, ...(arrangement && { arrangement }), quiet, wide, now: clock.now() };
+    const options = { format, query, ...(arrangement && { arrangement }), quiet, wide };
     const openPager = pagerFor(flags, deps, { redactor, onOpen: () => progress.stop(), warn: context.warn });
     const finish = async (result: CommandResult): Promise<number> => {
       const out = result.kind === 'body' ? stdout : commandFreeSink(stdout, env);
-      const colored = { ...options, color: shouldUseColor(color, env, io.stdout) };
-      await renderForReader(result, colored, { stdout: out, stderr, redact, openPager });
+      const shown = { ...options, color: shouldUseColor(color, env, io.stdout), now: clock.now() };
+      await renderForReader(result, shown, { stdout: out, stderr, redact, openPager });
       if (result.kind === 'object') await result.onWritten?.();
       progress.stop();
       const failure = failureOf(result);

@@ -64,7 +64,8 @@ async function examineAndBundle(context: Context, request: BundleRequest): Promi
 }
 
 function describeCounts(summary: ReturnType<typeof summarize>): string {
-  const counts = Object.entries(summary).map(([status, count]) => `${count} ${status}`);
+  const plural = (status: string, count: number) => (status === 'warning' && count !== 1 ? 'warnings' : status);
+  const counts = Object.entries(summary).map(([status, count]) => `${count} ${plural(status, count)}`);
   return `${counts.join(', ')}.`;
 }
 

@@ -31,7 +31,7 @@ const TONES: Readonly<Record<Identity['token_status'], Tone>> = {
 
 const COLUMNS: readonly Column<Identity>[] = [
   { header: 'PROFILE', value: ({ profile, profile_from }) => profile && `${profile} (${profile_from})` },
-  { header: 'PROTECTED', value: ({ protected: isProtected }) => (isProtected ? 'yes' : 'no') },
+  { header: 'PROTECTED', value: ({ profile, protected: isProtected }) => profile && (isProtected ? 'yes' : 'no') },
   { header: 'SERVICE', value: ({ base_url, base_url_from }) => `${base_url} (${base_url_from})` },
   { header: 'TOKEN FROM', value: ({ token_from }) => token_from },
   { header: 'TOKEN', value: ({ token_status }) => token_status, tone: ({ token_status }) => TONES[token_status] },

@@ -55,7 +55,7 @@ export const CHAT_SEND: CommandOutput = {
           ...SESSION,
           external_message_id: STRING,
           message_id: NULLABLE_TEXT,
-          status: oneOf('sent', 'skipped', 'planned', 'failed', 'not_sent'),
+          status: oneOf('sent', 'skipped', 'planned', 'failed', 'unknown', 'not_sent'),
           created: nullable(BOOLEAN),
           error: nullable(ERROR),
         }),

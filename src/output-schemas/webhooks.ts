@@ -47,7 +47,7 @@ export const WEBHOOK_REPLAY: CommandOutput = listOf(
   object({
     file: STRING,
     delivery_id: STRING,
-    status: oneOf('sent', 'failed', 'skipped'),
+    status: oneOf('sent', 'failed', 'unknown', 'skipped'),
     http_status: nullable(INTEGER),
     error: nullable(ERROR),
   }),

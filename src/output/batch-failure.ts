@@ -40,16 +40,21 @@ function toSentenceCase(word: string): string {
   return `${word.charAt(0).toUpperCase()}${word.slice(1)}`;
 }
 
+/** Joins a message and its reason, which begins a sentence unless it begins with the name of a field. */
+export function withReason(message: string, reason: string | undefined): string {
+  if (reason === undefined) return message;
+  // A reason that starts with the name of a field (`agents[0].name: …`) keeps it as the service spells it.
+  const sentence = message.endsWith('.') ? reason.replace(/^[a-z]+(?= )/, toSentenceCase) : reason;
+  return `${message} ${sentence}`;
+}
+
 function failureLine({ label, error }: BatchItem): string {
   const why = error instanceof PartnerctlError ? error.info.why : undefined;
   const { message, status, request_id: id } = toErrorObject(error);
-  const reason = why?.replaceAll(/\.?\n/g, '; ');
-  // A reason that starts with the name of a field (`agents[0].name: …`) keeps it as the service spells it.
-  const sentence = message.endsWith('.') ? reason?.replace(/^[a-z]+(?= )/, toSentenceCase) : reason;
-  const suffix = sentence === undefined ? '' : ` ${sentence}`;
+  const text = withReason(message, why?.replaceAll(/\.?\n/g, '; '));
   // Without a response, the service cannot look up the request id.
   const request = status === null || id === null ? '' : ` (request id ${id})`;
-  return `${message.startsWith(label) ? message : `${label}: ${message}`}${suffix}${request}`;
+  return `${message.startsWith(label) ? text : `${label}: ${text}`}${request}`;
 }
 
 function failureLines(failed: readonly BatchItem[]): string {

@@ -170,7 +170,8 @@ interface RecordOptions {
 }
 
 /**
- * Lays out an item as lines of `label: value` with aligned, wrapped values. Omits empty values.
+ * Lays out an item as lines of `label: value` with aligned, wrapped values. Omits empty values, and
+ * their labels do not count for the alignment.
  * @param labels one per cell; a value with an empty label has no `label:` prefix
  */
 export function layOutRecord(
@@ -178,7 +179,7 @@ export function layOutRecord(
   row: TextRow,
   { width, paint, wrapValue = wrapToWidth }: RecordOptions,
 ): string[] {
-  const widest = Math.max(0, ...labels.map(displayWidth));
+  const widest = Math.max(0, ...labels.filter((_, index) => row.texts[index] !== '').map(displayWidth));
   const labelWidth = Math.min(widest, Math.floor(width / 2) - 2);
   const indent = widest === 0 ? 0 : labelWidth + 2;
   return row.texts.flatMap((text, index) => {

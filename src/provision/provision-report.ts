@@ -1,9 +1,11 @@
 import { groupBy } from '../contract/group-by.ts';
 import { PartnerctlError } from '../errors.ts';
+import { withReason } from '../output/batch-failure.ts';
 import { joinCounts } from '../output/batch-result.ts';
 import { failedItem, failureLines } from '../output/ci/findings.ts';
 import type { CiView, Column, Finding, ReportLine, SummarySection } from '../output/command-result.ts';
 import type { Action } from './actions.ts';
+import type { Difference } from './differences.ts';
 import {
   actionLine,
   differenceLine,
@@ -31,7 +33,7 @@ function sourcesText({ agents }: DocumentResult): string {
 function errorText(error: unknown): string {
   if (!(error instanceof PartnerctlError)) return String(error);
   const why = error.info.why?.split('\n')[0];
-  return why === undefined ? error.message : `${error.message} ${why}`;
+  return withReason(error.message, why);
 }
 
 function differencesText({ differences }: DocumentResult): string {
@@ -95,11 +97,14 @@ function chatLines({ agents, actions }: DocumentResult): ReportLine[] {
     .map(({ name, source_id }) => ({ indent: 6, tone: 'dim', text: `chat of ${JSON.stringify(name)}: ${source_id}` }));
 }
 
-function countUnchanged({ space_id, agents, cron, actions }: DocumentResult): UnchangedCounts {
+/** As a plan counts it: without what differs. */
+function countUnchanged({ space_id, agents, cron, actions, differences }: DocumentResult): UnchangedCounts {
+  const same = (kind: Difference['resource'], name?: string) =>
+    !differences.some((each) => each.resource === kind && (name === undefined || each.name === name));
   const isCreated = actions.some(({ op }) => op === 'create_space');
   return {
-    spaces: space_id !== null && !isCreated ? 1 : 0,
-    agents: agents.filter((agent) => agent.status === 'unchanged').length,
+    spaces: space_id !== null && !isCreated && same('space') ? 1 : 0,
+    agents: agents.filter(({ status, name }) => status === 'unchanged' && same('agent', name)).length,
     chats: 0,
     jobs: cron.filter((job) => job.status === 'exists' || job.status === 'adopted').length,
   };

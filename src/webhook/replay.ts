@@ -1,7 +1,7 @@
 import type { Context } from '../cli/context.ts';
 import { proxyFor } from '../config/proxy.ts';
 import { type PartnerctlError, RefusedError, ServiceError, toErrorObject } from '../errors.ts';
-import { batchFailure } from '../output/batch-failure.ts';
+import { type BatchItem, batchFailure } from '../output/batch-failure.ts';
 import { countByStatus, formatCounts } from '../output/batch-result.ts';
 import { pauseBefore } from './forwarding.ts';
 import type { SavedDelivery } from './saved-deliveries.ts';
@@ -14,7 +14,8 @@ export interface ReplayResult {
   readonly index: number;
   readonly file: string;
   readonly delivery_id: string;
-  readonly status: 'sent' | 'failed' | 'skipped';
+  /** `unknown`: Ctrl-C came while it was being sent, so it may have arrived. */
+  readonly status: 'sent' | 'failed' | 'unknown' | 'skipped';
   /** The HTTP status of the target's last answer. */
   readonly http_status: number | null;
   readonly error?: PartnerctlError;
@@ -77,7 +78,7 @@ export async function* replayDeliveries(
         if (!abortSignal.aborted) throw error;
         // What was being sent may have arrived.
         yield signals.interrupt.aborted
-          ? { ...base, status: 'skipped' }
+          ? { ...base, status: 'unknown' }
           : { ...base, status: 'failed', error: abortSignal.reason };
       }
     }
@@ -88,7 +89,7 @@ export async function* replayDeliveries(
 
 /** Formats the outcome of all deliveries. */
 export function summarizeReplay(results: readonly ReplayResult[]): string {
-  return formatCounts(countByStatus(results, { sent: 0, failed: 0, skipped: 0 }));
+  return formatCounts(countByStatus(results, { sent: 0, failed: 0, unknown: 0, skipped: 0 }));
 }
 
 /** Converts a result to its JSON form. */
@@ -98,12 +99,16 @@ export function replayResultJson({ file, delivery_id, status, http_status, error
 
 /** Returns the error of a replay, if a delivery was not taken. @param interruption the reason of the interrupt signal */
 export function replayFailure(results: readonly ReplayResult[], interruption: unknown): PartnerctlError | undefined {
-  const items = results.map(({ file, status, error }) => ({
-    label: file,
-    outcome: status === 'sent' ? ('done' as const) : status,
-    error,
-  }));
-  const rest = 'Run the command again with the files that were not sent.';
+  const items = results.map(
+    ({ file, status, error }): BatchItem => ({
+      label: file,
+      outcome: status === 'sent' ? 'done' : status === 'failed' ? 'failed' : 'skipped',
+      error,
+    }),
+  );
+  const isAnyUnknown = results.some(({ status }) => status === 'unknown');
+  const doubt = isAnyUnknown ? ' What was being sent (unknown) may have arrived.' : '';
+  const rest = `Run the command again with the files that were not sent.${doubt}`;
   const messages = {
     noun: 'deliveries',
     summary: summarizeReplay(results),

@@ -85,6 +85,7 @@ function send(
 function errorOf({ status, body }: AdminAnswer): Error {
   const error = typeof body === 'object' && body !== null && 'error' in body ? body.error : undefined;
   const told = typeof error === 'object' && error !== null && 'message' in error ? String(error.message) : undefined;
+  const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined;
   const why = told ?? `It answered ${status}.`;
   if (status === 401) {
     return new CredentialsError('The sandbox rejected the key from PARTNER_SANDBOX_KEY (401).', {
@@ -93,6 +94,9 @@ function errorOf({ status, body }: AdminAnswer): Error {
     });
   }
   if (status === 404) return new NotFoundError('The sandbox sends no webhook.', { why, status });
+  if (status === 422 && code !== 'no_webhook') {
+    return new UsageError('The sandbox refused the delivery.', { why, hint: 'Fix what it complains about.', status });
+  }
   if (status === 422) {
     const hint =
       'Add a webhook with: partnerctl sandbox start --webhook <url>. Or give an address of this machine: --to <url>';

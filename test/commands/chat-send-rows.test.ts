@@ -385,8 +385,8 @@ describe('Ctrl-C', () => {
     const rows = lines(...Array.from({ length: 6 }, (_, index) => ({ session_id: 'a', text: `${index}` })));
     const ran = await send(rows, [], { signals });
     expect(ran.code).toBe(130);
-    expect(statuses(ran)).toEqual(['sent', 'sent', 'failed', 'not_sent', 'not_sent', 'not_sent']);
-    expect(ran.error().message).toBe('Interrupted: 2 sent, 1 interrupted, 3 not sent.');
+    expect(statuses(ran)).toEqual(['sent', 'sent', 'unknown', 'not_sent', 'not_sent', 'not_sent']);
+    expect(ran.error().message).toBe('Interrupted: 2 sent, 1 unknown, 3 not sent.');
     expect(ran.error().hint).toBe('4 messages are left. Run the same command again: it sends only what is left.');
     fake.respond(acknowledged);
     fake.requests.length = 0;
@@ -423,7 +423,7 @@ test('a table at 80 columns shows what matters of each row', async () => {
   );
   expect(ran.stdout.split('\n').every((line) => line.length <= 80)).toBe(true);
   expect(ran.stdout).toMatch(/1\s+sent\s+ticket-1\s+m1/);
-  expect(ran.stdout).toMatch(/2\s+failed\s+ticket-2[\s\S]*text is too long/);
+  expect(ran.stdout).toMatch(/2\s+failed\s+ticket-2[\s\S]*\(422\)\. Text is too long/);
   expect(ran.stdout).toMatch(/3\s+not sent\s+ticket-2/);
   expect(ran.stdout).toMatch(/because line 2 of the same session failed/);
   expect(ran.stderr).toMatch(/1 sent, 1 failed, 1 not sent\./);

@@ -273,6 +273,14 @@ describe('chat send --wait', () => {
     });
   });
 
+  test('names --after, not the parameter of the service, where the message is of no such session', async () => {
+    const { env, to, chat } = await talking();
+    await run([...to, 'x'], { env });
+    const target = ['--source', chat.source_id, '--session', 's1', '--after', 'msg_of_another_session'];
+    const ran = await run(['chat', 'wait', ...target, '-o', 'json'], { env, clock: fasterClock() });
+    expect(ran.error()).toMatchObject({ status: 422, hint: expect.stringMatching(/^Check --after: .*message_id/) });
+  });
+
   test('reports why the history could not be read at the time limit', async () => {
     const { it, to } = await talking();
     await it.faults({ kind: 'status', status: 503, on: `GET ${HISTORY}` });
@@ -299,7 +307,7 @@ describe('chat send --wait', () => {
     expect(ran.code).toBe(11);
     const one = (await chat.history()).find(({ text }) => text === 'one');
     expect(ran.error()).toMatchObject({
-      message: '1 of 4 replies came in time.',
+      message: '1 of 4 replies came within 1h.',
       details: { replies: 1, missing: 3, last_message_id: one?.message_id },
     });
     const words = commandIn(ran.error().hint);
@@ -321,7 +329,10 @@ describe('chat send --wait', () => {
     await script({ pattern: '.', fail: 'silent' });
     const ran = await runUntilPolled(it, [...to, 'x', '--settle', '900ms', '-o', 'json']);
     expect(ran.code).toBe(11);
-    expect(ran.error()).toMatchObject({ message: 'No reply came in time.', details: { replies: 0, missing: null } });
+    expect(ran.error()).toMatchObject({
+      message: 'No reply came within 1h.',
+      details: { replies: 0, missing: null },
+    });
     for (const text of ['one', 'two']) await reply(text);
     expect((await run(commandIn(ran.error().hint), { env, clock: fasterClock() })).stdout).toBe('one\ntwo\n');
     const before = async (): Promise<void> => {
@@ -329,7 +340,7 @@ describe('chat send --wait', () => {
       await reply('one', 's2');
     };
     const late = await runUntilPolled(it, [...to.with(-1, 's2'), 'y', '--settle', '9s', '-o', 'json'], { before });
-    expect(late.error().message).toBe('1 reply came, but the session was not quiet for 9s in time.');
+    expect(late.error().message).toBe('1 reply came, but the session was not quiet for 9s within 1h.');
     expect(commandIn(late.error().hint).slice(-2)).toEqual(['--settle', '9s']);
   });
 

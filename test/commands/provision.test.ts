@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse as parseYaml } from 'yaml';
-import { run, tempDirectory } from '../helpers/run.ts';
+import { fasterClock, hasty, run, tempDirectory } from '../helpers/run.ts';
 import { manifest, service, write } from '../helpers/service.ts';
 import { type Answer, provision, type Result, SUMMARY } from './provisioning.ts';
 
@@ -15,6 +15,17 @@ agents:
     api_chat_routing_mode: session_workflow
   - { template_id: tmpl_sales, name: Sales }
 `;
+
+test('plan and provision count the same as unchanged: not what differs', async () => {
+  const it = await service();
+  expect((await provision([write('acme.yaml', manifest('acme'))], it)).code).toBe(0);
+  const more = write('acme.yaml', manifest('acme', ['Support', 'Sales']).replace('"Space acme"', '"Another name"'));
+  const options = { env: it.env, columns: 100, clock: fasterClock(), random: hasty };
+  const unchanged = (stdout: string) => stdout.split('\n').filter((line) => line.includes(' unchanged: '));
+  const planned = unchanged((await run(['plan', more], options)).stdout);
+  expect(planned).toEqual([expect.stringContaining('1 unchanged: 1 agent')]);
+  expect(unchanged((await run(['provision', more], options)).stdout)).toEqual(planned);
+});
 
 describe('provision', () => {
   test('creates a space and its agents with every field of the document', async () => {

@@ -45,6 +45,15 @@ test('webhook trigger with --source puts the message into the session too', asyn
   expect(await chat.history({ session_id: 's7' })).toEqual([receiver.received[0]?.json.data]);
 });
 
+test('webhook trigger tells an address that the sandbox refuses from a sandbox without webhooks', async () => {
+  const { trigger } = await startWith();
+  const refused = await trigger(['--to', 'https://example.com/hooks']);
+  expect(refused.code).toBe(2);
+  expect(refused.stderr).toContain('The sandbox refused the delivery.');
+  expect(refused.stderr).not.toContain('--webhook');
+  expect((await trigger()).error()).toMatchObject({ hint: expect.stringContaining('sandbox start --webhook') });
+});
+
 test('webhook trigger with --to delivers there only, signed with the secret that it is given, or unsigned', async () => {
   const [general, own] = [await startReceiver(), await startReceiver()];
   const { trigger } = await startWith({ webhook: { url: general.url } });

@@ -27,6 +27,13 @@ describe('whoami', () => {
     expect(ran.stdout).not.toContain(token);
   });
 
+  test('without a profile, people see nothing about protection', async () => {
+    const { env } = await service();
+    const ran = await run(['whoami', '--color', 'never'], { env, columns: 80 });
+    expect(ran.stdout).toMatch(/^SERVICE: /);
+    expect(ran.stdout).not.toContain('PROTECTED');
+  });
+
   test('a flag wins over the environment, which wins over the profile, and the losers are named', async () => {
     const { sandbox, token } = await service();
     const home = createProfileHome();

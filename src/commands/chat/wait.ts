@@ -3,6 +3,7 @@ import { parseSession, REQUIRED_SESSION, SESSION_FLAG, type SessionInput, SOURCE
 import { parseReplyCriteria, REPLY_FLAGS, type ReplyCriteria, waitForReplies } from '../../chat/wait-for-reply.ts';
 import { command, SERVICE_EXITS } from '../../cli/command.ts';
 import { SCOPE } from '../../contract/scopes.ts';
+import { type PartnerctlError, RunFailure } from '../../errors.ts';
 import { objectResult } from '../../output/command-result.ts';
 
 interface Input extends SessionInput {
@@ -12,6 +13,15 @@ interface Input extends SessionInput {
 
 const AFTER_HINT =
   'It is the message_id of the message sent: partnerctl chat send --source <source_id> --session <session_id> <text> --query message_id';
+
+/** A service that refuses the position of the history names its own parameter for it, not the flag. */
+function nameFlag(failure: PartnerctlError): PartnerctlError {
+  const isRefusal = failure.type === 'refused' && (failure.info.status === 400 || failure.info.status === 422);
+  if (!isRefusal) return failure;
+  return new RunFailure(failure.message, failure, {
+    hint: 'Check --after: it must be the message_id of a message of this session, as `chat send` printed it.',
+  });
+}
 
 export default command<Input>({
   description:
@@ -56,7 +66,7 @@ export default command<Input>({
     return {
       ...objectResult({ ...ids, reply: json[0] ?? null, ...(criteria.isExplicit && { replies: json }) }, []),
       text: joinTexts(replies),
-      ...(failure && { failure }),
+      ...(failure && { failure: nameFlag(failure) }),
     };
   },
 });

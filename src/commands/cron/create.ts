@@ -4,7 +4,7 @@ import { SCOPE } from '../../contract/scopes.ts';
 import type { WantedJob } from '../../cron/create-jobs.ts';
 import type { CronResult } from '../../cron/cron-result.ts';
 import { type JobInput, parseJobInput } from '../../cron/job-input.ts';
-import { UsageError } from '../../errors.ts';
+import { InterruptedError, type PartnerctlError, UsageError } from '../../errors.ts';
 import { batchResult } from '../../output/batch-result.ts';
 import { type Column, type CommandResult, objectResult } from '../../output/command-result.ts';
 import { warnIfUnshared } from '../../state/warn-unshared.ts';
@@ -53,9 +53,24 @@ async function printSchema(): Promise<CommandResult> {
   return { kind: 'text', text: `${JSON.stringify(cronJobsJsonSchema(), null, 2)}\n` };
 }
 
-async function wantedJobs(context: Context, from: Exclude<Input['from'], 'schema'>): Promise<readonly WantedJob[]> {
+/** Says of an interruption that nothing came of it. Once a job was sent, its outcome counts instead. */
+function unsent(error: PartnerctlError, what: string): PartnerctlError {
+  return error instanceof InterruptedError
+    ? new InterruptedError(`Interrupted. ${what} was sent.`, error.exitCode)
+    : error;
+}
+
+async function readJobs(context: Context, from: Exclude<Input['from'], 'schema'>): Promise<readonly WantedJob[]> {
   const { readJobFromFlags, readJobFiles } = await import('../../cron/read-jobs.ts');
   return 'job' in from ? [await readJobFromFlags(context, from.job)] : await readJobFiles(context, from.files);
+}
+
+async function wantedJobs(context: Context, from: Exclude<Input['from'], 'schema'>): Promise<readonly WantedJob[]> {
+  try {
+    return await readJobs(context, from);
+  } catch (error) {
+    throw error instanceof InterruptedError ? unsent(error, 'No job') : error;
+  }
 }
 
 export default command<Input>({
@@ -175,7 +190,8 @@ export default command<Input>({
     for await (const each of counted()) results.push(each);
     const [result] = results;
     const failed = failure(results);
-    if (!result || (failed && (result.status === 'failed' || result.status === 'skipped'))) throw failed;
+    if (!result || (failed && (result.status === 'failed' || result.status === 'skipped')))
+      throw failed && unsent(failed, 'No job');
     return { ...objectResult(result, COLUMNS), json: cronResultJson(result), ...(failed && { failure: failed }) };
   },
 });

@@ -10,7 +10,7 @@ interface Input {
   readonly url: URL;
 }
 
-const TONES = { sent: 'good', failed: 'bad', skipped: 'dim' } as const;
+const TONES = { sent: 'good', failed: 'bad', unknown: 'warn', skipped: 'dim' } as const;
 
 const DEFAULT_RETRIES = 3;
 

@@ -398,3 +398,8 @@ describe('truncate and wrap', () => {
     );
   });
 });
+
+it('aligns the values of an object by the labels that are shown', async () => {
+  const columns: Column<Space>[] = [...COLUMNS, { header: 'A VERY LONG LABEL', value: () => null }];
+  expect(await shown(objectResult({ id: 'sp_1', name: null, agents: 2 }, columns))).toBe('ID:     sp_1\nAGENTS: 2\n');
+});

@@ -1,0 +1,75 @@
+import { describe, expect, test } from 'vitest';
+import { InterruptedError } from '../../src/errors.ts';
+import { json, type Step, startFakeService } from '../helpers/fake-service.ts';
+import { fasterClock, handSignals, hasty, type Ran, type RunOptions, run } from '../helpers/run.ts';
+import { write } from '../helpers/service.ts';
+
+/*
+ * What is said when Ctrl-C ends a command.
+ */
+
+const JOB = ['--agent', 'agt_1', '--name', 'daily', '--instructions', 'Go.', '--schedule', '0 9 * * *'];
+
+/** Never responds. */
+const stall: Step = () => undefined;
+
+/** Runs a command against a service, and presses Ctrl-C when a matching request has arrived. */
+async function interruptAt(
+  method: string,
+  script: Parameters<typeof startFakeService>[0],
+  argv: readonly string[],
+  more: RunOptions = {},
+): Promise<{ readonly ran: Ran; readonly requests: readonly string[] }> {
+  const fake = await startFakeService(script);
+  const signals = handSignals();
+  const env = {
+    PARTNER_BASE_URL: fake.baseUrl,
+    PARTNER_TOKEN: 'pt_1234567890',
+    PARTNER_STATE: write('state.jsonl', ''),
+  };
+  const running = run(argv, { random: hasty, clock: fasterClock(), signals, ...more, env: { ...env, ...more.env } });
+  await fake.nextRequest((request) => request.method === method);
+  signals.abort(new InterruptedError('Interrupted.'));
+  return { ran: await running, requests: fake.requests.map((request) => request.method) };
+}
+
+describe('Ctrl-C during cron create', () => {
+  test('before the job is sent says that nothing was sent', async () => {
+    const { ran, requests } = await interruptAt('GET', { 'GET *': stall, 'POST *': json({}, 500) }, [
+      'cron',
+      'create',
+      ...JOB,
+    ]);
+    expect(ran.code).toBe(130);
+    expect(requests).toEqual(['GET']);
+    expect(ran.stderr).toContain('Interrupted. No job was sent.');
+  });
+
+  test('while agents are looked up by name says that nothing was sent, too', async () => {
+    const byName = ['--agent', 'name:Support', '--space', 'ext:acme', ...JOB.slice(2)];
+    const { ran } = await interruptAt('GET', { 'GET *': stall }, ['cron', 'create', ...byName]);
+    expect(ran.stderr).toContain('Interrupted. No job was sent.');
+  });
+
+  test('after the job was sent says that it may exist', async () => {
+    const { ran } = await interruptAt('POST', { 'GET *': json([]), 'POST *': stall }, ['cron', 'create', ...JOB]);
+    expect(ran.code).toBe(9);
+    expect(ran.stderr).toMatch(/may (exist|have been created)/);
+    expect(ran.stderr).not.toContain('No job');
+  });
+});
+
+describe('Ctrl-C during chat send --rows', () => {
+  test('says of the row in flight that it may have been sent, and that a repeat is safe', async () => {
+    const rows = write('rows.jsonl', '{"text":"one"}\n{"text":"two"}\n');
+    const send = ['chat', 'send', '--rows', rows, '--source', 's', '--session', 'x'];
+    const { ran } = await interruptAt('POST', { 'POST *': stall }, [...send, '-o', 'json']);
+    expect(ran.code).toBe(130);
+    expect(ran.json()).toMatchObject([
+      { line: 1, status: 'unknown', error: { message: expect.stringContaining('may have been sent') } },
+      { line: 2, status: 'not_sent' },
+    ]);
+    expect(ran.error().message).toContain('1 unknown');
+    expect(ran.error().hint).toContain('Run the same command again');
+  });
+});
