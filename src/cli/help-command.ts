@@ -3,12 +3,12 @@ import { command } from './command.ts';
 
 /** `help -o json`: what programs read. Help for people is text that commander and the topics give. */
 export default command<{ readonly words: readonly string[] }>({
-  description: 'Describes the commands, or one of them, or a group, as JSON or YAML.',
-  args: [{ usage: '[command...]', description: 'a command or a group; all commands without one' }],
+  description: 'Describes the commands, or one of them, a group, or a topic, as JSON or YAML.',
+  args: [{ usage: '[command...]', description: 'a command, a group, or a topic; all commands without one' }],
   output: async () => (await import('../output-schemas/help.ts')).HELP,
   exits: [],
   examples: [
-    { line: 'partnerctl help -o json', does: 'all commands with their arguments, flags, exit codes, and examples' },
+    { line: 'partnerctl help -o json', does: 'all commands with their arguments, flags, output schemas, and examples' },
     { line: "partnerctl help cron create -o json --query 'flags[].flag'", does: 'the flags of one command' },
   ],
   parse: ({ positionals }) => ({ words: positionals }),

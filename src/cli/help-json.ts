@@ -38,7 +38,7 @@ function fieldOf(placeholder = ''): { readonly field?: string } {
   return field === undefined ? {} : { field };
 }
 
-function describeArgument({ usage, description }: ArgumentSpec) {
+function describeArgument({ usage, description, choices }: ArgumentSpec) {
   const name = usage.replace(/[<>[\].]/g, '');
   return {
     name,
@@ -46,6 +46,7 @@ function describeArgument({ usage, description }: ArgumentSpec) {
     repeatable: usage.includes('...'),
     type: name === 'file' || name === 'file|dir' ? 'path' : 'string',
     description,
+    ...(choices && { choices }),
     ...fieldOf(name),
   };
 }

@@ -17,9 +17,10 @@ function listCommandsOf({ name }: HelpTopic): string {
 /** Returns a Markdown list of the global flags for the topic `options`, else ''. */
 function listFlagsOf({ name }: HelpTopic): string {
   if (name !== 'options') return '';
-  const lines = GLOBAL_FLAGS.map(({ usage, description, choices }) => {
+  const lines = GLOBAL_FLAGS.map(({ usage, description, choices, default: value, defaultText }) => {
     const values = choices ? ` (${choices.map((choice) => `\`${choice}\``).join(', ')})` : '';
-    return `- \`${usage}\`: ${description}${values}`;
+    const fallback = value ?? defaultText;
+    return `- \`${usage}\`: ${description}${values}${fallback === undefined ? '' : ` (default: ${fallback})`}`;
   });
   return `\n\n${lines.join('\n')}`;
 }

@@ -130,7 +130,8 @@ export const GLOBAL_FLAGS: readonly FlagSpec[] = [
   },
   {
     usage: '-o, --output <format>',
-    description: 'output format: table in a terminal, tsv elsewhere (PARTNER_OUTPUT)',
+    description: 'output format (PARTNER_OUTPUT)',
+    defaultText: 'table in a terminal, tsv elsewhere',
     choices: OUTPUT_FORMATS,
   },
   { usage: '--query <JMESPath>', description: 'print only what this expression selects from the JSON output' },
@@ -149,9 +150,10 @@ export const GLOBAL_FLAGS: readonly FlagSpec[] = [
     usage: '--color <when>',
     description: 'when to use colors (NO_COLOR, FORCE_COLOR)',
     choices: ['auto', 'always', 'never'],
+    default: 'auto',
   },
   { usage: '--no-input', description: 'never ask questions' },
   { usage: '--timeout <duration>', description: 'time limit of the whole command: 500ms, 30s, 2m, 1h' },
-  { usage: '--retries <n>', description: 'how often to retry a failed call that is safe to repeat (default: 3)' },
+  { usage: '--retries <n>', description: 'how often to retry a failed call that is safe to repeat', default: '3' },
   { usage: '--state <file>', description: 'the state: a file, postgres://…, or git+ssh://…#branch (PARTNER_STATE)' },
 ];

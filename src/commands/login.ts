@@ -158,7 +158,8 @@ export default command<Input>({
     {
       usage: '--token-storage <where>',
       description:
-        'where the token is kept: keychain is that of the operating system, file the profile, readable by you alone (default: keychain in a terminal, where one works, else file)',
+        'where the token is kept: keychain is that of the operating system, file the profile, readable by you alone',
+      defaultText: 'keychain in a terminal, where one works, else file',
       choices: TOKEN_STORAGES,
     },
     { usage: '--protect', description: 'ask for the name of the profile before each write; see profile protect' },

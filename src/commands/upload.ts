@@ -197,7 +197,11 @@ export default command<Input>({
     },
     { usage: '--exclude <pattern>', description: 'skip these files or directories; repeatable', repeatable: true },
     { usage: '--filename <name>', description: 'the name of the file from standard input' },
-    { usage: '--content-type <type>', description: 'the content type of all files (default: from each file name)' },
+    {
+      usage: '--content-type <type>',
+      description: 'the content type of all files',
+      defaultText: 'from each file name',
+    },
     { usage: '--field <name=value>', description: 'an additional form field; repeatable', repeatable: true },
     {
       usage: '--text <text|@file|->',

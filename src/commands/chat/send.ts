@@ -237,7 +237,8 @@ export default command<Input>({
     { usage: '--file <path>', description: 'read the message from a file' },
     {
       usage: '--external-id <id>',
-      description: 'your id for the message: sending it again with the same id registers nothing new (default: random)',
+      description: 'your id for the message: sending it again with the same id registers nothing new',
+      defaultText: 'random',
     },
     {
       usage: '--again',

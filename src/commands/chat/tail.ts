@@ -53,7 +53,7 @@ export default command<TailInput>({
     { usage: '--resume', description: 'start where the last tail of the session ended' },
     { usage: '--no-follow', description: 'exit once all existing messages are shown' },
     { usage: '--until-reply', description: 'exit after the first new reply; exit 11 if none comes within --timeout' },
-    { usage: '--interval <duration>', description: 'poll at this fixed interval (default: adaptive)' },
+    { usage: '--interval <duration>', description: 'poll at this fixed interval', defaultText: 'adaptive' },
     ...WEBHOOK_FLAGS,
     { usage: '--timestamps', description: 'show when each message was created' },
     {

@@ -131,7 +131,8 @@ export default command<Input>({
     { usage: '--no-follow', description: 'exit once the conversations are shown' },
     {
       usage: '--interval <duration>',
-      description: 'poll each conversation at this fixed interval (default: adaptive)',
+      description: 'poll each conversation at this fixed interval',
+      defaultText: 'adaptive',
     },
     ...WEBHOOK_FLAGS,
     { usage: '--timestamps', description: 'show when each message was created' },

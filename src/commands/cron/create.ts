@@ -89,7 +89,8 @@ export default command<Input>({
     { usage: '--hour <field>', description: 'instead of --schedule: 0 to 23, such as 9 or 8-18/2' },
     {
       usage: '--day-of-week <field>',
-      description: 'instead of --schedule: 0 to 7 or names, such as mon-fri; every day by default',
+      description: 'instead of --schedule: 0 to 7 or names, such as mon-fri',
+      defaultText: 'every day',
     },
     { usage: '--timezone <zone>', description: 'an IANA name such as Europe/Berlin', default: 'UTC' },
     {

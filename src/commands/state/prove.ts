@@ -191,7 +191,7 @@ export default command<Input>({
   flags: [
     { usage: '--keys <n>', description: 'how many keys to race for', default: '200' },
     { usage: '--processes <n>', description: 'how many processes race for each', default: '8' },
-    { usage: '--seed <n>', description: 'chooses what is killed and cut; random by default' },
+    { usage: '--seed <n>', description: 'chooses what is killed and cut', defaultText: 'random' },
   ],
   columns: COLUMNS,
   output: async () => (await import('../../output-schemas/state.ts')).STATE_PROVE,
