@@ -34,22 +34,27 @@ function packageDirectory(moduleId) {
   return /^\0?(.*\/node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(moduleId)?.[1];
 }
 
+/** @returns what names the package, and its license text */
 async function readLicense(directory) {
   const { name, version, license } = JSON.parse(await readFile(join(directory, 'package.json'), 'utf8'));
   const files = (await readdir(directory)).filter((file) => /^(licen[cs]e|copying|notice)/i.test(file)).sort();
   const texts = await Promise.all(files.map((file) => readFile(join(directory, file), 'utf8')));
   const source = `https://www.npmjs.com/package/${name}/v/${version}`;
-  return [`${name} ${version} (${license})\n${source}`, ...texts.map((text) => text.trim())].join('\n\n');
+  return { head: `${name} ${version} (${license})\n${source}`, text: texts.map((text) => text.trim()).join('\n\n') };
 }
 
-/** Writes the license texts of all bundled packages, which they ask to be kept with copies of their code. */
+/** Writes the license texts of all bundled packages, which they ask to be kept with copies of their code; each text once. */
 export const licenses = {
   name: 'licenses',
   async generateBundle(_options, bundle) {
     const moduleIds = Object.values(bundle).flatMap((file) => (file.type === 'chunk' ? file.moduleIds : []));
     const directories = new Set(moduleIds.map(packageDirectory).filter(Boolean));
-    const texts = await Promise.all([...directories].sort().map(readLicense));
-    const source = `${texts.join(`\n\n${'-'.repeat(80)}\n\n`)}\n`;
+    const headsByText = new Map();
+    for (const { head, text } of await Promise.all([...directories].sort().map(readLicense))) {
+      headsByText.set(text, (headsByText.get(text) ?? new Set()).add(head));
+    }
+    const sections = [...headsByText].map(([text, heads]) => `${[...heads].join('\n')}\n\n${text}`);
+    const source = `${sections.join(`\n\n${'-'.repeat(80)}\n\n`)}\n`;
     this.emitFile({ type: 'asset', fileName: 'THIRD-PARTY-LICENSES.txt', source });
   },
 };

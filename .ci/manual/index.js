@@ -1,13 +1,13 @@
 import { execFileSync } from 'node:child_process';
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import { createManPages } from './man-pages.js';
 import { createSkill } from './skill.js';
 
-/** Writes the manual to dist/man, and SKILL.md, from what the built program says about itself in `help -o json`. */
+/** Writes the manual to dist/man, compressed as `man` and npm take it, and SKILL.md, from what the built program says about itself in `help -o json`. */
 
-const packageText = await readFile('package.json', 'utf8');
-const { description, ...fields } = JSON.parse(packageText);
+const { description } = JSON.parse(await readFile('package.json', 'utf8'));
 const epoch = process.env.SOURCE_DATE_EPOCH;
 const date = (epoch === undefined ? new Date() : new Date(Number(epoch) * 1000)).toISOString().slice(0, 10);
 const help = execFileSync(process.execPath, ['bin/partnerctl.js', 'help', '-o', 'json'], { encoding: 'utf8', maxBuffer: 2 ** 24 });
@@ -16,15 +16,9 @@ const read = async ({ name }) => [name, await readFile(join('src/help', `${name}
 const topicTexts = Object.fromEntries(await Promise.all(program.topics.map(read)));
 
 const files = new Map([['skills/partnerctl/SKILL.md', createSkill(program)]]);
-for (const [name, page] of createManPages(program, topicTexts)) files.set(`man/${name}`, page);
+for (const [name, page] of createManPages(program, topicTexts)) files.set(`man/${name}.gz`, gzipSync(page, { level: 9 }));
 
 for (const directory of ['man', 'skills']) await rm(join('dist', directory), { recursive: true, force: true });
 await mkdir('dist/man');
 await mkdir('dist/skills/partnerctl', { recursive: true });
 await Promise.all([...files].map(([path, content]) => writeFile(join('dist', path), content)));
-
-// npm installs only pages that are listed here. A new command changes the list, as a new package changes the lock file.
-const man = [...files.keys()].filter((path) => path.startsWith('man/')).map((path) => `dist/${path}`);
-const { name, version, ...rest } = fields;
-const updated = `${JSON.stringify({ name, version, description, ...rest, man }, undefined, 2)}\n`;
-if (updated !== packageText) await writeFile('package.json', updated);

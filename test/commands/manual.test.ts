@@ -1,9 +1,10 @@
 import { spawnSync } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, it } from 'vitest';
 import pkg from '../../package.json' with { type: 'json' };
-import { run } from '../helpers/run.ts';
+import { run, tempDirectory } from '../helpers/run.ts';
 
 const DIST = new URL('../../dist/', import.meta.url);
 
@@ -30,14 +31,22 @@ beforeAll(async () => {
 
 /** The source of a page, with its escapes undone. */
 function readPage(name: string, section: number): string {
-  const source = readFileSync(
-    new URL(`man/${['partnerctl', ...name.split(' ')].filter(Boolean).join('-')}.${section}`, DIST),
-    'utf8',
-  );
-  return source
+  const file = `man/${['partnerctl', ...name.split(' ')].filter(Boolean).join('-')}.${section}.gz`;
+  return gunzipSync(readFileSync(new URL(file, DIST)))
+    .toString()
     .replaceAll('\\-', '-')
     .replaceAll('\\(aq', "'")
     .replace(/\\f[BIR]/g, '');
+}
+
+/** Unpacks every page. @returns their paths */
+function unpackPages(): string[] {
+  const directory = tempDirectory();
+  return readdirSync(new URL('man/', DIST)).map((name) => {
+    const path = join(directory, name.replace(/\.gz$/, ''));
+    writeFileSync(path, gunzipSync(readFileSync(new URL(`man/${name}`, DIST))));
+    return path;
+  });
 }
 
 function hasTool(name: string): boolean {
@@ -47,14 +56,15 @@ function hasTool(name: string): boolean {
 describe('the manual', () => {
   it('has a page for the program, each group, command, and topic, and npm installs all of them', () => {
     const expected = [
-      'partnerctl.1',
+      'partnerctl.1.gz',
       ...[...program.groups.map(({ group }) => group), ...program.commands.map(({ command }) => command)].map(
-        (path) => `partnerctl-${path.replaceAll(' ', '-')}.1`,
+        (path) => `partnerctl-${path.replaceAll(' ', '-')}.1.gz`,
       ),
-      ...program.topics.map(({ name }) => `partnerctl-${name}.7`),
+      ...program.topics.map(({ name }) => `partnerctl-${name}.7.gz`),
     ];
     expect(readdirSync(new URL('man/', DIST)).sort()).toEqual(expected.sort());
-    expect(pkg.man.map((path) => path.replace('dist/man/', '')).sort()).toEqual(expected);
+    // npm installs only the pages that package.json lists, and no directory.
+    expect(pkg.man.toSorted(), 'the list "man" in package.json').toEqual(expected.map((name) => `dist/man/${name}`));
   });
 
   it('names every command and topic, every global flag, and every exit code in the page of the program', () => {
@@ -85,13 +95,13 @@ describe('the manual', () => {
   });
 
   it.skipIf(!hasTool('mandoc'))('is free of warnings of mandoc (needs mandoc)', () => {
-    const pages = readdirSync(new URL('man/', DIST)).map((page) => fileURLToPath(new URL(`man/${page}`, DIST)));
-    expect(spawnSync('mandoc', ['-T', 'lint', '-W', 'warning', ...pages], { encoding: 'utf8' }).stdout).toBe('');
+    expect(spawnSync('mandoc', ['-T', 'lint', '-W', 'warning', ...unpackPages()], { encoding: 'utf8' }).stdout).toBe(
+      '',
+    );
   });
 
   it.skipIf(!hasTool('groff'))('is free of warnings of groff (needs groff)', () => {
-    const pages = readdirSync(new URL('man/', DIST)).map((page) => fileURLToPath(new URL(`man/${page}`, DIST)));
-    const shown = spawnSync('groff', ['-man', '-ww', '-Tutf8', '-z', ...pages], { encoding: 'utf8' });
+    const shown = spawnSync('groff', ['-man', '-ww', '-Tutf8', '-z', ...unpackPages()], { encoding: 'utf8' });
     expect(shown).toMatchObject({ status: 0, stderr: '' });
   });
 });

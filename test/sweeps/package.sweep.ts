@@ -107,7 +107,7 @@ describe('the package', () => {
     const prefix = join(tempDirectory(), 'all users');
     await withoutRegistry(ROOT, 'npm', 'install', '--global', '--offline', '--prefix', prefix, tarball);
     const link = join(tempDirectory(), 'partnerctl');
-    expect(readdirSync(join(prefix, 'share/man/man1'))).toContain('partnerctl-cron-create.1');
+    expect(readdirSync(join(prefix, 'share/man/man1'))).toContain('partnerctl-cron-create.1.gz');
     symlinkSync(join(prefix, 'bin', 'partnerctl'), link);
     await expectFirstProvision(link, NODE_PATH);
   });
