@@ -82,6 +82,8 @@ await build(quick);
 await cp('src/help', 'dist/help', { recursive: true });
 
 // The declarations of all commands, for the completer, which must not load them.
-const { describeCompletion } = await import('../dist/completion-tree.cjs');
+const { describeCompletion, scriptFiles } = await import('../dist/completion-tree.cjs');
 await writeFile('dist/complete.json', JSON.stringify(await describeCompletion()));
+// The completion scripts of each shell, for those who package the program.
+for (const [name, text] of Object.entries(scriptFiles())) await writeFile(`completions/${name}`, text);
 await rm('dist/completion-tree.cjs');

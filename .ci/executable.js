@@ -39,7 +39,7 @@ async function bundleScript() {
 
 async function listAssets() {
   const topics = (await readdir('dist/help')).map((name) => `help/${name}`);
-  return Object.fromEntries([...topics, 'help.txt', 'help.json'].map((name) => [name, join('dist', name)]));
+  return Object.fromEntries([...topics, 'help.txt', 'help.json', 'complete.json'].map((name) => [name, join('dist', name)]));
 }
 
 function run(command, ...args) {

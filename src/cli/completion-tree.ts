@@ -1,3 +1,4 @@
+import { completionScript, SCRIPT_FILES, SHELLS } from '../completion/scripts.ts';
 import type { CompletionTree, TreeArgument, TreeCommand, TreeFlag, ValueKind } from '../completion/tree.ts';
 import { LEAVES } from '../contract/leaves.ts';
 import { SHAPES } from '../sandbox/shapes/shapes.ts';
@@ -101,4 +102,9 @@ export async function describeCompletion(): Promise<CompletionTree> {
     topics: HELP_TOPICS.map(({ name, summary }) => [name, summary]),
     leaves: Object.entries(LEAVES).map(([name, { note }]) => [name, note]),
   };
+}
+
+/** The files of completions/: their names and texts. */
+export function scriptFiles(): Readonly<Record<string, string>> {
+  return Object.fromEntries(SHELLS.map((shell) => [SCRIPT_FILES[shell], completionScript(shell)]));
 }

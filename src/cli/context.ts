@@ -39,6 +39,8 @@ export interface Context {
     readonly version: string;
     readonly nodeVersion: string;
     readonly platform: NodeJS.Platform;
+    /** The user's home directory. */
+    readonly home: string;
   };
   /** The command that started this program: the path of node and the path of the script. */
   readonly selfCommand: readonly string[];

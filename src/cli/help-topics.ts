@@ -42,6 +42,7 @@ export const HELP_TOPICS: readonly HelpTopic[] = [
   { name: 'support', summary: 'A redacted file for support, and its replay', commands: ['doctor', 'sandbox'] },
   { name: 'sandbox', summary: 'The local service: scripts, admin API, clock', commands: ['sandbox'] },
   { name: 'faults', summary: 'Rules for failures of the sandbox', commands: ['sandbox'] },
+  { name: 'completion', summary: 'Complete commands, flags, and ids with Tab', commands: ['completion'] },
   { name: 'development', summary: 'Work on the code of partnerctl', commands: [] },
 ];
 

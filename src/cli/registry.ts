@@ -105,6 +105,20 @@ export const COMMANDS: readonly CommandEntry[] = [
     'List the dialects that the sandbox can answer in',
     () => import('../commands/sandbox/shapes.ts'),
   ),
+  entry('completion install', 'Set up completion in your shell', () => import('../commands/completion/install.ts')),
+  entry(
+    'completion refresh',
+    'Read the ids and names that completion offers',
+    () => import('../commands/completion/refresh.ts'),
+  ),
+  entry('completion bash', 'Print the completion script of bash', () => import('../commands/completion/bash.ts')),
+  entry('completion zsh', 'Print the completion script of zsh', () => import('../commands/completion/zsh.ts')),
+  entry('completion fish', 'Print the completion script of fish', () => import('../commands/completion/fish.ts')),
+  entry(
+    'completion powershell',
+    'Print the completion script of PowerShell',
+    () => import('../commands/completion/powershell.ts'),
+  ),
 ];
 
 /** The command groups: name and summary. */
@@ -118,6 +132,7 @@ export const GROUPS: Readonly<Record<string, string>> = {
   webhook: 'Receive, verify, and forward webhooks',
   contract: 'The wire format, where the specification leaves it open',
   sandbox: 'A local copy of the service, no account needed',
+  completion: 'Complete commands, flags, and ids with the Tab key',
 };
 
 /** Flags that every command accepts. */

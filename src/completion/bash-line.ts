@@ -72,11 +72,11 @@ export function readBashLine(line: string, rest: string, wordBreaks: string): Ba
   const [current] = words.splice(-1);
   const typed = words.filter(({ isRedirected }) => !isRedirected).map(({ text }) => text);
   const program = typed.findIndex((text) => !/^\w+=/.test(text));
-  const after = splitWords(rest, wordBreaks).map(({ text }) => text);
+  const after = splitWords(`_${rest}`, wordBreaks).map(({ text }) => text);
   return {
     before: typed.slice(program + 1),
     current: current?.text ?? '',
-    // The first of them ends the word at the cursor.
+    // The first of them is the end of the word at the cursor.
     after: after.slice(1),
     keptLength: current?.keptLength ?? 0,
     quote: current?.quote ?? '',

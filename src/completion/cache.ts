@@ -27,14 +27,11 @@ export interface CacheStatus {
   readonly spaces: readonly string[];
 }
 
-export const NO_STATUS: CacheStatus = { at: 0, tookMs: 0, failures: 0, spaces: [] };
-
 const INTERVAL_MS = 60_000;
 const MAX_INTERVAL_MS = 3_600_000;
 /** A refresh takes no more than this part of the time. */
 const LOAD = 1 / 30;
-/** The end of a refresh, however slow the service is. Shorter than the time between two of them. */
-export const REFRESH_TIMEOUT_MS = 15_000;
+/** Longer than a refresh can take: see its --timeout in entry.ts. */
 const MIN_INTERVAL_MS = 20_000;
 
 /** A name for the directory of a profile and service: short, and made of letters and digits (53 bits of cyrb53). */
@@ -90,7 +87,7 @@ function readLine(text: string, start: number): CacheLine {
  * @param owner only those that belong to it
  * @returns at most `limit`, the last one among them: shells insert what the first and the last one begin with
  */
-export function findLines(
+function findLines(
   text: string,
   typed: string,
   { limit, owner }: { readonly limit: number; readonly owner?: string | undefined },

@@ -14,20 +14,25 @@ function startRefresh({ directory, flags }: Refresh, [file = '', ...script]: rea
   if (!takeLock(join(directory, 'lock'), process.pid)) return;
   // Loading it takes as long as all the rest.
   const { spawn } = process.getBuiltinModule('node:child_process');
-  const all = [...script, 'completion', 'refresh', '--background', '--no-input', '--quiet', ...flags];
+  const limits = ['--timeout', '15s', '--retries', '0'];
+  const all = [...script, 'completion', 'refresh', '--background', '--no-input', '--quiet', ...limits, ...flags];
   const child = spawn(file, all, { detached: true, stdio: 'ignore', windowsHide: true });
   child.on('error', () => undefined);
   child.unref();
 }
 
-/** Completes a word for the script that started this process. @param treePath the file with the `CompletionTree` */
-export function run(treePath: string): void {
-  const { env, platform, execPath, argv } = process;
+/**
+ * Completes a word for the script that started this process.
+ * @param readTree reads the `CompletionTree`, as JSON
+ * @param selfCommand the command that starts partnerctl
+ */
+export function run(readTree: () => string, selfCommand: readonly string[]): void {
+  const { env, platform, argv } = process;
   try {
     const home = env.HOME || env.USERPROFILE || '';
-    const { text, refresh } = respond(argv.slice(3), { env, platform, home, treePath, now: Date.now() });
+    const { text, refresh } = respond(argv.slice(3), { env, platform, home, readTree, now: Date.now() });
     writeSync(1, text);
-    if (refresh) startRefresh(refresh, [execPath, ...argv.slice(1, 2)]);
+    if (refresh) startRefresh(refresh, selfCommand);
   } catch {
     // A message would end up in the line that is typed.
   }

@@ -85,7 +85,8 @@ export function formatForBash(offer: Offer, line: BashLine, { columns, type }: B
   });
   const [only] = matches;
   if (matches.length === 1 && only) return `${isBeginning(only.value) ? 'nospace' : 'values'}\n${only.text}\n`;
-  const kind = matches.every(({ value }) => isBeginning(value)) ? 'nospace' : 'values';
+  const isBegun = matches.length > 0 && matches.every(({ value }) => isBeginning(value));
+  const kind = isBegun ? 'nospace' : 'values';
   if (INSERTING.includes(type)) return `${kind}\n${matches.map(({ text }) => `${text}\n`).join('')}`;
   const width = Math.max(0, ...matches.map(({ text }) => text.length));
   const room = columns - width - 4;

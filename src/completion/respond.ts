@@ -1,13 +1,13 @@
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { configDirectory } from '../config/config-directory.ts';
 import { readBashLine } from './bash-line.ts';
-import { type CacheStatus, findLive, findSpaceId, isDue } from './cache.ts';
+import { findLive, findSpaceId, isDue } from './cache.ts';
 import { complete, type Wanted } from './complete.ts';
 import { formatForBash, formatForPowerShell, formatLines, type Offer } from './format.ts';
 import { lockedAt } from './lock.ts';
 import type { CommandLine, ParsedLine } from './parse-line.ts';
-import { type Env, findService, parseRecord, readProfiles, readText } from './service.ts';
+import { type Env, findService, readProfiles, readText } from './service.ts';
+import { parseStatus } from './status.ts';
 import type { CompletionTree, Described } from './tree.ts';
 
 /** What the completer needs to know of its process. */
@@ -17,19 +17,8 @@ export interface Surroundings {
   readonly home: string;
   /** Milliseconds since the epoch. */
   readonly now: number;
-  /** The file with the `CompletionTree`. */
-  readonly treePath: string;
-}
-
-function parseStatus(text: string): CacheStatus {
-  const { at, tookMs, failures, spaces } = parseRecord(text);
-  const toNumber = (value: unknown): number => (typeof value === 'number' ? value : 0);
-  return {
-    at: toNumber(at),
-    tookMs: toNumber(tookMs),
-    failures: toNumber(failures),
-    spaces: Array.isArray(spaces) ? spaces : [],
-  };
+  /** Reads the `CompletionTree`, as JSON. */
+  readonly readTree: () => string;
 }
 
 /** A refresh of the cache in a directory. */
@@ -73,7 +62,7 @@ function listProfiles({ env, platform, home }: Surroundings): readonly Described
 }
 
 function answer(words: CommandLine, surroundings: Surroundings): Answer {
-  const tree: CompletionTree = JSON.parse(readFileSync(surroundings.treePath, 'utf8'));
+  const tree: CompletionTree = JSON.parse(surroundings.readTree());
   const { line, wanted } = complete(tree, words);
   const typed = words.current.slice(wanted.prefix.length);
   switch (wanted.kind) {

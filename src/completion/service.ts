@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { cacheName } from './cache.ts';
 import type { ParsedLine } from './parse-line.ts';
+import { isRecord, parseRecord } from './status.ts';
 
 export type Env = Readonly<Record<string, string | undefined>>;
 
@@ -23,20 +24,6 @@ export function readText(path: string): string {
     return readFileSync(path, 'utf8');
   } catch {
     return '';
-  }
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-/** Parses a JSON object. @returns an empty one for any other text */
-export function parseRecord(text: string): Readonly<Record<string, unknown>> {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isRecord(value) ? value : {};
-  } catch {
-    return {};
   }
 }
 

@@ -1,0 +1,16 @@
+import { command } from '../../cli/command.ts';
+import { completionScript } from '../../completion/scripts.ts';
+
+export default command({
+  description: 'Prints the script that completes partnerctl in bash. `partnerctl completion install` sets it up.',
+  output: async () => (await import('../../output-schemas/completion.ts')).COMPLETION_SCRIPT,
+  exits: [],
+  examples: [
+    {
+      line: 'partnerctl completion bash > ~/.local/share/bash-completion/completions/partnerctl',
+      does: 'set it up by hand',
+    },
+  ],
+  parse: () => undefined,
+  run: async () => ({ kind: 'text', text: completionScript('bash') }),
+});

@@ -1,0 +1,107 @@
+import { isAbsolute, join } from 'node:path';
+import type { Environment } from '../cli/io.ts';
+import { shellQuote } from '../shell-quote.ts';
+import type { Shell } from './scripts.ts';
+
+/** A change of a file. */
+export interface Change {
+  readonly file: string;
+  /** `append` adds the text at the end; `replace` replaces the whole script, or the line that an earlier install added. */
+  readonly action: 'create' | 'append' | 'replace' | 'none';
+  readonly text: string;
+}
+
+export interface InstallSettings {
+  readonly env: Environment;
+  readonly home: string;
+  readonly platform: NodeJS.Platform;
+  /** The file that the shell reads when it starts, if not the usual one. */
+  readonly rcFile: string | undefined;
+}
+
+/** Where the script goes, and the line that loads it when a shell starts. */
+export interface Places {
+  readonly script: string;
+  /** Undefined if the shell finds the script itself. */
+  readonly rc: { readonly file: string; readonly line: string; readonly isNeededUnless?: RegExp } | undefined;
+}
+
+/** Marks the line, so that the next install finds it. */
+const MARK = '# partnerctl completion';
+
+function directory(env: Environment, name: string, fallback: string): string {
+  const value = env[name];
+  return value && isAbsolute(value) ? value : fallback;
+}
+
+function quoteForPowerShell(path: string): string {
+  return `'${path.replaceAll("'", "''")}'`;
+}
+
+function powerShellPlaces({ env, home, platform, rcFile }: InstallSettings): Places {
+  const isWindows = platform === 'win32';
+  const data = isWindows
+    ? (env.LOCALAPPDATA ?? join(home, 'AppData', 'Local'))
+    : directory(env, 'XDG_DATA_HOME', join(home, '.local', 'share'));
+  const config = isWindows
+    ? join(home, 'Documents', 'PowerShell')
+    : join(directory(env, 'XDG_CONFIG_HOME', join(home, '.config')), 'powershell');
+  const script = join(data, 'partnerctl', 'partnerctl.ps1');
+  const file = rcFile ?? join(config, 'Microsoft.PowerShell_profile.ps1');
+  return { script, rc: { file, line: `. ${quoteForPowerShell(script)}  ${MARK}` } };
+}
+
+/** Returns where a shell loads the completion from. Pure. */
+export function findPlaces(shell: Shell, settings: InstallSettings): Places {
+  const { env, home, platform, rcFile } = settings;
+  const data = directory(env, 'XDG_DATA_HOME', join(home, '.local', 'share'));
+  switch (shell) {
+    case 'fish': {
+      const config = directory(env, 'XDG_CONFIG_HOME', join(home, '.config'));
+      return { script: join(config, 'fish', 'completions', 'partnerctl.fish'), rc: undefined };
+    }
+    case 'zsh': {
+      const script = join(data, 'zsh', 'site-functions', '_partnerctl');
+      const compinit = '(( $+functions[compdef] )) || { autoload -Uz compinit && compinit -i }';
+      const file = rcFile ?? join(env.ZDOTDIR || home, '.zshrc');
+      return { script, rc: { file, line: `${compinit}; source ${shellQuote(script)}  ${MARK}` } };
+    }
+    case 'bash': {
+      const own = env.BASH_COMPLETION_USER_DIR || join(data, 'bash-completion');
+      const script = join(own, 'completions', 'partnerctl');
+      const file = rcFile ?? join(home, platform === 'darwin' ? '.bash_profile' : '.bashrc');
+      // The library bash-completion loads the script itself.
+      const isNeededUnless = /^[^#\n]*bash_completion/m;
+      return { script, rc: { file, line: `. ${shellQuote(script)}  ${MARK}`, isNeededUnless } };
+    }
+    case 'powershell':
+      return powerShellPlaces(settings);
+  }
+}
+
+/** Plans the script itself. @param current what the file holds; undefined if there is none */
+export function planScript(file: string, script: string, current: string | undefined): Change {
+  if (current === undefined) return { file, action: 'create', text: script };
+  return { file, action: current === script ? 'none' : 'replace', text: script };
+}
+
+/** Plans the line in the file that a shell reads when it starts. Every other byte of it stays. */
+export function planLine(file: string, line: string, current: string | undefined): Change {
+  if (current === undefined) return { file, action: 'create', text: `${line}\n` };
+  const own = findOwnLine(current);
+  if (own === line) return { file, action: 'none', text: line };
+  return { file, action: own === undefined ? 'append' : 'replace', text: line };
+}
+
+function findOwnLine(text: string): string | undefined {
+  return text.split(/\r?\n/).find((line) => line.trimEnd().endsWith(MARK));
+}
+
+/** Returns what a file holds after a change of its line. */
+export function applyLine(current: string, { action, text }: Change): string {
+  const own = findOwnLine(current);
+  if (action === 'replace' && own !== undefined) return current.replace(own, () => text);
+  const lineEnd = current.includes('\r\n') ? '\r\n' : '\n';
+  const start = current === '' || current.endsWith('\n') ? '' : lineEnd;
+  return `${current}${start}${text}${lineEnd}`;
+}

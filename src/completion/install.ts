@@ -1,0 +1,133 @@
+import { readFile, stat } from 'node:fs/promises';
+import { basename, dirname } from 'node:path';
+import type { Context } from '../cli/context.ts';
+import { describeFileError } from '../cli/input.ts';
+import { makeDirectories } from '../config/make-directories.ts';
+import { replaceFile } from '../config/replace-file.ts';
+import { errorCode, LocalError, UsageError } from '../errors.ts';
+import { applyLine, type Change, findPlaces, type InstallSettings, planLine, planScript } from './install-plan.ts';
+import { completionScript, SHELLS, type Shell } from './scripts.ts';
+
+export interface Installed {
+  readonly shell: Shell;
+  readonly status: 'installed' | 'unchanged' | 'planned';
+  readonly changes: readonly Change[];
+}
+
+export interface InstallOptions {
+  readonly shell: Shell | undefined;
+  readonly rcFile: string | undefined;
+  readonly yes: boolean;
+  readonly dryRun: boolean;
+}
+
+/** The library that loads completions of bash on demand, where systems install it. */
+const BASH_COMPLETION = [
+  '/usr/share/bash-completion/bash_completion',
+  '/usr/local/share/bash-completion/bash_completion',
+  '/opt/homebrew/share/bash-completion/bash_completion',
+];
+
+/** Bytes are kept as they are: not every such file is UTF-8. */
+async function readBytes(file: string): Promise<string | undefined> {
+  try {
+    return await readFile(file, 'latin1');
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return undefined;
+    throw new LocalError(`${file} cannot be read.`, { why: describeFileError(error), cause: error });
+  }
+}
+
+function toBytes(text: string): string {
+  return Buffer.from(text, 'utf8').toString('latin1');
+}
+
+function findShell({ env, platform }: Pick<InstallSettings, 'env' | 'platform'>): Shell {
+  const name = basename(env.SHELL ?? '').replace(/^pwsh$/, 'powershell');
+  const shell = SHELLS.find((each) => each === name) ?? (platform === 'win32' ? 'powershell' : undefined);
+  if (shell) return shell;
+  throw new UsageError('The shell is not known.', { hint: `Name it with --shell: ${SHELLS.join(', ')}.` });
+}
+
+async function exists(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => true,
+    () => false,
+  );
+}
+
+/** Plans the changes of the files. @throws LocalError if one cannot be read, or is not text that a line can be added to */
+async function planChanges(shell: Shell, settings: InstallSettings): Promise<readonly Change[]> {
+  const { script, rc } = findPlaces(shell, settings);
+  const planned = planScript(script, toBytes(completionScript(shell)), await readBytes(script));
+  if (!rc) return [planned];
+  const current = await readBytes(rc.file);
+  const hasLibrary = (await Promise.all(BASH_COMPLETION.map(exists))).includes(true);
+  if (hasLibrary && settings.rcFile === undefined && rc.isNeededUnless?.test(current ?? '')) return [planned];
+  if (current?.startsWith('\xff\xfe')) {
+    throw new LocalError(`${rc.file} is UTF-16, to which no line is added.`, {
+      hint: `Add this line yourself: ${rc.line}`,
+    });
+  }
+  return [planned, planLine(rc.file, toBytes(rc.line), current)];
+}
+
+async function apply(change: Change, isScript: boolean): Promise<void> {
+  const { file, text } = change;
+  try {
+    await makeDirectories(dirname(file));
+    // The file may have changed while the question was open.
+    const current = await readBytes(file);
+    const next = isScript || current === undefined ? text : applyLine(current, change);
+    await replaceFile(file, Buffer.from(next, 'latin1'), 0o644);
+  } catch (error) {
+    if (error instanceof LocalError) throw error;
+    throw new LocalError(`${file} cannot be written.`, { why: describeFileError(error), cause: error });
+  }
+}
+
+const DOES: Readonly<Record<Change['action'], string>> = {
+  create: 'creates',
+  append: 'adds a line to',
+  replace: 'replaces its part of',
+  none: 'leaves',
+};
+
+/** Says what would change, and asks. @throws UsageError without a terminal, or if the answer is no */
+async function askFirst(context: Context, changes: readonly Change[]): Promise<void> {
+  const files = changes.map(({ action, file }) => `${DOES[action]} ${file}`).join(', and ');
+  if (!context.isInteractive) {
+    throw new UsageError(`completion install ${files}, and asks first.`, {
+      why: 'Nothing was changed.',
+      hint: 'Add --yes to do so, or --dry-run to see the text.',
+    });
+  }
+  for (const { action, text, file } of changes) {
+    if (action !== 'create' || text.split('\n').length < 3) await context.notice(`To ${file}: ${text.trimEnd()}`);
+  }
+  if (await context.confirm(`This ${files}. Go on?`)) return;
+  throw new UsageError('Nothing was changed.', { hint: 'Run it again and answer y, or pass --yes.' });
+}
+
+/**
+ * Makes a shell complete partnerctl, after it said what it changes and was told to. A repeat changes nothing.
+ * @throws UsageError if the shell is not known, nobody can be asked, or the answer is no; LocalError if a file fails
+ */
+export async function install(context: Context, options: InstallOptions): Promise<Installed> {
+  const { env, runtime } = context;
+  const { home, platform } = runtime;
+  const settings = { env, home, platform, rcFile: options.rcFile };
+  const shell = options.shell ?? findShell(settings);
+  const planned = await planChanges(shell, settings);
+  const changes = planned.map((change) => ({ ...change, text: Buffer.from(change.text, 'latin1').toString('utf8') }));
+  const due = planned.filter(({ action }) => action !== 'none');
+  if (due.length === 0) return { shell, status: 'unchanged', changes };
+  if (options.dryRun) return { shell, status: 'planned', changes };
+  if (!options.yes)
+    await askFirst(
+      context,
+      changes.filter(({ action }) => action !== 'none'),
+    );
+  for (const change of due) await apply(change, change === planned[0]);
+  return { shell, status: 'installed', changes };
+}

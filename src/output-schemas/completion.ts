@@ -1,0 +1,32 @@
+import { arrayOf, type CommandOutput, described, INTEGER, object, oneOf, STRING } from '../output/output-schema.ts';
+
+export const COMPLETION_SCRIPT: CommandOutput = { json: null, text: 'the script' };
+
+export const COMPLETION_REFRESH: CommandOutput = {
+  json: object({
+    profile: STRING,
+    base_url: STRING,
+    spaces: described('how many completion offers', INTEGER),
+    agents: INTEGER,
+    jobs: INTEGER,
+    sources: INTEGER,
+    sessions: INTEGER,
+  }),
+};
+
+export const COMPLETION_INSTALL: CommandOutput = {
+  json: object({
+    shell: oneOf('bash', 'zsh', 'fish', 'powershell'),
+    status: oneOf('installed', 'unchanged', 'planned'),
+    changes: arrayOf(
+      object({
+        file: STRING,
+        action: described(
+          'append adds `text` at the end; replace is about this line of it alone',
+          oneOf('create', 'append', 'replace', 'none'),
+        ),
+        text: STRING,
+      }),
+    ),
+  }),
+};
