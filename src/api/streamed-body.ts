@@ -39,7 +39,8 @@ export class BodyInFlight {
 
   /** Ends the attempt and stops the body's source. */
   end(): void {
-    this.ended.abort();
+    // Without a reason, each would cost an exception with its stack.
+    this.ended.abort('the attempt is over');
   }
 
   /** Yields the chunks to send. Call it once. @throws any error from the body's source, and keeps it in `failure` */

@@ -78,6 +78,20 @@ async function refuseMore(file: FileHandle, inspected: FileFacts): Promise<void>
 }
 
 /**
+ * Reads a small file at once: each further call would take longer than the bytes.
+ * @returns undefined if the system gives it in parts
+ * @throws LocalError if it has changed since it was inspected, or its content does not match its size
+ */
+async function readWhole(file: FileHandle, inspected: FileFacts): Promise<Buffer | undefined> {
+  // One more byte shows whether the content is longer than it should be.
+  const buffer = Buffer.allocUnsafe(inspected.bytes + 1);
+  const { bytesRead } = await file.read(buffer, 0, buffer.length, 0);
+  await refuseChanged(file, inspected);
+  if (bytesRead > inspected.bytes) throw sizeMismatch(inspected);
+  return bytesRead === inspected.bytes ? buffer.subarray(0, bytesRead) : undefined;
+}
+
+/**
  * The bytes of an open file, in constant memory.
  * @param inspected the file as it was before the upload
  * @param signal stops reading early, without an error
@@ -88,6 +102,11 @@ export async function* readOpenFile(
   inspected: FileFacts,
   signal: AbortSignal,
 ): AsyncGenerator<Buffer> {
+  const whole = inspected.bytes < CHUNK_BYTES ? await readWhole(file, inspected) : undefined;
+  if (whole) {
+    if (whole.length > 0) yield whole;
+    return;
+  }
   let next: Promise<Buffer> | undefined;
   try {
     await refuseChanged(file, inspected);
