@@ -165,7 +165,8 @@ class FollowLoop implements Follower {
         this.wake = resolve;
       });
     }
-    waiting.abort();
+    // Without a reason, each would cost an exception with its stack.
+    waiting.abort('something is due');
     await sleeping;
   }
 

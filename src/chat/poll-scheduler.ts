@@ -1,5 +1,7 @@
 /** Delay between polls of an active conversation: a reply is shown well within 1.5 s. */
 export const ACTIVE_MS = 600;
+/** The delay grows with the sessions that are polled on their own, so that all of them make about 100 polls a second. */
+const DELAY_PER_SESSION_MS = 9;
 /** Longest delay: with the polls of the first minutes, an idle hour stays below 150 requests. */
 export const IDLE_MS = 45_000;
 /** Delays are extended by up to this fraction, so that many clients spread out. */
@@ -210,9 +212,16 @@ export class PollScheduler {
 
   private ownDueAt(session: SessionSchedule, now: number): number | undefined {
     if (this.fixedMs !== undefined) return now + this.fixedMs;
-    if (now < session.replyExpectedUntil) return now + this.withJitter(ACTIVE_MS);
+    const least = this.leastDelay();
+    if (now < session.replyExpectedUntil) return now + this.withJitter(least);
     const isActive = session.activeAt > this.startedAt && now - session.activeAt < ACTIVE_FOR_MS;
-    return isActive ? now + this.withJitter(delayAfter(now - session.activeAt)) : undefined;
+    return isActive ? now + this.withJitter(Math.max(least, delayAfter(now - session.activeAt))) : undefined;
+  }
+
+  /** The shortest delay between two polls of a session. */
+  private leastDelay(): number {
+    const polled = [...this.sessions.values()].filter(({ dueAt }) => dueAt !== undefined).length;
+    return Math.max(ACTIVE_MS, polled * DELAY_PER_SESSION_MS);
   }
 
   /** A poll that was asked for must not put off the turn of another session. */

@@ -1,10 +1,11 @@
 import { spawnSync } from 'node:child_process';
 import { createHash, randomFillSync } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { mkdir, open, truncate, writeFile } from 'node:fs/promises';
+import { mkdir, open, readdir, rm, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { withDiscardService } from './harness/bulk-service.js';
 import { withDirectory } from './harness/directory.js';
-import { alternate, run, shared } from './harness/measure.js';
+import { alternate, growth, run, shared, time } from './harness/measure.js';
 import { PROGRAM, peakMemory, withSandbox } from './harness/sandbox.js';
 
 const MIB = 1024 * 1024;
@@ -93,7 +94,117 @@ function memoryPerFile(few, many, env) {
   });
 }
 
+/** An upload of a file that is a hole to a server that drops it, beside curl and then sha256sum, in milliseconds. */
+function discarded({ rounds }) {
+  return withDiscardService((env) =>
+    withDirectory(async (directory) => {
+      const path = join(directory, 'upload.bin');
+      await writeFile(path, '');
+      await truncate(path, 2 * GIB);
+      const args = [PROGRAM, 'upload', path, '--force', '--state', join(directory, 'state.jsonl'), '-o', 'json'];
+      const form = ['--silent', '--fail', '--form', `file=@${path}`, env.PARTNER_BASE_URL + PATH];
+      return await alternate({
+        ours: async () => (await time(args, { ...env, HOME: directory })).ms,
+        theirs: async () => (await run('curl', form, {})).ms + (await run('sha256sum', [path], {})).ms,
+        rounds: Math.min(rounds, 5),
+      });
+    }),
+  );
+}
+
+/** Files of 4 KB in a directory. @returns the directory */
+async function smallFiles(directory, count) {
+  const below = join(directory, `files-${count}`);
+  await mkdir(below);
+  for (let index = 0; index < count; index += 1)
+    await writeFile(join(below, `f${index}.txt`), `file ${index} `.repeat(512).slice(0, 4096));
+  return below;
+}
+
+/** The arguments of an upload of all files of a directory. */
+function uploadAll(below, state) {
+  return [PROGRAM, 'upload', below, '--recursive', '--concurrency', '16', '--state', state, '-o', 'json'];
+}
+
+const SMALL_FILES = 2_000;
+
+/** Many small files, 16 at a time, beside curl with the same forms, in milliseconds. */
+function manySmall({ rounds }) {
+  return withDiscardService((env) =>
+    withDirectory(async (directory) => {
+      const [state, config] = [join(directory, 'state.jsonl'), join(directory, 'curl.cfg')];
+      const below = await smallFiles(directory, SMALL_FILES);
+      const requests = (await readdir(below)).map(
+        (name) =>
+          `no-progress-meter\nurl = "${env.PARTNER_BASE_URL + PATH}"\nform = "file=@${join(below, name)}"\noutput = /dev/null\n`,
+      );
+      await writeFile(config, requests.join('next\n'));
+      return await alternate({
+        async ours() {
+          await rm(state, { force: true });
+          return (await time(uploadAll(below, state), { ...env, HOME: directory })).ms;
+        },
+        theirs: async () =>
+          (await run('curl', ['--silent', '--parallel', '--parallel-max', '16', '--config', config], {})).ms,
+        rounds: Math.min(rounds, 7),
+      });
+    }),
+  );
+}
+
+/** How the cost of an upload grows with the number of files. */
+function growthOfFiles() {
+  return withDiscardService((env) =>
+    withDirectory(async (directory) => {
+      const sizes = [50, 500, 5_000];
+      const folders = new Map();
+      for (const size of sizes) folders.set(size, await smallFiles(directory, size));
+      const own = { ...env, HOME: directory };
+      const fixed = (await time([PROGRAM, 'upload', '--help'], own)).ms;
+      const cost = async (size, round) =>
+        (await time(uploadAll(folders.get(size), join(directory, `state-${size}-${round}.jsonl`)), own)).ms;
+      return await growth({ sizes, cost, fixed });
+    }),
+  );
+}
+
+/** How the cost of an upload grows with the size of its file. */
+function growthOfBytes() {
+  return withDiscardService((env) =>
+    withDirectory(async (directory) => {
+      const state = join(directory, 'state.jsonl');
+      const upload = async (bytes) => {
+        const path = join(directory, `upload-${bytes}.bin`);
+        await writeFile(path, '');
+        await truncate(path, bytes);
+        const args = [PROGRAM, 'upload', path, '--force', '--state', state, '-o', 'json'];
+        return (await time(args, { ...env, HOME: directory })).ms;
+      };
+      const fixed = await upload(1);
+      return await growth({ sizes: [20 * MIB, 200 * MIB, 2_000 * MIB], cost: upload, fixed });
+    }),
+  );
+}
+
+const withoutCurl = () => (hasCurl ? undefined : 'curl is not installed');
+
 export const rows = [
+  {
+    name: 'upload of 2 GiB to a server that discards it',
+    beside: 'curl -F, then sha256sum',
+    limit: 1.1,
+    skip: withoutCurl,
+    measure: discarded,
+  },
+  {
+    name: 'upload of 2,000 files of 4 KB, 16 at a time',
+    beside: 'curl --parallel, the same forms',
+    limit: 4,
+    skip: withoutCurl,
+    measure: manySmall,
+  },
+  { name: 'growth of an upload with the number of files', limit: 1.05, measure: growthOfFiles },
+  { name: 'growth of an upload with the size of the file', limit: 1.05, measure: growthOfBytes },
   {
     name: 'memory of each further file of an upload',
     unit: 'KiB',

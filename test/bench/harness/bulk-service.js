@@ -5,23 +5,53 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 
 const SERVICE = fileURLToPath(new URL('../bare/bulk-service.js', import.meta.url));
+const CHAT = fileURLToPath(new URL('../bare/chat-service.js', import.meta.url));
+const DISCARD = fileURLToPath(new URL('../bare/discard-service.js', import.meta.url));
+
+/** Runs a server of one of the bare files. @param measure gets its port */
+async function withServer(args, measure) {
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+  try {
+    const [port] = await once(createInterface({ input: child.stdout }), 'line');
+    return await measure(port);
+  } finally {
+    child.kill();
+    await once(child, 'exit');
+  }
+}
+
+function environment(port) {
+  return { PARTNER_BASE_URL: `http://127.0.0.1:${port}/v1`, PARTNER_TOKEN: 'bench' };
+}
+
+/** Runs a service in a process of its own that drops what is uploaded. @param measure gets the environment for commands */
+export function withDiscardService(measure) {
+  return withServer([DISCARD], (port) => measure(environment(port)));
+}
+
+/**
+ * Runs a service in a process of its own that has so many sessions.
+ * @param perSecond how many messages they get a second in all, after those that exist
+ * @param existing how many messages each has from the start
+ * @param measure gets the environment for commands
+ */
+export function withChatService({ sessions, perSecond = 0, existing = 0 }, measure) {
+  return withServer([CHAT, String(sessions), String(perSecond), String(existing)], (port) =>
+    measure(environment(port)),
+  );
+}
 
 /**
  * Runs a service in a process of its own that costs as little as possible.
  * @param delayMs how long it takes to answer
  * @param measure gets the environment for commands, and what empties the service
  */
-export async function withBulkService(delayMs, measure) {
-  const child = spawn(process.execPath, [SERVICE, String(delayMs)], { stdio: ['ignore', 'pipe', 'inherit'] });
-  try {
-    const [port] = await once(createInterface({ input: child.stdout }), 'line');
+export function withBulkService(delayMs, measure) {
+  return withServer([SERVICE, String(delayMs)], (port) => {
     const reset = async () => {
       const [response] = await once(request({ port, method: 'DELETE', agent: false }).end(), 'response');
       await once(response.resume(), 'end');
     };
-    return await measure({ env: { PARTNER_BASE_URL: `http://127.0.0.1:${port}/v1`, PARTNER_TOKEN: 'bench' }, reset });
-  } finally {
-    child.kill();
-    await once(child, 'exit');
-  }
+    return measure({ env: environment(port), reset });
+  });
 }

@@ -320,3 +320,22 @@ describe('a poll that was asked for', () => {
     expect(simulate(scheduler, T0, T0 + HOUR, undefined, 0).map(({ session }) => session)).not.toContain('s0');
   });
 });
+
+describe('many active sessions', () => {
+  const active: Partial<PollOutcome> = { hasNewMessages: true, expectsReply: true };
+
+  it.each([
+    [10, 10 / ACTIVE_MS, ACTIVE_MS],
+    [100, 0.112, 900],
+    [1_000, 0.112, 9_000],
+  ])('%i sessions make at most so many polls, and each has its turn', (count, perMs, delay) => {
+    const scheduler = new PollScheduler(names(count), T0, () => 0.5);
+    const polls = simulate(scheduler, T0, T0 + 60_000, () => active, 0);
+    // The first round is at once, and the sessions of the first polls know of few others.
+    expect(polls.length).toBeLessThanOrEqual(count + perMs * 60_000);
+    for (const session of names(count)) {
+      const waits = gaps(polls.filter((poll) => poll.session === session));
+      expect(Math.max(...waits)).toBeLessThanOrEqual(delay * (1 + JITTER));
+    }
+  });
+});
