@@ -1,6 +1,6 @@
 import { cp, rm, writeFile } from 'node:fs/promises';
 import { build } from 'rolldown';
-import { licenses, slimUndici } from './plugins.js';
+import { lazyCommander, licenses, slimUndici } from './plugins.js';
 
 /**
  * Bundles the program into dist/. Start-up time is felt at every call, and each file to load costs about a millisecond:
@@ -37,7 +37,7 @@ const program = {
   input: { cli: 'src/cli/start.ts', 'completion-tree': 'src/cli/completion-tree.ts' },
   platform: 'node',
   preserveEntrySignatures: 'allow-extension',
-  plugins: [slimUndici, licenses],
+  plugins: [slimUndici, lazyCommander, licenses],
   output: {
     dir: 'dist',
     ...COMMONJS,

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { chmod, copyFile, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { rolldown } from 'rolldown';
-import { slimUndici } from './plugins.js';
+import { lazyCommander, slimUndici } from './plugins.js';
 
 /**
  * Builds dist/executable/partnerctl: Node (the one that runs this script), the program, and its texts in one file, which
@@ -25,6 +25,7 @@ async function bundleScript() {
     platform: 'node',
     plugins: [
       slimUndici,
+      lazyCommander,
       {
         name: 'executable-installation',
         load: (id) =>

@@ -29,6 +29,17 @@ export const slimUndici = {
   },
 };
 
+/** commander can run subcommands that are programs, which we have none of: Node's module for them is not loaded. */
+export const lazyCommander = {
+  name: 'lazy-commander',
+  transform(code, id) {
+    if (!id.endsWith('/commander/lib/command.js')) return null;
+    const load = "require('node:child_process')";
+    if (!code.includes(`const childProcess = ${load};`)) throw new Error('commander loads its modules in another way');
+    return code.replace(`const childProcess = ${load};`, `const childProcess = { spawn: (...args) => ${load}.spawn(...args) };`);
+  },
+};
+
 /** @returns the directory of the package that a bundled file is from, or undefined for our own files */
 function packageDirectory(moduleId) {
   return /^\0?(.*\/node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(moduleId)?.[1];

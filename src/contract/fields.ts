@@ -59,6 +59,8 @@ export class Fields {
   private readonly names: FieldNames;
   private readonly contract: Contract;
   private readonly found: Found[] = [];
+  /** The names of what was found. */
+  private readonly keys: ReadonlySet<string>;
   /** The objects that hold the fields: the object itself, and those nested in it. */
   readonly places: JsonObject[] = [];
 
@@ -75,6 +77,7 @@ export class Fields {
     }
     const inner = besideLinks(object);
     if (inner && this.found.length === 0) this.collect(inner, '', 0, 0);
+    this.keys = new Set(this.found.map(({ name }) => name));
   }
 
   /**
@@ -192,7 +195,14 @@ export class Fields {
   private *ranks(leaf: FieldLeaf): Generator<readonly Found[]> {
     const { ranks, isChosen } = this.names.rule(leaf);
     if (isChosen) yield* this.chosen(leaf, ranks);
-    for (const rank of ranks) yield rank.flatMap((path) => this.at(path));
+    for (const rank of ranks) yield this.inRank(rank);
+  }
+
+  /** As `flatMap` over the paths, without a list for each of the many names that an object does not have. */
+  private inRank(rank: FieldRule['ranks'][number]): readonly Found[] {
+    const all: Found[] = [];
+    for (const path of rank) if (this.keys.has(path[0] ?? '')) all.push(...this.at(path));
+    return all;
   }
 
   private chosen(leaf: FieldLeaf, ranks: FieldRule['ranks']): readonly (readonly Found[])[] {
@@ -212,9 +222,11 @@ export class Fields {
 
   /** Adds what only a supplement of the object has: `{id, profile: {name}}`. */
   private addSupplements(object: JsonObject): void {
+    // A list of spaces has 100,000 objects, and hardly one with a supplement.
+    if (!Object.values(object).some(isJsonObject)) return;
     const own = new Set(this.found.map(({ name }) => name));
     for (const [key, part] of Object.entries(object)) {
-      if (!isSupplement(key) || !isJsonObject(part)) continue;
+      if (!isJsonObject(part) || !isSupplement(key)) continue;
       for (const [inner, value] of Object.entries(part)) {
         const name = this.names.nameOf(inner);
         if (name !== undefined && !PLAIN.has(name) && !own.has(name))

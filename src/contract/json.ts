@@ -53,7 +53,8 @@ export function describeFields(object: JsonObject): string {
   return `an object with ${fields.slice(0, MAX_FIELDS).join(', ')}${more}`;
 }
 
-const LONG_NUMBER = /\d{16}/;
+/** A number of 16 digits or more: only these characters stand before a number, and an id in a text rarely follows them. */
+const LONG_NUMBER = /(?:^|[:,[\s])-?\d{16}/;
 const STRING_OR_NUMBER = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 
 /** Nested more deeply, a value could exceed the stack of whatever reads or prints it. */

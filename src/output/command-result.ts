@@ -100,6 +100,8 @@ export interface ListResult {
   readonly empty: string;
   /** Whether people see each item as JSON, as it arrives, instead of a table. */
   readonly asJson?: boolean;
+  /** Whether rows may wait to be written together: nothing happens because a row was written. */
+  readonly sharesWrites?: boolean;
   /** Called after the last row. Returns what people see instead of a table. */
   readonly report?: () => readonly ReportLine[];
   /** Called after the last row. Returns the document that JSON and YAML show instead of an array. */
@@ -191,7 +193,10 @@ function toCells<Item>(item: Item, columns: readonly Column<Item>[]): ResultCell
 }
 
 export interface ListOptions<Item>
-  extends Pick<ListResult, 'empty' | 'asJson' | 'report' | 'document' | 'summary' | 'failure' | 'exitCode'> {
+  extends Pick<
+    ListResult,
+    'empty' | 'asJson' | 'sharesWrites' | 'report' | 'document' | 'summary' | 'failure' | 'exitCode'
+  > {
   /** Converts an item to its JSON form; by default, the item itself. */
   readonly json?: (item: Item) => unknown;
   readonly sortIndex?: (item: Item) => number;
@@ -214,7 +219,10 @@ export function listResult<Item>(
     for await (const item of items) {
       yield {
         json: json ? json(item) : item,
-        cells: toCells(item, columns),
+        // JSON needs none.
+        get cells() {
+          return toCells(item, columns);
+        },
         tsvLines: tsvLines?.(item),
         sortIndex: sortIndex?.(item) ?? 0,
         ...(ci && { findings: ci.findings(item), section: toSection(ci, item) }),

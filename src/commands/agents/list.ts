@@ -44,6 +44,7 @@ export default command({
     return listResult(readRows(http, spaceId), COLUMNS, {
       empty: 'The space has no agents.',
       json: ({ item }) => item,
+      sharesWrites: true,
     });
   },
 });

@@ -44,6 +44,10 @@ export default command({
   async run(context) {
     const http = await context.http();
     context.progress.start('Listing spaces');
-    return listResult(readRows(http), COLUMNS, { empty: 'The token can access no spaces.', json: ({ item }) => item });
+    return listResult(readRows(http), COLUMNS, {
+      empty: 'The token can access no spaces.',
+      json: ({ item }) => item,
+      sharesWrites: true,
+    });
   },
 });
