@@ -12,7 +12,7 @@ import { PROVISION, provisionBody } from '../sandbox/client.ts';
  * what matters must be visible.
  */
 
-const NOW = Date.UTC(2026, 0, 5, 10, 20, 30);
+const NOW = Date.UTC(2026, 0, 5, 10, 20, 50);
 const WIDTHS = [80, 120];
 
 interface Scene extends Service {
