@@ -20,6 +20,9 @@ const TYPES: Readonly<Record<string, string>> = {
   url: 'url',
 };
 
+/** The arguments that are files. */
+const FILE_ARGUMENTS: readonly string[] = ['file', 'file|dir', 'trace'];
+
 /** The fields of other commands' output that a value is taken from, by its placeholder. */
 const FIELDS: Readonly<Record<string, string>> = {
   space: 'space_id',
@@ -44,7 +47,7 @@ function describeArgument({ usage, description, choices }: ArgumentSpec) {
     name,
     required: usage.startsWith('<'),
     repeatable: usage.includes('...'),
-    type: name === 'file' || name === 'file|dir' ? 'path' : 'string',
+    type: FILE_ARGUMENTS.includes(name) ? 'path' : 'string',
     description,
     ...(choices && { choices }),
     ...fieldOf(name),

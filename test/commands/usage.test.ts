@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { describeProgram } from '../../src/cli/help-json.ts';
+import { formatOutput } from '../../src/cli/output-help.ts';
 import { parse } from '../../src/cli/parse.ts';
 import { COMMANDS } from '../../src/cli/registry.ts';
 import { run } from '../helpers/run.ts';
@@ -135,6 +137,10 @@ describe('wrong arguments', () => {
 });
 
 describe('help', () => {
+  const program = describeProgram([]).then((described): { readonly global_flags: HelpJson['flags'] } =>
+    JSON.parse(JSON.stringify(described)),
+  );
+
   test('without arguments, and --help, list every command', async () => {
     const help = await run(['--help']);
     expect(help).toMatchObject({ code: 0, stderr: '' });
@@ -155,6 +161,7 @@ describe('help', () => {
       for (const { usage } of command.flags) expect(help.stdout).toContain(usage);
       expect(help.stdout).toContain('partnerctl help options\n');
       expect(help.stdout).not.toContain('--no-input');
+      expect(help.stdout).toContain(formatOutput(await command.output(), 80));
       expect(command.examples.length).toBeGreaterThan(0);
       for (const { line } of command.examples) expect(help.stdout).toContain(`$ ${line}\n`);
       expect((await run(['help', ...commandPath.split(' ')])).stdout).toBe(help.stdout);
@@ -165,8 +172,8 @@ describe('help', () => {
       const help = (await run(['help', ...commandPath.split(' '), '-o', 'json'])).json<HelpJson>();
       expect(help.command).toBe(commandPath);
       const positionals = help.arguments.filter(({ required }) => required).map(() => 'x');
-      const other = (await run(['help', '-o', 'json'])).json<{ global_flags: HelpJson['flags'] }>();
-      for (const { flag, value, value_optional, choices, repeatable } of [...help.flags, ...other.global_flags]) {
+      const { global_flags } = await program;
+      for (const { flag, value, value_optional, choices, repeatable } of [...help.flags, ...global_flags]) {
         const given = value === null ? [flag] : [flag, choices?.[0] ?? '1'];
         const takes = (argv: readonly string[]) => parse([...commandPath.split(' '), ...argv], VERSION);
         expect(await takes([...given, '--', ...positionals]), flag).toMatchObject({ kind: 'command', commandPath });
