@@ -24,12 +24,12 @@ function section(title, lines) {
   return lines.length === 0 ? [] : [heading(title), ...lines];
 }
 
-function describeFlag({ flag, short, value, choices, default: fallback, repeatable, description }, required) {
+function describeFlag({ flag, short, value, choices, default: fallback, default_text: otherwise, repeatable, description }, required) {
   const names = [short, flag].filter(Boolean).map(bold).join(', ');
   const notes = [
     choices && `One of: ${choices.join(', ')}.`,
     repeatable && !description.includes('repeatable') && 'Can be repeated.',
-    fallback !== null && `Default: ${fallback}.`,
+    (fallback ?? otherwise) != null && `Default: ${fallback ?? otherwise}.`,
     required.some(({ one_of: flags, unless }) => flags.join() === flag && unless.length === 0) && 'Required.',
   ].filter(Boolean);
   const term = value === null ? names : `${names} \\fI${text(value)}\\fR`;
@@ -63,14 +63,24 @@ function describeFields(schema, depth = 0) {
   });
 }
 
-function describeOutput(output) {
-  const lines = Object.entries(output ?? {}).flatMap(([format, schema]) => {
-    const fields = schema && typeof schema === 'object' ? describeFields(schema) : [];
+/** @param flags the flags with which a command prints this */
+function describeForm({ json, ndjson, text: plain }, flags = []) {
+  const withFlags = (format) => `.PP\nWith ${bold([...flags, format].filter(Boolean).join(' '))}`;
+  const lines = Object.entries({ json, ndjson }).flatMap(([format, schema]) => {
+    const fields = schema ? describeFields(schema) : [];
     if (fields.length === 0) return [];
     const list = schema.type === 'array' ? 'a list of objects with these fields' : 'an object with these fields';
-    return [`.PP\nWith ${bold(`-o ${format}`)}, ${list}:`, ...fields];
+    return [`${withFlags(`-o ${format}`)}, ${list}:`, ...fields];
   });
-  return section('Output', lines);
+  if (!plain) return lines;
+  return [...lines, flags.length === 0 ? `.PP\n${text(`It prints ${plain}.`)}` : `${withFlags()}, it prints\n${text(plain)}.`];
+}
+
+function describeOutput({ variants, ...form }) {
+  return section('Output', [
+    ...describeForm(form),
+    ...variants.flatMap(({ flags, ...variant }) => describeForm(variant, flags)),
+  ]);
 }
 
 function commandPage(command, program) {

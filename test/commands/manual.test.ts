@@ -35,7 +35,7 @@ function readPage(name: string, section: number): string {
   return gunzipSync(readFileSync(new URL(file, DIST)))
     .toString()
     .replaceAll('\\-', '-')
-    .replaceAll('\\(aq', "'")
+    .replace(/\\\((aq|ti|ga|ha)/g, (_, name: string) => ({ aq: "'", ti: '~', ga: '`', ha: '^' })[name] ?? '')
     .replace(/\\f[BIR]/g, '');
 }
 
@@ -85,6 +85,14 @@ describe('the manual', () => {
       for (const { code, meaning } of exits) expect(page).toContain(`\n${code}\n${meaning}.\n`);
       for (const { command: line } of examples) expect(page).toContain(`\n${line.replaceAll('\\', '\\e')}\n`);
     }
+  });
+
+  it('has the fields of the JSON output, what flags make of it, and defaults', () => {
+    const page = readPage('cron create', 1);
+    expect(page).toMatch(/With -o json, an object with these fields:\n\.TP\ncron_job_id\n/);
+    expect(page).toMatch(/With --file -o json, a list of objects with these fields:\n/);
+    expect(page).toContain('With --schema, it prints\nthe JSON Schema of a file of jobs.\n');
+    expect(page).toMatch(/^--day-of-week field\n.*\nDefault: every day\.$/m);
   });
 
   it('marks a flag as required where it is, and not where another one makes it unnecessary', () => {
