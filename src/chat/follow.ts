@@ -270,6 +270,7 @@ class FollowLoop implements Follower {
       return;
     }
     session.fail(now - startedAt >= POLL_TIMEOUT_MS);
+    if (session.failures > (this.options.maxRetries ?? Number.POSITIVE_INFINITY)) throw error;
     this.lastError = error;
     const isRateLimited = error instanceof RateLimitError;
     this.scheduler.pollFailed(session.key, { isRateLimited, retryAt: retryTime(error) }, now);

@@ -45,6 +45,8 @@ export class FollowedSession {
   readonly key: string;
   /** Polls that reached their time limit since the last response. */
   stalls = 0;
+  /** Failed polls in a row. */
+  failures = 0;
   /** Unreadable responses in a row. */
   unreadable = 0;
   /** Whether the next poll should use a new connection. */
@@ -132,6 +134,7 @@ export class FollowedSession {
    */
   accept(page: HistoryPage, now: number): Arrivals {
     this.stalls = 0;
+    this.failures = 0;
     this.unreadable = 0;
     this.needsFreshConnection = false;
     this.repeatsCursor = false;
@@ -172,6 +175,7 @@ export class FollowedSession {
    */
   fail(isStall: boolean): void {
     this.repeatsCursor ||= this.leadsBack && this.isBetweenPages && !this.isCaughtUp;
+    this.failures += 1;
     if (isStall) this.stalls += 1;
     this.needsFreshConnection = true;
     this.pages = undefined;

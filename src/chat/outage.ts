@@ -88,6 +88,14 @@ function isUnanswered(last: PartnerctlError | undefined): boolean {
   return last instanceof ServiceError && last.info.status === undefined && last.info.permanent !== true;
 }
 
+/** How often a poll is repeated before reading ends: --retries, if nothing else says when an outage is too long. */
+export function readRetries(
+  { follow, maxOutageMs }: { readonly follow: boolean; readonly maxOutageMs: number | undefined },
+  retries: number | undefined,
+): number | undefined {
+  return follow || maxOutageMs !== undefined ? undefined : retries;
+}
+
 /** The error to end with after an outage of `maxOutageMs`. @param last the failure of the last poll */
 export function createOutageError(last: PartnerctlError | undefined, maxOutageMs: number): PartnerctlError {
   const Kind = last instanceof RateLimitError ? RateLimitError : ServiceError;

@@ -12,6 +12,7 @@ import type { SelectedSessions } from './find-sessions.ts';
 import { findEndFailure, MORE_TIME } from './follow-failure.ts';
 import { followSource } from './follow-source.ts';
 import { isNotice, toStreamEvent, writeNotice } from './format-message.ts';
+import { readRetries } from './outage.ts';
 import { labelSessions } from './session-labels.ts';
 import type { SessionSelection } from './session-selection.ts';
 import type { EndEvent, FollowStart, PollTrigger } from './types.ts';
@@ -168,6 +169,7 @@ async function* tailSource(
       follow: options.follow,
       intervalMs,
       maxOutageMs,
+      maxRetries: readRetries(options, context.flags.retries),
       until,
     },
   );

@@ -44,6 +44,8 @@ export interface FollowOptions {
   readonly timeoutMs?: number | undefined;
   /** Fail after an outage of this length, in milliseconds. Default: never when following, else 30 s. */
   readonly maxOutageMs?: number | undefined;
+  /** Fail once this many further polls of a session in a row have failed, however short the outage is. */
+  readonly maxRetries?: number | undefined;
   /**
    * End after this many new replies or, with `settleMs`, once no message came for that time after a reply. Replies that
    * already existed count only in a session that starts after a given message.

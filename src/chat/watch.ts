@@ -11,6 +11,7 @@ import type { WatchedSessions } from './find-watched.ts';
 import { follow } from './follow.ts';
 import { findEndFailure } from './follow-failure.ts';
 import { isNotice, matchesMessage, toStreamEvent, writeNotice } from './format-message.ts';
+import { readRetries } from './outage.ts';
 import { labelSessions } from './session-labels.ts';
 import type { EndEvent, FollowEvent, Follower } from './types.ts';
 import { AlertDecision, addMessage, type Conversation, compareUrgency, unreadConversation } from './unanswered.ts';
@@ -54,7 +55,7 @@ export class Watch {
   private end: EndEvent | undefined;
 
   constructor(context: Context, http: Http, options: WatchOptions) {
-    const { clock, random, signals } = context;
+    const { clock, random, signals, flags } = context;
     const { sessions, intervalMs, maxOutageMs } = options;
     this.context = context;
     this.options = options;
@@ -69,6 +70,7 @@ export class Watch {
         follow: true,
         intervalMs,
         maxOutageMs: maxOutageMs ?? (options.follow ? undefined : READ_OUTAGE_MS),
+        maxRetries: readRetries(options, flags.retries),
         skipsUnreadable: true,
         reportsPolls: true,
       },

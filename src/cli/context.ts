@@ -20,6 +20,11 @@ export interface Signals {
   readonly interrupt: AbortSignal;
   /** Redirects signals to `listener` (for a child process) until the caller calls the returned function. */
   takeOver(listener: (signal: TerminationSignal) => void): () => void;
+  /**
+   * Sets what is written to stderr before a second Ctrl-C ends the program at once, until the caller calls the returned
+   * function. @param describe returns a line, or undefined to write nothing
+   */
+  beforeExit(describe: () => string | undefined): () => void;
 }
 
 /** Everything a command may use. Loads expensive modules on first use. */

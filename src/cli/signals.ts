@@ -5,6 +5,8 @@ import type { Signals, TerminationSignal } from './context.ts';
 export interface SignalSource {
   on(signal: TerminationSignal, listener: () => void): unknown;
   exit(code: number): never;
+  /** Writes to stderr at once. */
+  write(text: string): void;
 }
 
 /** The exit code of a program that a signal ended. */
@@ -17,6 +19,7 @@ export const SIGNAL_EXIT_CODES = { SIGINT: EXIT.interrupted, SIGTERM: EXIT.termi
 export function createSignals(source: SignalSource): Signals {
   const controller = new AbortController();
   let owner: ((signal: TerminationSignal) => void) | undefined;
+  let describeExit: (() => string | undefined) | undefined;
 
   function handle(signal: TerminationSignal): void {
     if (owner) {
@@ -25,8 +28,10 @@ export function createSignals(source: SignalSource): Signals {
     }
     const exitCode = SIGNAL_EXIT_CODES[signal];
     if (controller.signal.aborted) {
-      if (signal !== 'SIGHUP') source.exit(exitCode);
-      return;
+      if (signal === 'SIGHUP') return;
+      const line = describeExit?.();
+      if (line !== undefined) source.write(`${line}\n`);
+      source.exit(exitCode);
     }
     controller.abort(new InterruptedError('Interrupted.', exitCode));
   }
@@ -38,6 +43,12 @@ export function createSignals(source: SignalSource): Signals {
       owner = listener;
       return () => {
         owner = undefined;
+      };
+    },
+    beforeExit(describe) {
+      describeExit = describe;
+      return () => {
+        describeExit = undefined;
       };
     },
   };

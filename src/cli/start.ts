@@ -40,7 +40,11 @@ async function run(argv: readonly string[], exit: (code: number) => never): Prom
     clock: systemClock,
     random: Math.random,
     get signals() {
-      signals ??= createSignals({ on: (signal, listener) => process.on(signal, listener), exit });
+      signals ??= createSignals({
+        on: (signal, listener) => process.on(signal, listener),
+        exit,
+        write: (text) => process.getBuiltinModule('node:fs').writeSync(2, text),
+      });
       return signals;
     },
     platform: process.platform,

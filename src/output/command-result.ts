@@ -128,7 +128,7 @@ export interface ReportLine {
 /** A possibly endless stream of events: one JSON object per line for scripts, `text` for people. */
 export interface StreamResult {
   readonly kind: 'stream';
-  /** What a table shows before the events. */
+  /** What a table shows before the events; the most important row first. */
   readonly header?: ListResult | undefined;
   /** Can be read only once. The renderer requests the next event after it has written the previous one. */
   readonly events: AsyncIterable<StreamEvent>;

@@ -8,6 +8,7 @@ import {
   type ObjectResult,
   type OutputFormat,
   objectResult,
+  type Row,
   type StreamResult,
 } from './command-result.ts';
 import { createEventFormatter } from './formats/events.ts';
@@ -139,11 +140,25 @@ async function renderQuery(
   await render(shown, { ...options, query: undefined }, io);
 }
 
+/** How many lines of a screen stay free for the heading, the summary, and the first events. */
+const FREE_LINES = 4;
+
+/** Puts the first rows last if the screen does not hold all: they would scroll off, and nothing goes through a pager here. */
+async function* orderForScreen({ rows }: ListResult, { isTTY, rows: height }: Sink): AsyncGenerator<Row> {
+  const all: Row[] = [];
+  for await (const row of rows) all.push(row);
+  const isLong = isTTY && height !== undefined && all.length > height - FREE_LINES;
+  yield* isLong ? all.toReversed() : all;
+}
+
 async function renderStream(result: StreamResult, options: RenderOptions, io: RenderIo): Promise<void> {
   const formatEvent = await createEventFormatter(options.format, options.color, io.stdout);
   if (options.query === undefined) {
     const { openPager: _, ...unpaged } = io;
-    if (result.header && options.format === 'table') await renderData(result.header, options, unpaged);
+    const { header } = result;
+    if (header && options.format === 'table') {
+      await renderData({ ...header, rows: orderForScreen(header, io.stdout) }, options, unpaged);
+    }
     let isEmpty = true;
     for await (const event of result.events) {
       isEmpty = false;

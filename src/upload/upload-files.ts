@@ -12,6 +12,7 @@ import {
   PartnerctlError,
   RunFailure,
 } from '../errors.ts';
+import { sanitizeLine } from '../output/sanitize.ts';
 import { openLedger, otherLines } from '../state/ledger.ts';
 import { describeThisProcess, hasEnded } from '../state/owner.ts';
 import { randomRecordId } from '../state/record.ts';
@@ -114,6 +115,7 @@ export async function* uploadFiles(
   const deps = await openDeps(context, http, options, sources);
   const atOnce = Math.max(options.concurrency, deps.store.reservationsAtOnce);
   const { interrupt } = context.signals;
+  const inFlight = new Set<string>();
   let stopped: PartnerctlError | undefined;
 
   const isTimeUp = (): boolean => context.abortSignal.aborted && !interrupt.aborted;
@@ -134,6 +136,7 @@ export async function* uploadFiles(
     if (reason) return { ...initial, status: 'failed', error: reason, wasNotStarted: !isTimeUp() };
     if (!deps.reservesFirst) progress.started(source);
     let isSent = false;
+    inFlight.add(file);
     try {
       const request = { ...options, source };
       const outcome = options.dryRun
@@ -153,6 +156,7 @@ export async function* uploadFiles(
     } catch (error) {
       return { ...initial, status: 'failed', error };
     } finally {
+      inFlight.delete(file);
       progress.finished(source, isSent);
     }
   }
@@ -170,12 +174,28 @@ export async function* uploadFiles(
   }
 
   const statuses = new Set<UploadResult['status']>();
-  for await (const result of mapConcurrent(copiesLast(sources), atOnce, uploadInTurn)) {
-    statuses.add(result.error === undefined ? result.status : 'failed');
-    yield result;
+  const forget = context.signals.beforeExit(() => describeInFlight(options.dryRun ? [] : [...inFlight]));
+  try {
+    for await (const result of mapConcurrent(copiesLast(sources), atOnce, uploadInTurn)) {
+      statuses.add(result.error === undefined ? result.status : 'failed');
+      yield result;
+    }
+  } finally {
+    forget();
   }
   // A failure is told alone, as scripts read it from stderr.
   if (statuses.has('uploaded') && !statuses.has('failed')) await confirmAssumed(context, http, as, sources);
+}
+
+/** How many files a message names. */
+const MAX_NAMED = 5;
+
+/** What a second Ctrl-C leaves behind; undefined if nothing is in flight. */
+function describeInFlight(files: readonly string[]): string | undefined {
+  if (files.length === 0) return undefined;
+  const names = sanitizeLine(files.slice(0, MAX_NAMED).join(', '));
+  const more = files.length > MAX_NAMED ? `, and ${files.length - MAX_NAMED} more` : '';
+  return `Ended while files were being sent, so they may or may not be uploaded: ${names}${more}. Run the same command again: it names those that may be, and sends the others.`;
 }
 
 interface QueuedSource {

@@ -245,6 +245,14 @@ describe('chat watch', () => {
     expect(ran.stderr).toContain('3 conversations, 2 unanswered.');
   });
 
+  test('shows the most urgent last where the screen does not hold all: it stays visible', async () => {
+    const known = await knownConversations();
+    const act = () => polled(known.it, 6);
+    const { stdout } = await watchUntil(known, [], { columns: 60, rows: 6, act });
+    expect(stdout.indexOf('zoe')).toBeGreaterThan(stdout.indexOf('ben'));
+    expect(stdout.indexOf('anna')).toBeGreaterThan(stdout.indexOf('zoe'));
+  });
+
   test('ends with 11 once a conversation is unanswered for too long, after it was asked for again', async () => {
     const it = await service();
     const support = await createChat(it);

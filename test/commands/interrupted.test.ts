@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
+import { createSignals } from '../../src/cli/signals.ts';
 import { InterruptedError } from '../../src/errors.ts';
 import { json, type Step, startFakeService } from '../helpers/fake-service.ts';
-import { fasterClock, handSignals, hasty, type Ran, type RunOptions, run } from '../helpers/run.ts';
+import { fasterClock, handSignals, hasty, type Ran, type RunOptions, run, tempDirectory } from '../helpers/run.ts';
 import { write } from '../helpers/service.ts';
 
 /*
@@ -72,4 +73,48 @@ describe('Ctrl-C during chat send --rows', () => {
     expect(ran.error().message).toContain('1 unknown');
     expect(ran.error().hint).toContain('Run the same command again');
   });
+});
+
+test('a second Ctrl-C during an upload says which files may be there', async () => {
+  const listeners = new Map<string, () => void>();
+  const written: string[] = [];
+  const exit = (code: number): never => {
+    throw new Error(`exit ${code}`);
+  };
+  const signals = createSignals({
+    on: (signal, listener) => listeners.set(signal, listener),
+    exit,
+    write: (text) => written.push(text),
+  });
+  const fake = await startFakeService({ 'POST *': stall });
+  const env = {
+    PARTNER_BASE_URL: fake.baseUrl,
+    PARTNER_TOKEN: 'pt_1234567890',
+    PARTNER_STATE: write('state.jsonl', ''),
+  };
+  const path = write('report.pdf', 'x');
+  const running = run(['upload', path], { random: hasty, clock: fasterClock(), signals, env });
+  await fake.nextRequest();
+  listeners.get('SIGINT')?.();
+  expect(() => listeners.get('SIGINT')?.()).toThrow('exit 130');
+  expect(written).toEqual([
+    expect.stringMatching(/may or may not be uploaded: .*report\.pdf\. Run the same command again/),
+  ]);
+  await running;
+});
+
+test.each(['tail', 'watch'])('chat %s --no-follow --retries 1 gives up after one retry', async (name) => {
+  const fake = await startFakeService({
+    'GET *': json({ message: 'down' }, 503),
+    'POST *': json({ message_id: 'm1' }, 201),
+  });
+  const env = { PARTNER_BASE_URL: fake.baseUrl, PARTNER_TOKEN: 'pt_1234567890', HOME: tempDirectory() };
+  const options = { random: hasty, clock: fasterClock(), env };
+  const session = ['--source', 's', '--session', 'x'];
+  // Watching shows the sessions that messages were sent to.
+  expect((await run(['chat', 'send', 'hi', ...session], options)).code).toBe(0);
+  const of = name === 'tail' ? session : [];
+  const ran = await run(['chat', name, ...of, '--no-follow', '--retries', '1'], options);
+  expect(ran).toMatchObject({ code: 8, stderr: expect.stringContaining('503') });
+  expect(fake.requests.filter(({ method }) => method === 'GET')).toHaveLength(2);
 });

@@ -90,7 +90,11 @@ describe('a table that is longer than the terminal', () => {
     const exit = (code: number): never => {
       throw new Error(`exit ${code}`);
     };
-    const signals = createSignals({ on: (signal, listener) => listeners.set(signal, listener), exit });
+    const signals = createSignals({
+      on: (signal, listener) => listeners.set(signal, listener),
+      exit,
+      write: () => undefined,
+    });
     const ran = list([], `echo $$ > ${file}; exec sleep 100`, { signals });
     await expect.poll(paged).toMatch(/\n/);
     listeners.get('SIGINT')?.();

@@ -105,6 +105,7 @@ export function handSignals(): Signals & { interrupt: AbortSignal; abort(reason:
     interrupt: control.signal,
     abort: (reason) => control.abort(reason),
     takeOver: (_listener: (signal: TerminationSignal) => void) => () => undefined,
+    beforeExit: () => () => undefined,
   };
 }
 

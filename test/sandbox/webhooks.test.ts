@@ -281,6 +281,18 @@ describe('the secret', () => {
     expect(() => verify(newOnly, SECRET)).toThrow('No matching signature');
   });
 
+  test('of an earlier rotation ends with a later one that gives no grace time', async () => {
+    const { add, admin } = await startFrozen();
+    const { json: webhook } = await add('http://localhost:1/', { secret: SECRET });
+    const rotate = (grace: string) => admin('POST', `/webhooks/${webhook.webhook_id}/rotate`, { grace });
+    await rotate('1h');
+    await rotate('0s');
+    const { json } = await admin('GET', '/webhooks');
+    const ends = json.webhooks[0].secrets.map(({ expires_at: at }: { expires_at: string | null }) => at);
+    expect(ends.filter((at: string | null) => at !== null && Date.parse(at) > Date.parse(ends.at(-1)))).toEqual([]);
+    expect((await rotate('1h')).json.secrets).toHaveLength(2);
+  });
+
   test('is shown only when it is made', async () => {
     const { add, admin } = await startFrozen();
     const { json } = await add('http://localhost:1/');

@@ -58,7 +58,8 @@ export default command<TailInput>({
     { usage: '--timestamps', description: 'show when each message was created' },
     {
       usage: '--max-outage <duration>',
-      description: 'exit 8 when the service is out of reach for this long (default with --no-follow: 30s)',
+      description:
+        'exit 8 when the service is out of reach for this long (default with --no-follow: 30s, or --retries if given)',
     },
   ],
   required: REQUIRED_SELECTION,

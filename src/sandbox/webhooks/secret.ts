@@ -20,7 +20,7 @@ const MAX_SECRETS = 5;
 
 /**
  * The secrets after a rotation.
- * @param graceEndsAt until when the former secret signs too, in milliseconds since the epoch
+ * @param graceEndsAt until when former secrets sign too at most, in milliseconds since the epoch
  */
 export function rotateSecrets(
   secrets: Webhook['secrets'],
@@ -29,6 +29,6 @@ export function rotateSecrets(
 ): Webhook['secrets'] {
   const former = secrets
     .filter((each) => each.secret !== secret && (each.expires_at === null || each.expires_at > now))
-    .map((each) => ({ ...each, expires_at: each.expires_at ?? graceEndsAt }));
+    .map((each) => ({ ...each, expires_at: Math.min(each.expires_at ?? graceEndsAt, graceEndsAt) }));
   return [{ secret, expires_at: null }, ...former].slice(0, MAX_SECRETS);
 }
