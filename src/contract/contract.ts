@@ -47,6 +47,7 @@ const PRECEDENCE = ['override', 'imported', 'observed'] as const;
 /** The wire format of one service: the value of every leaf (spec §4.7). Immutable. */
 export class Contract {
   private readonly layers: ContractLayers;
+  private readonly known = new Map<LeafName, Leaf>();
   private readonly fields = new Map<FieldLeaf, FieldValue>();
   private readonly names = new Map<ValuesLeaf, readonly string[]>();
   private readonly resources = new Map<Resource, FieldNames>();
@@ -62,6 +63,12 @@ export class Contract {
   }
 
   leaf(name: LeafName): Leaf {
+    const known = this.known.get(name) ?? this.findLeaf(name);
+    this.known.set(name, known);
+    return known;
+  }
+
+  private findLeaf(name: LeafName): Leaf {
     const spec = LEAVES[name];
     for (const source of PRECEDENCE) {
       const layer = this.layers[source];

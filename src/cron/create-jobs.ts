@@ -216,6 +216,7 @@ export async function* createJobs(
     stopped ||= stopsRun(result.error);
     return result;
   }
-  const results = mapConcurrent(wanted, Math.max(CONCURRENCY, store.reservationsAtOnce), createOne);
+  // While some jobs wait for the service, others are reserved and recorded.
+  const results = mapConcurrent(wanted, Math.max(2 * CONCURRENCY, store.reservationsAtOnce), createOne);
   yield* holdForCheck(results, { ...second, needsCheck: isCreated, clock: context.clock });
 }

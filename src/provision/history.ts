@@ -233,19 +233,23 @@ export async function openHistory(
       );
     },
     async record(found, settled) {
-      if (!isWritable) return;
       const externalId = found.manifest.external_space_id;
-      const head = recordHead(SPACE_TYPE, { now: context.clock.now, newId: randomRecordId });
-      const snapshot = foundSnapshot(origin, found);
-      const { spaceId: remoteId } = found;
-      const record = { ...head, key: spaceKey(origin, externalId), ...snapshot, space_id: remoteId };
+      const isKnown = () => !settled && isRecorded(spaces.get(externalId), found);
+      if (!isWritable || isKnown()) return;
+      const key = spaceKey(origin, externalId);
       try {
-        await ledger.read(record.key);
-        if (!settled && isRecorded(spaces.get(externalId), found)) return;
+        await ledger.read(key);
+        if (isKnown()) return;
+        const head = recordHead(SPACE_TYPE, { now: context.clock.now, newId: randomRecordId });
+        const snapshot = foundSnapshot(origin, found);
+        const { spaceId: remoteId } = found;
         if (settled) {
-          const { id: reservation, key } = settled;
+          const { id: reservation } = settled;
           await ledger.append({ kind: 'adopted', id: head.id, at: head.at, key, snapshot, reservation, remoteId });
-        } else await store.append(record, { kind: 'other' });
+        } else {
+          const record = { ...head, key, ...snapshot, space_id: remoteId };
+          await store.append(record, { kind: 'other' });
+        }
       } catch (error) {
         if (!(error instanceof LocalError)) throw error;
         isWritable = false;

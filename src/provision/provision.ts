@@ -102,7 +102,9 @@ async function* applyAll(
   { concurrency, failFast }: Omit<ApplyOptions, keyof ProvisionOptions>,
 ): AsyncGenerator<DocumentResult> {
   let isStopped = false;
-  const atOnce = failFast ? concurrency : Math.max(concurrency, deps.store.reservationsAtOnce);
+  // While as many documents as allowed wait for the service, as many others are reserved and recorded.
+  const isInOrder = failFast || concurrency === 1;
+  const atOnce = isInOrder ? concurrency : Math.max(2 * concurrency, deps.store.reservationsAtOnce);
 
   async function applyOne(document: ManifestDocument): Promise<DocumentResult> {
     const isSkipped = isStopped || deps.interrupt.aborted;

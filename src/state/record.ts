@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { hash, randomBytes } from 'node:crypto';
+import { hash, randomUUID } from 'node:crypto';
 import { isJsonObject, type JsonObject } from '../contract/json.ts';
 
 /** The format version that this program writes. Records with a higher version are reported but not read. */
@@ -64,7 +64,9 @@ export function isTexts(value: unknown): value is readonly string[] {
 
 /** Returns 64 random bits in hexadecimal, enough that no two records in a file share an id. */
 export function randomRecordId(): string {
-  return randomBytes(8).toString('hex');
+  // Node keeps random bytes in reserve for UUIDs alone. The version and the variant are in the part that is left out.
+  const uuid = randomUUID();
+  return uuid.slice(0, 8) + uuid.slice(-8);
 }
 
 /** Returns the head of a new record of this type. */
