@@ -14,7 +14,7 @@ export default command<InstallOptions>({
   description:
     'Makes your shell complete partnerctl: writes the script where the shell finds it and, if the shell needs it, adds one line to the file that it reads when it starts. Says what it changes, and asks.',
   flags: [
-    { usage: '--shell <name>', description: 'the shell', choices: SHELLS, default: 'the one in SHELL' },
+    { usage: '--shell <name>', description: 'the shell', choices: SHELLS, defaultText: 'the one in SHELL' },
     { usage: '--rc-file <path>', description: 'the file to add the line to, such as $PROFILE of PowerShell' },
     { usage: '--yes', description: 'do not ask' },
     { usage: '--dry-run', description: 'show what would change; nothing is written' },
