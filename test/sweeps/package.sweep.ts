@@ -94,6 +94,8 @@ describe('the package', () => {
         'bin/partnerctl.js',
         'dist/help/chat.md',
         'dist/skills/partnerctl/SKILL.md',
+        'dist/man/partnerctl.1.gz',
+        'completions/partnerctl.bash',
       ]),
     );
     const licenses = readFileSync(join(ROOT, 'dist/THIRD-PARTY-LICENSES.txt'), 'utf8');
