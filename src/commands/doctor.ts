@@ -50,7 +50,7 @@ async function examineAndBundle(context: Context, request: BundleRequest): Promi
     import('../doctor/bundle/save-bundle.ts'),
     import('../doctor/bundle/write-bundle.ts'),
   ]);
-  if (!request.isForced) await refuseOverwriting(request.path);
+  await refuseOverwriting(request.path, request.isForced);
   const trace = request.include === undefined ? undefined : await readIncluded(request.include, context);
   const seen: { readonly event: TraceEvent; readonly at: number }[] = [];
   const facts = await gatherFacts(context, MINIMUM_NODE, (event) => seen.push({ event, at: context.clock.now() }));

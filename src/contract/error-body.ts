@@ -17,6 +17,7 @@ const MAX_NESTING = 4;
 const MAX_COMPLAINTS = 50;
 /** The title of an HTML page is near its start. */
 const MAX_HTML = 10_000;
+const MAX_TITLE = 200;
 
 function text(value: unknown): string | undefined {
   if (typeof value === 'number') return String(value);
@@ -160,7 +161,8 @@ function readKnownObject(body: JsonObject): ErrorBody {
 }
 
 function titleOf(html: string): string {
-  const title = /<(title|h1)[^>]*>([^<]{1,200})/i.exec(html.slice(0, MAX_HTML))?.[2]?.replace(/\s+/g, ' ').trim();
+  const found = /<(title|h1)[^>]*>([^<]{1,201})/i.exec(html.slice(0, MAX_HTML))?.[2] ?? '';
+  const title = (found.length > MAX_TITLE ? `${found.slice(0, MAX_TITLE)}…` : found).replace(/\s+/g, ' ').trim();
   return title ? `an HTML page: ${title}` : 'an HTML page';
 }
 

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { readReplay, writeReplayConfig } from '../../src/cli/replay-options.ts';
@@ -48,6 +48,7 @@ async function support(path: string): Promise<Record<string, string>> {
 
 /** An error without what differs between the service and its replay: addresses, and what pseudonyms stand for. */
 function comparable({ code, stderr }: Ran): unknown {
+  if (code === 0) return { code };
   const { error } = JSON.parse(stderr.trim().split('\n').at(-1) ?? '');
   const { type, message } = error;
   return { code, type, message: message.replace(/http:\S+/g, '<address>') };
@@ -84,12 +85,15 @@ test.each<[string, Record<string, Handler>, readonly string[]]>([
     },
     ['spaces', 'list'],
   ],
+  ['null instead of a list', { 'GET *': json(null) }, ['spaces', 'list']],
+  ['nothing instead of a list', { 'GET *': (_, response) => response.end() }, ['spaces', 'list']],
+  ['a string instead of an error', { 'GET *': json('The token expired.', 401) }, ['spaces', 'list']],
   [
     'a connection that is reset',
     { 'GET *': (request) => request.connection.resetAndDestroy() },
     ['spaces', 'list', '--retries', '0'],
   ],
-])('the replay of %s fails as the service did', async (_, script, args) => {
+])('the replay of %s ends as with the service', async (_, script, args) => {
   const { env, path, fake } = await customer(script);
   const seen = await run(['doctor', '-o', 'json', '--bundle', path], { env });
   const failed = await run([...args, '-o', 'json'], { env });
@@ -159,6 +163,20 @@ test('says what is in a bundle and what is not, and replaces no file without --f
   const before = readFileSync(path, 'utf8');
   expect((await run(['doctor', '-q', '--bundle', path, '--force'], { env })).code).toBe(0);
   expect(readFileSync(path, 'utf8')).not.toBe(before);
+});
+
+test('replaces no directory and no link, not even with --force, and leaves no temporary file', async () => {
+  const { env, path, fake, HOME } = await customer(json([]));
+  const link = join(HOME, 'link');
+  symlinkSync('/dev/null', link);
+  mkdirSync(path);
+  const files = readdirSync(HOME);
+  for (const target of [path, link]) {
+    const ran = await run(['doctor', '-o', 'json', '--bundle', target, '--force'], { env });
+    expect({ ...ran.error(), code: ran.code }).toMatchObject({ code: 2, hint: expect.stringContaining('Nothing was') });
+  }
+  expect(readdirSync(HOME)).toEqual(files);
+  expect(fake.requests).toEqual([]);
 });
 
 test.each([

@@ -6,6 +6,7 @@ import { type BundledExchange, ExchangeRedactor, type SeenExchange } from './exc
 import { Pseudonyms } from './pseudonyms.ts';
 import { BodyRedactor } from './redact-body.ts';
 import { TextRedactor } from './redact-text.ts';
+import { isServiceWord } from './vocabulary.ts';
 
 /** The version of the format. A reader refuses a later one. */
 const BUNDLE_VERSION = 1;
@@ -66,7 +67,7 @@ class OwnTexts {
   /** Makes the words of a path or a name private, except for the first directories, and those of this program. */
   hide(
     text: string | undefined,
-    except = /^(default|state|jsonl|json|config|partnerctl|tmp|var|lib|etc|home|usr|local|share|srv|opt|postgres|postgresql|git|ssh|https?|file)$/,
+    except = /^(default|state|jsonl|json|config|partnerctl|localhost|tmp|var|lib|etc|home|usr|local|share|srv|opt|postgres|postgresql|git|ssh|https?|file)$/,
   ): void {
     for (const run of this.withoutHome(text ?? '').match(/[\p{L}\p{M}\p{N}]+/gu) ?? [])
       if (!except.test(run)) this.pseudonyms.of(run);
@@ -74,7 +75,11 @@ class OwnTexts {
 
   text(text: string): string {
     const bare = this.parts.redact(this.withoutHome(text)).replace(/(?<=:\/\/)[^\s/@]+@/g, '');
-    return this.pseudonyms.replaceKnown(bare);
+    // The rest of a word that a message cuts off is not there to be recognized.
+    const whole = bare.replace(/[\p{L}\p{M}\p{N}]+(?=…)/gu, (run) =>
+      isServiceWord(run) ? run : this.pseudonyms.of(run),
+    );
+    return this.pseudonyms.replaceKnown(whole);
   }
 
   private withoutHome(text: string): string {
@@ -93,7 +98,7 @@ function describeSettings({ facts }: BundleParts, own: OwnTexts): BundleLine {
     base_url: sourced(bareAddress(baseUrl.value), baseUrl.from),
     profile: sourced(own.text(profile.value), profile.from),
     token: { from: token === undefined ? null : own.text(token.from) },
-    proxy: proxy?.value ? sourced(new URL(proxy.value.url).host, proxy.value.from) : null,
+    proxy: proxy?.value ? sourced(own.text(new URL(proxy.value.url).host), proxy.value.from) : null,
     state: state.value ? sourced(own.text(state.value.location.address), state.value.location.from) : null,
     shadowed: shadowed.map((line) => own.text(line)),
   };
@@ -133,6 +138,10 @@ function describeChecks({ checks }: BundleParts, own: OwnTexts): BundleLine[] {
 function hideOwn({ facts }: BundleParts, own: OwnTexts): void {
   for (const name of facts.profiles.value?.names ?? []) own.hide(name);
   own.hide(facts.settings.value?.profile.value);
+  // It quotes a profile that there is not.
+  for (const [quoted] of facts.settings.error?.message.matchAll(/"[^"]*"/g) ?? []) own.hide(quoted);
+  const proxy = facts.proxy?.value;
+  if (proxy) own.hide(`${new URL(proxy.url).hostname} ${proxy.noProxy}`);
   own.hide(facts.profilesPath);
   own.hide(facts.state.value?.location.address);
   const { token } = facts.settings.value ?? {};

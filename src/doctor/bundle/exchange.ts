@@ -17,7 +17,7 @@ export interface SeenExchange {
   /** Undefined if there was no response. */
   readonly status: number | undefined;
   readonly headers: Readonly<Record<string, string>>;
-  /** Parsed if it is JSON, and otherwise text. */
+  /** Parsed if it is JSON other than a string, and otherwise text; undefined if there is none. */
   readonly body: unknown;
   readonly failure: string | undefined;
 }
@@ -42,9 +42,11 @@ export interface BundledExchange {
 const DROPPED =
   /^(proxy-)?authorization$|cookie|^(connection|keep-alive|transfer-encoding|content-length|content-encoding|report-to|nel|alt-svc|server-timing)$/i;
 
+/** A string in JSON remains with its quotes, which tell it from text. */
 function parse(text: string): unknown {
   try {
-    return parseJson(text);
+    const value: unknown = parseJson(text);
+    return typeof value === 'string' ? text : value;
   } catch {
     return text;
   }
@@ -73,7 +75,7 @@ export function toSeenExchange(
     requestBody: typeof request.body === 'string' ? parse(redact(request.body)) : null,
     status: response?.status,
     headers: Object.fromEntries(Object.entries(response?.headers ?? {}).map(([name, value]) => [name, redact(value)])),
-    body: response && response.body !== '' ? parse(redact(response.body)) : null,
+    body: response && response.body !== '' ? parse(redact(response.body)) : undefined,
     failure: result.kind === 'failure' ? (result.code ?? 'unknown') : undefined,
   };
 }
@@ -81,7 +83,7 @@ export function toSeenExchange(
 /** Converts a request of a trace. */
 export function fromTrace({ at, method, path, query, requestBody, status, headers, body }: Exchange): SeenExchange {
   const shared = { at, method, path, status, headers, failure: undefined };
-  return { ...shared, query: Object.entries(query), requestBody: requestBody ?? null, body: body ?? null };
+  return { ...shared, query: Object.entries(query), requestBody: requestBody ?? null, body: body ?? undefined };
 }
 
 function hasBigInt(value: unknown): boolean {
@@ -108,7 +110,7 @@ export class ExchangeRedactor {
       at: at ?? null,
       method,
       path: this.texts.path(path),
-      query: query.map(([name, value]) => [name, this.texts.parameter(name, value)]),
+      query: query.map(([name, value]) => [this.texts.name(name), this.texts.parameter(name, value)]),
       request_body:
         typeof requestBody === 'string'
           ? this.bodies.text(requestBody, false)
@@ -143,7 +145,7 @@ export class ExchangeRedactor {
   }
 
   private body({ body, status = 0, headers }: SeenExchange): BundledExchange['body'] {
-    if (body === null || body === undefined) return null;
+    if (body === undefined) return null;
     const isError = status >= 400;
     const type = headers['content-type'] ?? '';
     if (typeof body === 'string') return { text: this.bodies.text(body, isError || type.includes('html')) };

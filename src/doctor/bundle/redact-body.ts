@@ -13,7 +13,9 @@ const ERROR_KEY = /^(errors?|faults?|problems?|detail|error_?(message|descriptio
 const PROSE = /(message|description|detail|title|text|summary|hint)$/i;
 
 /** What can be the name of a field, rather than data that serves as a key. */
-const FIELD_NAME = /^[@$_A-Za-z][\w.$@:-]{0,63}$/;
+const FIELD_NAME = /^[@$_A-Za-z][\w.$:-]{0,63}$/;
+/** The fields whose values can be keys elsewhere. */
+const NAMING = /(^|_)(ids?|names?|title|label|e?mail)$/i;
 const DATA_IN_NAME = /\d{3}|[0-9a-f]{8}/i;
 
 /** Where a value is. */
@@ -34,6 +36,8 @@ export class BodyRedactor {
   private readonly pseudonyms: Pseudonyms;
   private readonly texts: TextRedactor;
   private readonly keptValues: ReadonlySet<string>;
+  /** Names and ids in the document that is redacted. */
+  private names: ReadonlySet<string> = new Set();
 
   /** @param keptValues roles that the contract names, which stay as they are */
   constructor(pseudonyms: Pseudonyms, texts: TextRedactor, keptValues: ReadonlySet<string>) {
@@ -44,6 +48,7 @@ export class BodyRedactor {
 
   /** Redacts a parsed JSON document. @param isError whether it came with the status of an error */
   json(value: unknown, isError: boolean): unknown {
+    this.names = new Set(namesIn(value));
     return this.value(value, { key: '', isError });
   }
 
@@ -99,7 +104,7 @@ export class BodyRedactor {
   }
 
   private isField(key: string): boolean {
-    return FIELD_NAME.test(key) && !DATA_IN_NAME.test(key);
+    return FIELD_NAME.test(key) && !DATA_IN_NAME.test(key) && (!this.names.has(key) || isServiceWord(key));
   }
 }
 
@@ -115,6 +120,12 @@ function isMapOfObjects(object: JsonObject): boolean {
   return values.every(
     (value) => isJsonObject(value) && Object.keys(value).some((key) => /(^|_)(id|name|title|email)$/i.test(key)),
   );
+}
+
+function namesIn(value: unknown, key = ''): readonly string[] {
+  if (typeof value === 'string') return NAMING.test(key) ? [value] : [];
+  if (Array.isArray(value)) return value.flatMap((item) => namesIn(item, key));
+  return isJsonObject(value) ? Object.entries(value).flatMap(([name, inner]) => namesIn(inner, name)) : [];
 }
 
 function parse(text: string): unknown {

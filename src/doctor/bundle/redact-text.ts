@@ -149,8 +149,8 @@ export class TextRedactor {
     return pairs.join('&');
   }
 
-  /** A parameter's name, unless it is none. */
-  private name(name: string): string {
+  /** Redacts what stands for the name of a parameter and can be none. */
+  name(name: string): string {
     return /^[\w.%[\]$:-]{1,64}$/.test(name) && !/\d{3}/.test(name) ? name : this.pseudonyms.replace(name);
   }
 

@@ -11,13 +11,18 @@ function refuseExisting(path: string): never {
   });
 }
 
-/** Checks before anything is sent that a bundle may be written. @throws UsageError if there is such a file */
-export async function refuseOverwriting(path: string): Promise<void> {
-  const isThere = await lstat(path).then(
-    () => true,
-    () => false,
-  );
-  if (isThere) refuseExisting(path);
+/**
+ * Checks before anything is sent that a bundle may be written.
+ * @throws UsageError if there is such a file, and, even if that may be replaced, for a directory, a link, or a device
+ */
+export async function refuseOverwriting(path: string, isForced: boolean): Promise<void> {
+  const found = await lstat(path).catch(() => undefined);
+  if (found === undefined) return;
+  if (!found.isFile()) {
+    const what = found.isDirectory() ? 'a directory' : 'not a regular file';
+    throw new UsageError(`${path} is ${what}.`, { hint: 'Name a file for --bundle. Nothing was sent.' });
+  }
+  if (!isForced) refuseExisting(path);
 }
 
 async function writeLines(path: string, lines: readonly BundleLine[]): Promise<number> {
@@ -46,7 +51,10 @@ export async function writeBundle(path: string, lines: readonly BundleLine[], is
     if (!isForced) return await writeLines(path, lines);
     const temporary = `${path}.tmp-${randomUUID()}`;
     const size = await writeLines(temporary, lines);
-    await rename(temporary, path);
+    await rename(temporary, path).catch(async (error) => {
+      await rm(temporary, { force: true });
+      throw error;
+    });
     return size;
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'EEXIST') refuseExisting(path);

@@ -6,7 +6,7 @@ import { type BundleParts, buildBundle } from '../../../src/doctor/bundle/build-
 import type { SeenExchange } from '../../../src/doctor/bundle/exchange.ts';
 import { Pseudonyms } from '../../../src/doctor/bundle/pseudonyms.ts';
 import type { Facts } from '../../../src/doctor/facts.ts';
-import { LocalError } from '../../../src/errors.ts';
+import { LocalError, UsageError } from '../../../src/errors.ts';
 import { stringifyJson } from '../../../src/output/formats/stringify-json.ts';
 import { createRedactor } from '../../../src/output/redact.ts';
 
@@ -40,7 +40,7 @@ const FACTS: Facts = {
 
 function exchange(given: Partial<SeenExchange>): SeenExchange {
   const base = { at: undefined, method: 'GET', path: '/automation/spaces/', query: [], requestBody: null };
-  return { ...base, status: 200, headers: {}, body: null, failure: undefined, ...given };
+  return { ...base, status: 200, headers: {}, body: undefined, failure: undefined, ...given };
 }
 
 function parts(given: Partial<BundleParts>): BundleParts {
@@ -233,6 +233,56 @@ describe('nothing of a customer is in a bundle', () => {
       }),
       { numRuns: 60 },
     );
+  });
+});
+
+describe('nor is', () => {
+  const hidden = (text: string) => expect(text).not.toMatch(/muster|lovelace|geheim/i);
+
+  test('an address of e-mail that is a key', () => {
+    const text = JSON.stringify(bodyOf({ 'ada.lovelace@muster.example': 'admin', $type: 'x', '@odata.count': 3 }));
+    hidden(text);
+    expect(text).toContain('"$type"');
+    expect(text).toContain('"@odata.count":3');
+  });
+
+  test('a key that is the name of something in the same answer, wherever that is', () => {
+    const text = JSON.stringify(
+      bodyOf({ kunden: { Mustermann: { seats: 3 } }, items: [{ name: 'Mustermann', kunden: 1 }] }),
+    );
+    hidden(text);
+    expect(text.match(/"kunden"/g)).toHaveLength(2);
+  });
+
+  test('the beginning of a word that a message cuts off', () => {
+    const checks = [
+      { name: 'service', status: 'failed', message: 'Refused: of Musterfi….', hint: 'geheimt…' },
+    ] as const;
+    hidden(textOf({ checks, exchanges: [exchange({ status: 422, body: { message: 'of Musterfirma' } })] }));
+  });
+
+  test('the name of a parameter that is none', () => {
+    const text = JSON.stringify(bundled({ query: [['ada lovelace@muster', '1']] }));
+    hidden(text);
+    expect(JSON.stringify(bundled({ query: [['filter[name]', '1']] }))).toContain('filter[name]');
+  });
+
+  test('the host of a proxy, a host that needs none, and the name of a profile that there is not', () => {
+    const { settings: _, ...rest } = FACTS;
+    const why = new UsageError('There is no profile "geheim-prod" (from PARTNER_PROFILE).', {
+      hint: 'Create it with `partnerctl login --profile geheim-prod`.',
+    });
+    const failure = { name: 'settings', status: 'failed', message: why.message, hint: why.info.hint ?? '' } as const;
+    hidden(textOf({ facts: { ...rest, settings: { error: why } }, checks: [failure] }));
+    const proxy = {
+      url: 'http://proxy.intern.mustermann:3128',
+      from: 'HTTPS_PROXY',
+      noProxy: '.lovelace.corp',
+    } as const;
+    const message = 'proxy.intern.mustermann:3128 from HTTPS_PROXY, not for .lovelace.corp (NO_PROXY)';
+    const text = textOf({ facts: { ...FACTS, proxy: { value: proxy } }, checks: [{ ...failure, message, hint: '' }] });
+    hidden(text);
+    expect(text).toMatch(/"proxy":\{"value":"proxy\.\w{6}\.\w{10}:3128"/);
   });
 });
 
