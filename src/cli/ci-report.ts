@@ -1,4 +1,4 @@
-import { open, readFile, writeFile } from 'node:fs/promises';
+import { open, stat, writeFile } from 'node:fs/promises';
 import { isAbsolute, relative, resolve, sep } from 'node:path';
 import { LocalError, toErrorObject, UsageError } from '../errors.ts';
 import { formatAnnotations } from '../output/ci/annotations.ts';
@@ -193,7 +193,7 @@ export class CiReport {
   }
 
   private async writeSummary({ path, isShared }: SummaryFile, error: unknown): Promise<void> {
-    const used = isShared ? (await readFile(path)).length : 0;
+    const used = isShared ? (await stat(path)).size : 0;
     const run = {
       title: this.title,
       counts: this.counts?.() ?? '',

@@ -239,6 +239,15 @@ describe('--summary', () => {
     expect(read(summary)).toContain('a &lt;b&gt;.txt  uploaded, ');
   });
 
+  test('that cannot be written in the end is a warning, also where it is a device', async () => {
+    const it = await service();
+    const path = write('acme.yaml', manifest('acme'));
+    const env = actions(path, { GITHUB_STEP_SUMMARY: '/dev/full' });
+    const ran = await runIn(it, ['plan', path, '--summary'], env);
+    expect(ran.code).toBe(0);
+    expect(ran.stderr).toContain('The report /dev/full cannot be written: ');
+  });
+
   test.each([
     { name: 'without a file, outside of GitHub Actions', argv: ['--summary'], says: 'GITHUB_STEP_SUMMARY is not set' },
     { name: 'that would overwrite a manifest', argv: ['--summary', 'acme.yaml'], says: 'would overwrite acme.yaml' },
