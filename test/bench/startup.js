@@ -76,6 +76,7 @@ export const rows = [
   bare('start-up of --version', '--version'),
   bare('start-up of --help', '--help'),
   bare('start-up of help -o json', 'help', '-o', 'json'),
+  bare('start-up of a completion', '__complete', 'zsh', '--', '2', 'chat', 'send'),
   {
     name: 'start-up of spaces list -o json, 3 spaces',
     beside: 'a script with one node:http GET',
