@@ -1,4 +1,4 @@
-import { open, stat, writeFile } from 'node:fs/promises';
+import { open, realpath, stat, writeFile } from 'node:fs/promises';
 import { isAbsolute, relative, resolve, sep } from 'node:path';
 import { LocalError, toErrorObject, UsageError } from '../errors.ts';
 import { formatAnnotations } from '../output/ci/annotations.ts';
@@ -14,6 +14,7 @@ import type {
   Row,
   SummarySection,
 } from '../output/command-result.ts';
+import type { Args } from './command.ts';
 import { describeFileError } from './input.ts';
 import type { Environment } from './io.ts';
 import type { ParsedCommand } from './parse.ts';
@@ -62,6 +63,24 @@ function summaryFile({ args }: ParsedCommand, env: Environment): SummaryFile | u
   return { path: given, isShared: given === collected };
 }
 
+/** Whether both are names of one file. */
+async function isSameFile(one: string, other: string): Promise<boolean> {
+  const [first, second] = await Promise.all([one, other].map((path) => realpath(path).catch(() => resolve(path))));
+  return first === second;
+}
+
+/** @throws UsageError if a report would replace what the command reads */
+async function refuseInput(path: string, flag: string, args: Args): Promise<void> {
+  const inputs = [...args.positionals, ...args.values('file'), args.value('file'), args.value('rows')].filter(
+    (input) => input !== undefined,
+  );
+  const same = await Promise.all(inputs.map((input) => isSameFile(input, path)));
+  // A directory of manifests is read, too.
+  if (same.some(Boolean) || /\.(ya?ml|jsonl|csv)$/i.test(path)) {
+    throw new UsageError(`--${flag} would overwrite ${path}.`, { hint: `Write --${flag}=<file> with another file.` });
+  }
+}
+
 /** @throws LocalError if the file cannot be written */
 async function checkWritable(path: string, flag: string): Promise<void> {
   try {
@@ -94,11 +113,13 @@ function byPlace({ place: one }: Finding, { place: other }: Finding): number {
 function summaryText(error: unknown): string {
   const { message } = toErrorObject(error);
   const found = failureFindings(error);
-  if (found.every(({ place }) => place === undefined)) return findingText(error);
-  const lines = found.map(({ place, message: text }) => {
-    const position = [place?.file, place?.line, place?.column].filter((part) => part !== undefined);
-    return [...position, ` ${text}`].join(':');
-  });
+  const whole = findingText(error);
+  if (found.some(({ message: text }) => text === whole)) return whole;
+  const lines = found.map(({ place, message: text }) =>
+    place === undefined
+      ? text
+      : [place.file, place.line, place.column, ` ${text}`].filter((part) => part !== undefined).join(':'),
+  );
   return [message, ...lines].join('\n');
 }
 
@@ -125,6 +146,14 @@ export class CiReport {
     const report = new CiReport(parsed, deps, summaryFile(parsed, deps.env));
     if (report.codeQuality === '') {
       throw new UsageError('--code-quality is empty.', { hint: 'Check the shell variable it comes from.' });
+    }
+    const { summary, codeQuality } = report;
+    if (codeQuality !== undefined) await refuseInput(codeQuality, 'code-quality', parsed.args);
+    if (summary && !summary.isShared) await refuseInput(summary.path, 'summary', parsed.args);
+    if (summary && codeQuality !== undefined && (await isSameFile(summary.path, codeQuality))) {
+      throw new UsageError('--summary and --code-quality name the same file.', {
+        hint: 'Give each a file of its own.',
+      });
     }
     if (report.summary) await checkWritable(report.summary.path, 'summary');
     if (report.codeQuality !== undefined) await checkWritable(report.codeQuality, 'code-quality');

@@ -248,9 +248,46 @@ describe('--summary', () => {
     expect(ran.stderr).toContain('The report /dev/full cannot be written: ');
   });
 
+  test('holds no line of the input, not even of standard input', async () => {
+    const it = await service();
+    const stdin = withJob('acme').replace('schedule:', 'shedule:');
+    const path = write('plan.md', '');
+    const ran = await runIn(it, ['plan', '-', `--summary=${path}`], {}, { stdin });
+    expect(ran.code).toBe(2);
+    expect(read(path)).toContain('unknown key &quot;shedule&quot;');
+    expect(read(path)).not.toContain('SECRET-PLAN');
+  });
+
+  test.each([
+    { input: 'a manifest', argv: (path: string) => ['plan', path, `--code-quality=${path}`] },
+    {
+      input: 'a manifest by another name',
+      argv: (path: string) => ['plan', path, `--summary=${dirname(path)}/./manifest`],
+    },
+    {
+      input: 'a manifest in a directory',
+      argv: (path: string) => ['plan', dirname(path), `--code-quality=${path}.yaml`],
+    },
+    { input: 'jobs', argv: (path: string) => ['cron', 'create', '-f', path, `--code-quality=${path}`] },
+    {
+      input: 'rows',
+      argv: (path: string) => ['chat', 'send', '--rows', path, '--source', 's', `--code-quality=${path}`],
+    },
+    { input: 'an upload', argv: (path: string) => ['upload', path, `--summary=${dirname(path)}/./manifest`] },
+  ])('no report overwrites $input', async ({ argv }) => {
+    const it = await service();
+    const path = write('manifest', manifest('acme'));
+    const ran = await runIn(it, argv(path), {});
+    expect(ran.code).toBe(2);
+    expect(ran.stderr).toContain('would overwrite');
+    expect(read(path)).toBe(manifest('acme'));
+    expect(await it.received()).toEqual([]);
+  });
+
   test.each([
     { name: 'without a file, outside of GitHub Actions', argv: ['--summary'], says: 'GITHUB_STEP_SUMMARY is not set' },
     { name: 'that would overwrite a manifest', argv: ['--summary', 'acme.yaml'], says: 'would overwrite acme.yaml' },
+    { name: 'that would be the report, too', argv: ['--summary=r', '--code-quality=./r'], says: 'name the same file' },
     { name: 'in a directory that does not exist', argv: ['--summary=/nonexistent/s.md'], says: 'cannot be written' },
   ])('$name is an error before anything is sent', async ({ argv, says }) => {
     const it = await service();
