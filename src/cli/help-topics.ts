@@ -66,7 +66,7 @@ export function formatTopicList(): string {
  */
 export function formatTopicsFor(group: string): string {
   const lines = HELP_TOPICS.filter(({ commands }) => commands.includes(group)).map(
-    ({ name, summary }) => `  $ partnerctl help ${name}  # ${summary}`,
+    ({ name, summary }) => `  # ${summary}\n  $ partnerctl help ${name}`,
   );
   return lines.length === 0 ? '' : `\nLearn more:\n${lines.join('\n')}\n`;
 }

@@ -14,19 +14,20 @@ export const COMPLETION_REFRESH: CommandOutput = {
   }),
 };
 
+const CHANGE = object({
+  file: STRING,
+  action: described(
+    'append adds `text` at the end; replace is about this line of it alone',
+    oneOf('create', 'append', 'replace', 'none'),
+  ),
+  text: STRING,
+});
+
 export const COMPLETION_INSTALL: CommandOutput = {
   json: object({
     shell: oneOf('bash', 'zsh', 'fish', 'powershell'),
     status: oneOf('installed', 'unchanged', 'planned'),
-    changes: arrayOf(
-      object({
-        file: STRING,
-        action: described(
-          'append adds `text` at the end; replace is about this line of it alone',
-          oneOf('create', 'append', 'replace', 'none'),
-        ),
-        text: STRING,
-      }),
-    ),
+    changes: arrayOf(CHANGE),
   }),
+  ndjson: CHANGE,
 };

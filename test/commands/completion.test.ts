@@ -210,6 +210,16 @@ describe('completion install', () => {
     for (const file of files) expect(readFileSync(join(HOME, file), 'utf8')).toContain('partnerctl');
   });
 
+  it('prints a change a line as ndjson', async () => {
+    const env = { HOME: tempDirectory(), SHELL: '/bin/bash' };
+    const ran = await run(['completion', 'install', '--dry-run', '-o', 'ndjson'], { env });
+    const actions = ran.stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line).action);
+    expect(actions).toEqual(['create', 'create']);
+  });
+
   it('takes the file for the line from --rc-file', async () => {
     const HOME = tempDirectory();
     const rc = join(HOME, 'my profile.ps1');

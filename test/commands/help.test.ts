@@ -46,6 +46,13 @@ describe('help topics', () => {
     expect(stdout).not.toMatch(/^(#|```|\|)/m);
   });
 
+  it.each(['provision', 'doctor', 'cron create'])('that %s names fit into 80 columns', async (commandPath) => {
+    const { stdout } = await run([...commandPath.split(' '), '--help'], { columns: 80 });
+    const section = stdout.slice(stdout.indexOf('Learn more:'));
+    expect(section).toContain('partnerctl help ');
+    expect(widest(section)).toBeLessThanOrEqual(80);
+  });
+
   it('are shown without color where NO_COLOR is set', async () => {
     const plain = await run(['help', 'exit-codes'], { columns: 80, env: { NO_COLOR: '1' } });
     expect(plain.stdout).toBe(stripVTControlCharacters(plain.stdout));
