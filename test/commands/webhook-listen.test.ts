@@ -418,7 +418,7 @@ describe('forwarding', () => {
 
   test('a target that stalls is given up after a time, and others are forwarded meanwhile', async () => {
     const target = await startTarget((_, { body }) => (body.toString() === 'slow' ? 'stall' : { status: 200 }));
-    const listening = await startListening(['--forward-to', target.url], { clock: fasterClock(5) });
+    const listening = await startListening(['--forward-to', target.url], { clock: fasterClock(10) });
     await post(listening.url, 'slow');
     await post(listening.url, 'fast');
     await listening.event(1);
