@@ -8,7 +8,7 @@ import { lazyCommander, licenses, slimUndici } from './plugins.js';
  */
 
 /** The modules that the program starts with. */
-const BASE = /^(?!.*node_modules).*\/package\.json$|\/src\/(errors|clock|cli\/(compile-cache|installation|io|signals)|output\/stream-sink)\.ts$/;
+const BASE = /^(?!.*node_modules).*\/package\.json$|\/src\/(errors|clock|cli\/(compile-cache|installation|io|signals)|output\/(error-object|stream-sink))\.ts$/;
 
 /** The modules that nearly every command needs, and the two that scripts call most: spaces list and agents list. */
 const CORE = [

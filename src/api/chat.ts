@@ -5,7 +5,8 @@ import { type Acknowledgement, decodeAcknowledgement } from '../contract/message
 import { OPERATIONS } from '../contract/operations.ts';
 import { InterruptedError, isWithoutId, PartnerctlError, withHint } from '../errors.ts';
 import { type ApiResponse, readItem } from './api-response.ts';
-import type { CallOptions, Http } from './http.ts';
+import type { Http } from './http.ts';
+import type { CallOptions } from './http-options.ts';
 import { listAgents } from './spaces.ts';
 
 /** The fields of a source (spec §4.2). The service picks a default for each omitted field. */

@@ -16,7 +16,8 @@ import { type Outlook, PageProgress } from '../contract/page-progress.ts';
 import { directionOfFlag } from '../contract/sign-roles.ts';
 import { ShapeError } from '../errors.ts';
 import type { ApiResponse } from './api-response.ts';
-import type { CallOptions, Http } from './http.ts';
+import type { Http } from './http.ts';
+import type { CallOptions } from './http-options.ts';
 import { type FetchedPage, fetchPage, type PagedList } from './list-page.ts';
 import { idsOf, itemId, pathOfLink, pathOfStep, rejectedStatus } from './page-requests.ts';
 

@@ -17,7 +17,8 @@ import { createNoCursorError } from './history-errors.ts';
 import { arrangePages } from './history-order.ts';
 import { listPages, type Page, type PagingMemory } from './history-pages.ts';
 import { doubtOf, rethrowUnlessAnswered, tryOtherWays, withOtherMethod } from './history-ways.ts';
-import type { CallOptions, Http } from './http.ts';
+import type { Http } from './http.ts';
+import type { CallOptions } from './http-options.ts';
 import { parseDate, requestedWait } from './poll-headers.ts';
 
 /** Where to start reading in the history of a session. */
@@ -64,11 +65,6 @@ export interface HistoryLimits {
   readonly maxPages?: number;
   /** Called before each page is requested. */
   readonly limits: () => Pick<CallOptions, 'retries' | 'timeoutMs' | 'freshConnection' | 'signal'>;
-}
-
-/** The total of a history without messages of other sessions. */
-function without(others: number, total: number | undefined): number | undefined {
-  return total === undefined ? undefined : total - others;
 }
 
 /**
@@ -277,7 +273,7 @@ export class HistoryReader {
         reachedByLink,
         isDeclaredEnd: ends && !hasNext && unreachable === undefined,
         // Where the user set how pages are requested, that decides where the history ends.
-        total: isSet ? undefined : without(messages.length - own.length, total),
+        total: isSet || total === undefined ? undefined : total - (messages.length - own.length),
         totalPath,
         way,
         unreachable,

@@ -8,42 +8,10 @@ import { InterruptedError, NoOperationError, type PartnerctlError, UsageError } 
 import { ApiResponse } from './api-response.ts';
 import { ATTEMPT_TIMEOUT_MS, runAttempt } from './attempt.ts';
 import type { CallContext } from './call-errors.ts';
-import type { HttpOptions } from './http-options.ts';
+import type { CallOptions, HttpOptions } from './http-options.ts';
 import { buildHttpRequest, type RequestContent, type SentRequest } from './http-request.ts';
 import { decideRetry, RetryBudget, toOutcome } from './retry.ts';
-import type { StreamedBody } from './streamed-body.ts';
 import type { HttpResponse, TransportResult } from './transport.ts';
-
-export interface CallOptions {
-  readonly parameters?: Readonly<Record<string, string>>;
-  /** The link to another page: path and query, starting with the base path. Replaces the operation's own path. */
-  readonly link?: string;
-  /** Query parameters for the operation's own path; ignored with `link`. Undefined parameters are omitted. */
-  readonly query?: Readonly<Record<string, string | undefined>>;
-  readonly json?: unknown;
-  /**
-   * A body to send instead of `json`. While the connection keeps accepting chunks, only the command's deadline applies.
-   */
-  readonly body?: StreamedBody;
-  /** The number of retries after the first attempt. Overrides the configured number. */
-  readonly retries?: number;
-  /**
-   * The time limit for this call in milliseconds, including waits and retries. The command's deadline still applies.
-   */
-  readonly timeoutMs?: number;
-  /** Whether to use a connection that nothing else has used, because a kept-alive one may be dead. */
-  readonly freshConnection?: boolean;
-  /** The contract for this call, to try another than the known one. */
-  readonly contract?: Contract | undefined;
-  /** Whether a 404 is about what the request names, and not about its address, which then need not be tested. */
-  readonly isAddressKnown?: boolean | undefined;
-  /** Whether a redirect led to this call: a second one is an error. */
-  readonly isRedirected?: boolean;
-  /** Called with the response that ends the call with an error. */
-  readonly onRefusal?: (response: HttpResponse) => void;
-  /** Cancels a `safe` call, which then rejects with the signal's reason. */
-  readonly signal?: AbortSignal;
-}
 
 /** One call, including all of its attempts. */
 interface Call extends RequestContent {

@@ -6,7 +6,8 @@ import { pairAsObject, readList } from '../contract/lists.ts';
 import type { Operation } from '../contract/operations.ts';
 import { ShapeError } from '../errors.ts';
 import type { ApiResponse } from './api-response.ts';
-import type { CallOptions, Http } from './http.ts';
+import type { Http } from './http.ts';
+import type { CallOptions } from './http-options.ts';
 
 /** The operation of a list. */
 export type ListOperation = Operation & { readonly leaf: ListLeaf };

@@ -16,7 +16,8 @@ import {
 } from '../contract/next-page.ts';
 import { fingerprint, type Outlook, PageProgress } from '../contract/page-progress.ts';
 import { ShapeError } from '../errors.ts';
-import type { CallOptions, Http } from './http.ts';
+import type { Http } from './http.ts';
+import type { CallOptions } from './http-options.ts';
 import { type FetchedPage, fetchPage, type IncompleteList, incompleteListError, type PagedList } from './list-page.ts';
 import { idsOf, pathOfStep, rejectedStatus } from './page-requests.ts';
 
@@ -40,11 +41,7 @@ interface NextPage extends FetchedPage {
 type Followed =
   | { readonly kind: 'page'; readonly page: NextPage }
   | { readonly kind: 'end' }
-  | { readonly kind: 'unproved'; readonly why: string };
-
-interface Failure {
-  readonly error: unknown;
-}
+  | { readonly kind: 'unproved'; readonly why: string; readonly isRejected?: boolean };
 
 const END: Followed = { kind: 'end' };
 const unproved = (why: string): Followed => ({ kind: 'unproved', why });
@@ -93,7 +90,7 @@ export class ListReader {
       this.accept(page);
       const isKnown = this.way !== undefined;
       if (isKnown) yield* page.items.slice(page.repeated);
-      const following: NextPage | Failure | undefined = await this.advance(page).catch((error) => ({ error }));
+      const following = await this.advance(page).catch((error: unknown) => ({ error }));
       const isFailure = following !== undefined && 'error' in following;
       // Items that precede a failure tell the consumer that the list exists. A refused list has none.
       if (!isKnown && !(isFailure && following.error instanceof ShapeError)) yield* page.items.slice(page.repeated);
@@ -162,8 +159,8 @@ export class ListReader {
       throw this.refuse(page, CIRCLE, { seen: formatWay(step.way), hint: RETRY_HINT });
     }
     const followed = await this.attempt(step, path, outlook);
-    const isPastEnd = followed.kind === 'unproved' && this.isProved && isCounted(step.way);
-    if (isPastEnd && outlook.certain.length === 0 && followed.why.startsWith(REJECTED)) return END;
+    const isRejected = followed.kind === 'unproved' && followed.isRejected === true;
+    if (isRejected && this.isProved && isCounted(step.way) && outlook.certain.length === 0) return END;
     if (followed.kind === 'page') this.lastStep = step;
     return followed;
   }
@@ -176,7 +173,7 @@ export class ListReader {
     } catch (error) {
       const status = isLink(step.way) ? undefined : rejectedStatus(error);
       if (status === undefined) throw error;
-      return unproved(`${REJECTED} (${status})`);
+      return { kind: 'unproved', why: `the service rejects it (${status})`, isRejected: true };
     }
   }
 
@@ -299,5 +296,3 @@ export class ListReader {
     return incompleteListError({ operation, response: page.response, message, seen, ...more });
   }
 }
-
-const REJECTED = 'the service rejects it';

@@ -1,6 +1,7 @@
 import type { PageSigns } from '../contract/announcements.ts';
 import type { JsonObject } from '../contract/json.ts';
-import type { CallOptions, Http } from './http.ts';
+import type { Http } from './http.ts';
+import type { CallOptions } from './http-options.ts';
 import { fetchPage, type ListOperation } from './list-page.ts';
 
 /** Whether nothing in the response speaks of more than the items on the page. */

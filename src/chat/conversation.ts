@@ -1,6 +1,7 @@
 import { type NewMessage, postMessage, type SentMessage } from '../api/chat.ts';
 import type { Message } from '../contract/messages.ts';
-import { EXIT, InterruptedError, NotFoundError, PartnerctlError, toErrorObject, withHint } from '../errors.ts';
+import { EXIT, InterruptedError, NotFoundError, PartnerctlError, withHint } from '../errors.ts';
+import { toErrorObject } from '../output/error-object.ts';
 import type { PromptLine } from '../output/prompt-line.ts';
 import { sanitizeText } from '../output/sanitize.ts';
 import { wrapText } from '../output/wrap.ts';

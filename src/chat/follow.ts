@@ -33,6 +33,7 @@ const MAX_CONCURRENT_POLLS = 6;
 const DEFAULT_READ_OUTAGE_MS = 30_000;
 /** How long the history may lack a message that was just registered. */
 const REGISTRATION_LAG_MS = 10_000;
+
 interface PollResult {
   readonly session: FollowedSession;
   readonly startedAt: number;
@@ -46,10 +47,9 @@ class FollowLoop implements Follower {
   private readonly sessions: Map<string, FollowedSession>;
   private readonly scheduler: PollScheduler;
   private readonly reader: HistoryReader;
-  private readonly outages = new OutageTracker();
+  private readonly outages: OutageTracker;
   private readonly endCondition: EndCondition;
   private readonly closing = new AbortController();
-  private readonly maxOutageMs: number;
   /** Until this time the history may lack the message to start after. */
   private readonly lagsUntil: number;
   private readonly results: PollResult[] = [];
@@ -72,7 +72,7 @@ class FollowLoop implements Follower {
     if (expectsReply) for (const key of keys) this.scheduler.expectReply(key, now);
     this.endCondition = new EndCondition(options, now);
     this.lagsUntil = isJustRegistered ? now + REGISTRATION_LAG_MS : now;
-    this.maxOutageMs = maxOutageMs ?? (follow ? Number.POSITIVE_INFINITY : DEFAULT_READ_OUTAGE_MS);
+    this.outages = new OutageTracker(maxOutageMs ?? (follow ? Number.POSITIVE_INFINITY : DEFAULT_READ_OUTAGE_MS));
     this.events = this.run();
   }
 
@@ -105,9 +105,11 @@ class FollowLoop implements Follower {
         }
         const result = this.results.shift();
         if (result) {
-          yield* this.handleResult(result);
+          const { session, startedAt, outcome } = result;
+          if ('page' in outcome) yield* this.handlePage(session, startedAt, outcome.page);
+          else yield* this.handleFailure(session, startedAt, outcome.error);
         } else {
-          if (this.deps.clock.now() >= this.outageEndsAt()) throw createOutageError(this.lastError, this.maxOutageMs);
+          if (this.deps.clock.now() >= this.outages.endsAt) throw createOutageError(this.lastError, this.outages.maxMs);
           await this.pollAndWait();
         }
       }
@@ -137,15 +139,10 @@ class FollowLoop implements Follower {
     };
   }
 
-  private outageEndsAt(): number {
-    const since = this.outages.failingSince();
-    return since === undefined ? Number.POSITIVE_INFINITY : since + this.maxOutageMs;
-  }
-
   /** How long a poll that starts now may take, in milliseconds: an outage may begin with it. */
   private remainingMs(): number {
     const now = this.deps.clock.now();
-    return Math.min(this.endCondition.endsAt - now, this.outageEndsAt() - now, this.maxOutageMs);
+    return Math.min(this.endCondition.endsAt - now, this.outages.endsAt - now, this.outages.maxMs);
   }
 
   /** Starts the polls that are due, and waits until one has finished or another is due. */
@@ -196,7 +193,7 @@ class FollowLoop implements Follower {
 
   private async sleepUntilDue(due: number, signal: AbortSignal): Promise<void> {
     const { clock, http } = this.deps;
-    const until = Math.min(due, this.endCondition.endsAt, this.outageEndsAt(), clock.now() + http.remainingMs());
+    const until = Math.min(due, this.endCondition.endsAt, this.outages.endsAt, clock.now() + http.remainingMs());
     if (await sleepUntil(clock, until, signal)) this.resetClock(clock.now());
     this.wake();
   }
@@ -205,11 +202,6 @@ class FollowLoop implements Follower {
     this.scheduler.resetClock(now);
     this.outages.resetClock(now);
     for (const session of this.sessions.values()) session.needsFreshConnection = true;
-  }
-
-  private *handleResult({ session, startedAt, outcome }: PollResult): Generator<FollowEvent, void, void> {
-    if ('page' in outcome) yield* this.handlePage(session, startedAt, outcome.page);
-    else yield* this.handleFailure(session, startedAt, outcome.error);
   }
 
   private *handlePage(session: FollowedSession, startedAt: number, page: HistoryPage): Generator<FollowEvent> {

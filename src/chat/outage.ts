@@ -161,6 +161,12 @@ export class OutageTracker {
   private readonly sessions = new Map<string, SessionOutage>();
   private reportedSince: number | undefined;
   private missed = 0;
+  /** How long an outage may last. */
+  readonly maxMs: number;
+
+  constructor(maxMs = Number.POSITIVE_INFINITY) {
+    this.maxMs = maxMs;
+  }
 
   /** Records a failed poll that began at `startedAt`. @returns whether an outage has to be reported now */
   addFailure(session: string, startedAt: number, now: number): boolean {
@@ -209,6 +215,11 @@ export class OutageTracker {
   failingSince(): number | undefined {
     const times = [...this.sessions.values()].flatMap(({ phase }) => (phase.kind === 'failing' ? phase.since : []));
     return times.length === 0 ? undefined : Math.min(...times);
+  }
+
+  /** When a session will have been failing for `maxMs`; Infinity if none is failing. */
+  get endsAt(): number {
+    return (this.failingSince() ?? Number.POSITIVE_INFINITY) + this.maxMs;
   }
 
   /** The clock may have been set back: no failure can have begun after now. */

@@ -1,8 +1,9 @@
-import { FIX_COMPLAINT, PartnerctlError, RunFailure, toErrorObject } from '../errors.ts';
+import { FIX_COMPLAINT, PartnerctlError, RunFailure } from '../errors.ts';
 import { type BatchItem, batchFailure, withReason } from '../output/batch-failure.ts';
 import { formatCounts } from '../output/batch-result.ts';
 import { failedItem } from '../output/ci/findings.ts';
 import type { CiView, Column } from '../output/command-result.ts';
+import { toErrorObject } from '../output/error-object.ts';
 
 /** The result of one row. */
 export interface RowResult {

@@ -1,6 +1,6 @@
 import { open, realpath, stat, writeFile } from 'node:fs/promises';
 import { isAbsolute, relative, resolve, sep } from 'node:path';
-import { LocalError, toErrorObject, UsageError } from '../errors.ts';
+import { LocalError, UsageError } from '../errors.ts';
 import { formatAnnotations } from '../output/ci/annotations.ts';
 import { formatCodeQuality } from '../output/ci/code-quality.ts';
 import { isGitHubActions } from '../output/ci/disarm.ts';
@@ -14,6 +14,7 @@ import type {
   Row,
   SummarySection,
 } from '../output/command-result.ts';
+import { toErrorObject } from '../output/error-object.ts';
 import type { Args } from './command.ts';
 import { describeFileError } from './input.ts';
 import type { Environment } from './io.ts';

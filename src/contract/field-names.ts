@@ -39,6 +39,16 @@ export function isResourceName(name: string): boolean {
   return Object.values(OWN_NAMES).some((names) => names.includes(name));
 }
 
+function isResource(name: string): name is Resource {
+  return Object.hasOwn(OWN_NAMES, name);
+}
+
+/** Returns the resource that has a field. */
+export function resourceOf(leaf: FieldLeaf): Resource {
+  const [resource = ''] = leaf.split('.');
+  return isResource(resource) ? resource : 'error';
+}
+
 /** How a name nests what the tool looks for: as the resource in an envelope, or as a part of the resource. */
 export type Nesting = 'envelope' | 'part';
 

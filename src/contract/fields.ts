@@ -1,6 +1,13 @@
 import { type AssumptionName, type ContractFix, UnknownShape } from './assumptions.ts';
 import type { Contract } from './contract.ts';
-import { type FieldNames, type FieldRule, isResourceName, normalizeName, type Resource } from './field-names.ts';
+import {
+  type FieldNames,
+  type FieldRule,
+  isResourceName,
+  normalizeName,
+  type Resource,
+  resourceOf,
+} from './field-names.ts';
 import { describeFields, isJsonObject, type JsonObject } from './json.ts';
 import { proposePath } from './kinship.ts';
 import type { FieldLeaf } from './leaves.ts';
@@ -284,22 +291,6 @@ function stepsInto(place: Found, step: string): readonly Found[] {
 /** Reads the keys of an object of the service once, for all fields of a resource. */
 export function fieldsOf(object: JsonObject, resource: Resource, contract: Contract): Fields {
   return new Fields(object, resource, contract);
-}
-
-function resourceOf(leaf: FieldLeaf): Resource {
-  const [resource] = leaf.split('.');
-  switch (resource) {
-    case 'space':
-    case 'agent':
-    case 'source':
-    case 'message':
-    case 'cron_job':
-    case 'document':
-    case 'file_attachment':
-      return resource;
-    default:
-      return 'error';
-  }
 }
 
 /** Returns the id in an object, as `Fields.id`. */

@@ -1,15 +1,9 @@
 import type { InTurn } from '../api/turns.ts';
 import { startStopwatch } from '../clock.ts';
 import { LateTurn, requestTime } from '../state/late-turn.ts';
-import {
-  type KeyState,
-  LONGEST_RESERVATION_MS,
-  type OnceDeps,
-  type OnceResult,
-  readKey,
-  runOnce,
-} from '../state/once.ts';
+import { type KeyState, type OnceDeps, type OnceResult, readKey, runOnce } from '../state/once.ts';
 import { keyHistories } from '../state/once-records.ts';
+import { LONGEST_RESERVATION_MS } from '../state/owner-watch.ts';
 import { type CronDifference, type CronJob, cronKey, findDifferences, normalizeName } from './job.ts';
 import type { FindJob, FoundJobs } from './job-list.ts';
 import {

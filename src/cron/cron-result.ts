@@ -1,9 +1,9 @@
 import type { PartnerctlError } from '../errors.ts';
-import { toErrorObject } from '../errors.ts';
 import { batchFailure } from '../output/batch-failure.ts';
 import { countByStatus, formatCounts } from '../output/batch-result.ts';
 import { failedItem, itemSection } from '../output/ci/findings.ts';
 import type { CiView, Finding } from '../output/command-result.ts';
+import { toErrorObject } from '../output/error-object.ts';
 import type { Blocked, CreateOutcome } from './create-once.ts';
 import type { CronDifference, CronJob } from './job.ts';
 import { memoize } from './memoize.ts';

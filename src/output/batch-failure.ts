@@ -8,8 +8,8 @@ import {
   PartialFailure,
   PartnerctlError,
   RunFailure,
-  toErrorObject,
 } from '../errors.ts';
+import { toErrorObject } from './error-object.ts';
 
 /** An item that a command processes, and its outcome. */
 export interface BatchItem {

@@ -1,6 +1,7 @@
 import { inspect } from 'node:util';
-import { PartnerctlError, toErrorObject, UsageError } from '../errors.ts';
+import { PartnerctlError, UsageError } from '../errors.ts';
 import { createPaint } from './color.ts';
+import { toErrorObject } from './error-object.ts';
 import { stringifyJson } from './formats/stringify-json.ts';
 import { sanitizeLine, sanitizeText } from './sanitize.ts';
 import { wrapText } from './wrap.ts';

@@ -1,6 +1,7 @@
 import type { ListedSpace } from '../contract/spaces.ts';
 import { NotFoundError, type OutcomeUnknownError } from '../errors.ts';
-import { OwnerWatch, readKey } from '../state/once.ts';
+import { readKey } from '../state/once.ts';
+import { OwnerWatch } from '../state/owner-watch.ts';
 import type { StateStore } from '../state/store.ts';
 import { AttemptLimits, type FailedStep } from './attempt-limits.ts';
 import type { CronDeps } from './create-cron-jobs.ts';

@@ -1,6 +1,7 @@
 import { type CronResult, cronResultJson } from '../cron/cron-result.ts';
-import { type ErrorObject, type PartnerctlError, toErrorObject } from '../errors.ts';
+import type { PartnerctlError } from '../errors.ts';
 import { countByStatus } from '../output/batch-result.ts';
+import { type ErrorObject, toErrorObject } from '../output/error-object.ts';
 import { type Action, createSpace, installAgent } from './actions.ts';
 import type { Difference } from './differences.ts';
 import type { ManifestDocument } from './manifest.ts';

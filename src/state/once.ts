@@ -1,4 +1,3 @@
-import type { Clock } from '../clock.ts';
 import { LocalError, OutcomeUnknownError, PartnerctlError, provesNothingDone } from '../errors.ts';
 import type { Ledger } from './ledger.ts';
 import {
@@ -10,75 +9,12 @@ import {
   type RecordedObject,
   type Reservation,
 } from './once-records.ts';
+import { isAbandoned, type OwnerLiveness } from './owner-watch.ts';
 
 /*
  * Creates an object at most once (design §4 and §6): reserves the key in the log, acts, and records the outcome. A run
  * that is killed at any point leaves either nothing or an open reservation, which blocks its key until it is settled.
  */
-
-/** Checks whether the process that made a reservation may still act on it. */
-export interface OwnerLiveness {
-  readonly clock: Clock;
-  /** Whether a process has ended; undefined if this machine cannot tell. */
-  readonly hasEnded: (owner: Owner) => Promise<boolean | undefined>;
-}
-
-/** No owner acts longer on a reservation with a deadline than this. */
-export const LONGEST_RESERVATION_MS = 130_000;
-
-/**
- * Whether the owner of a reservation can no longer act on it. A process that this machine sees running is never gone,
- * whatever the clocks say. An owner that this machine cannot see counts as alive until the deadline, or as gone if the
- * reservation has no deadline: two machines' clocks may differ, so this may only decide how a key is blocked, not whether.
- * What releases a key asks `OwnerWatch`.
- */
-async function isAbandoned<Snapshot>(
-  { reservation, unknown }: OpenReservation<Snapshot>,
-  { clock, hasEnded }: OwnerLiveness,
-): Promise<boolean> {
-  if (unknown !== undefined) return true;
-  const ended = await hasEnded(reservation.owner);
-  if (ended !== undefined || reservation.deadline === null) return ended ?? true;
-  const timeLeft = Date.parse(reservation.deadline) - clock.now();
-  // NaN counts as expired.
-  return !(timeLeft >= 0 && timeLeft <= LONGEST_RESERVATION_MS);
-}
-
-/** How long an owner may act on a reservation, in milliseconds. One clock gave both times. */
-function lengthOf({ at, deadline }: Reservation<unknown>): number {
-  const length = Date.parse(deadline ?? '') - Date.parse(at);
-  return length >= 0 && length <= LONGEST_RESERVATION_MS ? length : LONGEST_RESERVATION_MS;
-}
-
-/**
- * Watches the owners of reservations from this process, by its monotonic clock: the clock of another machine, or of an
- * earlier moment, may be wrong by any amount.
- */
-export class OwnerWatch {
-  private readonly deps: OwnerLiveness;
-  private readonly firstSeen = new Map<string, number>();
-  private readonly gone = new Map<string, number>();
-
-  constructor(deps: OwnerLiveness) {
-    this.deps = deps;
-  }
-
-  /**
-   * Looks at an owner.
-   * @returns the monotonic time from which on it cannot act: when it was first seen to have ended; if this machine cannot
-   *   see it, when the reservation's length has passed since the first look; Infinity if it runs
-   */
-  async look({ reservation, unknown }: OpenReservation<unknown>): Promise<number> {
-    const { clock, hasEnded } = this.deps;
-    const { id, owner } = reservation;
-    const firstSeen = this.firstSeen.get(id) ?? clock.monotonic();
-    this.firstSeen.set(id, firstSeen);
-    const ended = unknown !== undefined || (await hasEnded(owner));
-    if (ended === false) return Number.POSITIVE_INFINITY;
-    if (ended) this.gone.set(id, this.gone.get(id) ?? clock.monotonic());
-    return this.gone.get(id) ?? firstSeen + lengthOf(reservation);
-  }
-}
 
 /** The history of a key, and whether each of its open reservations is abandoned. */
 export interface KeyState<Snapshot> extends KeyHistory<Snapshot> {

@@ -1,16 +1,10 @@
 import type { UploadKind } from '../contract/uploads.ts';
-import {
-  InterruptedError,
-  isWithoutId,
-  OutcomeUnknownError,
-  PartnerctlError,
-  toErrorObject,
-  withHint,
-} from '../errors.ts';
+import { InterruptedError, isWithoutId, OutcomeUnknownError, PartnerctlError, withHint } from '../errors.ts';
 import { batchFailure } from '../output/batch-failure.ts';
 import { countByStatus, formatCounts } from '../output/batch-result.ts';
 import { failedItem, itemSection } from '../output/ci/findings.ts';
 import type { CiView, Finding } from '../output/command-result.ts';
+import { toErrorObject } from '../output/error-object.ts';
 import { unrecordedError } from '../state/unpublished.ts';
 import type { UploadOutcome } from './upload-once.ts';
 

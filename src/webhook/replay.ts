@@ -1,8 +1,9 @@
 import type { Context } from '../cli/context.ts';
 import { proxyFor } from '../config/proxy.ts';
-import { type PartnerctlError, RefusedError, ServiceError, toErrorObject } from '../errors.ts';
+import { type PartnerctlError, RefusedError, ServiceError } from '../errors.ts';
 import { type BatchItem, batchFailure } from '../output/batch-failure.ts';
 import { countByStatus, formatCounts } from '../output/batch-result.ts';
+import { toErrorObject } from '../output/error-object.ts';
 import { pauseBefore } from './forwarding.ts';
 import type { SavedDelivery } from './saved-deliveries.ts';
 import { readSaved } from './saved-file.ts';

@@ -1,5 +1,6 @@
-import { InterruptedError, PartnerctlError, toErrorObject } from '../../errors.ts';
+import { InterruptedError, PartnerctlError } from '../../errors.ts';
 import type { Finding, Place, ReportLine, SummarySection } from '../command-result.ts';
+import { toErrorObject } from '../error-object.ts';
 
 /** Reads a place such as `acme.yaml:3`. @returns undefined for standard input, which is no file */
 export function placeOf(source: string | undefined): Place | undefined {

@@ -3,7 +3,7 @@
  * time), `fill <path>` or `read <path...>`.
  * It reports on stdout, a line at a time: each id once it is recorded, each failure as JSON, each reading as JSON.
  */
-import { toErrorObject } from '../../../src/errors.ts';
+import { toErrorObject } from '../../../src/output/error-object.ts';
 import { appendRecord } from '../../../src/state/append.ts';
 import { fileStore, readLog } from '../../../src/state/file-store.ts';
 import type { NewRecord } from '../../../src/state/record.ts';
