@@ -71,6 +71,8 @@ export class Transport {
   private shared: Promise<Dispatcher> | undefined;
   /** Creates what has one connection, for one request. */
   private singleUse: Promise<() => Dispatcher> | undefined;
+  /** What closes the connections of single requests. Without it, undici creates an error with a stack for each. */
+  private readonly over = new Error('the request is over');
 
   /** @param options.origin scheme, host, and port */
   constructor({ origin, proxy }: { readonly origin: string; readonly proxy: HttpsProxy | undefined }) {
@@ -92,7 +94,7 @@ export class Transport {
     try {
       return await this.exchange(request, dispatcher);
     } finally {
-      void dispatcher.destroy();
+      void dispatcher.destroy(this.over);
     }
   }
 

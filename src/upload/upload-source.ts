@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
+import { fstatSync, readSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import type { StreamedBody } from '../api/streamed-body.ts';
 import { describeFileError } from '../cli/input.ts';
@@ -35,6 +36,8 @@ export interface BodyForm {
 
 /** Large enough that the overhead per chunk does not matter. */
 const CHUNK_BYTES = 512 * 1024;
+/** Smaller files are read without a thread: handing the call over would take longer than the read. */
+const SMALL_BYTES = 64 * 1024;
 const NOTHING = new Uint8Array();
 
 function changed({ path }: FileFacts): LocalError {
@@ -52,8 +55,8 @@ function sizeMismatch({ path }: FileFacts): LocalError {
   });
 }
 
-async function refuseChanged(file: FileHandle, inspected: FileFacts): Promise<void> {
-  const { size, mtimeNs, ctimeNs, ino, nlink } = await file.stat({ bigint: true });
+function refuseChanged(file: FileHandle, inspected: FileFacts): void {
+  const { size, mtimeNs, ctimeNs, ino, nlink } = fstatSync(file.fd, { bigint: true });
   // Removing a file also sets the time of its last change, and leaves the content.
   const wasTouched = ctimeNs !== inspected.changed && nlink > 0n;
   if (size !== BigInt(inspected.bytes) || mtimeNs !== inspected.modified || wasTouched || ino !== inspected.inode)
@@ -65,7 +68,7 @@ async function chunkAt(at: number, file: FileHandle, inspected: FileFacts): Prom
   const buffer = Buffer.allocUnsafe(Math.min(CHUNK_BYTES, inspected.bytes - at));
   const { bytesRead } = await file.read(buffer, 0, buffer.length, at);
   if (bytesRead === 0 && buffer.length > 0) {
-    await refuseChanged(file, inspected);
+    refuseChanged(file, inspected);
     throw sizeMismatch(inspected);
   }
   return buffer.subarray(0, bytesRead);
@@ -73,7 +76,7 @@ async function chunkAt(at: number, file: FileHandle, inspected: FileFacts): Prom
 
 async function refuseMore(file: FileHandle, inspected: FileFacts): Promise<void> {
   const { bytesRead } = await file.read(Buffer.allocUnsafe(1), 0, 1, inspected.bytes);
-  await refuseChanged(file, inspected);
+  refuseChanged(file, inspected);
   if (bytesRead > 0) throw sizeMismatch(inspected);
 }
 
@@ -82,11 +85,13 @@ async function refuseMore(file: FileHandle, inspected: FileFacts): Promise<void>
  * @returns undefined if the system gives it in parts
  * @throws LocalError if it has changed since it was inspected, or its content does not match its size
  */
-async function readWhole(file: FileHandle, inspected: FileFacts): Promise<Buffer | undefined> {
+function readWhole(file: FileHandle, inspected: FileFacts): Buffer | undefined {
+  // A pipe that took the place of the file could block the read for ever.
+  refuseChanged(file, inspected);
   // One more byte shows whether the content is longer than it should be.
   const buffer = Buffer.allocUnsafe(inspected.bytes + 1);
-  const { bytesRead } = await file.read(buffer, 0, buffer.length, 0);
-  await refuseChanged(file, inspected);
+  const bytesRead = readSync(file.fd, buffer, 0, buffer.length, 0);
+  refuseChanged(file, inspected);
   if (bytesRead > inspected.bytes) throw sizeMismatch(inspected);
   return bytesRead === inspected.bytes ? buffer.subarray(0, bytesRead) : undefined;
 }
@@ -102,14 +107,14 @@ export async function* readOpenFile(
   inspected: FileFacts,
   signal: AbortSignal,
 ): AsyncGenerator<Buffer> {
-  const whole = inspected.bytes < CHUNK_BYTES ? await readWhole(file, inspected) : undefined;
+  const whole = inspected.bytes < SMALL_BYTES ? readWhole(file, inspected) : undefined;
   if (whole) {
     if (whole.length > 0) yield whole;
     return;
   }
   let next: Promise<Buffer> | undefined;
   try {
-    await refuseChanged(file, inspected);
+    refuseChanged(file, inspected);
     next = chunkAt(0, file, inspected);
     for (let at = 0; at < inspected.bytes && !signal.aborted; ) {
       const chunk = await next;
