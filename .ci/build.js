@@ -1,6 +1,6 @@
 import { cp, rm, writeFile } from 'node:fs/promises';
 import { build } from 'rolldown';
-import { lazyCommander, licenses, slimUndici } from './plugins.js';
+import { lazyCommander, lazyWidth, licenses, slimUndici } from './plugins.js';
 
 /**
  * Bundles the program into dist/. Start-up time is felt at every call, and each file to load costs about a millisecond:
@@ -25,10 +25,13 @@ const CORE = [
 
 /** What commands share that create something once. In files of their own, they would take 40 ms to load. */
 const GUARDED = [
-  /\/src\/(cron|state|yaml)\//,
+  /\/src\/(cron\/(?!job-document|jobs-file)|state\/|yaml\/(identifier-problem|quote|suggest)\.ts)/,
   /\/src\/(api\/(cron-jobs|fresh-list|list-failure|map-concurrent)|contract\/(cron|group-by|resource)|config\/make-directories)\.ts$/,
   /\/src\/output\/(batch-failure|batch-result)\.ts$/,
 ];
+
+/** What reads files of jobs and spaces, with the libraries for it. */
+const DOCUMENTS = /\/src\/(yaml\/|cron\/(job-document|jobs-file)\.ts)/;
 
 /** The loader of ES modules alone takes a quarter of a bare start, and an import of a module of Node as long as its load. */
 const COMMONJS = { format: 'cjs', dynamicImportInCjs: false, minify: true };
@@ -37,7 +40,7 @@ const program = {
   input: { cli: 'src/cli/start.ts', 'completion-tree': 'src/cli/completion-tree.ts' },
   platform: 'node',
   preserveEntrySignatures: 'allow-extension',
-  plugins: [slimUndici, lazyCommander, licenses],
+  plugins: [slimUndici, lazyCommander, lazyWidth, licenses],
   output: {
     dir: 'dist',
     ...COMMONJS,
@@ -50,6 +53,7 @@ const program = {
         { name: 'core', test: (id) => CORE.some((pattern) => pattern.test(id)), priority: 2 },
         { name: 'undici', test: /\/src\/api\/dispatcher\.ts$/, priority: 1 },
         { name: 'guarded', test: (id) => GUARDED.some((pattern) => pattern.test(id)), minShareCount: 2, includeDependenciesRecursively: false },
+        { name: 'documents', test: DOCUMENTS, minShareCount: 2, includeDependenciesRecursively: false },
       ],
     },
   },

@@ -40,6 +40,28 @@ export const lazyCommander = {
   },
 };
 
+/**
+ * What our string-width creates when it is loaded, and needs only for text beyond ASCII: as a literal, the expression of emoji
+ * takes 35 ms to parse and create, and the segmenter 20 ms.
+ */
+const WIDTH_TOOLS = {
+  'const segmenter = new Intl.Segmenter();':
+    'let ownSegmenter; const segmenter = { segment: (text) => (ownSegmenter ??= new Intl.Segmenter()).segment(text) };',
+  'const rgiEmojiRegex = /^\\p{RGI_Emoji}$/v;':
+    "let ownEmoji; const rgiEmojiRegex = { test: (text) => (ownEmoji ??= new RegExp('^\\\\p{RGI_Emoji}$', 'v')).test(text) };",
+};
+
+export const lazyWidth = {
+  name: 'lazy-width',
+  transform(code, id) {
+    if (!/^(?!.*node_modules.*node_modules).*\/string-width\/index\.js$/.test(id)) return null;
+    return Object.entries(WIDTH_TOOLS).reduce((text, [create, createLazily]) => {
+      if (!text.includes(create)) throw new Error('string-width creates its tools in another way');
+      return text.replace(create, () => createLazily);
+    }, code);
+  },
+};
+
 /** @returns the directory of the package that a bundled file is from, or undefined for our own files */
 function packageDirectory(moduleId) {
   return /^\0?(.*\/node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(moduleId)?.[1];

@@ -9,7 +9,7 @@ import {
 import type { Args } from '../cli/command.ts';
 import { parseTextArgument, type TextSource } from '../cli/input.ts';
 import { UsageError } from '../errors.ts';
-import { identifierProblem } from '../yaml/schema.ts';
+import { identifierProblem } from '../yaml/identifier-problem.ts';
 import { type CronSchedule, parseExpression, parseFields } from './schedule.ts';
 import { ScheduleError } from './schedule-error.ts';
 import { parseTimezone } from './time-zone.ts';

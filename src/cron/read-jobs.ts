@@ -1,29 +1,13 @@
 import { parseAgentReference } from '../api/references.ts';
 import type { Context } from '../cli/context.ts';
-import { readText, refuseTokenOnStdin } from '../cli/input.ts';
+import { refuseTokenOnStdin } from '../cli/input.ts';
 import { InputError } from '../errors.ts';
 import { problemsError } from '../yaml/problem.ts';
 import { readSources } from '../yaml/sources.ts';
 import type { WantedJob } from './create-jobs.ts';
 import { cronKey } from './job.ts';
-import { AgentFinder, type JobInput } from './job-input.ts';
+import { AgentFinder } from './job-input.ts';
 import { readJobsFile } from './jobs-file.ts';
-
-/** The job that flags describe. @throws InputError, UsageError; NotFoundError if its agent is not found */
-export async function readJobFromFlags(
-  context: Context,
-  { name, instructions, schedule, ...agent }: JobInput,
-): Promise<WantedJob> {
-  if (instructions.from === 'stdin') refuseTokenOnStdin(context.flags, 'input');
-  const text = await readText(instructions, 'The instructions', context.io.stdin, context.abortSignal);
-  if (text.trim() === '') {
-    throw new InputError('--instructions is blank.', {
-      hint: 'Nothing was sent. Describe what the agent does on each run.',
-    });
-  }
-  const agent_id = await new AgentFinder(await context.http()).find(agent);
-  return { index: 0, source: undefined, job: { agent_id, name, instructions: text, schedule } };
-}
 
 /** Runs after the agent lookup, because two references can name one agent. @throws InputError if a job is described twice */
 function refuseDuplicates(origin: string, wanted: readonly WantedJob[]): void {

@@ -1,7 +1,16 @@
 import stringWidth from 'string-width';
 
-const GRAPHEMES = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
+/** Creating a segmenter takes 20 ms, and most tables are plain ASCII. */
+const graphemeSegmenter = createLazily(() => new Intl.Segmenter(undefined, { granularity: 'grapheme' }));
 const PRINTABLE_ASCII = /^[ -~]*$/;
+
+function createLazily<Value>(create: () => Value): () => Value {
+  let value: Value | undefined;
+  return () => {
+    value ??= create();
+    return value;
+  };
+}
 
 /** A user-perceived character and its width in terminal columns. */
 interface Grapheme {
@@ -14,7 +23,8 @@ interface Grapheme {
  * as one column, because terminals differ.
  */
 export function* graphemes(text: string): Generator<Grapheme> {
-  for (const { segment } of GRAPHEMES.segment(text)) yield { text: segment, width: Math.max(1, stringWidth(segment)) };
+  for (const { segment } of graphemeSegmenter().segment(text))
+    yield { text: segment, width: Math.max(1, stringWidth(segment)) };
 }
 
 /** The width of sanitized text in columns. */

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { CONTROL, HAS_CONTROLS, NOT_TRIMMED, TRIMMED_LINE } from './identifier-problem.ts';
 
 /** The valibot schemas that documents are checked with: strict objects, lists, optional entries, choices, and plain values. */
 export interface DocumentSchema extends v.GenericSchema {
@@ -20,17 +21,6 @@ export function choice<const Forms extends readonly DocumentSchema[]>(
 ): v.UnionSchema<Forms, undefined> & { readonly pick: (value: unknown) => DocumentSchema } {
   const picked = v.lazy(pick);
   return { ...v.union(forms), pick, '~run': (dataset, config) => picked['~run'](dataset, config) };
-}
-
-const CONTROL = /\p{Cc}/u;
-const TRIMMED_LINE = /^\S(.*\S)?$/;
-const NOT_TRIMMED = 'must not start or end with white space, or contain a line break';
-const HAS_CONTROLS = 'must not contain control characters';
-
-/** Why a text is not a valid identifier (`must not contain …`); undefined if it is one. */
-export function identifierProblem(text: string): string | undefined {
-  if (!TRIMMED_LINE.test(text)) return NOT_TRIMMED;
-  return CONTROL.test(text) ? HAS_CONTROLS : undefined;
 }
 
 /** Text that identifies something: one line, without control characters or white space around it. */

@@ -61,8 +61,12 @@ function unsent(error: PartnerctlError, what: string): PartnerctlError {
 }
 
 async function readJobs(context: Context, from: Exclude<Input['from'], 'schema'>): Promise<readonly WantedJob[]> {
-  const { readJobFromFlags, readJobFiles } = await import('../../cron/read-jobs.ts');
-  return 'job' in from ? [await readJobFromFlags(context, from.job)] : await readJobFiles(context, from.files);
+  if ('job' in from) {
+    const { readJobFromFlags } = await import('../../cron/read-job.ts');
+    return [await readJobFromFlags(context, from.job)];
+  }
+  const { readJobFiles } = await import('../../cron/read-jobs.ts');
+  return await readJobFiles(context, from.files);
 }
 
 async function wantedJobs(context: Context, from: Exclude<Input['from'], 'schema'>): Promise<readonly WantedJob[]> {

@@ -1,0 +1,21 @@
+import type { Context } from '../cli/context.ts';
+import { readText, refuseTokenOnStdin } from '../cli/input.ts';
+import { InputError } from '../errors.ts';
+import type { WantedJob } from './create-jobs.ts';
+import { AgentFinder, type JobInput } from './job-input.ts';
+
+/** The job that flags describe. @throws InputError, UsageError; NotFoundError if its agent is not found */
+export async function readJobFromFlags(
+  context: Context,
+  { name, instructions, schedule, ...agent }: JobInput,
+): Promise<WantedJob> {
+  if (instructions.from === 'stdin') refuseTokenOnStdin(context.flags, 'input');
+  const text = await readText(instructions, 'The instructions', context.io.stdin, context.abortSignal);
+  if (text.trim() === '') {
+    throw new InputError('--instructions is blank.', {
+      hint: 'Nothing was sent. Describe what the agent does on each run.',
+    });
+  }
+  const agent_id = await new AgentFinder(await context.http()).find(agent);
+  return { index: 0, source: undefined, job: { agent_id, name, instructions: text, schedule } };
+}
