@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { encodeRecord } from '../../src/state/record.ts';
 import { createArgs } from '../helpers/cron.ts';
 import { expectBlocked, flipBit, onlyRecord } from '../helpers/damage.ts';
+import { propertyRuns } from '../helpers/property-runs.ts';
 
 /*
  * A damaged line of the state file, and a list that the token may not read: the line may be the only trace of a job.
@@ -21,7 +22,7 @@ it.each(['created', 'reserved'] as const)(
     const bits = fc.integer({ min: 0, max: record.bytes.length * 8 - 1 });
     await fc.assert(
       fc.asyncProperty(bits, (bit) => expectBlocked(record, bit)),
-      { numRuns: 20 },
+      { numRuns: propertyRuns(20) },
     );
   },
 );

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { sendJson, startFakeService } from '../helpers/fake-service.ts';
+import { propertyRuns } from '../helpers/property-runs.ts';
 import { partnerctl } from './client.ts';
 import { type Habits, oddService, type Trouble } from './odd-service.ts';
 import { AGENTS, expectDone, machine, manifest, type Provisioned } from './provisioning.ts';
@@ -175,7 +176,7 @@ describe('a response that is lost after the write', () => {
           expect(round).toBeLessThan(10);
         }
       }),
-      { numRuns: 12 },
+      { numRuns: propertyRuns(12) },
     );
   });
 });

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createRequestMatcher, type Fault, FaultInjector } from '../../src/sandbox/faults.ts';
 import type { FaultPlan } from '../../src/sandbox/sandbox.ts';
+import { propertyRuns } from '../helpers/property-runs.ts';
 import { createChat, HISTORY, manualClock } from './chat.ts';
 import { openConnection, PROVISION, provisionBody, SPACES, startTestSandbox, type TestSandbox } from './client.ts';
 import { CRON_JOBS, jobBody } from './cron.ts';
@@ -87,7 +88,7 @@ describe('the fault "reset"', () => {
   ] as const)('%s processing: the connection is reset with %i spaces created', async (stage, created) => {
     const on = await withFaults({ on: POST, kind: 'reset', stage });
     const failure = await provision(on).catch((error) => error);
-    expect(failure.cause.code).toBe('ECONNRESET');
+    expect(failure.code).toBe('ECONNRESET');
     expect(await countSpaces(on)).toBe(created);
     expect((await loggedFaults(on))[0]).toEqual([null, `reset/${stage}`]);
   });
@@ -361,7 +362,7 @@ describe('the injector', () => {
         // Six standard deviations at the widest.
         expect(Math.abs(hits / 2_000 - rate)).toBeLessThan(0.07);
       }),
-      { numRuns: 50 },
+      { numRuns: propertyRuns(50) },
     );
   });
 

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ACTIVE_MS, IDLE_MS, JITTER, type PollOutcome, PollScheduler } from '../../../src/chat/poll-scheduler.ts';
+import { propertyRuns } from '../../helpers/property-runs.ts';
 
 const HOUR = 3_600_000;
 const T0 = Date.UTC(2026, 0, 1);
@@ -72,7 +73,7 @@ describe('an idle tail', () => {
           }
         },
       ),
-      { numRuns: 30 },
+      { numRuns: propertyRuns(30) },
     );
   });
 
@@ -121,7 +122,7 @@ describe('an active conversation', () => {
           expect((seen?.at ?? Number.POSITIVE_INFINITY) - existsAt).toBeLessThanOrEqual(1000);
         },
       ),
-      { numRuns: 30 },
+      { numRuns: propertyRuns(30) },
     );
   });
 

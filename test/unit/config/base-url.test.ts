@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { isLoopback, parseBaseUrl } from '../../../src/config/base-url.ts';
 import { UsageError } from '../../../src/errors.ts';
+import { propertyRuns } from '../../helpers/property-runs.ts';
 
 describe('parseBaseUrl', () => {
   it.each([
@@ -80,7 +81,7 @@ describe('parseBaseUrl', () => {
         expect([url.username, url.password, url.search, url.hash]).toEqual(['', '', '', '']);
         expect(parseBaseUrl(address, 'here')).toBe(address);
       }),
-      { numRuns: 2000 },
+      { numRuns: propertyRuns(2000) },
     );
   });
 });

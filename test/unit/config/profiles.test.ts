@@ -14,6 +14,7 @@ import {
   updateProfiles,
   withProfile,
 } from '../../../src/config/profiles.ts';
+import { propertyRuns } from '../../helpers/property-runs.ts';
 import { tempDirectory } from '../../helpers/run.ts';
 
 const ACME = { base_url: 'https://api.test/v1', token: 'pat_secret' };
@@ -59,7 +60,7 @@ describe('readProfiles and updateProfiles', () => {
         expect(Object.entries(read.profiles)).toEqual(Object.entries(profiles.profiles));
         expect(read.current).toBe(current);
       }),
-      { numRuns: 30 },
+      { numRuns: propertyRuns(30) },
     );
   });
 

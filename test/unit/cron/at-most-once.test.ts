@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { propertyRuns } from '../../helpers/property-runs.ts';
 import { anySays, anyWaves, copies, play, playMerged } from './scenario.ts';
 
 /** A sweep runs many more. */
@@ -11,7 +12,7 @@ describe('any number of processes with a service and a state file, whatever fail
       fc.asyncProperty(fc.scheduler(), anySays, anyWaves, async (scheduler, says, waves) => {
         expect(await play(scheduler, says, waves)).toEqual([]);
       }),
-      { numRuns: RUNS },
+      { numRuns: propertyRuns(RUNS) },
     );
   });
 
@@ -21,7 +22,7 @@ describe('any number of processes with a service and a state file, whatever fail
       fc.asyncProperty(fc.scheduler(), copies, picks, fc.boolean(), async (scheduler, waves, pick, twice) => {
         expect(await playMerged(scheduler, waves, pick, twice)).toEqual([]);
       }),
-      { numRuns: RUNS / 2 },
+      { numRuns: propertyRuns(RUNS / 2) },
     );
   });
 });

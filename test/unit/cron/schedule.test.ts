@@ -12,6 +12,7 @@ import {
   parseFields,
 } from '../../../src/cron/schedule.ts';
 import { ScheduleError } from '../../../src/cron/schedule-error.ts';
+import { propertyRuns } from '../../helpers/property-runs.ts';
 import { anyText, writtenFields, writtenSchedule } from './arbitraries.ts';
 
 const utc = (text: string): CronSchedule => ({ ...parseExpression(text), timezone: 'UTC' });
@@ -87,7 +88,7 @@ describe('the canonical form', () => {
         expect(formatExpression(canonical)).toMatch(/^[\d*,/-]+ [\d*,/-]+ \* \* [\d*,/-]+$/);
         expect(canonical.day_of_week).not.toMatch(/(?:^|[,-])7/);
       }),
-      { numRuns: 300 },
+      { numRuns: propertyRuns(300) },
     );
   });
 });
@@ -202,7 +203,7 @@ describe('an invalid expression', () => {
         sound(expression, () => parseExpression(expression));
         sound(given, () => parseFields({ minute: '0', hour: '0', day_of_week: '0', [field]: given }));
       }),
-      { numRuns: 300 },
+      { numRuns: propertyRuns(300) },
     );
   });
 });
@@ -259,7 +260,7 @@ describe('isSameSchedule', () => {
         expect(await nextRuns(written, FROM, 20)).toEqual(runs);
         expect(await nextRuns(canonical, FROM, 20)).toEqual(runs);
       }),
-      { numRuns: 30 },
+      { numRuns: propertyRuns(30) },
     );
   });
 
@@ -280,7 +281,7 @@ describe('isSameSchedule', () => {
         expect(isSameSchedule(other, one)).toBe(same);
         if (normalizeSchedule(one) === normalizeSchedule(other)) expect(same).toBe(true);
       }),
-      { numRuns: 50 },
+      { numRuns: propertyRuns(50) },
     );
   });
 });

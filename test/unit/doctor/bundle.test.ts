@@ -9,6 +9,7 @@ import type { Facts } from '../../../src/doctor/facts.ts';
 import { LocalError, UsageError } from '../../../src/errors.ts';
 import { stringifyJson } from '../../../src/output/formats/stringify-json.ts';
 import { createRedactor } from '../../../src/output/redact.ts';
+import { propertyRuns } from '../../helpers/property-runs.ts';
 
 const ORIGIN = 'https://api.partner.test';
 const KEY = new Uint8Array(32).fill(7);
@@ -178,7 +179,7 @@ describe('nothing of a customer is in a bundle', () => {
         });
         for (const spelling of spellings(secret)) expect(text).not.toContain(spelling);
       }),
-      { numRuns: 300 },
+      { numRuns: propertyRuns(300) },
     );
   });
 
@@ -231,7 +232,7 @@ describe('nothing of a customer is in a bundle', () => {
           expect(text).not.toContain(spelling);
         expect(text).toContain('"cron.created":1');
       }),
-      { numRuns: 60 },
+      { numRuns: propertyRuns(60) },
     );
   });
 });
@@ -294,7 +295,7 @@ describe('the shape of an answer stays', () => {
         fc.pre(isJsonObject(body) || Array.isArray(body));
         expect(shapeOf(bodyOf(body, status))).toEqual(shapeOf(body));
       }),
-      { numRuns: 200 },
+      { numRuns: propertyRuns(200) },
     );
   });
 

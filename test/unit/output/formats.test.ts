@@ -6,6 +6,7 @@ import { writeJson, writeNdjson } from '../../../src/output/formats/json.ts';
 import { stringifyJson } from '../../../src/output/formats/stringify-json.ts';
 import { writeTsv } from '../../../src/output/formats/tsv.ts';
 import { stringifyYaml, writeYaml } from '../../../src/output/formats/yaml.ts';
+import { propertyRuns } from '../../helpers/property-runs.ts';
 import { anyJson, anyText } from './any-text.ts';
 import { memorySink } from './memory-sink.ts';
 
@@ -77,7 +78,7 @@ describe('writeJson', () => {
         expect(JSON.parse(stringifyJson(text))).toBe(text);
         expect(stringifyJson(text)).not.toMatch(CONTROLS);
       }),
-      { numRuns: 1000 },
+      { numRuns: propertyRuns(1000) },
     );
   });
 });
@@ -218,7 +219,7 @@ describe('writeYaml', () => {
         expect(parse(text)).toEqual(JSON.parse(JSON.stringify(value)));
         expect(text).not.toMatch(CONTROLS);
       }),
-      { numRuns: 500 },
+      { numRuns: propertyRuns(500) },
     );
   });
 

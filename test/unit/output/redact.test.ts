@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { stringifyJson } from '../../../src/output/formats/stringify-json.ts';
 import { createRedactor, redactHeaders, redactingSink } from '../../../src/output/redact.ts';
 import { anyCharacter } from '../../helpers/any-character.ts';
+import { propertyRuns } from '../../helpers/property-runs.ts';
 import { memorySink } from './memory-sink.ts';
 
 const TOKEN = 'pt_live_9x+/&"\\é 27';
@@ -134,7 +135,7 @@ describe('createRedactor', () => {
         // A longer text would hold a part of the secret.
         expect(shown.length).toBeLessThanOrEqual(`${before}[redacted]${after}`.length);
       }),
-      { numRuns: 100 },
+      { numRuns: propertyRuns(100) },
     );
   });
 

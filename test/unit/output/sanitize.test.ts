@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { sanitizeLine, sanitizeText } from '../../../src/output/sanitize.ts';
 import { cpuMsOf } from '../../helpers/cpu.ts';
+import { propertyRuns } from '../../helpers/property-runs.ts';
 import { anyText } from './any-text.ts';
 
 // Independent of the code under test: what no terminal line may contain in any context.
@@ -53,7 +54,7 @@ describe('sanitizeLine', () => {
         expect(once).not.toMatch(NEVER);
         expect(sanitizeLine(once)).toBe(once);
       }),
-      { numRuns: 2000 },
+      { numRuns: propertyRuns(2000) },
     );
   });
 

@@ -8,6 +8,7 @@ import { fitWidths, measureColumns } from '../../../src/output/fit-columns.ts';
 import { writeTable } from '../../../src/output/formats/table.ts';
 import { sanitizeLine } from '../../../src/output/sanitize.ts';
 import { displayWidth, truncate, wrapToWidth } from '../../../src/output/width.ts';
+import { propertyRuns } from '../../helpers/property-runs.ts';
 import { anyText } from './any-text.ts';
 import { memorySink } from './memory-sink.ts';
 
@@ -228,7 +229,7 @@ describe('a list in a terminal', () => {
         for (const line of text.split('\n')) expect(stringWidth(line)).toBeLessThanOrEqual(width);
         if (!color) expect(text.replaceAll('\n', '')).toBe(sanitizeLine(text.replaceAll('\n', '')));
       }),
-      { numRuns: 150 },
+      { numRuns: propertyRuns(150) },
     );
   });
 });
@@ -285,7 +286,7 @@ describe('a table in a terminal of any width', () => {
           }
         }
       }),
-      { numRuns: 200 },
+      { numRuns: propertyRuns(200) },
     );
   });
 
@@ -298,7 +299,7 @@ describe('a table in a terminal of any width', () => {
         await writeTable(listResult(items, columns, { empty: '' }), out, { color: false, wide: true, now: 0 });
         for (const item of items) for (const value of Object.values(item)) expect(out.text()).toContain(value ?? '');
       }),
-      { numRuns: 60 },
+      { numRuns: propertyRuns(60) },
     );
   });
 });

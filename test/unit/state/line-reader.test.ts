@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { readBlocks, splitLines } from '../../../src/state/line-reader.ts';
+import { propertyRuns } from '../../helpers/property-runs.ts';
 import { temporaryDirectory } from './files.ts';
 
 interface ReadLine {
@@ -45,7 +46,7 @@ describe('lines of a file', () => {
         await writeFile(path, bytes, 'latin1');
         expect(await readLines(path, maxLine)).toEqual(expectedLines(bytes, maxLine));
       }),
-      { numRuns: 300 },
+      { numRuns: propertyRuns(300) },
     );
   });
 
@@ -62,7 +63,7 @@ describe('lines of a file', () => {
         );
         expect(await readLines(path, maxLine, containing)).toEqual(wanted);
       }),
-      { numRuns: 300 },
+      { numRuns: propertyRuns(300) },
     );
   });
 });

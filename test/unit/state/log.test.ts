@@ -6,6 +6,7 @@ import { appendRecord } from '../../../src/state/append.ts';
 import { readLog } from '../../../src/state/file-store.ts';
 import { ensureWritable } from '../../../src/state/open-durably.ts';
 import { fieldText, MAX_LINE_BYTES } from '../../../src/state/record.ts';
+import { propertyRuns } from '../../helpers/property-runs.ts';
 import { entries, ids, lineOf, temporaryDirectory, text } from './files.ts';
 
 const head = { type: 'note', at: '2026-01-02T03:04:05.000Z' };
@@ -177,7 +178,7 @@ describe('damage of any kind', () => {
           found.map((entry) => (entry.kind === 'damaged' ? { kind: entry.kind, line: entry.line } : entry)),
         ).toEqual(expected);
       }),
-      { numRuns: 250 },
+      { numRuns: propertyRuns(250) },
     );
   });
 
@@ -196,7 +197,7 @@ describe('damage of any kind', () => {
         const sound = made.flatMap(({ torn }, index) => (torn ? [] : [String(index)]));
         expect(await ids(path)).toEqual(sound);
       }),
-      { numRuns: 100 },
+      { numRuns: propertyRuns(100) },
     );
   });
 });

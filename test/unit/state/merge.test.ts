@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { propertyRuns } from '../../helpers/property-runs.ts';
 import { entries, ids, lineOf, temporaryDirectory } from './files.ts';
 
 const run = promisify(execFile);
@@ -55,7 +56,7 @@ describe('two copies of a state file merged by git', () => {
         expect(inOrder([...base, ...ours])).toEqual([...base, ...ours]);
         expect(inOrder([...base, ...theirs])).toEqual([...base, ...theirs]);
       }),
-      { numRuns: 25 },
+      { numRuns: propertyRuns(25) },
     );
   });
 

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
+import { propertyRuns } from '../../helpers/property-runs.ts';
 import { anyWaves, play } from './scenario.ts';
 
 /** A sweep runs many more. */
@@ -10,6 +11,6 @@ it('uploads a file at most once, whatever is lost or killed, and reports only wh
     fc.asyncProperty(fc.scheduler(), anyWaves, async (scheduler, waves) => {
       expect(await play(scheduler, waves)).toEqual([]);
     }),
-    { numRuns: RUNS },
+    { numRuns: propertyRuns(RUNS) },
   );
 });

@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type FileFormInput, fileForm } from '../../../src/upload/upload-source.ts';
 import { anyCharacter } from '../../helpers/any-character.ts';
+import { propertyRuns } from '../../helpers/property-runs.ts';
 
 const INPUT: FileFormInput = { filename: 'a.txt', bytes: 5, contentType: 'text/plain', fields: [] };
 
@@ -131,7 +132,7 @@ describe('a multipart body', () => {
           });
         },
       ),
-      { numRuns: 300 },
+      { numRuns: propertyRuns(300) },
     );
   });
 });

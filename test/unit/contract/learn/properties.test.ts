@@ -4,6 +4,7 @@ import { checkLeaf } from '../../../../src/contract/check-leaf.ts';
 import { Contract } from '../../../../src/contract/contract.ts';
 import { type Exchange, readExchange } from '../../../../src/contract/learn/exchange.ts';
 import { proposeFromTrace } from '../../../../src/contract/learn/propose.ts';
+import { propertyRuns } from '../../../helpers/property-runs.ts';
 import '../../../helpers/seed.ts';
 
 const SERVICE = { origin: 'http://127.0.0.1:9', basePath: '/v1' };
@@ -100,7 +101,7 @@ test('changed traffic gives values that leaves can have, and never an error', ()
       for (const [index, by] of replacements) changed = replaceAt(changed, paths[index % paths.length] ?? [], by);
       expectValid(readAll(changed));
     }),
-    { numRuns: 25 },
+    { numRuns: propertyRuns(25) },
   );
 });
 
@@ -124,6 +125,6 @@ test('traffic with names of any kind gives values that leaves can have, and neve
         ]),
       );
     }),
-    { numRuns: 20 },
+    { numRuns: propertyRuns(20) },
   );
 });

@@ -5,6 +5,7 @@ import { OpenApiError } from '../../../../src/contract/openapi/document.ts';
 import { proposeFromOpenApi } from '../../../../src/contract/openapi/propose.ts';
 import { createDocument } from '../../../../src/sandbox/contract/document.ts';
 import { SHAPES } from '../../../../src/sandbox/shapes/shapes.ts';
+import { propertyRuns } from '../../../helpers/property-runs.ts';
 import '../../../helpers/seed.ts';
 
 type Path = readonly (string | number)[];
@@ -50,7 +51,7 @@ test('A changed document gives valid leaves or an OpenApiError, never another er
         expect(error).toBeInstanceOf(OpenApiError);
       }
     }),
-    { numRuns: 60 },
+    { numRuns: propertyRuns(60) },
   );
 });
 
