@@ -1,4 +1,5 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { readReplay, writeReplayConfig } from '../../src/cli/replay-options.ts';
@@ -38,6 +39,7 @@ async function support(path: string): Promise<Record<string, string>> {
   onTestFinished(() => sandbox.close());
   const context = { clock: systemClock, random: Math.random, abortSignal: signal };
   const PARTNER_CONFIG_DIR = await writeReplayConfig(replay, sandbox.baseUrl, context);
+  onTestFinished(() => rm(PARTNER_CONFIG_DIR, { recursive: true }));
   return {
     HOME: tempDirectory(),
     PARTNER_BASE_URL: sandbox.baseUrl,

@@ -7,7 +7,6 @@ import {
   joinRuns,
   messageIds,
   parseLines,
-  sendKilledAndRepeated,
   shownIds,
   startConversations,
 } from '../helpers/conversation.ts';
@@ -79,17 +78,6 @@ test('the reader of a tail that is killed with SIGKILL sees end of file at once,
   await expect.poll(() => readFileSync(`/proc/${pid}/stat`, 'utf8')).toContain(') Z ');
 });
 
-test('several sessions of a failing service show each message once and in order', async () => {
-  const chats = await startConversations(await service(), 5);
-  await injectHistoryFaults(chats.it, 1);
-  const replying = addReplies(chats, 80, 20);
-  const { lines, exitCode } = await followUntil(chats, ['--from-start'], 400, 'SIGINT');
-  await replying;
-  expect(exitCode).toBe(0);
-  await chats.it.faults();
-  expect(shownIds(chats, lines)).toEqual(await messageIds(chats));
-});
-
 test('a tail killed with SIGKILL and resumed loses nothing and repeats at most the last line', async () => {
   const chats = await startConversations(await service(), 3);
   await injectHistoryFaults(chats.it, 2);
@@ -117,15 +105,4 @@ test('a message whose result nobody could read exists once when the command is r
   expect((await shell(`${line} | true`, { env: it.env })).exitCode).toBe(0);
   expect(await run(args, { env: it.env })).toMatchObject({ code: 0, stderr: '' });
   expect((await chat.history()).filter(({ role }) => role === 'user')).toHaveLength(3);
-});
-
-test('a message whose sending was killed and repeated exists once', async () => {
-  const chats = await startConversations(await service(), 2);
-  const on = 'POST /integrations/api-chat/message/';
-  await chats.it.faults({ kind: 'stall', on, stage: 'after', times: 1 });
-  const late = await sendKilledAndRepeated(chats, 's1');
-  expect(late).toEqual({ texts: ['text of s1'], created: false, killed: true });
-  await chats.it.faults({ kind: 'stall', on, stage: 'before', times: 1 });
-  const early = await sendKilledAndRepeated(chats, 's2');
-  expect(early).toEqual({ texts: ['text of s2'], created: true, killed: true });
 });

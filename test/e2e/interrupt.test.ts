@@ -16,7 +16,7 @@ interface Output {
 
 /** Resolves when the service has received this many writes. */
 async function untilReceived(it: Service, count: number): Promise<void> {
-  await expect.poll(async () => (await it.posts()).length, { interval: 5 }).toBeGreaterThanOrEqual(count);
+  await expect.poll(async () => (await it.posts()).length, { interval: 20 }).toBeGreaterThanOrEqual(count);
 }
 
 test.each([
@@ -103,7 +103,7 @@ test('Ctrl-C ends a read without a response', async () => {
   const it = await service();
   await it.faults({ kind: 'stall' });
   const child = start(['spaces', 'list'], { env: it.env });
-  await expect.poll(async () => (await it.received()).length, { interval: 5 }).toBeGreaterThan(0);
+  await expect.poll(async () => (await it.received()).length, { interval: 20 }).toBeGreaterThan(0);
   child.kill('SIGINT');
   expect(await child).toMatchObject({ exitCode: 130, stdout: '', stderr: expect.stringContaining('Interrupted') });
 });

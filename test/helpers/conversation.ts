@@ -131,28 +131,3 @@ export function joinRuns(runs: readonly (readonly Line[])[]): Line[] {
   }
   return lines;
 }
-
-/**
- * Sends a message, kills the program once the service has received it, and runs the same command again.
- * @returns the user's texts in the session, and whether the second run created the message
- */
-export async function sendKilledAndRepeated(
-  { it, chat }: Conversations,
-  session: string,
-): Promise<{ texts: string[]; created: boolean; killed: boolean }> {
-  const words = ['chat', 'send', '--source', chat.source_id, '--session', session, `text of ${session}`, '-o', 'json'];
-  const before = (await it.posts()).length;
-  // The sandbox never reads the body of a request that is stalled before it is processed.
-  const hasArrived = async (): Promise<boolean> =>
-    (await it.posts())
-      .slice(before)
-      .some(({ body, fault }) => fault === 'stall/before' || JSON.stringify(body).includes(session));
-  const child = start(words, { env: it.env });
-  await expect.poll(hasArrived, { interval: 5 }).toBe(true);
-  child.kill('SIGKILL');
-  const killed = (await child).signal === 'SIGKILL';
-  const again = await start(words, { env: it.env });
-  expect(again.exitCode, again.stderr).toBe(0);
-  const said = (await chat.history({ session_id: session })).filter(({ role }) => role === 'user');
-  return { texts: said.map(({ text }) => text), created: JSON.parse(again.stdout).created, killed };
-}

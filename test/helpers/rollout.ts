@@ -141,7 +141,7 @@ export async function killAfter(it: Service, path: string, requests: number): Pr
   void child.then(() => {
     ended = true;
   });
-  await expect.poll(async () => ended || (await it.received()).length >= requests, { interval: 5 }).toBe(true);
+  await expect.poll(async () => ended || (await it.received()).length >= requests, { interval: 20 }).toBe(true);
   child.kill('SIGKILL');
   return (await child).signal === 'SIGKILL';
 }

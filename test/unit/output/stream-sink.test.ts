@@ -18,7 +18,7 @@ async function bundle(name: string, body: string): Promise<string> {
     import { flush, streamSink } from './src/output/stream-sink.ts';
     const stdout = streamSink(process.stdout);
     const stderr = streamSink(process.stderr);
-    const columns = [{ header: 'N', value: (n) => n }, { header: 'TEXT', value: () => 'x'.repeat(100) }];
+    const columns = [{ header: 'N', value: ({ n }) => n }, { header: 'TEXT', value: ({ text }) => text }];
     ${body}
   `;
   await build({
@@ -36,7 +36,7 @@ const ENDLESS = `
   let pulled = 0;
   let closed = false;
   function* endless() {
-    try { for (;;) yield ++pulled; } finally { closed = true; }
+    try { for (;;) yield { n: ++pulled, text: 'x'.repeat(10_000) }; } finally { closed = true; }
   }
   const options = { format: process.argv[2], color: false, quiet: false };
   try {
