@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { InterruptedError } from '../../src/errors.ts';
 import { handSignals, run } from '../helpers/run.ts';
 import { type Service, service } from '../helpers/service.ts';
-import { createChat } from '../sandbox/chat.ts';
+import { createChat, HISTORY } from '../sandbox/chat.ts';
 import { polled } from './polls.ts';
 
 async function freePort(): Promise<number> {
@@ -32,7 +32,7 @@ describe('--webhook', () => {
   test('shows a reply of a tail as soon as it is delivered', async () => {
     const { it, env, chat, url, session, webhook } = await delivering();
     const running = run(['chat', 'tail', ...session, ...webhook, '--until-reply', '-o', 'json'], { env });
-    await polled(it, 1);
+    await expect.poll(async () => (await it.received()).some(({ path }) => path.endsWith(HISTORY))).toBe(true);
     await chat.send('Hello!');
     const ran = await running;
     expect(ran).toMatchObject({ code: 0, stderr: `Webhooks are received at ${url}\n` });
@@ -50,7 +50,7 @@ describe('--webhook', () => {
     await chat.send('Hello!');
     await expect.poll(async () => (await chat.history()).at(-1)?.text).toBe('You said: Hello!');
     // With the second poll after that, the answer to the first was read.
-    for (let round = 0; round < 2; round += 1) await Promise.all([polled(it, 1), deliver()]);
+    for (let round = 0; round < 2; round += 1) await polled(it, 1, deliver);
     signals.abort(new InterruptedError('Interrupted.'));
     const ran = await running;
     expect(ran.stdout).toContain('You said: Hello!');

@@ -3,10 +3,18 @@ import { leapingClock, type Ran, type RunOptions, run } from '../helpers/run.ts'
 import type { Service } from '../helpers/service.ts';
 import { HISTORY } from '../sandbox/chat.ts';
 
-/** Resolves once the history was asked for so many times more: with the second time, the answer to the first was read. */
-export async function polled({ received }: Service, times: number): Promise<void> {
+/**
+ * Resolves once the history was asked for so many times more: with the second time, the answer to the first was read.
+ * @param act what makes that happen, unless it happens again and again
+ */
+export async function polled(
+  { received }: Service,
+  times: number,
+  act: () => Promise<unknown> = async () => undefined,
+): Promise<void> {
   const asked = async (): Promise<number> => (await received()).filter(({ path }) => path.endsWith(HISTORY)).length;
   const before = await asked();
+  await act();
   await expect.poll(asked).toBeGreaterThanOrEqual(before + times);
 }
 
