@@ -38,7 +38,7 @@ import { listen, rawJson } from '../helpers/tcp-server.ts';
 import { client, partnerctl, TOKEN, withinLimit } from './client.ts';
 
 const MB = 1024 * 1024;
-const LARGE = 64 * MB;
+const LARGE = 24 * MB;
 
 /** Writes a file that takes no room on the disk, and returns its path. */
 function largeFile(bytes = LARGE): string {
