@@ -1,9 +1,17 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { FlakyTests } from '../helpers/flaky.ts';
 
+/** The property tests, which `npm test` runs with fewer values. */
+const PROPERTIES = readdirSync('test', { recursive: true, encoding: 'utf8' })
+  .filter((name) => name.endsWith('.test.ts'))
+  .map((name) => join('test', name))
+  .filter((path) => readFileSync(path, 'utf8').includes("from 'fast-check'"));
+
 export default defineConfig({
   test: {
-    include: ['test/sweeps/**/*.sweep.ts'],
+    include: ['test/sweeps/**/*.sweep.ts', ...PROPERTIES],
     globalSetup: ['test/helpers/build.ts'],
     setupFiles: ['test/helpers/seed.ts'],
     retry: 1,
@@ -16,6 +24,6 @@ export default defineConfig({
     maxWorkers: 2,
     // The topics of help-topics.sweep.ts.
     maxConcurrency: 3,
-    env: { NO_COLOR: '', FORCE_COLOR: '', CI: '' },
+    env: { NO_COLOR: '', FORCE_COLOR: '', CI: '', PROPERTY_RUNS: 'all' },
   },
 });
