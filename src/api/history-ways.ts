@@ -8,7 +8,7 @@ import {
   varyHistory,
 } from '../contract/history-variants.ts';
 import { ForeignMessages } from '../contract/messages.ts';
-import { ErrorInSuccessBody, FIX_COMPLAINT, NotFoundError, PartnerctlError, RefusedError } from '../errors.ts';
+import { ErrorInSuccessBody, FIX_COMPLAINT, NotFoundError, PartnerctlError, RefusedError, ShapeError } from '../errors.ts';
 import { type AskedParameter, OtherParametersAsked } from './refusal-hints.ts';
 
 /** The history has this many parameters, each of which a refusal may name. */
@@ -95,5 +95,18 @@ export function withOtherMethod(error: unknown): unknown {
   return new ErrorInSuccessBody(error.message, {
     ...error.info,
     hint: `If histories are read in another way, say so, such as: ${command}`,
+  });
+}
+
+/** The error for a history that ignores the message to read after, and in which that message is not found. */
+export function createNoCursorError(): ShapeError {
+  return new ShapeError('The history ignores the message to read after, and does not have that message.', {
+    why: 'readHistory responded with the same messages, whichever message it was to read after.',
+    hint: [
+      'Check the id of the message. If it is right, say how it is named, such as:',
+      'partnerctl contract set messages.history.after_message_id query:after',
+      'or how pages are requested, such as: partnerctl contract set messages.history.next token:next_cursor:cursor',
+    ].join('\n'),
+    details: { operation: 'readHistory', leaf: 'messages.history.after_message_id' },
   });
 }

@@ -13,13 +13,12 @@ import {
 } from '../contract/messages.ts';
 import { OPERATIONS } from '../contract/operations.ts';
 import { PartnerctlError } from '../errors.ts';
-import { createNoCursorError } from './history-errors.ts';
 import { arrangePages } from './history-order.ts';
 import { listPages, type Page, type PagingMemory } from './history-pages.ts';
-import { doubtOf, rethrowUnlessAnswered, tryOtherWays, withOtherMethod } from './history-ways.ts';
+import { createNoCursorError, doubtOf, rethrowUnlessAnswered, tryOtherWays, withOtherMethod } from './history-ways.ts';
 import type { Http } from './http.ts';
 import type { CallOptions } from './http-options.ts';
-import { parseDate, requestedWait } from './poll-headers.ts';
+import { parseDate, requestedWait } from './retry.ts';
 
 /** Where to start reading in the history of a session. */
 export interface HistoryPosition {

@@ -78,7 +78,7 @@ export function parseRetryAfter(header: string | undefined, date: string | undef
 }
 
 /** Parses HTTP dates (RFC 9110 §5.6.7) and ISO 8601. Date.parse alone would accept almost any text with a number. */
-function parseDate(text: string | undefined): number | undefined {
+export function parseDate(text: string | undefined): number | undefined {
   const trimmed = text?.trim() ?? '';
   const asctime = /^\w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d \d{4}$/.test(trimmed);
   const isKnownFormat =
@@ -118,4 +118,12 @@ export function toOutcome(result: TransportResult, now: number): AttemptOutcome 
   const { status, sent, headers } = result;
   const retryAfterMs = parseRetryAfter(headers['retry-after'], headers.date, now);
   return { kind: 'response', status, sent, ...(retryAfterMs !== undefined && { retryAfterMs }) };
+}
+
+/** Returns how long the service asks to wait before the next poll, in milliseconds. @param now for dates in headers */
+export function requestedWait(headers: Readonly<Record<string, string>>, now: number): number | undefined {
+  const waits = [headers['retry-after'], headers['x-poll-interval']].flatMap(
+    (header) => parseRetryAfter(header, headers.date, now) ?? [],
+  );
+  return waits.length === 0 ? undefined : Math.max(...waits);
 }

@@ -5,7 +5,7 @@ import { command } from './command.ts';
 export default command<{ readonly words: readonly string[] }>({
   description: 'Describes the commands, or one of them, a group, or a topic, as JSON or YAML.',
   args: [{ usage: '[command...]', description: 'a command, a group, or a topic; all commands without one' }],
-  output: async () => (await import('../output-schemas/help.ts')).HELP,
+  output: async () => ({ json: (await import('../output/output-schema.ts')).openObject({}) }),
   exits: [],
   examples: [
     { line: 'partnerctl help -o json', does: 'all commands with their arguments, flags, output schemas, and examples' },

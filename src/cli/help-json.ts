@@ -2,7 +2,6 @@ import pkg from '../../package.json' with { type: 'json' };
 import { EXIT } from '../errors.ts';
 import type { CommandOutput } from '../output/output-schema.ts';
 import type { ArgumentSpec, Command, FlagSpec } from './command.ts';
-import { ENVIRONMENT_VARIABLES } from './environment-variables.ts';
 import { COMMON_EXITS, EXIT_MEANINGS, type ExitName } from './exit-meanings.ts';
 import { topicText } from './help-text.ts';
 import { findTopic, HELP_TOPICS, type HelpTopic } from './help-topics.ts';
@@ -35,6 +34,26 @@ const FIELDS: Readonly<Record<string, string>> = {
   key: 'key',
   leaf: 'leaf',
 };
+
+/** The environment variables that people set, as `partnerctl help environment` explains them. */
+const ENVIRONMENT_VARIABLES: readonly {
+  readonly name: string;
+  /** The global flag that wins over it. */
+  readonly flag?: string;
+  readonly description: string;
+}[] = [
+  { name: 'PARTNER_BASE_URL', flag: '--base-url', description: 'base URL of the service, ending in /v1' },
+  { name: 'PARTNER_TOKEN', flag: '--token-file', description: 'the token itself' },
+  { name: 'PARTNER_PROFILE', flag: '--profile', description: 'the profile to use' },
+  { name: 'PARTNER_STATE', flag: '--state', description: 'the state: a file, postgres://…, or git+ssh://…#branch' },
+  { name: 'PARTNER_CONFIG_DIR', description: 'directory of the profiles' },
+  { name: 'PARTNER_OUTPUT', flag: '--output', description: 'output format' },
+  { name: 'PARTNER_WEBHOOK_SECRET', description: 'the secret that webhooks are signed with, one per line' },
+  { name: 'CI', description: 'any value: nothing is asked, and no progress is shown' },
+  { name: 'HTTPS_PROXY', description: 'proxy for https services' },
+  { name: 'NO_PROXY', description: 'hosts that are reached without the proxy' },
+  { name: 'NODE_EXTRA_CA_CERTS', description: 'a file of additional certificate authorities (PEM)' },
+];
 
 function fieldOf(placeholder = ''): { readonly field?: string } {
   const field = FIELDS[placeholder];
