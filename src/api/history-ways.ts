@@ -8,7 +8,14 @@ import {
   varyHistory,
 } from '../contract/history-variants.ts';
 import { ForeignMessages } from '../contract/messages.ts';
-import { ErrorInSuccessBody, FIX_COMPLAINT, NotFoundError, PartnerctlError, RefusedError, ShapeError } from '../errors.ts';
+import {
+  ErrorInSuccessBody,
+  FIX_COMPLAINT,
+  NotFoundError,
+  PartnerctlError,
+  RefusedError,
+  ShapeError,
+} from '../errors.ts';
 import { type AskedParameter, OtherParametersAsked } from './refusal-hints.ts';
 
 /** The history has this many parameters, each of which a refusal may name. */

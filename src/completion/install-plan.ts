@@ -3,7 +3,7 @@ import type { Environment } from '../cli/io.ts';
 import { shellQuote } from '../shell-quote.ts';
 import type { Shell } from './scripts.ts';
 
-/** A change of a file. */
+/** A change to a file. */
 export interface Change {
   readonly file: string;
   /** `append` adds the text at the end; `replace` replaces the whole script, or the line that an earlier install added. */
@@ -19,7 +19,7 @@ export interface InstallSettings {
   readonly rcFile: string | undefined;
 }
 
-/** Where the script goes, and the line that loads it when a shell starts. */
+/** Where the script is installed, and the line that loads it when a shell starts. */
 export interface Places {
   readonly script: string;
   /** Undefined if the shell finds the script itself. */
@@ -79,13 +79,13 @@ export function findPlaces(shell: Shell, settings: InstallSettings): Places {
   }
 }
 
-/** Plans the script itself. @param current what the file holds; undefined if there is none */
+/** Plans the script file. @param current its content; undefined if it does not exist */
 export function planScript(file: string, script: string, current: string | undefined): Change {
   if (current === undefined) return { file, action: 'create', text: script };
   return { file, action: current === script ? 'none' : 'replace', text: script };
 }
 
-/** Plans the line in the file that a shell reads when it starts. Every other byte of it stays. */
+/** Plans the line in the shell's startup file, whose other bytes stay as they are. */
 export function planLine(file: string, line: string, current: string | undefined): Change {
   if (current === undefined) return { file, action: 'create', text: `${line}\n` };
   const own = findOwnLine(current);
@@ -97,7 +97,7 @@ function findOwnLine(text: string): string | undefined {
   return text.split(/\r?\n/).find((line) => line.trimEnd().endsWith(MARK));
 }
 
-/** Returns what a file holds after a change of its line. */
+/** Returns the content of a startup file after a change. */
 export function applyLine(current: string, { action, text }: Change): string {
   const own = findOwnLine(current);
   if (action === 'replace' && own !== undefined) return current.replace(own, () => text);

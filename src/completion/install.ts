@@ -21,14 +21,14 @@ export interface InstallOptions {
   readonly dryRun: boolean;
 }
 
-/** The library that loads completions of bash on demand, where systems install it. */
+/** Where systems install bash-completion, the library that loads completion scripts on demand. */
 const BASH_COMPLETION = [
   '/usr/share/bash-completion/bash_completion',
   '/usr/local/share/bash-completion/bash_completion',
   '/opt/homebrew/share/bash-completion/bash_completion',
 ];
 
-/** Bytes are kept as they are: not every such file is UTF-8. */
+/** Reads a file as Latin-1, which keeps every byte: not all startup files are UTF-8. */
 async function readBytes(file: string): Promise<string | undefined> {
   try {
     return await readFile(file, 'latin1');
@@ -56,7 +56,7 @@ async function exists(path: string): Promise<boolean> {
   );
 }
 
-/** Plans the changes of the files. @throws LocalError if one cannot be read, or is not text that a line can be added to */
+/** Plans the changes to the files. @throws LocalError if a file cannot be read, or is UTF-16 */
 async function planChanges(shell: Shell, settings: InstallSettings): Promise<readonly Change[]> {
   const { script, rc } = findPlaces(shell, settings);
   const planned = planScript(script, toBytes(completionScript(shell)), await readBytes(script));
@@ -110,8 +110,9 @@ async function askFirst(context: Context, changes: readonly Change[]): Promise<v
 }
 
 /**
- * Makes a shell complete partnerctl, after it said what it changes and was told to. A repeat changes nothing.
- * @throws UsageError if the shell is not known, nobody can be asked, or the answer is no; LocalError if a file fails
+ * Sets up completion in a shell, after asking for confirmation. A repeat changes nothing.
+ * @throws UsageError if the shell is unknown, or if the user cannot be asked or declines; LocalError if a file cannot be read
+ *   or written
  */
 export async function install(context: Context, options: InstallOptions): Promise<Installed> {
   const { env, runtime } = context;

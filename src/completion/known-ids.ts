@@ -4,7 +4,7 @@ import { readLog } from '../state/file-store.ts';
 import { fieldText, isText, type LogRecord } from '../state/record.ts';
 import type { CacheLine } from './cache.ts';
 
-/** What the state of this machine names by id. */
+/** The ids in the state file of this machine. */
 export interface KnownIds {
   readonly sources: readonly CacheLine[];
   readonly sessions: readonly CacheLine[];
@@ -12,7 +12,7 @@ export interface KnownIds {
   readonly keys: readonly CacheLine[];
 }
 
-/** The sources that a record names, with their agents. */
+/** Returns the sources in a record, with their agents. */
 function sourcesOf({ type, source_id, agent_id, agents }: LogRecord): readonly CacheLine[] {
   const named =
     type.startsWith('space') && Array.isArray(agents) ? agents.filter(isJsonObject) : [{ source_id, agent_id }];
@@ -23,7 +23,7 @@ function sourcesOf({ type, source_id, agent_id, agents }: LogRecord): readonly C
 }
 
 /**
- * Reads the ids of a service in the file that this machine keeps of its state.
+ * Reads the ids of a service from the state file of this machine.
  * @param origin the base URL of the service
  * @throws LocalError if the file cannot be read
  */

@@ -10,14 +10,14 @@ import { toListedJob } from '../cron/job-list.ts';
 import { InterruptedError, PartnerctlError, ShapeError } from '../errors.ts';
 import type { CacheLine } from './cache.ts';
 
-/** The lines of the cache that the lists of the service give, by file. A list that cannot be read gives none. */
+/** The lines of the cache from the service's lists. Those of a list that cannot be read are missing. */
 export interface ReadLists {
   readonly space?: SpaceLines;
   readonly agent?: AgentLines;
   readonly job?: readonly CacheLine[];
   /** The spaces whose agents were read. */
   readonly spaces: readonly string[];
-  /** Why a list cannot be read. */
+  /** The first error of a list that cannot be read. */
   readonly failure: PartnerctlError | undefined;
 }
 
@@ -29,21 +29,19 @@ interface SpaceLines {
 
 type AgentLines = Omit<SpaceLines, 'ext'>;
 
-/** Enough for any list that somebody completes from. */
 const MAX_ITEMS = 10_000;
 const MAX_SPACES = 20;
-/** The agents of the first spaces are read before anyone asks for them. */
+/** The agents of this many spaces are read in advance. */
 const FIRST_SPACES = 5;
 const CONCURRENCY = 4;
 
-/** Reads the items of a list that can be read. */
+/** Decodes the items of a list, and skips those that cannot be decoded. */
 async function collect<Value>(items: AsyncIterable<JsonObject>, read: (item: JsonObject) => Value): Promise<Value[]> {
   const values: Value[] = [];
   for await (const item of items) {
     try {
       values.push(read(item));
     } catch (error) {
-      // An item that cannot be read costs one value, no more.
       if (!(error instanceof UnknownShape || error instanceof ShapeError)) throw error;
     }
     if (values.length >= MAX_ITEMS) break;

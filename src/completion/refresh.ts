@@ -13,7 +13,7 @@ import { readKnownIds } from './known-ids.ts';
 import { type ReadLists, readLists } from './read-lists.ts';
 import { parseStatus } from './status.ts';
 
-/** How many values of each kind completion knows. */
+/** How many values of each kind the cache holds. */
 export interface Refreshed {
   readonly profile: string;
   readonly base_url: string;
@@ -25,12 +25,12 @@ export interface Refreshed {
 }
 
 const MAX_LENGTH = 200;
-/** A service that nobody used for so long is forgotten. */
+/** The cache of a service that was not used for this long is removed. */
 const FORGOTTEN_AFTER_MS = 30 * 24 * 60 * 60 * 1_000;
 
 type Lines = Readonly<Record<string, readonly CacheLine[]>>;
 
-/** Leaves out what cannot be typed or holds a secret, and cleans the descriptions, which are shown in a terminal. */
+/** Drops values that cannot be typed or hold a secret, and sanitizes the descriptions, which a terminal shows. */
 function usable(lines: readonly CacheLine[], redact: (text: string) => string): readonly CacheLine[] {
   const isPlain = (text: string): boolean =>
     text.length <= MAX_LENGTH && sanitizeLine(text) === text && redact(text) === text;
@@ -41,7 +41,7 @@ function usable(lines: readonly CacheLine[], redact: (text: string) => string): 
     });
 }
 
-/** Removes the caches of services that are not used any more, such as sandboxes. */
+/** Removes the caches of services that are no longer used, such as sandboxes. */
 async function removeForgotten(directory: string, now: number): Promise<void> {
   for (const name of await readdir(dirname(directory)).catch(() => [])) {
     const other = join(dirname(directory), name);
@@ -51,7 +51,7 @@ async function removeForgotten(directory: string, now: number): Promise<void> {
   }
 }
 
-/** The lines of each file. Lists that could not be read keep the file that there is. */
+/** Returns the lines of each file of the cache. A list that could not be read keeps its current file. */
 function toFiles({ space, agent, job }: ReadLists, known: Awaited<ReturnType<typeof readKnownIds>>): Lines {
   const { sources, sessions, jobs, keys } = known;
   const listed = new Set(job?.map(({ value }) => value));
@@ -62,7 +62,7 @@ function toFiles({ space, agent, job }: ReadLists, known: Awaited<ReturnType<typ
       [cacheFile('space', 'name:')]: space.names,
     }),
     ...(agent && { [cacheFile('agent')]: agent.ids, [cacheFile('agent', 'name:')]: agent.names }),
-    // The service knows the names of its jobs better.
+    // The list has the current names, the state only those at creation.
     ...(job && { [cacheFile('job')]: [...job, ...jobs.filter(({ value }) => !listed.has(value))] }),
     [cacheFile('source')]: sources,
     [cacheFile('session')]: sessions,
@@ -92,9 +92,9 @@ async function readAll(
 }
 
 /**
- * Reads the ids and names that completion offers, by reads only, and stores them for each Tab.
+ * Reads the ids and names that completion offers, and stores them in the cache. Sends only reads.
  * @param space a space whose agents are wanted, as typed
- * @throws PartnerctlError if no list can be read; the values that completion knows stay
+ * @throws PartnerctlError if no list can be read; the cache stays as it is
  */
 export async function refreshCache(context: Context, space: string | undefined): Promise<Refreshed> {
   const { clock, config, contractKey, redact } = context;

@@ -10,8 +10,8 @@ import { type Env, findService, readProfiles, readText } from './service.ts';
 import { parseStatus } from './status.ts';
 import type { CompletionTree, Described } from './tree.ts';
 
-/** What the completer needs to know of its process. */
-export interface Surroundings {
+/** What the completer needs from its process. */
+export interface CompleterDeps {
   readonly env: Env;
   readonly platform: NodeJS.Platform;
   readonly home: string;
@@ -29,17 +29,17 @@ export interface Refresh {
 }
 
 /** What to offer, and the refresh that is due. */
-interface Answer {
+interface Completion {
   readonly offer: Offer;
   readonly refresh?: Refresh;
 }
 
-/** Offers the live values in the cache, and has it refreshed if it is due. */
-function answerLive(
+/** Offers the live values in the cache, and requests a refresh if one is due. */
+function completeLive(
   wanted: Extract<Wanted, { kind: 'live' }>,
   { line, typed }: { readonly line: ParsedLine; readonly typed: string },
-  { env, platform, home, now }: Surroundings,
-): Answer {
+  { env, platform, home, now }: CompleterDeps,
+): Completion {
   const service = findService(line, env, configDirectory(env, platform, home));
   if (!service) return { offer: { kind: 'values', values: [] } };
   const { directory, refreshFlags } = service;
@@ -56,50 +56,50 @@ function withPrefix(prefix: string, values: readonly Described[]): readonly Desc
   return prefix === '' ? values : values.map(([value, description]) => [prefix + value, description]);
 }
 
-function listProfiles({ env, platform, home }: Surroundings): readonly Described[] {
+function listProfiles({ env, platform, home }: CompleterDeps): readonly Described[] {
   const { profiles } = readProfiles(configDirectory(env, platform, home));
   return Object.entries(profiles).map(([name, { base_url }]) => [name, typeof base_url === 'string' ? base_url : '']);
 }
 
-function answer(words: CommandLine, surroundings: Surroundings): Answer {
-  const tree: CompletionTree = JSON.parse(surroundings.readTree());
+function completeLine(words: CommandLine, deps: CompleterDeps): Completion {
+  const tree: CompletionTree = JSON.parse(deps.readTree());
   const { line, wanted } = complete(tree, words);
   const typed = words.current.slice(wanted.prefix.length);
   switch (wanted.kind) {
     case 'values':
       return { offer: { kind: 'values', values: withPrefix(wanted.prefix, wanted.values) } };
     case 'profiles': {
-      const values = listProfiles(surroundings).filter(([name]) => name.startsWith(typed));
+      const values = listProfiles(deps).filter(([name]) => name.startsWith(typed));
       return { offer: { kind: 'values', values: withPrefix(wanted.prefix, values) } };
     }
     case 'live':
-      return answerLive(wanted, { line, typed }, surroundings);
+      return completeLive(wanted, { line, typed }, deps);
     default:
       return { offer: { kind: wanted.kind, prefix: wanted.prefix } };
   }
 }
 
-/** Reads the current word, how many words stand before the cursor, and the words. */
+/** Parses the arguments of the script: the current word, the number of words before the cursor, and all words. */
 function readWords([current = '', count = '0', ...words]: readonly string[]): CommandLine {
   return { current, before: words.slice(0, Number(count)), after: words.slice(Number(count)) };
 }
 
 /**
  * Completes a word.
- * @param shell which script asks
- * @param args what the script gives; see scripts.ts
- * @returns what the script reads, and the refresh to start once that is written
+ * @param shell the shell of the calling script
+ * @param args the arguments that the script passes; see scripts.ts
+ * @returns the text for the script, and the refresh to start once it is written
  */
 export function respond(
   [shell, ...args]: readonly string[],
-  surroundings: Surroundings,
+  deps: CompleterDeps,
 ): { readonly text: string; readonly refresh: Refresh | undefined } {
   if (shell === 'bash') {
     const [type = '', columns = '', wordBreaks = '', before = '', rest = ''] = args;
     const line = readBashLine(before, rest, wordBreaks);
-    const { offer, refresh }: Answer = line.isRedirected
+    const { offer, refresh }: Completion = line.isRedirected
       ? { offer: { kind: 'files' as const, prefix: '' } }
-      : answer(line, surroundings);
+      : completeLine(line, deps);
     return { text: formatForBash(offer, line, { columns: Number(columns) || 80, type }), refresh };
   }
   const isPowerShell = shell === 'powershell';
@@ -109,6 +109,6 @@ export function respond(
         .toString('utf8')
         .split('\0')
     : args;
-  const { offer, refresh } = answer(readWords(words), surroundings);
+  const { offer, refresh } = completeLine(readWords(words), deps);
   return { text: isPowerShell ? formatForPowerShell(offer) : formatLines(offer), refresh };
 }

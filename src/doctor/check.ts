@@ -26,7 +26,7 @@ export function warning(name: string, message: string, hint: string): Check {
   return { name, status: 'warning', message, hint };
 }
 
-/** One line for a message and its reason; a reason that is no sentence of its own completes that of the message. */
+/** Joins a message and its reason to one line. A reason that is only a clause follows the message after a colon. */
 function joinReason(message: string, why: string | undefined): string {
   if (why === undefined) return message;
   const isSentence = !/^[a-z]/.test(why);
@@ -34,13 +34,13 @@ function joinReason(message: string, why: string | undefined): string {
   return isSentence ? `${message} ${reason}` : `${message.replace(/\.$/, '')}: ${reason}`;
 }
 
-/** @param hint replaces that of the error */
+/** A check that ended with an error. @param hint replaces the hint of the error */
 export function failed(name: string, error: PartnerctlError, hint = error.info.hint ?? null): Check {
   const { message, info } = error;
   return { name, status: 'failed', message: joinReason(message, info.why), hint, failure: error };
 }
 
-/** A failed check without an error of its own. */
+/** A check that failed without an error being thrown. */
 export function broken(name: string, message: string, hint: string): Check {
   return failed(name, new LocalError(message), hint);
 }

@@ -16,7 +16,7 @@ import {
 } from './service-checks.ts';
 
 /**
- * Decides what is in order. What explains later failures comes first. Pure.
+ * Turns the facts into checks, ordered so that a cause comes before its consequences. Pure.
  * @param extraAuthorities the value of NODE_EXTRA_CA_CERTS
  */
 export function diagnose(facts: Facts, extraAuthorities: string | undefined): readonly Check[] {

@@ -6,59 +6,60 @@ import type { PartnerctlError } from '../errors.ts';
 import type { StateLocation } from '../state/location.ts';
 import type { UnusableLine } from '../state/store.ts';
 
-/** Something that was found out, or why it could not be. */
+/** A value, or the error that prevented finding it. */
 export type Finding<Value> =
   | { readonly value: Value; readonly error?: undefined }
   | { readonly value?: undefined; readonly error: PartnerctlError };
 
-/** What the service made of one read. */
+/** The result of one read call to the service. */
 export interface Probe {
-  /** Of the response, if there was one. */
+  /** The HTTP status; undefined if there was no response. */
   readonly status: number | undefined;
   readonly headers: Readonly<Record<string, string>>;
   readonly error: PartnerctlError | undefined;
-  /** The machine's time when it was answered, in milliseconds since 1970, and how long that took. */
+  /** This machine's time when the response arrived, in milliseconds since the epoch. */
   readonly at: number;
+  /** How long the response took, in milliseconds. */
   readonly ms: number;
 }
 
-/** A list that was read to see whether the token may and whether the contract fits. */
+/** A list that was read to check the scopes of the token and the contract. */
 export interface ListRead {
   /** `the list of spaces` */
   readonly what: string;
   readonly scope: Scope;
-  /** What needs the scope, besides reading this list. */
+  /** The commands that need the scope. */
   readonly neededBy: string;
-  /** How the types of records begin that the commands leave which need it. */
+  /** The prefix of the record types that those commands write to the state. */
   readonly recordedAs: string;
   readonly error: PartnerctlError | undefined;
 }
 
-/** What is known of the state. */
+/** What was found in the state. */
 export interface StateFacts {
   readonly location: StateLocation;
   readonly exists: boolean;
   readonly isWritable: boolean;
   readonly records: number;
-  /** How many records there are of each type. */
+  /** The number of records by type. */
   readonly types: Readonly<Record<string, number>>;
   readonly unusable: readonly UnusableLine[];
 }
 
-/** What the checks decide upon. Undefined is what could not be looked at because of something before it. */
+/** The input of the checks. A field is undefined if an earlier failure prevented finding it. */
 export interface Facts {
   readonly version: string;
   readonly nodeVersion: string;
-  /** The oldest Node.js that the program runs on: `20.18.1`. */
+  /** The oldest supported version of Node.js: `20.18.1`. */
   readonly minimumNode: string;
   readonly isCi: boolean;
   readonly profiles: Finding<{ readonly names: readonly string[]; readonly isExposed: boolean }>;
   readonly profilesPath: string;
   readonly settings: Finding<ServiceSettings>;
-  /** The base URL of the profile, if a flag or the environment overrides it with another one. */
+  /** The profile's base URL, if a flag or the environment overrides it with a different service. */
   readonly overridden: Sourced<string> | undefined;
   readonly proxy: Finding<ProxySettings | undefined> | undefined;
-  /** The addresses of the service's host, or the code of the system's error. */
+  /** The addresses of the service's host, or the code of the DNS error. */
   readonly lookup: { readonly addresses: readonly string[] } | { readonly code: string } | undefined;
   /** Undefined if there is a token. */
   readonly tokenError: PartnerctlError | undefined;

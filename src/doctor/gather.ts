@@ -12,12 +12,12 @@ import { LocalError, PartnerctlError } from '../errors.ts';
 import type { Facts, Finding, Probe, StateFacts } from './facts.ts';
 import { LIMITS, readLists } from './read-lists.ts';
 
-/** The longest that one thing may take, in milliseconds. */
+/** The time limit of each step, in milliseconds. */
 const LIMIT_MS = 20_000;
 
 type Observer = (event: TraceEvent) => void;
 
-/** Tries something, and returns how it ended. @throws what is no PartnerctlError, and the signal's reason */
+/** Runs a step within the time limit. @throws any error that is not a PartnerctlError, and the signal's reason */
 async function attempt<Value>(context: Context, what: string, act: () => Promise<Value>): Promise<Finding<Value>> {
   const { abortSignal, progress, clock } = context;
   abortSignal.throwIfAborted();
@@ -48,14 +48,14 @@ async function findAddresses(host: string): Promise<Facts['lookup']> {
   }
 }
 
-/** The base URL of the profile, if another setting names another service. */
+/** The profile's base URL, if a flag or the environment overrides it with a different service. */
 function overriddenUrl({ profile, baseUrl }: ServiceSettings, { profiles }: Profiles): Sourced<string> | undefined {
   const own = Object.hasOwn(profiles, profile.value) ? profiles[profile.value]?.base_url : undefined;
   if (own === undefined || isSameService(own, baseUrl.value)) return undefined;
   return { value: own, from: nameProfile(profile.value) };
 }
 
-/** Calls the service once, by a list that it has. */
+/** Reads the first page of a list that the service has. */
 async function probe(http: Http, context: Context): Promise<Probe> {
   const lists = [OPERATIONS.listSpaces, OPERATIONS.listCronJobs];
   const operation = lists.find(({ leaf }) => http.contract.operation(leaf) !== undefined) ?? OPERATIONS.listSpaces;
@@ -109,7 +109,7 @@ async function inspectState(context: Context): Promise<StateFacts> {
   };
 }
 
-/** Looks at the profiles, and at what they, the flags, and the environment say together. */
+/** Reads the profiles, and resolves the settings from flags, environment, and profile. */
 async function gatherSettings(context: Context) {
   const { config, flags, env, runtime } = context;
   const stored = await attempt(context, 'the profiles', () => config.read());
@@ -129,7 +129,7 @@ async function gatherSettings(context: Context) {
   return { profiles, settings, overridden };
 }
 
-/** Looks at everything between this machine and what the service says. */
+/** Examines the proxy, DNS, the connection, and what the service allows this token to read. */
 async function gatherService(context: Context, settings: ServiceSettings, observe: Observer) {
   const { value: url } = settings.baseUrl;
   const host = new URL(url).hostname.replace(/^\[|\]$/g, '');
@@ -139,7 +139,7 @@ async function gatherService(context: Context, settings: ServiceSettings, observ
   const names = { proxy, lookup: found?.error ? { code: 'ETIMEDOUT' } : found?.value };
   const http = await attempt(context, 'the token', () => context.http(observe));
   if (http.error) return { ...names, tokenError: proxy.error ? undefined : http.error };
-  // Whatever is proved here is not remembered: nothing is written.
+  // A copy of the client, so that what this run proves about the contract is not stored.
   const { contract } = http.value;
   const reader = http.value.withContract(contract);
   const answered = await attempt(context, `the connection to ${url}`, () => probe(reader, context));
@@ -150,8 +150,8 @@ async function gatherService(context: Context, settings: ServiceSettings, observ
 }
 
 /**
- * Finds out everything that the checks need. Sends only reads, and writes nothing.
- * @param observe is told of each request
+ * Gathers the input of the checks. Sends only reads, and writes nothing.
+ * @param observe called for each request
  * @throws the signal's reason
  */
 export async function gatherFacts(context: Context, minimumNode: string, observe: Observer): Promise<Facts> {

@@ -39,7 +39,7 @@ export function checkProfiles({ profiles, profilesPath }: Facts): Check {
   return ok('profiles', names.length === 0 ? `none in ${profilesPath}` : `${names.join(', ')} (${profilesPath})`);
 }
 
-/** The way back to the service of the profile, where a flag or a variable names another one. */
+/** How to use the profile's service again; undefined unless a flag or a variable overrides it. */
 export function backToProfile({ settings, overridden }: Facts): string | undefined {
   const from = settings.value?.baseUrl.from;
   if (overridden === undefined || from === undefined) return undefined;
@@ -59,7 +59,7 @@ export function checkSettings(facts: Facts): Check {
   return warning('settings', `Two settings name different services: ${message}`, backToProfile(facts) ?? '');
 }
 
-/** The last line of a file may be cut short by a run that was killed; any other damage is not to be removed lightly. */
+/** Whether a killed run may have left the line incomplete. Other damage may hide a record and must not be deleted. */
 function isTorn({ why }: UnusableLine): boolean {
   return why.startsWith('not a whole record');
 }
@@ -84,7 +84,7 @@ function describeState({ location, exists, records }: StateFacts): string {
 
 export function checkState({ state, isCi, profiles, settings }: Facts): Check {
   if (state.error) {
-    // It is reported once, where it belongs.
+    // The check of the profiles has reported it already.
     const isOfProfiles = profiles.error !== undefined && state.error.message === profiles.error.message;
     return isOfProfiles ? skipped('state', 'not checked: the profiles cannot be read') : failed('state', state.error);
   }

@@ -8,10 +8,10 @@ import { SCOPE } from '../contract/scopes.ts';
 import { NoOperationError, PartnerctlError, ShapeError } from '../errors.ts';
 import type { ListRead, Probe } from './facts.ts';
 
-/** Of one call: a check tells how things are now. */
+/** No retries: a check reports the current state. */
 export const LIMITS = { retries: 0, timeoutMs: 10_000 };
 
-/** Enough to see the shape of a list, and one page after the first. */
+/** Enough to check the shape of the items and, usually, of the second page. */
 const MAX_ITEMS = 50;
 
 interface Listing {
@@ -72,7 +72,7 @@ async function readList(
   }
 }
 
-/** The id of a space; undefined where the contract does not fit, which reading the list reports. */
+/** The id of a space; undefined if it cannot be decoded, which is reported elsewhere. */
 function idOf(space: JsonObject, http: Http): string | undefined {
   try {
     return findId(space, http.contract, 'space.id');
@@ -82,8 +82,8 @@ function idOf(space: JsonObject, http: Http): string | undefined {
 }
 
 /**
- * Reads each list once: the spaces, the agents of one space, and the scheduled jobs. Where a first call failed for a reason
- * that holds for all calls, it is not repeated.
+ * Reads each list once: the spaces, the agents of one space, and the scheduled jobs. Reads nothing if the probe failed for a
+ * reason that applies to every call.
  */
 export async function readLists(http: Http, { status, error }: Probe): Promise<readonly ListRead[]> {
   const isHopeless = error !== undefined && status !== 403 && !(error instanceof ShapeError);

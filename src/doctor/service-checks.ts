@@ -8,13 +8,13 @@ const NO_SERVICE = 'not checked: no service is configured';
 const NO_ANSWER = 'not checked: the service did not answer';
 const NO_TOKEN = 'not checked: there is no token to call the service with';
 
-/** In milliseconds. Tokens, signatures of webhooks, and times to come back all tolerate less than this. */
+/** A larger skew breaks the expiry of tokens, webhook signatures, and Retry-After dates. In milliseconds. */
 const MAX_SKEW_MS = 60_000;
 
 const DNS_CODE = /^(ENOTFOUND|EAI_)/;
 const TLS_CODE = /^(CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_|ERR_TLS|ERR_SSL|EPROTO|HOSTNAME_MISMATCH)/;
 
-/** The code of the failure, if there was no response. */
+/** The error code of a failed connection; undefined if there was a response. */
 function failureCode(probe: Probe | undefined): string | undefined {
   if (probe?.error === undefined || probe.status !== undefined) return undefined;
   const { details } = probe.error.info;
@@ -26,8 +26,8 @@ function hasAnswer(probe: Probe | undefined): probe is Probe & { readonly status
   return probe?.status !== undefined;
 }
 
-/** Why nothing can be said of what the service would answer. */
-function silence({ settings, probe, tokenError }: Facts): string {
+/** Why a check that needs a response was skipped. */
+function whySkipped({ settings, probe, tokenError }: Facts): string {
   if (settings.value === undefined) return NO_SERVICE;
   return probe === undefined && tokenError ? NO_TOKEN : NO_ANSWER;
 }
@@ -36,7 +36,7 @@ function hostOf({ settings }: Facts): string {
   return settings.value === undefined ? '' : new URL(settings.value.baseUrl.value).hostname;
 }
 
-/** What to do about an address that leads nowhere. */
+/** What to do about a base URL that does not lead to the service. */
 function addressHint(facts: Facts): string {
   const from = facts.settings.value?.baseUrl.from ?? 'the base URL';
   return [`Correct the address in ${from}.`, backToProfile(facts)].filter(Boolean).join(' ');
@@ -68,7 +68,7 @@ export function checkDns(facts: Facts): Check {
   return warning('dns', message, addressHint(facts));
 }
 
-/** The check that a failure of the connection belongs to, if it has one of its own. */
+/** The check that reports an error code of the connection, if it is not `connection` itself. */
 function ownerOf(code: string): 'dns' | 'tls' | 'proxy' | undefined {
   if (code.startsWith('PROXY_')) return 'proxy';
   return DNS_CODE.test(code) ? 'dns' : TLS_CODE.test(code) ? 'tls' : undefined;
@@ -78,7 +78,7 @@ export function checkConnection(facts: Facts): Check {
   const { probe } = facts;
   if (hasAnswer(probe)) return ok('connection', `answered in ${Math.round(probe.ms)} ms`);
   const code = failureCode(probe);
-  if (probe?.error === undefined || code === undefined) return skipped('connection', silence(facts));
+  if (probe?.error === undefined || code === undefined) return skipped('connection', whySkipped(facts));
   const owner = ownerOf(code);
   if (owner !== undefined) return skipped('connection', `not checked: ${owner} failed`);
   return failed('connection', probe.error, addressHint(facts));
@@ -101,11 +101,12 @@ export function checkTls(facts: Facts, extra: string | undefined): Check {
   if (settings.value.baseUrl.value.startsWith('http:')) return skipped('tls', 'plain http, on this machine only');
   if (hasAnswer(probe)) return ok('tls', 'the certificate is trusted');
   const code = failureCode(probe);
-  if (probe?.error === undefined || code === undefined || !TLS_CODE.test(code)) return skipped('tls', silence(facts));
+  if (probe?.error === undefined || code === undefined || !TLS_CODE.test(code))
+    return skipped('tls', whySkipped(facts));
   return failed('tls', probe.error, tlsHint(code, probe.error, extra));
 }
 
-/** Whether a response has another shape than the contract says, rather than not being an answer of the service at all. */
+/** Whether the service responded, but in a shape that contradicts the contract. A gateway page does not count. */
 function contradicts(error: PartnerctlError | undefined): error is ShapeError {
   return error instanceof ShapeError && !(error instanceof ErrorInSuccessBody || error instanceof NotJsonError);
 }
@@ -122,10 +123,10 @@ function laterFailure({ lists }: Facts): PartnerctlError | undefined {
   return lists.find(({ error }) => error !== undefined && !isExplained(error))?.error;
 }
 
-/** Whether the service answers as this API does; the token, its scopes, and the balance are other checks. */
+/** Checks that the base URL leads to this API. The token, its scopes, and the balance have their own checks. */
 export function checkService(facts: Facts): Check {
   const { probe } = facts;
-  if (!hasAnswer(probe)) return skipped('service', silence(facts));
+  if (!hasAnswer(probe)) return skipped('service', whySkipped(facts));
   const { status, error } = probe;
   if (error instanceof NotJsonError) {
     return failed('service', error, `Something else answers there, such as a gateway. ${addressHint(facts)}`);
@@ -147,7 +148,7 @@ function seconds(ms: number): string {
 
 export function checkClock(facts: Facts): Check {
   const { probe } = facts;
-  if (!hasAnswer(probe)) return skipped('clock', silence(facts));
+  if (!hasAnswer(probe)) return skipped('clock', whySkipped(facts));
   const { date, age } = probe.headers;
   const there = date === undefined ? Number.NaN : Date.parse(date);
   if (Number.isNaN(there) || age !== undefined)
@@ -162,7 +163,7 @@ export function checkClock(facts: Facts): Check {
   );
 }
 
-/** Whether every read that was tried is forbidden. */
+/** Whether every read failed with a 403. */
 function isForbidden({ probe, lists }: Facts): boolean {
   return probe?.status === 403 && lists.every(({ error }) => error?.info.status === 403);
 }
@@ -171,7 +172,7 @@ export function checkToken(facts: Facts): Check {
   const { probe, tokenError, settings } = facts;
   if (settings.value === undefined) return skipped('token', NO_SERVICE);
   if (tokenError) return failed('token', tokenError);
-  if (!hasAnswer(probe)) return skipped('token', silence(facts));
+  if (!hasAnswer(probe)) return skipped('token', whySkipped(facts));
   const from = settings.value.token?.from ?? '';
   if (probe.status === 401 && probe.error) return failed('token', probe.error);
   if (isForbidden(facts) && probe.error) return failed('token', probe.error);
@@ -179,7 +180,7 @@ export function checkToken(facts: Facts): Check {
   return isAccepted ? ok('token', `accepted, from ${from}`) : skipped('token', NO_ANSWER);
 }
 
-/** Whether the state shows that commands were used that need the list. */
+/** Whether the state has records of commands that need the list. */
 function isUsed({ recordedAs }: ListRead, { state }: Facts): boolean {
   return Object.keys(state.value?.types ?? {}).some((type) => type.startsWith(recordedAs));
 }
@@ -188,7 +189,7 @@ function upperFirst(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-/** A missing scope is a warning, unless commands that need it are in use here. */
+/** A missing scope is a failure only if the state has records of commands that need it. */
 export function checkScopes(facts: Facts): Check {
   const { lists, settings } = facts;
   const read = lists.filter(({ error }) => error === undefined || contradicts(error));

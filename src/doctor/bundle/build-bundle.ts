@@ -14,20 +14,20 @@ const BUNDLE_VERSION = 1;
 /** Later requests are left out. */
 const MAX_EXCHANGES = 5_000;
 
-/** What a bundle is made of. */
+/** The input of `buildBundle`. */
 export interface BundleParts {
   readonly facts: Facts;
   readonly checks: readonly Check[];
-  /** Those of doctor itself. */
+  /** The requests of doctor itself. */
   readonly exchanges: readonly SeenExchange[];
-  /** Those of a trace. */
+  /** The requests of the included trace. */
   readonly included: readonly SeenExchange[];
   readonly platform: string;
   /** The user's home directory. */
   readonly home: string | undefined;
-  /** In ISO 8601. */
+  /** The current time, in ISO 8601. */
   readonly at: string;
-  /** Random bytes, which the pseudonyms depend on. */
+  /** Random bytes that the pseudonyms are derived from. */
   readonly key: Uint8Array;
   /** Replaces secrets in a text. */
   readonly redact: (text: string) => string;
@@ -54,7 +54,7 @@ function bareAddress(text: string): string {
   return `${protocol}//${host}${pathname}`;
 }
 
-/** Redacts what this machine says, rather than the service: what is known to be private, and the user's home. */
+/** Redacts texts of this program: replaces values known to be private, and the user's home directory. */
 class OwnTexts {
   private readonly pseudonyms: Pseudonyms;
   private readonly parts: BundleParts;
@@ -64,7 +64,7 @@ class OwnTexts {
     this.parts = parts;
   }
 
-  /** Makes the words of a path or a name private, except for the first directories, and those of this program. */
+  /** Marks the words of a path or a name as private, except for common directories and the words of this program. */
   hide(
     text: string | undefined,
     except = /^(default|state|jsonl|json|config|partnerctl|localhost|tmp|var|lib|etc|home|usr|local|share|srv|opt|postgres|postgresql|git|ssh|https?|file)$/,
@@ -75,7 +75,7 @@ class OwnTexts {
 
   text(text: string): string {
     const bare = this.parts.redact(this.withoutHome(text)).replace(/(?<=:\/\/)[^\s/@]+@/g, '');
-    // The rest of a word that a message cuts off is not there to be recognized.
+    // A word that the message truncated would not be recognized as private.
     const whole = bare.replace(/[\p{L}\p{M}\p{N}]+(?=…)/gu, (run) =>
       isServiceWord(run) ? run : this.pseudonyms.of(run),
     );
@@ -134,11 +134,11 @@ function describeChecks({ checks }: BundleParts, own: OwnTexts): BundleLine[] {
   }));
 }
 
-/** What is not in the service's answers, and must not show in a text of this program either. */
+/** Marks private values of this machine, which no response of the service contains. */
 function hideOwn({ facts }: BundleParts, own: OwnTexts): void {
   for (const name of facts.profiles.value?.names ?? []) own.hide(name);
   own.hide(facts.settings.value?.profile.value);
-  // It quotes a profile that there is not.
+  // The error may quote the name of a profile that does not exist.
   for (const [quoted] of facts.settings.error?.message.matchAll(/"[^"]*"/g) ?? []) own.hide(quoted);
   const proxy = facts.proxy?.value;
   if (proxy) own.hide(`${new URL(proxy.url).hostname} ${proxy.noProxy}`);
@@ -150,7 +150,7 @@ function hideOwn({ facts }: BundleParts, own: OwnTexts): void {
 }
 
 /**
- * Builds a support bundle: what support needs to see a failure again, without secrets, names, texts, and ids. Pure.
+ * Builds a support bundle: what support needs to reproduce a failure, without secrets, names, texts, and ids. Pure.
  * @returns its lines, and how many requests were left out
  */
 export function buildBundle(parts: BundleParts): { lines: readonly BundleLine[]; exchanges: number; omitted: number } {
@@ -164,7 +164,7 @@ export function buildBundle(parts: BundleParts): { lines: readonly BundleLine[];
   const own = new OwnTexts(pseudonyms, parts);
   const ofDoctor = exchanges.map((seen) => redactor.redact(seen, 'doctor'));
   hideOwn(parts, own);
-  // Before the words of included conversations are replaced in the texts of this program, too.
+  // Describe first: words that become private in the included requests would be replaced in these texts, too.
   const described = [
     describeSettings(parts, own),
     describeContract(parts),

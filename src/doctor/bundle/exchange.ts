@@ -5,9 +5,9 @@ import { stringifyJson } from '../../output/formats/stringify-json.ts';
 import type { BodyRedactor } from './redact-body.ts';
 import { isCount, type TextRedactor } from './redact-text.ts';
 
-/** A request and what came of it, as it was. */
+/** A request and its response or failure, before redaction. */
 export interface SeenExchange {
-  /** In ISO 8601, if it is known. */
+  /** When it was sent, in ISO 8601; undefined if not known. */
   readonly at: string | undefined;
   readonly method: string;
   /** Relative to the base URL. */
@@ -17,7 +17,7 @@ export interface SeenExchange {
   /** Undefined if there was no response. */
   readonly status: number | undefined;
   readonly headers: Readonly<Record<string, string>>;
-  /** Parsed if it is JSON other than a string, and otherwise text; undefined if there is none. */
+  /** Parsed JSON; text if it is not JSON, or a JSON string; undefined without a body. */
   readonly body: unknown;
   readonly failure: string | undefined;
 }
@@ -33,16 +33,16 @@ export interface BundledExchange {
   readonly request_body: unknown;
   readonly status: number | null;
   readonly headers: Readonly<Record<string, string>>;
-  /** Text is for what is no JSON, or has numbers that JSON parsers round. */
+  /** `text` if it is not JSON, or has numbers that JSON parsers round. */
   readonly body: { readonly json: unknown } | { readonly text: string } | null;
   readonly failure: string | null;
 }
 
-/** They carry credentials, say nothing of the service, or are made anew by whoever answers. */
+/** Headers that carry credentials, say nothing about the service, or are set again by the replaying server. */
 const DROPPED =
   /^(proxy-)?authorization$|cookie|^(connection|keep-alive|transfer-encoding|content-length|content-encoding|report-to|nel|alt-svc|server-timing)$/i;
 
-/** A string in JSON remains with its quotes, which tell it from text. */
+/** Parses JSON. A JSON string keeps its quotes, which distinguish it from text. */
 function parse(text: string): unknown {
   try {
     const value: unknown = parseJson(text);
@@ -53,10 +53,10 @@ function parse(text: string): unknown {
 }
 
 /**
- * Converts what the client tells of a request.
+ * Converts a trace event of the client.
  * @param basePath the path of the base URL
  * @param redact replaces secrets in a text
- * @returns undefined for an event without a result, and for one outside of the base URL
+ * @returns undefined for an event without a result, or outside the base URL
  */
 export function toSeenExchange(
   event: TraceEvent,
@@ -91,7 +91,6 @@ function hasBigInt(value: unknown): boolean {
   return typeof value === 'object' && value !== null && Object.values(value).some(hasBigInt);
 }
 
-/** Redacts requests and responses. */
 export class ExchangeRedactor {
   private readonly texts: TextRedactor;
   private readonly bodies: BodyRedactor;
@@ -122,7 +121,7 @@ export class ExchangeRedactor {
     };
   }
 
-  /** A document without numbers that JSON parsers round. */
+  /** Returns the document as text if it has numbers that JSON parsers round. */
   private exact(value: unknown): unknown {
     return hasBigInt(value) ? stringifyJson(value) : value;
   }
@@ -133,7 +132,7 @@ export class ExchangeRedactor {
   }
 
   private header(name: string, value: string): string {
-    // What no header can hold.
+    // Characters that are not allowed in a header.
     const latin = (text: string) => text.replace(/[^\t\x20-\x7e\xa0-\xff]/g, '?');
     if (/^\d+$/.test(value) && (isCount(name) || name.includes('ratelimit') || name === 'retry-after')) return value;
     if (name === 'location' || name === 'content-location') return latin(this.texts.url(value));

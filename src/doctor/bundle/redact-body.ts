@@ -4,25 +4,25 @@ import type { Pseudonyms } from './pseudonyms.ts';
 import { isCount, isPrivate, isTime, type TextMode, type TextRedactor } from './redact-text.ts';
 import { isServiceWord } from './vocabulary.ts';
 
-/** Numbers up to here, and below it, name nobody. */
+/** Smaller numbers identify nobody. */
 const SMALL = 1_000;
 
 const ERROR_KEY = /^(errors?|faults?|problems?|detail|error_?(message|description|details?|code))$/i;
 
-/** The fields of an error that explain it. */
+/** Fields of an error that hold prose. */
 const PROSE = /(message|description|detail|title|text|summary|hint)$/i;
 
-/** What can be the name of a field, rather than data that serves as a key. */
+/** Keys that look like the name of a field rather than data. */
 const FIELD_NAME = /^[@$_A-Za-z][\w.$:-]{0,63}$/;
-/** The fields whose values can be keys elsewhere. */
+/** Fields whose values may be used as keys elsewhere. */
 const NAMING = /(^|_)(ids?|names?|title|label|e?mail)$/i;
 const DATA_IN_NAME = /\d{3}|[0-9a-f]{8}/i;
 
 /** Where a value is. */
 interface Place {
-  /** The name of the field, or of the list that it is in. */
+  /** The name of the field, or of the field with the list. */
   readonly key: string;
-  /** Whether it is part of an error, whose texts are those of the service. */
+  /** Whether it is part of an error, which has the service's own texts. */
   readonly isError: boolean;
 }
 
@@ -36,26 +36,26 @@ export class BodyRedactor {
   private readonly pseudonyms: Pseudonyms;
   private readonly texts: TextRedactor;
   private readonly keptValues: ReadonlySet<string>;
-  /** Names and ids in the document that is redacted. */
+  /** Names and ids in the current document. */
   private names: ReadonlySet<string> = new Set();
 
-  /** @param keptValues roles that the contract names, which stay as they are */
+  /** @param keptValues the roles that the contract names; they are not redacted */
   constructor(pseudonyms: Pseudonyms, texts: TextRedactor, keptValues: ReadonlySet<string>) {
     this.pseudonyms = pseudonyms;
     this.texts = texts;
     this.keptValues = keptValues;
   }
 
-  /** Redacts a parsed JSON document. @param isError whether it came with the status of an error */
+  /** Redacts a parsed JSON document. @param isError whether the response has an error status */
   json(value: unknown, isError: boolean): unknown {
     this.names = new Set(namesIn(value));
     return this.value(value, { key: '', isError });
   }
 
-  /** Redacts a body that is no JSON, such as a page of a gateway or a document that was cut. */
+  /** Redacts a body that is not JSON, such as a gateway page or a truncated document. */
   text(text: string, isProse: boolean): string {
     if (isProse) return this.texts.text(text, 'prose');
-    // The keys of a broken document stay: `"name":`.
+    // Keep the keys of a truncated document: `"name":`.
     return text.replace(
       /"((?:[^"\\]|\\.)*)"(\s*:)|[\p{L}\p{M}\p{N}]+/gsu,
       (part, key: string | undefined, colon = '') => {
@@ -80,7 +80,6 @@ export class BodyRedactor {
       const isError = place.isError || isFailure || ERROR_KEY.test(key);
       const isKept = this.isField(key) && !(isMap && !isServiceWord(key));
       const shown = isKept ? key : this.pseudonyms.replace(key);
-      // A key may be named like something that every object has.
       return [shown, this.value(value, { key, isError })] as const;
     });
     return Object.fromEntries(entries);
@@ -113,7 +112,7 @@ function modeOf(key: string, isError: boolean): TextMode {
   return isPrivate(key) ? 'private' : 'value';
 }
 
-/** Whether the keys of an object are data: each leads to an object of the same kind that has an id or a name. */
+/** Whether the keys of an object are data: every value is an object with an id or a name. */
 function isMapOfObjects(object: JsonObject): boolean {
   const values = Object.values(object);
   if (values.length < 2) return false;

@@ -27,7 +27,7 @@ export interface SavedBundle {
 
 /**
  * Reads the requests of a trace that went to the configured service.
- * @throws UsageError if none is configured, InputError for a file that is no trace
+ * @throws UsageError if no service is configured, InputError for a file that is not a trace
  */
 export async function readIncluded(path: string, context: Context): Promise<Trace> {
   const { abortSignal: signal, redact, addSecret } = context;

@@ -1,6 +1,6 @@
 /**
- * Words that a service may say without telling of a customer: of statuses, errors, roles, paging, media types, and pages of
- * gateways. In lower case.
+ * Words that tell nothing about a customer: those of statuses, errors, roles, paging, media types, and gateway pages. In
+ * lower case.
  */
 const WORDS = `
 a about above accept accepted access account action active activate activated actor additional admin after again agent agents
@@ -46,7 +46,7 @@ mon tue wed thu fri sat sun jan feb mar apr jun jul aug sep oct nov dec gmt
 
 const KNOWN: ReadonlySet<string> = new Set(WORDS.trim().split(/\s+/));
 
-/** Whether a run of letters consists of words of a service: `InvalidToken`, `forbidden`. */
+/** Whether letters consist of such words only: `InvalidToken`, `forbidden`. */
 export function isServiceWord(run: string): boolean {
   const humps = run.split(/(?<=\p{Ll})(?=\p{Lu})/u);
   return humps.every((hump) => KNOWN.has(hump.toLowerCase()));

@@ -12,8 +12,8 @@ function refuseExisting(path: string): never {
 }
 
 /**
- * Checks before anything is sent that a bundle may be written.
- * @throws UsageError if there is such a file, and, even if that may be replaced, for a directory, a link, or a device
+ * Checks, before anything is sent, that a bundle may be written.
+ * @throws UsageError if the file exists and may not be replaced, or if it is a directory, a link, or a device
  */
 export async function refuseOverwriting(path: string, isForced: boolean): Promise<void> {
   const found = await lstat(path).catch(() => undefined);
@@ -44,7 +44,7 @@ async function writeLines(path: string, lines: readonly BundleLine[]): Promise<n
  * Writes a bundle that only its owner can read, whole or not at all.
  * @param isForced whether to replace an existing file
  * @returns its size in bytes
- * @throws UsageError if there is such a file, LocalError if it cannot be written
+ * @throws UsageError if the file exists, LocalError if it cannot be written
  */
 export async function writeBundle(path: string, lines: readonly BundleLine[], isForced: boolean): Promise<number> {
   try {
