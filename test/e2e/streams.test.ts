@@ -28,7 +28,7 @@ test('a run without a reader still does all its work', async () => {
   expect(await it.spaces()).toHaveLength(8);
 });
 
-test('--timeout and signals end a command whose output nobody reads any further', async () => {
+test('--timeout and Ctrl-C end a command whose output nobody reads any further', async () => {
   const it = await service();
   await it.admin('POST', '/spaces', { count: 1_500, prefix: 'acme' });
   await it.set({ page_size: 1000 });
@@ -37,16 +37,14 @@ test('--timeout and signals end a command whose output nobody reads any further'
     const line = `mkfifo pipe; node '${PROGRAM}' spaces list -o ndjson ${args} >pipe & exec 3<pipe; head -c 1 <&3; ${end} wait $!`;
     return await shell(line, { env: it.env, cwd: tempDirectory() });
   };
-  const [late, unheard, interrupted, terminated] = await Promise.all([
+  const [late, unheard, interrupted] = await Promise.all([
     list('--timeout 2s', ''),
     list('--timeout 2s -v 2>&1', ''),
     list('', 'kill -INT $!;'),
-    list('', 'kill -TERM $!;'),
   ]);
   expect(late).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('--timeout') });
   expect(unheard).toMatchObject({ exitCode: 1, stderr: '' });
   expect(interrupted).toMatchObject({ exitCode: 130, stderr: expect.stringContaining('Interrupted') });
-  expect(terminated).toMatchObject({ exitCode: 143, stderr: expect.stringContaining('Interrupted') });
 });
 
 test.each([
