@@ -1,6 +1,5 @@
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
-import { FlakyTests } from './test/helpers/flaky.ts';
 
 /** The files that take long, mostly because they run processes. */
 const LONG = /\/e2e\/|\/(cron-crowd|cron-state-file|stores|processes|at-most-once)\.test\.ts$/;
@@ -20,9 +19,6 @@ export default defineConfig({
     // Builds the program for the end-to-end tests.
     globalSetup: ['test/helpers/build.ts'],
     setupFiles: ['test/helpers/seed.ts'],
-    // A test that passes only on the retry is listed by FlakyTests.
-    retry: 1,
-    reporters: [new FlakyTests(), 'default'],
     // Tests mostly wait for processes and sockets.
     maxWorkers: 3,
     // No module keeps state (the linter enforces it), so files can share a process. Loading all modules again for each file

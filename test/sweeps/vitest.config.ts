@@ -14,6 +14,7 @@ export default defineConfig({
     include: ['test/sweeps/**/*.sweep.ts', ...PROPERTIES],
     globalSetup: ['test/helpers/build.ts'],
     setupFiles: ['test/helpers/seed.ts'],
+    // A test that passes only on the retry is listed by FlakyTests.
     retry: 1,
     reporters: [new FlakyTests(), 'default'],
     // Minutes of work on a machine that is not busy: the limit is there to tell a hang.
