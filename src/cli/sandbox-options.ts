@@ -19,7 +19,7 @@ export interface SandboxInput {
 }
 
 /** A sandbox, and the secret of its webhook. */
-interface Started {
+export interface StartedSandbox {
   readonly sandbox: Sandbox;
   /** To be shown, because the user did not give it. */
   readonly madeSecret: string | undefined;
@@ -182,7 +182,7 @@ async function readSecrets({ secretFile }: SandboxInput, context: Context): Prom
  * @throws UsageError for an unknown shape or an unusable webhook, InputError for an unusable file, LocalError when the sandbox
  * cannot start, the reason of the context's signal
  */
-export async function startFromOptions(input: SandboxInput, context: Context): Promise<Started> {
+export async function startFromOptions(input: SandboxInput, context: Context): Promise<StartedSandbox> {
   const { dataDir, faultsFile, scriptFile, shape, webhook, port, replayFile } = input;
   const { abortSignal } = context;
   if (shape !== undefined) await requireShape(shape);
@@ -218,7 +218,7 @@ async function start(options: SandboxOptions): Promise<Sandbox> {
   }
 }
 
-async function startReplay(path: string, options: SandboxOptions, context: Context): Promise<Started> {
+async function startReplay(path: string, options: SandboxOptions, context: Context): Promise<StartedSandbox> {
   const { readReplay, writeReplayConfig } = await import('./replay-options.ts');
   const replay = await readReplay(path, context.abortSignal);
   const sandbox = await start({ ...options, replay });
@@ -240,4 +240,20 @@ async function startReplay(path: string, options: SandboxOptions, context: Conte
     await sandbox.close();
     throw error;
   }
+}
+
+/** Tells a person that `file` runs against a sandbox: `bash` shows no difference. Writes nothing without a terminal. */
+export async function announceSandbox(
+  { io, flags, notice }: Context,
+  { dataDir }: SandboxInput,
+  { sandbox }: StartedSandbox,
+  file: string,
+) {
+  if (!io.stderr.isTTY) return;
+  const kept = [dataDir && `its data (${dataDir})`, flags.state && `the state (${flags.state})`].filter(Boolean);
+  const end =
+    kept.length === 0
+      ? 'everything in it is gone'
+      : `${kept.join(' and ')} ${kept.length === 1 ? 'stays' : 'stay'}, and nothing else`;
+  await notice(`Sandbox: ${file} runs against ${sandbox.baseUrl}, not the real service. When it ends, ${end}.`);
 }

@@ -1,8 +1,17 @@
 import { tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { delimiter, join, resolve } from 'node:path';
 import { command } from '../../cli/command.ts';
+import type { Context } from '../../cli/context.ts';
+import type { Environment } from '../../cli/io.ts';
 import { runChild } from '../../cli/run-child.ts';
-import { parseSandboxOptions, SANDBOX_FLAGS, type SandboxInput, startFromOptions } from '../../cli/sandbox-options.ts';
+import {
+  announceSandbox,
+  parseSandboxOptions,
+  SANDBOX_FLAGS,
+  type SandboxInput,
+  type StartedSandbox,
+  startFromOptions,
+} from '../../cli/sandbox-options.ts';
 import { UsageError } from '../../errors.ts';
 import { shellQuote } from '../../shell-quote.ts';
 
@@ -22,9 +31,39 @@ async function createLauncher(directory: string, self: readonly string[]): Promi
   return bin;
 }
 
+/** The state of the rehearsal: never the one that the environment or a profile names. @throws UsageError */
+async function findState({ flags, stateLocation }: Context, directory: string): Promise<string> {
+  if (flags.state === undefined) return join(directory, 'state.jsonl');
+  const { kind, address } = await stateLocation();
+  return kind === 'file' ? resolve(address) : address;
+}
+
+/** The environment of the command. Its service, token, and state are never the real ones. */
+async function childEnvironment(
+  { sandbox, configDirectory }: StartedSandbox,
+  input: SandboxInput,
+  context: Context,
+  directory: string,
+): Promise<Environment> {
+  const path = [await createLauncher(directory, context.selfCommand), context.env.PATH];
+  return {
+    ...context.env,
+    PARTNER_STATE: await findState(context, directory),
+    PARTNER_PROFILE: undefined,
+    ...(configDirectory !== undefined && { PARTNER_CONFIG_DIR: configDirectory }),
+    PARTNER_BASE_URL: sandbox.baseUrl,
+    PARTNER_TOKEN: await sandbox.defaultToken(),
+    PARTNER_SANDBOX_URL: sandbox.adminUrl,
+    PARTNER_SANDBOX_KEY: sandbox.adminKey,
+    ...(input.webhook !== undefined && { PARTNER_WEBHOOK_SECRET: sandbox.webhookSecrets.join('\n') }),
+    // An empty entry would mean the current directory.
+    PATH: path.filter(Boolean).join(delimiter),
+  };
+}
+
 export default command<Input>({
   description:
-    'Starts a sandbox, runs a command against it (PARTNER_BASE_URL and PARTNER_TOKEN are set), and exits with the exit code of the command. PARTNER_SANDBOX_URL and PARTNER_SANDBOX_KEY give access to the admin API. With --webhook, PARTNER_WEBHOOK_SECRET is the secret of its deliveries. The state file is temporary unless PARTNER_STATE names one.',
+    'Starts a sandbox, runs a command against it, and exits with the exit code of the command. Sets for the command: PARTNER_BASE_URL and PARTNER_TOKEN; PARTNER_SANDBOX_URL and PARTNER_SANDBOX_KEY, for the admin API; PARTNER_STATE, a temporary state file unless --state names another one; with --webhook, PARTNER_WEBHOOK_SECRET, the secret of its deliveries. PARTNER_PROFILE is unset.',
   args: [{ usage: '<command...>', description: 'the command and its arguments, after --' }],
   flags: SANDBOX_FLAGS,
   output: async () => (await import('../../output-schemas/sandbox.ts')).SANDBOX_RUN,
@@ -47,25 +86,14 @@ export default command<Input>({
     const { mkdtemp, rm } = await import('node:fs/promises');
     const directory = await mkdtemp(join(tmpdir(), 'partnerctl-sandbox-'));
     try {
-      const { sandbox, configDirectory, close } = await startFromOptions(input, context);
+      const started = await startFromOptions(input, context);
       try {
-        for (const unmatched of sandbox.unmatchedFaults) await context.warn(unmatched);
-        const path = [await createLauncher(directory, context.selfCommand), context.env.PATH];
-        const env = {
-          PARTNER_STATE: join(directory, 'state.jsonl'),
-          ...context.env,
-          PARTNER_BASE_URL: sandbox.baseUrl,
-          PARTNER_TOKEN: await sandbox.defaultToken(),
-          PARTNER_SANDBOX_URL: sandbox.adminUrl,
-          PARTNER_SANDBOX_KEY: sandbox.adminKey,
-          ...(configDirectory !== undefined && { PARTNER_CONFIG_DIR: configDirectory, PARTNER_PROFILE: undefined }),
-          ...(input.webhook !== undefined && { PARTNER_WEBHOOK_SECRET: sandbox.webhookSecrets.join('\n') }),
-          // An empty entry would mean the current directory.
-          PATH: path.filter(Boolean).join(delimiter),
-        };
+        for (const unmatched of started.sandbox.unmatchedFaults) await context.warn(unmatched);
+        const env = await childEnvironment(started, input, context, directory);
+        await announceSandbox(context, input, started, file);
         return { kind: 'none', exitCode: await runChild(context, file, args, env) };
       } finally {
-        await close();
+        await started.close();
       }
     } finally {
       await rm(directory, { recursive: true, force: true });

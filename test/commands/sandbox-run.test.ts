@@ -1,0 +1,61 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { run, tempDirectory } from '../helpers/run.ts';
+
+/** Runs a command in a sandbox that reports its environment. */
+async function seenEnvironment(args: readonly string[], given: Record<string, string>, columns?: number) {
+  const out = join(tempDirectory(), 'environment.json');
+  const script = `require('node:fs').writeFileSync(${JSON.stringify(out)}, JSON.stringify(process.env))`;
+  const ran = await run(['sandbox', 'run', ...args, '--', process.execPath, '-e', script], { env: given, columns });
+  expect(ran.code).toBe(0);
+  const env: Record<string, string | undefined> = JSON.parse(readFileSync(out, 'utf8'));
+  return { env, stderr: ran.stderr };
+}
+
+const REAL = {
+  PARTNER_BASE_URL: 'https://api.example.com/v1',
+  PARTNER_TOKEN: 'pat_of-the-real-service',
+  PARTNER_PROFILE: 'production',
+};
+
+describe('sandbox run', () => {
+  test('keeps the real state, the chosen profile, and the real service from its command', async () => {
+    const PARTNER_STATE = join(tempDirectory(), 'real.jsonl');
+    const { env } = await seenEnvironment([], { ...REAL, PARTNER_STATE });
+    expect(env.PARTNER_PROFILE).toBeUndefined();
+    expect(env.PARTNER_BASE_URL).toMatch(/^http:\/\/127\.0\.0\.1:/);
+    expect(env.PARTNER_TOKEN).not.toBe(REAL.PARTNER_TOKEN);
+    expect(env.PARTNER_STATE).toMatch(/partnerctl-sandbox-/);
+    expect(env.PARTNER_STATE).not.toBe(PARTNER_STATE);
+    expect(existsSync(env.PARTNER_STATE ?? '')).toBe(false);
+  });
+
+  test('gives its command the state that --state names, from whichever directory', async () => {
+    const state = join(tempDirectory(), 'rehearsal.jsonl');
+    const given = { ...REAL, PARTNER_STATE: '/real.jsonl' };
+    expect((await seenEnvironment(['--state', state], given)).env.PARTNER_STATE).toBe(state);
+    const relative = await seenEnvironment(['--state', 'rehearsal.jsonl'], given);
+    expect(relative.env.PARTNER_STATE).toBe(join(process.cwd(), 'rehearsal.jsonl'));
+  });
+
+  test('says in a terminal what runs against the sandbox, and what stays', async () => {
+    const { env, stderr } = await seenEnvironment([], {}, 300);
+    const start = `Sandbox: ${process.execPath} runs against ${env.PARTNER_BASE_URL}, not the real service.`;
+    expect(stderr).toBe(`${start} When it ends, everything in it is gone.\n`);
+
+    const [data, state] = [tempDirectory(), join(tempDirectory(), 's.jsonl')];
+    const kept = await seenEnvironment(['--data', data, '--state', state], {}, 600);
+    expect(kept.stderr).toContain(
+      ` When it ends, its data (${data}) and the state (${state}) stay, and nothing else.\n`,
+    );
+    expect((await seenEnvironment(['--data', data], {}, 600)).stderr).toContain(
+      `its data (${data}) stays, and nothing`,
+    );
+  });
+
+  test('says nothing without a terminal, and with --quiet', async () => {
+    expect((await seenEnvironment([], {})).stderr).toBe('');
+    expect((await seenEnvironment(['--quiet'], {}, 80)).stderr).toBe('');
+  });
+});
