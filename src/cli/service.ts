@@ -117,6 +117,7 @@ export async function findService(profiles: Profiles, parts: ServiceParts): Prom
     for (const line of shadowed) await log(`* ${line}`);
   }
   await guardStoredToken(settings, profiles, parts);
+  if (!flags.quiet) await noteOverrides(settings, profiles, log);
   const key = { profile: contractProfile(flags, env, profiles), baseUrl: baseUrl.value };
   const login = shellCommand(['login'], {
     ...(profile.from !== 'the current profile' && { profile: profile.value }),
@@ -127,17 +128,33 @@ export async function findService(profiles: Profiles, parts: ServiceParts): Prom
   return { baseUrl: baseUrl.value, token, tokenOrigin: source, contract };
 }
 
+/** Says which variables make a profile that was chosen by name another service or token. */
+async function noteOverrides(settings: ServiceSettings, profiles: Profiles, log: ServiceParts['log']): Promise<void> {
+  const { overridingVariables: variables, profile } = settings;
+  // Its note says the same.
+  if (variables.length === 0 || crossServiceToken(settings, profiles) !== undefined) return;
+  const verb = variables.length === 1 ? 'overrides' : 'override';
+  const what = { PARTNER_BASE_URL: 'base URL', PARTNER_TOKEN: 'token' };
+  const values = variables.map((name) => what[name]).join(' and the ');
+  const names = variables.join(' and ');
+  await log(
+    `note: ${names} ${verb} the ${values} of profile "${profile.value}". To use the profile, run: unset ${variables.join(' ')}`,
+  );
+}
+
 /** Prevents sending a profile's token to a service other than the profile's own. @throws CredentialsError */
 async function guardStoredToken(settings: ServiceSettings, profiles: Profiles, parts: ServiceParts): Promise<void> {
   const home = crossServiceToken(settings, profiles);
   if (home === undefined) return;
   const { baseUrl, profile } = settings;
   const why = `The token of profile "${profile.value}" is for ${home}, but ${baseUrl.from} is ${baseUrl.value}.`;
+  const way =
+    baseUrl.from === 'PARTNER_BASE_URL' ? "To use the profile's service, run: unset PARTNER_BASE_URL" : undefined;
   if (!isLoopback(new URL(baseUrl.value))) {
     throw new CredentialsError('A stored token is not sent to another service.', {
       why,
-      hint: 'Set PARTNER_TOKEN to a token for that service, or run `partnerctl login --profile <name>` for it.',
+      hint: `Set PARTNER_TOKEN to a token for that service, or run \`partnerctl login --profile <name>\` for it.${way === undefined ? '' : ` ${way}`}`,
     });
   }
-  if (!parts.flags.quiet) await parts.log(`note: ${why}`);
+  if (!parts.flags.quiet) await parts.log(['note:', why, way].filter(Boolean).join(' '));
 }

@@ -17,6 +17,8 @@ export interface ServiceSettings {
   readonly token: TokenSource | undefined;
   /** One line for each overridden setting, for -v: `the base URL from --base-url overrides PARTNER_BASE_URL`. */
   readonly shadowed: readonly string[];
+  /** The variables that override other values of a profile that --profile or PARTNER_PROFILE names. */
+  readonly overridingVariables: readonly ('PARTNER_BASE_URL' | 'PARTNER_TOKEN')[];
 }
 
 /** Returns the name of the active profile. */
@@ -60,6 +62,22 @@ function baseUrlCandidates(flags: GlobalFlags, env: Environment, profile: Profil
 function describeShadowed(what: string, candidates: readonly { readonly from: string }[]): string[] {
   const [used, ...shadowed] = candidates;
   return used ? shadowed.map(({ from }) => `the ${what} from ${used.from} overrides ${from}`) : [];
+}
+
+/** The variables among `used` that override another value of a profile that was chosen by name. */
+function findOverridingVariables(
+  name: Sourced<string>,
+  { base_url: baseUrl, token }: Profile,
+  used: { readonly baseUrl: Sourced<string>; readonly tokens: readonly TokenSource[] },
+): ServiceSettings['overridingVariables'] {
+  if (name.from === 'the current profile') return [];
+  const [first, ...others] = used.tokens;
+  const overridesUrl =
+    used.baseUrl.from === 'PARTNER_BASE_URL' && (baseUrl ?? used.baseUrl.value) !== used.baseUrl.value;
+  const isSameToken = first?.kind === 'text' && first.token === token;
+  const overridesToken = first?.from === 'PARTNER_TOKEN' && others.length > 0 && !isSameToken;
+  const variables = { PARTNER_BASE_URL: overridesUrl, PARTNER_TOKEN: overridesToken };
+  return (['PARTNER_BASE_URL', 'PARTNER_TOKEN'] as const).filter((variable) => variables[variable]);
 }
 
 /** Whether the flags and the environment determine both the service and the token, without a profile. */
@@ -108,12 +126,14 @@ export function resolveService(flags: GlobalFlags, env: Environment, profiles: P
   const baseUrls = baseUrlCandidates(flags, env, stored, profile.value);
   const [first] = baseUrls;
   if (!first) throw noBaseUrl(profiles);
-  const baseUrl = parseBaseUrl(first.value, first.from);
-  const tokens = findTokenSources(flags, env.PARTNER_TOKEN, { profile: stored, name: profile.value, baseUrl });
+  const baseUrl = { value: parseBaseUrl(first.value, first.from), from: first.from };
+  const context = { profile: stored, name: profile.value, baseUrl: baseUrl.value };
+  const tokens = findTokenSources(flags, env.PARTNER_TOKEN, context);
   return {
     profile,
-    baseUrl: { value: baseUrl, from: first.from },
+    baseUrl,
     token: tokens[0],
+    overridingVariables: findOverridingVariables(profile, stored, { baseUrl, tokens }),
     shadowed: [...describeShadowed('base URL', baseUrls), ...describeShadowed('token', tokens)],
   };
 }

@@ -42,6 +42,33 @@ describe('settings', () => {
     expect(await shown(['--profile', 'flag'], { PARTNER_PROFILE: 'environment' })).toBe('flag');
   });
 
+  test('a variable that overrides a profile chosen by name is named once, with the way out', async () => {
+    const [environment, profile] = [await service(), await service()];
+    const home = createProfileHome();
+    await storeProfile(home, 'acme', profile.sandbox.baseUrl, profile.token);
+    const both = { ...home.env, PARTNER_BASE_URL: environment.sandbox.baseUrl, PARTNER_TOKEN: environment.token };
+    const list = async (env: Record<string, string>, ...args: string[]) =>
+      (await run(['spaces', 'list', ...args], { env })).stderr.split('\n').filter((line) => line.startsWith('note:'));
+    const note =
+      'note: PARTNER_BASE_URL and PARTNER_TOKEN override the base URL and the token of profile "acme". To use the profile, run: unset PARTNER_BASE_URL PARTNER_TOKEN';
+    expect(await list(both, '--profile', 'acme')).toEqual([note]);
+    expect(await list({ ...both, PARTNER_PROFILE: 'acme' })).toEqual([note]);
+    expect(await list({ ...home.env, PARTNER_TOKEN: environment.token }, '--profile', 'acme')).toEqual([
+      'note: PARTNER_TOKEN overrides the token of profile "acme". To use the profile, run: unset PARTNER_TOKEN',
+    ]);
+    expect(await list({ ...home.env, PARTNER_BASE_URL: environment.sandbox.baseUrl }, '--profile', 'acme')).toEqual([
+      expect.stringMatching(/^note: The token of .*, but PARTNER_BASE_URL is .* run: unset PARTNER_BASE_URL$/),
+    ]);
+
+    const same = { ...home.env, PARTNER_BASE_URL: profile.sandbox.baseUrl, PARTNER_TOKEN: profile.token };
+    expect(await list(same, '--profile', 'acme')).toEqual([]);
+    expect(await list(both)).toEqual([]);
+    expect(await list(both, '--profile', 'acme', '--quiet')).toEqual([]);
+    expect(await list(both, '--profile', 'acme', '--base-url', environment.sandbox.baseUrl)).toEqual([
+      expect.stringContaining('PARTNER_TOKEN overrides the token'),
+    ]);
+  });
+
   test('an unknown profile is a usage error, and nothing is sent', async () => {
     const { env, received } = await service();
     const ran = await run(['spaces', 'list', '--profile', 'acme'], { env });
