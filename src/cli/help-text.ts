@@ -6,6 +6,9 @@ import { COMMANDS, GLOBAL_FLAGS } from './registry.ts';
 /** Matches a link from one topic to another. */
 const TOPIC_LINK = /\[([^\][]+)\]\(([\w-]+)\.md\)/g;
 
+/** Matches the first line of a block of code with marks for the tests behind its language: `exit=2`, `not-run="…"`. */
+const BLOCK_MARKS = /^(```\w+) .*$/gm;
+
 /** Returns a Markdown section that lists the commands of the group named like the topic, or '' if no group is. */
 function listCommandsOf({ name }: HelpTopic): string {
   const commands = COMMANDS.filter(({ commandPath }) => commandPath.startsWith(`${name} `));
@@ -30,7 +33,9 @@ function listFlagsOf({ name }: HelpTopic): string {
  * `options`, that of the flags.
  */
 export function topicText(topic: HelpTopic): string {
-  const markdown = readAsset(`help/${topic.name}.md`).replace(TOPIC_LINK, '$1 (`partnerctl help $2`)');
+  const markdown = readAsset(`help/${topic.name}.md`)
+    .replace(TOPIC_LINK, '$1 (`partnerctl help $2`)')
+    .replaceAll(BLOCK_MARKS, '$1');
   const titleEnd = markdown.indexOf('\n');
   return markdown.slice(0, titleEnd) + listCommandsOf(topic) + listFlagsOf(topic) + markdown.slice(titleEnd);
 }
