@@ -1,6 +1,6 @@
 import { open, realpath, stat, writeFile } from 'node:fs/promises';
 import { isAbsolute, relative, resolve, sep } from 'node:path';
-import { LocalError, UsageError } from '../errors.ts';
+import { InterruptedError, LocalError, UsageError } from '../errors.ts';
 import { formatAnnotations } from '../output/ci/annotations.ts';
 import { formatCodeQuality } from '../output/ci/code-quality.ts';
 import { isGitHubActions } from '../output/ci/disarm.ts';
@@ -228,6 +228,7 @@ export class CiReport {
       title: this.title,
       counts: this.counts?.() ?? '',
       failure: error === undefined ? undefined : summaryText(error),
+      wasInterrupted: error instanceof InterruptedError,
       sections: this.sections(),
     };
     const text = formatSummary(run, MAX_SUMMARY_BYTES - used, this.deps.redact);

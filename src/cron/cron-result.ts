@@ -1,7 +1,7 @@
 import type { PartnerctlError } from '../errors.ts';
 import { batchFailure } from '../output/batch-failure.ts';
 import { countByStatus, formatCounts } from '../output/batch-result.ts';
-import { failedItem, itemSection } from '../output/ci/findings.ts';
+import { endedAs, failedItem, itemSection } from '../output/ci/findings.ts';
 import type { CiView, Finding } from '../output/command-result.ts';
 import { toErrorObject } from '../output/error-object.ts';
 import type { Blocked, CreateOutcome } from './create-once.ts';
@@ -113,8 +113,8 @@ function failuresOf({ source, error }: CronResult): Finding[] {
 export const CI_VIEW: CiView<CronResult> = {
   findings: failuresOf,
   section: (result) => {
-    const { source, job, status, cron_job_id: id } = result;
-    const detail = [source, status, id].filter((part) => typeof part === 'string').join(', ');
+    const { source, job, status, cron_job_id: id, error } = result;
+    const detail = [source, endedAs(status, error), id].filter((part) => typeof part === 'string').join(', ');
     return itemSection(job.name, detail, failuresOf(result));
   },
 };

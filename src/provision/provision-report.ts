@@ -2,7 +2,7 @@ import { groupBy } from '../contract/group-by.ts';
 import { PartnerctlError } from '../errors.ts';
 import { withReason } from '../output/batch-failure.ts';
 import { joinCounts } from '../output/batch-result.ts';
-import { failedItem, failureLines } from '../output/ci/findings.ts';
+import { endedAs, failedItem, failureLines } from '../output/ci/findings.ts';
 import type { CiView, Column, Finding, ReportLine, SummarySection } from '../output/command-result.ts';
 import type { Action } from './actions.ts';
 import type { Difference } from './differences.ts';
@@ -139,7 +139,8 @@ function failuresOf({ source, error, cron }: DocumentResult): Finding[] {
 }
 
 function toSection(result: DocumentResult): SummarySection {
-  const { external_space_id: name, source, status, differences } = result;
+  const { external_space_id: name, source, differences, error } = result;
+  const status = endedAs(result.status, error);
   const shown = documentLines({ ...result, differences: [], error: undefined }).slice(1);
   return {
     name,

@@ -2,7 +2,7 @@ import type { UploadKind } from '../contract/uploads.ts';
 import { InterruptedError, isWithoutId, OutcomeUnknownError, PartnerctlError, withHint } from '../errors.ts';
 import { batchFailure } from '../output/batch-failure.ts';
 import { countByStatus, formatCounts } from '../output/batch-result.ts';
-import { failedItem, itemSection } from '../output/ci/findings.ts';
+import { endedAs, failedItem, itemSection } from '../output/ci/findings.ts';
 import type { CiView, Finding } from '../output/command-result.ts';
 import { toErrorObject } from '../output/error-object.ts';
 import { unrecordedError } from '../state/unpublished.ts';
@@ -80,7 +80,8 @@ function failuresOf({ error }: UploadResult): Finding[] {
 export const CI_VIEW: CiView<UploadResult> = {
   findings: failuresOf,
   section: (result) => {
-    const { file, status, id } = result;
+    const { file, id, error } = result;
+    const status = endedAs(result.status, error);
     return itemSection(file, id === null ? status : `${status}, ${id}`, failuresOf(result));
   },
 };

@@ -222,6 +222,25 @@ describe('--summary', () => {
     expect(text).toContain('Interrupted');
   });
 
+  test('names the item that Ctrl-C stopped as interrupted, not as failed', async () => {
+    const signals = handSignals();
+    const fake = await startFakeService({
+      'GET *': (request, response) => {
+        // The list of agents gets no answer.
+        if (request.path.includes('agents')) signals.abort(new InterruptedError('Interrupted.'));
+        else sendJson(response, [{ space_id: 'sp_1', external_space_id: 'one', name: 'Space one' }]);
+      },
+    });
+    const env = { PARTNER_BASE_URL: fake.baseUrl, PARTNER_TOKEN: 'pt_1234567890' };
+    const summary = join(tempDirectory(), 'summary.md');
+    const path = write('one.yaml', manifest('one'));
+    const ran = await runIn({ env }, ['provision', path, '--summary', summary], {}, { signals });
+    expect(ran.code).toBe(130);
+    expect(read(summary)).toContain('one.yaml:1, interrupted');
+    expect(read(summary)).toContain('It was interrupted.');
+    expect(read(summary)).not.toMatch(/❌|failed<|<pre><\/pre>/);
+  });
+
   test('shows mistakes in the input with their places', async () => {
     const path = write('acme.yaml', 'external_space_id: acme\ncolour: SECRET-COLOUR\n');
     const summary = join(dirname(path), 'summary.md');

@@ -24,6 +24,11 @@ export function failedItem(error: unknown, source: string | undefined, isPrivate
   return [{ level: 'error', place, type: toErrorObject(error).type, message }];
 }
 
+/** The status that a summary shows of an item: Ctrl-C made none fail. */
+export function endedAs(status: string, error: unknown): string {
+  return error instanceof InterruptedError ? 'interrupted' : status;
+}
+
 function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

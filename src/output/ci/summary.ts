@@ -9,6 +9,7 @@ export interface RunSummary {
   readonly counts: string;
   /** What ended the command. */
   readonly failure: string | undefined;
+  readonly wasInterrupted: boolean;
   readonly sections: readonly SummarySection[];
 }
 
@@ -91,12 +92,15 @@ const FOOTER_BYTES = 200;
  */
 export function formatSummary(run: RunSummary, limit: number, redact: (text: string) => string): string {
   const toHtml = createToHtml(redact);
-  const { title, counts, failure, sections } = run;
+  const { title, counts, failure, sections, wasInterrupted } = run;
   const head = `### ${title}\n\n${counts === '' ? '' : `<p>${toHtml(counts)}</p>\n\n`}`;
   const lines = failure?.split('\n').map(toHtml) ?? [];
   const failed = sections.filter(({ isFailure }) => isFailure);
   // Items that failed say why.
-  const ending = failure === undefined || failed.length > 0 ? '' : block('❌ It failed.', lines);
+  const ending =
+    failure === undefined || failed.length > 0
+      ? ''
+      : block(wasInterrupted ? 'It was interrupted.' : '❌ It failed.', lines);
   const others = sections.filter(({ isFailure, lines: own }) => !isFailure && own.length > 0);
   const rest = sections.filter(({ isFailure, lines: own }) => !isFailure && own.length === 0);
   const blocks = [

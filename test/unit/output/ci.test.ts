@@ -104,7 +104,7 @@ const section = (more: Partial<SummarySection> = {}): SummarySection => ({
   ...more,
 });
 
-const RUN = { title: 'partnerctl plan', counts: '2 spaces to create.', failure: undefined };
+const RUN = { title: 'partnerctl plan', counts: '2 spaces to create.', failure: undefined, wasInterrupted: false };
 const asIs = (text: string) => text;
 
 describe('a summary', () => {
