@@ -19,12 +19,13 @@ function hasWidth(terminal: NodeJS.WritableStream): boolean {
 }
 
 /** @throws UsageError for an unknown format in PARTNER_OUTPUT */
-function outputFormat(flags: GlobalFlags, { env, io }: RuntimeDeps): OutputFormat {
+async function outputFormat(flags: GlobalFlags, { env, io }: RuntimeDeps): Promise<OutputFormat> {
   const chosen = flags.output ?? (env.PARTNER_OUTPUT || (io.stdout.isTTY ? 'table' : 'tsv'));
   const format = OUTPUT_FORMATS.find((candidate) => candidate === chosen);
   if (format) return format;
+  const near = (await import('../yaml/suggest.ts')).suggest(chosen, OUTPUT_FORMATS);
   throw new UsageError(`PARTNER_OUTPUT is ${JSON.stringify(chosen)}, which is not an output format.`, {
-    hint: `Set it to one of: ${OUTPUT_FORMATS.join(', ')}.`,
+    hint: `${near === undefined ? '' : `Did you mean ${near}? `}Set it to one of: ${OUTPUT_FORMATS.join(', ')}.`,
   });
 }
 
@@ -139,7 +140,7 @@ export async function runCommand(parsed: ParsedCommand, deps: RuntimeDeps, run: 
   });
   run.abortSignal = context.abortSignal;
   try {
-    const format = outputFormat(flags, deps);
+    const format = await outputFormat(flags, deps);
     const prepared = parsed.command.prepare(parsed.args);
     const arrangement =
       flags.columns === undefined && flags.sort === undefined

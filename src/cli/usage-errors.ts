@@ -1,5 +1,5 @@
 import type { CommanderError } from 'commander';
-import { UsageError } from '../errors.ts';
+import { type ErrorInfo, UsageError } from '../errors.ts';
 import { suggest } from '../yaml/suggest.ts';
 import type { FlagSpec } from './command.ts';
 import type { SelectedCommand } from './command-tree.ts';
@@ -78,6 +78,21 @@ function suggestFlag(flag: string, flags: readonly FlagSpec[]): string | undefin
   return near && `Did you mean ${near}?`;
 }
 
+/** The choice that an invalid value of a flag most likely means. @param text what commander says of the value */
+function suggestChoice(text: string): string | undefined {
+  const [, value = '', choices = ''] = /argument '(.*)' is invalid\. Allowed choices are (.*)\.$/s.exec(text) ?? [];
+  const near = closest(value, choices.split(', '));
+  return near && `Did you mean ${near}?`;
+}
+
+/** How a command is used, for one whose arguments are missing. */
+function explainMissing({ entry: { commandPath }, command }: SelectedCommand): ErrorInfo {
+  const usage = ['partnerctl', commandPath, '[options]', ...command.args.map((argument) => argument.usage)].join(' ');
+  const [example] = command.examples;
+  const help = helpHint(commandPath, 'its arguments and flags');
+  return { why: `Usage: ${usage}`, hint: example ? `For example: ${example.line}\n${help}` : help };
+}
+
 /**
  * Converts commander's error to a UsageError.
  * @param operands the arguments that are neither flags nor values of global flags
@@ -99,9 +114,11 @@ export function toUsageError(
   const help = selected
     ? helpHint(selected.entry.commandPath, 'its arguments and flags')
     : helpHint(group ?? '', 'the list of commands');
+  if (selected && error.code === 'commander.missingArgument') return new UsageError(message, explainMissing(selected));
   const [, word = ''] = /'(.*)'/s.exec(text) ?? [];
   const suggestions: Readonly<Record<string, () => string | undefined>> = {
     'commander.unknownCommand': () => suggestCommand(word, group),
+    'commander.invalidArgument': () => suggestChoice(text),
     'commander.unknownOption': () => suggestFlag(word, selected?.command.flags ?? []),
   };
   const suggestion = suggestions[error.code]?.();

@@ -96,6 +96,36 @@ describe('wrong arguments', () => {
   test('PARTNER_OUTPUT is checked like --output', async () => {
     const ran = await run(['profile', 'list'], { env: { PARTNER_OUTPUT: 'xml' } });
     expect(ran).toMatchObject({ code: 2, stderr: expect.stringContaining('table, json, ndjson, yaml, tsv') });
+    const near = await run(['profile', 'list'], { env: { PARTNER_OUTPUT: 'jsno' } });
+    expect(near.stderr).toContain('hint: Did you mean json? Set it to one of: table,');
+  });
+
+  test.each([
+    [['spaces', 'list', '-o', 'jsno'], 'json'],
+    [['spaces', 'list', '--output=ymal'], 'yaml'],
+    [['spaces', 'list', '--color', 'alway'], 'always'],
+    [['upload', 'a', '--as', 'documents'], 'document'],
+    [['contract', 'show', '--source', 'overide'], 'override'],
+    [['sandbox', 'start', '--shape', 'camle'], 'camel'],
+  ])('%j suggest the value that is meant', async (args, meant) => {
+    const ran = await run(args);
+    expect(ran).toMatchObject({ code: 2, stdout: '' });
+    expect(ran.stderr).toContain(`hint: Did you mean ${meant}? `);
+  });
+
+  test('without a required argument show the usage of the command and an example', async () => {
+    const needy = await Promise.all(
+      COMMANDS.map(async (entry) => ({ ...entry, command: (await entry.load()).default })),
+    );
+    const withArguments = needy.filter(({ command }) => command.args.some(({ usage }) => usage.startsWith('<')));
+    expect(withArguments.length).toBeGreaterThan(10);
+    for (const { commandPath, command } of withArguments) {
+      const ran = await run(commandPath.split(' '));
+      const usage = command.args.map((argument) => argument.usage).join(' ');
+      expect(ran).toMatchObject({ code: 2, stdout: '' });
+      expect(ran.stderr).toContain(`Usage: partnerctl ${commandPath} [options] ${usage}\n`);
+      expect(ran.stderr).toMatch(/hint: For example: partnerctl .*\n {2}Run `partnerctl [\w ]+ --help` for/);
+    }
   });
 
   test.each([
