@@ -35,7 +35,10 @@ const COLUMNS: readonly Column<Identity>[] = [
   { header: 'SERVICE', value: ({ base_url, base_url_from }) => `${base_url} (${base_url_from})` },
   { header: 'TOKEN FROM', value: ({ token_from }) => token_from },
   { header: 'TOKEN', value: ({ token_status }) => token_status, tone: ({ token_status }) => TONES[token_status] },
-  { header: 'VERIFIED BY', value: ({ verified_by }) => verified_by },
+  {
+    header: 'VERIFIED BY',
+    value: ({ verified_by, token_status }) => (token_status === 'unknown' ? 'not verified' : verified_by),
+  },
   { header: 'OVERRIDDEN', value: ({ overridden }) => overridden.join('; ') || null },
 ];
 

@@ -177,7 +177,9 @@ export function checkToken(facts: Facts): Check {
   if (probe.status === 401 && probe.error) return failed('token', probe.error);
   if (isForbidden(facts) && probe.error) return failed('token', probe.error);
   const isAccepted = probe.error === undefined || contradicts(probe.error) || probe.status === 403;
-  return isAccepted ? ok('token', `accepted, from ${from}`) : skipped('token', NO_ANSWER);
+  if (isAccepted) return ok('token', `accepted, from ${from}`);
+  const reason = isBalanceTooLow(probe.error) ? ': the balance is too low' : '';
+  return skipped('token', `not checked: the service answered with ${probe.status}${reason}`);
 }
 
 /** Whether the state has records of commands that need the list. */

@@ -14,7 +14,9 @@ export function countByStatus<Status extends string>(
 /** Joins counts without the zeros: `2 created, 1 failed` */
 export function joinCounts(counts: Readonly<Record<string, number>>): string {
   const parts = Object.entries(counts).filter(([, count]) => count > 0);
-  return parts.map(([status, count]) => `${count} ${status}`).join(', ');
+  // The one status that is a verb.
+  const inNumber = (status: string, count: number) => (status === 'exists' && count > 1 ? 'exist' : status);
+  return parts.map(([status, count]) => `${count} ${inNumber(status, count)}`).join(', ');
 }
 
 /** Formats counts as a sentence that leaves out zeros: `2 created, 1 failed.` */

@@ -156,6 +156,8 @@ export interface ObjectResult {
   readonly cells: readonly ResultCell[];
   /** Replaces the cells for people and in tsv. Already sanitized; may be empty. */
   readonly text?: string;
+  /** Whether a terminal breaks the lines of `text` between words; otherwise it is shown exactly. */
+  readonly isWrapped?: boolean;
   /** Called once the output is written, or its reader is gone. */
   readonly onWritten?: () => Promise<void>;
   /** The error to report and exit with after the output is written. */

@@ -89,10 +89,15 @@ async function arrangeIfAsked(
   return arrange(result, arrangement);
 }
 
+/** The text of an object as a sink shows it. */
+async function fitText({ isWrapped }: ObjectResult, text: string, { isTTY, columns }: Sink): Promise<string> {
+  return isWrapped && isTTY ? (await import('./wrap.ts')).wrapText(text, columns, '  ') : text;
+}
+
 async function renderData(given: ListResult | ObjectResult, options: RenderOptions, io: RenderIo): Promise<void> {
   const result = isForPeople(options) ? await arrangeIfAsked(given, options) : given;
   if (isForPeople(options) && result.kind === 'object' && result.text !== undefined) {
-    if (result.text !== '') await io.stdout.write(result.text);
+    if (result.text !== '') await io.stdout.write(await fitText(result, result.text, io.stdout));
     return;
   }
   if (isForPeople(options) && result.kind === 'list' && result.asJson) {
@@ -118,7 +123,13 @@ async function renderData(given: ListResult | ObjectResult, options: RenderOptio
 /** Writes a body as JSON or YAML, if the format is one of these or there is a query. */
 async function renderBody(result: BodyResult, options: RenderOptions, io: RenderIo): Promise<void> {
   const { writeBody, bodyToJson } = await import('./formats/body.ts');
-  if (isForPeople(options) && options.query === undefined) return writeBody(result, io.stdout, io.redact);
+  if (isForPeople(options) && options.query === undefined) {
+    await writeBody(result, io.stdout, io.redact);
+    const isOpenLine = !io.stdout.isTTY && result.bytes.length > 0 && result.bytes.at(-1) !== 0x0a;
+    // The bytes stay as they came, but in a terminal that also shows them, the error begins a line of its own.
+    if (result.failure && isOpenLine && io.stderr.isTTY) await io.stderr.write('\n');
+    return;
+  }
   const json = bodyToJson(result);
   // An error says in its message what a query would not find.
   if (options.query !== undefined)

@@ -325,6 +325,20 @@ describe('doctor', () => {
     expect(existsSync(join(machine.env.PARTNER_CONFIG_DIR ?? '', 'contracts'))).toBe(false);
   });
 
+  test('a service that answers only 402 is no service that does not answer', async () => {
+    const { machine, it } = await healthy();
+    await it.set({ balance_usd: 0.5 });
+    const { report } = await doctor(machine);
+    expect(named(report, 'token')).toMatchObject({
+      status: 'skipped',
+      message: 'not checked: the service answered with 402: the balance is too low',
+    });
+    await it.set({ balance_usd: 100 });
+    await it.faults({ kind: 'status', status: 429 });
+    const limited = await doctor(machine);
+    expect(named(limited.report, 'token').message).toBe('not checked: the service answered with 429');
+  });
+
   test('independent checks go on where one fails, and the first failure decides the exit code', async () => {
     const { machine } = await healthy();
     writeFileSync(machine.env.PARTNER_STATE ?? '', '\nnot a record\n');

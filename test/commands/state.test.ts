@@ -242,6 +242,12 @@ describe('state verify', () => {
     });
   });
 
+  test('breaks no word and no path of its report in a narrow terminal', async () => {
+    const path = soundFile();
+    const ran = await run(['state', 'verify', '--state', path], { columns: 24 });
+    expect(ran.stdout).toBe(`${path}\n4 records: 1 space, 2\n  reserve, 1 created\nsound\n`);
+  });
+
   test('a file with lines repeated by a merge exits with 0', async () => {
     const path = write('state.jsonl', [SPACE, RESERVED, SPACE, CREATED, SPACE, RESERVED, ''].join('\n'));
     const ran = await run(['state', 'verify', '--state', path, '-o', 'json']);

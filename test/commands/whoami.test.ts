@@ -27,6 +27,15 @@ describe('whoami', () => {
     expect(ran.stdout).not.toContain(token);
   });
 
+  test('does not say that a call verified the token where it failed', async () => {
+    const env = { PARTNER_BASE_URL: 'http://127.0.0.1:1/v1', PARTNER_TOKEN: TOKEN };
+    const options = ['--retries', '0', '--color', 'never'];
+    const ran = await run(['whoami', ...options], { env, columns: 80 });
+    expect(ran.stdout).toMatch(/^TOKEN: +unknown\nVERIFIED BY: +not verified$/m);
+    const json = await run(['whoami', ...options, '-o', 'json'], { env });
+    expect(json.json()).toMatchObject({ verified_by: 'GET http://127.0.0.1:1/v1/automation/spaces/' });
+  });
+
   test('without a profile, people see nothing about protection', async () => {
     const { env } = await service();
     const ran = await run(['whoami', '--color', 'never'], { env, columns: 80 });

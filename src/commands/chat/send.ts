@@ -227,14 +227,14 @@ export default command<Input>({
   args: [
     {
       usage: '[text]',
-      description: 'the message, quoted as one argument; - reads standard input',
+      description: 'the message, quoted as one argument; - reads standard input, and sends it byte for byte',
       quoteHint: "Quote the message: partnerctl chat send … 'hi there'",
     },
   ],
   flags: [
     ...SOURCE_FLAGS,
     SESSION_FLAG,
-    { usage: '--file <path>', description: 'read the message from a file' },
+    { usage: '--file <path>', description: 'read the message from a file, and send it byte for byte' },
     {
       usage: '--external-id <id>',
       description: 'your id for the message: sending it again with the same id registers nothing new',

@@ -119,6 +119,7 @@ export default command({
     const sound = unusable.length === 0;
     const verified: Verified = { path: store.label, exists, ...audit, tails: await countCheckpointFiles(path), sound };
     const failure = damageError(verified);
-    return { ...objectResult(verified, []), text: formatReport(verified, unusable), ...(failure && { failure }) };
+    const text = formatReport(verified, unusable);
+    return { ...objectResult(verified, []), text, isWrapped: true, ...(failure && { failure }) };
   },
 });

@@ -27,6 +27,7 @@ const FACTS: Facts = {
       baseUrl: { value: `${ORIGIN}/v1`, from: 'PARTNER_BASE_URL' },
       token: { kind: 'text', token: 'x', from: 'PARTNER_TOKEN', fixHint: '' },
       shadowed: [],
+      overridingVariables: [],
     },
   },
   overridden: undefined,

@@ -31,6 +31,32 @@ const COLUMNS = [
 const spaces = (items: Iterable<Space> = SPACES) =>
   listResult(items, COLUMNS, { empty: 'No spaces.', summary: () => 'That was all.' });
 
+describe('the body of an error', () => {
+  const failure = new UsageError('No.');
+  const body = (text: string, more = {}): CommandResult => ({
+    kind: 'body',
+    bytes: Buffer.from(text),
+    json: undefined,
+    failure,
+    ...more,
+  });
+
+  it.each([
+    ['that ends within a line leaves the next line to the error in a terminal', 'gone', '\n'],
+    ['that ends a line leaves the terminal as it is', 'gone\n', ''],
+    ['that is empty leaves the terminal as it is', '', ''],
+  ])('%s', async (_, text, err) => {
+    const [stdout, stderr] = [memorySink(), memorySink({ isTTY: true })];
+    await render(body(text), { format: 'tsv', color: false, quiet: false }, { stdout, stderr });
+    expect([stdout.text(), stderr.text()]).toEqual([text, err]);
+  });
+
+  it('goes to pipes as it is, and so does what follows', async () => {
+    expect(await rendered(body('gone'), { format: 'tsv' })).toEqual({ out: 'gone', err: '' });
+    expect(await rendered(body('fine', { failure: undefined }), { format: 'tsv' })).toEqual({ out: 'fine', err: '' });
+  });
+});
+
 async function rendered(result: CommandResult, options: Partial<RenderOptions> = {}, isTTY = false) {
   const stdout = memorySink({ isTTY });
   const stderr = memorySink({ isTTY });
