@@ -9,7 +9,7 @@ export interface Clock {
 }
 
 /**
- * Starts to measure time, in milliseconds. The monotonic clock may stand still while the machine sleeps, and the other one
+ * Starts to measure time, in milliseconds. The monotonic clock may stop while the machine sleeps, and the wall clock
  * may be set back: the one that says more counts.
  */
 export function startStopwatch(clock: Pick<Clock, 'now' | 'monotonic'>): () => number {

@@ -12,7 +12,7 @@ import { RowSpool } from './row-spool.ts';
 /** Further mistakes are not looked for. */
 const MAX_PROBLEMS = 100;
 
-/** A larger line ends the search: it is hardly one of a file of rows. In MiB. */
+/** A longer line ends the check: the file is hardly a file of rows. In MiB. */
 const MAX_LINE_MIB = 64;
 
 /** A row that gives its external_message_id. */

@@ -39,7 +39,7 @@ interface LineOptions {
   readonly highlight?: RegExp | undefined;
 }
 
-/** How much of a text is searched: an expression may take long for a text without end. In UTF-16 units. */
+/** How much of a text is searched, because an expression may take long for a long text. In UTF-16 units. */
 const MAX_SEARCHED_LENGTH = 10_000;
 
 /** Whether an expression matches the beginning of a message. */
@@ -47,7 +47,7 @@ export function matchesMessage({ text }: Message, expression: RegExp): boolean {
   return expression.test((text ?? '').slice(0, MAX_SEARCHED_LENGTH));
 }
 
-/** Splits a text so that what an expression matches are parts of their own, with a tone. */
+/** Splits a text into parts, so that each match of an expression is a part with a tone. */
 function markMatches(text: string, expression: RegExp): { readonly text: string; readonly tone?: Style }[] {
   const parts: { readonly text: string; readonly tone?: Style }[] = [];
   let end = 0;

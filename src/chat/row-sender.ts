@@ -10,7 +10,7 @@ import type { RowResult } from './row-result.ts';
 import type { SpooledRow } from './row-spool.ts';
 import { isRefused, registerMessage, UNKNOWN_SOURCE_HINT } from './send-message.ts';
 
-/** A row that was dealt with. */
+/** A row that was sent, skipped, or refused. */
 export interface HandledRow {
   readonly result: RowResult;
   /** Resolves once its acknowledgement is recorded. */
@@ -20,7 +20,7 @@ export interface HandledRow {
 interface SenderDeps {
   readonly context: Pick<Context, 'clock' | 'abortSignal' | 'signals' | 'progress'>;
   readonly http: Http;
-  /** Of the rows that name none. */
+  /** The source or agent of rows without a source_id. */
   readonly source: FoundSource | undefined;
   /** What earlier runs sent. */
   readonly acks: Map<string, RowAck>;
@@ -60,7 +60,7 @@ export class RowSender {
     const message = this.messageOf(row);
     const initial = resultOf(row, message);
     const ack = acks.get(rowKey(message));
-    // Also after an earlier run, which may have been killed before it recorded the session.
+    // An earlier run may have been killed before it recorded the session.
     if (ack && !dryRun) await sessions.add(message);
     if (ack) return { result: { ...initial, status: 'skipped', message_id: ack.message_id }, recorded: DONE };
     if (dryRun) return { result: { ...initial, status: 'planned' }, recorded: DONE };
@@ -70,7 +70,7 @@ export class RowSender {
       const { message: sent, acknowledgement } = await this.post(row, message);
       const { message_id, created } = acknowledgement;
       const own = { key: rowKey(sent), digest: textDigest(sent.text), message_id };
-      // The same id may come again in the file.
+      // The file may have the same id again.
       if (row.external_message_id !== null) acks.set(own.key, own);
       const recorded = recorder.add(own);
       await sessions.add(sent);
@@ -126,7 +126,7 @@ export class RowSender {
   }
 }
 
-/** A row is one message, however often it is sent, so nobody has to find out. */
+/** Repeating a row is safe, so an interrupted send needs no check of its outcome. */
 function unknownOutcome({ exitCode }: InterruptedError): InterruptedError {
   return new InterruptedError(
     'Interrupted. The message may have been sent. A repeat of the command registers it once.',

@@ -11,7 +11,7 @@ export interface SpooledRow {
   readonly text: string;
   /** Null for one that is derived from the row. */
   readonly external_message_id: string | null;
-  /** Of the rows with its content, which one it is, from 1. */
+  /** Its position among the rows with the same content, from 1. */
   readonly occurrence: number;
 }
 

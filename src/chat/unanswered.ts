@@ -8,7 +8,7 @@ interface Unanswered {
   readonly since: number;
 }
 
-/** What is known of a watched session. */
+/** The state of a watched session. */
 export interface Conversation extends SessionRef {
   /** Whether its history has been read. */
   readonly isRead: boolean;
@@ -20,7 +20,7 @@ export interface Conversation extends SessionRef {
 /** `unread`: the history could not be read yet. */
 export type ConversationStatus = 'unanswered' | 'answered' | 'unread' | 'empty';
 
-/** A session of which nothing is known yet. */
+/** The initial state of a watched session. */
 export function unreadConversation({ source_id, session_id }: SessionRef): Conversation {
   return { source_id, session_id, isRead: false, last: undefined, unanswered: undefined };
 }
@@ -61,14 +61,14 @@ export function compareUrgency(first: Conversation, second: Conversation): numbe
 /** Decides when to alert: once for each time that a conversation is unanswered for too long. Times are in milliseconds. */
 export class AlertDecision {
   private readonly afterMs: number;
-  /** The messages that there was an alert about. */
+  /** The messages that an alert was sent for. */
   private readonly alerted = new Set<string>();
 
   constructor(afterMs: number) {
     this.afterMs = afterMs;
   }
 
-  /** When an alert about a conversation is due if it stays unanswered; undefined if none is to come. */
+  /** When an alert about a conversation is due if it stays unanswered; undefined if no alert is due. */
   dueAt(conversation: Conversation): number | undefined {
     const { unanswered } = conversation;
     if (!unanswered || this.alerted.has(spellKey(conversation, unanswered))) return undefined;

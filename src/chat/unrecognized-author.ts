@@ -13,7 +13,7 @@ export function isUnrecognized({ role }: Message): boolean {
   return !KNOWN_ROLES.includes(role.toLowerCase());
 }
 
-/** Explains who wrote messages that are not recognized, and which command tells. Undefined without such messages. */
+/** Explains which messages have an unrecognized author, and which command settles it. Undefined without such messages. */
 export function explainUnrecognized(messages: readonly Message[], contract: Contract, flags: GlobalFlags) {
   const [first] = messages;
   if (first === undefined) return undefined;

@@ -40,7 +40,7 @@ export interface WatchOptions extends WatchedSessions {
 const EARLIER_MESSAGES = 20;
 const READ_OUTAGE_MS = 30_000;
 
-/** Watches sessions: first reads where each stands, then follows them all. */
+/** Watches sessions: first reads the state of each, then follows them all. */
 export class Watch {
   private readonly context: Context;
   private readonly options: WatchOptions;
@@ -78,7 +78,7 @@ export class Watch {
   }
 
   /**
-   * Reads where each conversation stands. A watch that follows does not wait for sessions that cannot be reached.
+   * Reads the state of each conversation. Does not wait for unreachable sessions if it will follow them.
    * @returns the conversations, the longest unanswered first
    * @throws PartnerctlError as `follow` does, and if the time is up
    */
@@ -141,7 +141,7 @@ export class Watch {
     else if (event.kind === 'message') this.addMessage(event, event.message, event.isBacklog);
     else if (event.kind === 'polled') this.setRead(event, event.at);
     else if (event.kind === 'skipped') this.unread.delete(sessionKey(event));
-    // What the beginning of a history lacks does not matter here.
+    // Missing messages at the beginning of a history do not matter here.
     if (isNotice(event) && event.kind !== 'gap') await writeNotice(this.context, event);
   }
 

@@ -20,13 +20,13 @@ export function keepCompiledCode(env: Environment): void {
   const { XDG_CACHE_HOME: xdg, HOME: home } = env;
   const isXdg = xdg !== undefined && isAbsolute(xdg);
   const parent = isXdg ? xdg : home;
-  // A user without a home, such as that of a system service, gets none.
+  // A user without a home directory, such as a system service, gets no cache.
   if (!parent || !existsSync(parent)) return;
   const directory = join(parent, isXdg ? '' : '.cache', 'partnerctl', 'compiled');
   try {
     mkdirSync(directory, { recursive: true, mode: 0o700 });
     if (isPrivate(directory)) module.enableCompileCache(directory);
   } catch {
-    // The program compiles itself, as without a cache.
+    // Without a cache, Node compiles the program at each start.
   }
 }

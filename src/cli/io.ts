@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream';
 
 /** An output stream. `write` resolves when the stream accepts more, and rejects with EPIPE if the reader is gone. */
 export interface Sink {
-  /** @param encoding `latin1` for bytes that are no text, one a character */
+  /** @param encoding `latin1` for bytes that are not text, one per character */
   write(text: string, encoding?: 'utf8' | 'latin1'): Promise<void>;
   readonly isTTY: boolean;
   /** Width in columns; 80 without a terminal. */

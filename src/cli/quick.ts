@@ -5,7 +5,7 @@ import { readAsset } from './installation.ts';
 /** The width of the help.txt that the build renders. Pipes and most terminals have this width. */
 const PRERENDERED_COLUMNS = 80;
 
-/** Whether text for standard output is as wide as the prerendered one. Only devices can be terminals of another width. */
+/** Whether the prerendered text fits standard output. Only a device can be a terminal with a different width. */
 function hasPrerenderedWidth(): boolean {
   if (!fstatSync(1).isCharacterDevice()) return true;
   return (process.stdout.columns ?? PRERENDERED_COLUMNS) === PRERENDERED_COLUMNS;
@@ -19,7 +19,7 @@ function preparedOutput(argv: readonly string[]): string | undefined {
   return /^help (-o ?|--output[ =])json$/.test(line) ? readAsset('help.json') : undefined;
 }
 
-/** Writes to standard output without loading streams. A reader that is gone needs no text. */
+/** Writes to standard output without loading streams. Ignores a closed pipe. */
 function print(text: string): void {
   let rest = Buffer.from(text);
   try {

@@ -81,7 +81,7 @@ function pagerFor(
   };
 }
 
-/** Creates a sink whose text is no command for the runner of GitHub Actions, whatever a service or a file says in it. */
+/** Creates a sink that prevents text of a service or a file from acting as a command of GitHub Actions. */
 function commandFreeSink(sink: Sink, env: Environment): Sink {
   return isGitHubActions(env) ? withWrite((text, encoding) => sink.write(disarmCommands(text), encoding), sink) : sink;
 }

@@ -22,7 +22,7 @@ interface Word {
 const UNIT =
   /'(?<single>[^']*)(?<singleEnd>'?)|"(?<double>(?:[^"\\]|\\[\s\S])*\\?)(?<doubleEnd>"?)|\\(?<escaped>[\s\S])|(?<blank>\s+)|\d*(?<redirection>[<>])|(?<plain>[\s\S])/g;
 
-/** Adds a part of a word that is no blank and no redirection. */
+/** Adds a part of a word that is neither a blank nor a redirection. */
 function extend(word: Word, unit: Readonly<Record<string, string | undefined>>, wordBreaks: string): Word {
   const { single, singleEnd, double, doubleEnd, escaped, plain = '' } = unit;
   const { text } = word;

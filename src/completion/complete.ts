@@ -40,7 +40,7 @@ function timeZones(): readonly Described[] {
 interface Place {
   readonly tree: CompletionTree;
   readonly line: ParsedLine;
-  /** What stands before the value in its word. */
+  /** The text before the value in its word. */
   readonly prefix: string;
   readonly text: string;
 }
@@ -142,7 +142,7 @@ function completeHelp(tree: CompletionTree, operands: readonly string[], current
   return { kind: 'values', prefix: '', values: startingWith(current, [...names, ...topics]) };
 }
 
-/** The arguments of a command that runs another one, which may be this program. */
+/** Completes the arguments of a command that runs another command, which may be partnerctl itself. */
 function completeInner(tree: CompletionTree, { before, current, after }: CommandLine): Wanted {
   const [program, ...words] = before;
   if (program !== 'partnerctl') return { kind: 'files', prefix: '' };

@@ -4,7 +4,7 @@ import { takeLock } from './lock.ts';
 import { type Refresh, respond } from './respond.ts';
 
 /*
- * The program behind Tab. It runs at each one, so it is built into a file of its own, loads nothing of partnerctl, reads a few
+ * The program that runs at each Tab. It is built into its own file, loads nothing of partnerctl, reads a few
  * small files, and makes no request. Whatever goes wrong, it offers nothing and says nothing.
  */
 

@@ -3,7 +3,7 @@ import type { CompletionTree, TreeCommand, TreeFlag } from './tree.ts';
 /** The words of a command line, without the program and without quotes. */
 export interface CommandLine {
   readonly before: readonly string[];
-  /** The part of the word at the cursor that stands before the cursor. */
+  /** The part of the current word before the cursor. */
   readonly current: string;
   readonly after: readonly string[];
 }
@@ -37,7 +37,7 @@ export function flagsOf(tree: CompletionTree, path: readonly string[], command: 
 interface FlagWord {
   readonly flags: readonly TreeFlag[];
   readonly value: string | undefined;
-  /** What stands before the value: `--output=`, `-o`. */
+  /** The text before the value: `--output=`, `-o`. */
   readonly prefix: string;
 }
 
@@ -119,7 +119,7 @@ export function parseLine(tree: CompletionTree, { before, after }: CommandLine):
   for (const word of before) take(word);
   const state = { path: [...path], command, isUnknown, positionals: [...positionals], awaiting, isPastDashes };
   awaiting = undefined;
-  // What stands after the cursor may name flags, but nothing that comes before them.
+  // Words after the cursor may be flags, but do not affect the arguments before them.
   if (command) for (const word of after) take(word);
   return { ...state, typed };
 }

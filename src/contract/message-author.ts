@@ -101,7 +101,7 @@ function read(key: string, value: unknown, names: AuthorNames, depth: number): R
   return { side: readings.find(({ side }) => side)?.side, name: readings.find(({ name }) => name)?.name };
 }
 
-/** Reads a flag that is the author by the contract: `true` may be the name of a side, and then `false` is the other one. */
+/** Reads a flag that is the author by the contract: `true` may name one side; `false` is then the other. */
 function readFlag(key: string, value: boolean, names: AuthorNames): Reading {
   const name = String(value);
   const side = sideOfFlag(key, value, names) ?? sideOf(name, names);

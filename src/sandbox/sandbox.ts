@@ -142,7 +142,7 @@ function createService({ adminKey, now, setTimer, webhookTimeoutMs, ...parts }: 
   };
 }
 
-/** What the adapter passes along: always HTTP/1, as the server speaks no other. */
+/** The bindings from the adapter: always HTTP/1, because the server supports nothing else. */
 function toBindings({ incoming, outgoing }: HttpBindings | Http2Bindings): Bindings {
   if (incoming instanceof IncomingMessage && outgoing instanceof ServerResponse) {
     return { incoming, outgoing, logged: {} };
@@ -209,7 +209,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const server = createServer({
     // A large upload may take longer than Node's default of five minutes; `readBody` and `receiveForm` limit its pauses.
     requestTimeout: 0,
-    // Without a value of its own it would be that of `requestTimeout`: unlimited.
+    // Its default is the value of `requestTimeout`: unlimited.
     headersTimeout: clientTimeoutMs,
     connectionsCheckingInterval: Math.min(clientTimeoutMs, 5_000),
   });

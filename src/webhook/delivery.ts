@@ -2,9 +2,9 @@ import { hash } from 'node:crypto';
 import { type HeaderList, headerValue } from './headers.ts';
 import type { Verdict } from './verify.ts';
 
-/** A webhook that arrived. */
+/** A received webhook. */
 export interface Delivery extends Verdict {
-  /** The same for each repeat. */
+  /** Identifies a delivery and its repeats. */
   readonly delivery_id: string;
   /** In ISO 8601. */
   readonly received_at: string;
@@ -22,7 +22,7 @@ export function deliveryIdOf(headers: HeaderList, body: Buffer, idHeader: string
   return named ?? headerValue(headers, 'webhook-id') ?? `sha256:${hash('sha256', body, 'hex')}`;
 }
 
-/** Returns a short text for an id of any length, fit for the name of a file. */
+/** Returns a short text for an id of any length that can be part of a file name. */
 export function keyOf(deliveryId: string): string {
   return hash('sha256', deliveryId, 'hex').slice(0, 24);
 }

@@ -8,7 +8,7 @@ import type { Delivery } from './delivery.ts';
 import { type DeliveredMessage, readPayload } from './payload.ts';
 import type { Verification } from './verify.ts';
 
-/** What became of a delivery. */
+/** The outcome of a delivery. */
 export interface Handling {
   /** Whether the target took it; null if it is not forwarded. */
   readonly forwarded: boolean | null;
@@ -25,7 +25,7 @@ const TONES: Readonly<Record<Verification, 'good' | 'bad' | 'warn'>> = {
   'not-checked': 'warn',
 };
 
-/** What a person sees of a payload that is no message, in characters. JSON output has all of it. */
+/** How many characters people see of a payload that is not a message. JSON output has the whole payload. */
 const MAX_SHOWN = 2_000;
 
 function shorten(text: string): string {

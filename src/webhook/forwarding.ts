@@ -28,7 +28,7 @@ const LONGEST_PAUSE_MS = 30_000;
 /**
  * Returns the pause before the next attempt, in milliseconds.
  * @param attempt how many have failed
- * @param random from 0 to 1; up to half of the pause is left to chance
+ * @param random from 0 to 1; decides half of the pause
  */
 export function pauseBefore(attempt: number, random: number): number {
   const longest = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (attempt - 1));
@@ -111,7 +111,7 @@ export class Forwarding {
     }
   }
 
-  /** Reads the bytes anew for each attempt, so that deliveries that wait hold no memory. */
+  /** Reads the bytes for each attempt again, so that waiting deliveries hold no memory. */
   private async attemptSaved(name: string): Promise<{ id: string; result: SendResult } | undefined> {
     const { stopping, spool, mustVerify, warn } = this.deps;
     if (stopping.aborted) return undefined;

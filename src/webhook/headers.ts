@@ -12,7 +12,7 @@ export function headerValue(headers: HeaderList, name: string): string | undefin
   return headerValues(headers, name).join(', ') || undefined;
 }
 
-/** Headers of one connection (RFC 9110, section 7.6.1), and those that every request gets anew. */
+/** Headers of one connection (RFC 9110, section 7.6.1), and those that the client sets for every request. */
 const HOP_BY_HOP = new Set([
   'connection',
   'keep-alive',

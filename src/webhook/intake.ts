@@ -26,15 +26,15 @@ export interface IntakeDeps {
   isCongested(): boolean;
   /** Whether a text contains a secret of this tool. */
   hasSecret(text: string): boolean;
-  /** Called for each delivery that is no repeat. */
+  /** Called for each new delivery, but not for repeats. */
   onDelivery(delivery: Delivery, handling: Handling): void;
-  /** Called once as many deliveries as the limit allows are accepted. */
+  /** Called once, when the limit of accepted deliveries is reached. */
   onLimit(): void;
   notice(text: string): Promise<void>;
   warn(text: string): Promise<void>;
 }
 
-/** How many deliveries are remembered, so that their repeats are recognized. */
+/** How many deliveries are remembered to recognize their repeats. */
 const REMEMBERED = 100_000;
 
 /** How long the output may wait for the first attempt to forward a delivery, in milliseconds. */
@@ -121,7 +121,7 @@ export class Intake {
     if (this.accepted === this.deps.limit) this.deps.onLimit();
   }
 
-  /** Lets the sender wait for the target's answer. What the target does not take, the sender sends again. */
+  /** Lets the sender wait for the target's answer. The sender repeats a delivery that the target does not take. */
   private async relay(name: string, delivery: Delivery, key: string): Promise<ReceiverAnswer> {
     const { spool, forwarding, onDelivery } = this.deps;
     const result = await forwarding?.sendOnce(name, delivery);
@@ -142,7 +142,7 @@ export class Intake {
     return { status: result?.isTimeout ? 504 : 502 };
   }
 
-  /** Begins to forward a delivery, and shows it after the first attempt, or earlier if that takes long. */
+  /** Starts to forward a delivery. Shows it after the first attempt, or earlier if that attempt takes long. */
   private forward(name: string, delivery: Delivery): void {
     const { spool, forwarding, clock, onDelivery } = this.deps;
     if (!forwarding) return;

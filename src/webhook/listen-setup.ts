@@ -46,14 +46,14 @@ export async function findSecrets(context: Context, { scheme, secretFile, prints
   return secrets;
 }
 
-/** The contract of the configured service, or the defaults. Also makes the tokens known that are to be redacted. */
+/** Reads the contract of the configured service, or the defaults. As a side effect, its tokens are redacted from then on. */
 export async function findContract({ config, env, addSecret, baseUrl, contractKey }: Context): Promise<Contract> {
   if (env.PARTNER_TOKEN) addSecret(env.PARTNER_TOKEN);
   if ((await baseUrl()) === undefined) return new Contract();
   return new Contract(await readContractLayers(config.directory, await contractKey()));
 }
 
-/** Counts requests that are no deliveries, and says so at 1, 10, 100, … of them. */
+/** Counts requests that are not deliveries, and warns at 1, 10, 100, … of them. */
 export class RefusedRequests {
   private readonly counts = new Map<number, number>();
   private total = 0;
@@ -73,7 +73,7 @@ export class RefusedRequests {
   }
 }
 
-/** Where deliveries are kept, if they are. */
+/** The directory where deliveries are kept, if they are. */
 export async function spoolDirectory(
   context: Context,
   { directory, target }: ListenInput,

@@ -21,7 +21,7 @@ const MAX_WAITING_BYTES = 16 * 1024 * 1024;
 /** About how many bytes a delivery takes besides its body. */
 const OVERHEAD_BYTES = 4 * 1024;
 
-/** How long running attempts to forward may go on after Ctrl-C, in milliseconds. */
+/** How long running attempts to forward may continue after Ctrl-C, in milliseconds. */
 const GRACE_MS = 2_000;
 
 function countDeliveries(count: number): string {
@@ -42,7 +42,7 @@ class Listener {
   private readonly input: ListenInput;
   private readonly contract: Contract;
   private readonly queue = new EventQueue<StreamEvent>();
-  /** Aborts when no further attempt to forward may begin. */
+  /** Aborts when no further attempt to forward may start. */
   private readonly stopping = new AbortController();
   /** Aborts when running attempts must end. */
   private readonly ended = new AbortController();
@@ -153,7 +153,7 @@ class Listener {
     return new Forwarding({ spool, target: this.target, clock, random, mustVerify, stopping, ended, warn, notice });
   }
 
-  /** Waits for Ctrl-C, the time limit, or the last delivery that is wanted; then ends everything in order. */
+  /** Waits for Ctrl-C, the time limit, or the last requested delivery; then shuts down in order. */
   private async waitForEnd(): Promise<void> {
     const interrupted = aborted(this.context.abortSignal);
     await Promise.race([interrupted, aborted(this.isFull.signal)]);
@@ -174,7 +174,7 @@ class Listener {
     this.queue.close();
   }
 
-  /** @throws the error of an end with something left undone */
+  /** @throws the error to end with if deliveries are pending or missing */
   private throwFailure(): void {
     const { signals } = this.context;
     const { exitAfter } = this.input;
@@ -210,7 +210,7 @@ class Listener {
 /**
  * Starts to listen for webhooks.
  * @returns the events: first where it listens, then the deliveries. They end on Ctrl-C, at --timeout, and after the last
- *   delivery that is wanted; they throw a PartnerctlError if something is left undone then
+ *   requested delivery; they throw a PartnerctlError if deliveries are pending or missing then
  * @throws UsageError for an unusable secret; LocalError for a port or a directory that cannot be used
  */
 export async function listenForWebhooks(

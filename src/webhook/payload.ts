@@ -5,13 +5,13 @@ import { isJsonObject, type JsonObject, parseJson } from '../contract/json.ts';
 import { decodeMessage, type Message } from '../contract/messages.ts';
 import { layersOf } from '../contract/resource.ts';
 
-/** A message in a delivery. */
+/** The message of a delivery. */
 export interface DeliveredMessage extends Message {
   readonly session_id: string | null;
   readonly source_id: string | null;
 }
 
-/** What the body of a delivery holds. */
+/** The decoded body of a delivery. */
 export interface Payload {
   /** The JSON value; a text that is not JSON as it is; other bytes as `{"base64": …}`. */
   readonly body: unknown;
@@ -25,13 +25,13 @@ function idIn(places: readonly JsonObject[], leaf: 'message.session_id' | 'messa
       const found = fieldsOf(place, 'message', contract).id(leaf);
       if (found !== undefined) return found;
     } catch {
-      // Ids that contradict each other are none.
+      // Ignore ids that contradict each other.
     }
   }
   return null;
 }
 
-/** An unknown event may have an id and a text, too: a message tells its author, or has an id under its own name. */
+/** Other events may have an id and a text, too. A message also has an author, or an id named after messages. */
 function decodeIn(layer: JsonObject, contract: Contract): Message | undefined {
   try {
     const message = decodeMessage(layer, contract);
@@ -45,7 +45,7 @@ function decodeIn(layer: JsonObject, contract: Contract): Message | undefined {
 /** Finds a message in a JSON value: the value itself, or inside an envelope such as `{type, data: {…}}`. */
 function findMessage(value: unknown, contract: Contract): DeliveredMessage | undefined {
   const layers = layersOf(value, 'message', true);
-  // The innermost first: the id of an envelope is that of the event.
+  // Innermost first: the id of an envelope identifies the event, not the message.
   const inner = layers.toReversed();
   for (const layer of inner) {
     const message = decodeIn(layer, contract);
@@ -60,7 +60,7 @@ function findMessage(value: unknown, contract: Contract): DeliveredMessage | und
   return undefined;
 }
 
-/** Reads the body of a delivery. Recognizes a message by the contract, and takes nothing else for granted. */
+/** Decodes the body of a delivery, which may be anything. Recognizes a message by the contract. */
 export function readPayload(body: Buffer, contract: Contract): Payload {
   if (!isUtf8(body)) return { body: { base64: body.toString('base64') }, message: undefined };
   const text = body.toString('utf8');

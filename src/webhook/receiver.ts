@@ -26,7 +26,7 @@ export interface ReceiverOptions {
   readonly path?: string | undefined;
   /** Returns the answer. The sender gets a 500 if it throws. */
   onDelivery(request: ReceivedRequest): Promise<ReceiverAnswer>;
-  /** Called for each request that is no delivery, with the status of its answer. */
+  /** Called for each request that is not a delivery, with the status of its answer. */
   onRefused?(status: number): void;
 }
 
@@ -129,7 +129,7 @@ export async function startReceiver({ port, onDelivery, onRefused, ...options }:
     const closed = once(server, 'close');
     server.close();
     while (answering.size > 0) await Promise.allSettled(answering);
-    // Lets the answers leave, which are written in the same turn.
+    // Let the answers leave that are written in this turn of the event loop.
     await new Promise((resolve) => setImmediate(resolve));
     server.closeAllConnections();
     await closed;

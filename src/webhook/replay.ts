@@ -9,7 +9,7 @@ import type { SavedDelivery } from './saved-deliveries.ts';
 import { readSaved } from './saved-file.ts';
 import { describeRefusal, isTaken, type SendResult, Target } from './target.ts';
 
-/** What became of a saved delivery. */
+/** The outcome of sending a saved delivery. */
 export interface ReplayResult {
   /** The position in the input. */
   readonly index: number;
@@ -24,7 +24,7 @@ export interface ReplayResult {
 
 export interface ReplayOptions {
   readonly url: URL;
-  /** How often to send a delivery again that the target did not take. */
+  /** How often to retry a delivery that the target did not take. */
   readonly retries: number;
 }
 
@@ -38,7 +38,7 @@ function toError(result: SendResult, { delivery_id }: SavedDelivery): Partnerctl
   return status >= 500 ? new ServiceError(message, info) : new RefusedError(message, info);
 }
 
-/** Whether sending again may help: no answer, a failure of the target, or its wish to wait. */
+/** Whether a retry may help: no answer, a 5xx, or a request to wait. */
 function isTransient(result: SendResult): boolean {
   return result.kind === 'failed' || result.answer.status >= 500 || [408, 425, 429].includes(result.answer.status);
 }
@@ -77,7 +77,6 @@ export async function* replayDeliveries(
         else yield { ...base, http_status, status: 'failed', error: toError(result, saved) };
       } catch (error) {
         if (!abortSignal.aborted) throw error;
-        // What was being sent may have arrived.
         yield signals.interrupt.aborted
           ? { ...base, status: 'unknown' }
           : { ...base, status: 'failed', error: abortSignal.reason };

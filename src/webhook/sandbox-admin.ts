@@ -15,7 +15,7 @@ const START = 'Start a sandbox with: partnerctl sandbox start --webhook <url>. S
 /**
  * Finds the sandbox that the environment names.
  * @param baseUrl of the configured service, if there is one
- * @throws UsageError if the environment names none, or the configured service is another one
+ * @throws UsageError if the environment names none, or if it is not the configured service
  */
 export function findSandbox(env: Environment, baseUrl: string | undefined): SandboxAdmin {
   const { PARTNER_SANDBOX_URL: address, PARTNER_SANDBOX_KEY: key } = env;

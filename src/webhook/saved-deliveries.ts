@@ -5,7 +5,7 @@ import { InputError } from '../errors.ts';
 import type { Delivery } from './delivery.ts';
 import { readSaved } from './saved-file.ts';
 
-/** A saved delivery that can be read. */
+/** A saved delivery that was checked. */
 export interface SavedDelivery {
   /** Its file as the user would write it. */
   readonly file: string;
@@ -40,7 +40,7 @@ async function readAt(file: string): Promise<{ delivery: Delivery; bodyPath: str
 /**
  * Finds saved deliveries, and checks each of them.
  * @param paths files, and directories for everything in them
- * @throws InputError if a file cannot be read or is no delivery, or if there is none
+ * @throws InputError if a file cannot be read or is not a delivery, or if there are no deliveries
  */
 export async function findDeliveries(paths: readonly string[]): Promise<readonly SavedDelivery[]> {
   const files = (await Promise.all(paths.map(filesAt))).flat();

@@ -12,19 +12,19 @@ type SignedPart =
   /** The value of a header; without a name, the usual one. */
   | { readonly kind: 'timestamp' | 'id'; readonly header: string | undefined };
 
-/** A signature that is an HMAC, as the sender describes it. */
+/** The sender's HMAC scheme, as the user describes it. */
 export interface HmacScheme {
   readonly kind: 'hmac';
   /** The header with the signature, or with several. */
   readonly header: string;
-  /** What stands before each signature. */
+  /** The text before each signature. */
   readonly prefix: string;
   readonly encoding: (typeof ENCODINGS)[number];
   readonly algorithm: (typeof ALGORITHMS)[number];
   readonly signedContent: readonly SignedPart[];
 }
 
-/** How to verify deliveries. Only the user chooses it. */
+/** How to verify deliveries. Only the user chooses it, never a delivery. */
 export type Scheme = { readonly kind: 'none' } | { readonly kind: 'standard-webhooks' } | HmacScheme;
 
 export const SCHEME_FLAGS: readonly FlagSpec[] = [

@@ -12,7 +12,7 @@ const ANSWER_MS = 2_000;
 
 const CLAIM = /^listening-[0-9a-f-]{36}\.json$/;
 
-/** Whether somebody listens there. A machine that was restarted, or another container, refuses the connection. */
+/** Whether a process listens there. After a restart of the machine or container, the connection is refused. */
 function isListening(url: string): Promise<boolean> {
   return new Promise((resolve) => {
     const request = get(url, { timeout: ANSWER_MS, agent: false }, (response) => {
@@ -23,7 +23,7 @@ function isListening(url: string): Promise<boolean> {
       resolve(true);
       request.destroy();
     });
-    // A process that closes the connection is alive, and has too many.
+    // A process that closes the connection is alive, but has too many connections.
     request.on('error', (error) => resolve(errorCode(error) === 'ECONNRESET'));
   });
 }

@@ -11,7 +11,7 @@ const KEEP_MS = 7 * 24 * 60 * 60 * 1000;
 
 const BODY = '.body';
 const DONE = '.json';
-/** In place of `.json` for a delivery that is still to be forwarded. */
+/** Replaces `.json` while a delivery is still to be forwarded. */
 const PENDING = '.pending.json';
 
 /** Every file of a delivery, finished or not. */
@@ -25,7 +25,7 @@ function nameOf({ received_at, delivery_id }: Delivery, count: number): string {
   return `${time}-${String(count % 1_000_000).padStart(6, '0')}-${keyOf(delivery_id)}`;
 }
 
-/** The ending of a file that is being written. */
+/** The suffix of a file that is being written. */
 function draftOf(ending: string): string {
   return `${ending}.tmp`;
 }
@@ -47,7 +47,7 @@ export interface SpoolOptions {
   readonly now: number;
 }
 
-/** A directory, and what it holds from earlier runs. */
+/** A directory, and the deliveries in it from earlier runs. */
 export interface SpoolContent {
   readonly spool: Spool;
   /** The keys of all deliveries, the oldest first. */
@@ -68,7 +68,7 @@ export class Spool {
   }
 
   /**
-   * Saves a delivery, and waits until it is on disk. Leaves nothing of it if that fails.
+   * Saves a delivery, and waits until it is on disk. Removes its files if that fails.
    * @returns its name
    */
   async save(delivery: Delivery, isPending: boolean): Promise<string> {
@@ -97,9 +97,9 @@ export class Spool {
   }
 
   /**
-   * Marks that the target has taken a delivery, so that another run does not forward it again. Blocks for the microseconds
-   * of one system call: were it to wait for those of other deliveries, a process that is killed meanwhile would leave more
-   * deliveries that come twice. `markForwarded` must follow.
+   * Marks that the target has taken a delivery, so that another run does not forward it again. Synchronous: if it waited for
+   * the files of other deliveries, a killed process would leave more deliveries to be forwarded twice. `markForwarded` must
+   * follow.
    */
   markTaken(name: string): void {
     renameSync(this.path(name, PENDING), this.path(name, DONE));
@@ -121,7 +121,7 @@ export class Spool {
     return join(this.directory, name + ending);
   }
 
-  /** Writes a file that is there completely or not at all, even after a power failure. */
+  /** Writes a file atomically, even if the power fails. */
   private async put(name: string, ending: string, content: string): Promise<void> {
     const draft = this.path(name, draftOf(ending));
     await rm(draft, { force: true });
@@ -131,7 +131,7 @@ export class Spool {
   }
 }
 
-/** The error of a directory in which files cannot be written. */
+/** The error for a directory in which files cannot be written. */
 export function unusableDirectory(directory: string, error: unknown): LocalError {
   return new LocalError(`Deliveries cannot be kept in ${directory}.`, {
     why: describeFileError(error),
@@ -140,7 +140,7 @@ export function unusableDirectory(directory: string, error: unknown): LocalError
   });
 }
 
-/** Removes what a directory that is not the user's no longer needs, also what killed processes left. */
+/** Removes forwarded deliveries, and files that killed processes left, from a directory that the user does not read. */
 async function prune({ directory, now }: SpoolOptions, names: readonly string[], pending: readonly string[]) {
   const oldest = new Date(now - KEEP_MS).toISOString().replaceAll(/[-:.]/g, '');
   const isNeeded = new Set(pending);

@@ -10,7 +10,7 @@ import type { ReceiverAnswer } from './receiver.ts';
 /** The outcome of sending a delivery to the target once. */
 export type SendResult =
   | { readonly kind: 'answered'; readonly answer: ReceiverAnswer }
-  /** Nobody knows whether the target received it. */
+  /** The target may or may not have received it. */
   | { readonly kind: 'failed'; readonly reason: string; readonly isTimeout: boolean };
 
 const TIMEOUT_MS = 30_000;
@@ -49,7 +49,7 @@ function describeFailure(error: unknown): string {
   return cause === error ? (error instanceof Error ? error.message : String(error)) : describeFailure(cause);
 }
 
-/** Reads the body of an answer. What cannot be read, or is too long, is left out: the status has said it all. */
+/** Reads the body of an answer. Ignores one that cannot be read or is too long, because the status decides. */
 async function readBody(response: Dispatcher.ResponseData): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let size = 0;
@@ -85,7 +85,7 @@ export class Target {
   }
 
   /**
-   * Sends a delivery: its exact bytes, and its headers but those of the connection. Follows no redirect.
+   * Sends a delivery: its exact bytes, and its headers except those of the connection. Does not follow redirects.
    * @param onStatus called as soon as the status of the answer is known
    */
   async send(

@@ -65,7 +65,7 @@ export async function triggerDeliveries(
   return Promise.all(deliveries.map((delivery) => waitForAttempt(admin, delivery, waiting)));
 }
 
-/** What came of the newest attempt, for people. */
+/** Describes the outcome of the newest attempt. */
 export function outcomeOf({ attempts }: SandboxDelivery): string {
   const newest = attempts.at(-1);
   return newest ? (newest.error ?? `answered ${newest.status}`) : 'not attempted yet';

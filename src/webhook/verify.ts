@@ -20,7 +20,7 @@ export interface SignedDelivery {
   readonly body: Buffer;
 }
 
-/** Judges a delivery. @param now milliseconds since the epoch */
+/** Verifies a delivery. @param now milliseconds since the epoch */
 export type Verifier = (delivery: SignedDelivery, now: number) => Verdict;
 
 /** How far the timestamp of a delivery may be from the clock of this machine. */
@@ -37,7 +37,7 @@ function unsigned(header: string): Verdict {
   return { verification: 'unsigned', reason: `it has no ${header} header` };
 }
 
-/** Compares in a time that does not depend on where the texts differ. */
+/** Compares texts in constant time. */
 function isEqual(one: string, other: string): boolean {
   const [left, right] = [Buffer.from(one), Buffer.from(other)];
   return left.length === right.length && timingSafeEqual(left, right);
@@ -53,8 +53,8 @@ function findTimeProblem(time: number, now: number): string | undefined {
 }
 
 /**
- * Creates a verifier for Standard Webhooks. The package signs, and this compares: its own `verify` judges the timestamp by
- * the system's clock alone.
+ * Creates a verifier for Standard Webhooks. Uses only `sign` of the package, because its `verify` always uses the system
+ * clock.
  * @throws UsageError if a secret is not one of this scheme
  */
 async function createStandardVerifier(secrets: readonly string[]): Promise<Verifier> {
@@ -81,7 +81,7 @@ async function createStandardVerifier(secrets: readonly string[]): Promise<Verif
     const time = /^\d{1,12}$/.test(timestamp) ? Number(timestamp) * 1000 : Number.NaN;
     const problem = findTimeProblem(time, now);
     if (problem !== undefined) return failed(problem);
-    // The package signs text: different bytes that are not UTF-8 would have the same signature.
+    // The package signs text: bytes that are not UTF-8 would share a signature with other bytes.
     if (!isUtf8(body)) return failed('its body is not UTF-8 text');
     const expected = signers.map((signer) => signer.sign(id, new Date(time), body));
     const matches = expected.some((one) => signatures.some((signature) => isEqual(one, signature)));
@@ -110,7 +110,7 @@ function readTime(text: string): number {
   return /^\d{12,14}$/.test(text) ? Number(text) : Date.parse(text);
 }
 
-/** The signatures in a header, without their prefix: one, or several that blanks or commas separate. */
+/** The signatures in a header, separated by spaces or commas, without their prefix. */
 function findSignatures(value: string, prefix: string): readonly string[] {
   const candidates = [value, ...value.split(/\s+/), ...value.split(/[\s,]+/)];
   return [...new Set(candidates)].flatMap((candidate) =>
@@ -118,7 +118,7 @@ function findSignatures(value: string, prefix: string): readonly string[] {
   );
 }
 
-/** Returns what a scheme signs, or what is missing from the delivery or wrong with its time, as a clause. */
+/** Returns the signed content, or a clause that tells what is missing from the delivery or wrong with its time. */
 function signedContentOf(scheme: HmacScheme, { headers, body }: SignedDelivery, now: number): Buffer[] | string {
   const content: Buffer[] = [];
   for (const part of scheme.signedContent) {
@@ -162,8 +162,8 @@ function createHmacVerifier(scheme: HmacScheme, secrets: readonly string[]): Ver
 }
 
 /**
- * Creates the function that judges deliveries.
- * @param secrets any of them may have signed
+ * Creates the function that verifies deliveries.
+ * @param secrets a signature by any of them is valid
  * @throws UsageError if a secret does not fit the scheme
  */
 export async function createVerifier(scheme: Scheme, secrets: readonly string[]): Promise<Verifier> {

@@ -1,10 +1,10 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { PassThrough, Readable } from 'node:stream';
-import type { Sink } from '../../src/cli/io.ts';
+import { Readable } from 'node:stream';
 import { main } from '../../src/main.ts';
-import { fasterClock, handSignals, hasty } from '../helpers/run.ts';
+import { memorySink } from '../helpers/memory-sink.ts';
+import { fasterClock, handSignals, hasty, testProcess } from '../helpers/run.ts';
 import { type Exchange, ServiceServer } from './server.ts';
 import type { Service } from './service.ts';
 
@@ -65,12 +65,7 @@ export class Scene {
       clock: fasterClock(this.clockSpeed),
       random: hasty,
       signals: handSignals(),
-      platform: process.platform,
-      home,
-      version: '0.0.0-test',
-      nodeVersion: process.versions.node,
-      selfCommand: [],
-      terminal: new PassThrough(),
+      ...testProcess(home),
     });
     const exchanges = this.server.exchanges.slice(seen);
     return { argv, code, stdout: stdout.text(), stderr: stderr.text(), exchanges };
@@ -87,16 +82,4 @@ export class Scene {
     }
     return home;
   }
-}
-
-function memorySink(): Sink & { text(): string } {
-  let written = '';
-  return {
-    async write(text) {
-      written += text;
-    },
-    isTTY: false,
-    columns: 80,
-    text: () => written,
-  };
 }

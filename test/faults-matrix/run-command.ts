@@ -1,9 +1,9 @@
-import { PassThrough, Readable } from 'node:stream';
-import type { Sink } from '../../src/cli/io.ts';
+import { Readable } from 'node:stream';
 import type { Clock } from '../../src/clock.ts';
 import { InterruptedError } from '../../src/errors.ts';
 import { main } from '../../src/main.ts';
-import { handSignals } from '../helpers/run.ts';
+import { memorySink } from '../helpers/memory-sink.ts';
+import { handSignals, testProcess } from '../helpers/run.ts';
 
 export interface CommandRun {
   readonly argv: readonly string[];
@@ -25,8 +25,10 @@ export interface CommandEnd {
 /** Runs a command line in this process, with its own home and streams, and real HTTP. */
 export async function runCommand({ argv, stdin, env, home, watch, clock }: CommandRun): Promise<CommandEnd> {
   const signals = handSignals();
-  const stdout = memorySink((text) => {
-    if (watch?.(text)) signals.abort(new InterruptedError('Interrupted.'));
+  const stdout = memorySink({
+    onWrite: (text) => {
+      if (watch?.(text)) signals.abort(new InterruptedError('Interrupted.'));
+    },
   });
   const stderr = memorySink();
   const start = performance.now();
@@ -36,25 +38,7 @@ export async function runCommand({ argv, stdin, env, home, watch, clock }: Comma
     clock,
     random: Math.random,
     signals,
-    platform: process.platform,
-    home,
-    version: '0.0.0-test',
-    nodeVersion: process.versions.node,
-    selfCommand: [],
-    terminal: new PassThrough(),
+    ...testProcess(home),
   });
   return { code, stdout: stdout.text(), stderr: stderr.text(), ms: performance.now() - start };
-}
-
-function memorySink(onWrite: (text: string) => void = () => undefined): Sink & { text(): string } {
-  let written = '';
-  return {
-    async write(text) {
-      written += text;
-      onWrite(written);
-    },
-    isTTY: false,
-    columns: 80,
-    text: () => written,
-  };
 }

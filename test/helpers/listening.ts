@@ -1,11 +1,11 @@
 import { EventEmitter, once } from 'node:events';
-import { PassThrough, Readable } from 'node:stream';
+import { Readable } from 'node:stream';
 import { expect, onTestFinished } from 'vitest';
 import type { Sink } from '../../src/cli/io.ts';
 import { systemClock } from '../../src/clock.ts';
 import { EXIT, InterruptedError } from '../../src/errors.ts';
 import { main } from '../../src/main.ts';
-import { handSignals, type RunOptions, tempDirectory } from './run.ts';
+import { handSignals, type RunOptions, tempDirectory, testProcess } from './run.ts';
 
 /** A `webhook listen` that runs in this process. */
 export interface Listening {
@@ -74,12 +74,7 @@ export async function startListening(args: readonly string[], options: Listening
     clock: options.clock ?? systemClock,
     random: options.random ?? Math.random,
     signals,
-    platform: process.platform,
-    home,
-    version: '0.0.0-test',
-    nodeVersion: process.versions.node,
-    selfCommand: [],
-    terminal: new PassThrough(),
+    ...testProcess(home),
   });
   const stop = (): Promise<number> => {
     signals.abort(new InterruptedError('Interrupted.', EXIT.interrupted));

@@ -6,13 +6,13 @@ import { PassThrough, Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
 import type { Signals, TerminationSignal } from '../../src/cli/context.ts';
-import type { Sink } from '../../src/cli/io.ts';
 import type { Clock } from '../../src/clock.ts';
 import { systemClock } from '../../src/clock.ts';
 import { type Keychain, KeychainUnavailable } from '../../src/config/keychain.ts';
 import { main } from '../../src/main.ts';
 import { expectDeclaredExit } from './declared-exits.ts';
 import { expectDeclaredOutput, outputFormat } from './declared-output.ts';
+import { memorySink } from './memory-sink.ts';
 
 export interface Ran {
   readonly code: number;
@@ -116,19 +116,6 @@ async function refuseKeychain(): Promise<never> {
 
 const noKeychain: Keychain = { get: refuseKeychain, set: refuseKeychain, remove: refuseKeychain };
 
-function memorySink({ columns, rows }: RunOptions): Sink & { text(): string } {
-  let written = '';
-  return {
-    async write(text) {
-      written += text;
-    },
-    isTTY: columns !== undefined,
-    columns: columns ?? 80,
-    rows,
-    text: () => written,
-  };
-}
-
 /** A directory for one test, removed when it ends. */
 export function tempDirectory(): string {
   const directory = mkdtempSync(join(tmpdir(), 'partnerctl-test-'));
@@ -136,24 +123,35 @@ export function tempDirectory(): string {
   return directory;
 }
 
+/** The properties of a process that most tests do not depend on, for `main`. */
+export function testProcess(home: string) {
+  return {
+    platform: process.platform,
+    home,
+    version: '0.0.0-test',
+    nodeVersion: process.versions.node,
+    selfCommand: [],
+    terminal: new PassThrough(),
+  };
+}
+
 /** Runs a command line in this process: the whole program, with its own home, clock and streams, and real HTTP. */
 export async function run(argv: readonly string[], options: RunOptions = {}): Promise<Ran> {
   const home = options.env?.HOME ?? tempDirectory();
-  const stdout = memorySink(options);
-  const stderr = memorySink(options);
+  const { columns, rows } = options;
+  const stdout = memorySink({ isTTY: columns !== undefined, columns, rows });
+  const stderr = memorySink({ isTTY: columns !== undefined, columns, rows });
   const code = await main(argv, {
     io: { stdin: Readable.from(options.stdin === undefined ? [] : [options.stdin]), stdout, stderr },
     env: { HOME: home, ...options.env },
     clock: options.clock ?? systemClock,
     random: options.random ?? Math.random,
     signals: options.signals ?? handSignals(),
-    platform: process.platform,
-    home,
-    version: '0.0.0-test',
-    nodeVersion: options.nodeVersion ?? process.versions.node,
+    ...testProcess(home),
+    ...(options.nodeVersion !== undefined && { nodeVersion: options.nodeVersion }),
     selfCommand: [process.execPath, fileURLToPath(new URL('../../bin/partnerctl.js', import.meta.url))],
     keychain: options.keychain ?? noKeychain,
-    terminal: options.terminal ?? new PassThrough(),
+    ...(options.terminal !== undefined && { terminal: options.terminal }),
   });
   await expectDeclaredExit(argv, code);
   await expectDeclaredOutput(argv, outputFormat(argv, options.env), stdout.text());

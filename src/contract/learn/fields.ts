@@ -185,7 +185,7 @@ function valueAt(object: JsonObject, path: string): unknown {
   return path.split('.').reduce<unknown>((value, step) => (isJsonObject(value) ? value[step] : undefined), object);
 }
 
-/** Whether all objects have something at a path; an id must be another one in each. */
+/** Whether all objects have a value at a path; ids must differ. */
 function isInAll(objects: readonly JsonObject[], path: string, leaf: FieldLeaf): boolean {
   const values = objects
     .map((object) => valueAt(object, path))

@@ -24,7 +24,7 @@ function alphabetOf(character: string, isHex: boolean): string | undefined {
 
 /**
  * Replaces runs of letters and digits, the same one always by the same pseudonym, and different ones by different ones. The
- * pseudonyms depend on a key that nobody keeps, so that nobody can try out what they stand for.
+ * pseudonyms depend on a key that is not kept, so that nobody can guess values and compare.
  */
 export class Pseudonyms {
   private readonly key: Uint8Array;

@@ -67,7 +67,7 @@ function decode(text: string): string | undefined {
 export class TextRedactor {
   private readonly pseudonyms: Pseudonyms;
   private readonly service: RedactedService;
-  /** The segments of the paths of each operation; undefined stands for a parameter. */
+  /** The path segments of each operation; undefined marks a parameter. */
   private readonly paths: readonly (readonly (string | undefined)[])[];
 
   constructor(pseudonyms: Pseudonyms, service: RedactedService) {
@@ -149,7 +149,7 @@ export class TextRedactor {
     return pairs.join('&');
   }
 
-  /** Redacts what stands for the name of a parameter and can be none. */
+  /** Redacts the name of a parameter if it does not look like one. */
   name(name: string): string {
     return /^[\w.%[\]$:-]{1,64}$/.test(name) && !/\d{3}/.test(name) ? name : this.pseudonyms.replace(name);
   }

@@ -80,7 +80,7 @@ function notRecorded(c: ServiceContext, exchanges: readonly RecordedExchange[]):
 }
 
 /**
- * Answers each request as the recorded one with the same method, path, and query was answered, whatever the token. Several of
+ * Answers each request like the recorded one with the same method, path, and query, for any token. Several of
  * the same are answered in their order, and then always as the last one. One without a recording is refused with 421, which
  * says nothing of the service: a client takes 404 and 501 for a missing list.
  */

@@ -13,7 +13,7 @@ import type { Shape } from './shape.ts';
 
 export type Fetch = (request: Request, env: Bindings) => Response | Promise<Response>;
 
-/** Whether a request wants an answer in the service's own shape, so that a test can see the truth behind another one. */
+/** Whether a request asks for the service's own shape, so that a test can compare a dialect with it. */
 export function isPlain(request: Request): boolean {
   return request.headers.get('Sandbox-Shape') === 'plain';
 }
@@ -142,7 +142,7 @@ async function carryOut(call: Call, fetchPlain: Fetch): Promise<Response> {
   return send(answer, headers);
 }
 
-/** A redirect to the address with, or without, the closing slash; undefined where there is none. */
+/** A redirect to the address with, or without, the trailing slash; undefined if the shape does not redirect. */
 function redirect(service: Service, { redirect: trait }: Shape, request: Request, url: URL): Response | undefined {
   if (!trait || url.pathname.endsWith('/') === (trait.slash === 'add')) return undefined;
   const path = trait.slash === 'add' ? `${url.pathname}/` : url.pathname.replace(/\/$/, '');

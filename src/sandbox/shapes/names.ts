@@ -5,7 +5,7 @@ function capitalize(word: string): string {
   return word.charAt(0).toUpperCase() + word.slice(1);
 }
 
-/** Writes a name in another case. A name with an underscore in front, such as `_id`, has no other form. */
+/** Converts a name to a case. Leaves names with a leading underscore, such as `_id`, as they are. */
 export function toCase(name: string, wanted: Case): string {
   if (wanted === 'snake' || name.startsWith('_')) return name;
   const words = name.split('_');

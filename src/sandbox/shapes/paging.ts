@@ -38,7 +38,7 @@ export interface Paging {
   readonly pageSize?: number;
   /** The number of the first page; 1 by default. */
   readonly firstPage?: 0 | 1;
-  /** What stands in place of a next page where there is none; null by default. */
+  /** The value of the field on the last page; null by default. */
   readonly end?: 'null' | 'absent' | 'empty';
   /** Facts by their places in the body, such as `paging/next`. */
   readonly body?: Readonly<Record<string, Fact>>;

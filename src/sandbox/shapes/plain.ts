@@ -1,6 +1,6 @@
 import type { Shape } from './shape.ts';
 
-/** The service's own shape, of which every other one is a dialect. Its pages are made by the routes themselves. */
+/** The service's own shape; all others are dialects of it. The routes build its pages themselves. */
 export const PLAIN: Shape = {
   name: 'plain',
   description: 'the service as it is without --shape',

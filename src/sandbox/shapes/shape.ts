@@ -98,7 +98,7 @@ export interface Shape {
   readonly document?: {
     /** 3.1.0 by default. */
     readonly version?: '3.0.3';
-    /** Whether what all pages have in common is a schema of its own. */
+    /** Whether the common part of all pages has its own schema. */
     readonly isComposed?: boolean;
   };
 }

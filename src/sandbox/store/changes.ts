@@ -196,10 +196,10 @@ export type Webhook = v.InferOutput<typeof webhookSchema>;
 
 const deliverySchema = v.strictObject({
   delivery_id: v.string(),
-  /** Null for a delivery to an address of its own. */
+  /** Null for a delivery to a URL given for it alone. */
   webhook_id: v.nullable(v.string()),
   url: v.string(),
-  /** Of a delivery to an address of its own: what to sign it with. Without one it is not signed. */
+  /** The secret to sign such a delivery with; without one, it is not signed. */
   secret: v.optional(v.string()),
   type: eventTypeSchema,
   source_id: v.string(),

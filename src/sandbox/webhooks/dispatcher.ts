@@ -29,7 +29,7 @@ const JITTER = 0.2;
 /** Attempts at a time, for each webhook. */
 const MAX_IN_FLIGHT = 8;
 
-/** Where an event goes: to a webhook, or to an address of its own. */
+/** Where an event goes: to a webhook, or to a URL given for this event alone. */
 export type Target = Pick<Delivery, 'webhook_id' | 'url' | 'secret'>;
 
 interface DispatcherDeps {
@@ -61,7 +61,7 @@ interface Lane {
  * Delivers completed assistant messages to webhooks (spec §6), each at least once: a delivery is committed together with
  * its message, and attempted until the receiver answers with a 2xx or the last attempt has failed.
  *
- * Each receiver has a lane of its own, so that none waits for another. The service's clock says when an attempt is due; the
+ * Each receiver has its own lane, so that none waits for another. The service's clock says when an attempt is due; the
  * machine's clock is in the signed timestamp, because receivers compare that with their own.
  */
 export class WebhookDispatcher {
@@ -96,7 +96,7 @@ export class WebhookDispatcher {
     this.#commitAll([], deliveries);
   }
 
-  /** The webhooks that get the messages of a source; those of every source if there is none. */
+  /** The webhooks that get the messages of a source, or, without one, those that are not limited to a source. */
   targetsOf(sourceId: string | undefined): Target[] {
     const { world } = this.#deps.store;
     const isWanted = ({ source_id, events }: Webhook): boolean =>
@@ -104,7 +104,7 @@ export class WebhookDispatcher {
     return [...world.webhooks.values()].filter(isWanted).map(({ webhook_id, url }) => ({ webhook_id, url }));
   }
 
-  /** Attempts a delivery now, and then as often as a new one. One that is being attempted goes on as it is. */
+  /** Attempts a delivery now, with as many retries as a new one. Has no effect during an attempt. */
   replay(id: string): void {
     const { store, scheduler } = this.#deps;
     const state = store.world.deliveries.get(id);
@@ -114,7 +114,7 @@ export class WebhookDispatcher {
     this.#pump(this.#enqueue(state.delivery, due_at));
   }
 
-  /** Goes on with the deliveries that were pending when the sandbox last stopped. */
+  /** Resumes the deliveries that were pending when the sandbox last stopped. */
   resume(): void {
     for (const { delivery, nextAttemptAt } of this.#deps.store.world.deliveries.all()) {
       if (nextAttemptAt !== null) this.#enqueue(delivery, nextAttemptAt);
@@ -122,7 +122,7 @@ export class WebhookDispatcher {
     for (const lane of this.#lanes.values()) this.#pump(lane);
   }
 
-  /** Forgets everything that waits, after a reset deleted the deliveries. */
+  /** Forgets all waiting deliveries, after a reset deleted them. */
   clear(): void {
     this.#lanes.clear();
   }

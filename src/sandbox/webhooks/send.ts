@@ -50,7 +50,7 @@ function describeFailure(error: unknown, host: string): string {
 }
 
 /**
- * Sends one POST on a connection of its own. Never rejects.
+ * Sends one POST on a new connection. Never rejects.
  * @param timeoutMs for all of it
  * @param closing ends it early
  */

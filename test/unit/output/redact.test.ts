@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { stringifyJson } from '../../../src/output/formats/stringify-json.ts';
 import { createRedactor, redactHeaders, redactingSink } from '../../../src/output/redact.ts';
 import { anyCharacter } from '../../helpers/any-character.ts';
+import { memorySink } from '../../helpers/memory-sink.ts';
 import { propertyRuns } from '../../helpers/property-runs.ts';
-import { memorySink } from './memory-sink.ts';
 
 const TOKEN = 'pt_live_9x+/&"\\é 27';
 

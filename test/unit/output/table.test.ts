@@ -8,9 +8,9 @@ import { fitWidths, measureColumns } from '../../../src/output/fit-columns.ts';
 import { writeTable } from '../../../src/output/formats/table.ts';
 import { sanitizeLine } from '../../../src/output/sanitize.ts';
 import { displayWidth, truncate, wrapToWidth } from '../../../src/output/width.ts';
+import { memorySink } from '../../helpers/memory-sink.ts';
 import { propertyRuns } from '../../helpers/property-runs.ts';
 import { anyText } from './any-text.ts';
-import { memorySink } from './memory-sink.ts';
 
 interface Space {
   id: string;

@@ -4,13 +4,12 @@ import { checkLeaf } from '../../../../src/contract/check-leaf.ts';
 import { Contract } from '../../../../src/contract/contract.ts';
 import { type Exchange, readExchange } from '../../../../src/contract/learn/exchange.ts';
 import { proposeFromTrace } from '../../../../src/contract/learn/propose.ts';
+import { pathsIn, replaceAt } from '../../../helpers/json-paths.ts';
 import { propertyRuns } from '../../../helpers/property-runs.ts';
 import '../../../helpers/seed.ts';
 
 const SERVICE = { origin: 'http://127.0.0.1:9', basePath: '/v1' };
 const SESSION = { source: 'src_1', conversation: 's-1' };
-
-type Path = readonly (string | number)[];
 
 /** What a service in a dialect of its own was asked, and answered. */
 const RECORDS: readonly Record<string, unknown>[] = [
@@ -39,19 +38,6 @@ const RECORDS: readonly Record<string, unknown>[] = [
   { path: '/v1/automation/partner-cron-jobs/', response_body: { jobs: [{ _id: 'c1', label: 'Daily', agent: 'a1' }] } },
   { method: 'POST', path: '/v1/automation/documents/', request_form: ['upload'], response_body: { key: 'd1' } },
 ].map((record) => ({ method: 'GET', origin: SERVICE.origin, status: 200, query: {}, response_headers: {}, ...record }));
-
-function pathsIn(value: unknown, path: Path = []): Path[] {
-  if (typeof value !== 'object' || value === null) return [path];
-  const entries = Array.isArray(value) ? [...value.entries()] : Object.entries(value);
-  return [path, ...entries.flatMap(([key, inner]) => pathsIn(inner, [...path, key]))];
-}
-
-function replaceAt(value: unknown, [key, ...rest]: Path, by: unknown): unknown {
-  if (key === undefined) return by;
-  if (Array.isArray(value)) return value.map((inner, index) => (index === key ? replaceAt(inner, rest, by) : inner));
-  if (typeof value !== 'object' || value === null) return value;
-  return { ...value, [key]: replaceAt(Reflect.get(value, key), rest, by) };
-}
 
 /** Records and bodies as JSON has them, in which `__proto__` is a key like any other. */
 const odd = fc.oneof(

@@ -5,23 +5,9 @@ import { OpenApiError } from '../../../../src/contract/openapi/document.ts';
 import { proposeFromOpenApi } from '../../../../src/contract/openapi/propose.ts';
 import { createDocument } from '../../../../src/sandbox/contract/document.ts';
 import { SHAPES } from '../../../../src/sandbox/shapes/shapes.ts';
+import { pathsIn, replaceAt } from '../../../helpers/json-paths.ts';
 import { propertyRuns } from '../../../helpers/property-runs.ts';
 import '../../../helpers/seed.ts';
-
-type Path = readonly (string | number)[];
-
-function pathsIn(value: unknown, path: Path = []): Path[] {
-  if (typeof value !== 'object' || value === null) return [path];
-  const entries = Array.isArray(value) ? [...value.entries()] : Object.entries(value);
-  return [path, ...entries.flatMap(([key, inner]) => pathsIn(inner, [...path, key]))];
-}
-
-function replaceAt(value: unknown, [key, ...rest]: Path, by: unknown): unknown {
-  if (key === undefined) return by;
-  if (Array.isArray(value)) return value.map((inner, index) => (index === key ? replaceAt(inner, rest, by) : inner));
-  if (typeof value !== 'object' || value === null) return value;
-  return { ...value, [key]: replaceAt(Reflect.get(value, key), rest, by) };
-}
 
 const documents = SHAPES.slice(0, 3).map((shape) => {
   const document: unknown = JSON.parse(JSON.stringify(createDocument(shape, 'http://127.0.0.1:1')));

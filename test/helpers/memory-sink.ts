@@ -1,0 +1,44 @@
+import type { Sink } from '../../src/cli/io.ts';
+
+interface MemorySinkOptions {
+  readonly isTTY?: boolean;
+  readonly columns?: number | undefined;
+  readonly rows?: number | undefined;
+  /** Called after each write, with everything that was written. */
+  readonly onWrite?: (text: string) => void;
+}
+
+export interface MemorySink extends Sink {
+  readonly writes: string[];
+  text(): string;
+}
+
+/** A sink that records its writes. */
+export function memorySink({ isTTY = false, columns = 80, rows, onWrite }: MemorySinkOptions = {}): MemorySink {
+  const writes: string[] = [];
+  const text = (): string => writes.join('');
+  return {
+    writes,
+    isTTY,
+    columns,
+    rows,
+    text,
+    async write(written) {
+      writes.push(written);
+      onWrite?.(text());
+    },
+  };
+}
+
+/** A sink that fails with EPIPE after some writes. */
+export function brokenSink(writes = 0): Sink {
+  let left = writes;
+  return {
+    isTTY: false,
+    columns: 80,
+    async write() {
+      left -= 1;
+      if (left < 0) throw Object.assign(new Error('EPIPE: the reader is gone'), { code: 'EPIPE' });
+    },
+  };
+}
