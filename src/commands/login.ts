@@ -54,7 +54,7 @@ async function refuseSecondToken(context: Context, fromEnvironment: string): Pro
   await timer;
   if (piped === '' || piped === fromEnvironment.trim()) return;
   context.addSecret(piped);
-  throw new UsageError('Standard input has a token, and PARTNER_TOKEN has another one.', {
+  throw new UsageError('Standard input and PARTNER_TOKEN hold different tokens.', {
     hint: 'To store the one on standard input, unset PARTNER_TOKEN or add --token-file -. To store that from PARTNER_TOKEN, add < /dev/null.',
   });
 }

@@ -27,7 +27,7 @@ export function isCreated({ status, error }: CronResult): boolean {
 function secondJobError({ job, key, cron_job_id }: CronResult, others: readonly string[]): DuplicateError {
   const ids = [cron_job_id, ...others].join(', ');
   return new DuplicateError(`Job ${JSON.stringify(job.name)} of agent ${job.agent_id} exists more than once: ${ids}.`, {
-    why: `This run created ${cron_job_id}. The others were not listed before: another machine created them, with a state of its own.`,
+    why: `This run created ${cron_job_id}. The others were not listed before: another machine created them, with its own state.`,
     hint: 'Delete all but one at the service. To prevent it, let all machines share one state: partnerctl help state',
     details: { cron_job_id, key, reason: 'second', candidates: [cron_job_id, ...others] },
   });

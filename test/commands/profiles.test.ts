@@ -77,7 +77,7 @@ describe('login', () => {
     const ran = await run(login, { env, stdin: 'pat_another' });
     expect(ran).toMatchObject({ code: 2, stdout: '' });
     expect(ran.stderr).toBe(
-      'error: Standard input has a token, and PARTNER_TOKEN has another one.\nhint: To store the one on standard input, unset PARTNER_TOKEN or add --token-file -. To store that from PARTNER_TOKEN, add < /dev/null.\n',
+      'error: Standard input and PARTNER_TOKEN hold different tokens.\nhint: To store the one on standard input, unset PARTNER_TOKEN or add --token-file -. To store that from PARTNER_TOKEN, add < /dev/null.\n',
     );
     expect(() => home.read()).toThrow();
     const ways: [string[], Record<string, string>, string, string][] = [

@@ -18,7 +18,7 @@ function parseTargetOf(args: Args, port: number): URL | undefined {
   if (!target && args.isSet('relay-status')) throw new UsageError('--relay-status needs --forward-to.');
   if (target?.protocol === 'http:' && port !== 0 && Number(target.port || 80) === port) {
     throw new UsageError(`--forward-to and --port are the same port: ${port}.`, {
-      hint: 'Let your program listen on another one, or leave out --port.',
+      hint: 'Let your program listen on another port, or leave out --port.',
     });
   }
   return target;
