@@ -39,7 +39,7 @@ export const HELP_TOPICS: readonly HelpTopic[] = [
   { name: 'reliability', summary: 'What is promised, and how it was measured', commands: [] },
   { name: 'performance', summary: 'What calls cost beside the least that does the same', commands: [] },
   { name: 'contract', summary: 'The wire format: what is assumed, and how to change it', commands: ['contract'] },
-  { name: 'network', summary: 'What is wrong, any call, retries, proxies', commands: ['api', 'doctor'] },
+  { name: 'network', summary: 'Diagnosis, other calls, retries, proxies', commands: ['api', 'doctor'] },
   { name: 'support', summary: 'A redacted file for support, and its replay', commands: ['doctor', 'sandbox'] },
   { name: 'sandbox', summary: 'The local service: scripts, admin API, clock', commands: ['sandbox'] },
   { name: 'faults', summary: 'Rules for failures of the sandbox', commands: ['sandbox'] },
