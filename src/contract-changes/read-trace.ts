@@ -1,5 +1,5 @@
 import { describeFileError, splitLines } from '../cli/input.ts';
-import { JsonLimitError, parseJson } from '../contract/json.ts';
+import { isJsonObject, JsonLimitError, parseJson } from '../contract/json.ts';
 import { type Exchange, type RecordedService, readExchange } from '../contract/learn/exchange.ts';
 import { parseLinkHeader } from '../contract/link-header.ts';
 import { InputError } from '../errors.ts';
@@ -7,7 +7,7 @@ import { parseJsonText } from '../yaml/json-text.ts';
 
 /** Longer than any record of --debug-file. */
 const MAX_LINE_MIB = 16;
-/** What is read is held in memory. */
+/** The trace is held in memory. */
 const MAX_TRACE_MIB = 64;
 const MAX_EXCHANGES = 20_000;
 
@@ -26,7 +26,7 @@ export interface Trace {
 
 /** How a trace is read. */
 export interface TraceOptions {
-  /** For messages. */
+  /** The name of the file, for messages. */
   readonly name: string;
   readonly service: RecordedService;
   /** Replaces secrets in a text. */
@@ -43,16 +43,12 @@ function lineError(name: string, line: number, column: number, why: string): Inp
   });
 }
 
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 const SECRET_NAMES = /^(proxy-)?authorization$/i;
 const MARK = /^(\w+\s+)?\[redacted\]$/i;
 
 /** Returns the credentials in the headers of a record. */
 function credentialsIn(record: unknown): readonly string[] {
-  const headers = isRecord(record) && isRecord(record.request_headers) ? record.request_headers : {};
+  const headers = isJsonObject(record) && isJsonObject(record.request_headers) ? record.request_headers : {};
   return Object.entries(headers).flatMap(([name, value]) =>
     SECRET_NAMES.test(name) && typeof value === 'string' && !MARK.test(value) ? [value.replace(/^\w+\s+/, '')] : [],
   );
@@ -93,7 +89,7 @@ class TraceReader {
     }
   }
 
-  /** A credential in a key or a value must never come out of here. */
+  /** Redacts credentials in keys and values, so that no later step sees them. */
   private withoutCredentials(text: string, line: number): string {
     const { addSecret, redact } = this.options;
     const parsed = /authorization/i.test(text) ? parseJsonText(text) : undefined;
@@ -116,9 +112,9 @@ class TraceReader {
   }
 }
 
-/** Returns what the Link header of a record names; nothing if it cannot be read. */
+/** Returns the links in the Link header of a record, by relation; none if it cannot be parsed. */
 async function linksOf(record: unknown): Promise<Readonly<Record<string, string>>> {
-  const headers = isRecord(record) && isRecord(record.response_headers) ? record.response_headers : {};
+  const headers = isJsonObject(record) && isJsonObject(record.response_headers) ? record.response_headers : {};
   const [, link] = Object.entries(headers).find(([name]) => name.toLowerCase() === 'link') ?? [];
   return (typeof link === 'string' && (await parseLinkHeader(link))) || {};
 }
@@ -126,7 +122,7 @@ async function linksOf(record: unknown): Promise<Readonly<Record<string, string>
 /**
  * Reads a trace line by line.
  * @param chunks the bytes of the file
- * @throws InputError with line and column for a line that is no record, and for a trace beyond the limits
+ * @throws InputError with line and column for a line that is not a record, and for a trace beyond the limits
  */
 export async function readTrace(chunks: AsyncIterable<Buffer | string>, options: TraceOptions): Promise<Trace> {
   const reader = new TraceReader(options);

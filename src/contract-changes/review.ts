@@ -46,14 +46,14 @@ function conflictError(conflicts: readonly ProposedChange[], { origin }: Review)
   });
 }
 
-/** Returns the changes that can be written: all but those that the origin itself leaves open. */
+/** Returns the changes that can be written: all but the ambiguous ones. */
 function writableChanges(changes: readonly ProposedChange[]): readonly ProposedChange[] {
   return changes.filter(({ status }) => status !== 'ambiguous');
 }
 
 /**
  * Decides whether to write: --yes, or a yes at the prompt.
- * @throws UsageError for conflicts that nobody has accepted
+ * @throws UsageError for conflicts without --accept
  */
 export async function mayWrite(changes: readonly ProposedChange[], review: Review, context: Context): Promise<boolean> {
   const { yes, accept } = review;

@@ -77,8 +77,8 @@ function* placesIn(value: unknown, key: string, depth: number): Generator<Place>
 }
 
 /**
- * Reads the settings beside the id of an agent's source. An agent has a name of its own, and so may an integration: only
- * what is called a source is searched for the source's name.
+ * Reads the settings beside the id of an agent's source. Agents and integrations have their own names: only an
+ * object that is called a source is searched for the source's name.
  * @param names the normalized names of the field with the source's id
  */
 function findSource(

@@ -29,7 +29,7 @@ export interface PageAnswer {
   readonly headerLinks: Readonly<Record<string, string>>;
 }
 
-/** Something that a response says about its pages. */
+/** A value in a response that tells something about its pages. */
 export interface Sign<Value> {
   /** Where it is, as in a leaf: `meta.next_cursor`, `header.x-next-page`. */
   readonly path: string;
@@ -57,19 +57,19 @@ export interface PageSigns {
   readonly sizes: Sign<number>[];
   /** The size of the whole list. */
   readonly totals: Sign<number>[];
-  /** Numbers that are that of the items on this page, and not called a total. */
+  /** Numbers that equal the item count of this page and are not called a total. */
   readonly counts: Sign<number>[];
   readonly pageTotals: Sign<number>[];
   /** Names of a next page without a value: this is the last page. */
   readonly ends: string[];
-  /** Status 206 without the range that says which part this is. */
+  /** Status 206 without a range. */
   readonly partial: string[];
-  /** What speaks of more in a way that has no reading. */
+  /** Values that announce more in an unknown way. */
   readonly unknown: string[];
 }
 
 const MAX_DEPTH = 6;
-/** Stands for the last item in the path of a sign. */
+/** Represents the last item in the path of a sign. */
 const LAST_ITEM = '$last';
 
 interface Place {
@@ -150,7 +150,7 @@ class SignReader {
     }
   }
 
-  /** Reads what an item says that is an envelope with its own cursor, or that is marked as not the last one. */
+  /** Reads the cursor of the last item, if items are envelopes with cursors, and marks that more items follow. */
   readLastItem(item: JsonObject): void {
     const { cursor, ...others } = item;
     const isEdge = typeof cursor === 'string' && Object.values(others).every(isJsonObject);
@@ -161,7 +161,7 @@ class SignReader {
     }
   }
 
-  /** Reads `length` beside the items, which is that of the list where nothing else is: it may be a size that was asked for. */
+  /** Reads `length` beside the items. It is the size of the list only if nothing else states one. */
   readLength(): void {
     const { signs, answer, length } = this;
     if (!length || signs.totals.length + signs.offsets.length + signs.pages.length > 0) return;
@@ -266,7 +266,7 @@ class SignReader {
     else this.addToken(place, text, false);
   }
 
-  /** Whether a value is one of the last item: `before` then leads on, to what is older, not back. */
+  /** Whether a value is a field of the last item: `before` then leads on to older items, not back. */
   private isOfLastItem(value: unknown): boolean {
     const isText = (typeof value === 'string' && value !== '') || typeof value === 'number';
     return isText && Object.values(this.answer.lastItem ?? {}).some((each) => String(each) === String(value));

@@ -91,7 +91,7 @@ export class ErrorInBody extends UnknownShape {
 }
 
 const FAILURES = new Set(['error', 'errors', 'errored', 'fail', 'failed', 'failure']);
-/** Names of what tells about a failure. An object with an id and none of these is a resource whose own status it is. */
+/** Fields that describe a failure. An object with an id and none of these is a resource, and `status` is its own. */
 const TELLING = new Set([
   'message',
   'msg',

@@ -76,7 +76,7 @@ function checkField(
       if (read ? isPresent(read(item, contract)) : isSent) present += 1;
     } catch (error) {
       if (!(error instanceof UnknownShape)) throw error;
-      // What is wrong with another field is its own finding.
+      // Other fields have their own findings.
       if (read && error.fix?.leaf !== leaf) continue;
       return { result: 'contradicted', detail: `${error.message} It is ${error.seen}.` };
     }

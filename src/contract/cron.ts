@@ -150,7 +150,7 @@ const NO_ID = 'The response contains no cron_job_id.';
 const OPERATION = 'The response contains the id of an operation, not of the job.';
 const OPERATION_KINDS = /^(operation|longrunningoperation|asyncoperation|task|asynctask|request|command|process)$/;
 
-/** Whether an object is not the job, but what the service does to create it: `{id, object: 'operation', status}`. */
+/** Whether an object is not the job, but the operation that creates it: `{id, object: 'operation', status}`. */
 function isOperation(fields: Fields, object: JsonObject): boolean {
   const kinds = ['object', 'type', 'kind', 'resource'].map((key) => object[key]);
   const isOther = kinds.some((kind) => typeof kind === 'string' && OPERATION_KINDS.test(normalizeName(kind)));

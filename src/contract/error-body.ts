@@ -93,7 +93,7 @@ const MESSAGES = ['errordescription', 'message', 'errormessage', 'detail', 'faul
 const LAST_MESSAGES = ['msg', 'errormsg', 'error', 'errors', 'messages', 'title', 'userinfo', 'info'];
 const CODES = ['code', 'errorcode', 'errcode', 'faultcode', 'type'];
 
-/** The service's sentence and code at any customary name, or in what is nested there. */
+/** The service's message and code under a customary name, or nested below one. */
 function findSentence(body: JsonObject, depth = 0): { readonly code?: string; readonly message?: string } {
   const named = new Map(Object.entries(body).map(([key, value]) => [key.toLowerCase().replace(/[_-]/g, ''), value]));
   const at = (names: readonly string[]) =>

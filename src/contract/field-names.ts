@@ -49,7 +49,7 @@ export function resourceOf(leaf: FieldLeaf): Resource {
   return isResource(resource) ? resource : 'error';
 }
 
-/** How a name nests what the tool looks for: as the resource in an envelope, or as a part of the resource. */
+/** What an object with a certain name contains: the resource (an envelope), or a part of the resource. */
 export type Nesting = 'envelope' | 'part';
 
 const NESTINGS: Readonly<Record<string, Nesting>> = {
@@ -65,7 +65,7 @@ const NESTINGS: Readonly<Record<string, Nesting>> = {
   fields: 'part',
 };
 
-/** Puts the path that was chosen for the id last for all other fields: where `name` is the id, the name is another one. */
+/** Gives the path that was chosen for the id the lowest rank for other fields: if `name` is the id, it is not the name. */
 function withoutChosenId(rules: ReadonlyMap<FieldLeaf, FieldRule>): ReadonlyMap<FieldLeaf, FieldRule> {
   const [id] = [...rules].filter(([leaf, { isChosen }]) => isChosen && leaf.endsWith('.id'));
   const chosen = new Set((id?.[1].ranks ?? []).flat().map((path) => path.join('.')));

@@ -33,7 +33,7 @@ interface Found {
   readonly depth: number;
 }
 
-/** Returns an id as text: null, empty texts, booleans, fractions, and objects are no ids. */
+/** Returns an id as text; undefined for null, empty texts, booleans, fractions, and objects. */
 function asId(value: unknown): string | undefined {
   if (typeof value === 'string') return value.trim() === '' || value.includes(REDACTED) ? undefined : value;
   if (typeof value === 'bigint') return String(value);

@@ -41,7 +41,7 @@ function isLeaf(entry: [string, string | undefined]): entry is [LeafName, string
   return entry[1] !== undefined;
 }
 
-/** Returns the contract with values in place of those that nobody has set, and undefined if that changes nothing. */
+/** Returns the contract with values for leaves that are not set; undefined if that changes nothing. */
 export function varyHistory(contract: Contract, values: HistoryVariant['values']): HistoryVariant | undefined {
   const open = Object.entries(values)
     .filter(isLeaf)

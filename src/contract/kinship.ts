@@ -65,7 +65,7 @@ const SYNONYMS: Readonly<Record<string, readonly string[]>> = {
 /** Words that say only that a name is one of an id. */
 const ID_WORDS = ['id', 'uuid', 'guid', 'ref', 'key'];
 
-/** How a name fits a parameter: how many words speak for it, and whether none says something else. */
+/** How well a name fits a parameter: how many words match, and whether none contradicts. */
 export interface Fit {
   readonly words: number;
   readonly isCertain: boolean;
@@ -134,7 +134,7 @@ function isPossible(value: unknown, field: string): boolean {
   return Number.isInteger(value) || typeof value === 'bigint';
 }
 
-/** Whether a value may be the id of the resource, as far as its name tells. */
+/** Whether a value may be the id of the resource, judging by its name. */
 function isPossibleId({ words }: Candidate, resource: string): boolean {
   const names = RESOURCE_NAMES[resource] ?? [resource];
   return !words.some((word) => OTHER_IDS.test(word) && !names.includes(word));
@@ -189,7 +189,7 @@ function propose(object: JsonObject, leaf: FieldLeaf, contract: Contract, wanted
     .filter(({ points }) => points > 0)
     .toSorted((a, b) => b.points - a.points);
   if (likely.length > 0 || field !== 'id') return likely.map(({ path }) => path);
-  // What is left when everything with another meaning is put aside may be the id.
+  // The one value without another meaning may be the id.
   const rest = possible.filter(({ own, path }) => {
     const last = path.split('.').at(-1) ?? path;
     return !own.some((word) => NO_IDS.test(word)) && !taken.includes(wordsIn(last));

@@ -1,6 +1,6 @@
 /**
  * Reads the Link header (RFC 8288) of a list.
- * @returns the addresses by relation; undefined if a header that speaks of a next page cannot be read
+ * @returns the addresses by relation; undefined if a header that mentions a next page cannot be parsed
  */
 export async function parseLinkHeader(
   header: string | undefined,

@@ -161,7 +161,7 @@ function toItems(list: readonly unknown[], resource: string): readonly JsonObjec
   return nodes.length === items.length ? nodes : items;
 }
 
-/** Returns a pair of what is said about a list and the list, `[{ page, total }, [items]]`, as an object; else the body. */
+/** Converts a pair of paging information and items, `[{ page, total }, [items]]`, to an object. Returns other bodies as is. */
 export function pairAsObject(body: unknown): unknown {
   if (!Array.isArray(body) || body.length !== 2) return body;
   const [about, list]: readonly unknown[] = body;
@@ -256,7 +256,7 @@ export function readList(response: unknown, resource: string, path?: readonly st
   return list.value === null ? [] : toItems(list.value, resource);
 }
 
-/** What a response says of the extent of a list. */
+/** What a response says about the size of a list. */
 interface StatedExtent {
   readonly total?: number;
   /** Where the total is. */

@@ -21,7 +21,7 @@ const MAX_DEPTH = 2;
 
 type Side = 'assistant' | 'user';
 
-/** Names that mean a side only on their own: an `opt_in` is no user. */
+/** Names that mean a side only as a whole: an `opt_in` is not a user. */
 const DIRECTIONS = ['in', 'out'];
 
 function decide(isAgent: boolean, isUser: boolean): Side | undefined {

@@ -35,7 +35,7 @@ function textAt(value: unknown, depth: number): string | undefined {
   return undefined;
 }
 
-/** Whether a part has parts of its own, so that the next one begins a line. */
+/** Whether a part has nested parts, so that the next part starts a new line. */
 function isParagraph(part: unknown): boolean {
   return isJsonObject(part) && (Array.isArray(part.content) || Array.isArray(part.children));
 }

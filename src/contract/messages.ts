@@ -149,8 +149,8 @@ function textOf(entry: JsonObject, fields: Fields, contract: Contract): Pick<Mes
 }
 
 /**
- * Decodes the entries of a page as `decodeMessage`. Where the service marks only what agents write, whatever lacks the mark
- * is the user's.
+ * Decodes the entries of a page like `decodeMessage`. If the service marks only the messages of agents, those without a mark
+ * are the user's.
  * @param marks where the service marks what agents write, as far as that is known; this page may add to it
  */
 export function decodeMessages(

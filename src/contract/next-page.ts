@@ -201,7 +201,7 @@ export function proposeSteps(signs: PageSigns, itemCount: number): readonly Step
 
 /**
  * Returns what to request next in a known way.
- * @param last what the page was requested with; undefined for the first one
+ * @param last how the page was requested; undefined for the first one
  */
 export function nextStep(way: PageWay, last: Step | undefined, signs: PageSigns, itemCount: number): Step {
   const number = last?.number;
@@ -223,7 +223,7 @@ export function isLink(way: PageWay): way is Extract<PageWay, { readonly kind: '
   return way.kind === 'link' || way.kind === 'header';
 }
 
-/** Whether the service does not say itself with what the next page is requested. */
+/** Whether the service does not tell how to request the next page. */
 export function isCounted(way: PageWay): way is Extract<PageWay, { readonly kind: 'page' | 'offset' | 'after' }> {
   return way.kind === 'page' || way.kind === 'offset' || way.kind === 'after';
 }
@@ -235,7 +235,7 @@ export function isKin(way: PageWay, { tokens }: PageSigns): boolean {
   return sign !== undefined && toWords(way.parameter).every((word) => sign.words.includes(word));
 }
 
-/** Returns a way as a value of the leaf `<list>.next`; `none` if there is no other page. */
+/** Returns a way as a value of the leaf `<list>.next`; `none` if there is no next page. */
 export function formatWay(way: PageWay | undefined): string {
   if (way === undefined) return 'none';
   if (way.kind === 'header') return 'header:link';
@@ -246,15 +246,15 @@ export function formatWay(way: PageWay | undefined): string {
 }
 
 /**
- * Whether nothing but the way itself speaks of more. Then an empty page may be the end: some services always send a token
- * or a link.
+ * Whether only the token or link itself announces more. Then an empty page may be the end: some services always send a
+ * token or a link.
  */
 export function saysNothingElse(certain: readonly string[], way: PageWay): boolean {
   const own = way.kind === 'header' ? 'header.link' : 'source' in way ? way.source.join('.') : undefined;
   return certain.every((sign) => sign === own);
 }
 
-/** Whether a page says that no other one follows. */
+/** Whether a page says that it is the last one. */
 export function saysEnd({ flags, ends }: PageSigns): boolean {
   return flags.length > 0 ? flags.every(({ value }) => !value) : ends.length > 0;
 }

@@ -10,14 +10,14 @@ export const HTTP_METHODS = ['GET', 'HEAD', 'OPTIONS', 'POST', 'PUT', 'PATCH', '
 
 export type HttpMethod = (typeof HTTP_METHODS)[number];
 
-/** The description of one API call. The contract says where it goes. */
+/** The description of one API call. The contract has its method and path. */
 export interface Operation {
   readonly name: string;
   readonly leaf: OperationLeaf;
   readonly safety: Safety;
 }
 
-/** A call that the contract says nothing about, as a user typed it. */
+/** A call that is not part of the contract, as a user typed it. */
 export interface RawOperation {
   /** The method and the path: `POST /automation/spaces/`. */
   readonly name: string;

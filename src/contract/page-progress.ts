@@ -2,7 +2,7 @@ import type { PageSigns, Sign } from './announcements.ts';
 import type { JsonObject } from './json.ts';
 import { directionOfFlag } from './sign-roles.ts';
 
-/** What a response says about what follows. */
+/** What a response says about further pages. */
 export interface Outlook {
   /** Signs that there is more, by their path: `meta.total: 5, and 2 read`. */
   readonly certain: readonly string[];
@@ -61,7 +61,7 @@ export class PageProgress {
   emptyPages = 0;
   private first: ReadonlySet<string> = new Set();
   private last: readonly string[] = [];
-  /** Where the first page said that there is more. Later pages also speak of what was read before them. */
+  /** The paths where the first page announced more. Later pages may also count the items before them. */
   private direction: 'older' | 'newer' | undefined;
   private readonly pages = new Set<number>();
   private readonly totals = new Map<string, Range>();
@@ -107,7 +107,7 @@ export class PageProgress {
     for (const { path, value } of signs.pageTotals) this.pageTotals.set(path, value);
   }
 
-  /** Returns what the last page says about what follows. */
+  /** Returns what the last page says about further pages. */
   outlook(signs: PageSigns, itemCount: number): Outlook {
     const { tokens, pageTotals } = signs;
     const flags = signs.flags.filter(({ words, value }) => {
@@ -142,13 +142,13 @@ export class PageProgress {
     };
   }
 
-  /** Returns the first stated size of the list that is not what was read: `total: 5, and 6 read`. */
+  /** Returns the first stated size of the list that differs from the number of items read: `total: 5, and 6 read`. */
   findMismatch(): string | undefined {
     const [wrong] = [...this.totals].filter(([, { smallest, largest }]) => this.read < smallest || this.read > largest);
     return wrong && `${wrong[0]}: ${wrong[1].largest}, and ${this.describeRead(wrong[0])}`;
   }
 
-  /** A number that was that of the items on a page before the last one is no total. */
+  /** A number that equaled the item count of an earlier page is not a total. */
   private realTotals({ totals }: PageSigns): readonly Sign<number>[] {
     return totals.filter(({ path }) => !this.counts.has(path));
   }

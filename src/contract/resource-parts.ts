@@ -17,7 +17,7 @@ export const PLAIN = new Set([
   'documentid',
 ]);
 
-/** Whether a name tells that what has it is the resource: not an id, or what any envelope may have. */
+/** Whether an object with this field is likely the resource: ids and the usual fields of envelopes prove nothing. */
 export function tells(name: string): boolean {
   return !PLAIN.has(name) && !['type', 'kind', 'data', 'payload', 'date', 'time'].includes(name);
 }

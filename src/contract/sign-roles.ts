@@ -1,4 +1,4 @@
-/** What a number under a name of paging means. */
+/** The meaning of a number in paging information. */
 export type NumberRole = 'more' | 'next' | 'total' | 'size' | 'page-total' | 'page' | 'offset' | 'token';
 
 /** Words of names that a response may have in any place, and that say nothing of the next page. */
@@ -58,7 +58,7 @@ export function directionOfFlag(words: Words): 'older' | 'newer' | undefined {
   return words.includes('newer') ? 'newer' : undefined;
 }
 
-/** Returns what a text that is no link means: the token of the next page, or nothing. */
+/** Whether a text with this name, if it is not a link, is the token of the next page. */
 export function isTokenName(words: Words): boolean {
   if (leadsOn(words)) return true;
   const isStart = includes(words, 'start', 'current') && !includes(words, 'token');
@@ -72,7 +72,7 @@ function isTotal(words: Words): boolean {
   return !includes(words, 'page') || (words.length > 2 && !includes(words, 'size', 'limit', 'number', 'last'));
 }
 
-/** Returns what a number means. @param isKnown whether the name consists of words of paging only */
+/** Returns the meaning of a number. @param isKnown whether the name consists of paging words only */
 export function roleOfNumber(words: Words, isKnown: boolean): NumberRole | undefined {
   if (!isKnown && isTime(words)) return undefined;
   if (words.at(-1) === 'more' || includes(words, 'truncated', 'incomplete', 'remaining')) {
@@ -95,7 +95,7 @@ function roleOfPosition(words: Words): NumberRole | undefined {
   return includes(words, 'offset', 'skip', 'start') || words.join() === 'from' ? 'offset' : undefined;
 }
 
-/** Adds the parent's words where only both together say what a value is: `page.number`, `next.cursor`, `total.value`. */
+/** Adds the parent's words if the name alone is ambiguous: `page.number`, `next.cursor`, `total.value`. */
 export function withParent(own: Words, parent: Words): Words {
   const last = parent.at(-1);
   if (last === 'next' && !own.includes('next')) return ['next', ...own];

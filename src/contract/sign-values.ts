@@ -1,7 +1,7 @@
 import { isPagingName, toWords } from './paging-names.ts';
 import { namesNext } from './sign-roles.ts';
 
-/** Leaves a first word of a header's name out that only says whose it is: `nomad-nexttoken`, `pw-total`. */
+/** Drops a vendor prefix of a header's name: `nomad-nexttoken`, `pw-total`. */
 export function withoutVendor(name: string): string {
   const rest = name.replace(/^[a-z0-9]+-/, '');
   const words = toWords(rest);
@@ -24,7 +24,7 @@ export function toNumber(value: unknown): number | undefined {
   return typeof value === 'string' && /^-?\d{1,15}$/.test(value) ? Number(value) : undefined;
 }
 
-/** Returns the value that JSON stands for; undefined for any other text. */
+/** Parses JSON; undefined for any other text. */
 export function parseOrUndefined(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -10,7 +10,7 @@ export interface ObservedExchange {
   readonly body: string;
 }
 
-/** Tells an observer of the requests that were logged and answered, but for those that see behind the shape. */
+/** Notifies an observer of requests that were logged and answered, except those for the plain shape. */
 export function observe(fetch: Fetch, onExchange: (exchange: ObservedExchange) => void): Fetch {
   return async (request, env) => {
     const response = await fetch(request, env);

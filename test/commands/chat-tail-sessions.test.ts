@@ -17,6 +17,8 @@ async function twoSources() {
   await say(support, 'same', 'from support');
   await say(billing, 'same', 'from billing');
   await say(billing, 'ben', 'for ben');
+  const ofSupport = ['--source', support.source_id, '--session', 'same'];
+  const ofBilling = ['--source', billing.source_id, '--session', 'same', '--session', 'ben'];
   const tail = (...words: string[]) => run(['chat', 'tail', '--no-follow', ...words], { env: it.env });
   return {
     it,
@@ -25,6 +27,8 @@ async function twoSources() {
     billing: billing.source_id,
     say,
     chats: { support, billing },
+    /** The flags that select all three sessions. */
+    selection: [...ofSupport, ...ofBilling],
     tail,
   };
 }
@@ -40,21 +44,8 @@ function linesOf(stdout: string): string[] {
 
 describe('a tail of sessions of several sources', () => {
   test('takes each --session from the --source before it', async () => {
-    const { support, billing, tail } = await twoSources();
-    const ran = await tail(
-      '--source',
-      support,
-      '--session',
-      'same',
-      '--source',
-      billing,
-      '--session',
-      'same',
-      '--session',
-      'ben',
-      '-o',
-      'json',
-    );
+    const { support, billing, selection, tail } = await twoSources();
+    const ran = await tail(...selection, '-o', 'json');
     expect(linesOf(ran.stdout)).toEqual(
       [`${billing} ben for ben`, `${billing} same from billing`, `${support} same from support`].sort(),
     );
@@ -62,20 +53,8 @@ describe('a tail of sessions of several sources', () => {
   });
 
   test('names the source where the sessions of two sources have the same id', async () => {
-    const { support, billing, tail } = await twoSources();
-    const words = [
-      '--source',
-      support,
-      '--session',
-      'same',
-      '--source',
-      billing,
-      '--session',
-      'same',
-      '--session',
-      'ben',
-    ];
-    const { stdout } = await tail(...words, '-o', 'table');
+    const { support, billing, selection, tail } = await twoSources();
+    const { stdout } = await tail(...selection, '-o', 'table');
     const short = (id: string): string => `${id.slice(0, 5)}…${id.slice(-6)}`;
     expect(stdout).toContain(`[same ${short(support)}] assistant: from support\n`);
     expect(stdout).toContain(`[same ${short(billing)}] assistant: from billing\n`);

@@ -23,7 +23,7 @@ export interface CallWay {
 }
 
 /** `arrived`: the request was read, and is not passed on. `processed`: the answer is not sent. `answered`: it is. */
-export interface WireWay {
+interface WireWay {
   readonly wire: 'arrived' | 'processed' | 'answered';
 }
 
@@ -41,7 +41,7 @@ export const CALL_WAYS: readonly CallWay[] = [
 ];
 
 /** Every request, before and after it has its effect. */
-export const WIRE_WAYS: readonly WireWay[] = [{ wire: 'arrived' }, { wire: 'processed' }, { wire: 'answered' }];
+const WIRE_WAYS: readonly WireWay[] = [{ wire: 'arrived' }, { wire: 'processed' }, { wire: 'answered' }];
 
 /** Whether strace is there and may trace: without it, the calls cannot be counted. */
 export function canTrace(): boolean {
@@ -156,8 +156,13 @@ function survivorsOf(way: Way): number {
   return 'call' in way && way.of === 'any' && (way.call === 'read' || way.call === 'write') ? 4 : 1;
 }
 
+/** All ways to kill a command, with their names. Without strace, only those at requests. */
+export function killWays(calls = CALL_WAYS): (readonly [string, Way])[] {
+  return [...WIRE_WAYS, ...(canTrace() ? calls : [])].map((way) => [describeWay(way), way]);
+}
+
 /** What a way counts: `request processed`, `fsync (file)`. */
-export function describeWay(way: Way): string {
+function describeWay(way: Way): string {
   return 'wire' in way ? `request ${way.wire}` : `${way.call} (${way.of})`;
 }
 

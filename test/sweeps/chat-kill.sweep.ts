@@ -4,20 +4,12 @@ import { MESSAGE_RECORDS } from '../../src/chat/message-records.ts';
 import { readLog } from '../../src/state/file-store.ts';
 import { fromLogRecord } from '../../src/state/ledger.ts';
 import { joinRuns, parseLines } from '../helpers/conversation.ts';
-import {
-  CALL_WAYS,
-  canTrace,
-  describeWay,
-  type KilledRun,
-  killEverywhere,
-  type PrepareRun,
-  WIRE_WAYS,
-} from '../helpers/kill.ts';
+import { type KilledRun, killEverywhere, killWays, type PrepareRun } from '../helpers/kill.ts';
 import { run, tempDirectory } from '../helpers/run.ts';
 import { service } from '../helpers/service.ts';
 import { createChat } from '../sandbox/chat.ts';
 
-const WAYS = [...WIRE_WAYS, ...(canTrace() ? CALL_WAYS : [])].map((way) => [describeWay(way), way] as const);
+const WAYS = killWays();
 
 async function place() {
   const it = await service();

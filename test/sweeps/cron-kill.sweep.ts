@@ -1,20 +1,12 @@
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { type CreatedJob, type Cron, createCronAgent, readJobLog } from '../helpers/cron.ts';
-import {
-  CALL_WAYS,
-  canTrace,
-  describeWay,
-  type KilledRun,
-  killEverywhere,
-  type PrepareRun,
-  WIRE_WAYS,
-} from '../helpers/kill.ts';
+import { type KilledRun, killEverywhere, killWays, type PrepareRun } from '../helpers/kill.ts';
 import { run, tempDirectory } from '../helpers/run.ts';
 import { type Service, service } from '../helpers/service.ts';
 import { CRON_JOBS } from '../sandbox/cron.ts';
 
-const WAYS = [...WIRE_WAYS, ...(canTrace() ? CALL_WAYS : [])].map((way) => [describeWay(way), way] as const);
+const WAYS = killWays();
 
 interface Place {
   readonly it: Service;

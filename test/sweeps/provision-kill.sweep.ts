@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { readLog } from '../../src/state/file-store.ts';
 import { start } from '../e2e/program.ts';
-import { CALL_WAYS, canTrace, describeWay, killEverywhere, type PrepareRun, WIRE_WAYS } from '../helpers/kill.ts';
+import { killEverywhere, killWays, type PrepareRun } from '../helpers/kill.ts';
 import { run, tempDirectory } from '../helpers/run.ts';
 import { manifest, type Service, service, write } from '../helpers/service.ts';
 
@@ -10,7 +10,7 @@ import { manifest, type Service, service, write } from '../helpers/service.ts';
  * On a service that installs the named agents again on every POST.
  */
 
-const WAYS = [...WIRE_WAYS, ...(canTrace() ? CALL_WAYS : [])].map((way) => [describeWay(way), way] as const);
+const WAYS = killWays();
 const AGENTS = ['Sales', 'Support'];
 /** Longer than the sandbox takes to carry out a request whose process was killed. */
 const SETTLE = ['--settle', '300ms'];

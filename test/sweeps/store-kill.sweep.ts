@@ -8,12 +8,11 @@ import {
   CALL_WAYS,
   type CallWay,
   canTrace,
-  describeWay,
   type KilledRun,
   killEverywhere,
+  killWays,
   type PrepareRun,
   type Way,
-  WIRE_WAYS,
 } from '../helpers/kill.ts';
 import { run, tempDirectory } from '../helpers/run.ts';
 import { type Service, service } from '../helpers/service.ts';
@@ -34,7 +33,7 @@ const STAGES: readonly Stage[] = ['nothing yet', 'reserved', 'reserved, and made
 
 function waysOf({ name }: StoreKind): (readonly [string, Way])[] {
   const calls = name === 'git' ? CALLS_FOR_GIT : CALLS;
-  return [...WIRE_WAYS, ...(canTrace() ? calls : [])].map((way) => [describeWay(way), way] as const);
+  return killWays(calls);
 }
 
 /** The address of an empty state of its own for a run: a table, or a branch. */

@@ -2,11 +2,11 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { readLog } from '../../src/state/file-store.ts';
 import type { Kept, UploadAnswer } from '../commands/uploads.ts';
-import { CALL_WAYS, canTrace, describeWay, killEverywhere, type PrepareRun, WIRE_WAYS } from '../helpers/kill.ts';
+import { killEverywhere, killWays, type PrepareRun } from '../helpers/kill.ts';
 import { type Ran, run, tempDirectory } from '../helpers/run.ts';
 import { type Service, service, write } from '../helpers/service.ts';
 
-const WAYS = [...WIRE_WAYS, ...(canTrace() ? CALL_WAYS : [])].map((way) => [describeWay(way), way] as const);
+const WAYS = killWays();
 
 /** More than is read at a time. */
 const FILE_BYTES = 600_000;

@@ -53,7 +53,7 @@ function linesOf(exchanges: readonly Pick<Exchange, 'line'>[]): readonly number[
   return [...new Set(exchanges.map(({ line }) => line))];
 }
 
-/** Collects what the exchanges of a trace say of leaves. */
+/** Collects what the exchanges of a trace say about leaves. */
 export class Evidence {
   readonly questions: OpenQuestion[] = [];
   private readonly found = new Map<LeafName, Map<string, { seen: string; exchanges: Exchange[] }>>();

@@ -44,7 +44,7 @@ function relativePath(path: string, basePath: string): string | undefined {
   return at === -1 ? undefined : path.slice(at + version.length - 1);
 }
 
-/** What a line of a trace is: an exchange, one without a response or of another address, or no record at all. */
+/** A parsed line of a trace: an exchange, one without a response or of another service, or not a record. */
 export type ReadLine =
   | { readonly kind: 'exchange'; readonly exchange: Exchange }
   /** @property origin of the request */

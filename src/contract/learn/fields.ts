@@ -128,10 +128,10 @@ function candidatesFor(
   if (refused && disagreeing.size > 1) return [...disagreeing];
   const named = namedPath(leaf, traced);
   if (named !== undefined) return [named];
-  // What the client itself does not miss may well be absent: only a telling name is taken for it.
+  // The client decodes without this field, so it may be absent: accept only an unambiguous name.
   if (refused === undefined) return [];
   const likely = proposedPaths(leaf, refused, traced, contract).filter((path) => isInAll(objects, path, leaf));
-  // The resource's own word tells: spaceRef rather than ownerRef.
+  // Prefer a name with the resource's own word: spaceRef rather than ownerRef.
   const own = likely.filter((path) => wordsOf(path).some((word) => resource.split('_').includes(word)));
   return own.length === 1 ? own : likely;
 }

@@ -133,7 +133,7 @@ export function addNext(list: TracedList, requests: PagedRequests, evidence: Evi
   }
 }
 
-/** Returns what a page says of more, if it surely does. */
+/** Returns how a page announces more, if it certainly does. */
 function openSign({ exchange, items, ids }: TracedPage): string | undefined {
   const { body, headers, status, headerLinks } = exchange;
   const signs = readSigns({ body, headers, status, itemCount: items.length, headerLinks });

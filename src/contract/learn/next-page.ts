@@ -63,7 +63,7 @@ function changedParameter(from: Exchange, to: Exchange, own: readonly string[]) 
   return { name, value, before: from.query[name] };
 }
 
-/** Where the requests of a list come from, and what is no paging in them. */
+/** The requests of a list, and their parameters that are not for paging. */
 export interface PagedRequests {
   readonly origin: string;
   readonly basePath: string;

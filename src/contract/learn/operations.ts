@@ -35,7 +35,7 @@ export function valueAtPlace({ query, form, requestBody }: Exchange, { place, pa
   }, requestBody);
 }
 
-/** Returns what tells requests of an operation apart: the names in their query, body, and form. */
+/** Returns what distinguishes requests of an operation: the names in their query, body, and form. */
 function signatureOf({ query, requestBody, form }: Exchange): string {
   const names = (value: unknown): unknown => {
     if (Array.isArray(value)) return value.slice(0, 1).map(names);

@@ -12,7 +12,7 @@ import { addNext, isList, readTracedList, type TracedList } from './lists.ts';
 import { addParameters, findOperations, placesIn, type TracedOperation, valueAtPlace } from './operations.ts';
 import { addSlashes } from './slashes.ts';
 
-/** What recorded traffic says of the contract. */
+/** What recorded traffic says about the contract. */
 export interface TraceProposals {
   /** One value per leaf, in the order of the catalog. */
   readonly proposals: readonly LearnedValue[];
@@ -54,7 +54,7 @@ function isOwn(
   }
 }
 
-/** The names of query parameters of an operation that are no paging. */
+/** The names of the query parameters of an operation that are not for paging. */
 function ownNames(operation: TracedOperation, contract: Contract): readonly string[] {
   const names = operation.exchanges
     .slice(0, 50)
@@ -111,9 +111,9 @@ function learnWrite(operation: TracedOperation, contract: Contract, { evidence }
 }
 
 /**
- * Reads what recorded traffic says of the contract, with what the client itself reads live responses with. Pure. What the
- * traffic does not show is not in the result.
- * @param contract what is in force; what the traffic confirms of it is proposed unchanged
+ * Reads what recorded traffic says about the contract, with the decoders that the client uses for live responses. Pure. The
+ * result has only leaves that the traffic shows.
+ * @param contract the current contract; leaves that the traffic confirms are proposed unchanged
  */
 export function proposeFromTrace(
   exchanges: readonly Exchange[],
@@ -129,7 +129,7 @@ export function proposeFromTrace(
     const { leaf, value } = operation;
     const result = isList(leaf) ? learnList(operation, learned, learning) : learnWrite(operation, learned, learning);
     learned = result ?? learned;
-    // Another address whose response is no list may be anything.
+    // A new address whose response is not a list may be anything.
     if (result === undefined && value !== contract.leaf(leaf).value) continue;
     evidence.add(leaf, value, `${value}: answered with status ${operation.exchanges[0]?.status}`, operation.exchanges);
     if (leaf !== 'messages.history') addParameters(operation, contract, evidence);

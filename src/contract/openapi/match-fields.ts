@@ -92,7 +92,7 @@ const AUTHOR_WORDS = [
   ...LEAVES['message.author.user'].value.split(', '),
 ];
 
-/** The author is the property whose values name authors, whatever its own name is. */
+/** The author is the property whose values name authors. Its own name does not matter. */
 function findAuthor(candidates: readonly Candidate[]): Candidate | undefined {
   const byValues = candidates.find(({ property }) =>
     textChoices(property).some((choice) => AUTHOR_WORDS.includes(choice)),
@@ -112,7 +112,7 @@ function findByName(leaf: FieldLeaf, candidates: readonly Candidate[]): Candidat
   return undefined;
 }
 
-/** What a document says of a field. */
+/** What a document says about a field. */
 export interface MatchedField {
   readonly leaf: FieldLeaf;
   /** The path of the property; undefined if none seems to be the field. */

@@ -126,7 +126,7 @@ function nextIn(property: Property, { token, page, offset }: PagingParameters): 
 function linkOrToken(property: Property, token: string | undefined): string | undefined {
   const { properties, text } = property.shape;
   const link = linkPath(property);
-  // What is in an object without an address is looked at on its own.
+  // Examine the fields of an object without an address one by one.
   if (properties.size > 0 && link === property.path.join('.')) return undefined;
   const isLink = isAddress(property) || isWithinLinks(property);
   const isToken = /\b(cursor|token|opaque|marker|continuation)\b/.test(text);

@@ -62,7 +62,7 @@ function placeholderName(segment: string, before: string | undefined): Placehold
   const name = normalizeName(segment);
   const resource = name.replace(ID_SUFFIX, '');
   const nouns = resource === '' ? [before ?? ''] : [name, resource, singularName(resource)];
-  // External ids come first: an external space id is no space id.
+  // External ids come first: an external space id is not a space id.
   const names: readonly PlaceholderName[] = ['external_space_id', 'space_id', 'agent_id', 'source_id', 'session_id'];
   return names.find((ours) => nouns.some((noun) => PLACEHOLDERS[ours].includes(noun)));
 }

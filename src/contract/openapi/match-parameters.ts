@@ -29,7 +29,7 @@ interface Slot {
   readonly value: string;
   readonly path: readonly string[];
   readonly isRequired: boolean;
-  /** Whether it holds a text, a number, or a flag, or says nothing of what it holds. */
+  /** Whether its type is text, number, or boolean, or is not declared. */
   readonly isPlain: boolean;
 }
 
@@ -115,7 +115,7 @@ export function matchParameters(
   const headers = endpoint.parameters.filter(
     (parameter) => parameter.place === 'header' && parameter.isRequired && !isKnownHeader(parameter),
   );
-  // An object is required for the sake of what is in it.
+  // An object counts as required only because of its fields.
   const slotsWithout = slots.filter(({ isRequired, isPlain, value }) => isRequired && isPlain && !used.has(value));
   return {
     matches: [...found].map(([leaf, { value }]) => ({ leaf, value })),

@@ -25,7 +25,7 @@ interface OpenQuestion {
   readonly message: string;
 }
 
-/** What a document says of the contract. */
+/** What a document says about the contract. */
 export interface DocumentProposals {
   readonly title: string | undefined;
   readonly version: string | undefined;
@@ -126,7 +126,7 @@ class Proposer {
     else this.askForParameter(SESSION, endpoint);
   }
 
-  /** @param own the query parameters that are no paging */
+  /** @param own the query parameters that are not for paging */
   addList(leaf: ListLeaf, endpoint: Endpoint, own: readonly string[]): MatchedItems | undefined {
     const items = matchItems(this.document, leaf, endpoint.response);
     const where = `${nameOf(endpoint)}, response`;
@@ -184,7 +184,7 @@ function addLists(proposer: Proposer, found: readonly MatchedOperation[]): void 
 }
 
 /**
- * Reads what an OpenAPI 3.0 or 3.1 document says of the contract. Pure. What it does not say is not in the result.
+ * Reads what an OpenAPI 3.0 or 3.1 document says about the contract. Pure. The result has only leaves that it settles.
  * @param parsed the parsed document
  * @param basePath the path of the service's base URL, such as `/v1`
  * @throws OpenApiError if the document cannot be used

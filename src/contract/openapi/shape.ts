@@ -94,7 +94,7 @@ export function shapeOf(document: OpenApiDocument, schemas: readonly unknown[]):
 
 /** A property anywhere in a schema. */
 export interface Property {
-  /** The keys that lead to it; `[]` after the name of a list stands for each item. */
+  /** The keys that lead to it; `[]` after the name of a list means each item. */
   readonly path: readonly string[];
   readonly shape: Shape;
   readonly isRequired: boolean;

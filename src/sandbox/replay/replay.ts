@@ -41,7 +41,7 @@ function toOwnAddresses(text: string, origin: string): string {
     .replaceAll('{origin}', origin);
 }
 
-/** A time of an answer, as long before or after now as it was when it was recorded. */
+/** Shifts a time of an answer so that its distance from now is the same as when it was recorded. */
 function shiftDate(value: string, recordedAt: string | null, now: number): string {
   const [then, at] = [Date.parse(value), Date.parse(recordedAt ?? '')];
   return Number.isNaN(then) || Number.isNaN(at) ? value : new Date(now + then - at).toUTCString();

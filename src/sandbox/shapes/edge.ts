@@ -97,7 +97,7 @@ function parseJson(text: string): Json | undefined {
   }
 }
 
-/** The answer in the shape. @param body what the service answered with */
+/** Converts an answer to the shape. @param body the answer of the service */
 function translate(
   call: Call,
   { status, body }: { status: number; body: Json },

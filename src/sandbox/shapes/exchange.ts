@@ -1,4 +1,4 @@
-/** What the edge of the service and the routes tell each other about one request in another shape. */
+/** The data of one request in another shape that the edge of the service and the routes share. */
 export interface Exchange {
   /** The request as the caller sent it. */
   readonly received: { readonly method: string; readonly path: string; readonly query: string };

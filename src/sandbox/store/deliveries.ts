@@ -6,7 +6,7 @@ const MAX_FINISHED = 10_000;
 /** `failed` after the last attempt; `canceled` when the webhook was deleted before. */
 export type DeliveryStatus = 'pending' | 'delivered' | 'failed' | 'canceled';
 
-/** A delivery and what became of it. */
+/** A delivery and its attempts. */
 export interface DeliveryState {
   readonly delivery: Delivery;
   readonly status: DeliveryStatus;

@@ -30,7 +30,7 @@ async function readStart(response: IncomingMessage): Promise<string> {
       if (length > MAX_ANSWER_BYTES) break;
     }
   } catch {
-    // The status line has said what the receiver thinks of it.
+    // The status alone decides, so the body may fail.
   }
   return Buffer.concat(chunks).toString('utf8').trim();
 }
