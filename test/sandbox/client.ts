@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { type IncomingMessage, request } from 'node:http';
+import { type ClientRequest, type IncomingMessage, request } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
 import type { ObservedExchange } from '../../src/sandbox/observe.ts';
@@ -29,6 +29,16 @@ function lowerCased(headers: Readonly<Record<string, string>> = {}): Record<stri
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
 }
 
+/** @throws TypeError when the connection fails, as `fetch` does */
+async function receive(sending: ClientRequest): Promise<{ response: IncomingMessage; text: string }> {
+  try {
+    const response: IncomingMessage = (await once(sending, 'response'))[0];
+    return { response, text: Buffer.concat(await response.toArray()).toString() };
+  } catch (cause) {
+    throw new TypeError('The connection failed.', { cause });
+  }
+}
+
 /** Sends a request on a connection of its own: `fetch` takes three times as long, and tests send many. */
 export async function call(
   method: string,
@@ -45,9 +55,7 @@ export async function call(
       ...lowerCased(headers),
     },
   }).end(sent);
-  const [response]: IncomingMessage[] = await once(sending, 'response');
-  if (!response) throw new Error('There is no response.');
-  const text = Buffer.concat(await response.toArray()).toString();
+  const { response, text } = await receive(sending);
   const received = new Headers();
   for (const [name, values = []] of Object.entries(response.headersDistinct))
     for (const value of values) received.append(name, value);

@@ -88,7 +88,7 @@ describe('the fault "reset"', () => {
   ] as const)('%s processing: the connection is reset with %i spaces created', async (stage, created) => {
     const on = await withFaults({ on: POST, kind: 'reset', stage });
     const failure = await provision(on).catch((error) => error);
-    expect(failure.code).toBe('ECONNRESET');
+    expect(failure.cause.code).toBe('ECONNRESET');
     expect(await countSpaces(on)).toBe(created);
     expect((await loggedFaults(on))[0]).toEqual([null, `reset/${stage}`]);
   });

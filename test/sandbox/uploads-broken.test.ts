@@ -242,7 +242,7 @@ describe('a fault during an upload', () => {
   test('"reset" at a byte beyond the body comes at its end, and nothing is stored', async () => {
     const on = await startOnDisk({ kind: 'reset', at_bytes: 1_000_000, on: 'POST' });
     const failure = await postForm(on, ATTACHMENTS, fileForm(CONTENT)).catch((error) => error);
-    expect(failure.code).toBe('ECONNRESET');
+    expect(failure.cause.code).toBe('ECONNRESET');
     expect(await uploadedHashes(on)).toEqual([]);
   });
 });

@@ -14,7 +14,7 @@ async function writeUntilKilled(dataDir: string, killPoint: string, told: Told):
     await writeEverything(connectToChild(child), told);
     return false;
   } catch (error) {
-    // Not `fetch failed`, but an answer that was not expected.
+    // Not a failed connection, but an answer that was not expected.
     if (!(error instanceof TypeError)) throw error;
     return true;
   } finally {

@@ -42,7 +42,7 @@ async function sendUntilKilled(dataDir: string, killPoint: string, receiver: Rec
     await sendEverything(connectToChild(child), receiver, told);
     return false;
   } catch (error) {
-    // Not `fetch failed`, but an answer that was not expected.
+    // Not a failed connection, but an answer that was not expected.
     if (!(error instanceof TypeError)) throw error;
     return true;
   } finally {
