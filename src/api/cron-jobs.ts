@@ -1,6 +1,7 @@
 import { readCreatedCronJob, type WireSchedule } from '../contract/cron.ts';
 import type { JsonObject } from '../contract/json.ts';
 import { OPERATIONS } from '../contract/operations.ts';
+import type { Paged } from '../paged.ts';
 import type { Http } from './http.ts';
 import { listAll } from './pages.ts';
 
@@ -31,6 +32,6 @@ export async function createCronJob(http: Http, job: NewCronJob, timeoutMs: numb
 }
 
 /** Lists the scheduled jobs that the token has access to, as the service describes them (assumption `cron.list`). */
-export function listCronJobs(http: Http): AsyncGenerator<JsonObject> {
+export function listCronJobs(http: Http): Paged<JsonObject> {
   return listAll(http, OPERATIONS.listCronJobs, 'cron_jobs');
 }

@@ -74,14 +74,14 @@ export class ListReader {
   }
 
   /**
-   * Yields the items, and holds at most two pages in memory.
+   * Yields the items of each page, and holds at most two pages in memory.
    * @param first the first page
    * @throws ShapeError if the list cannot be read to its end
    */
-  async *read(first: FetchedPage): AsyncGenerator<JsonObject> {
+  async *read(first: FetchedPage): AsyncGenerator<readonly JsonObject[]> {
     const { http, list } = this;
     const next = http.contract.next(list.operation.leaf);
-    if (next.kind === 'none') return void (yield* first.items);
+    if (next.kind === 'none') return void (yield first.items);
     let page: NextPage = { ...first, ids: idsOf(http, list, first), repeated: 0 };
     this.first = first;
     this.isOverride = http.contract.leaf(`${list.operation.leaf}.next`).source === 'override';
@@ -89,11 +89,11 @@ export class ListReader {
     for (;;) {
       this.accept(page);
       const isKnown = this.way !== undefined;
-      if (isKnown) yield* page.items.slice(page.repeated);
+      if (isKnown) yield page.items.slice(page.repeated);
       const following = await this.advance(page).catch((error: unknown) => ({ error }));
       const isFailure = following !== undefined && 'error' in following;
       // Items that precede a failure tell the consumer that the list exists. A refused list has none.
-      if (!isKnown && !(isFailure && following.error instanceof ShapeError)) yield* page.items.slice(page.repeated);
+      if (!isKnown && !(isFailure && following.error instanceof ShapeError)) yield page.items.slice(page.repeated);
       if (isFailure) throw following.error;
       if (following === undefined) return;
       page = following;

@@ -1,8 +1,9 @@
 import type { PageSigns } from '../contract/announcements.ts';
 import type { JsonObject } from '../contract/json.ts';
+import { Paged } from '../paged.ts';
 import type { Http } from './http.ts';
 import type { CallOptions } from './http-options.ts';
-import { fetchPage, type ListOperation } from './list-page.ts';
+import { fetchPage, type ListOperation, type PagedList } from './list-page.ts';
 
 /** Whether nothing in the response speaks of more than the items on the page. */
 function isWhole({ links, tokens, flags, sizes, totals, pageTotals, partial, unknown }: PageSigns, items: number) {
@@ -13,20 +14,24 @@ function isWhole({ links, tokens, flags, sizes, totals, pageTotals, partial, unk
 }
 
 /**
- * Yields every item of a list, and holds two pages in memory at most (assumptions `list.envelope` and `list.next`).
+ * Lists every item, and holds two pages in memory at most (assumptions `list.envelope` and `list.next`). Reading it throws
+ * ShapeError for a list that cannot be read to its end.
  * @param resource the plural resource name, as the spec spells it
- * @throws ShapeError for a list that cannot be read to its end
  */
-export async function* listAll(
+export function listAll(
   http: Http,
   operation: ListOperation,
   resource: string,
   options: CallOptions = {},
-): AsyncGenerator<JsonObject> {
-  const list = { operation, resource };
+): Paged<JsonObject> {
+  return new Paged(readPages(http, { operation, resource }, options));
+}
+
+async function* readPages(http: Http, list: PagedList, options: CallOptions): AsyncGenerator<readonly JsonObject[]> {
+  const { operation } = list;
   const page = await fetchPage(http, list, options);
   const isSet = http.contract.leaf(`${operation.leaf}.next`).source === 'override';
-  if (!isSet && isWhole(page.signs, page.items.length)) return void (yield* page.items);
+  if (!isSet && isWhole(page.signs, page.items.length)) return void (yield page.items);
   const { ListReader } = await import('./list-reader.ts');
   yield* new ListReader(http, list, options).read(page);
 }

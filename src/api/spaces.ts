@@ -2,6 +2,7 @@ import { rejectErrorInBody } from '../contract/assumptions.ts';
 import { isJsonObject, type JsonObject } from '../contract/json.ts';
 import { OPERATIONS } from '../contract/operations.ts';
 import { NotFoundError } from '../errors.ts';
+import { Paged } from '../paged.ts';
 import type { Http } from './http.ts';
 import { listAll } from './pages.ts';
 
@@ -15,17 +16,21 @@ export async function tryToken(http: Http): Promise<void> {
 }
 
 /** Lists the spaces that the token has access to, as the service describes them (spec §4, endpoint 1). */
-export function listSpaces(http: Http): AsyncGenerator<JsonObject> {
+export function listSpaces(http: Http): Paged<JsonObject> {
   return listAll(http, OPERATIONS.listSpaces, 'spaces');
 }
 
 /**
- * Lists the agents of a space with their public integration metadata (spec §4, endpoint 3).
- * @throws NotFoundError when the service does not know the space
+ * Lists the agents of a space with their public integration metadata (spec §4, endpoint 3). Reading it throws
+ * NotFoundError when the service does not know the space.
  */
-export async function* listAgents(http: Http, spaceId: string): AsyncGenerator<JsonObject> {
+export function listAgents(http: Http, spaceId: string): Paged<JsonObject> {
+  return new Paged(readAgents(http, spaceId));
+}
+
+async function* readAgents(http: Http, spaceId: string): AsyncGenerator<readonly JsonObject[]> {
   try {
-    yield* listAll(http, OPERATIONS.listAgents, 'agents', { parameters: { space_id: spaceId } });
+    yield* listAll(http, OPERATIONS.listAgents, 'agents', { parameters: { space_id: spaceId } }).pages;
   } catch (error) {
     if (!(error instanceof NotFoundError)) throw error;
     const { why, hint } = error.info;

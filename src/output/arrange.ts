@@ -40,7 +40,7 @@ async function* sortRows(
     ...filled.toSorted((a, b) => compare(cellOf(a), cellOf(b))),
     ...read.filter((row) => isEmpty(cellOf(row))),
   ];
-  for (const [sortIndex, row] of sorted.entries()) yield { ...row, sortIndex };
+  for (const [sortIndex, row] of sorted.entries()) yield { ...row, cells: row.cells, sortIndex };
   if (failure) throw failure.error;
 }
 

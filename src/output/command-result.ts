@@ -1,4 +1,5 @@
 import type { ExitCode, PartnerctlError } from '../errors.ts';
+import { Paged } from '../paged.ts';
 
 export const OUTPUT_FORMATS = ['table', 'json', 'ndjson', 'yaml', 'tsv'] as const;
 
@@ -87,7 +88,7 @@ export interface Row {
   /** Determines the order in tables and documents. Rows with equal values keep their order. */
   readonly sortIndex: number;
   /** What a CI system shows of the item. */
-  readonly findings?: readonly Finding[];
+  readonly findings?: readonly Finding[] | undefined;
   readonly section?: (() => SummarySection) | undefined;
 }
 
@@ -100,8 +101,6 @@ export interface ListResult {
   readonly empty: string;
   /** Whether people see each item as JSON, as it arrives, instead of a table. */
   readonly asJson?: boolean;
-  /** Whether rows may wait to be written together: nothing happens because a row was written. */
-  readonly sharesWrites?: boolean;
   /** Called after the last row. Returns what people see instead of a table. */
   readonly report?: () => readonly ReportLine[];
   /** Called after the last row. Returns the document that JSON and YAML show instead of an array. */
@@ -195,10 +194,7 @@ function toCells<Item>(item: Item, columns: readonly Column<Item>[]): ResultCell
 }
 
 export interface ListOptions<Item>
-  extends Pick<
-    ListResult,
-    'empty' | 'asJson' | 'sharesWrites' | 'report' | 'document' | 'summary' | 'failure' | 'exitCode'
-  > {
+  extends Pick<ListResult, 'empty' | 'asJson' | 'report' | 'document' | 'summary' | 'failure' | 'exitCode'> {
   /** Converts an item to its JSON form; by default, the item itself. */
   readonly json?: (item: Item) => unknown;
   readonly sortIndex?: (item: Item) => number;
@@ -211,27 +207,48 @@ function toSection<Item>({ section }: CiView<Item>, item: Item): Row['section'] 
   return section && (() => section(item));
 }
 
-/** Builds a list. Reads the items lazily, as the renderer reads the rows. */
+/** A row of a list. Its cells are made when they are read: JSON needs none. */
+class ItemRow<Item> implements Row {
+  readonly json: unknown;
+  readonly tsvLines: Row['tsvLines'];
+  readonly sortIndex: number;
+  readonly findings: Row['findings'];
+  readonly section: Row['section'];
+  private readonly item: Item;
+  private readonly columns: readonly Column<Item>[];
+
+  constructor(item: Item, columns: readonly Column<Item>[], { json, sortIndex, tsvLines, ci }: ListOptions<Item>) {
+    this.item = item;
+    this.columns = columns;
+    this.json = json ? json(item) : item;
+    this.tsvLines = tsvLines?.(item);
+    this.sortIndex = sortIndex?.(item) ?? 0;
+    this.findings = ci?.findings(item);
+    this.section = ci && toSection(ci, item);
+  }
+
+  get cells(): readonly ResultCell[] {
+    return toCells(this.item, this.columns);
+  }
+}
+
+async function* toRows<Item>(
+  items: AsyncIterable<Item> | Iterable<Item>,
+  toRow: (item: Item) => Row,
+): AsyncGenerator<Row> {
+  for await (const item of items) yield toRow(item);
+}
+
+/** Builds a list. Reads the items lazily, as the renderer reads the rows; `Paged` items become `Paged` rows. */
 export function listResult<Item>(
   items: AsyncIterable<Item> | Iterable<Item>,
   columns: readonly Column<Item>[],
-  { json, sortIndex, tsvLines, ci, ...rest }: ListOptions<Item>,
+  options: ListOptions<Item>,
 ): ListResult {
-  async function* rows(): AsyncGenerator<Row> {
-    for await (const item of items) {
-      yield {
-        json: json ? json(item) : item,
-        // JSON needs none.
-        get cells() {
-          return toCells(item, columns);
-        },
-        tsvLines: tsvLines?.(item),
-        sortIndex: sortIndex?.(item) ?? 0,
-        ...(ci && { findings: ci.findings(item), section: toSection(ci, item) }),
-      };
-    }
-  }
-  return { kind: 'list', columns, rows: rows(), ...rest };
+  const { json: _json, sortIndex: _sortIndex, tsvLines: _tsvLines, ci: _ci, ...rest } = options;
+  const toRow = (item: Item): Row => new ItemRow(item, columns, options);
+  const rows = items instanceof Paged ? items.map(toRow) : toRows(items, toRow);
+  return { kind: 'list', columns, rows, ...rest };
 }
 
 /** Builds an object; `columns` become its labeled lines. */

@@ -25,7 +25,8 @@ async function readWith(baseUrl: string, layers: ContractLayers = {}, maxPages?:
   const reader = new ListReader(http, list, {}, maxPages);
   const ids: unknown[] = [];
   try {
-    for await (const item of reader.read(await fetchPage(http, list, {}))) ids.push(item.space_id);
+    for await (const page of reader.read(await fetchPage(http, list, {})))
+      ids.push(...page.map((item) => item.space_id));
   } catch (error) {
     return { ids, error: error as Outcome['error'], observed };
   }

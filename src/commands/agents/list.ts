@@ -8,6 +8,7 @@ import type { JsonObject } from '../../contract/json.ts';
 import { OPERATIONS } from '../../contract/operations.ts';
 import { SCOPE } from '../../contract/scopes.ts';
 import { type Column, listResult } from '../../output/command-result.ts';
+import type { Paged } from '../../paged.ts';
 
 interface AgentRow extends ListedAgent {
   readonly item: JsonObject;
@@ -19,10 +20,11 @@ const COLUMNS: readonly Column<AgentRow>[] = [
   { header: 'TEMPLATE', value: ({ template_id }) => template_id, fit: 'middle' },
 ];
 
-async function* readRows(http: Http, spaceId: string): AsyncGenerator<AgentRow> {
-  for await (const item of listAgents(http, spaceId)) {
-    yield { ...readItem(OPERATIONS.listAgents, () => readAgent(item, http.contract)), item };
-  }
+function readRows(http: Http, spaceId: string): Paged<AgentRow> {
+  return listAgents(http, spaceId).map((item) => ({
+    ...readItem(OPERATIONS.listAgents, () => readAgent(item, http.contract)),
+    item,
+  }));
 }
 
 export default command({
@@ -44,7 +46,6 @@ export default command({
     return listResult(readRows(http, spaceId), COLUMNS, {
       empty: 'The space has no agents.',
       json: ({ item }) => item,
-      sharesWrites: true,
     });
   },
 });

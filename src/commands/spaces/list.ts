@@ -7,27 +7,30 @@ import { OPERATIONS } from '../../contract/operations.ts';
 import { SCOPE } from '../../contract/scopes.ts';
 import { type ListedSpace, readSpace } from '../../contract/spaces.ts';
 import { type Column, listResult } from '../../output/command-result.ts';
+import type { Paged } from '../../paged.ts';
 
-interface SpaceRow extends ListedSpace {
+interface SpaceRow {
+  readonly space: ListedSpace;
   readonly item: JsonObject;
 }
 
-function orgWide({ is_org_wide }: SpaceRow): string | undefined {
+function orgWide({ space: { is_org_wide } }: SpaceRow): string | undefined {
   return typeof is_org_wide === 'boolean' ? (is_org_wide ? 'yes' : 'no') : is_org_wide;
 }
 
 const COLUMNS: readonly Column<SpaceRow>[] = [
-  { header: 'SPACE', value: ({ space_id }) => space_id, fit: 'middle' },
-  { header: 'EXTERNAL ID', value: ({ external_space_id }) => external_space_id },
-  { header: 'NAME', value: ({ name }) => name },
-  { header: 'DESCRIPTION', value: ({ description }) => description, tone: () => 'dim', fit: 'end', isOptional: true },
+  { header: 'SPACE', value: ({ space }) => space.space_id, fit: 'middle' },
+  { header: 'EXTERNAL ID', value: ({ space }) => space.external_space_id },
+  { header: 'NAME', value: ({ space }) => space.name },
+  { header: 'DESCRIPTION', value: ({ space }) => space.description, tone: () => 'dim', fit: 'end', isOptional: true },
   { header: 'ORG-WIDE', value: orgWide },
 ];
 
-async function* readRows(http: Http): AsyncGenerator<SpaceRow> {
-  for await (const item of listSpaces(http)) {
-    yield { ...readItem(OPERATIONS.listSpaces, () => readSpace(item, http.contract)), item };
-  }
+function readRows(http: Http): Paged<SpaceRow> {
+  return listSpaces(http).map((item) => ({
+    space: readItem(OPERATIONS.listSpaces, () => readSpace(item, http.contract)),
+    item,
+  }));
 }
 
 export default command({
@@ -47,7 +50,6 @@ export default command({
     return listResult(readRows(http), COLUMNS, {
       empty: 'The token can access no spaces.',
       json: ({ item }) => item,
-      sharesWrites: true,
     });
   },
 });

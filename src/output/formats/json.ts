@@ -1,5 +1,6 @@
 import type { Sink } from '../../cli/io.ts';
-import type { ListResult, ObjectResult, Row } from '../command-result.ts';
+import { pagesOf } from '../../paged.ts';
+import type { ListResult, ObjectResult } from '../command-result.ts';
 import { consume, writeSequence } from './sequence.ts';
 import { stringifyJson } from './stringify-json.ts';
 
@@ -20,34 +21,10 @@ export async function writeJson(result: ListResult | ObjectResult, out: Sink): P
   return writeSequence(result.rows, out.isTTY ? indented : onOneLine, FRAME, out);
 }
 
-/** Writes one line of JSON per row, as rows arrive. */
+/** Writes one line of JSON per row, as rows arrive; those of a page at once. */
 export async function writeNdjson(result: ListResult | ObjectResult, out: Sink): Promise<void> {
   if (result.kind === 'object') return out.write(`${stringifyJson(result.json)}\n`);
-  if (result.sharesWrites) return writeTogether(result.rows, out);
-  for await (const { json } of result.rows) await out.write(`${stringifyJson(json)}\n`);
-}
-
-/** Writes the rows that arrive in one turn of the event loop, which is a page of a list, at once. */
-async function writeTogether(rows: AsyncIterable<Row>, out: Sink): Promise<void> {
-  let lines = '';
-  let written = Promise.resolve();
-  const writeLater = async (): Promise<void> => {
-    await new Promise((resolve) => setImmediate(resolve));
-    const text = lines;
-    lines = '';
-    await out.write(text);
-  };
-  try {
-    for await (const { json } of rows) {
-      if (lines === '') {
-        await written;
-        written = writeLater();
-        // It is awaited below; until then, a failure is not unhandled.
-        written.catch(() => undefined);
-      }
-      lines += `${stringifyJson(json)}\n`;
-    }
-  } finally {
-    await written;
+  for await (const page of pagesOf(result.rows)) {
+    if (page.length > 0) await out.write(page.map(({ json }) => `${stringifyJson(json)}\n`).join(''));
   }
 }

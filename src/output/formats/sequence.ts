@@ -1,4 +1,5 @@
 import type { Sink } from '../../cli/io.ts';
+import { pagesOf } from '../../paged.ts';
 import type { Row } from '../command-result.ts';
 
 /** The number of characters to buffer before the first write, so that a short list that fails midway writes nothing. */
@@ -48,11 +49,15 @@ export async function writeSequence(
     return text;
   };
 
-  for await (const row of rows) {
+  const add = (row: Row): void => {
     const text = encode(row);
     buffer.push({ text, sortIndex: row.sortIndex });
     size += text.length;
     mustSort ||= row.sortIndex !== 0 && !hasWritten;
+  };
+
+  for await (const page of pagesOf(rows)) {
+    for (const row of page) add(row);
     if (!mustSort && size >= (hasWritten ? NEXT_WRITE : FIRST_WRITE)) await out.write(takeBuffer());
   }
   if (!hasWritten && buffer.length === 0) return out.write(frame.empty);

@@ -1,4 +1,5 @@
 import type { Sink } from '../../cli/io.ts';
+import { pagesOf } from '../../paged.ts';
 import type { Cell, ListResult, ObjectResult, ResultCell } from '../command-result.ts';
 import { cellText } from '../sanitize.ts';
 
@@ -10,11 +11,11 @@ function line(cells: readonly ResultCell[]): string {
   return tsvLine(cells.map(({ value }) => value));
 }
 
-/** Writes one line of tab-separated cells per row as rows arrive, without a header line. An object is one row. */
+/** Writes one line of tab-separated cells per row as rows arrive (those of a page at once), without a header line. An object is one row. */
 export async function writeTsv(result: ListResult | ObjectResult, out: Sink): Promise<void> {
   if (result.kind === 'object') return out.write(line(result.cells));
-  for await (const { cells, tsvLines } of result.rows) {
-    const text = tsvLines ? tsvLines.map(tsvLine).join('') : line(cells);
+  for await (const page of pagesOf(result.rows)) {
+    const text = page.map(({ cells, tsvLines }) => (tsvLines ? tsvLines.map(tsvLine).join('') : line(cells))).join('');
     if (text !== '') await out.write(text);
   }
 }
