@@ -56,7 +56,7 @@ function withSpaces(count, delayMs, measure) {
       return await measure({
         env: { ...env, HOME: directory, XDG_STATE_HOME: directory, XDG_CONFIG_HOME: directory },
         args: (command) => [PROGRAM, command, file, ...flags],
-        curl: ['--silent', '--parallel', '--parallel-max', '16', '--config', config],
+        curl: ['--no-progress-meter', '--parallel', '--parallel-max', '16', '--config', config],
         async renew() {
           await reset();
           await rm(state, { force: true });
