@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { fstatSync, readSync } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import type { StreamedBody } from '../api/streamed-body.ts';
 import { describeFileError } from '../cli/input.ts';
@@ -55,8 +55,8 @@ function sizeMismatch({ path }: FileFacts): LocalError {
   });
 }
 
-function refuseChanged(file: FileHandle, inspected: FileFacts): void {
-  const { size, mtimeNs, ctimeNs, ino, nlink } = fstatSync(file.fd, { bigint: true });
+function refuseChanged(fd: number, inspected: FileFacts): void {
+  const { size, mtimeNs, ctimeNs, ino, nlink } = fstatSync(fd, { bigint: true });
   // Removing a file also sets the time of its last change, and leaves the content.
   const wasTouched = ctimeNs !== inspected.changed && nlink > 0n;
   if (size !== BigInt(inspected.bytes) || mtimeNs !== inspected.modified || wasTouched || ino !== inspected.inode)
@@ -68,7 +68,7 @@ async function chunkAt(at: number, file: FileHandle, inspected: FileFacts): Prom
   const buffer = Buffer.allocUnsafe(Math.min(CHUNK_BYTES, inspected.bytes - at));
   const { bytesRead } = await file.read(buffer, 0, buffer.length, at);
   if (bytesRead === 0 && buffer.length > 0) {
-    refuseChanged(file, inspected);
+    refuseChanged(file.fd, inspected);
     throw sizeMismatch(inspected);
   }
   return buffer.subarray(0, bytesRead);
@@ -76,7 +76,7 @@ async function chunkAt(at: number, file: FileHandle, inspected: FileFacts): Prom
 
 async function refuseMore(file: FileHandle, inspected: FileFacts): Promise<void> {
   const { bytesRead } = await file.read(Buffer.allocUnsafe(1), 0, 1, inspected.bytes);
-  refuseChanged(file, inspected);
+  refuseChanged(file.fd, inspected);
   if (bytesRead > 0) throw sizeMismatch(inspected);
 }
 
@@ -85,13 +85,13 @@ async function refuseMore(file: FileHandle, inspected: FileFacts): Promise<void>
  * @returns undefined if the system gives it in parts
  * @throws LocalError if it has changed since it was inspected, or its content does not match its size
  */
-function readWhole(file: FileHandle, inspected: FileFacts): Buffer | undefined {
+function readWhole(fd: number, inspected: FileFacts): Buffer | undefined {
   // A pipe that took the place of the file could block the read for ever.
-  refuseChanged(file, inspected);
+  refuseChanged(fd, inspected);
   // One more byte shows whether the content is longer than it should be.
   const buffer = Buffer.allocUnsafe(inspected.bytes + 1);
-  const bytesRead = readSync(file.fd, buffer, 0, buffer.length, 0);
-  refuseChanged(file, inspected);
+  const bytesRead = readSync(fd, buffer, 0, buffer.length, 0);
+  refuseChanged(fd, inspected);
   if (bytesRead > inspected.bytes) throw sizeMismatch(inspected);
   return bytesRead === inspected.bytes ? buffer.subarray(0, bytesRead) : undefined;
 }
@@ -107,14 +107,14 @@ export async function* readOpenFile(
   inspected: FileFacts,
   signal: AbortSignal,
 ): AsyncGenerator<Buffer> {
-  const whole = inspected.bytes < SMALL_BYTES ? readWhole(file, inspected) : undefined;
+  const whole = inspected.bytes < SMALL_BYTES ? readWhole(file.fd, inspected) : undefined;
   if (whole) {
     if (whole.length > 0) yield whole;
     return;
   }
   let next: Promise<Buffer> | undefined;
   try {
-    refuseChanged(file, inspected);
+    refuseChanged(file.fd, inspected);
     next = chunkAt(0, file, inspected);
     for (let at = 0; at < inspected.bytes && !signal.aborted; ) {
       const chunk = await next;
@@ -130,13 +130,40 @@ export async function* readOpenFile(
   }
 }
 
+// Without O_NONBLOCK, opening a pipe that took the place of the file would wait for its other end.
+const { O_NONBLOCK = 0, O_RDONLY } = constants;
+
+function cannotBeRead({ path }: FileFacts, error: unknown): LocalError {
+  return new LocalError(`${path} cannot be read.`, { why: describeFileError(error), cause: error });
+}
+
+/** Opens, reads, and closes a small file without a thread. @returns and throws as `readWhole`; LocalError if it cannot be read */
+function readSmall(inspected: FileFacts): Buffer | undefined {
+  let fd: number;
+  try {
+    fd = openSync(inspected.path, O_RDONLY | O_NONBLOCK);
+  } catch (error) {
+    throw cannotBeRead(inspected, error);
+  }
+  try {
+    return readWhole(fd, inspected);
+  } finally {
+    closeSync(fd);
+  }
+}
+
 /** Like `readOpenFile`, for a file at a path. @throws LocalError also when it cannot be read */
 export async function* readFileContent(inspected: FileFacts, signal: AbortSignal): AsyncGenerator<Buffer> {
+  const whole = inspected.bytes < SMALL_BYTES ? readSmall(inspected) : undefined;
+  if (whole) {
+    if (whole.length > 0) yield whole;
+    return;
+  }
   let file: FileHandle;
   try {
     file = await open(inspected.path);
   } catch (error) {
-    throw new LocalError(`${inspected.path} cannot be read.`, { why: describeFileError(error), cause: error });
+    throw cannotBeRead(inspected, error);
   }
   try {
     yield* readOpenFile(file, inspected, signal);

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import {
   appendFileSync,
   existsSync,
@@ -216,6 +217,14 @@ describe('the upload of a file is not completed if', () => {
     renameSync(other, path);
     expect(await refusal(source, () => undefined)).toMatchObject({ message: expect.stringContaining('changed') });
     await expect(hashContent(source, GOING_ON)).rejects.toThrow('changed');
+  });
+
+  it.skipIf(process.platform === 'win32')('a pipe that nobody writes to took the place of the small file', async () => {
+    const path = file('hello');
+    const source = await fileSource(path);
+    rmSync(path);
+    execFileSync('mkfifo', [path]);
+    expect(await refusal(source, () => undefined)).toMatchObject({ message: expect.stringContaining('changed') });
   });
 
   it('it was removed', async () => {
