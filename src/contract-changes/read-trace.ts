@@ -134,7 +134,7 @@ export async function readTrace(chunks: AsyncIterable<Buffer | string>, options:
     if (size > MAX_TRACE_MIB * 1024 * 1024 || reader.exchanges.length > MAX_EXCHANGES) {
       throw new InputError(`${options.name} is too large.`, {
         why: `It has more than ${MAX_TRACE_MIB} MiB or ${MAX_EXCHANGES.toLocaleString('en')} requests.`,
-        hint: 'Record only the commands that matter, or give the first lines: head -n 1000 <trace> | partnerctl contract learn -',
+        hint: 'Record only the commands that matter, or give the first lines: head -n 1000 <trace> > part.jsonl',
       });
     }
   }

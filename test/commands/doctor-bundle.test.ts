@@ -195,6 +195,21 @@ test.each([
   expect(fake.requests).toEqual([]);
 });
 
+test('a trace over the limit is refused with a way to shorten it, and nothing is written', async () => {
+  const { env, fake, path } = await customer(json([]));
+  const { origin, pathname } = new URL(fake.baseUrl);
+  const record = { method: 'GET', origin, path: `${pathname}/spaces/`, status: 200, response_body: [] };
+  const trace = write('trace.jsonl', `${JSON.stringify(record)}\n`.repeat(20_001));
+  const ran = await run(['doctor', '-o', 'json', '--bundle', path, '--include', trace], { env });
+  expect({ ...ran.error(), code: ran.code }).toMatchObject({
+    code: 2,
+    message: `${trace} is too large.`,
+    hint: 'Record only the commands that matter, or give the first lines: head -n 1000 <trace> > part.jsonl',
+  });
+  expect(existsSync(path)).toBe(false);
+  expect(fake.requests).toEqual([]);
+});
+
 test('a recorded conversation is included, and the replay shows it under other names', async () => {
   const it = await service();
   const HOME = it.env.HOME ?? '';
