@@ -109,7 +109,7 @@ function refuseWithoutFollowing(args: Args): void {
 
 export default command<Input>({
   description:
-    'Shows where every conversation of this machine stands, the longest unanswered first, and then their messages as they arrive. The conversations are those that this machine has sent messages to, or followed.',
+    'Shows where every conversation of this machine stands, the longest unanswered first, and then their messages as they arrive. The conversations are those that this machine had sent messages to, or followed, when the watch started.',
   flags: [
     {
       usage: '--space <space>',
