@@ -130,7 +130,7 @@ export function commandMissing(operands: readonly string[]): UsageError {
   const [group = ''] = operands;
   const commands = COMMANDS.filter(({ commandPath }) => commandPath.startsWith(`${group} `));
   const width = Math.max(...commands.map(({ commandPath }) => commandPath.length));
-  const lines = commands.map(({ commandPath, summary }) => `partnerctl ${commandPath.padEnd(width)}  ${summary}`);
+  const lines = commands.map(({ commandPath, summary }) => `${commandPath.padEnd(width)}  ${summary}`);
   return new UsageError('A command is missing.', {
     ...(lines.length > 0 && { why: lines.join('\n') }),
     hint: helpHint(operands.join(' '), 'the list of commands'),

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { describeProgram } from '../../src/cli/help-json.ts';
 import { formatOutput } from '../../src/cli/output-help.ts';
 import { parse } from '../../src/cli/parse.ts';
-import { COMMANDS } from '../../src/cli/registry.ts';
+import { COMMANDS, GROUPS } from '../../src/cli/registry.ts';
 import { run } from '../helpers/run.ts';
 import { service } from '../helpers/service.ts';
 
@@ -256,8 +256,14 @@ describe('unknown names', () => {
   test('a group without a command lists its commands', async () => {
     const ran = await run(['cron']);
     expect(ran).toMatchObject({ code: 2, stdout: '' });
-    expect(ran.stderr).toMatch(/^error: A command is missing\.\n {2}partnerctl cron create +Create scheduled jobs/);
-    expect(ran.stderr).toMatch(/\n {2}partnerctl cron forget +Remove .*\nhint: Run `partnerctl cron --help`/);
+    expect(ran.stderr).toMatch(/^error: A command is missing\.\n {2}cron create +Create scheduled jobs/);
+    expect(ran.stderr).toMatch(/\n {2}cron forget +Remove .*\nhint: Run `partnerctl cron --help`/);
+  });
+
+  test.each(Object.keys(GROUPS))('the list of the commands of %s fits a terminal of 80 columns', async (group) => {
+    const ran = await run([group], { columns: 80 });
+    expect(ran.stderr).toContain(`\n  ${group} `);
+    for (const line of ran.stderr.split('\n')) expect(line.length, line).toBeLessThanOrEqual(80);
   });
 
   test('an unknown short flag is reported without its value', async () => {
