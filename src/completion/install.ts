@@ -97,8 +97,8 @@ const DOES: Readonly<Record<Change['action'], string>> = {
 async function askFirst(context: Context, changes: readonly Change[]): Promise<void> {
   const files = changes.map(({ action, file }) => `${DOES[action]} ${file}`).join(', and ');
   if (!context.isInteractive) {
-    throw new UsageError(`completion install ${files}, and asks first.`, {
-      why: 'Nothing was changed.',
+    throw new UsageError(`completion install asks before it ${files}.`, {
+      why: 'There is no terminal to ask in. Nothing was changed.',
       hint: 'Add --yes to do so, or --dry-run to see the text.',
     });
   }
