@@ -10,7 +10,7 @@ export interface SandboxAdmin {
   readonly key: string;
 }
 
-const START = 'Start a sandbox with: partnerctl sandbox start --webhook <url>. Set the variables that it prints.';
+const START = 'Start a sandbox with `partnerctl sandbox start --webhook <url>`, and set the variables that it prints.';
 
 /**
  * Finds the sandbox that the environment names.
@@ -99,7 +99,7 @@ function errorOf({ status, body }: AdminAnswer): Error {
   }
   if (status === 422) {
     const hint =
-      'Add a webhook with: partnerctl sandbox start --webhook <url>. Or give an address of this machine: --to <url>';
+      'Add a webhook with `partnerctl sandbox start --webhook <url>`, or give an address of this machine: --to <url>';
     return new UsageError('The sandbox sends no webhook.', { why, hint, status });
   }
   if (status >= 500) return new ServiceError('The sandbox failed.', { why, status });

@@ -51,7 +51,9 @@ test('webhook trigger tells an address that the sandbox refuses from a sandbox w
   expect(refused.code).toBe(2);
   expect(refused.stderr).toContain('The sandbox refused the delivery.');
   expect(refused.stderr).not.toContain('--webhook');
-  expect((await trigger()).error()).toMatchObject({ hint: expect.stringContaining('sandbox start --webhook') });
+  expect((await trigger()).error()).toMatchObject({
+    hint: expect.stringContaining('`partnerctl sandbox start --webhook <url>`'),
+  });
 });
 
 test('webhook trigger with --to delivers there only, signed with the secret that it is given, or unsigned', async () => {
@@ -82,7 +84,7 @@ test('webhook trigger exits with 8 when the receiver does not accept the deliver
 });
 
 test.each([
-  ['no webhook', [], 2, 'There is no webhook for every source.'],
+  ['no webhook', [], 2, 'No webhook is set for all sources.'],
   ['an address elsewhere', ['--to', 'http://192.0.2.1/'], 2, 'must be on this machine'],
   ['an unknown source', ['--source', 'src_none'], 4, 'There is no API chat source "src_none".'],
 ] as const)('webhook trigger with %s sends nothing', async (_, args, code, why) => {

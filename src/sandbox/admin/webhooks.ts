@@ -101,8 +101,8 @@ function trigger(service: Service, wanted: v.InferOutput<typeof triggerSchema>):
   const own: Target[] = url === undefined ? [] : [{ webhook_id: null, url, ...(secret !== undefined && { secret }) }];
   const targets = url === undefined ? webhooks.targetsOf(source_id) : own;
   if (targets.length === 0) {
-    const which = source_id === undefined ? 'for every source' : `for the source ${quote(source_id)}`;
-    throw new Problem(422, 'no_webhook', `There is no webhook ${which}.`);
+    const which = source_id === undefined ? 'all sources' : `the source ${quote(source_id)}`;
+    throw new Problem(422, 'no_webhook', `No webhook is set for ${which}.`);
   }
   const role = 'assistant';
   if (source) {
