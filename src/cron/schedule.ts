@@ -18,7 +18,7 @@ export interface CronSchedule extends CronFields {
 
 const ONLY = 'schedules of the service have only minute, hour, and day_of_week';
 const DATES = 'run it daily, and let the instructions say on which dates there is something to do';
-const SHAPE = 'write five fields: minute hour day-of-month month day-of-week, such as 0 9 * * 1-5';
+const SHAPE = 'write five fields: minute hour day-of-month month day-of-week, such as `0 9 * * 1-5`';
 
 const NICKNAMES = new Map([
   ['@hourly', '0 * * * *'],

@@ -161,6 +161,7 @@ describe('an invalid expression', () => {
       '0 9 * * x',
       'day of week: 0 to 7 (0 and 7 are Sunday), or sun to sat, such as * or 1 or 1,3,5 or mon-fri or */2 or 1-5/2',
     ],
+    ['0 9', 'write five fields: minute hour day-of-month month day-of-week, such as `0 9 * * 1-5`'],
   ])('the hint for %j suggests a replacement', (text, hint) => {
     expect(errorOf(() => parseExpression(text)).hint).toBe(hint);
   });
