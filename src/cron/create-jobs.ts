@@ -217,6 +217,6 @@ export async function* createJobs(
     return result;
   }
   // While some jobs wait for the service, others are reserved and recorded.
-  const results = mapConcurrent(wanted, Math.max(4 * CONCURRENCY, store.reservationsAtOnce), createOne);
+  const results = mapConcurrent(wanted, Math.max(2 * CONCURRENCY, store.reservationsAtOnce), createOne);
   yield* holdForCheck(results, { ...second, needsCheck: isCreated, clock: context.clock });
 }

@@ -104,7 +104,7 @@ async function* applyAll(
   let isStopped = false;
   // While as many documents as allowed wait for the service, as many others are reserved and recorded.
   const isInOrder = failFast || concurrency === 1;
-  const atOnce = isInOrder ? concurrency : Math.max(4 * concurrency, deps.store.reservationsAtOnce);
+  const atOnce = isInOrder ? concurrency : Math.max(2 * concurrency, deps.store.reservationsAtOnce);
 
   async function applyOne(document: ManifestDocument): Promise<DocumentResult> {
     const isSkipped = isStopped || deps.interrupt.aborted;
