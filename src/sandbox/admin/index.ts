@@ -6,7 +6,7 @@ const BASE = '/_sandbox';
 /** What each route of the admin API is for. */
 export const ADMIN_ROUTES: Readonly<Record<string, string>> = {
   'GET /settings': 'The settings',
-  'PATCH /settings': 'Changes the settings that the body has',
+  'PATCH /settings': 'Changes the settings in the body',
   'GET /tokens': 'The tokens, without their secrets',
   'POST /tokens': 'Makes a token with `scopes` and `allowed_ip_cidrs`',
   'DELETE /tokens/:token_id': 'Ends a token',
