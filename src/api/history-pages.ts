@@ -13,7 +13,7 @@ import {
   withType,
 } from '../contract/next-page.ts';
 import { type Outlook, PageProgress } from '../contract/page-progress.ts';
-import { directionOfFlag } from '../contract/sign-roles.ts';
+import { directionOfFlag } from '../contract/page-sign-roles.ts';
 import { ShapeError } from '../errors.ts';
 import type { ApiResponse } from './api-response.ts';
 import type { Http } from './http.ts';

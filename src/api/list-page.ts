@@ -1,9 +1,9 @@
-import { type PageAnswer, type PageSigns, readSigns } from '../contract/announcements.ts';
 import type { JsonObject } from '../contract/json.ts';
 import type { ListLeaf } from '../contract/leaves.ts';
 import { parseLinkHeader } from '../contract/link-header.ts';
 import { pairAsObject, readList } from '../contract/lists.ts';
 import type { Operation } from '../contract/operations.ts';
+import { type PageAnswer, type PageSigns, readSigns } from '../contract/page-signs.ts';
 import { ShapeError } from '../errors.ts';
 import type { ApiResponse } from './api-response.ts';
 import type { Http } from './http.ts';

@@ -4,7 +4,7 @@ import { OPERATIONS } from '../contract/operations.ts';
 import { NotFoundError } from '../errors.ts';
 import { Paged } from '../paged.ts';
 import type { Http } from './http.ts';
-import { listAll } from './pages.ts';
+import { listAll } from './list-all.ts';
 
 /**
  * Calls the list of spaces once, to find out whether the service accepts the token. Does not need to understand the list.

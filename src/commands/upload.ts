@@ -149,7 +149,7 @@ async function runUpload(context: Context, { source, options }: Input): Promise<
   const [{ openSources }, { uploadFiles }, { showProgress }] = await Promise.all([
     import('../upload/open-sources.ts'),
     import('../upload/upload-files.ts'),
-    import('../upload/progress.ts'),
+    import('../upload/show-progress.ts'),
   ]);
   const stdinContent = contentOfStdin(source);
   if (stdinContent !== undefined) refuseTokenOnStdin(context.flags, stdinContent);

@@ -3,9 +3,9 @@ import { basename, dirname } from 'node:path';
 import type { Context } from '../cli/context.ts';
 import { describeFileError } from '../cli/input.ts';
 import { makeDirectories } from '../config/make-directories.ts';
-import { replaceFile } from '../config/replace-file.ts';
 import { errorCode, LocalError, UsageError } from '../errors.ts';
 import { applyLine, type Change, findPlaces, type InstallSettings, planLine, planScript } from './install-plan.ts';
+import { replaceFile } from './replace-file.ts';
 import { completionScript, SHELLS, type Shell } from './scripts.ts';
 
 export interface Installed {

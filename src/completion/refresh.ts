@@ -5,12 +5,12 @@ import { parseReference, resolveSpaceId } from '../api/references.ts';
 import type { Context } from '../cli/context.ts';
 import { describeFileError } from '../cli/input.ts';
 import { makeDirectories } from '../config/make-directories.ts';
-import { replaceFile } from '../config/replace-file.ts';
 import { LocalError, PartnerctlError } from '../errors.ts';
 import { sanitizeLine } from '../output/sanitize.ts';
 import { type CacheLine, type CacheStatus, cacheFile, cacheName, formatCacheLines } from './cache.ts';
 import { readKnownIds } from './known-ids.ts';
 import { type ReadLists, readLists } from './read-lists.ts';
+import { replaceFile } from './replace-file.ts';
 import { parseStatus } from './status.ts';
 
 /** How many values of each kind the cache holds. */

@@ -1,9 +1,9 @@
-import { type PageSigns, readSigns } from './announcements.ts';
 import { rejectErrorInBody, UnknownShape } from './assumptions.ts';
 import { normalizeName } from './field-names.ts';
 import { describeJson, isJsonObject, type JsonObject } from './json.ts';
 import { descend } from './json-path.ts';
 import type { ListLeaf } from './leaves.ts';
+import { type PageSigns, readSigns } from './page-signs.ts';
 
 /** Keys that may hold a list, as `normalizeName` returns them. */
 const LIST_KEYS: ReadonlySet<string> = new Set(

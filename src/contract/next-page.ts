@@ -1,5 +1,5 @@
-import { type PageAnswer, type PageSigns, type Sign, type TokenSign, valueAt } from './announcements.ts';
 import type { NextValue } from './leaf-value.ts';
+import { type PageAnswer, type PageSigns, type Sign, type TokenSign, valueAt } from './page-signs.ts';
 import { type Spelling, spell, toWords } from './paging-names.ts';
 
 /** A way to request the next page. */

@@ -1,6 +1,6 @@
-import type { PageSigns, Sign } from './announcements.ts';
 import type { JsonObject } from './json.ts';
-import { directionOfFlag } from './sign-roles.ts';
+import { directionOfFlag } from './page-sign-roles.ts';
+import type { PageSigns, Sign } from './page-signs.ts';
 
 /** What a response says about further pages. */
 export interface Outlook {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Http } from '../../src/api/http.ts';
-import { listAll } from '../../src/api/pages.ts';
+import { listAll } from '../../src/api/list-all.ts';
 import type { JsonObject } from '../../src/contract/json.ts';
 import { OPERATIONS } from '../../src/contract/operations.ts';
 import { numberIn, type PagedService, spaceIds, startPagedService } from '../helpers/paged-service.ts';

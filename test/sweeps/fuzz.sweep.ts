@@ -5,7 +5,6 @@ import type { Http } from '../../src/api/http.ts';
 import { parseRetryAfter } from '../../src/api/retry.ts';
 import { listSpaces } from '../../src/api/spaces.ts';
 import { readAgent } from '../../src/contract/agents.ts';
-import { readSigns } from '../../src/contract/announcements.ts';
 import { UnknownShape } from '../../src/contract/assumptions.ts';
 import { decodeChatSource } from '../../src/contract/chat-source.ts';
 import { Contract } from '../../src/contract/contract.ts';
@@ -15,6 +14,7 @@ import { isJsonObject, JsonLimitError, parseJson } from '../../src/contract/json
 import { readList, readStatedExtent } from '../../src/contract/lists.ts';
 import { decodeAcknowledgement, decodeMessage, findHistoryEntries } from '../../src/contract/messages.ts';
 import { proposeSteps } from '../../src/contract/next-page.ts';
+import { readSigns } from '../../src/contract/page-signs.ts';
 import { readProvisionResponse } from '../../src/contract/provisioning.ts';
 import { readUploadId } from '../../src/contract/uploads.ts';
 import { readJobsFile } from '../../src/cron/jobs-file.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { listAll } from '../../src/api/pages.ts';
+import { listAll } from '../../src/api/list-all.ts';
 import { OPERATIONS } from '../../src/contract/operations.ts';
 import { client } from '../faults/client.ts';
 import { sendJson, startFakeService } from '../helpers/fake-service.ts';

@@ -1,4 +1,3 @@
-import { readSigns } from '../announcements.ts';
 import { UnknownShape } from '../assumptions.ts';
 import type { Contract } from '../contract.ts';
 import { findId } from '../fields.ts';
@@ -8,6 +7,7 @@ import type { FieldLeaf, LeafName, ListLeaf, OperationLeaf } from '../leaves.ts'
 import { listPaths, readList } from '../lists.ts';
 import { findHistoryEntries } from '../messages.ts';
 import { identify, PageProgress } from '../page-progress.ts';
+import { readSigns } from '../page-signs.ts';
 import type { Evidence } from './evidence.ts';
 import type { Exchange } from './exchange.ts';
 import { type PagedRequests, proveNext, type TracedPage } from './next-page.ts';

@@ -1,7 +1,7 @@
-import { type PageAnswer, readSigns } from '../announcements.ts';
 import type { JsonObject } from '../json.ts';
 import { formatWay, isLink, type PageWay, proposeSteps, sourceValue } from '../next-page.ts';
 import { PageProgress } from '../page-progress.ts';
+import { type PageAnswer, readSigns } from '../page-signs.ts';
 import type { Exchange } from './exchange.ts';
 
 /** A recorded page of a list. */

@@ -1,5 +1,5 @@
+import { namesNext } from './page-sign-roles.ts';
 import { isPagingName, toWords } from './paging-names.ts';
-import { namesNext } from './sign-roles.ts';
 
 /** Drops a vendor prefix of a header's name: `nomad-nexttoken`, `pw-total`. */
 export function withoutVendor(name: string): string {

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type PageAnswer, type PageSigns, readSigns, valueAt } from '../../../src/contract/announcements.ts';
 import { parseNext } from '../../../src/contract/leaf-value.ts';
 import { formatWay, proposeSteps, tokenParameters } from '../../../src/contract/next-page.ts';
 import { PageProgress } from '../../../src/contract/page-progress.ts';
+import { type PageAnswer, type PageSigns, readSigns, valueAt } from '../../../src/contract/page-signs.ts';
 import { spellingOf, toWords } from '../../../src/contract/paging-names.ts';
 
 function answer(body: unknown, more: Partial<PageAnswer> = {}): PageAnswer {

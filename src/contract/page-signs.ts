@@ -1,6 +1,5 @@
 import { isJsonObject, type JsonObject } from './json.ts';
 import { addressIn, addressOf, descend, relationOf } from './json-path.ts';
-import { isPagingName, type Spelling, spellingOf, toWords } from './paging-names.ts';
 import {
   isDate,
   isEnvelope,
@@ -14,8 +13,9 @@ import {
   roleOfFlag,
   roleOfNumber,
   withParent,
-} from './sign-roles.ts';
-import { parseOrUndefined, readRange, toFlag, toNumber, withoutVendor } from './sign-values.ts';
+} from './page-sign-roles.ts';
+import { parseOrUndefined, readRange, toFlag, toNumber, withoutVendor } from './page-sign-values.ts';
+import { isPagingName, type Spelling, spellingOf, toWords } from './paging-names.ts';
 
 /** A response, as far as paging is concerned. */
 export interface PageAnswer {

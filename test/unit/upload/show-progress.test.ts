@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { expect, it, onTestFinished } from 'vitest';
 import type { Io, Sink } from '../../../src/cli/io.ts';
-import { showProgress } from '../../../src/upload/progress.ts';
+import { showProgress } from '../../../src/upload/show-progress.ts';
 import { textSource } from '../../../src/upload/upload-source.ts';
 
 const TERMINAL: Sink = { isTTY: true, columns: 120, write: async () => undefined };

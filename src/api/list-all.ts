@@ -1,5 +1,5 @@
-import type { PageSigns } from '../contract/announcements.ts';
 import type { JsonObject } from '../contract/json.ts';
+import type { PageSigns } from '../contract/page-signs.ts';
 import { Paged } from '../paged.ts';
 import type { Http } from './http.ts';
 import type { CallOptions } from './http-options.ts';
