@@ -119,7 +119,8 @@ const noKeychain: Keychain = { get: refuseKeychain, set: refuseKeychain, remove:
 /** A directory for one test, removed when it ends. */
 export function tempDirectory(): string {
   const directory = mkdtempSync(join(tmpdir(), 'partnerctl-test-'));
-  onTestFinished(() => rm(directory, { recursive: true, force: true }));
+  // A program that was just ended may still be writing into its cache of compiled code.
+  onTestFinished(() => rm(directory, { recursive: true, force: true, maxRetries: 5 }));
   return directory;
 }
 
