@@ -1,4 +1,4 @@
-import { constants, readSync } from 'node:fs';
+import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { setTimeout } from 'node:timers/promises';
 import { encodeLine, type Redact } from './append.ts';
@@ -57,16 +57,13 @@ async function bytesBefore(source: ByteSource, offset: number): Promise<Buffer> 
 /** The longest part of a log that is read at once. */
 const MAX_TAIL_BYTES = 256 * 1024;
 
-/**
- * Reads the end of a log at once, without a thread: what is new, and the bytes before it. Returns the file itself if that is
- * too much.
- */
-function openTail({ file, status }: OpenedFile, { offset }: FilePosition): ByteSource {
+/** Reads the end of a log at once: what is new, and the bytes before it. Returns the file itself if that is too much. */
+async function openTail({ file, status }: OpenedFile, { offset }: FilePosition): Promise<ByteSource> {
   const start = Math.max(0, offset - REMEMBERED_BYTES);
   const length = status.size - start;
   if (!status.isFile() || offset === 0 || length < 0 || length > MAX_TAIL_BYTES) return file;
   const bytes = Buffer.allocUnsafe(length);
-  const bytesRead = readSync(file.fd, bytes, 0, length, start);
+  const { bytesRead } = await file.read(bytes, 0, length, start);
   return contentSource(bytes.subarray(0, bytesRead), start);
 }
 
@@ -118,7 +115,7 @@ async function* readFromCursor(
     if (opened === undefined) return false;
     const { status } = opened;
     if (!status.isFile() && !status.isDirectory()) throw notRegularFileError(path, 'read');
-    let source = openTail(opened, cursor.place);
+    let source = await openTail(opened, cursor.place);
     if (status.isFile() && !(await isSameFile(source, status, cursor))) {
       if (cursor.inode !== undefined) yield { kind: 'restart' };
       Object.assign(cursor, newCursor(status.ino));

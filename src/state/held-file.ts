@@ -1,5 +1,4 @@
-import { statSync } from 'node:fs';
-import type { FileHandle } from 'node:fs/promises';
+import { type FileHandle, stat } from 'node:fs/promises';
 
 /** How long a file stays open that nobody uses. */
 const IDLE_MS = 100;
@@ -17,15 +16,6 @@ interface FileIdentity {
 export interface OpenedFile {
   readonly file: FileHandle;
   readonly status: FileIdentity;
-}
-
-/** The status of the file at a path; undefined if it cannot be told. Handing the call to a thread would take longer. */
-function statusOf(path: string): FileIdentity | undefined {
-  try {
-    return statSync(path, { throwIfNoEntry: false });
-  } catch {
-    return undefined;
-  }
 }
 
 /**
@@ -47,7 +37,7 @@ export class HeldFile {
   /** Returns the file at the path, until `rest` is called; undefined if there is none. @throws what `open` throws */
   async use(): Promise<OpenedFile | undefined> {
     clearTimeout(this.timer);
-    const current = this.current();
+    const current = await this.current();
     if (current) return current;
     await this.close();
     const file = await this.open();
@@ -56,10 +46,10 @@ export class HeldFile {
   }
 
   /** Returns the open file with its status now; undefined if the path leads to another one, or to none. */
-  current(): OpenedFile | undefined {
+  async current(): Promise<OpenedFile | undefined> {
     if (!this.held) return undefined;
     const { file, status } = this.held;
-    const now = statusOf(this.path);
+    const now = await stat(this.path).catch(() => undefined);
     return now && now.ino === status.ino && now.dev === status.dev ? { file, status: now } : undefined;
   }
 

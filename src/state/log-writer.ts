@@ -1,4 +1,3 @@
-import { writeSync } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { explainFileError, shortWriteError } from './file-error.ts';
 import { HeldFile } from './held-file.ts';
@@ -11,12 +10,9 @@ interface Waiting {
   readonly reject: (error: unknown) => void;
 }
 
-/**
- * Writes in one call, without a thread: it only reaches the page cache. Never completes a short write: the rest could end up
- * after another process's record.
- */
-function writeOnce(file: FileHandle, path: string, bytes: Buffer): void {
-  const bytesWritten = writeSync(file.fd, bytes, 0, bytes.length, null);
+/** Writes in one call. Never completes a short write: the rest could end up after another process's record. */
+async function writeOnce(file: FileHandle, path: string, bytes: Buffer): Promise<void> {
+  const { bytesWritten } = await file.write(bytes, 0, bytes.length, null);
   if (bytesWritten !== bytes.length) throw shortWriteError(path, bytesWritten, bytes.length);
 }
 
@@ -68,10 +64,10 @@ export class LogWriter {
         group ??= this.waiting.splice(0);
         // The leading newline terminates a partial line that a killed writer may have left.
         const bytes = Buffer.from(`\n${group.flatMap(({ lines }) => lines).join('\n')}\n`);
-        writeOnce(opened.file, this.path, bytes);
+        await writeOnce(opened.file, this.path, bytes);
         await opened.file.sync();
         // If another file took the path in the meantime, nobody reads this one. Appending a record twice is harmless.
-      } while (!this.held.current());
+      } while (!(await this.held.current()));
       for (const { resolve } of group) resolve();
     } catch (error) {
       group ??= this.waiting.splice(0);
