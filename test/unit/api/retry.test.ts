@@ -152,6 +152,8 @@ describe('parseRetryAfter', () => {
     ['Thursday, 01-Jan-26 00:00:05 GMT', 5000],
     ['Thu Jan  1 00:00:05 2026', 5000],
     ['2026-01-01T00:00:05Z', 5000],
+    ['Thu, 01 Jan 2026 00:00:05 UTC', 5000],
+    ['Thu, 01 Jan 2026 01:00:05 +0100', 5000],
     [at(NOW - 7000), 0],
   ])('reads %j as %i ms', (header, expected) => {
     expect(parseRetryAfter(header, undefined, NOW)).toBe(expected);
