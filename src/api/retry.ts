@@ -77,7 +77,10 @@ export function parseRetryAfter(header: string | undefined, date: string | undef
   return Math.min(LONGEST_WAIT_MS, Math.max(0, until - (parseDate(date) ?? now)));
 }
 
-/** Parses HTTP dates (RFC 9110 §5.6.7), also in another zone than GMT, and ISO 8601. Date.parse alone would accept almost any text with a number. */
+/**
+ * Parses HTTP dates (RFC 9110 §5.6.7), also in other zones than GMT, and ISO 8601. Date.parse alone would accept almost any
+ * text with a number.
+ */
 export function parseDate(text: string | undefined): number | undefined {
   const trimmed = text?.trim() ?? '';
   const asctime = /^\w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d \d{4}$/.test(trimmed);

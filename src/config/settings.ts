@@ -76,8 +76,10 @@ function findOverridingVariables(
     used.baseUrl.from === 'PARTNER_BASE_URL' && (baseUrl ?? used.baseUrl.value) !== used.baseUrl.value;
   const isSameToken = first?.kind === 'text' && first.token === token;
   const overridesToken = first?.from === 'PARTNER_TOKEN' && others.length > 0 && !isSameToken;
-  const variables = { PARTNER_BASE_URL: overridesUrl, PARTNER_TOKEN: overridesToken };
-  return (['PARTNER_BASE_URL', 'PARTNER_TOKEN'] as const).filter((variable) => variables[variable]);
+  return [
+    ...(overridesUrl ? ['PARTNER_BASE_URL' as const] : []),
+    ...(overridesToken ? ['PARTNER_TOKEN' as const] : []),
+  ];
 }
 
 /** Whether the flags and the environment determine both the service and the token, without a profile. */

@@ -86,7 +86,7 @@ async function refuseMore(file: FileHandle, inspected: FileFacts): Promise<void>
  * @throws LocalError if it has changed since it was inspected, or its content does not match its size
  */
 function readWhole(fd: number, inspected: FileFacts): Buffer | undefined {
-  // A pipe that took the place of the file could block the read for ever.
+  // A pipe that took the place of the file could block the read forever.
   refuseChanged(fd, inspected);
   // One more byte shows whether the content is longer than it should be.
   const buffer = Buffer.allocUnsafe(inspected.bytes + 1);
@@ -137,7 +137,7 @@ function cannotBeRead({ path }: FileFacts, error: unknown): LocalError {
   return new LocalError(`${path} cannot be read.`, { why: describeFileError(error), cause: error });
 }
 
-/** Opens, reads, and closes a small file without a thread. @returns and throws as `readWhole`; LocalError if it cannot be read */
+/** Opens, reads, and closes a small file, as `readWhole` does. @throws LocalError also if it cannot be opened */
 function readSmall(inspected: FileFacts): Buffer | undefined {
   let fd: number;
   try {

@@ -24,7 +24,7 @@ export function failedItem(error: unknown, source: string | undefined, isPrivate
   return [{ level: 'error', place, type: toErrorObject(error).type, message }];
 }
 
-/** The status that a summary shows of an item: Ctrl-C made none fail. */
+/** The status of an item in a summary: one that Ctrl-C stopped has not failed. */
 export function endedAs(status: string, error: unknown): string {
   return error instanceof InterruptedError ? 'interrupted' : status;
 }

@@ -11,7 +11,10 @@ function line(cells: readonly ResultCell[]): string {
   return tsvLine(cells.map(({ value }) => value));
 }
 
-/** Writes one line of tab-separated cells per row as rows arrive (those of a page at once), without a header line. An object is one row. */
+/**
+ * Writes one line of tab-separated cells per row, as rows arrive; those of a page at once. There is no header line. An object is
+ * one row.
+ */
 export async function writeTsv(result: ListResult | ObjectResult, out: Sink): Promise<void> {
   if (result.kind === 'object') return out.write(line(result.cells));
   for await (const page of pagesOf(result.rows)) {
