@@ -4,7 +4,7 @@ import type { Verdict } from './verify.ts';
 
 /** A received webhook. */
 export interface Delivery extends Verdict {
-  /** Identifies a delivery and its repeats. */
+  /** Repeats of a delivery have the same id. */
   readonly delivery_id: string;
   /** In ISO 8601. */
   readonly received_at: string;
@@ -13,8 +13,8 @@ export interface Delivery extends Verdict {
 }
 
 /**
- * Returns what identifies a delivery and its repeats: the webhook-id header, else the one that the user's scheme signs as
- * id, else the SHA-256 of the body.
+ * Returns the id that a delivery shares with its repeats: the header that the scheme signs as id, else the webhook-id
+ * header, else the SHA-256 of the body.
  * @param idHeader the header that the scheme signs
  */
 export function deliveryIdOf(headers: HeaderList, body: Buffer, idHeader: string | undefined): string {
@@ -22,12 +22,12 @@ export function deliveryIdOf(headers: HeaderList, body: Buffer, idHeader: string
   return named ?? headerValue(headers, 'webhook-id') ?? `sha256:${hash('sha256', body, 'hex')}`;
 }
 
-/** Returns a short text for an id of any length that can be part of a file name. */
+/** Returns a hash of a delivery id, of fixed length and safe in file names. */
 export function keyOf(deliveryId: string): string {
   return hash('sha256', deliveryId, 'hex').slice(0, 24);
 }
 
-/** The newest keys of deliveries. Forgets the oldest beyond a limit. */
+/** The keys of the newest deliveries, up to a limit. */
 export class RecentKeys {
   private readonly keys = new Set<string>();
   private readonly limit: number;

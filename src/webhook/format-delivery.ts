@@ -8,11 +8,11 @@ import type { Delivery } from './delivery.ts';
 import { type DeliveredMessage, readPayload } from './payload.ts';
 import type { Verification } from './verify.ts';
 
-/** The outcome of a delivery. */
-export interface Handling {
-  /** Whether the target took it; null if it is not forwarded. */
+/** What became of a delivery. */
+export interface DeliveryOutcome {
+  /** Whether the target accepted it; null if it is not forwarded. */
   readonly forwarded: boolean | null;
-  /** The HTTP status of the target's answer, if it took the delivery. */
+  /** The HTTP status of the target's response, if it accepted the delivery. */
   readonly forwardStatus: number | null;
   /** The path of the file with its bytes. */
   readonly saved: string | null;
@@ -25,7 +25,7 @@ const TONES: Readonly<Record<Verification, 'good' | 'bad' | 'warn'>> = {
   'not-checked': 'warn',
 };
 
-/** How many characters people see of a payload that is not a message. JSON output has the whole payload. */
+/** How many characters of a payload that is not a message people see. JSON output has all of it. */
 const MAX_SHOWN = 2_000;
 
 function shorten(text: string): string {
@@ -40,7 +40,7 @@ function messageText(message: DeliveredMessage): TonedText {
   return toStreamEvent(session, message, { label, showTimestamp: false }).text;
 }
 
-function describeHandling({ verification, reason }: Delivery, { forwarded, forwardStatus }: Handling): string {
+function describeOutcome({ verification, reason }: Delivery, { forwarded, forwardStatus }: DeliveryOutcome): string {
   const parts = [verification as string];
   if (reason !== null) parts[0] = `${verification} (${reason})`;
   if (forwarded !== null) parts.push(forwarded ? `forwarded (${forwardStatus})` : 'not forwarded yet');
@@ -48,14 +48,14 @@ function describeHandling({ verification, reason }: Delivery, { forwarded, forwa
 }
 
 /** Converts a delivery to what `webhook listen` writes about it. */
-export function toDeliveryEvent(delivery: Delivery, handling: Handling, contract: Contract): StreamEvent {
+export function toDeliveryEvent(delivery: Delivery, outcome: DeliveryOutcome, contract: Contract): StreamEvent {
   const { delivery_id, received_at, verification, reason, headers } = delivery;
   const { body, message } = readPayload(delivery.body, contract);
   const shown = typeof body === 'string' ? body : stringifyJson(body);
   const rest = message
     ? messageText(message)
     : `${sanitizeLine(delivery_id)}: ${sanitizeText(shorten(shown)).replaceAll('\n', '\n  ')}\n`;
-  const label = { text: describeHandling(delivery, handling), tone: TONES[verification] };
+  const label = { text: describeOutcome(delivery, outcome), tone: TONES[verification] };
   const { message_id = null, session_id = null, source_id = null, role = null, text = null } = message ?? {};
   return {
     json: {
@@ -63,15 +63,15 @@ export function toDeliveryEvent(delivery: Delivery, handling: Handling, contract
       received_at,
       verification,
       reason,
-      forwarded: handling.forwarded,
-      forward_status: handling.forwardStatus,
+      forwarded: outcome.forwarded,
+      forward_status: outcome.forwardStatus,
       message_id,
       session_id,
       source_id,
       role,
       text,
       created_at: message?.created_at ?? null,
-      saved: handling.saved,
+      saved: outcome.saved,
       headers: redactHeaders(Object.fromEntries(headers.map(([name, value]) => [name.toLowerCase(), value]))),
       body,
     },

@@ -12,7 +12,7 @@ export function headerValue(headers: HeaderList, name: string): string | undefin
   return headerValues(headers, name).join(', ') || undefined;
 }
 
-/** Headers of one connection (RFC 9110, section 7.6.1), and those that the client sets for every request. */
+/** Headers of one connection (RFC 9110, section 7.6.1), and headers that the HTTP client sets itself. */
 const HOP_BY_HOP = new Set([
   'connection',
   'keep-alive',
@@ -28,7 +28,7 @@ const HOP_BY_HOP = new Set([
   'content-length',
 ]);
 
-/** Returns the headers to pass on with the same body: all but those of the connection. */
+/** Returns the headers to forward: all except those of the connection. */
 export function forwardedHeaders(headers: HeaderList): HeaderList {
   const named = headerValues(headers, 'connection').flatMap((value) => value.toLowerCase().split(/[\s,]+/));
   const dropped = new Set([...HOP_BY_HOP, ...named]);

@@ -1,10 +1,10 @@
 import type { Clock } from '../clock.ts';
 import { type Delivery, deliveryIdOf, keyOf, RecentKeys } from './delivery.ts';
-import type { Handling } from './format-delivery.ts';
+import type { DeliveryOutcome } from './format-delivery.ts';
 import type { Forwarding } from './forwarding.ts';
-import type { ReceivedRequest, ReceiverAnswer } from './receiver.ts';
+import type { ReceivedRequest, ReceiverResponse } from './receiver.ts';
 import type { Spool } from './spool.ts';
-import { isTaken } from './target.ts';
+import { isAccepted } from './target.ts';
 import type { Verifier } from './verify.ts';
 
 export interface IntakeDeps {
@@ -18,37 +18,37 @@ export interface IntakeDeps {
   readonly spool: Spool | undefined;
   /** Undefined without a target; needs a spool. */
   readonly forwarding: Forwarding | undefined;
-  /** Whether the sender gets the target's answer. */
+  /** Whether the sender gets the target's response. */
   readonly relaysStatus: boolean;
   /** How many deliveries to accept at most. */
   readonly limit: number;
-  /** Whether too many deliveries wait for the reader of the output. */
+  /** Whether too many deliveries wait to be printed. */
   isCongested(): boolean;
   /** Whether a text contains a secret of this tool. */
   hasSecret(text: string): boolean;
   /** Called for each new delivery, but not for repeats. */
-  onDelivery(delivery: Delivery, handling: Handling): void;
+  onDelivery(delivery: Delivery, outcome: DeliveryOutcome): void;
   /** Called once, when the limit of accepted deliveries is reached. */
   onLimit(): void;
   notice(text: string): Promise<void>;
   warn(text: string): Promise<void>;
 }
 
-/** How many deliveries are remembered to recognize their repeats. */
-const REMEMBERED = 100_000;
+/** How many deliveries are remembered, to drop their repeats. */
+const MAX_REMEMBERED = 100_000;
 
-/** How long the output may wait for the first attempt to forward a delivery, in milliseconds. */
-const SHOW_AFTER_MS = 2_000;
+/** A delivery is printed after the first attempt to forward it, or after this time. In milliseconds. */
+const MAX_SHOW_DELAY_MS = 2_000;
 
-const ACCEPTED: ReceiverAnswer = { status: 200 };
-const BUSY: ReceiverAnswer = { status: 503, headers: { 'retry-after': '5' } };
+const ACCEPTED: ReceiverResponse = { status: 200 };
+const BUSY: ReceiverResponse = { status: 503, headers: { 'retry-after': '5' } };
 
-/** Decides about each delivery that arrives: labels it, drops repeats, keeps it, and has it forwarded. */
+/** Handles each delivery that arrives: verifies it, drops repeats, saves it, and starts to forward it. */
 export class Intake {
   private readonly deps: IntakeDeps;
-  private readonly known = new RecentKeys(REMEMBERED);
+  private readonly known = new RecentKeys(MAX_REMEMBERED);
   /** Deliveries that are being accepted, by key. */
-  private readonly underWay = new Map<string, Promise<ReceiverAnswer>>();
+  private readonly inProgress = new Map<string, Promise<ReceiverResponse>>();
   private readonly showing = new Set<Promise<void>>();
   private accepted = 0;
   private reserved = 0;
@@ -64,8 +64,8 @@ export class Intake {
     return this.accepted;
   }
 
-  /** Takes a request. @returns the answer for the sender */
-  async take({ headers: sent, body }: ReceivedRequest): Promise<ReceiverAnswer> {
+  /** Handles a request. @returns the response for the sender */
+  async handle({ headers: sent, body }: ReceivedRequest): Promise<ReceiverResponse> {
     const { clock, verifier, mustVerify, idHeader, hasSecret, isCongested, onDelivery, notice } = this.deps;
     if (isCongested()) return BUSY;
     const now = clock.now();
@@ -78,22 +78,22 @@ export class Intake {
       return { status: 401 };
     }
     const key = keyOf(delivery_id);
-    const first = this.underWay.get(key);
-    if (first || this.known.has(key)) {
-      await notice(`Delivery ${delivery_id} came again, and was dropped.`);
-      return first ?? ACCEPTED;
+    const earlier = this.inProgress.get(key);
+    if (earlier || this.known.has(key)) {
+      await notice(`Dropped a repeat of delivery ${delivery_id}.`);
+      return earlier ?? ACCEPTED;
     }
-    const answer = this.accept(delivery, key).finally(() => this.underWay.delete(key));
-    this.underWay.set(key, answer);
-    return answer;
+    const response = this.accept(delivery, key).finally(() => this.inProgress.delete(key));
+    this.inProgress.set(key, response);
+    return response;
   }
 
   /** Resolves when everything that was accepted is shown. */
-  async settled(): Promise<void> {
+  async whenIdle(): Promise<void> {
     await Promise.all(this.showing);
   }
 
-  private async accept(delivery: Delivery, key: string): Promise<ReceiverAnswer> {
+  private async accept(delivery: Delivery, key: string): Promise<ReceiverResponse> {
     const { spool, forwarding, relaysStatus, limit, onDelivery, warn } = this.deps;
     if (this.reserved >= limit) return BUSY;
     this.reserved += 1;
@@ -111,7 +111,7 @@ export class Intake {
     } catch (error) {
       this.reserved -= 1;
       const reason = error instanceof Error ? error.message : String(error);
-      await warn(`Delivery ${delivery.delivery_id} was answered with 500, because it could not be saved: ${reason}`);
+      await warn(`Delivery ${delivery.delivery_id} could not be saved, so the sender got a 500: ${reason}`);
       return { status: 500 };
     }
   }
@@ -121,24 +121,24 @@ export class Intake {
     if (this.accepted === this.deps.limit) this.deps.onLimit();
   }
 
-  /** Lets the sender wait for the target's answer. The sender repeats a delivery that the target does not take. */
-  private async relay(name: string, delivery: Delivery, key: string): Promise<ReceiverAnswer> {
+  /** Lets the sender wait for the target's response. The sender repeats a delivery that the target does not accept. */
+  private async relay(name: string, delivery: Delivery, key: string): Promise<ReceiverResponse> {
     const { spool, forwarding, onDelivery } = this.deps;
     const result = await forwarding?.sendOnce(name, delivery);
-    if (result && isTaken(result)) {
+    if (result && isAccepted(result)) {
       this.known.add(key);
       onDelivery(delivery, {
         forwarded: true,
-        forwardStatus: result.answer.status,
+        forwardStatus: result.response.status,
         saved: spool?.bodyPath(name) ?? null,
       });
       this.countAccepted();
-      return result.answer;
+      return result.response;
     }
     await spool?.discard(name);
     onDelivery(delivery, { forwarded: false, forwardStatus: null, saved: null });
     this.reserved -= 1;
-    if (result?.kind === 'answered') return result.answer;
+    if (result?.kind === 'responded') return result.response;
     return { status: result?.isTimeout ? 504 : 502 };
   }
 
@@ -147,13 +147,13 @@ export class Intake {
     const { spool, forwarding, clock, onDelivery } = this.deps;
     if (!forwarding) return;
     const saved = spool?.bodyPath(name) ?? null;
-    const waiting = new AbortController();
-    const late = clock.sleep(SHOW_AFTER_MS, waiting.signal).then(
+    const shownAlready = new AbortController();
+    const timeout = clock.sleep(MAX_SHOW_DELAY_MS, shownAlready.signal).then(
       () => null,
       () => null,
     );
-    const shown = Promise.race([forwarding.add(name), late]).then((status) => {
-      waiting.abort();
+    const shown = Promise.race([forwarding.add(name), timeout]).then((status) => {
+      shownAlready.abort();
       onDelivery(delivery, { forwarded: status !== null, forwardStatus: status, saved });
       this.showing.delete(shown);
     });

@@ -24,7 +24,11 @@ function makeSecret({ kind }: Scheme): string {
   return kind === 'hmac' ? randomBytes(32).toString('hex') : `whsec_${randomBytes(32).toString('base64')}`;
 }
 
-/** @returns the secrets, at least one if there is a scheme @throws UsageError */
+/**
+ * Finds the secrets to verify with.
+ * @returns at least one, unless the scheme is `none`
+ * @throws UsageError if the scheme needs a secret and none is given
+ */
 export async function findSecrets(context: Context, { scheme, secretFile, printsSecret }: ListenInput) {
   const { env, io, flags, abortSignal, addSecret, warn } = context;
   if (scheme.kind === 'none') {
@@ -38,7 +42,7 @@ export async function findSecrets(context: Context, { scheme, secretFile, prints
   const found = await readWebhookSecrets({ secretFile, env, stdin: () => io.stdin, signal: abortSignal });
   if (!found && !printsSecret) {
     throw new UsageError(`--verify ${scheme.kind} needs the secret of the webhook.`, {
-      hint: 'Set PARTNER_WEBHOOK_SECRET, give --secret-file <path>, or add --print-secret to make a new one.',
+      hint: 'Set PARTNER_WEBHOOK_SECRET, give --secret-file <path>, or add --print-secret to create one.',
     });
   }
   const secrets = found?.secrets ?? [makeSecret(scheme)];
@@ -53,7 +57,7 @@ export async function findContract({ config, env, addSecret, baseUrl, contractKe
   return new Contract(await readContractLayers(config.directory, await contractKey()));
 }
 
-/** Counts requests that are not deliveries, and warns at 1, 10, 100, … of them. */
+/** Counts requests that are not deliveries, and reports them at 1, 10, 100, …. */
 export class RefusedRequests {
   private readonly counts = new Map<number, number>();
   private total = 0;
@@ -67,13 +71,13 @@ export class RefusedRequests {
     this.total += 1;
     this.counts.set(status, (this.counts.get(status) ?? 0) + 1);
     if (!Number.isInteger(Math.log10(this.total))) return;
-    const counts = [...this.counts].map(([each, count]) => `${each}: ${count}`).join(', ');
-    const what = this.total === 1 ? '1 request was' : `${this.total} requests were`;
-    void this.notice(`${what} refused because of the path, the method, or the size (${counts}).`);
+    const counts = [...this.counts].map(([statusCode, count]) => `${statusCode}: ${count}`).join(', ');
+    const requests = this.total === 1 ? '1 request was' : `${this.total} requests were`;
+    void this.notice(`${requests} refused because of the path, the method, or the size (${counts}).`);
   }
 }
 
-/** The directory where deliveries are kept, if they are. */
+/** Returns the directory where deliveries are saved; undefined if they are not. */
 export async function spoolDirectory(
   context: Context,
   { directory, target }: ListenInput,

@@ -15,10 +15,10 @@ import { claimDirectory } from './spool-claim.ts';
 import { Target } from './target.ts';
 import { createVerifier, idHeaderOf, type Verifier } from './verify.ts';
 
-/** How many bytes of deliveries may wait for the reader of the output. Beyond that, senders get a 503, and send again. */
+/** How many bytes of deliveries may wait to be printed. Beyond that, senders get a 503 and retry. */
 const MAX_WAITING_BYTES = 16 * 1024 * 1024;
 
-/** About how many bytes a delivery takes besides its body. */
+/** The approximate size of a delivery without its body, in bytes. */
 const OVERHEAD_BYTES = 4 * 1024;
 
 /** How long running attempts to forward may continue after Ctrl-C, in milliseconds. */
@@ -75,7 +75,7 @@ class Listener {
     });
     try {
       const intake = await this.createIntake(verifier, this.receiver.url);
-      onDelivery = (request) => intake.take(request);
+      onDelivery = (request) => intake.handle(request);
       return this.receiver.url;
     } catch (error) {
       await this.close();
@@ -113,8 +113,8 @@ class Listener {
         limit: exitAfter ?? Number.POSITIVE_INFINITY,
         isCongested: () => this.queue.bytes > MAX_WAITING_BYTES,
         hasSecret: (text) => redact(text) !== text,
-        onDelivery: (delivery, handling) => {
-          const event = toDeliveryEvent(delivery, handling, this.contract);
+        onDelivery: (delivery, outcome) => {
+          const event = toDeliveryEvent(delivery, outcome, this.contract);
           this.queue.push(event, delivery.body.length + OVERHEAD_BYTES);
         },
         onLimit: () => this.isFull.abort(),
@@ -124,8 +124,8 @@ class Listener {
       keys,
     );
     if (pending.length > 0) {
-      const next = this.forwarding ? 'They are forwarded now.' : 'Give --forward-to to forward them.';
-      await notice(`${countDeliveries(pending.length)} of an earlier run still to be forwarded. ${next}`);
+      const next = this.forwarding ? 'Forwarding now.' : 'Add --forward-to to forward them.';
+      await notice(`${countDeliveries(pending.length)} of an earlier run still to forward. ${next}`);
     }
     for (const name of pending) void this.forwarding?.add(name);
     return this.intake;
@@ -153,34 +153,34 @@ class Listener {
     return new Forwarding({ spool, target: this.target, clock, random, mustVerify, stopping, ended, warn, notice });
   }
 
-  /** Waits for Ctrl-C, the time limit, or the last requested delivery; then shuts down in order. */
+  /** Waits for Ctrl-C, --timeout, or the last requested delivery; then shuts down in order. */
   private async waitForEnd(): Promise<void> {
     const interrupted = aborted(this.context.abortSignal);
     await Promise.race([interrupted, aborted(this.isFull.signal)]);
     const closed = this.receiver?.close();
-    const settled = async (): Promise<void> => {
+    const idle = async (): Promise<void> => {
       await closed;
-      await this.forwarding?.settled();
-      await this.intake?.settled();
+      await this.forwarding?.whenIdle();
+      await this.intake?.whenIdle();
     };
-    await Promise.race([interrupted, settled()]);
+    await Promise.race([interrupted, idle()]);
     this.stopping.abort();
-    const waiting = new AbortController();
-    const grace = this.context.clock.sleep(GRACE_MS, waiting.signal).catch(() => undefined);
-    await Promise.race([grace, settled()]);
-    waiting.abort();
+    const finished = new AbortController();
+    const grace = this.context.clock.sleep(GRACE_MS, finished.signal).catch(() => undefined);
+    await Promise.race([grace, idle()]);
+    finished.abort();
     this.ended.abort();
-    await settled();
+    await idle();
     this.queue.close();
   }
 
-  /** @throws the error to end with if deliveries are pending or missing */
+  /** @throws if deliveries are pending or missing */
   private throwFailure(): void {
     const { signals } = this.context;
     const { exitAfter } = this.input;
     const pending = this.forwarding?.pending ?? 0;
     const count = this.intake?.count ?? 0;
-    const left = `${countDeliveries(pending)} ${pending === 1 ? 'is' : 'are'} not forwarded yet`;
+    const unforwarded = `${countDeliveries(pending)} ${pending === 1 ? 'is' : 'are'} not forwarded yet`;
     const hint = pending === 0 ? undefined : `Kept in ${this.directory}. Run the same command again to forward them.`;
     const isMissing = exitAfter !== undefined && count < exitAfter;
     const details = { pending, accepted: count };
@@ -188,20 +188,23 @@ class Listener {
       const { reason } = signals.interrupt;
       const code = reason instanceof InterruptedError ? reason.exitCode : EXIT.interrupted;
       if (code === EXIT.interrupted && pending === 0 && !isMissing) return;
-      throw new InterruptedError(pending === 0 ? 'Interrupted.' : `Interrupted: ${left}.`, code, { hint, details });
+      throw new InterruptedError(pending === 0 ? 'Interrupted.' : `Interrupted: ${unforwarded}.`, code, {
+        hint,
+        details,
+      });
     }
     if (isMissing) {
       const message = `${count} of ${countDeliveries(exitAfter)} came within --timeout.`;
       throw new NoReplyError(message, { hint: hint ?? 'Allow more time with --timeout.', details });
     }
-    if (pending > 0) throw new LocalError(`The time limit was reached: ${left}.`, { hint, details });
+    if (pending > 0) throw new LocalError(`The time limit (--timeout) was reached: ${unforwarded}.`, { hint, details });
   }
 
   private async close(): Promise<void> {
     this.stopping.abort();
     this.ended.abort();
     await this.receiver?.close();
-    await this.forwarding?.settled();
+    await this.forwarding?.whenIdle();
     await this.target?.close();
     await this.release?.();
   }
@@ -210,7 +213,7 @@ class Listener {
 /**
  * Starts to listen for webhooks.
  * @returns the events: first where it listens, then the deliveries. They end on Ctrl-C, at --timeout, and after the last
- *   requested delivery; they throw a PartnerctlError if deliveries are pending or missing then
+ *   requested delivery, and then throw a PartnerctlError if deliveries are pending or missing
  * @throws UsageError for an unusable secret; LocalError for a port or a directory that cannot be used
  */
 export async function listenForWebhooks(

@@ -13,26 +13,26 @@ export interface DeliveredMessage extends Message {
 
 /** The decoded body of a delivery. */
 export interface Payload {
-  /** The JSON value; a text that is not JSON as it is; other bytes as `{"base64": …}`. */
+  /** The JSON value; the text if it is not JSON; `{"base64": …}` if it is not UTF-8. */
   readonly body: unknown;
-  /** Undefined if it is not recognized as a message. */
+  /** Undefined if the contract recognizes no message. */
   readonly message: DeliveredMessage | undefined;
 }
 
-function idIn(places: readonly JsonObject[], leaf: 'message.session_id' | 'message.source_id', contract: Contract) {
+function findId(places: readonly JsonObject[], leaf: 'message.session_id' | 'message.source_id', contract: Contract) {
   for (const place of places) {
     try {
       const found = fieldsOf(place, 'message', contract).id(leaf);
       if (found !== undefined) return found;
     } catch {
-      // Ignore ids that contradict each other.
+      // The ids at this place contradict each other.
     }
   }
   return null;
 }
 
 /** Other events may have an id and a text, too. A message also has an author, or an id named after messages. */
-function decodeIn(layer: JsonObject, contract: Contract): Message | undefined {
+function decodeLayer(layer: JsonObject, contract: Contract): Message | undefined {
   try {
     const message = decodeMessage(layer, contract);
     const isMessage = ['assistant', 'user'].includes(message.role);
@@ -48,19 +48,19 @@ function findMessage(value: unknown, contract: Contract): DeliveredMessage | und
   // Innermost first: the id of an envelope identifies the event, not the message.
   const inner = layers.toReversed();
   for (const layer of inner) {
-    const message = decodeIn(layer, contract);
+    const message = decodeLayer(layer, contract);
     if (!message) continue;
     const places = [layer, ...inner.filter((other) => other !== layer)];
     return {
       ...message,
-      session_id: idIn(places, 'message.session_id', contract),
-      source_id: idIn(places, 'message.source_id', contract),
+      session_id: findId(places, 'message.session_id', contract),
+      source_id: findId(places, 'message.source_id', contract),
     };
   }
   return undefined;
 }
 
-/** Decodes the body of a delivery, which may be anything. Recognizes a message by the contract. */
+/** Decodes the body of a delivery. Never throws: a body may be anything. */
 export function readPayload(body: Buffer, contract: Contract): Payload {
   if (!isUtf8(body)) return { body: { base64: body.toString('base64') }, message: undefined };
   const text = body.toString('utf8');

@@ -13,7 +13,7 @@ export interface ReceivedRequest {
   readonly body: Buffer;
 }
 
-export interface ReceiverAnswer {
+export interface ReceiverResponse {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Buffer;
@@ -24,16 +24,16 @@ export interface ReceiverOptions {
   readonly port: number;
   /** Begins with a slash. By default a random one that nobody can guess. */
   readonly path?: string | undefined;
-  /** Returns the answer. The sender gets a 500 if it throws. */
-  onDelivery(request: ReceivedRequest): Promise<ReceiverAnswer>;
-  /** Called for each request that is not a delivery, with the status of its answer. */
+  /** Returns the response. The sender gets a 500 if it throws. */
+  onDelivery(request: ReceivedRequest): Promise<ReceiverResponse>;
+  /** Called for each request that is not a delivery, with the status it gets. */
   onRefused?(status: number): void;
 }
 
 export interface Receiver {
-  /** The address to configure where deliveries come from. */
+  /** The address to configure at the sender. */
   readonly url: string;
-  /** Stops listening, lets deliveries that have arrived be answered, and cuts all other connections. */
+  /** Stops listening, responds to the deliveries that have arrived, and closes all other connections. */
   close(): Promise<void>;
 }
 
@@ -42,7 +42,7 @@ export const MAX_BODY_BYTES = 1024 * 1024;
 
 const MAX_CONNECTIONS = 100;
 
-/** Connections that send nothing, or send slowly, end after these times. In milliseconds. */
+/** Idle and slow connections are closed after these times, in milliseconds. */
 const LIMITS = {
   headersTimeout: 10_000,
   requestTimeout: 30_000,
@@ -56,7 +56,7 @@ async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
   if (Number(request.headers['content-length']) > MAX_BODY_BYTES) return undefined;
   const chunks: Buffer[] = [];
   let size = 0;
-  // Destroying the request would cut the connection before the answer.
+  // Destroying the request would close the connection before the response.
   for await (const chunk of request.iterator({ destroyOnReturn: false })) {
     size += chunk.length;
     if (size > MAX_BODY_BYTES) return undefined;
@@ -69,7 +69,7 @@ function headerPairs({ rawHeaders }: IncomingMessage): HeaderList {
   return rawHeaders.flatMap((name, index) => (index % 2 === 0 ? [[name, rawHeaders[index + 1] ?? ''] as const] : []));
 }
 
-function respond(response: ServerResponse, { status, headers = {}, body = '' }: ReceiverAnswer): void {
+function respond(response: ServerResponse, { status, headers = {}, body = '' }: ReceiverResponse): void {
   response.writeHead(status, { ...headers, 'content-length': Buffer.byteLength(body) }).end(body);
 }
 
@@ -81,7 +81,7 @@ async function listenOn(server: Server, port: number): Promise<number> {
     const isInUse = errorCode(error) === 'EADDRINUSE';
     throw new LocalError(`Cannot listen on port ${port} of this machine.`, {
       why: isInUse ? 'Another program uses it.' : error instanceof Error ? error.message : String(error),
-      hint: 'Give another port, or 0 for a free one.',
+      hint: 'Use another port, or 0 for any free one.',
       cause: error,
     });
   }
@@ -90,18 +90,18 @@ async function listenOn(server: Server, port: number): Promise<number> {
 }
 
 /**
- * Receives webhooks on a loopback address: POST requests to one path, with bodies of up to 1 MiB. Everything else is
- * answered with 404, 405, or 413.
+ * Receives webhooks on a loopback address: POST requests to one path, with bodies of up to 1 MiB. Everything else
+ * gets a 404, 405, or 413.
  * @throws LocalError if the port cannot be used
  */
 export async function startReceiver({ port, onDelivery, onRefused, ...options }: ReceiverOptions): Promise<Receiver> {
   const { createServer } = await import('node:http');
   const path = options.path ?? `/${randomBytes(16).toString('hex')}`;
-  const answering = new Set<Promise<unknown>>();
+  const inProgress = new Set<Promise<unknown>>();
 
-  function refuse(response: ServerResponse, answer: ReceiverAnswer): void {
-    onRefused?.(answer.status);
-    respond(response, answer);
+  function refuse(response: ServerResponse, refusal: ReceiverResponse): void {
+    onRefused?.(refusal.status);
+    respond(response, refusal);
   }
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { url: target = '', method } = request;
@@ -109,34 +109,34 @@ export async function startReceiver({ port, onDelivery, onRefused, ...options }:
     if (method !== 'POST') return refuse(response, { status: 405, headers: { allow: 'POST' } });
     const body = await readBody(request);
     if (!body) return refuse(response, { status: 413 });
-    const answer = onDelivery({ target, headers: headerPairs(request), body });
-    answering.add(answer);
+    const handled = onDelivery({ target, headers: headerPairs(request), body });
+    inProgress.add(handled);
     try {
-      respond(response, await answer);
+      respond(response, await handled);
     } catch {
       respond(response, { status: 500 });
     } finally {
-      answering.delete(answer);
+      inProgress.delete(handled);
     }
   }
   const server = createServer(LIMITS, (request, response) => {
-    // A sender that is gone needs no answer.
+    // The sender has disconnected.
     handle(request, response).catch(() => response.destroy());
   });
   server.maxConnections = MAX_CONNECTIONS;
-  const taken = await listenOn(server, port);
+  const actualPort = await listenOn(server, port);
   async function close(): Promise<void> {
     const closed = once(server, 'close');
     server.close();
-    while (answering.size > 0) await Promise.allSettled(answering);
-    // Let the answers leave that are written in this turn of the event loop.
+    while (inProgress.size > 0) await Promise.allSettled(inProgress);
+    // Responses written in this turn of the event loop are sent in the next one.
     await new Promise((resolve) => setImmediate(resolve));
     server.closeAllConnections();
     await closed;
   }
   let closing: Promise<void> | undefined;
   return {
-    url: `http://127.0.0.1:${taken}${path}`,
+    url: `http://127.0.0.1:${actualPort}${path}`,
     close() {
       closing ??= close();
       return closing;

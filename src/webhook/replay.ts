@@ -4,10 +4,10 @@ import { type PartnerctlError, RefusedError, ServiceError } from '../errors.ts';
 import { type BatchItem, batchFailure } from '../output/batch-failure.ts';
 import { countByStatus, formatCounts } from '../output/batch-result.ts';
 import { toErrorObject } from '../output/error-object.ts';
-import { pauseBefore } from './forwarding.ts';
+import { retryDelayMs } from './forwarding.ts';
 import type { SavedDelivery } from './saved-deliveries.ts';
 import { readSaved } from './saved-file.ts';
-import { describeRefusal, isTaken, type SendResult, Target } from './target.ts';
+import { describeRefusal, isAccepted, type SendResult, Target } from './target.ts';
 
 /** The outcome of sending a saved delivery. */
 export interface ReplayResult {
@@ -17,40 +17,45 @@ export interface ReplayResult {
   readonly delivery_id: string;
   /** `unknown`: Ctrl-C came while it was being sent, so it may have arrived. */
   readonly status: 'sent' | 'failed' | 'unknown' | 'skipped';
-  /** The HTTP status of the target's last answer. */
+  /** The HTTP status of the target's last response; null without one. */
   readonly http_status: number | null;
   readonly error?: PartnerctlError;
 }
 
 export interface ReplayOptions {
   readonly url: URL;
-  /** How often to retry a delivery that the target did not take. */
+  /** How often to retry a delivery that the target did not accept. */
   readonly retries: number;
 }
 
 function toError(result: SendResult, { delivery_id }: SavedDelivery): PartnerctlError {
-  const message = `The target did not take delivery ${delivery_id}: ${describeRefusal(result)}.`;
+  const message = `The target did not accept delivery ${delivery_id}: ${describeRefusal(result)}.`;
   if (result.kind === 'failed') {
-    return new ServiceError(message, { hint: 'Check that the program of --forward-to is running.' });
+    return new ServiceError(message, { hint: 'Check that the program at --forward-to is running.' });
   }
-  const { status } = result.answer;
-  const info = { status, hint: 'Check --forward-to, and the log of the program there.' };
+  const { status } = result.response;
+  const info = { status, hint: 'Check --forward-to, and the logs of the program there.' };
   return status >= 500 ? new ServiceError(message, info) : new RefusedError(message, info);
 }
 
-/** Whether a retry may help: no answer, a 5xx, or a request to wait. */
+/** Whether a retry may help: no response, a 5xx, 408, 425, or 429. */
 function isTransient(result: SendResult): boolean {
-  return result.kind === 'failed' || result.answer.status >= 500 || [408, 425, 429].includes(result.answer.status);
+  return result.kind === 'failed' || result.response.status >= 500 || [408, 425, 429].includes(result.response.status);
 }
 
-/** Sends a delivery until the target takes it, or no retry is left. @throws the signal's reason */
-async function sendAgain(context: Context, target: Target, saved: SavedDelivery, retries: number): Promise<SendResult> {
+/** Sends a delivery until the target accepts it, or no retry is left. @throws the signal's reason */
+async function sendWithRetries(
+  context: Context,
+  target: Target,
+  saved: SavedDelivery,
+  retries: number,
+): Promise<SendResult> {
   const { clock, random, abortSignal } = context;
   for (let attempt = 1; ; attempt += 1) {
     const result = await target.send(await readSaved(saved.file, saved.bodyPath), { signal: abortSignal });
     abortSignal.throwIfAborted();
-    if (isTaken(result) || attempt > retries || !isTransient(result)) return result;
-    await clock.sleep(pauseBefore(attempt, random()), abortSignal);
+    if (isAccepted(result) || attempt > retries || !isTransient(result)) return result;
+    await clock.sleep(retryDelayMs(attempt, random()), abortSignal);
   }
 }
 
@@ -71,9 +76,9 @@ export async function* replayDeliveries(
         continue;
       }
       try {
-        const result = await sendAgain(context, target, saved, retries);
-        const http_status = result.kind === 'answered' ? result.answer.status : null;
-        if (isTaken(result)) yield { ...base, http_status, status: 'sent' };
+        const result = await sendWithRetries(context, target, saved, retries);
+        const http_status = result.kind === 'responded' ? result.response.status : null;
+        if (isAccepted(result)) yield { ...base, http_status, status: 'sent' };
         else yield { ...base, http_status, status: 'failed', error: toError(result, saved) };
       } catch (error) {
         if (!abortSignal.aborted) throw error;
@@ -87,7 +92,7 @@ export async function* replayDeliveries(
   }
 }
 
-/** Formats the outcome of all deliveries. */
+/** Counts the deliveries by status, as text. */
 export function summarizeReplay(results: readonly ReplayResult[]): string {
   return formatCounts(countByStatus(results, { sent: 0, failed: 0, unknown: 0, skipped: 0 }));
 }
@@ -97,7 +102,10 @@ export function replayResultJson({ file, delivery_id, status, http_status, error
   return { file, delivery_id, status, http_status, error: error ? toErrorObject(error) : null };
 }
 
-/** Returns the error of a replay, if a delivery was not taken. @param interruption the reason of the interrupt signal */
+/**
+ * Returns the error of a replay; undefined if every delivery was sent.
+ * @param interruption the reason of the interrupt signal
+ */
 export function replayFailure(results: readonly ReplayResult[], interruption: unknown): PartnerctlError | undefined {
   const items = results.map(
     ({ file, status, error }): BatchItem => ({
@@ -107,14 +115,14 @@ export function replayFailure(results: readonly ReplayResult[], interruption: un
     }),
   );
   const isAnyUnknown = results.some(({ status }) => status === 'unknown');
-  const doubt = isAnyUnknown ? ' What was being sent (unknown) may have arrived.' : '';
-  const rest = `Run the command again with the files that were not sent.${doubt}`;
+  const unknownNote = isAnyUnknown ? ' Deliveries with status unknown may have arrived.' : '';
+  const resumeHint = `Run the command again with the files that were not sent.${unknownNote}`;
   const messages = {
     noun: 'deliveries',
     summary: summarizeReplay(results),
     details: { results: results.map(replayResultJson) },
-    resumeHint: rest,
-    fixHint: rest,
+    resumeHint,
+    fixHint: resumeHint,
   };
   return batchFailure(items, messages, interruption);
 }

@@ -10,7 +10,8 @@ export interface SandboxAdmin {
   readonly key: string;
 }
 
-const START = 'Start a sandbox with `partnerctl sandbox start --webhook <url>`, and set the variables that it prints.';
+const START_HINT =
+  'Start a sandbox with `partnerctl sandbox start --webhook <url>`, and set the variables that it prints.';
 
 /**
  * Finds the sandbox that the environment names.
@@ -25,25 +26,25 @@ export function findSandbox(env: Environment, baseUrl: string | undefined): Sand
       : key
         ? 'PARTNER_SANDBOX_URL is'
         : 'PARTNER_SANDBOX_URL and PARTNER_SANDBOX_KEY are';
-    throw new UsageError('Only a sandbox can be made to send a webhook.', {
-      why: `${missing} not set. Another service sends webhooks when an agent completes a message.`,
-      hint: START,
+    throw new UsageError('webhook trigger works only with a sandbox.', {
+      why: `${missing} not set. A real service sends webhooks when an agent completes a message.`,
+      hint: START_HINT,
     });
   }
   const url = URL.canParse(address) ? new URL(address) : undefined;
   if (url?.protocol !== 'http:' || !isLoopback(url)) {
-    throw new UsageError('PARTNER_SANDBOX_URL is not the address of a sandbox on this machine.', { hint: START });
+    throw new UsageError('PARTNER_SANDBOX_URL is not the address of a sandbox on this machine.', { hint: START_HINT });
   }
   if (baseUrl !== undefined && new URL(baseUrl).origin !== url.origin) {
     throw new UsageError(`The service ${baseUrl} is not the sandbox at ${url.origin}.`, {
-      why: 'Only a sandbox can be made to send a webhook. Nothing was sent.',
-      hint: `Set PARTNER_BASE_URL to ${url.origin}/v1, or set PARTNER_SANDBOX_URL and PARTNER_SANDBOX_KEY to those of the service.`,
+      why: 'webhook trigger works only with a sandbox. Nothing was sent.',
+      hint: `Set PARTNER_BASE_URL to ${url.origin}/v1, or set PARTNER_SANDBOX_URL and PARTNER_SANDBOX_KEY to the sandbox at ${baseUrl}.`,
     });
   }
   return { url, key };
 }
 
-interface AdminAnswer {
+interface AdminResponse {
   readonly status: number;
   readonly body: unknown;
 }
@@ -57,8 +58,8 @@ function send(
   const { url, key } = admin;
   const json = options.body === undefined ? undefined : JSON.stringify(options.body);
   const headers = { Authorization: `Bearer ${key}`, ...(json !== undefined && { 'Content-Type': 'application/json' }) };
-  return new Promise<AdminAnswer>((resolve, reject) => {
-    const sent = request(
+  return new Promise<AdminResponse>((resolve, reject) => {
+    const outgoing = request(
       `${url.origin}${url.pathname}${path}`,
       { method, headers, signal: options.signal },
       (response) => {
@@ -77,16 +78,16 @@ function send(
         });
       },
     );
-    sent.on('error', reject);
-    sent.end(json);
+    outgoing.on('error', reject);
+    outgoing.end(json);
   });
 }
 
-function errorOf({ status, body }: AdminAnswer): Error {
+function toError({ status, body }: AdminResponse): Error {
   const error = typeof body === 'object' && body !== null && 'error' in body ? body.error : undefined;
-  const told = typeof error === 'object' && error !== null && 'message' in error ? String(error.message) : undefined;
+  const message = typeof error === 'object' && error !== null && 'message' in error ? String(error.message) : undefined;
   const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined;
-  const why = told ?? `It answered ${status}.`;
+  const why = message ?? `It responded with ${status}.`;
   if (status === 401) {
     return new CredentialsError('The sandbox rejected the key from PARTNER_SANDBOX_KEY (401).', {
       hint: 'Set the key that the sandbox printed when it started.',
@@ -95,11 +96,15 @@ function errorOf({ status, body }: AdminAnswer): Error {
   }
   if (status === 404) return new NotFoundError('The sandbox sends no webhook.', { why, status });
   if (status === 422 && code !== 'no_webhook') {
-    return new UsageError('The sandbox refused the delivery.', { why, hint: 'Fix what it complains about.', status });
+    return new UsageError('The sandbox refused the delivery.', {
+      why,
+      hint: 'Correct --source, --session, --text, or --to.',
+      status,
+    });
   }
   if (status === 422) {
     const hint =
-      'Add a webhook with `partnerctl sandbox start --webhook <url>`, or give an address of this machine: --to <url>';
+      'Add a webhook with `partnerctl sandbox start --webhook <url>`, or send to a URL of this machine: --to <url>';
     return new UsageError('The sandbox sends no webhook.', { why, hint, status });
   }
   if (status >= 500) return new ServiceError('The sandbox failed.', { why, status });
@@ -108,9 +113,9 @@ function errorOf({ status, body }: AdminAnswer): Error {
 
 /**
  * Calls the admin API of a sandbox once.
- * @returns the JSON of a 2xx
- * @throws UsageError for a 422, CredentialsError, NotFoundError, RefusedError, or ServiceError by the status or when the
- * sandbox cannot be reached; the signal's reason
+ * @returns the parsed JSON of a 2xx
+ * @throws CredentialsError for 401, NotFoundError for 404, UsageError for 422, RefusedError for any other 4xx, ServiceError
+ *   for 5xx and a sandbox that cannot be reached; the signal's reason
  */
 export async function callSandbox(
   admin: SandboxAdmin,
@@ -118,17 +123,17 @@ export async function callSandbox(
   path: string,
   options: { readonly body?: unknown; readonly signal: AbortSignal },
 ): Promise<unknown> {
-  let answer: AdminAnswer;
+  let response: AdminResponse;
   try {
-    answer = await send(admin, method, path, options);
+    response = await send(admin, method, path, options);
   } catch (error) {
     options.signal.throwIfAborted();
-    throw new ServiceError(`The sandbox at ${admin.url.origin} gives no answer.`, {
+    throw new ServiceError(`The sandbox at ${admin.url.origin} did not respond.`, {
       why: error instanceof Error ? error.message : String(error),
-      hint: 'Check that it runs, and that PARTNER_SANDBOX_URL is its address.',
+      hint: 'Check that it is running, and that PARTNER_SANDBOX_URL is its address.',
       cause: error,
     });
   }
-  if (answer.status >= 200 && answer.status < 300) return answer.body;
-  throw errorOf(answer);
+  if (response.status >= 200 && response.status < 300) return response.body;
+  throw toError(response);
 }

@@ -6,9 +6,12 @@ import { InputError } from '../errors.ts';
 import type { Delivery } from './delivery.ts';
 
 /*
- * A saved delivery is two files: <name>.body has the exact bytes, and <name>.json all else. The second file is written last,
- * so that a delivery without it was never accepted.
+ * A saved delivery is two files: <name>.body has the exact bytes, and <name>.json everything else. The .json is written
+ * last: a delivery without it was never accepted.
  */
+
+/** The name of a `.json` file: time of arrival, counter, and key of the delivery. */
+export const DELIVERY_FILE = /^\d{8}T\d{9}Z-\d{6}-(?<key>[0-9a-f]{24})(\.pending)?\.json$/;
 
 const savedSchema = v.object({
   delivery_id: v.string(),
@@ -25,11 +28,11 @@ const savedSchema = v.object({
 export interface ForwardedRecord {
   /** In ISO 8601. */
   readonly at: string;
-  /** The HTTP status of the target's answer. */
+  /** The HTTP status of the target's response. */
   readonly status: number;
 }
 
-/** Returns the content of the second file. */
+/** Returns the content of the `.json` file. */
 export function describeSaved(delivery: Delivery, forwarded: ForwardedRecord | null): string {
   const { body, ...rest } = delivery;
   const described = { ...rest, bytes: body.length, sha256: hash('sha256', body, 'hex'), forwarded };
@@ -47,19 +50,22 @@ export async function writeDurably(path: string, content: string | Buffer): Prom
   }
 }
 
+/** The hint for a path that is not a saved delivery. */
+export const SAVED_HINT = 'Name a file or a directory that `webhook listen --save` wrote. Nothing was sent.';
+
 function unusable(path: string, why: string, cause?: unknown): InputError {
   return new InputError(`${path} is not a saved delivery.`, {
     why,
-    hint: 'Name a file or a directory that `webhook listen --save` wrote. Nothing was sent.',
+    hint: SAVED_HINT,
     cause,
   });
 }
 
 /**
  * Reads a saved delivery.
- * @param path the file with the description
- * @param bodyPath the file with the bytes
- * @throws InputError if one of them cannot be read, or they do not fit each other
+ * @param path the `.json` file
+ * @param bodyPath the `.body` file
+ * @throws InputError if a file cannot be read, or the bytes do not match the recorded size and SHA-256
  */
 export async function readSaved(path: string, bodyPath: string): Promise<Delivery> {
   let texts: readonly [string, Buffer];

@@ -5,17 +5,17 @@ const ENCODINGS = ['hex', 'base64'] as const;
 const ALGORITHMS = ['sha256', 'sha1', 'sha512'] as const;
 const SCHEMES = ['none', 'standard-webhooks', 'hmac'] as const;
 
-/** A part of what a sender signs. */
+/** A part of the signed content. */
 type SignedPart =
   | { readonly kind: 'literal'; readonly text: string }
   | { readonly kind: 'body' }
-  /** The value of a header; without a name, the usual one. */
+  /** The value of a header; undefined means webhook-timestamp or webhook-id. */
   | { readonly kind: 'timestamp' | 'id'; readonly header: string | undefined };
 
 /** The sender's HMAC scheme, as the user describes it. */
 export interface HmacScheme {
   readonly kind: 'hmac';
-  /** The header with the signature, or with several. */
+  /** The header with one or more signatures. */
   readonly header: string;
   /** The text before each signature. */
   readonly prefix: string;
@@ -27,6 +27,7 @@ export interface HmacScheme {
 /** How to verify deliveries. Only the user chooses it, never a delivery. */
 export type Scheme = { readonly kind: 'none' } | { readonly kind: 'standard-webhooks' } | HmacScheme;
 
+/** The flags that `parseScheme` reads. */
 export const SCHEME_FLAGS: readonly FlagSpec[] = [
   {
     usage: '--verify <scheme>',
@@ -39,7 +40,7 @@ export const SCHEME_FLAGS: readonly FlagSpec[] = [
     description: 'read the secret from a file, or from standard input with -; several, one per line, are all valid',
   },
   { usage: '--header <name>', description: 'hmac: the header with the signature' },
-  { usage: '--prefix <text>', description: 'hmac: what stands before the signature, such as sha256=' },
+  { usage: '--prefix <text>', description: 'hmac: the text before the signature, such as sha256=' },
   {
     usage: '--encoding <encoding>',
     description: 'hmac: how the signature is written',
@@ -69,7 +70,7 @@ function parseSignedContent(template: string): readonly SignedPart[] {
       return { kind, header };
     }
     if (!/[{}]/.test(text)) return { kind: 'literal', text };
-    throw new UsageError(`--signed-content does not know ${text}.`, {
+    throw new UsageError(`--signed-content has an unknown placeholder: ${text}`, {
       hint: 'Use {body}, {timestamp}, {id}, {timestamp:<header>}, and {id:<header>}, as in {timestamp}.{body}',
     });
   });
@@ -83,7 +84,7 @@ function parseSignedContent(template: string): readonly SignedPart[] {
 function parseHmac(args: Args): HmacScheme {
   const header = args.required('header', '--verify hmac needs the name of the header with the signature.');
   if (!HEADER_NAME.test(header))
-    throw new UsageError(`--header is not the name of a header: ${JSON.stringify(header)}.`);
+    throw new UsageError(`--header is not a valid header name: ${JSON.stringify(header)}.`);
   return {
     kind: 'hmac',
     header,
@@ -94,12 +95,12 @@ function parseHmac(args: Args): HmacScheme {
   };
 }
 
-/** Reads the flags that say how to verify. @throws UsageError */
+/** Parses the flags of a scheme. @throws UsageError if they are invalid or contradict each other */
 export function parseScheme(args: Args): Scheme {
   const kind = SCHEMES.find((scheme) => scheme === args.value('verify')) ?? 'none';
   if (kind === 'hmac') return parseHmac(args);
-  const stray = HMAC_FLAGS.find((flag) => args.value(flag) !== undefined);
-  if (stray !== undefined) throw new UsageError(`--${stray} can only be used with --verify hmac.`);
+  const unusable = HMAC_FLAGS.find((flag) => args.value(flag) !== undefined);
+  if (unusable !== undefined) throw new UsageError(`--${unusable} can only be used with --verify hmac.`);
   if (kind === 'none' && args.value('secret-file') !== undefined) {
     throw new UsageError('--secret-file needs --verify.', {
       hint: 'Add --verify standard-webhooks, or --verify hmac with --header.',

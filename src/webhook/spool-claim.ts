@@ -7,15 +7,15 @@ import { errorCode, LocalError } from '../errors.ts';
 import { writeDurably } from './saved-file.ts';
 import { unusableDirectory } from './spool.ts';
 
-/** How long a living process may take to answer, in milliseconds. */
-const ANSWER_MS = 2_000;
+/** How long a running process may take to respond, in milliseconds. */
+const TIMEOUT_MS = 2_000;
 
 const CLAIM = /^listening-[0-9a-f-]{36}\.json$/;
 
-/** Whether a process listens there. After a restart of the machine or container, the connection is refused. */
+/** Whether a receiver listens at this URL. */
 function isListening(url: string): Promise<boolean> {
   return new Promise((resolve) => {
-    const request = get(url, { timeout: ANSWER_MS, agent: false }, (response) => {
+    const request = get(url, { timeout: TIMEOUT_MS, agent: false }, (response) => {
       response.resume();
       resolve(response.statusCode === 405);
     });
@@ -23,7 +23,7 @@ function isListening(url: string): Promise<boolean> {
       resolve(true);
       request.destroy();
     });
-    // A process that closes the connection is alive, but has too many connections.
+    // A receiver with too many connections closes further ones.
     request.on('error', (error) => resolve(errorCode(error) === 'ECONNRESET'));
   });
 }
@@ -38,12 +38,12 @@ async function readUrl(path: string): Promise<string | undefined> {
 }
 
 /**
- * Claims a directory for this process, and creates it if it is missing: a file in it names the address where this process
- * listens. Every process writes its file before it looks for others, so that of two that start at once, never both continue.
- * Files that killed processes left are removed.
- * @param url where this process listens already
- * @returns gives the directory back
- * @throws LocalError if another process that uses the directory is alive, or files cannot be written there
+ * Claims a directory for this process, and creates it if it is missing. The claim is a file with the URL where this process
+ * listens. Every process writes its own before it reads the others, so that of two that start at once at most one
+ * continues. Claims of killed processes are removed.
+ * @param url where this process already listens
+ * @returns releases the claim
+ * @throws LocalError if a running process has claimed the directory, or it cannot be written to
  */
 export async function claimDirectory(directory: string, url: string): Promise<() => Promise<void>> {
   const own = `listening-${randomUUID()}.json`;
@@ -57,13 +57,13 @@ export async function claimDirectory(directory: string, url: string): Promise<()
   const others = (await readdir(directory)).filter((name) => CLAIM.test(name) && name !== own);
   for (const other of others) {
     const path = join(directory, other);
-    const address = await readUrl(path);
-    // A killed process may have had the address that this one has now.
-    if (address !== undefined && address !== url && (await isListening(address))) {
+    const otherUrl = await readUrl(path);
+    // A killed process may have had the URL that this one has now.
+    if (otherUrl !== undefined && otherUrl !== url && (await isListening(otherUrl))) {
       await release();
       throw new LocalError('Another `webhook listen` uses the same directory.', {
-        why: `It listens on port ${new URL(address).port}, and keeps its deliveries in ${directory}.`,
-        hint: 'Stop it, or give another --save directory.',
+        why: `It listens on port ${new URL(otherUrl).port}, and saves its deliveries in ${directory}.`,
+        hint: 'Stop it, or use another directory with --save.',
       });
     }
     await rm(path, { force: true });

@@ -5,16 +5,17 @@ import type { ProxySettings } from '../config/proxy.ts';
 import { errorCode, UsageError } from '../errors.ts';
 import type { Delivery } from './delivery.ts';
 import { forwardedHeaders } from './headers.ts';
-import type { ReceiverAnswer } from './receiver.ts';
+import type { ReceiverResponse } from './receiver.ts';
 
 /** The outcome of sending a delivery to the target once. */
 export type SendResult =
-  | { readonly kind: 'answered'; readonly answer: ReceiverAnswer }
+  | { readonly kind: 'responded'; readonly response: ReceiverResponse }
   /** The target may or may not have received it. */
   | { readonly kind: 'failed'; readonly reason: string; readonly isTimeout: boolean };
 
 const TIMEOUT_MS = 30_000;
-const MAX_ANSWER_BYTES = 1024 * 1024;
+const TIMEOUT_REASON = `it did not respond within ${TIMEOUT_MS / 1_000} seconds`;
+const MAX_RESPONSE_BYTES = 1024 * 1024;
 
 /**
  * Parses `--forward-to`.
@@ -45,18 +46,18 @@ function describeFailure(error: unknown): string {
   if (code === 'ECONNREFUSED') return 'it refused the connection';
   if (code === 'ECONNRESET' || code === 'UND_ERR_SOCKET') return 'it closed the connection';
   if (code === 'ENOTFOUND') return 'its host name is unknown';
-  const cause = error instanceof AggregateError ? error.errors[0] : error;
-  return cause === error ? (error instanceof Error ? error.message : String(error)) : describeFailure(cause);
+  if (error instanceof AggregateError) return describeFailure(error.errors[0]);
+  return error instanceof Error ? error.message : String(error);
 }
 
-/** Reads the body of an answer. Ignores one that cannot be read or is too long, because the status decides. */
+/** Reads the body of a response. Empty if it cannot be read or is too long: only the status matters. */
 async function readBody(response: Dispatcher.ResponseData): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let size = 0;
   try {
     for await (const chunk of response.body) {
       size += chunk.length;
-      if (size > MAX_ANSWER_BYTES) return Buffer.alloc(0);
+      if (size > MAX_RESPONSE_BYTES) return Buffer.alloc(0);
       chunks.push(chunk);
     }
   } catch {
@@ -66,7 +67,7 @@ async function readBody(response: Dispatcher.ResponseData): Promise<Buffer> {
 }
 
 interface SendOptions {
-  /** Cancels it. */
+  /** Cancels the request. */
   readonly signal: AbortSignal;
   readonly onStatus?: (status: number) => void;
 }
@@ -86,7 +87,7 @@ export class Target {
 
   /**
    * Sends a delivery: its exact bytes, and its headers except those of the connection. Does not follow redirects.
-   * @param onStatus called as soon as the status of the answer is known
+   * @param onStatus called as soon as the response has a status
    */
   async send(
     { headers, body }: Pick<Delivery, 'headers' | 'body'>,
@@ -112,12 +113,14 @@ export class Target {
       });
       onStatus?.(response.statusCode);
       const type = response.headers['content-type'];
-      const answerHeaders = typeof type === 'string' ? { 'content-type': type } : {};
-      const answer = { status: response.statusCode, headers: answerHeaders, body: await readBody(response) };
-      return { kind: 'answered', answer };
+      const relayedHeaders = typeof type === 'string' ? { 'content-type': type } : {};
+      return {
+        kind: 'responded',
+        response: { status: response.statusCode, headers: relayedHeaders, body: await readBody(response) },
+      };
     } catch (error) {
       const isTimeout = limit.signal.aborted;
-      return { kind: 'failed', reason: isTimeout ? 'it did not answer in time' : describeFailure(error), isTimeout };
+      return { kind: 'failed', reason: isTimeout ? TIMEOUT_REASON : describeFailure(error), isTimeout };
     } finally {
       done.abort();
     }
@@ -133,17 +136,17 @@ export class Target {
   }
 }
 
-/** Whether a status says that the target took a delivery: any 2xx. */
-export function isTakenBy(status: number): boolean {
+/** Whether a status means that the target accepted the delivery: any 2xx. */
+export function isAcceptedStatus(status: number): boolean {
   return status >= 200 && status < 300;
 }
 
-/** Whether the answer says that the target took a delivery. */
-export function isTaken(result: SendResult): result is SendResult & { kind: 'answered' } {
-  return result.kind === 'answered' && isTakenBy(result.answer.status);
+/** Whether the target accepted the delivery. */
+export function isAccepted(result: SendResult): result is SendResult & { kind: 'responded' } {
+  return result.kind === 'responded' && isAcceptedStatus(result.response.status);
 }
 
-/** Describes why the target did not take a delivery, as a clause without a period. */
+/** Describes why the target did not accept a delivery, as a clause without a period. */
 export function describeRefusal(result: SendResult): string {
-  return result.kind === 'failed' ? result.reason : `it answered ${result.answer.status}`;
+  return result.kind === 'failed' ? result.reason : `it responded with ${result.response.status}`;
 }

@@ -13,15 +13,15 @@ const deliverySchema = v.looseObject({
 
 const createdSchema = v.looseObject({ deliveries: v.array(deliverySchema) });
 
-/** A delivery as the sandbox lists it. */
+/** A delivery of the sandbox, as its admin API returns it. */
 export type SandboxDelivery = v.InferOutput<typeof deliverySchema>;
 
-/** What to deliver: a message that the sandbox adds to a session of the source, or a made-up one without a source. */
-export interface WantedDelivery {
+/** What to deliver: a message that the sandbox adds to a session of the source; without a source, a made-up message. */
+export interface TriggerRequest {
   readonly source_id?: string;
   readonly session_id?: string;
   readonly text?: string;
-  /** In place of the configured webhooks. */
+  /** Delivers to this URL only, not to the configured webhooks. */
   readonly url?: string;
   readonly secret?: string;
 }
@@ -34,7 +34,7 @@ function isAttempted({ status, attempts }: SandboxDelivery): boolean {
   return status !== 'pending' || attempts.length > 0;
 }
 
-/** Waits for the first attempt of a delivery, or until the time is over. */
+/** Waits for the first attempt of a delivery, up to 15 seconds. @returns its latest state */
 async function waitForAttempt(
   admin: SandboxAdmin,
   delivery: SandboxDelivery,
@@ -57,21 +57,21 @@ async function waitForAttempt(
  */
 export async function triggerDeliveries(
   admin: SandboxAdmin,
-  wanted: WantedDelivery,
+  trigger: TriggerRequest,
   waiting: { readonly clock: Clock; readonly signal: AbortSignal },
 ): Promise<readonly SandboxDelivery[]> {
-  const body = await callSandbox(admin, 'POST', '/deliveries', { body: wanted, signal: waiting.signal });
+  const body = await callSandbox(admin, 'POST', '/deliveries', { body: trigger, signal: waiting.signal });
   const { deliveries } = v.parse(createdSchema, body);
   return Promise.all(deliveries.map((delivery) => waitForAttempt(admin, delivery, waiting)));
 }
 
-/** Describes the outcome of the newest attempt. */
-export function outcomeOf({ attempts }: SandboxDelivery): string {
-  const newest = attempts.at(-1);
-  return newest ? (newest.error ?? `answered ${newest.status}`) : 'not attempted yet';
+/** Describes the outcome of the latest attempt. */
+export function describeLatestAttempt({ attempts }: SandboxDelivery): string {
+  const latest = attempts.at(-1);
+  return latest ? (latest.error ?? `responded with ${latest.status}`) : 'not attempted yet';
 }
 
-/** The error for deliveries that no receiver accepted; undefined if all were accepted. */
+/** Returns the error for deliveries that their receivers did not accept; undefined if all were accepted. */
 export function deliveryFailure(deliveries: readonly SandboxDelivery[]): PartnerctlError | undefined {
   const failed = deliveries.filter(({ status }) => status !== 'delivered');
   const [first] = failed;
@@ -79,7 +79,9 @@ export function deliveryFailure(deliveries: readonly SandboxDelivery[]): Partner
   const retry =
     first.next_attempt_at === null ? '' : ` The sandbox tries again at ${first.next_attempt_at}, by its own clock.`;
   const info = {
-    why: failed.map((delivery) => `${delivery.delivery_id} to ${delivery.url}: ${outcomeOf(delivery)}`).join('\n'),
+    why: failed
+      .map((delivery) => `${delivery.delivery_id} to ${delivery.url}: ${describeLatestAttempt(delivery)}`)
+      .join('\n'),
     hint: `Check the receiver.${retry}`,
     details: { deliveries: failed.map(({ delivery_id }) => delivery_id) },
   };

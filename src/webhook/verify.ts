@@ -5,16 +5,16 @@ import { UsageError } from '../errors.ts';
 import { type HeaderList, headerValue, headerValues } from './headers.ts';
 import type { HmacScheme, Scheme } from './scheme.ts';
 
-/** `not-checked`: the user chose no scheme. `unsigned`: there is no signature. */
+/** `not-checked`: the user chose no scheme. `unsigned`: the delivery has no signature. */
 export type Verification = 'verified' | 'failed' | 'unsigned' | 'not-checked';
 
 export interface Verdict {
   readonly verification: Verification;
-  /** Why it is not verified, as a clause without a period; null if it is, or was not checked. */
+  /** Why it is `failed` or `unsigned`, as a clause without a period; otherwise null. */
   readonly reason: string | null;
 }
 
-/** The part of a delivery that is signed. */
+/** The part of a delivery that a scheme can sign. */
 export interface SignedDelivery {
   readonly headers: HeaderList;
   readonly body: Buffer;
@@ -23,7 +23,7 @@ export interface SignedDelivery {
 /** Verifies a delivery. @param now milliseconds since the epoch */
 export type Verifier = (delivery: SignedDelivery, now: number) => Verdict;
 
-/** How far the timestamp of a delivery may be from the clock of this machine. */
+/** How far the timestamp of a delivery may be from this machine's clock. */
 const TOLERANCE_MS = 5 * 60 * 1000;
 
 const VERIFIED: Verdict = { verification: 'verified', reason: null };
@@ -43,7 +43,7 @@ function isEqual(one: string, other: string): boolean {
   return left.length === right.length && timingSafeEqual(left, right);
 }
 
-/** Returns what is wrong with the time of a delivery, as a clause. @param time in milliseconds; NaN if it cannot be read */
+/** Describes what is wrong with the time of a delivery, as a clause. @param time milliseconds since the epoch, or NaN */
 function findTimeProblem(time: number, now: number): string | undefined {
   if (Number.isNaN(time)) return 'its timestamp is not a time';
   const age = now - time;
@@ -53,9 +53,8 @@ function findTimeProblem(time: number, now: number): string | undefined {
 }
 
 /**
- * Creates a verifier for Standard Webhooks. Uses only `sign` of the package, because its `verify` always uses the system
- * clock.
- * @throws UsageError if a secret is not one of this scheme
+ * Creates a verifier for Standard Webhooks. Does not use the package's `verify`, which always reads the system clock.
+ * @throws UsageError if a secret is not base64
  */
 async function createStandardVerifier(secrets: readonly string[]): Promise<Verifier> {
   const { Webhook } = await import('standardwebhooks');
@@ -64,8 +63,8 @@ async function createStandardVerifier(secrets: readonly string[]): Promise<Verif
       return new Webhook(secret);
     } catch (error) {
       throw new UsageError('The webhook secret is not one of Standard Webhooks.', {
-        why: 'It is not base64, with or without whsec_ before it.',
-        hint: 'Copy it from the sender. For a sender with a signature of its own, use --verify hmac.',
+        why: 'It is not base64, with or without the prefix whsec_.',
+        hint: 'Copy it from the sender. For a sender with another scheme, use --verify hmac.',
         cause: error,
       });
     }
@@ -84,15 +83,15 @@ async function createStandardVerifier(secrets: readonly string[]): Promise<Verif
     // The package signs text: bytes that are not UTF-8 would share a signature with other bytes.
     if (!isUtf8(body)) return failed('its body is not UTF-8 text');
     const expected = signers.map((signer) => signer.sign(id, new Date(time), body));
-    const matches = expected.some((one) => signatures.some((signature) => isEqual(one, signature)));
+    const matches = expected.some((valid) => signatures.some((signature) => isEqual(valid, signature)));
     return matches ? VERIFIED : failed(MISMATCH);
   };
 }
 
-/** `t=1767225600` in the header of the signature. */
+/** `t=1767225600` in the signature header. */
 const TIME_BESIDE_SIGNATURE = /(?:^|[\s,;])t=([^\s,;]+)/;
 
-/** Finds the value of a signed timestamp or id. @param header the one that the user named */
+/** Finds the value of a signed timestamp or id. @param header the header that the user named, if any */
 function findSigned(
   { header: signatureHeader }: HmacScheme,
   headers: HeaderList,
@@ -104,8 +103,8 @@ function findSigned(
   return TIME_BESIDE_SIGNATURE.exec(headerValue(headers, signatureHeader) ?? '')?.[1];
 }
 
-/** Reads seconds or milliseconds since the epoch, or a date. NaN for anything else. */
-function readTime(text: string): number {
+/** Parses seconds or milliseconds since the epoch, or a date. NaN for anything else. */
+function parseTime(text: string): number {
   if (/^\d{1,11}$/.test(text)) return Number(text) * 1000;
   return /^\d{12,14}$/.test(text) ? Number(text) : Date.parse(text);
 }
@@ -118,7 +117,7 @@ function findSignatures(value: string, prefix: string): readonly string[] {
   );
 }
 
-/** Returns the signed content, or a clause that tells what is missing from the delivery or wrong with its time. */
+/** Returns the signed content, or a clause that says what is missing or which timestamp is wrong. */
 function signedContentOf(scheme: HmacScheme, { headers, body }: SignedDelivery, now: number): Buffer[] | string {
   const content: Buffer[] = [];
   for (const part of scheme.signedContent) {
@@ -133,7 +132,7 @@ function signedContentOf(scheme: HmacScheme, { headers, body }: SignedDelivery, 
     const { kind, header } = part;
     const found = findSigned(scheme, headers, kind, header);
     if (found === undefined) return `it has no ${header ?? `webhook-${kind}`} header`;
-    const problem = kind === 'timestamp' ? findTimeProblem(readTime(found), now) : undefined;
+    const problem = kind === 'timestamp' ? findTimeProblem(parseTime(found), now) : undefined;
     if (problem !== undefined) return problem;
     content.push(Buffer.from(found, 'latin1'));
   }
@@ -143,7 +142,7 @@ function signedContentOf(scheme: HmacScheme, { headers, body }: SignedDelivery, 
 /** Creates a verifier for an HMAC over the parts of the scheme. */
 function createHmacVerifier(scheme: HmacScheme, secrets: readonly string[]): Verifier {
   const { header, prefix, encoding, algorithm } = scheme;
-  const isSignature = (content: readonly Buffer[], given: readonly string[], secret: string): boolean => {
+  const isSignedWith = (content: readonly Buffer[], given: readonly string[], secret: string): boolean => {
     const hmac = createHmac(algorithm, secret);
     for (const part of content) hmac.update(part);
     const expected = hmac.digest(encoding);
@@ -157,13 +156,13 @@ function createHmacVerifier(scheme: HmacScheme, secrets: readonly string[]): Ver
     const signatures = findSignatures(value, prefix);
     if (signatures.length === 0) return failed(`its ${header} header has no signature that begins with ${prefix}`);
     const given = encoding === 'hex' ? signatures.map((signature) => signature.toLowerCase()) : signatures;
-    return secrets.some((secret) => isSignature(content, given, secret)) ? VERIFIED : failed(MISMATCH);
+    return secrets.some((secret) => isSignedWith(content, given, secret)) ? VERIFIED : failed(MISMATCH);
   };
 }
 
 /**
  * Creates the function that verifies deliveries.
- * @param secrets a signature by any of them is valid
+ * @param secrets a signature made with any of them is valid
  * @throws UsageError if a secret does not fit the scheme
  */
 export async function createVerifier(scheme: Scheme, secrets: readonly string[]): Promise<Verifier> {
@@ -177,7 +176,7 @@ export async function createVerifier(scheme: Scheme, secrets: readonly string[])
   }
 }
 
-/** Returns the header by which the signed content of a scheme names the delivery, if any. */
+/** Returns the header that a scheme signs as the id of the delivery, if the user named one. */
 export function idHeaderOf(scheme: Scheme): string | undefined {
   if (scheme.kind !== 'hmac') return undefined;
   const part = scheme.signedContent.find(({ kind }) => kind === 'id');

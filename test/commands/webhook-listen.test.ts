@@ -217,9 +217,9 @@ describe('verification', () => {
     [['--secret-file', 'x'], '--secret-file needs --verify'],
     [['--prefix', 'x'], '--prefix can only be used with --verify hmac'],
     [['--verify', 'hmac'], '--header is missing'],
-    [['--verify', 'hmac', '--header', 'a b'], '--header is not the name of a header'],
+    [['--verify', 'hmac', '--header', 'a b'], '--header is not a valid header name'],
     [['--verify', 'hmac', '--header', 'x', '--signed-content', '{timestamp}'], '--signed-content has no {body}'],
-    [['--verify', 'hmac', '--header', 'x', '--signed-content', '{body}{nonce}'], 'does not know {nonce}'],
+    [['--verify', 'hmac', '--header', 'x', '--signed-content', '{body}{nonce}'], 'unknown placeholder: {nonce}'],
     [['--print-secret'], '--print-secret needs --verify'],
     [['--relay-status'], '--relay-status needs --forward-to'],
     [['--forward-to', 'http://example.com/'], '--forward-to uses plain http'],
@@ -266,7 +266,7 @@ describe('saving', () => {
       expect(await send(second.url)).toBe(200);
       expect(await second.stop()).toBe(0);
       expect([first.events.length, second.events.length]).toEqual([1, 0]);
-      expect(second.stderr()).toContain('came again, and was dropped');
+      expect(second.stderr()).toContain('Dropped a repeat of delivery');
     }
     expect(savedIn(directory)).toHaveLength(4);
   });
@@ -277,7 +277,7 @@ describe('saving', () => {
     renameSync(directory, `${directory}.away`);
     expect((await post(listening.url, 'x', { 'webhook-id': 'a' })).status).toBe(500);
     renameSync(`${directory}.away`, directory);
-    expect(listening.stderr()).toContain('Delivery a was answered with 500, because it could not be saved');
+    expect(listening.stderr()).toContain('Delivery a could not be saved, so the sender got a 500');
     expect((await post(listening.url, 'x', { 'webhook-id': 'a' })).status).toBe(200);
     await listening.event(0);
   });
@@ -297,7 +297,7 @@ describe('saving', () => {
     const parent = tempDirectory();
     writeFileSync(join(parent, 'file'), '');
     const { code, stderr } = await run(['webhook', 'listen', '--save', join(parent, 'file')]);
-    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining('cannot be kept in') });
+    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining('Cannot save deliveries in') });
     const directory = join(parent, 'deliveries');
     mkdirSync(directory);
     // What a killed listener leaves.
@@ -347,7 +347,7 @@ describe('forwarding', () => {
     await target.arrived(4);
     expect(await listening.event(0)).toMatchObject({ forwarded: false, forward_status: null });
     await expect.poll(() => listening.stderr()).toContain('Delivery a was forwarded on attempt 4.');
-    expect(listening.stderr()).toContain('Delivery a was not forwarded: it closed the connection. It is tried again.');
+    expect(listening.stderr()).toContain('Delivery a was not forwarded: it closed the connection. Trying again.');
     expect(await listening.stop()).toBe(0);
   });
 
@@ -425,7 +425,7 @@ describe('forwarding', () => {
     await listening.event(1);
     const handled = Object.fromEntries(listening.events.map(({ body, forwarded }) => [body, forwarded]));
     expect(handled).toEqual({ slow: false, fast: true });
-    await expect.poll(() => listening.stderr()).toContain('it did not answer in time');
+    await expect.poll(() => listening.stderr()).toContain('it did not respond within 30 seconds');
     expect(await listening.stop()).toBe(130);
   });
 

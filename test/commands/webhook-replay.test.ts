@@ -82,8 +82,8 @@ test('a target that fails gets it again as often as --retries allows', async () 
   const refused = await run([...args, '--retries', '0', '-o', 'json'], { clock });
   expect(refused.code).toBe(8);
   expect(refused.error()).toMatchObject({
-    message: 'The target did not take delivery a: it refused the connection.',
-    hint: 'Check that the program of --forward-to is running.',
+    message: 'The target did not accept delivery a: it refused the connection.',
+    hint: 'Check that the program at --forward-to is running.',
   });
 });
 

@@ -97,7 +97,7 @@ test.each([
 test('webhook trigger needs a sandbox, and the configured service to be that one', async () => {
   const none = await run(['webhook', 'trigger', '-o', 'json']);
   expect(none.code).toBe(2);
-  expect(none.error()).toMatchObject({ message: 'Only a sandbox can be made to send a webhook.' });
+  expect(none.error()).toMatchObject({ message: 'webhook trigger works only with a sandbox.' });
   const { trigger } = await startWith();
   const other = await trigger([], { PARTNER_BASE_URL: 'https://api.example.com/v1' });
   expect(other.code).toBe(2);

@@ -18,7 +18,7 @@ function parseTargetOf(args: Args, port: number): URL | undefined {
   if (!target && args.isSet('relay-status')) throw new UsageError('--relay-status needs --forward-to.');
   if (target?.protocol === 'http:' && port !== 0 && Number(target.port || 80) === port) {
     throw new UsageError(`--forward-to and --port are the same port: ${port}.`, {
-      hint: 'Let your program listen on another port, or leave out --port.',
+      hint: 'Use another port for your program, or omit --port.',
     });
   }
   return target;
@@ -40,11 +40,12 @@ export default command<ListenInput>({
     },
     {
       usage: '--relay-status',
-      description: "answer the sender with the target's answer (default: 2xx at once); the sender retries then",
+      description:
+        "respond to the sender with the target's response, so that the sender retries (default: 2xx at once)",
     },
     ...SCHEME_FLAGS,
-    { usage: '--print-secret', description: 'show the secret with the address; makes a new one if none is given' },
-    { usage: '--save <dir>', description: 'save each delivery in this directory before it is answered' },
+    { usage: '--print-secret', description: 'show the secret with the address; creates one if none is given' },
+    { usage: '--save <dir>', description: 'save each delivery in this directory before responding' },
     { usage: '--exit-after <n>', description: 'exit after n deliveries; exit 11 if fewer come within --timeout' },
   ],
   output: async () => (await import('../../output-schemas/webhooks.ts')).WEBHOOK_LISTEN,

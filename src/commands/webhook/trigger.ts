@@ -3,13 +3,18 @@ import type { Context } from '../../cli/context.ts';
 import { UsageError } from '../../errors.ts';
 import { type Column, listResult } from '../../output/command-result.ts';
 import { findSandbox } from '../../webhook/sandbox-admin.ts';
-import { deliveryFailure, outcomeOf, type SandboxDelivery, triggerDeliveries } from '../../webhook/trigger.ts';
+import {
+  deliveryFailure,
+  describeLatestAttempt,
+  type SandboxDelivery,
+  triggerDeliveries,
+} from '../../webhook/trigger.ts';
 
 const COLUMNS: readonly Column<SandboxDelivery>[] = [
   { header: 'DELIVERY', value: ({ delivery_id }) => delivery_id },
   { header: 'URL', value: ({ url }) => url },
   { header: 'STATUS', value: ({ status }) => status },
-  { header: 'OUTCOME', value: outcomeOf, fit: 'below' },
+  { header: 'OUTCOME', value: describeLatestAttempt, fit: 'below' },
 ];
 
 interface Input {
@@ -36,7 +41,7 @@ async function secretFor({ to, secretFile }: Input, context: Context): Promise<s
 
 export default command<Input>({
   description:
-    'Makes the sandbox deliver an assistant message, and waits for the first attempt. With --source the message is put into a session of that source, where the history shows it, and goes to the webhooks of that source; without, it is made up and goes to the webhooks of every source. Needs PARTNER_SANDBOX_URL and PARTNER_SANDBOX_KEY. Exits with 8 if the receiver does not answer with a 2xx; the sandbox tries again then.',
+    'Makes the sandbox deliver an assistant message, and waits for the first attempt. With --source the message is put into a session of that source, where the history shows it, and goes to the webhooks of that source; without, it is made up and goes to the webhooks of every source. Needs PARTNER_SANDBOX_URL and PARTNER_SANDBOX_KEY. Exits with 8 if the receiver does not respond with a 2xx; the sandbox then retries.',
   flags: [
     { usage: '--source <source_id>', description: 'the source of the message', defaultText: 'none: a made-up one' },
     { usage: '--session <session_id>', description: 'the session of the message', default: 'webhook-test' },

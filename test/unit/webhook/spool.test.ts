@@ -35,7 +35,7 @@ test('what the target has taken is not pending any more, even if the process die
   const options = { directory: tempDirectory(), isForUser: false, now: NOW };
   const { spool } = await openSpool(options);
   const name = await spool.save(delivery('a', NOW), true);
-  spool.markTaken(name);
+  spool.markAccepted(name);
   expect((await openSpool(options)).pending).toEqual([]);
   await spool.markForwarded(name, delivery('a', NOW), { at: '', status: 200 });
   expect(readdirSync(options.directory)).toEqual([`${name}.json`]);
