@@ -4,10 +4,10 @@ import { type ChatSource, decodeChatSource } from '../contract/chat-source.ts';
 import { type Acknowledgement, decodeAcknowledgement } from '../contract/messages.ts';
 import { OPERATIONS } from '../contract/operations.ts';
 import { InterruptedError, isWithoutId, PartnerctlError, withHint } from '../errors.ts';
+import { listAgents } from './agents.ts';
 import { type ApiResponse, readItem } from './api-response.ts';
 import type { Http } from './http.ts';
 import type { CallOptions } from './http-options.ts';
-import { listAgents } from './spaces.ts';
 
 /** The fields of a source (spec §4.2). The service picks a default for each omitted field. */
 export interface ChatSourceFields {

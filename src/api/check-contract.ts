@@ -4,11 +4,12 @@ import { findId } from '../contract/fields.ts';
 import { isJsonObject, type JsonObject } from '../contract/json.ts';
 import { isLeafName, type LeafName, type ListLeaf } from '../contract/leaves.ts';
 import { InterruptedError, isTokenRejected, PartnerctlError, ServiceError } from '../errors.ts';
+import { listAgents } from './agents.ts';
 import { listCronJobs } from './cron-jobs.ts';
 import { HistoryReader } from './history.ts';
 import { isBare404 } from './history-ways.ts';
 import type { Http } from './http.ts';
-import { listAgents, listSpaces } from './spaces.ts';
+import { listSpaces } from './spaces.ts';
 
 /** The session whose history is read. */
 export interface CheckedSession {

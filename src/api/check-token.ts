@@ -1,7 +1,8 @@
+import { rejectErrorInBody } from '../contract/assumptions.ts';
+import { isJsonObject } from '../contract/json.ts';
 import { OPERATIONS, type Operation } from '../contract/operations.ts';
 import { PartnerctlError } from '../errors.ts';
 import type { Http } from './http.ts';
-import { tryToken } from './spaces.ts';
 
 /**
  * What the service makes of the token. `forbidden`: it knows the token, but allows none of the reads that were tried (a
@@ -36,6 +37,15 @@ async function failureOf(attempt: Promise<unknown>): Promise<PartnerctlError | u
 function statusOf({ info }: PartnerctlError): TokenStatus {
   if (info.status === 401) return 'rejected';
   return info.status === 403 ? 'forbidden' : 'unknown';
+}
+
+/**
+ * Calls the list of spaces once, to find out whether the service accepts the token. Does not need to understand the list.
+ * @throws PartnerctlError; ShapeError for a response that is not JSON or reports an error
+ */
+export async function tryToken(http: Http): Promise<void> {
+  const response = await http.call(OPERATIONS.listSpaces);
+  response.read((body) => rejectErrorInBody(body, isJsonObject(body) ? [body] : [], 'list.envelope'));
 }
 
 /**

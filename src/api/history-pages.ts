@@ -16,9 +16,9 @@ import { type Outlook, PageProgress } from '../contract/page-progress.ts';
 import { directionOfFlag } from '../contract/page-sign-roles.ts';
 import { ShapeError } from '../errors.ts';
 import type { ApiResponse } from './api-response.ts';
+import { type FetchedPage, fetchPage, MAX_EMPTY_PAGES, MAX_PAGES, type PagedList } from './fetch-page.ts';
 import type { Http } from './http.ts';
 import type { CallOptions } from './http-options.ts';
-import { type FetchedPage, fetchPage, type PagedList } from './list-page.ts';
 import { idsOf, itemId, pathOfLink, pathOfStep, rejectedStatus } from './page-requests.ts';
 
 /** One page of a list that the caller reads page by page. */
@@ -38,10 +38,8 @@ export interface Page {
 /** The parameter of histories that names the message to read after. */
 const CURSOR = 'messages.history.after_message_id';
 
-const MAX_EMPTY_PAGES = 100;
 /** How many empty pages in a row are read where no page with messages came after one yet. */
 const MAX_UNPROVED_EMPTY_PAGES = 3;
-const MAX_PAGES = 10_000;
 /** How many requests may be spent to find out how the next page is requested. */
 const MAX_TRIES = 16;
 
@@ -269,7 +267,7 @@ function kinSteps(signs: FetchedPage['signs']): readonly Step[] {
  * @param memory what earlier readings found out; this one adds to it
  * @throws ShapeError for a list that cannot be read, or a link outside the base URL
  */
-export function listPages(
+export function readHistoryPages(
   http: Http,
   list: PagedList,
   options: () => CallOptions,

@@ -14,7 +14,7 @@ import {
 import { OPERATIONS } from '../contract/operations.ts';
 import { PartnerctlError } from '../errors.ts';
 import { arrangePages } from './history-order.ts';
-import { listPages, type Page, type PagingMemory } from './history-pages.ts';
+import { type Page, type PagingMemory, readHistoryPages } from './history-pages.ts';
 import { createNoCursorError, doubtOf, rethrowUnlessAnswered, tryOtherWays, withOtherMethod } from './history-ways.ts';
 import type { Http } from './http.ts';
 import type { CallOptions } from './http-options.ts';
@@ -60,7 +60,7 @@ export interface HistoryPage {
 export interface HistoryLimits {
   /** The current time in milliseconds, for dates in headers. */
   readonly now: () => number;
-  /** A history with more pages is endless; 10,000 by default. */
+  /** A history with more pages is endless; `MAX_PAGES` by default. */
   readonly maxPages?: number;
   /** Called before each page is requested. */
   readonly limits: () => Pick<CallOptions, 'retries' | 'timeoutMs' | 'freshConnection' | 'signal'>;
@@ -256,7 +256,7 @@ export class HistoryReader {
     const isKnown = () => this.isProved || after_message_id !== undefined;
     const list = { operation: OPERATIONS.readHistory, resource: 'messages', readItems, isKnown, maxPages };
     let reachedByLink = false;
-    for await (const page of listPages(this.http, list, () => ({ ...limits(), query, contract }), this.paging)) {
+    for await (const page of readHistoryPages(this.http, list, () => ({ ...limits(), query, contract }), this.paging)) {
       const messages = this.readMessages(page, position);
       if (variant && messages.length > 0) this.ledToMessages.add(variant);
       if (variant === this.variant) this.prove(messages.length > 0);

@@ -1,9 +1,9 @@
 import type { JsonObject } from '../contract/json.ts';
 import type { PageSigns } from '../contract/page-signs.ts';
 import { Paged } from '../paged.ts';
+import { fetchPage, type ListOperation, type PagedList } from './fetch-page.ts';
 import type { Http } from './http.ts';
 import type { CallOptions } from './http-options.ts';
-import { fetchPage, type ListOperation, type PagedList } from './list-page.ts';
 
 /** Whether nothing in the response speaks of more than the items on the page. */
 function isWhole({ links, tokens, flags, sizes, totals, pageTotals, partial, unknown }: PageSigns, items: number) {
@@ -32,6 +32,6 @@ async function* readPages(http: Http, list: PagedList, options: CallOptions): As
   const page = await fetchPage(http, list, options);
   const isSet = http.contract.leaf(`${operation.leaf}.next`).source === 'override';
   if (!isSet && isWhole(page.signs, page.items.length)) return void (yield page.items);
-  const { ListReader } = await import('./list-reader.ts');
-  yield* new ListReader(http, list, options).read(page);
+  const { ListPages } = await import('./list-pages.ts');
+  yield* new ListPages(http, list, options).read(page);
 }

@@ -8,8 +8,9 @@ import type { Operation } from '../contract/operations.ts';
 import { identify } from '../contract/page-progress.ts';
 import { ErrorInSuccessBody, PartnerctlError, ShapeError } from '../errors.ts';
 import type { ApiResponse } from './api-response.ts';
+import type { FetchedPage, PagedList } from './fetch-page.ts';
 import type { Http } from './http.ts';
-import { type FetchedPage, incompleteListError, type PagedList } from './list-page.ts';
+import { incompleteListError } from './incomplete-list.ts';
 
 const ID_LEAVES: Readonly<Record<ListLeaf, FieldLeaf>> = {
   'spaces.list': 'space.id',

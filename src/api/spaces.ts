@@ -1,47 +1,10 @@
-import { rejectErrorInBody } from '../contract/assumptions.ts';
-import { isJsonObject, type JsonObject } from '../contract/json.ts';
+import type { JsonObject } from '../contract/json.ts';
 import { OPERATIONS } from '../contract/operations.ts';
-import { NotFoundError } from '../errors.ts';
-import { Paged } from '../paged.ts';
+import type { Paged } from '../paged.ts';
 import type { Http } from './http.ts';
 import { listAll } from './list-all.ts';
-
-/**
- * Calls the list of spaces once, to find out whether the service accepts the token. Does not need to understand the list.
- * @throws PartnerctlError; ShapeError for a response that is not JSON or reports an error
- */
-export async function tryToken(http: Http): Promise<void> {
-  const response = await http.call(OPERATIONS.listSpaces);
-  response.read((body) => rejectErrorInBody(body, isJsonObject(body) ? [body] : [], 'list.envelope'));
-}
 
 /** Lists the spaces that the token has access to, as the service describes them (spec §4, endpoint 1). */
 export function listSpaces(http: Http): Paged<JsonObject> {
   return listAll(http, OPERATIONS.listSpaces, 'spaces');
-}
-
-/**
- * Lists the agents of a space with their public integration metadata (spec §4, endpoint 3). Reading it throws
- * NotFoundError when the service does not know the space.
- */
-export function listAgents(http: Http, spaceId: string): Paged<JsonObject> {
-  return new Paged(readAgents(http, spaceId));
-}
-
-async function* readAgents(http: Http, spaceId: string): AsyncGenerator<readonly JsonObject[]> {
-  try {
-    yield* listAll(http, OPERATIONS.listAgents, 'agents', { parameters: { space_id: spaceId } }).pages;
-  } catch (error) {
-    if (!(error instanceof NotFoundError)) throw error;
-    const { why, hint } = error.info;
-    // A service that quotes the path has nothing there, rather than no such space.
-    const addressHint = hint !== undefined && why?.includes('/agents') ? [hint] : [];
-    throw new NotFoundError(`The service does not know the space ${JSON.stringify(spaceId)} (404).`, {
-      ...error.info,
-      hint: [
-        'Use its space_id, ext:<external_space_id>, or name:<name>. List the spaces with: partnerctl spaces list',
-        ...addressHint,
-      ].join('\n'),
-    });
-  }
 }

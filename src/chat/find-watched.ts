@@ -1,7 +1,7 @@
+import { listAgents } from '../api/agents.ts';
 import { readItem } from '../api/api-response.ts';
 import type { Http } from '../api/http.ts';
 import { parseReference, resolveSpaceId } from '../api/references.ts';
-import { listAgents } from '../api/spaces.ts';
 import type { Context } from '../cli/context.ts';
 import { readAgent } from '../contract/agents.ts';
 import { describeFix } from '../contract/assumptions.ts';

@@ -1,4 +1,4 @@
-import { pagingFixes } from '../api/list-page.ts';
+import { pagingFixes } from '../api/incomplete-list.ts';
 import { ASSUMPTIONS } from '../contract/assumptions.ts';
 import { isJsonObject } from '../contract/json.ts';
 import {

@@ -1,5 +1,4 @@
-import { describeCall } from '../api/check-token.ts';
-import { tryToken } from '../api/spaces.ts';
+import { describeCall, tryToken } from '../api/check-token.ts';
 import { command } from '../cli/command.ts';
 import type { Context } from '../cli/context.ts';
 import { shellCommand } from '../cli/shell-command.ts';

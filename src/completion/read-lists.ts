@@ -1,7 +1,8 @@
+import { listAgents } from '../api/agents.ts';
 import { listCronJobs } from '../api/cron-jobs.ts';
 import type { Http } from '../api/http.ts';
 import { mapConcurrent } from '../api/map-concurrent.ts';
-import { listAgents, listSpaces } from '../api/spaces.ts';
+import { listSpaces } from '../api/spaces.ts';
 import { readAgent } from '../contract/agents.ts';
 import { UnknownShape } from '../contract/assumptions.ts';
 import type { JsonObject } from '../contract/json.ts';

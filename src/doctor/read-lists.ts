@@ -1,6 +1,6 @@
+import type { ListOperation } from '../api/fetch-page.ts';
 import type { Http } from '../api/http.ts';
 import { listAll } from '../api/list-all.ts';
-import type { ListOperation } from '../api/list-page.ts';
 import { findId } from '../contract/fields.ts';
 import type { JsonObject } from '../contract/json.ts';
 import { OPERATIONS } from '../contract/operations.ts';

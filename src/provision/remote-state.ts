@@ -1,8 +1,9 @@
+import { listAgents } from '../api/agents.ts';
 import { readItem } from '../api/api-response.ts';
 import { createFreshList, type FreshList } from '../api/fresh-list.ts';
 import type { Http } from '../api/http.ts';
 import { type DecisiveList, ListUnavailable, toListFailure } from '../api/list-failure.ts';
-import { listAgents, listSpaces } from '../api/spaces.ts';
+import { listSpaces } from '../api/spaces.ts';
 import type { Clock } from '../clock.ts';
 import { readAgent } from '../contract/agents.ts';
 import { fieldsOf } from '../contract/fields.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { fetchPage, type PagedList } from '../../src/api/fetch-page.ts';
 import type { HttpOptions } from '../../src/api/http-options.ts';
-import { fetchPage, type PagedList } from '../../src/api/list-page.ts';
-import { ListReader } from '../../src/api/list-reader.ts';
+import { ListPages } from '../../src/api/list-pages.ts';
 import { Contract, type ContractLayers } from '../../src/contract/contract.ts';
 import { OPERATIONS } from '../../src/contract/operations.ts';
 import { type Handler, sendJson, startFakeService } from '../helpers/fake-service.ts';
@@ -21,8 +21,8 @@ async function readWith(baseUrl: string, layers: ContractLayers = {}, maxPages?:
     onObserved: (...proof) => observed.push(proof),
   };
   const { http } = client(baseUrl, options);
-  const list: PagedList = { operation: OPERATIONS.listSpaces, resource: 'spaces' };
-  const reader = new ListReader(http, list, {}, maxPages);
+  const list: PagedList = { operation: OPERATIONS.listSpaces, resource: 'spaces', maxPages };
+  const reader = new ListPages(http, list, {});
   const ids: unknown[] = [];
   try {
     for await (const page of reader.read(await fetchPage(http, list, {})))

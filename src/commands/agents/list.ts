@@ -1,7 +1,7 @@
+import { listAgents } from '../../api/agents.ts';
 import { readItem } from '../../api/api-response.ts';
 import type { Http } from '../../api/http.ts';
 import { parseReference, resolveSpaceId } from '../../api/references.ts';
-import { listAgents } from '../../api/spaces.ts';
 import { command, SERVICE_EXITS } from '../../cli/command.ts';
 import { type ListedAgent, readAgent } from '../../contract/agents.ts';
 import type { JsonObject } from '../../contract/json.ts';

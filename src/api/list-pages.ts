@@ -16,14 +16,12 @@ import {
 } from '../contract/next-page.ts';
 import { fingerprint, type Outlook, PageProgress } from '../contract/page-progress.ts';
 import { ShapeError } from '../errors.ts';
+import { type FetchedPage, fetchPage, MAX_EMPTY_PAGES, MAX_PAGES, type PagedList } from './fetch-page.ts';
 import type { Http } from './http.ts';
 import type { CallOptions } from './http-options.ts';
-import { type FetchedPage, fetchPage, type IncompleteList, incompleteListError, type PagedList } from './list-page.ts';
+import { type IncompleteList, incompleteListError } from './incomplete-list.ts';
 import { idsOf, pathOfStep, rejectedStatus } from './page-requests.ts';
 
-/** The largest number of pages of a list. */
-const MAX_PAGES = 10_000;
-const MAX_EMPTY_PAGES = 100;
 /** How many requests may be spent to find out how the next page is requested. */
 const MAX_TRIES = 24;
 
@@ -50,11 +48,10 @@ const unproved = (why: string): Followed => ({ kind: 'unproved', why });
  * Reads a list to its end, and proves that it is the end: whatever in a response speaks of more is followed, or the list
  * is refused. How the service is paged is found out by requests, and remembered once new items prove it.
  */
-export class ListReader {
+export class ListPages {
   private readonly http: Http;
   private readonly list: PagedList;
   private readonly options: CallOptions;
-  private readonly maxPages: number;
   private readonly progress = new PageProgress();
   private readonly requested = new Set<number>();
   private way: PageWay | undefined;
@@ -66,11 +63,10 @@ export class ListReader {
   private lastStep: Step | undefined;
   private first: FetchedPage | undefined;
 
-  constructor(http: Http, list: PagedList, options: CallOptions, maxPages = MAX_PAGES) {
+  constructor(http: Http, list: PagedList, options: CallOptions) {
     this.http = http;
     this.list = list;
     this.options = options;
-    this.maxPages = maxPages;
   }
 
   /**
@@ -101,7 +97,8 @@ export class ListReader {
   }
 
   private accept(page: NextPage): void {
-    const { progress, maxPages } = this;
+    const { progress, list } = this;
+    const { maxPages = MAX_PAGES } = list;
     this.requested.add(fingerprint(page.response.path));
     progress.add(page.ids, page.repeated, page.signs);
     if (progress.pagesRead > maxPages) {
