@@ -2,7 +2,7 @@ import { ASSUMPTIONS, describeFix, ErrorInBody, UnknownShape } from '../contract
 import type { Contract } from '../contract/contract.ts';
 import { readErrorBody } from '../contract/error-body.ts';
 import { describeJson, JsonLimitError, parseJson } from '../contract/json.ts';
-import { bodyOfLocation } from '../contract/location.ts';
+import { bodyOfLocation } from '../contract/location-header.ts';
 import type { Operation, RawOperation } from '../contract/operations.ts';
 import {
   EmptyResponseError,

@@ -8,7 +8,7 @@ import {
 } from '../api/references.ts';
 import type { Context } from '../cli/context.ts';
 import { shellCommand } from '../cli/shell-command.ts';
-import type { GlobalFlags } from '../config/flags.ts';
+import type { GlobalFlags } from '../config/global-flags.ts';
 import { describeFix } from '../contract/assumptions.ts';
 import { NotFoundError } from '../errors.ts';
 import { type AgentInput, SourceMemory } from './remembered-source.ts';

@@ -9,7 +9,7 @@ import { type OnceDeps, readKey } from '../state/once.ts';
 import type { Reservation } from '../state/once-records.ts';
 import { describeThisProcess, hasEnded } from '../state/owner.ts';
 import { fieldText, randomRecordId } from '../state/record.ts';
-import { lineWarner } from '../state/store.ts';
+import { lineWarner } from '../state/unusable-lines.ts';
 import { findUnacknowledged, MESSAGE_RECORDS, type MessageSnapshot, messageKey, ownsId } from './message-records.ts';
 
 /** A text to send to a session. */

@@ -3,7 +3,7 @@ import type { Http } from '../api/http.ts';
 import type { Context } from '../cli/context.ts';
 import type { TextSource } from '../cli/input.ts';
 import { shellCommand } from '../cli/shell-command.ts';
-import type { GlobalFlags } from '../config/flags.ts';
+import type { GlobalFlags } from '../config/global-flags.ts';
 import { isJsonObject } from '../contract/json.ts';
 import { EmptyResponseError, PartnerctlError, withHint } from '../errors.ts';
 import { sanitizeText } from '../output/sanitize.ts';

@@ -1,5 +1,5 @@
 import { shellCommand } from '../cli/shell-command.ts';
-import type { GlobalFlags } from '../config/flags.ts';
+import type { GlobalFlags } from '../config/global-flags.ts';
 import type { Contract } from '../contract/contract.ts';
 import { describeFields } from '../contract/json.ts';
 import { proposeAuthor } from '../contract/kinship.ts';

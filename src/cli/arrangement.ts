@@ -1,4 +1,4 @@
-import type { GlobalFlags } from '../config/flags.ts';
+import type { GlobalFlags } from '../config/global-flags.ts';
 import { UsageError } from '../errors.ts';
 import type { Arrangement } from '../output/arrange.ts';
 import type { OutputFormat } from '../output/command-result.ts';

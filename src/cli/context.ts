@@ -3,12 +3,12 @@ import type { TokenOrigin } from '../api/call-errors.ts';
 import type { Http } from '../api/http.ts';
 import type { Clock } from '../clock.ts';
 import type { ContractKey } from '../config/contract-file.ts';
-import type { GlobalFlags } from '../config/flags.ts';
+import type { GlobalFlags } from '../config/global-flags.ts';
 import type { Keychain } from '../config/keychain.ts';
 import type { Profiles, ProfilesChange } from '../config/profiles.ts';
 import type { Progress } from '../output/progress.ts';
 import type { PromptLine, PromptLineOptions } from '../output/prompt-line.ts';
-import type { StateLocation } from '../state/location.ts';
+import type { StateLocation } from '../state/state-location.ts';
 import type { OtherMachine, StateStore } from '../state/store.ts';
 import type { Environment, Io } from './io.ts';
 

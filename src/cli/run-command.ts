@@ -1,4 +1,4 @@
-import { type GlobalFlags, parseGlobalFlags } from '../config/flags.ts';
+import { type GlobalFlags, parseGlobalFlags } from '../config/global-flags.ts';
 import { EXIT, type PartnerctlError, UsageError } from '../errors.ts';
 import { disarmCommands, isGitHubActions } from '../output/ci/disarm.ts';
 import { shouldUseColor } from '../output/color.ts';

@@ -7,12 +7,12 @@ import { Transport } from '../api/transport.ts';
 import type { Clock } from '../clock.ts';
 import { isLoopback } from '../config/base-url.ts';
 import type { ContractKey } from '../config/contract-file.ts';
-import type { GlobalFlags } from '../config/flags.ts';
+import type { GlobalFlags } from '../config/global-flags.ts';
 import type { Keychain } from '../config/keychain.ts';
 import type { Profiles } from '../config/profiles.ts';
 import { proxyFor } from '../config/proxy.ts';
+import { readToken } from '../config/read-token.ts';
 import { contractProfile, crossServiceToken, resolveService, type ServiceSettings } from '../config/settings.ts';
-import { fetchToken } from '../config/token.ts';
 import type { Contract } from '../contract/contract.ts';
 import type { LeafName } from '../contract/leaves.ts';
 import { CredentialsError } from '../errors.ts';
@@ -124,7 +124,7 @@ export async function findService(profiles: Profiles, parts: ServiceParts): Prom
     ...(flags.baseUrl !== undefined && { baseUrl: flags.baseUrl }),
   });
   const readers = { stdin: io.stdin, signal: ended, openKeychain };
-  const [token, contract] = await Promise.all([fetchToken(source, readers, login), parts.readContract(key)]);
+  const [token, contract] = await Promise.all([readToken(source, readers, login), parts.readContract(key)]);
   return { baseUrl: baseUrl.value, token, tokenOrigin: source, contract };
 }
 

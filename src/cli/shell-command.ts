@@ -1,4 +1,4 @@
-import type { GlobalFlags } from '../config/flags.ts';
+import type { GlobalFlags } from '../config/global-flags.ts';
 import { shellQuote } from '../shell-quote.ts';
 
 /**

@@ -3,7 +3,7 @@ import type { Profile } from '../config/profiles.ts';
 import { resolveProfileName, type Sourced } from '../config/settings.ts';
 import { nameProfile } from '../config/token-sources.ts';
 import { CredentialsError } from '../errors.ts';
-import type { StateLocation } from '../state/location.ts';
+import type { StateLocation } from '../state/state-location.ts';
 import type { OtherMachine, StateStore } from '../state/store.ts';
 import type { Context } from './context.ts';
 import type { ContextParts, RuntimeDeps } from './create-context.ts';
@@ -34,7 +34,7 @@ export function createState(
     });
   }
   async function stateLocation(address = parts.flags.state) {
-    const location = await import('../state/location.ts');
+    const location = await import('../state/state-location.ts');
     const profile = address === undefined && !env.PARTNER_STATE ? (await readProfile()).value?.state : undefined;
     return location.stateLocation({ flag: address, env, profile, platform, home });
   }
@@ -64,7 +64,7 @@ export function createState(
     },
     statePath: async () => (await stateLocation()).path,
     async privateDirectory() {
-      const location = await import('../state/location.ts');
+      const location = await import('../state/state-location.ts');
       const defaults = { flag: undefined, env: { ...env, PARTNER_STATE: undefined }, platform, home };
       return dirname(location.stateLocation(defaults).path);
     },

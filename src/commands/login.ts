@@ -4,8 +4,8 @@ import type { Context } from '../cli/context.ts';
 import { shellCommand } from '../cli/shell-command.ts';
 import { parseBaseUrl } from '../config/base-url.ts';
 import { type Profile, tokenKind, withProtection } from '../config/profiles.ts';
+import { readToken } from '../config/read-token.ts';
 import { resolveProfileName } from '../config/settings.ts';
-import { fetchToken } from '../config/token.ts';
 import { fixTokenFile, nameTokenFile, type TokenSource } from '../config/token-sources.ts';
 import { removeReplaced, storeToken, TOKEN_STORAGES, type TokenStorage } from '../config/token-storage.ts';
 import { OPERATIONS } from '../contract/operations.ts';
@@ -196,7 +196,7 @@ export default command<Input>({
     const name = resolveProfileName(flags, context.env, stored).value;
     const base_url = await findBaseUrl(context, stored.profiles[name]);
     const source = await tokenSource(context, tokenCommand);
-    const token = await fetchToken(source, {
+    const token = await readToken(source, {
       stdin: context.io.stdin,
       signal: context.abortSignal,
       openKeychain: context.openKeychain,

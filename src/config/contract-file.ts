@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { describeFileError } from '../cli/input.ts';
 import type { ContractLayers, LeafValues } from '../contract/contract.ts';
 import { errorCode, InputError, LocalError } from '../errors.ts';
-import type { SharedFile, UpdateDeps } from './update-file.ts';
+import type { SharedFile, UpdateDeps } from './update-json-file.ts';
 
 /** The service that a contract is about, and the profile whose settings apply. */
 export interface ContractKey {
@@ -144,7 +144,7 @@ export async function readContractLayers(directory: string, key: ContractKey): P
 
 /**
  * Changes what a profile knows of a service.
- * @throws as `readContract` and `updateFile`
+ * @throws as `readContract` and `updateJsonFile`
  */
 export async function updateContract(
   directory: string,
@@ -159,13 +159,13 @@ export async function updateContract(
     read: () => readContract(directory, key),
     format: (contract) => ({ profile: key.profile, base_url: key.baseUrl, ...contract }),
   };
-  const { updateFile } = await import('./update-file.ts');
-  await updateFile(file, change, deps);
+  const { updateJsonFile } = await import('./update-json-file.ts');
+  await updateJsonFile(file, change, deps);
 }
 
 /**
  * Adds what was proved of a service, and removes what no longer holds (undefined).
- * @throws as `updateFile`
+ * @throws as `updateJsonFile`
  */
 export async function updateObserved(
   directory: string,
@@ -184,8 +184,8 @@ export async function updateObserved(
     const observed = { ...(isRecord(earlier) && earlier), ...Object.fromEntries(changes) };
     return Object.fromEntries([...Object.entries(others), [baseUrl, observed] as const].slice(-MAX_OBSERVED));
   };
-  const { updateFile } = await import('./update-file.ts');
-  await updateFile(file, change, deps);
+  const { updateJsonFile } = await import('./update-json-file.ts');
+  await updateJsonFile(file, change, deps);
 }
 
 /** Like `updateObserved`, but a file that cannot be written only means that it is proved again the next time. */

@@ -3,7 +3,7 @@ import { type FileHandle, open, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describeFileError } from '../cli/input.ts';
 import { errorCode, InputError, LocalError, NotFoundError } from '../errors.ts';
-import type { UpdateDeps } from './update-file.ts';
+import type { UpdateDeps } from './update-json-file.ts';
 
 /** A service and its credentials. At most one of `token`, `keychain_account`, and `token_command` is set. */
 export interface Profile {
@@ -102,7 +102,7 @@ export async function readProfiles(directory: string): Promise<Profiles> {
 /** A change of the profiles. Must be pure: it is repeated when another process changes the profiles meanwhile. */
 export type ProfilesChange = (profiles: Profiles) => Profiles;
 
-/** Changes the profiles file. @returns the profiles after the change @throws as `updateFile` */
+/** Changes the profiles file. @returns the profiles after the change @throws as `updateJsonFile` */
 export async function updateProfiles(directory: string, change: ProfilesChange, deps: UpdateDeps): Promise<Profiles> {
   const file = {
     path: profilesPath(directory),
@@ -110,8 +110,8 @@ export async function updateProfiles(directory: string, change: ProfilesChange, 
     read: () => readProfiles(directory),
     format: (profiles: Profiles) => profiles,
   };
-  const { updateFile } = await import('./update-file.ts');
-  return updateFile(file, change, deps);
+  const { updateJsonFile } = await import('./update-json-file.ts');
+  return updateJsonFile(file, change, deps);
 }
 
 /** Whether other users can access the profiles file. Always false on Windows, which has no POSIX file modes. */

@@ -1,7 +1,7 @@
 import type { Environment } from '../cli/io.ts';
 import { UsageError } from '../errors.ts';
 import { parseBaseUrl } from './base-url.ts';
-import type { GlobalFlags } from './flags.ts';
+import type { GlobalFlags } from './global-flags.ts';
 import { DEFAULT_PROFILE, type Profile, type Profiles } from './profiles.ts';
 import { findTokenSources, isSameService, nameProfile, type TokenSource } from './token-sources.ts';
 
@@ -119,7 +119,7 @@ function noBaseUrl({ current, profiles }: Profiles): UsageError {
 
 /**
  * Determines the service and the source of its token. Flags override the environment, which overrides the profile.
- * Pure; `fetchToken` reads the token.
+ * Pure; `readToken` reads the token.
  * @throws UsageError for an unknown profile or a missing or invalid base URL
  */
 export function resolveService(flags: GlobalFlags, env: Environment, profiles: Profiles): ServiceSettings {

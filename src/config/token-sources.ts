@@ -1,5 +1,5 @@
 import { shellCommand } from '../cli/shell-command.ts';
-import type { GlobalFlags } from './flags.ts';
+import type { GlobalFlags } from './global-flags.ts';
 import type { Profile } from './profiles.ts';
 
 /** Where a token comes from, and how to provide a valid one from there. */

@@ -1,14 +1,14 @@
 import type { Http } from '../api/http.ts';
 import type { Context } from '../cli/context.ts';
 import { shellCommand } from '../cli/shell-command.ts';
-import type { GlobalFlags } from '../config/flags.ts';
+import type { GlobalFlags } from '../config/global-flags.ts';
 import { DuplicateError, InputError, NotFoundError, UsageError } from '../errors.ts';
 import type { Ledger } from '../state/ledger.ts';
 import { type Forgotten, keyHistories, liveRecordIds } from '../state/once-records.ts';
 import { hasEnded } from '../state/owner.ts';
 import { type OwnerLiveness, OwnerWatch } from '../state/owner-watch.ts';
 import { randomRecordId } from '../state/record.ts';
-import type { UnreadableLine } from '../state/unreadable.ts';
+import type { BlockingLine } from '../state/unusable-lines.ts';
 import { findListedJob } from './find-listed-job.ts';
 import { type CronJob, cronKey, identifyJob, type JobIdentity } from './job.ts';
 import { AgentFinder } from './job-input.ts';
@@ -19,7 +19,7 @@ import { type ListedJob, matchIdentity } from './listed-job.ts';
 
 /** What `adoptJob` and `forgetJob` need. */
 export interface ManualDeps extends OwnerLiveness {
-  readonly ledger: Pick<Ledger<JobSnapshot>, 'readAll' | 'append' | 'resolveKey' | 'linesAbout'>;
+  readonly ledger: Pick<Ledger<JobSnapshot>, 'readAll' | 'append' | 'resolveKey' | 'blockingLines'>;
   readonly newId: () => string;
   /** Resolves once the user has confirmed. @throws UsageError if the user declines or cannot be asked */
   readonly confirm: (question: string) => Promise<void>;
@@ -138,7 +138,7 @@ export async function adoptJob(deps: AdoptDeps, cronJobId: string, selector: Job
   return adopted;
 }
 
-function forgetQuestion(job: string, { objects }: SelectedJob['history'], damaged: readonly UnreadableLine[]): string {
+function forgetQuestion(job: string, { objects }: SelectedJob['history'], damaged: readonly BlockingLine[]): string {
   const ids = objects.map(({ remoteId }) => remoteId).join(', ');
   const remains = ids === '' ? 'Its id is not known' : `${ids} keeps running at the service`;
   const lines = damaged.map(({ line }) => line).join(', ');
@@ -163,7 +163,7 @@ export async function forgetJob(
   const selected = selectByKey(all, key);
   const { history, records } = selected;
   const job = selected.snapshot ?? ('key' in target ? undefined : target);
-  const lines = ledger.linesAbout(job ? identifyJob(job) : { keys: [key], texts: [] });
+  const lines = ledger.blockingLines(job ? identifyJob(job) : { keys: [key], texts: [] });
   const damaged = lines.filter(({ kind }) => kind === 'damaged');
   if (history.objects.length + history.open.length + damaged.length === 0)
     throw job ? unknownJobError(job) : unknownKeyError(key);

@@ -1,7 +1,7 @@
 import { createCronJob, listCronJobs } from '../api/cron-jobs.ts';
 import type { Http } from '../api/http.ts';
 import { mapConcurrent } from '../api/map-concurrent.ts';
-import { RunStopped, takeTurns } from '../api/turns.ts';
+import { RunStopped, takeTurns } from '../api/take-turns.ts';
 import type { Context } from '../cli/context.ts';
 import { isBalanceTooLow, isStateUnavailable, isTokenRejected, OutcomeUnknownError } from '../errors.ts';
 import { readOnce, toLogRecord } from '../state/ledger.ts';

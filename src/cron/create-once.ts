@@ -1,4 +1,4 @@
-import type { InTurn } from '../api/turns.ts';
+import type { InTurn } from '../api/take-turns.ts';
 import { startStopwatch } from '../clock.ts';
 import { LateTurn, requestTime } from '../state/late-turn.ts';
 import { type KeyState, type OnceDeps, type OnceResult, readKey, runOnce } from '../state/once.ts';
@@ -107,7 +107,7 @@ interface Request extends CreateOnceOptions {
 
 async function readState({ key, snapshot, deps }: Request): Promise<KeyState<JobSnapshot>> {
   const state = await readKey(key, deps);
-  deps.ledger.refuseUnreadable('newer', snapshot);
+  deps.ledger.refuseBlocked('newer', snapshot);
   return state;
 }
 
@@ -221,8 +221,8 @@ async function reserveAndPost(request: Request, found: FoundJobs): Promise<OnceR
   const task = {
     describe: async () => item,
     objection({ objects, open }: KeyState<JobSnapshot>, reservationId: string | undefined) {
-      deps.ledger.refuseUnreadable('newer', snapshot);
-      deps.ledger.refuseUnreadable('damaged', snapshot);
+      deps.ledger.refuseBlocked('newer', snapshot);
+      deps.ledger.refuseBlocked('damaged', snapshot);
       const isFirst = open[0]?.reservation.id === reservationId;
       return objects.length > 0 || (open.length > 0 && !isFirst) ? ('not_first' as const) : undefined;
     },
@@ -259,7 +259,7 @@ async function tryCreate(request: Request): Promise<CreateOutcome | undefined> {
   }
   const listed = (await outcomeFromList(request, same)) ?? (await ambiguousOutcome(request, maybe));
   if (listed) return listed;
-  deps.ledger.refuseUnreadable('damaged', snapshot);
+  deps.ledger.refuseBlocked('damaged', snapshot);
   if (dryRun) return { status: 'planned', key };
   const result = await reserveAndPost(request, found);
   const isLate = result.kind === 'failed' && result.isReleased && result.error instanceof LateTurn;

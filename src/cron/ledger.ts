@@ -1,10 +1,9 @@
 import type { Context } from '../cli/context.ts';
 import { shellCommand } from '../cli/shell-command.ts';
-import type { GlobalFlags } from '../config/flags.ts';
+import type { GlobalFlags } from '../config/global-flags.ts';
 import { OutcomeUnknownError } from '../errors.ts';
 import { type Ledger, openLedger, otherLines } from '../state/ledger.ts';
-import { lineWarner } from '../state/store.ts';
-import type { UnreadableLine } from '../state/unreadable.ts';
+import { type BlockingLine, lineWarner } from '../state/unusable-lines.ts';
 import { identifyJob, type JobIdentity } from './job.ts';
 import { JOB_RECORDS, type JobSnapshot } from './job-records.ts';
 
@@ -14,10 +13,10 @@ export interface JobLedger extends Ledger<JobSnapshot> {
    * Refuses a job if the part of the log that was read has a line that may be about it and cannot be used.
    * @throws OutcomeUnknownError
    */
-  refuseUnreadable(kind: UnreadableLine['kind'], job: JobIdentity): void;
+  refuseBlocked(kind: BlockingLine['kind'], job: JobIdentity): void;
 }
 
-function newerError(where: string, { why }: UnreadableLine): OutcomeUnknownError {
+function newerError(where: string, { why }: BlockingLine): OutcomeUnknownError {
   return new OutcomeUnknownError('The state has a record of this job that this version cannot read.', {
     why: `${where} is ${why}.`,
     hint: 'Nothing was sent. Use that version of partnerctl.',
@@ -26,7 +25,7 @@ function newerError(where: string, { why }: UnreadableLine): OutcomeUnknownError
 
 function damagedError(
   where: string,
-  { line, why }: UnreadableLine,
+  { line, why }: BlockingLine,
   { agent_id, name }: JobIdentity,
   flags: GlobalFlags,
 ): OutcomeUnknownError {
@@ -44,8 +43,8 @@ function damagedError(
 export function withRefusals(ledger: Ledger<JobSnapshot>, label: string, flags: GlobalFlags): JobLedger {
   return {
     ...ledger,
-    refuseUnreadable(kind, job) {
-      const line = ledger.linesAbout(identifyJob(job)).find((each) => each.kind === kind);
+    refuseBlocked(kind, job) {
+      const line = ledger.blockingLines(identifyJob(job)).find((each) => each.kind === kind);
       if (!line) return;
       const where = `${label}:${line.line}`;
       throw kind === 'newer' ? newerError(where, line) : damagedError(where, line, job, flags);

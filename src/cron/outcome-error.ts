@@ -1,5 +1,5 @@
 import { shellCommand } from '../cli/shell-command.ts';
-import type { GlobalFlags } from '../config/flags.ts';
+import type { GlobalFlags } from '../config/global-flags.ts';
 import { DuplicateError, OutcomeUnknownError, PartnerctlError, withHint } from '../errors.ts';
 import { unrecordedError } from '../state/unpublished.ts';
 import type { Blocked, CreateOutcome } from './create-once.ts';

@@ -82,8 +82,9 @@ async function probe(http: Http, context: Context): Promise<Probe> {
 }
 
 async function inspectState(context: Context): Promise<StateFacts> {
-  const [{ readStore, unusableLine }, { findStateFile, isWritable }] = await Promise.all([
+  const [{ readStore }, { unusableLine }, { findStateFile, isWritable }] = await Promise.all([
     import('../state/store.ts'),
+    import('../state/unusable-lines.ts'),
     import('../state/state-file.ts'),
   ]);
   const location = await context.stateLocation();

@@ -3,8 +3,8 @@ import { LocalError } from '../errors.ts';
 import { type Ledger, openLedger, otherLines } from '../state/ledger.ts';
 import { keyHistories } from '../state/once-records.ts';
 import { fieldText, isText, type LogRecord, randomRecordId, recordHead } from '../state/record.ts';
-import { lineWarner, type RecordStore, type StoreEntry } from '../state/store.ts';
-import type { UnreadableLine } from '../state/unreadable.ts';
+import type { RecordStore, StoreEntry } from '../state/store.ts';
+import { type BlockingLine, lineWarner } from '../state/unusable-lines.ts';
 import type { Manifest, ManifestDocument } from './manifest.ts';
 import type { PresentSpace } from './plan.ts';
 import type { AgentResult } from './result.ts';
@@ -32,7 +32,7 @@ export interface ProvisionHistory {
   /** Names the state in messages. */
   readonly label: string;
   /** The lines that cannot be used and may be about the space, as far as the file was read. */
-  unreadableLines(manifest: Manifest): readonly UnreadableLine[];
+  blockingLines(manifest: Manifest): readonly BlockingLine[];
   /** The space as earlier runs left it, with those of the manifest's agents that they installed. */
   recall(manifest: Manifest): PresentSpace | undefined;
   /** The id of the last record of each space, by key. @throws LocalError */
@@ -218,9 +218,9 @@ export async function openHistory(
     ledger,
     label: state.label,
     recall,
-    unreadableLines({ external_space_id }) {
+    blockingLines({ external_space_id }) {
       const texts = [fieldText('external_space_id', external_space_id)];
-      return ledger.linesAbout({ keys: [spaceKey(origin, external_space_id)], texts });
+      return ledger.blockingLines({ keys: [spaceKey(origin, external_space_id)], texts });
     },
     async lastRecords() {
       const histories = keyHistories(await ledger.readAll());

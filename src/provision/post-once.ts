@@ -1,5 +1,5 @@
 import type { Http } from '../api/http.ts';
-import type { InTurn } from '../api/turns.ts';
+import type { InTurn } from '../api/take-turns.ts';
 import type { Clock } from '../clock.ts';
 import { OutcomeUnknownError } from '../errors.ts';
 import { LateTurn, requestTime } from '../state/late-turn.ts';

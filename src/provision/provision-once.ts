@@ -201,7 +201,7 @@ class DocumentRun {
       present,
       recalled: history.recall(manifest),
       unsettled: state.open.filter(({ reservation }) => !this.excused?.has(reservation.id)),
-      lines: history.unreadableLines(manifest),
+      lines: history.blockingLines(manifest),
       label: history.label,
       retryUnknown,
     };

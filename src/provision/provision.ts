@@ -1,7 +1,7 @@
 import { nameListFailure } from '../api/list-failure.ts';
 import { mapConcurrent } from '../api/map-concurrent.ts';
 import { DEFAULT_RETRIES } from '../api/retry.ts';
-import { RunStopped, takeTurns } from '../api/turns.ts';
+import { RunStopped, takeTurns } from '../api/take-turns.ts';
 import type { Context } from '../cli/context.ts';
 import { openJobCreator } from '../cron/create-jobs.ts';
 import { holdForCheck } from '../cron/second-job.ts';

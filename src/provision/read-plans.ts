@@ -106,7 +106,7 @@ class PlanReader {
       present: canRead ? present : recallListed(recalled, space),
       recalled,
       unsettled: state.open.filter(({ isAbandoned }) => isAbandoned && !retryUnknown),
-      lines: history.unreadableLines(manifest),
+      lines: history.blockingLines(manifest),
       label: history.label,
       retryUnknown,
     };

@@ -1,6 +1,6 @@
 import type { OutcomeUnknownError } from '../errors.ts';
 import type { OnceDeps } from '../state/once.ts';
-import type { UnreadableLine } from '../state/unreadable.ts';
+import type { BlockingLine } from '../state/unusable-lines.ts';
 import type { Manifest } from './manifest.ts';
 import type { PlannedAgent, PresentAgent, PresentSpace, ProvisionPlan } from './plan.ts';
 import type { OpenSpace } from './post-once.ts';
@@ -89,7 +89,7 @@ export interface SpaceKnowledge {
   /** The reservations whose POST may have installed agents. */
   readonly unsettled: readonly OpenSpace[];
   /** The lines of the state file that cannot be used and may be about the space. */
-  readonly lines: readonly UnreadableLine[];
+  readonly lines: readonly BlockingLine[];
   /** Names the state in messages. */
   readonly label: string;
   /** Whether to post although an earlier run may have installed the agents. */
@@ -119,7 +119,7 @@ export interface LateEffects {
   /** Of requests whose outcome is unknown. */
   readonly reservations: readonly OpenSpace[];
   /** Of requests that damaged lines of the state file may be about. */
-  readonly lines: readonly UnreadableLine[];
+  readonly lines: readonly BlockingLine[];
   /** Agents that exist according to the state file, and that the list lacks. */
   readonly hasRecorded: boolean;
 }
@@ -151,7 +151,7 @@ export interface Unsettled {
   readonly key: string;
   readonly open: readonly OpenSpace[];
   /** Damaged lines of the state file that may be about the space. */
-  readonly lines: readonly UnreadableLine[];
+  readonly lines: readonly BlockingLine[];
 }
 
 /**

@@ -1,6 +1,6 @@
 import { OutcomeUnknownError, PartnerctlError, RunFailure, ServiceError, ShapeError, withHint } from '../errors.ts';
 import { type Unrecorded, unrecordedError } from '../state/unpublished.ts';
-import type { UnreadableLine } from '../state/unreadable.ts';
+import type { BlockingLine } from '../state/unusable-lines.ts';
 import type { PresentAgent } from './plan.ts';
 import type { OpenSpace } from './post-once.ts';
 import type { DocumentResult } from './result.ts';
@@ -115,7 +115,7 @@ export function blockedError(
 
 /** The error for a line of the state file that may be about a space, and cannot be used. */
 export function unreadableError(
-  { line, why, kind }: UnreadableLine,
+  { line, why, kind }: BlockingLine,
   path: string,
   externalId: string,
 ): OutcomeUnknownError {

@@ -1,6 +1,6 @@
 import { hostname, userInfo } from 'node:os';
-import type { Environment } from './location.ts';
 import type { Author } from './record.ts';
+import type { Environment } from './state-location.ts';
 
 /** Returns the address of the run in GitHub Actions, GitLab CI, or another system that names it. */
 function runAddress(env: Environment): string | undefined {

@@ -1,4 +1,4 @@
-import type { GitResult } from './git.ts';
+import type { GitResult } from './run-git.ts';
 
 /** Advice of git and ssh that does not fit here, and ornaments. */
 const NOISE = /^(hint:|Please make sure|and the repository exists|Warning: Permanently added|@|\s*$)/;

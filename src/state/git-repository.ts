@@ -4,10 +4,10 @@ import type { Clock } from '../clock.ts';
 import { makeDirectories } from '../config/make-directories.ts';
 import { LocalError, PartnerctlError, StateUnavailableError } from '../errors.ts';
 import { explainFileError } from './file-error.ts';
-import { type GitResult, runGit } from './git.ts';
 import { explanation, isRefusal, loginHint } from './git-errors.ts';
 import { removeLeftovers } from './git-leftovers.ts';
-import type { Environment } from './location.ts';
+import { type GitResult, runGit } from './run-git.ts';
+import type { Environment } from './state-location.ts';
 
 /*
  * A branch of a remote repository that only moves forward and holds the log as one file. This machine keeps a bare,

@@ -3,8 +3,8 @@ import type { LineFilter } from './line-reader.ts';
 import { groupByKey, keyHistory, type OnceRecord, type Owner } from './once-records.ts';
 import { isText, isTextOrNull, isTexts, type LogRecord, type NewRecord } from './record.ts';
 import { createOtherLineFilter, type ObjectIdentity, type RecordFamily } from './relevance.ts';
-import { type RecordRole, type RecordStore, type UnusableLine, unusableLine } from './store.ts';
-import { type UnreadableLine, UnreadableLines } from './unreadable.ts';
+import type { RecordRole, RecordStore } from './store.ts';
+import { type BlockingLine, type UnusableLine, UnusableLines, unusableLine } from './unusable-lines.ts';
 
 type Kind = OnceRecord<unknown>['kind'];
 
@@ -113,7 +113,7 @@ export interface Ledger<Snapshot> {
    * Returns the lines read so far that cannot be used and may be about an object, except damaged lines that `forgotten`
    * records of its keys settle, and damaged reservations that ended.
    */
-  linesAbout(identity: ObjectIdentity): readonly UnreadableLine[];
+  blockingLines(identity: ObjectIdentity): readonly BlockingLine[];
 }
 
 export interface LedgerOptions<Snapshot> {
@@ -201,7 +201,7 @@ export function openLedger<Snapshot extends object>(
   { isWanted = () => true, indexName = () => undefined, onUnusable }: LedgerOptions<Snapshot>,
 ): Ledger<Snapshot> {
   const types = new Set<string>(Object.values(format.types));
-  const unreadable = new UnreadableLines(recordFamily(format));
+  const unusableLines = new UnusableLines(recordFamily(format));
   const index = new RecordIndex(format, indexName);
   let reading: Promise<unknown> = Promise.resolve();
   /** The read that has not started yet. */
@@ -211,19 +211,19 @@ export function openLedger<Snapshot extends object>(
     for await (const entry of store.readNew()) {
       if (entry.kind === 'restart') {
         index.clear();
-        unreadable.clear();
+        unusableLines.clear();
         continue;
       }
       const unusable = unusableLine(entry);
       if (unusable) await onUnusable(unusable);
-      unreadable.add(entry);
+      unusableLines.add(entry);
       if (entry.kind !== 'record' || !types.has(entry.record.type)) continue;
       const record = fromLogRecord(entry.record, format);
       if (record && isWanted(record)) index.add(record);
       if (record) continue;
       const why = `not a complete record of ${format.noun}`;
       await onUnusable({ line: entry.line, why });
-      unreadable.addIncomplete(entry.line, why, entry.record);
+      unusableLines.addIncomplete(entry.line, why, entry.record);
     }
   }
 
@@ -243,8 +243,8 @@ export function openLedger<Snapshot extends object>(
 
   return {
     resolveKey: (key) => index.resolveKey(key),
-    linesAbout: (identity) =>
-      unreadable.about(
+    blockingLines: (identity) =>
+      unusableLines.about(
         identity,
         identity.keys.flatMap((key) => index.read(key)),
       ),

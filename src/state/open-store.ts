@@ -8,10 +8,10 @@ import type { Redact } from './append.ts';
 import { explainFileError } from './file-error.ts';
 import { fileStore } from './file-store.ts';
 import type { GitTarget } from './git-repository.ts';
-import type { Environment, StateLocation } from './location.ts';
 import type { PostgresDeps } from './postgres-store.ts';
 import { type Author, randomRecordId } from './record.ts';
 import { readRecovery, removeRecovery, writeRecovery } from './recovery.ts';
+import type { Environment, StateLocation } from './state-location.ts';
 import type { OtherMachine, RecordStore, StateStore } from './store.ts';
 
 export interface StoreDeps {

@@ -90,35 +90,6 @@ export interface ReadOptions {
   readonly written?: () => Promise<void>;
 }
 
-/** An unusable log line, for a warning. */
-export interface UnusableLine {
-  readonly line: number;
-  readonly why: string;
-}
-
-/** Describes an entry that is damaged or written by a newer version; undefined for any other entry. */
-export function unusableLine(entry: StoreEntry): UnusableLine | undefined {
-  if (entry.kind === 'damaged') return { line: entry.line, why: entry.why };
-  if (entry.kind !== 'newer') return undefined;
-  return { line: entry.line, why: `written by a newer version of this program (format ${entry.version})` };
-}
-
-/**
- * Returns a function that warns about an unusable line, once per line.
- * @param warned the numbers of the lines that the user was already warned about
- */
-export function lineWarner(
-  path: string,
-  warn: (text: string) => Promise<void>,
-  warned = new Set<number>(),
-): (line: UnusableLine) => Promise<void> {
-  return async ({ line, why }) => {
-    if (warned.has(line)) return;
-    warned.add(line);
-    await warn(`${path}:${line} cannot be used: ${why}`);
-  };
-}
-
 /**
  * Decodes a line of a log.
  * @param sums the checksums of the records before it; receives its own

@@ -2,9 +2,9 @@ import { tmpdir } from 'node:os';
 import { dirname } from 'node:path';
 import { LocalError, OutcomeUnknownError, PartnerctlError } from '../errors.ts';
 import { type RecordFormat, toLogRecord } from './ledger.ts';
-import type { StateLocation } from './location.ts';
 import type { OnceDeps } from './once.ts';
 import { writeRecovery } from './recovery.ts';
+import type { StateLocation } from './state-location.ts';
 
 /** Returns how to keep the records that cannot be published to a shared state, for the next command on this machine. */
 export function keepUnpublished<Snapshot extends object>(

@@ -1,6 +1,6 @@
 import type { Http } from '../api/http.ts';
 import { mapConcurrent } from '../api/map-concurrent.ts';
-import { RunStopped, takeTurns } from '../api/turns.ts';
+import { RunStopped, takeTurns } from '../api/take-turns.ts';
 import { createUpload } from '../api/uploads.ts';
 import type { Context } from '../cli/context.ts';
 import { assumedLeaves, fileFieldOf, type UploadKind } from '../contract/uploads.ts';
@@ -16,8 +16,9 @@ import { sanitizeLine } from '../output/sanitize.ts';
 import { openLedger, otherLines } from '../state/ledger.ts';
 import { describeThisProcess, hasEnded } from '../state/owner.ts';
 import { randomRecordId } from '../state/record.ts';
-import { lineWarner, type StateStore } from '../state/store.ts';
+import type { StateStore } from '../state/store.ts';
 import { keepUnpublished } from '../state/unpublished.ts';
+import { lineWarner } from '../state/unusable-lines.ts';
 import { filenameIndex, lookUpUpload, type UploadDeps, type UploadOptions, uploadOnce } from './upload-once.ts';
 import { UPLOAD_RECORDS } from './upload-records.ts';
 import { outcomeError, type UploadResult } from './upload-result.ts';

@@ -1,5 +1,5 @@
 import type { StreamedBody } from '../api/streamed-body.ts';
-import type { InTurn } from '../api/turns.ts';
+import type { InTurn } from '../api/take-turns.ts';
 import { startStopwatch } from '../clock.ts';
 import { LocalError, OutcomeUnknownError } from '../errors.ts';
 import { LateTurn } from '../state/late-turn.ts';
@@ -118,7 +118,7 @@ function outcomeOfDamage(upload: Upload): UploadOutcome | undefined {
   if (force || retryUnknown) return undefined;
   const { filename } = upload.source;
   const texts = [fieldsText({ sha256, filename })];
-  const [line] = deps.ledger.linesAbout({ keys: [uploadKey(toSnapshot(upload, sha256))], texts });
+  const [line] = deps.ledger.blockingLines({ keys: [uploadKey(toSnapshot(upload, sha256))], texts });
   if (!line) return undefined;
   const error = new OutcomeUnknownError('The state has a line that may be the record of this upload.', {
     why: `Line ${line.line} of the state cannot be used: ${line.why}.`,

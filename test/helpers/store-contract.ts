@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { copyRecords } from '../../src/state/copy.ts';
+import { copyRecords } from '../../src/state/copy-records.ts';
 import { encodeRecord, type NewRecord } from '../../src/state/record.ts';
 import { type RecordStore, readStore, type StateStore, type StoreEntry } from '../../src/state/store.ts';
 import { tempDirectory } from './run.ts';

@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { systemClock } from '../../src/clock.ts';
-import { type Environment, stateLocation } from '../../src/state/location.ts';
 import { openStore } from '../../src/state/open-store.ts';
+import { type Environment, stateLocation } from '../../src/state/state-location.ts';
 import type { StateStore } from '../../src/state/store.ts';
 import { type PostgresServer, postgresPrograms, startPostgres } from './postgres.ts';
 import { tempDirectory } from './run.ts';

@@ -1,6 +1,6 @@
 import { command, SERVICE_EXITS } from '../../cli/command.ts';
 import { shellCommand } from '../../cli/shell-command.ts';
-import type { GlobalFlags } from '../../config/flags.ts';
+import type { GlobalFlags } from '../../config/global-flags.ts';
 import { SCOPE } from '../../contract/scopes.ts';
 import { toWireSchedule } from '../../cron/cron-result.ts';
 import type { RecordedJob } from '../../cron/job-records.ts';

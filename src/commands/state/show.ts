@@ -2,7 +2,8 @@ import { command, STATE_EXITS } from '../../cli/command.ts';
 import type { Context } from '../../cli/context.ts';
 import { type Column, listResult } from '../../output/command-result.ts';
 import type { LogRecord } from '../../state/record.ts';
-import { lineWarner, readStore, type StateStore, unusableLine } from '../../state/store.ts';
+import { readStore, type StateStore } from '../../state/store.ts';
+import { lineWarner, unusableLine } from '../../state/unusable-lines.ts';
 
 interface NumberedRecord {
   readonly line: number;

@@ -3,7 +3,8 @@ import { LocalError } from '../../errors.ts';
 import { objectResult } from '../../output/command-result.ts';
 import { sanitizeLine } from '../../output/sanitize.ts';
 import { countCheckpointFiles } from '../../state/checkpoint-file.ts';
-import { readStore, type StateStore, type UnusableLine, unusableLine } from '../../state/store.ts';
+import { readStore, type StateStore } from '../../state/store.ts';
+import { type UnusableLine, unusableLine } from '../../state/unusable-lines.ts';
 
 /** What a state file holds, with the numbers of the lines that are not ordinary records. */
 interface Audit {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { GlobalFlags } from '../../../src/config/flags.ts';
+import type { GlobalFlags } from '../../../src/config/global-flags.ts';
 import type { Profiles } from '../../../src/config/profiles.ts';
 import { crossServiceToken, resolveService } from '../../../src/config/settings.ts';
 import { UsageError } from '../../../src/errors.ts';

@@ -6,7 +6,7 @@ import { JOB_RECORDS } from '../../../src/cron/job-records.ts';
 import { fileStore } from '../../../src/state/file-store.ts';
 import { fromLogRecord, openLedger, otherLines, readOnce, toLogRecord } from '../../../src/state/ledger.ts';
 import { encodeRecord, type NewRecord } from '../../../src/state/record.ts';
-import type { UnusableLine } from '../../../src/state/store.ts';
+import type { UnusableLine } from '../../../src/state/unusable-lines.ts';
 import { UPLOAD_RECORDS } from '../../../src/upload/upload-records.ts';
 import { temporaryDirectory } from './files.ts';
 

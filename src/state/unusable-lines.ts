@@ -1,17 +1,46 @@
 import type { OnceRecord } from './once-records.ts';
 import { fieldText, type LogRecord, lineDigest } from './record.ts';
 import { mayBeAbout, type ObjectIdentity, type RecordFamily } from './relevance.ts';
-import { type LogEntry, type UnusableLine, unusableLine } from './store.ts';
+import type { LogEntry, StoreEntry } from './store.ts';
 
-/** A line that cannot be used. */
-export interface UnreadableLine extends UnusableLine {
+/** A line that cannot be used, for a warning. */
+export interface UnusableLine {
+  readonly line: number;
+  readonly why: string;
+}
+
+/** Describes an entry that is damaged or written by a newer version; undefined for any other entry. */
+export function unusableLine(entry: StoreEntry): UnusableLine | undefined {
+  if (entry.kind === 'damaged') return { line: entry.line, why: entry.why };
+  if (entry.kind !== 'newer') return undefined;
+  return { line: entry.line, why: `written by a newer version of this program (format ${entry.version})` };
+}
+
+/**
+ * Returns a function that warns about an unusable line, once per line.
+ * @param warned the numbers of the lines that the user was already warned about
+ */
+export function lineWarner(
+  path: string,
+  warn: (text: string) => Promise<void>,
+  warned = new Set<number>(),
+): (line: UnusableLine) => Promise<void> {
+  return async ({ line, why }) => {
+    if (warned.has(line)) return;
+    warned.add(line);
+    await warn(`${path}:${line} cannot be used: ${why}`);
+  };
+}
+
+/** An unusable line that may be about an object, which then must not be created. */
+export interface BlockingLine extends UnusableLine {
   readonly kind: 'newer' | 'damaged';
   /** See `lineDigest`. */
   readonly digest: string;
 }
 
-/** An unreadable line with its content: undefined if the line is too long to keep. */
-type KeptLine = UnreadableLine & { readonly bytes: Buffer | undefined };
+/** An unusable line with its content: undefined if the line is too long to keep. */
+type KeptLine = BlockingLine & { readonly bytes: Buffer | undefined };
 
 const OPENING_BRACE = 0x7b;
 
@@ -36,7 +65,7 @@ function endedIds(records: readonly OnceRecord<unknown>[]): ReadonlySet<string> 
 }
 
 /** The lines of a log that cannot be used. */
-export class UnreadableLines {
+export class UnusableLines {
   private readonly family: RecordFamily;
   /** By line: a line that was incomplete when it was read first is read again. */
   private readonly lines = new Map<number, KeptLine>();
@@ -72,7 +101,7 @@ export class UnreadableLines {
    * reservations that ended.
    * @param records those of the object
    */
-  about(identity: ObjectIdentity, records: readonly OnceRecord<unknown>[]): readonly UnreadableLine[] {
+  about(identity: ObjectIdentity, records: readonly OnceRecord<unknown>[]): readonly BlockingLine[] {
     if (this.lines.size === 0) return [];
     const settled = new Set(records.flatMap((record) => (record.kind === 'forgotten' ? record.lines : [])));
     const ended = endedIds(records);

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { fetchToken, parseToken, type TokenReaders } from '../../../src/config/token.ts';
+import { parseToken, readToken, type TokenReaders } from '../../../src/config/read-token.ts';
 import type { TokenSource } from '../../../src/config/token-sources.ts';
 import { CredentialsError } from '../../../src/errors.ts';
 import { anyCharacter } from '../../helpers/any-character.ts';
@@ -43,26 +43,26 @@ describe('parseToken', () => {
   });
 });
 
-describe('fetchToken', () => {
+describe('readToken', () => {
   it('reads the first non-empty line of a file', async () => {
     const path = join(tempDirectory(), 'token');
     writeFileSync(path, '\n\r\n  pat_file \r\nsecond line\n');
-    expect(
-      await fetchToken({ kind: 'file', path, from: '--token-file', fixHint: 'Mend it.' }, reading(nothing())),
-    ).toBe('pat_file');
+    expect(await readToken({ kind: 'file', path, from: '--token-file', fixHint: 'Mend it.' }, reading(nothing()))).toBe(
+      'pat_file',
+    );
   });
 
   it('names a file that does not exist', async () => {
     const path = join(tempDirectory(), 'none');
     await expect(
-      fetchToken({ kind: 'file', path, from: '--token-file', fixHint: 'Mend it.' }, reading(nothing())),
+      readToken({ kind: 'file', path, from: '--token-file', fixHint: 'Mend it.' }, reading(nothing())),
     ).rejects.toThrow(path);
   });
 
   it('reads standard input in chunks', async () => {
     const stdin = Readable.from([Buffer.from('pat_'), Buffer.from('stdin'), Buffer.from('\nrest')]);
     expect(
-      await fetchToken({ kind: 'file', path: '-', from: '--token-file', fixHint: 'Mend it.' }, reading(stdin)),
+      await readToken({ kind: 'file', path: '-', from: '--token-file', fixHint: 'Mend it.' }, reading(stdin)),
     ).toBe('pat_stdin');
   });
 
@@ -70,7 +70,7 @@ describe('fetchToken', () => {
     const stdin = new PassThrough();
     stdin.write('\npat_stdin\n');
     expect(
-      await fetchToken({ kind: 'file', path: '-', from: '--token-file', fixHint: 'Mend it.' }, reading(stdin)),
+      await readToken({ kind: 'file', path: '-', from: '--token-file', fixHint: 'Mend it.' }, reading(stdin)),
     ).toBe('pat_stdin');
   });
 
@@ -84,7 +84,7 @@ describe('fetchToken', () => {
   ])('refuses a first line of %s that is longer than a token', async (_, source) => {
     const path = join(tempDirectory(), 'token');
     writeFileSync(path, `${'x'.repeat(20_000)}\nsecond line\n`);
-    const error = await fetchToken(source(path), reading(nothing())).catch((thrown: unknown) => thrown);
+    const error = await readToken(source(path), reading(nothing())).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(CredentialsError);
     expect(String(error)).toMatch(/first line .* is longer than 16 KiB/);
     expect(String(error)).not.toContain('xxx');
@@ -93,7 +93,7 @@ describe('fetchToken', () => {
   it('stops reading standard input that has no line feed', async () => {
     const stdin = new Readable({ read: (size) => void stdin.push('x'.repeat(Math.min(size, 4096))) });
     await expect(
-      fetchToken({ kind: 'file', path: '-', from: '--token-file', fixHint: 'Mend it.' }, reading(stdin)),
+      readToken({ kind: 'file', path: '-', from: '--token-file', fixHint: 'Mend it.' }, reading(stdin)),
     ).rejects.toThrow('longer');
   });
 
@@ -108,7 +108,7 @@ describe('fetchToken', () => {
       from: COMMAND,
       fixHint: 'Mend it.',
     } as const;
-    expect(await fetchToken(source, reading(nothing()))).toBe('pat_command');
+    expect(await readToken(source, reading(nothing()))).toBe('pat_command');
     if (existsSync(pidFile)) process.kill(Number(readFileSync(pidFile, 'utf8')));
   });
 
@@ -120,13 +120,13 @@ describe('fetchToken', () => {
       from: COMMAND,
       fixHint: 'Mend it.',
     } as const;
-    await expect(fetchToken(source, reading(nothing()))).rejects.toThrow('Profile "p"\'s token_command failed.');
+    await expect(readToken(source, reading(nothing()))).rejects.toThrow('Profile "p"\'s token_command failed.');
     process.kill(Number(readFileSync(pidFile, 'utf8')));
   });
 
   it('stops a command that hangs on Ctrl-C', async () => {
     const control = new AbortController();
-    const fetching = fetchToken(
+    const fetching = readToken(
       { kind: 'command', command: 'exec sleep 60', from: COMMAND, fixHint: 'Mend it.' },
       reading(nothing(), control.signal),
     );

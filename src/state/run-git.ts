@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { LocalError } from '../errors.ts';
-import type { Environment } from './location.ts';
+import type { Environment } from './state-location.ts';
 
 /** The outcome of a git command. */
 export interface GitResult {

@@ -56,7 +56,7 @@ async function readFromKeychain(
  * @throws CredentialsError if the token is missing or invalid (the message never contains it); the signal's reason if
  * the signal aborts
  */
-export async function fetchToken(
+export async function readToken(
   source: TokenSource | undefined,
   readers: TokenReaders,
   login = 'partnerctl login',

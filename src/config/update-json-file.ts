@@ -77,7 +77,7 @@ async function tryUpdate<Content>(
  * @returns the content after the change
  * @throws what `change` throws; LocalError if the file cannot be written; the signal's reason between two attempts
  */
-export async function updateFile<Content>(
+export async function updateJsonFile<Content>(
   file: SharedFile<Content>,
   change: (content: Content) => Content,
   { clock, random, signal }: UpdateDeps,
