@@ -39,9 +39,9 @@ export default command<Input>({
   },
   async run(context, input) {
     if (input.files.includes('-')) refuseTokenOnStdin(context.flags, 'manifest');
-    const { loadManifests } = await import('../provision/load-manifests.ts');
-    const { planManifests } = await import('../provision/read-plans.ts');
-    const documents = await loadManifests(context, input);
+    const { readManifests } = await import('../provision/read-manifests.ts');
+    const { planManifests } = await import('../provision/plan-manifests.ts');
+    const documents = await readManifests(context, input);
     return planManifests(context, documents, { ...input, retryUnknown: false });
   },
 });

@@ -40,7 +40,7 @@ const HEADERS = ['SOURCE', 'EXTERNAL ID', 'SPACE', 'STATUS', 'AGENTS', 'NOTE', '
 async function printSchema(): Promise<CommandResult> {
   const [{ jsonSchema }, { manifestSchema }] = await Promise.all([
     import('../yaml/json-schema.ts'),
-    import('../provision/manifest-schema.ts'),
+    import('../provision/manifest.ts'),
   ]);
   return { kind: 'text', text: `${JSON.stringify(jsonSchema(manifestSchema), null, 2)}\n` };
 }
@@ -94,13 +94,13 @@ export default command<Input>({
   async run(context, input) {
     if (input.mode === 'schema') return printSchema();
     if (input.files.includes('-')) refuseTokenOnStdin(context.flags, 'manifest');
-    const { loadManifests } = await import('../provision/load-manifests.ts');
-    const documents = await loadManifests(context, input);
+    const { readManifests } = await import('../provision/read-manifests.ts');
+    const documents = await readManifests(context, input);
     if (input.mode === 'dry-run') {
-      const { planManifests } = await import('../provision/read-plans.ts');
+      const { planManifests } = await import('../provision/plan-manifests.ts');
       return planManifests(context, documents, input);
     }
-    const { applyManifests, checkManifests } = await import('../provision/provision.ts');
+    const { applyManifests, checkManifests } = await import('../provision/apply-manifests.ts');
     return input.mode === 'check' ? checkManifests(context, documents) : applyManifests(context, documents, input);
   },
 });

@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import type { Path } from '../yaml/document-value.ts';
 import { describePath } from '../yaml/issue-message.ts';
 import { quoted } from '../yaml/quote.ts';
-import type { YamlDocument } from '../yaml/read.ts';
+import type { YamlDocument } from '../yaml/read-yaml.ts';
 import { choice, identifier, nonBlankText } from '../yaml/schema.ts';
 import { describeAllowedValues, FIELD_NAMES, parseField } from './cron-field.ts';
 import { normalizeName } from './job.ts';

@@ -4,7 +4,7 @@ import type { Path } from '../yaml/document-value.ts';
 import { describePath } from '../yaml/issue-message.ts';
 import { jsonSchema } from '../yaml/json-schema.ts';
 import type { Problem } from '../yaml/problem.ts';
-import { readYaml, type YamlDocument } from '../yaml/read.ts';
+import { readYaml, type YamlDocument } from '../yaml/read-yaml.ts';
 import { choice, identifier } from '../yaml/schema.ts';
 import type { YamlSource } from '../yaml/source-text.ts';
 import { checkSchedule, checkTimezone, checkUniqueName, jobEntries, timezone, toSchedule } from './job-document.ts';

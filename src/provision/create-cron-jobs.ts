@@ -4,10 +4,10 @@ import { type CronResult, initialResult } from '../cron/cron-result.ts';
 import { isCreated } from '../cron/second-job.ts';
 import { OutcomeUnknownError } from '../errors.ts';
 import { type Action, createJob } from './actions.ts';
-import { inStep, jobsFailure, missingAgentId, stopsRun } from './failure.ts';
+import type { AgentResult, DocumentResult } from './document-result.ts';
 import { cronJobsOf, type ManifestDocument } from './manifest.ts';
 import { findUnmanagedJobs } from './plan.ts';
-import type { AgentResult, DocumentResult } from './result.ts';
+import { inStep, jobsFailure, missingAgentId, stopsRun } from './run-failure.ts';
 
 export interface CronDeps {
   /** Undefined if no document of the run has a job. */

@@ -4,10 +4,10 @@ import { describeFix, type UnknownShape } from '../contract/assumptions.ts';
 import type { ProvisionResponse } from '../contract/provisioning.ts';
 import { InterruptedError, PartnerctlError, ShapeError } from '../errors.ts';
 import { hasName } from './differences.ts';
+import type { AppliedSpace } from './document-result.ts';
 import type { ManifestAgent, ManifestDocument } from './manifest.ts';
 import type { PlannedAgent, PresentAgent, ProvisionPlan } from './plan.ts';
 import { fetchAgents, RemoteStateUnavailable } from './remote-state.ts';
-import type { AppliedSpace } from './result.ts';
 
 /** The ids of agents; undefined stands for an agent whose id the service did not return. */
 export type AgentIds = ReadonlySet<string | undefined>;

@@ -1,12 +1,118 @@
-import { type CronJob, normalizeName } from '../cron/job.ts';
-import { checkSchedule, checkUniqueName, toSchedule } from '../cron/job-document.ts';
-import type { Problem } from '../yaml/problem.ts';
-import { quoted } from '../yaml/quote.ts';
-import { readYaml, type YamlDocument } from '../yaml/read.ts';
-import type { YamlSource } from '../yaml/source-text.ts';
-import { type Manifest, type ManifestAgent, manifestSchema } from './manifest-schema.ts';
+import * as v from 'valibot';
+import { CHAT_DEFAULTS, ROUTING_MODES } from '../chat/source.ts';
+import type { CronJob } from '../cron/job.ts';
+import { agentJobSchema, toSchedule } from '../cron/job-document.ts';
+import { identifier, nonBlankText } from '../yaml/schema.ts';
 
-export type { Manifest, ManifestAgent } from './manifest-schema.ts';
+const ROUTING =
+  'agent_inbox: into the inbox of the agent, which can handle related messages in one thread. ' +
+  'session_workflow: each message starts a workflow run of its own.';
+
+/** What `chat setup` takes as flags (spec §4.2). */
+const chat = v.pipe(
+  v.strictObject({
+    name: v.exactOptional(
+      nonBlankText('API chat name', `The display name of a new source. Default: ${CHAT_DEFAULTS.name}.`),
+    ),
+    reply_capable: v.exactOptional(
+      v.pipe(
+        v.boolean(),
+        v.title('Reply capable'),
+        v.description(`Whether the agent replies through a new source. Default: ${CHAT_DEFAULTS.reply_capable}.`),
+      ),
+    ),
+    routing_mode: v.exactOptional(
+      v.pipe(
+        v.picklist(ROUTING_MODES),
+        v.title('Routing mode'),
+        v.description(
+          `How a new source routes messages. ${ROUTING} Default: api_chat_routing_mode, or else ${CHAT_DEFAULTS.routing_mode}.`,
+        ),
+      ),
+    ),
+  }),
+  v.title('API chat'),
+  v.description(
+    'Sets up the API chat source of the agent after its installation. An agent has one source; an existing one is not ' +
+      'changed. Every field is optional; {} takes the defaults.',
+  ),
+);
+
+const agent = v.pipe(
+  v.strictObject({
+    template_id: identifier('Template', 'The approved template to install.'),
+    name: nonBlankText('Agent name', 'The name of the installed agent.'),
+    auto_create_api_chat: v.exactOptional(
+      v.pipe(
+        v.boolean(),
+        v.title('Create API chat'),
+        v.description('Whether an API chat source is created for the new agent.'),
+      ),
+    ),
+    api_chat_routing_mode: v.exactOptional(
+      v.pipe(
+        v.picklist(ROUTING_MODES),
+        v.title('Routing mode'),
+        v.description(`How the new API chat source routes messages. ${ROUTING}`),
+      ),
+    ),
+    chat: v.exactOptional(chat),
+    cron: v.exactOptional(
+      v.pipe(v.array(agentJobSchema), v.title('Cron jobs'), v.description('Jobs that the agent runs on a schedule.')),
+    ),
+  }),
+  v.forward(
+    v.check(
+      ({ chat: asked, api_chat_routing_mode: automatic }) =>
+        asked?.routing_mode === undefined || automatic === undefined || asked.routing_mode === automatic,
+      'must be the same as "api_chat_routing_mode": an agent has one source',
+    ),
+    ['chat', 'routing_mode'],
+  ),
+  v.title('Agent'),
+  v.description('One agent to install into the space.'),
+);
+
+/** One document of a manifest: a space to create or reuse, and its agents (spec §4.1). */
+export const manifestSchema = v.pipe(
+  v.strictObject({
+    external_space_id: identifier(
+      'External space id',
+      'Your own stable identifier of the space. A space with this identifier is reused.',
+    ),
+    space: v.pipe(
+      v.strictObject({
+        name: nonBlankText('Space name', 'The name of the customer workspace.'),
+        description: v.exactOptional(
+          v.pipe(v.string(), v.title('Space description'), v.description('What the workspace is for.')),
+        ),
+        is_org_wide: v.exactOptional(
+          v.pipe(
+            v.boolean(),
+            v.title('Organization-wide'),
+            v.description('Whether the whole organization has access to the space.'),
+          ),
+        ),
+      }),
+      v.title('Space'),
+      v.description('The customer workspace.'),
+    ),
+    agents: v.pipe(
+      v.array(agent),
+      v.nonEmpty('must list at least one agent'),
+      v.title('Agents'),
+      v.description('The agents to install, each one from an approved template.'),
+    ),
+  }),
+  v.title('partnerctl manifest'),
+  v.description(
+    'A customer workspace and its agents. ${NAME} and ${NAME:-default} are replaced by environment variables.',
+  ),
+);
+
+export type Manifest = v.InferOutput<typeof manifestSchema>;
+
+export type ManifestAgent = Manifest['agents'][number];
 
 export interface ManifestDocument {
   /** File and line where the content of the document starts: `acme.yaml:1`. */
@@ -16,65 +122,10 @@ export interface ManifestDocument {
   readonly manifest: Manifest;
 }
 
-/** Two documents for one space would undo each other's work. @param places where the spaces so far are described */
-function reviewSpace(document: YamlDocument<Manifest>, places: Map<string, string>): void {
-  const path = ['external_space_id'];
-  const id = document.value.external_space_id;
-  const first = places.get(id);
-  if (first === undefined) places.set(id, document.location(path));
-  else document.report(path, `the space ${quoted(id)} is described twice, first at ${first}`);
-}
-
-/** A repeated run could not tell two agents of the same template and name apart. */
-function reviewAgents(document: YamlDocument<Manifest>): void {
-  const places = new Map<string, string>();
-  for (const [index, { template_id, name }] of document.value.agents.entries()) {
-    const path = ['agents', index, 'name'];
-    const key = JSON.stringify([template_id, normalizeName(name)]);
-    const first = places.get(key);
-    if (first === undefined) places.set(key, document.location(path));
-    else {
-      const message = `this agent has the same template and name as the one at ${first}`;
-      document.report(path, message, 'give each agent of a template a name of its own');
-    }
-  }
-}
-
-function reviewJobs(document: YamlDocument<Manifest>): void {
-  for (const [index, { cron = [] }] of document.value.agents.entries()) {
-    const names = new Map<string, string>();
-    for (const number of cron.keys()) {
-      const path = ['agents', index, 'cron', number];
-      checkSchedule(document, path);
-      checkUniqueName(document, path, '', names);
-    }
-  }
-}
-
 /**
  * The cron jobs of an agent, with parsed schedules.
  * @throws ScheduleError; never for a manifest that was read without problems
  */
 export function cronJobsOf({ cron = [] }: Pick<ManifestAgent, 'cron'>): Omit<CronJob, 'agent_id'>[] {
   return cron.map((job) => ({ name: job.name, instructions: job.instructions, schedule: toSchedule(job) }));
-}
-
-/**
- * Reads and checks manifests (spec §4.1): every document of every source.
- * @param lookup the value of a variable; undefined if it is not set
- * @returns the valid documents in order, and the problems by source, line, and column. Nothing may be sent while there
- *   is a problem.
- */
-export function readManifests(
-  sources: readonly YamlSource[],
-  lookup: (name: string) => string | undefined,
-): { documents: ManifestDocument[]; problems: Problem[] } {
-  const spaces = new Map<string, string>();
-  const review = (document: YamlDocument<Manifest>): void => {
-    reviewSpace(document, spaces);
-    reviewAgents(document);
-    reviewJobs(document);
-  };
-  const { documents, problems } = readYaml(sources, { schema: manifestSchema, lookup, review });
-  return { documents: documents.map(({ source, value }, index) => ({ source, index, manifest: value })), problems };
 }

@@ -5,11 +5,11 @@ import { OutcomeUnknownError } from '../errors.ts';
 import { LateTurn, requestTime } from '../state/late-turn.ts';
 import { type KeyState, type OnceDeps, readKey, runOnce } from '../state/once.ts';
 import type { OpenReservation, RecordedObject } from '../state/once-records.ts';
-import { foundSnapshot } from './history.ts';
+import { type AppliedSpace, appliedResult } from './document-result.ts';
 import { type AgentIds, installMissing } from './install-missing.ts';
 import type { ManifestDocument } from './manifest.ts';
 import type { ProvisionPlan } from './plan.ts';
-import { type AppliedSpace, appliedResult } from './result.ts';
+import { foundSnapshot } from './provision-history.ts';
 import { agentKey, contentHash, type SpaceSnapshot } from './space-records.ts';
 
 export type SpaceState = KeyState<SpaceSnapshot>;

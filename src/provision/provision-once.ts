@@ -5,12 +5,12 @@ import { OwnerWatch } from '../state/owner-watch.ts';
 import type { StateStore } from '../state/store.ts';
 import { AttemptLimits, type FailedStep } from './attempt-limits.ts';
 import type { CronDeps } from './create-cron-jobs.ts';
-import { type ProvisionHistory, withHistory } from './history.ts';
+import { appliedResult, type DocumentResult } from './document-result.ts';
 import type { ManifestDocument } from './manifest.ts';
 import { type PresentSpace, type ProvisionPlan, planProvision } from './plan.ts';
 import { type PostDeps, postOnce, type SpaceState, waitForOthers } from './post-once.ts';
+import { type ProvisionHistory, withHistory } from './provision-history.ts';
 import { fetchRemoteState, RemoteStateUnavailable, type SpaceList } from './remote-state.ts';
-import { appliedResult, type DocumentResult } from './result.ts';
 import {
   findAmbiguity,
   findLateEffects,

@@ -6,6 +6,7 @@ import { endedAs, failedItem, failureLines } from '../output/ci/findings.ts';
 import type { CiView, Column, Finding, ReportLine, SummarySection } from '../output/command-result.ts';
 import type { Action } from './actions.ts';
 import type { Difference } from './differences.ts';
+import { countDocuments, type DocumentResult, type DocumentStatus } from './document-result.ts';
 import {
   actionLine,
   differenceLine,
@@ -15,7 +16,6 @@ import {
   unchangedLines,
   unmanagedLine,
 } from './report-lines.ts';
-import { countDocuments, type DocumentResult, type DocumentStatus } from './result.ts';
 import type { UnchangedCounts } from './space-plan.ts';
 
 function countsText(things: readonly { readonly status: string }[]): string {

@@ -11,9 +11,9 @@ import type { JsonObject } from '../contract/json.ts';
 import { OPERATIONS, type Operation } from '../contract/operations.ts';
 import { type ListedSpace, readSpace } from '../contract/spaces.ts';
 import { NotFoundError, type PartnerctlError, ShapeError, withHint } from '../errors.ts';
-import type { ProvisionHistory } from './history.ts';
 import type { ManifestDocument } from './manifest.ts';
 import type { PresentAgent, PresentSpace } from './plan.ts';
+import type { ProvisionHistory } from './provision-history.ts';
 
 /** The lists of spaces or agents are unavailable. */
 export class RemoteStateUnavailable extends Error {

@@ -4,9 +4,9 @@ import { CHAT_DEFAULTS, type ChatSetup } from '../chat/source.ts';
 import type { ChatSource } from '../contract/chat-source.ts';
 import { setUpChat as setUpChatAction } from './actions.ts';
 import { type Difference, sourceDifferences, wantedChat } from './differences.ts';
-import { inStep, missingAgentId } from './failure.ts';
+import type { AgentResult, DocumentResult } from './document-result.ts';
 import type { ManifestDocument } from './manifest.ts';
-import type { AgentResult, DocumentResult } from './result.ts';
+import { inStep, missingAgentId } from './run-failure.ts';
 
 async function setUpChat(
   http: Http,

@@ -1,9 +1,9 @@
 import { OutcomeUnknownError, PartnerctlError, RunFailure, ServiceError, ShapeError, withHint } from '../errors.ts';
 import { type Unrecorded, unrecordedError } from '../state/unpublished.ts';
 import type { BlockingLine } from '../state/unusable-lines.ts';
+import type { DocumentResult } from './document-result.ts';
 import type { PresentAgent } from './plan.ts';
 import type { OpenSpace } from './post-once.ts';
-import type { DocumentResult } from './result.ts';
 
 const RERUN_HINT = 'Run it again: it reads what exists before it writes.';
 

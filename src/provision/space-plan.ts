@@ -3,9 +3,9 @@ import type { ListedJob } from '../cron/listed-job.ts';
 import { PartnerctlError } from '../errors.ts';
 import { type Action, createJob, createSpace, installAgent, setUpChat } from './actions.ts';
 import { type Difference, jobDifferences, type ResourceKind } from './differences.ts';
-import { missingAgentId } from './failure.ts';
 import type { ManifestDocument } from './manifest.ts';
 import { findUnmanagedJobs, type PlannedAgent, type ProvisionPlan, planProvision, type Unmanaged } from './plan.ts';
+import { missingAgentId } from './run-failure.ts';
 import { findAmbiguity, findLateEffects, findObstacle, type SpaceKnowledge } from './settle.ts';
 
 /** Something that provisioning leaves as it is, because only a person can decide. */

@@ -3,7 +3,7 @@ import { isJsonObject } from '../contract/json.ts';
 import type { RecordFormat } from '../state/ledger.ts';
 import type { Reservation } from '../state/once-records.ts';
 import { isText, type LogRecord } from '../state/record.ts';
-import type { Manifest } from './manifest-schema.ts';
+import type { Manifest } from './manifest.ts';
 
 /** An agent as the state file records it. */
 export interface RecordedAgent {

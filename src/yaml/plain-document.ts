@@ -1,6 +1,6 @@
 import { isAlias, isMap, isNode, isScalar, isSeq, type Node } from 'yaml';
 import { parseJsonText } from './json-text.ts';
-import { parseDocuments } from './parse.ts';
+import { parseDocuments } from './parse-documents.ts';
 import { ProblemList, problemsError } from './problem.ts';
 import { quoted } from './quote.ts';
 import {

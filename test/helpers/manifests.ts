@@ -1,11 +1,11 @@
-import { readManifests } from '../../src/provision/manifest.ts';
+import { parseManifests } from '../../src/provision/read-manifests.ts';
 
-export type Reading = ReturnType<typeof readManifests>;
+export type Reading = ReturnType<typeof parseManifests>;
 
 /** Reads texts as the files a.yaml, b.yaml, and so on. */
 export function readAll(texts: readonly string[], variables: Readonly<Record<string, string>> = {}): Reading {
   const sources = texts.map((text, index) => ({ name: `${String.fromCharCode(97 + index)}.yaml`, text }));
-  return readManifests(sources, (name) => (Object.hasOwn(variables, name) ? variables[name] : undefined));
+  return parseManifests(sources, (name) => (Object.hasOwn(variables, name) ? variables[name] : undefined));
 }
 
 export function read(text: string, variables: Readonly<Record<string, string>> = {}): Reading {

@@ -1,175 +1,63 @@
 import { describe, expect, test } from 'vitest';
-import { readManifests } from '../../../src/provision/manifest.ts';
-import { changed, problemLines, read, readAll, VALID } from '../../helpers/manifests.ts';
+import { manifestSchema } from '../../../src/provision/manifest.ts';
+import { jsonSchema } from '../../../src/yaml/json-schema.ts';
 
-describe('keys', () => {
-  test('every unknown key is reported; without a close match, the hint lists the valid keys', () => {
-    const reading = read(changed('  name: Acme', '  name: Acme\n  colour: red\n  owner: me'));
-    expect(problemLines(reading)).toEqual(['a.yaml:4:3 unknown key "colour"', 'a.yaml:5:3 unknown key "owner"']);
-    expect(reading.problems[0]?.hint).toBe('valid keys: name, description, is_org_wide');
+const manifestJsonSchema = jsonSchema(manifestSchema);
+
+const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
+
+function at(path: string): unknown {
+  return path
+    .split('.')
+    .reduce<unknown>((value, key) => (isRecord(value) ? value[key] : undefined), manifestJsonSchema);
+}
+
+const variable = { type: 'string', pattern: '^\\$\\{[A-Za-z_][A-Za-z0-9_]*(:-[^}]*)?\\}$' };
+
+describe('the JSON Schema of a manifest', () => {
+  test('is draft 7, allows no other keys, and names the required ones', () => {
+    expect(at('$schema')).toBe('http://json-schema.org/draft-07/schema#');
+    expect(at('required')).toEqual(['external_space_id', 'space', 'agents']);
+    expect(at('properties.space.required')).toEqual(['name']);
+    expect(at('properties.agents.items.required')).toEqual(['template_id', 'name']);
+    const agent = 'properties.agents.items.';
+    for (const path of ['', 'properties.space.', agent, `${agent}properties.chat.`]) {
+      expect(at(`${path}additionalProperties`)).toBe(false);
+    }
+    expect(at('properties.agents.minItems')).toBe(1);
+    expect(at('properties.agents.items.properties.chat.required')).toEqual([]);
+    expect(() => JSON.stringify(manifestJsonSchema)).not.toThrow();
   });
 
-  test.each(['__proto__', 'constructor', 'toString', 'hasOwnProperty'])('%s is one unknown key among others', (key) => {
-    const reading = read(`${VALID}${key}: {polluted: true}\n`);
-    expect(problemLines(reading)).toEqual([`a.yaml:7:1 unknown key "${key}"`]);
-    expect(Reflect.get({}, 'polluted')).toBeUndefined();
+  test('has a title and a description for every field', () => {
+    const check = (schema: unknown): number => {
+      if (!isRecord(schema)) return 0;
+      expect(schema.title).toEqual(expect.any(String));
+      expect(schema.description).toEqual(expect.any(String));
+      const children = [...Object.values(isRecord(schema.properties) ? schema.properties : {}), schema.items];
+      return 1 + children.map(check).reduce((sum, count) => sum + count, 0);
+    };
+    expect(check(manifestJsonSchema)).toBe(22);
   });
 
-  test('missing keys are reported where their mapping starts', () => {
-    expect(problemLines(read('agents:\n  - name: x\nspace: {}\n'))).toEqual([
-      'a.yaml:1:1 the key "external_space_id" is missing',
-      'a.yaml:2:5 the key "template_id" is missing in "agents[0]"',
-      'a.yaml:3:8 the key "name" is missing in "space"',
+  test('allows a variable in place of booleans and fixed values', () => {
+    expect(at('properties.space.properties.is_org_wide.anyOf')).toEqual([{ type: 'boolean' }, variable]);
+    expect(at('properties.agents.items.properties.api_chat_routing_mode.anyOf')).toEqual([
+      { type: 'string', enum: ['agent_inbox', 'session_workflow'] },
+      variable,
     ]);
-  });
-
-  test('a duplicate key is reported with the line of the first', () => {
-    expect(problemLines(read(`${VALID}space: {name: Other}\n`))).toEqual([
-      'a.yaml:7:1 duplicate key "space", first on line 2',
+    expect(at('properties.agents.items.properties.chat.properties.routing_mode.anyOf')).toEqual([
+      { type: 'string', enum: ['agent_inbox', 'session_workflow'] },
+      variable,
     ]);
+    const pattern = new RegExp(variable.pattern, 'u');
+    expect(['${A}', '${A:-true}'].every((text) => pattern.test(text))).toBe(true);
+    expect(['true', 'x${A}', '${1}', '$${A}'].some((text) => pattern.test(text))).toBe(false);
   });
 
-  test.each([
-    ['1: x', 'a.yaml:7:1 a key must be text'],
-    ['true: x', 'a.yaml:7:1 a key must be text'],
-    ['null: x', 'a.yaml:7:1 a key must be text'],
-    [': x', 'a.yaml:7:1 a key must be text'],
-    ['? [a]\n: x', 'a.yaml:7:3 a key must be text'],
-    ['{a: b}: x', 'a.yaml:7:1 a key must be text'],
-    ['${KEY}: x', 'a.yaml:7:1 variables can be used in values, not in keys'],
-  ])('a key must be plain text: %s', (line, message) => {
-    expect(problemLines(read(`${VALID}${line}\n`))).toEqual([message]);
-  });
-});
-
-describe('values', () => {
-  test.each([
-    ['acme-001', '007', '1:20 "external_space_id" must be text, not 7', 'put quotes around it: "007"'],
-    ['acme-001', 'true', '1:20 "external_space_id" must be text, not true', 'put quotes around it: "true"'],
-    ['acme-001', '1e3', '1:20 "external_space_id" must be text, not 1000', 'put quotes around it: "1e3"'],
-    ['acme-001', '[a]', '1:20 "external_space_id" must be text, not a list', undefined],
-    ['acme-001', '', '1:1 "external_space_id" must be text, not empty', undefined],
-    ['acme-001', '~', '1:20 "external_space_id" must be text, not empty', undefined],
-    ['acme-001', '""', '1:20 "external_space_id" must not be empty', undefined],
-    [
-      'acme-001',
-      '" a"',
-      '1:20 "external_space_id" must not start or end with white space, or contain a line break',
-      undefined,
-    ],
-    [
-      'acme-001',
-      '"a\\nb"',
-      '1:20 "external_space_id" must not start or end with white space, or contain a line break',
-      undefined,
-    ],
-    ['acme-001', '"a\\eb"', '1:20 "external_space_id" must not contain control characters', undefined],
-    ['acme-001', '"a\\ud800b"', '1:20 this text contains half a character (a lone surrogate)', undefined],
-    ['tmpl_support', '"a\\tb"', '5:18 "agents[0].template_id" must not contain control characters', undefined],
-    ['Support', '"  "', '6:11 "agents[0].name" must not be empty', undefined],
-    ['Support', '{}', '6:11 "agents[0].name" must be text, not a mapping', undefined],
-    ['\n  name: Acme', ' Acme', '2:8 "space" must be a mapping, not "Acme"', undefined],
-    ['\n  name: Acme', '\n  - name: Acme', '3:3 "space" must be a mapping, not a list', undefined],
-    ['\n  name: Acme', ' []', '2:8 "space" must be a mapping, not a list', undefined],
-    [
-      'name: Acme',
-      'name: A\n  is_org_wide: yes',
-      '4:16 "space.is_org_wide" must be true or false, not "yes"',
-      'write true',
-    ],
-    [
-      'name: Acme',
-      'name: A\n  is_org_wide: "false"',
-      '4:16 "space.is_org_wide" must be true or false, not "false"',
-      'write false without quotes',
-    ],
-    ['name: Acme', 'name: A\n  is_org_wide: 1', '4:16 "space.is_org_wide" must be true or false, not 1', undefined],
-    ['name: Acme', 'name: A\n  description:', '4:3 "space.description" must be text, not empty', undefined],
-    [/\n {2}- .*/s, ' []\n', '4:9 "agents" must list at least one agent', undefined],
-    [/\n {2}- .*/s, ' {}\n', '4:9 "agents" must be a list, not a mapping', undefined],
-    [/\n {2}- .*/s, '\n  -\n', '5:4 "agents[0]" must be a mapping, not empty', undefined],
-    [
-      'Support',
-      'S\n    api_chat_routing_mode: agentinbox',
-      '7:28 "agents[0].api_chat_routing_mode" must be agent_inbox or session_workflow, not "agentinbox"',
-      'did you mean "agent_inbox"?',
-    ],
-    [
-      'Support',
-      'S\n    api_chat_routing_mode: direct',
-      '7:28 "agents[0].api_chat_routing_mode" must be agent_inbox or session_workflow, not "direct"',
-      undefined,
-    ],
-    [
-      'Support',
-      'S\n    auto_create_api_chat: null',
-      '7:27 "agents[0].auto_create_api_chat" must be true or false, not empty',
-      undefined,
-    ],
-  ])('%s replaced by %s', (from, to, message, hint) => {
-    const reading = read(changed(from, to));
-    expect(problemLines(reading)).toEqual([`a.yaml:${message}`]);
-    expect(reading.problems[0]?.hint).toBe(hint);
-    expect(reading.documents).toEqual([]);
-  });
-
-  test.each([
-    ['- a\n', 'a list'],
-    ['text\n', '"text"'],
-    ['--- 5\n', '5'],
-    ['--- ~\n', 'empty'],
-  ])('a document must be a mapping: %j', (text, kind) => {
-    expect(problemLines(read(text)).map((message) => message.replace(/^\S+ /, ''))).toEqual([
-      `this document must be a mapping, not ${kind}`,
-    ]);
-  });
-
-  test('a name may be any text', () => {
-    const name = '\u001b[1m\t\n日本語 \u202e👩‍👩‍👧 "\'#: ';
-    const reading = read(changed('Support', JSON.stringify(name)));
-    expect(problemLines(reading)).toEqual([]);
-    expect(reading.documents[0]?.manifest.agents[0]?.name).toBe(name);
-  });
-});
-
-describe('duplicates', () => {
-  test('a space described twice, in two files, is reported', () => {
-    const reading = readAll([VALID, `# second\n${VALID}`]);
-    expect(problemLines(reading)).toEqual([
-      'b.yaml:2:20 the space "acme-001" is described twice, first at a.yaml:1:20',
-    ]);
-    expect(reading.documents).toHaveLength(1);
-  });
-
-  test('messages are safe to print, whatever files and keys are called', () => {
-    const name = 'a\u001b[2J.yaml';
-    const unknownKey = VALID.concat('"\\e[2J\u202e": 1\n').replace('acme', 'other');
-    const sources = [VALID, VALID, unknownKey].map((text) => ({ name, text }));
-    expect(readManifests(sources, () => undefined).problems.map(({ message }) => message)).toEqual([
-      'the space "acme-001" is described twice, first at a·[2J.yaml:1:20',
-      'unknown key "·[2J·"',
-    ]);
-  });
-
-  test.each([
-    ['one name', 'Sales', 'Sales'],
-    ['one name in two Unicode forms', 'Café'.normalize('NFC'), 'Café'.normalize('NFD')],
-  ])('two agents of a template with %s are reported', (_, first, second) => {
-    const text = changed('Support', first).concat(`  - { template_id: tmpl_support, name: ${second} }\n`);
-    const { problems } = read(text);
-    expect(problemLines(read(text))).toEqual([
-      'a.yaml:7:40 this agent has the same template and name as the one at a.yaml:6:11',
-    ]);
-    expect(problems[0]?.hint).toBe('give each agent of a template a name of its own');
-  });
-
-  test('two spaces whose ids differ in their Unicode form are two spaces', () => {
-    const ids = ['café'.normalize('NFC'), 'café'.normalize('NFD')];
-    expect(problemLines(readAll(ids.map((id) => changed('acme-001', id))))).toEqual([]);
-  });
-
-  test('agents may share a template or a name', () => {
-    const agents = '  - {template_id: tmpl_support, name: B}\n  - {template_id: other, name: Support}\n';
-    expect(problemLines(read(VALID + agents))).toEqual([]);
+  test('refuses white space around ids', () => {
+    const pattern = new RegExp(String(at('properties.external_space_id.pattern')), 'u');
+    expect(['a', 'a b', '${A}'].every((text) => pattern.test(text))).toBe(true);
+    expect(['', ' a', 'a ', 'a\nb'].some((text) => pattern.test(text))).toBe(false);
   });
 });

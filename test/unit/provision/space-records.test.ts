@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { recordedSpaces } from '../../../src/provision/history.ts';
+import { recordedSpaces } from '../../../src/provision/provision-history.ts';
 import {
   agentKey,
   agentKeys,

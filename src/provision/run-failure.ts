@@ -10,7 +10,7 @@ import {
 } from '../errors.ts';
 import { batchFailure } from '../output/batch-failure.ts';
 import { formatCounts } from '../output/batch-result.ts';
-import { countDocuments, type DocumentResult } from './result.ts';
+import { countDocuments, type DocumentResult } from './document-result.ts';
 
 /** An error with the type and exit code of its cause, whose message names the step of the document that failed. */
 class StepFailure extends PartnerctlError {

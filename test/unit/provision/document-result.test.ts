@@ -1,7 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { BalanceError, CredentialsError, InterruptedError, ServiceError } from '../../../src/errors.ts';
-import { runFailure } from '../../../src/provision/failure.ts';
-import { type DocumentResult, type DocumentStatus, documentResultJson } from '../../../src/provision/result.ts';
+import {
+  type DocumentResult,
+  type DocumentStatus,
+  documentResultJson,
+} from '../../../src/provision/document-result.ts';
+import { runFailure } from '../../../src/provision/run-failure.ts';
 
 let index = 0;
 function result(status: DocumentStatus, error?: unknown): DocumentResult {

@@ -5,9 +5,9 @@ import { keyHistories } from '../state/once-records.ts';
 import { fieldText, isText, type LogRecord, randomRecordId, recordHead } from '../state/record.ts';
 import type { RecordStore, StoreEntry } from '../state/store.ts';
 import { type BlockingLine, lineWarner } from '../state/unusable-lines.ts';
+import type { AgentResult } from './document-result.ts';
 import type { Manifest, ManifestDocument } from './manifest.ts';
 import type { PresentSpace } from './plan.ts';
-import type { AgentResult } from './result.ts';
 import {
   agentKey,
   agentKeys,

@@ -2,7 +2,7 @@ import type * as v from 'valibot';
 import { buildValue } from './build-value.ts';
 import { type DocumentValue, type Path, resolvePath } from './document-value.ts';
 import type { Lookup } from './interpolate.ts';
-import { parseDocuments } from './parse.ts';
+import { parseDocuments } from './parse-documents.ts';
 import { type Problem, ProblemList } from './problem.ts';
 import { printable } from './quote.ts';
 import type { DocumentSchema } from './schema.ts';

@@ -12,13 +12,13 @@ import { randomRecordId } from '../state/record.ts';
 import { keepUnpublished } from '../state/unpublished.ts';
 import { warnIfUnshared } from '../state/warn-unshared.ts';
 import { addCronJobs, checkCronJobs, createCronJobs, hasNewJobs, withUnmanagedJobs } from './create-cron-jobs.ts';
-import { runFailure, stopsRun } from './failure.ts';
-import { openHistory } from './history.ts';
+import { countDocuments, type DocumentResult, documentResultJson, initialResult } from './document-result.ts';
 import type { ManifestDocument } from './manifest.ts';
+import { openHistory } from './provision-history.ts';
 import { type ProvisionDeps, type ProvisionOptions, provisionOnce } from './provision-once.ts';
 import { CI_VIEW, COLUMNS, provisionReport } from './provision-report.ts';
 import { createSpaceList, RemoteStateUnavailable, type SpaceList } from './remote-state.ts';
-import { countDocuments, type DocumentResult, documentResultJson, initialResult } from './result.ts';
+import { runFailure, stopsRun } from './run-failure.ts';
 import { setUpChats } from './set-up-chats.ts';
 import { SPACE_RECORDS } from './space-records.ts';
 
