@@ -1,6 +1,6 @@
 import { cp, rm, writeFile } from 'node:fs/promises';
 import { build } from 'rolldown';
-import { lazyCommander, lazyWidth, licenses, slimUndici } from './plugins.js';
+import { lazyCommander, lazyWidth, licenses, simpleParser, slimUndici } from './plugins.js';
 
 /**
  * Bundles the program into dist/. Start-up time is felt at every call, and each file to load costs about a millisecond:
@@ -8,7 +8,7 @@ import { lazyCommander, lazyWidth, licenses, slimUndici } from './plugins.js';
  */
 
 /** The modules that the program starts with. */
-const BASE = /^(?!.*node_modules).*\/package\.json$|\/src\/(errors|clock|cli\/(compile-cache|installation|io|signals)|output\/(error-object|stream-sink))\.ts$/;
+const BASE = /^(?!.*node_modules).*\/package\.json$|\/src\/(errors|clock|cli\/(code-cache|compile-cache|installation|io|signals)|output\/(error-object|stream-sink))\.ts$/;
 
 /** The modules that nearly every command needs, and the two that scripts call most: spaces list and agents list. */
 const CORE = [
@@ -40,7 +40,7 @@ const program = {
   input: { cli: 'src/cli/start.ts', 'completion-tree': 'src/cli/completion-tree.ts' },
   platform: 'node',
   preserveEntrySignatures: 'allow-extension',
-  plugins: [slimUndici, lazyCommander, lazyWidth, licenses],
+  plugins: [slimUndici, simpleParser, lazyCommander, lazyWidth, licenses],
   output: {
     dir: 'dist',
     ...COMMONJS,

@@ -29,6 +29,29 @@ export const slimUndici = {
   },
 };
 
+/**
+ * Node 20 optimizes undici's WebAssembly parser at the first response, for 70 ms, which the exit waits for: the budget is how
+ * much it may run before. A module keeps the one that it was created with. It is set back, because V8 rejects compiled code
+ * that was kept under other flags.
+ */
+export const simpleParser = {
+  name: 'simple-parser',
+  transform(code, id) {
+    if (!id.endsWith('/undici/lib/dispatcher/client-h1.js')) return null;
+    const create = "mod = new WebAssembly.Module(require('../llhttp/llhttp_simd-wasm.js'))";
+    if (!code.includes(create)) throw new Error('undici creates its parser in another way');
+    return code.replace(
+      create,
+      `const setBudget = (budget) => {
+        if (process.version.startsWith('v20.')) require('node:v8').setFlagsFromString('--wasm-tiering-budget=' + budget);
+      };
+      setBudget(200_000_000);
+      ${create};
+      setBudget(1_800_000);`,
+    );
+  },
+};
+
 /** commander can run subcommands that are programs, which we have none of: Node's module for them is not loaded. */
 export const lazyCommander = {
   name: 'lazy-commander',

@@ -1,4 +1,3 @@
-import { setFlagsFromString } from 'node:v8';
 import { buildConnector, Client, type Dispatcher, EnvHttpProxyAgent, Pool } from 'undici';
 
 /** The proxy for https services. */
@@ -14,14 +13,8 @@ const CONNECT_TIMEOUT_MS = 10_000;
 
 const CONNECT = { timeout: CONNECT_TIMEOUT_MS };
 
-/** Optimizing undici's WebAssembly parser takes longer than most commands, and would delay the exit. */
-function keepParserSimple(): void {
-  setFlagsFromString('--liftoff-only');
-}
-
 /** Creates a private pool of connections to an origin, which no other code in the process can change. */
 export function createDispatcher(origin: string, proxy: HttpsProxy | undefined): Dispatcher {
-  keepParserSimple();
   return proxy ? createProxyAgent(proxy) : new Pool(origin, { connect: CONNECT });
 }
 
@@ -30,7 +23,6 @@ export function createDispatcher(origin: string, proxy: HttpsProxy | undefined):
  * sessions.
  */
 export function createSingleUse(origin: string, proxy: HttpsProxy | undefined): () => Dispatcher {
-  keepParserSimple();
   if (proxy) return () => createProxyAgent(proxy);
   const connect = buildConnector(CONNECT);
   return () => new Client(origin, { connect });

@@ -1,5 +1,6 @@
 import { existsSync, mkdirSync, statSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
+import { cacheCode } from './code-cache.ts';
 import type { Environment } from './io.ts';
 
 const WRITABLE_BY_OTHERS = 0o022;
@@ -10,23 +11,31 @@ function isPrivate(directory: string): boolean {
   return process.geteuid === undefined || (uid === process.geteuid() && (mode & WRITABLE_BY_OTHERS) === 0);
 }
 
-/**
- * Lets Node keep the compiled program in the cache directory, which Node can do from version 22 on. Not in the temporary
- * directory, Node's default: others could put code there that runs with the token. Without a place, nothing is kept.
- */
-export function keepCompiledCode(env: Environment): void {
-  const module: object = process.getBuiltinModule('node:module');
-  if (!('enableCompileCache' in module) || typeof module.enableCompileCache !== 'function') return;
-  const { XDG_CACHE_HOME: xdg, HOME: home } = env;
+/** Undefined for a user without a home directory, such as a system service. */
+function cacheDirectory({ XDG_CACHE_HOME: xdg, HOME: home }: Environment): string | undefined {
   const isXdg = xdg !== undefined && isAbsolute(xdg);
   const parent = isXdg ? xdg : home;
-  // A user without a home directory, such as a system service, gets no cache.
-  if (!parent || !existsSync(parent)) return;
-  const directory = join(parent, isXdg ? '' : '.cache', 'partnerctl', 'compiled');
+  return parent && existsSync(parent) ? join(parent, isXdg ? '' : '.cache', 'partnerctl', 'compiled') : undefined;
+}
+
+/**
+ * Keeps the compiled program in the cache directory. Not in the temporary directory, Node's default: others could put code
+ * there that runs with the token. Without a place, nothing is kept.
+ * @returns a function that writes what is kept, to call before the process exits; from version 22 on, Node does that itself
+ */
+export function keepCompiledCode(env: Environment): () => void {
+  const nothing = () => undefined;
+  const directory = cacheDirectory(env);
+  if (directory === undefined || env.NODE_DISABLE_COMPILE_CACHE) return nothing;
   try {
     mkdirSync(directory, { recursive: true, mode: 0o700 });
-    if (isPrivate(directory)) module.enableCompileCache(directory);
+    if (!isPrivate(directory)) return nothing;
+    const module: object = process.getBuiltinModule('node:module');
+    if (!('enableCompileCache' in module) || typeof module.enableCompileCache !== 'function')
+      return cacheCode(directory);
+    module.enableCompileCache(directory);
   } catch {
     // Without a cache, Node compiles the program at each start.
   }
+  return nothing;
 }

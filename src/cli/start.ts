@@ -31,7 +31,6 @@ function createExit(): (code: number) => never {
 }
 
 async function run(argv: readonly string[], exit: (code: number) => never): Promise<number> {
-  if (!IS_EXECUTABLE) keepCompiledCode(process.env);
   const { main } = await import('../main.ts');
   let signals: Signals | undefined;
   return main(argv, {
@@ -73,10 +72,12 @@ export async function runProcess(): Promise<void> {
     reportCrash(error);
     exit(1);
   });
+  const saveCompiledCode = IS_EXECUTABLE ? undefined : keepCompiledCode(process.env);
   const code = await run(process.argv.slice(2), exit);
   const written = Promise.all([flush(process.stdout), flush(process.stderr)]);
   // A failure was reported last. What is still to be written then has no reader.
   await waitForReader(written, code === 0 ? undefined : AbortSignal.abort());
+  saveCompiledCode?.();
   // Without an explicit exit, Node waits for idle sockets and for undici's parser to compile.
   exit(code);
 }

@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { run, tempDirectory } from '../helpers/run.ts';
@@ -108,10 +108,36 @@ test('the compiled program is kept in the cache directory, private to the user',
   const { exitCode } = await start(['state', 'path'], { env: { XDG_CACHE_HOME: directory } });
   expect(exitCode).toBe(0);
   const compiled = join(directory, 'partnerctl', 'compiled');
-  const [major = 0] = process.versions.node.split('.').map(Number);
-  if (major < 22) return expect(existsSync(compiled)).toBe(false);
   expect(statSync(compiled).mode & 0o777).toBe(0o700);
   expect(readdirSync(compiled).length).toBe(1);
+});
+
+test('compiled code that was kept is used, and damaged code is not', async () => {
+  const it = await service();
+  const directory = tempDirectory();
+  const env = { ...it.env, XDG_CACHE_HOME: directory };
+  const list = async () => expect(await start(['spaces', 'list'], { env })).toMatchObject({ exitCode: 0, stderr: '' });
+  await list();
+  const [version = ''] = readdirSync(join(directory, 'partnerctl', 'compiled'));
+  const kept = join(directory, 'partnerctl', 'compiled', version);
+  const files = readdirSync(kept).map((name) => join(kept, name));
+  const changes = () => files.map((file) => statSync(file, { bigint: true }).mtimeNs);
+  const written = changes();
+  await list();
+  expect(changes()).toEqual(written);
+  for (const file of files) {
+    const content = readFileSync(file);
+    // In the middle, where V8 does not check.
+    writeFileSync(file, content.fill(0xff, content.length / 2, content.length / 2 + 8));
+  }
+  await list();
+});
+
+test('NODE_DISABLE_COMPILE_CACHE keeps no compiled code', async () => {
+  const directory = tempDirectory();
+  const env = { XDG_CACHE_HOME: directory, NODE_DISABLE_COMPILE_CACHE: '1' };
+  expect(await start(['state', 'path'], { env })).toMatchObject({ exitCode: 0 });
+  expect(existsSync(join(directory, 'partnerctl'))).toBe(false);
 });
 
 test('the compiled program is not kept where others may write', async () => {

@@ -1,0 +1,60 @@
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import type { Script } from 'node:vm';
+
+const CHECKSUM_BYTES = 4;
+
+/** @returns undefined if the file is missing or damaged. V8 checks little, and crashes on damaged code. */
+function readCode(file: string, checksum: (data: Buffer) => number): Buffer | undefined {
+  try {
+    const content = readFileSync(file);
+    const data = content.subarray(0, -CHECKSUM_BYTES);
+    return content.readUInt32LE(data.length) === checksum(data) ? data : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Replaces the file at once, because other processes may be reading it. */
+function writeCode(file: string, data: Buffer, checksum: number): void {
+  const end = Buffer.alloc(CHECKSUM_BYTES);
+  end.writeUInt32LE(checksum);
+  const partial = `${file}.${process.pid}`;
+  writeFileSync(partial, Buffer.concat([data, end]), { mode: 0o600 });
+  renameSync(partial, file);
+}
+
+/**
+ * Keeps the code of each chunk that is loaded from now on, for Node 20, which has no `module.enableCompileCache`. A name of a
+ * chunk has a hash of its content, so that a kept file is never that of another version.
+ * @param parent its subdirectory for this version of Node is used
+ * @returns a function that writes what was compiled, with the functions that ran
+ */
+export function cacheCode(parent: string): () => void {
+  const { createRequire, wrap } = process.getBuiltinModule('node:module');
+  const { Script: VmScript } = process.getBuiltinModule('node:vm');
+  const { crc32 } = process.getBuiltinModule('node:zlib');
+  const directory = join(parent, `${process.version}-${process.arch}`);
+  const compiled = new Map<string, Script>();
+
+  createRequire(import.meta.filename).extensions['.cjs'] = (module, filename) => {
+    const file = join(directory, `${basename(filename)}.bin`);
+    const cachedData = readCode(file, crc32);
+    const script = new VmScript(wrap(readFileSync(filename, 'utf8')), { filename, ...(cachedData && { cachedData }) });
+    if (cachedData === undefined || script.cachedDataRejected) compiled.set(file, script);
+    const run = script.runInThisContext();
+    run.call(module.exports, module.exports, (id: string) => module.require(id), module, filename, dirname(filename));
+  };
+  return () => {
+    if (compiled.size === 0) return;
+    try {
+      mkdirSync(directory, { recursive: true, mode: 0o700 });
+      for (const [file, script] of compiled) {
+        const data = script.createCachedData();
+        writeCode(file, data, crc32(data));
+      }
+    } catch {
+      // The next run compiles again.
+    }
+  };
+}
