@@ -16,7 +16,7 @@ const CORE = [
   /\/src\/cli\/(args|command|command-tree|create-context|debug-file|help-topics|input|parse|prompts|registry|run-command|service|shell-command|state-access|trace)\.ts$/,
   /\/src\/api\/(?!call-errors|chat|check-|cron-jobs|dispatcher|fetch-document|fresh-list|history|list-failure|list-pages|map-concurrent|page-requests|provisioning|raw-|refusal-hints|uploads)/,
   /\/src\/contract\/(?!chat-source|check-|cron|group-by|history-|learn|message|next-page|openapi|page-progress|provisioning|resource|uploads)/,
-  /\/src\/config\/(?!contract-changes|find-leaf|keychain|read-secret-line|temporary-file|token-storage|update-|webhook-secret)/,
+  /\/src\/config\/(?!keychain|read-secret-line|temporary-file|token-storage|update-|webhook-secret)/,
   /\/src\/commands\/(agents|spaces)\//,
   /\/src\/output\/(color|command-result|progress|redact|render|sanitize|secret-pattern)\.ts$/,
   /\/src\/output\/ci\/disarm\.ts$/,

@@ -6,7 +6,7 @@ import { InterruptedError, PartnerctlError } from '../errors.ts';
 import type { SessionRef } from '../state/session-ref.ts';
 
 /** How long to look for a new message, and how long to wait before the second look. Each wait is twice as long. */
-const LISTED_WITHIN_MS = 10_000;
+const LOOK_UP_MS = 10_000;
 const FIRST_WAIT_MS = 250;
 
 /**
@@ -32,7 +32,7 @@ export async function findMessageId(
       }
       // A service that lists messages without external ids never lists this one with its own.
       const isWithoutIds = ids.length > 0 && ids.every((id) => id === null);
-      if (isWithoutIds || elapsed() + waitMs > LISTED_WITHIN_MS) return undefined;
+      if (isWithoutIds || elapsed() + waitMs > LOOK_UP_MS) return undefined;
       progress.countdown(waitMs, (left) => `reading the history again in ${left}`);
       await clock.sleep(waitMs, abortSignal);
     }

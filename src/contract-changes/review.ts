@@ -1,7 +1,7 @@
 import type { Context } from '../cli/context.ts';
-import type { ProposedChange } from '../config/contract-changes.ts';
 import { UsageError } from '../errors.ts';
 import type { Column, Tone } from '../output/command-result.ts';
+import type { ProposedChange } from './compare-proposals.ts';
 
 /** Where proposed values come from, and what the user has agreed to. */
 export interface Review {

@@ -9,12 +9,12 @@ import { hasEnded } from '../state/owner.ts';
 import { type OwnerLiveness, OwnerWatch } from '../state/owner-watch.ts';
 import { randomRecordId } from '../state/record.ts';
 import type { BlockingLine } from '../state/unusable-lines.ts';
+import { AgentFinder } from './agent-input.ts';
 import { findListedJob } from './find-listed-job.ts';
 import { type CronJob, cronKey, identifyJob, type JobIdentity } from './job.ts';
-import { AgentFinder } from './job-input.ts';
+import { openJobLedger } from './job-ledger.ts';
 import { adoptedSnapshot, type JobSnapshot, type RecordedJob } from './job-records.ts';
 import { type SelectedJob, type Selection, selectByKey, unknownJobError, unknownKeyError } from './job-selection.ts';
-import { openJobLedger } from './ledger.ts';
 import { type ListedJob, matchIdentity } from './listed-job.ts';
 
 /** What `adoptJob` and `forgetJob` need. */

@@ -12,6 +12,7 @@ import type { StateStore } from '../state/store.ts';
 import { type CreateOnceOptions, type CronDeps, createOnce } from './create-once.ts';
 import { type CronResult, createScheduleDescriber, initialResult } from './cron-result.ts';
 import { type CronJob, cronKey, hasOneForm } from './job.ts';
+import { type JobLedgerOptions, openJobLedger } from './job-ledger.ts';
 import {
   createFreshJobLists,
   createJobFinder,
@@ -21,10 +22,9 @@ import {
   type JobSurvey,
 } from './job-list.ts';
 import { JOB_RECORDS, provesListRead } from './job-records.ts';
-import { type JobLedgerOptions, openJobLedger } from './ledger.ts';
-import { type LookUpDeps, postAndLookUp } from './look-up-created.ts';
 import { memoize } from './memoize.ts';
 import { outcomeError } from './outcome-error.ts';
+import { type LookUpDeps, postAndLookUp } from './post-and-look-up.ts';
 import { normalizeSchedule } from './schedule.ts';
 import { createSecondJobCheck, holdForCheck, isCreated, type SecondJobCheck } from './second-job.ts';
 

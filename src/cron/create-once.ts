@@ -4,7 +4,8 @@ import { LateTurn, requestTime } from '../state/late-turn.ts';
 import { type KeyState, type OnceDeps, type OnceResult, readKey, runOnce } from '../state/once.ts';
 import { keyHistories } from '../state/once-records.ts';
 import { LONGEST_RESERVATION_MS } from '../state/owner-watch.ts';
-import { type CronDifference, type CronJob, cronKey, findDifferences, normalizeName } from './job.ts';
+import { type CronDifference, type CronJob, cronKey, findDifferences, toNfc } from './job.ts';
+import type { JobLedger } from './job-ledger.ts';
 import type { FindJob, FoundJobs } from './job-list.ts';
 import {
   hasOtherContent,
@@ -14,7 +15,6 @@ import {
   recordedIds,
   toJobSnapshot,
 } from './job-records.ts';
-import type { JobLedger } from './ledger.ts';
 import { type ListedJob, matchContent } from './listed-job.ts';
 import type { CronSchedule } from './schedule.ts';
 
@@ -200,9 +200,7 @@ async function ambiguousOutcome(request: Request, maybe: readonly ListedJob[]): 
   const candidates = similar.map(({ cron_job_id }) => cron_job_id).filter((id) => !recorded.has(id));
   // A job of another agent whose response was lost exists without a record, and accounts for one candidate.
   const reserved = histories.flatMap(({ open }) => open.map(({ reservation }) => reservation.snapshot));
-  const rivals = reserved.filter(
-    (other) => other.origin === origin && normalizeName(other.name) === normalizeName(job.name),
-  );
+  const rivals = reserved.filter((other) => other.origin === origin && toNfc(other.name) === toNfc(job.name));
   if (candidates.length <= rivals.length) return undefined;
   return { status: 'blocked', key, why: 'ambiguous', cron_job_id: null, candidates };
 }

@@ -5,7 +5,7 @@ import { quoted } from '../yaml/quote.ts';
 import type { YamlDocument } from '../yaml/read-yaml.ts';
 import { choice, identifier, nonBlankText } from '../yaml/schema.ts';
 import { describeAllowedValues, FIELD_NAMES, parseField } from './cron-field.ts';
-import { normalizeName } from './job.ts';
+import { toNfc } from './job.ts';
 import { type CronFields, type CronSchedule, parseExpression, parseFields } from './schedule.ts';
 import { ScheduleError, TITLES } from './schedule-error.ts';
 import { parseTimezone } from './time-zone.ts';
@@ -164,7 +164,7 @@ export function checkUniqueName(
   const at = [...path, 'name'];
   const name = document.get(at);
   if (typeof name !== 'string' || name === '') return;
-  const key = JSON.stringify([normalizeName(agent), normalizeName(name)]);
+  const key = JSON.stringify([toNfc(agent), toNfc(name)]);
   const first = places.get(key);
   if (first === undefined) places.set(key, document.location(at));
   else {

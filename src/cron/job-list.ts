@@ -9,7 +9,7 @@ import { groupBy } from '../contract/group-by.ts';
 import type { JsonObject } from '../contract/json.ts';
 import { OPERATIONS } from '../contract/operations.ts';
 import type { PartnerctlError } from '../errors.ts';
-import { type CronJob, normalizeName } from './job.ts';
+import { type CronJob, toNfc } from './job.ts';
 import { type ListedJob, type ListedJobIdentity, matchIdentity } from './listed-job.ts';
 import { type CronSchedule, parseFields } from './schedule.ts';
 import { ScheduleError } from './schedule-error.ts';
@@ -116,7 +116,7 @@ function agentOf({ agent_id, agent_text }: ListedJobIdentity): string | undefine
 
 /** @param agentId undefined for jobs whose agent the service does not return */
 function identityKey(name: string, agentId: string | undefined): string {
-  return JSON.stringify([normalizeName(name), agentId ?? null]);
+  return JSON.stringify([toNfc(name), agentId ?? null]);
 }
 
 function groupJobs(
@@ -139,11 +139,11 @@ function groupJobs(
  * @returns undefined if it is unavailable
  */
 async function readJobList(options: JobListOptions, wasRead: boolean): Promise<JobList | undefined> {
-  const names = new Set(options.wanted.map(({ name }) => normalizeName(name)));
+  const names = new Set(options.wanted.map(({ name }) => toNfc(name)));
   const { agents } = options;
   const isKept = (listed: ListedJob): boolean => {
     if (listed.name === undefined || agents?.has(agentOf(listed) ?? '')) return true;
-    return names.has(normalizeName(listed.name)) && (agents === undefined || listed.agent_id === undefined);
+    return names.has(toNfc(listed.name)) && (agents === undefined || listed.agent_id === undefined);
   };
   const at = options.clock.monotonic();
   const ids = new Set<string>();

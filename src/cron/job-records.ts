@@ -2,7 +2,7 @@ import { isJsonObject } from '../contract/json.ts';
 import type { RecordFormat } from '../state/ledger.ts';
 import type { OnceRecord, RecordedObject, Reservation } from '../state/once-records.ts';
 import { isText, isTextOrNull, type LogRecord } from '../state/record.ts';
-import { type CronJob, contentHash, cronKey, instructionsHash, type JobIdentity, normalizeName } from './job.ts';
+import { type CronJob, contentHash, cronKey, instructionsHash, type JobIdentity, toNfc } from './job.ts';
 import { hasSameSchedule, type ListedJob } from './listed-job.ts';
 import type { CronSchedule } from './schedule.ts';
 
@@ -46,8 +46,7 @@ export const JOB_RECORDS: RecordFormat<JobSnapshot> = {
   remoteIdField: 'cron_job_id',
   noun: 'a scheduled job',
   family: 'cron.',
-  canonicalKey: ({ origin, agent_id, name }) =>
-    normalizeName(name) === name ? undefined : cronKey(origin, agent_id, name),
+  canonicalKey: ({ origin, agent_id, name }) => (toNfc(name) === name ? undefined : cronKey(origin, agent_id, name)),
   decodeSnapshot,
 };
 

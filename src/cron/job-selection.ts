@@ -1,7 +1,7 @@
 import type { Args } from '../cli/command.ts';
 import { NotFoundError, UsageError } from '../errors.ts';
 import { type KeyHistory, keyHistory } from '../state/once-records.ts';
-import { type AgentInput, parseAgentInput } from './job-input.ts';
+import { type AgentInput, parseAgentInput } from './agent-input.ts';
 import type { JobRecord, JobSnapshot } from './job-records.ts';
 
 /** How the command line selects a recorded job: by its key, or by agent and name. */

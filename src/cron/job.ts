@@ -20,7 +20,7 @@ function sha256(text: string): string {
 }
 
 /** A name as it is compared, in Unicode NFC: a service or an editor may use another form than the one typed. */
-export function normalizeName(name: string): string {
+export function toNfc(name: string): string {
   return name.normalize('NFC');
 }
 
@@ -35,7 +35,7 @@ function hashKey(origin: string, agentId: string, name: string): string {
  * @returns 24 hexadecimal digits
  */
 export function cronKey(origin: string, agentId: string, name: string): string {
-  return hashKey(origin, agentId, normalizeName(name));
+  return hashKey(origin, agentId, toNfc(name));
 }
 
 /** What identifies a job. */
@@ -48,12 +48,12 @@ export interface JobIdentity {
 
 /** Whether a name has one Unicode form only. */
 export function hasOneForm(name: string): boolean {
-  return normalizeName(name) === name && name.normalize('NFD') === name;
+  return toNfc(name) === name && name.normalize('NFD') === name;
 }
 
 /** How lines of the state file name a job. Earlier versions took the key from the name as it was typed. */
 export function identifyJob({ origin, agent_id, name }: JobIdentity): ObjectIdentity {
-  const names = [...new Set([normalizeName(name), name, name.normalize('NFD')])];
+  const names = [...new Set([toNfc(name), name, name.normalize('NFD')])];
   return {
     keys: names.map((each) => hashKey(origin, agent_id, each)),
     texts: names.map((each) => fieldsText({ agent_id, name: each })),

@@ -136,13 +136,13 @@ function toFileJob(
 }
 
 /**
- * Reads and checks files of jobs. A document is one job, a list of jobs, or `{ jobs: […] }` with `agent`, `space` and
+ * Parses and checks files of jobs. A document is one job, a list of jobs, or `{ jobs: […] }` with `agent`, `space` and
  * `timezone` as defaults beside the list.
  * @param lookup returns the value of an environment variable; undefined if it is not set
  * @returns the jobs of valid documents in order, and all problems, ordered by source, line, and column. Send nothing if
  *   there is a problem.
  */
-export function readJobsFile(
+export function parseJobFiles(
   sources: readonly YamlSource[],
   lookup: (name: string) => string | undefined,
 ): { jobs: FileJob[]; problems: Problem[] } {

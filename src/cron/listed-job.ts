@@ -1,4 +1,4 @@
-import { type CronJob, isSameInstructions, normalizeName } from './job.ts';
+import { type CronJob, isSameInstructions, toNfc } from './job.ts';
 import { type CronSchedule, isSameSchedule } from './schedule.ts';
 import { ScheduleError } from './schedule-error.ts';
 
@@ -20,7 +20,7 @@ export type ListedJobIdentity = Pick<ListedJob, 'cron_job_id' | 'agent_id' | 'ag
 export function matchIdentity(listed: ListedJob, agentId: string, name: string): 'yes' | 'no' | 'maybe' {
   const known = listed.agent_id ?? (listed.agent_text === agentId ? agentId : undefined);
   const listedName = listed.name ?? name;
-  if ((known ?? agentId) !== agentId || normalizeName(listedName) !== normalizeName(name)) return 'no';
+  if ((known ?? agentId) !== agentId || toNfc(listedName) !== toNfc(name)) return 'no';
   return known === undefined || listed.name === undefined ? 'maybe' : 'yes';
 }
 

@@ -7,9 +7,9 @@ import { fromLogRecord } from '../state/ledger.ts';
 import { hasEnded } from '../state/owner.ts';
 import { randomRecordId } from '../state/record.ts';
 import { readRecovery, removeRecovery } from '../state/recovery.ts';
+import type { JobLedger } from './job-ledger.ts';
 import { createJobFinder, JOB_LIST } from './job-list.ts';
 import { JOB_RECORDS, provesListRead, type RecordedJob } from './job-records.ts';
-import type { JobLedger } from './ledger.ts';
 import type { ReconcileResult } from './reconcile.ts';
 import { type ReconcileAllDeps, replayRecovery } from './reconcile-all.ts';
 

@@ -1,6 +1,6 @@
 import { type ChatSetup, chatDifferences } from '../chat/source.ts';
 import type { ChatSource } from '../contract/chat-source.ts';
-import { findDifferences, normalizeName } from '../cron/job.ts';
+import { findDifferences, toNfc } from '../cron/job.ts';
 import type { Manifest, ManifestAgent } from './manifest.ts';
 import type { PlannedAgent, PresentAgent, PresentSpace } from './plan.ts';
 import type { JobKnowledge } from './space-plan.ts';
@@ -21,7 +21,7 @@ export interface Difference {
 
 /** Whether an agent has this name: in Unicode NFC, because a service may store another form than the one it got. */
 export function hasName(agent: Pick<PresentAgent, 'name'>, name: string): boolean {
-  return agent.name !== undefined && normalizeName(agent.name) === normalizeName(name);
+  return agent.name !== undefined && toNfc(agent.name) === toNfc(name);
 }
 
 function differing(

@@ -1,5 +1,5 @@
 import type { Context } from '../cli/context.ts';
-import { normalizeName } from '../cron/job.ts';
+import { toNfc } from '../cron/job.ts';
 import { checkSchedule, checkUniqueName } from '../cron/job-document.ts';
 import { type Problem, problemsError } from '../yaml/problem.ts';
 import { quoted } from '../yaml/quote.ts';
@@ -23,7 +23,7 @@ function reviewAgents(document: YamlDocument<Manifest>): void {
   const places = new Map<string, string>();
   for (const [index, { template_id, name }] of document.value.agents.entries()) {
     const path = ['agents', index, 'name'];
-    const key = JSON.stringify([template_id, normalizeName(name)]);
+    const key = JSON.stringify([template_id, toNfc(name)]);
     const first = places.get(key);
     if (first === undefined) places.set(key, document.location(path));
     else {

@@ -17,7 +17,7 @@ import { proposeSteps } from '../../src/contract/next-page.ts';
 import { readSigns } from '../../src/contract/page-signs.ts';
 import { readProvisionResponse } from '../../src/contract/provisioning.ts';
 import { readUploadId } from '../../src/contract/uploads.ts';
-import { readJobsFile } from '../../src/cron/jobs-file.ts';
+import { parseJobFiles } from '../../src/cron/jobs-file.ts';
 import { describeSchedule, formatExpression, isSameSchedule, parseExpression } from '../../src/cron/schedule.ts';
 import { ScheduleError } from '../../src/cron/schedule-error.ts';
 import { ShapeError } from '../../src/errors.ts';
@@ -63,7 +63,7 @@ describe('YAML', () => {
     'any file of jobs is read without an exception, and its problems are inside it',
     fc.property(jobs, (text) => {
       const lines = text.split('\n');
-      const { problems } = readJobsFile([{ name: 'jobs.yaml', text }], () => 'x');
+      const { problems } = parseJobFiles([{ name: 'jobs.yaml', text }], () => 'x');
       const outside = problems.filter(({ line, column }) => column < 1 || column > (lines[line - 1]?.length ?? -1) + 2);
       expect(outside).toEqual([]);
     }),

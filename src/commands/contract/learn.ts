@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import { type Args, command } from '../../cli/command.ts';
 import type { Context } from '../../cli/context.ts';
 import { readFileChunks, readStdin, refuseTokenOnStdin } from '../../cli/input.ts';
-import { compareProposals, type ProposedChange } from '../../config/contract-changes.ts';
 import {
   type ContractKey,
   readContractLayers,
@@ -10,11 +9,12 @@ import {
   updateContract,
   updateObserved,
 } from '../../config/contract-file.ts';
-import { findLeaf } from '../../config/find-leaf.ts';
 import { Contract } from '../../contract/contract.ts';
 import type { AmbiguousLeaf, LearnedValue, OpenQuestion } from '../../contract/learn/evidence.ts';
 import { proposeFromTrace } from '../../contract/learn/propose.ts';
 import type { LeafName } from '../../contract/leaves.ts';
+import { compareProposals, type ProposedChange } from '../../contract-changes/compare-proposals.ts';
+import { findLeaf } from '../../contract-changes/find-leaf.ts';
 import { readTrace, type Trace, unreadableTrace } from '../../contract-changes/read-trace.ts';
 import { CHANGE_COLUMNS, mayWrite, summarizeReview } from '../../contract-changes/review.ts';
 import { InputError, PartnerctlError, UsageError } from '../../errors.ts';

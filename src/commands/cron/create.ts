@@ -62,10 +62,10 @@ function unsent(error: PartnerctlError, what: string): PartnerctlError {
 
 async function readJobs(context: Context, from: Exclude<Input['from'], 'schema'>): Promise<readonly WantedJob[]> {
   if ('job' in from) {
-    const { readJobFromFlags } = await import('../../cron/read-job.ts');
+    const { readJobFromFlags } = await import('../../cron/read-job-from-flags.ts');
     return [await readJobFromFlags(context, from.job)];
   }
-  const { readJobFiles } = await import('../../cron/read-jobs.ts');
+  const { readJobFiles } = await import('../../cron/read-job-files.ts');
   return await readJobFiles(context, from.files);
 }
 

@@ -1,8 +1,8 @@
 import { listCronJobs } from '../../api/cron-jobs.ts';
 import { command, SERVICE_EXITS } from '../../cli/command.ts';
 import { SCOPE } from '../../contract/scopes.ts';
-import { openJobLedger } from '../../cron/ledger.ts';
-import { findKnownJobs, type JobRow, joinRows, toLocalRows } from '../../cron/list.ts';
+import { openJobLedger } from '../../cron/job-ledger.ts';
+import { findKnownJobs, type JobRow, joinRows, toLocalRows } from '../../cron/job-rows.ts';
 import { type Column, type CommandResult, listResult } from '../../output/command-result.ts';
 
 const TONES = {

@@ -116,7 +116,7 @@ export default command<ReconcileOptions & { readonly key: string | undefined }>(
     const [{ reconcileAll }, { reconcileDeps, replayRecoveryFiles }, { openJobLedger }] = await Promise.all([
       import('../../cron/reconcile-all.ts'),
       import('../../cron/reconcile-deps.ts'),
-      import('../../cron/ledger.ts'),
+      import('../../cron/job-ledger.ts'),
     ]);
     const ledger = await openJobLedger(context);
     for (const replayed of await replayRecoveryFiles(context, ledger)) await context.notice(replayNote(replayed));

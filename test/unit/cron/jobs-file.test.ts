@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { cronJobsJsonSchema, readJobsFile } from '../../../src/cron/jobs-file.ts';
+import { cronJobsJsonSchema, parseJobFiles } from '../../../src/cron/jobs-file.ts';
 
 const VARIABLES: Readonly<Record<string, string>> = {
   AGENT: 'agent_9',
@@ -9,7 +9,7 @@ const VARIABLES: Readonly<Record<string, string>> = {
 
 function read(...texts: readonly string[]) {
   const sources = texts.map((text, index) => ({ name: `${String.fromCharCode(97 + index)}.yaml`, text }));
-  return readJobsFile(sources, (name) => VARIABLES[name]);
+  return parseJobFiles(sources, (name) => VARIABLES[name]);
 }
 
 function said({ problems }: ReturnType<typeof read>): string[] {

@@ -5,9 +5,9 @@ import type { AdoptDeps } from '../../../src/cron/adopt-forget.ts';
 import type { CronDeps } from '../../../src/cron/create-once.ts';
 import { toWireSchedule } from '../../../src/cron/cron-result.ts';
 import { type CronJob, cronKey } from '../../../src/cron/job.ts';
+import { withRefusals } from '../../../src/cron/job-ledger.ts';
 import { createFreshJobLists, createJobFinder, type JobListOptions } from '../../../src/cron/job-list.ts';
 import { JOB_RECORDS, type JobRecord, type JobSnapshot } from '../../../src/cron/job-records.ts';
-import { withRefusals } from '../../../src/cron/ledger.ts';
 import type { ListedJob } from '../../../src/cron/listed-job.ts';
 import type { ReconcileAllDeps } from '../../../src/cron/reconcile-all.ts';
 import {

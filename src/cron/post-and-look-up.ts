@@ -6,7 +6,7 @@ import type { FindJob } from './job-list.ts';
 import { findReservedJob, openJobs } from './reconcile.ts';
 
 /** How long to look for a new job, and how long to wait before the second look. Each wait is twice as long. */
-const LISTED_WITHIN_MS = 10_000;
+const LOOK_UP_MS = 10_000;
 const FIRST_WAIT_MS = 250;
 
 export interface LookUpDeps extends Pick<CronDeps, 'origin' | 'ledger' | 'clock' | 'onWait' | 'abortSignal'> {
@@ -24,7 +24,7 @@ async function lookUpCreated(job: CronJob, deps: LookUpDeps): Promise<string | u
     const reserved = openJobs(await ledger.readAll(), origin).find(({ reservation }) => reservation.key === key);
     const listed = reserved && findReservedJob(reserved, found);
     if (listed) return listed.cron_job_id;
-    if (found.kind === 'closed' || elapsed() + waitMs > LISTED_WITHIN_MS) return undefined;
+    if (found.kind === 'closed' || elapsed() + waitMs > LOOK_UP_MS) return undefined;
     onWait?.(waitMs);
     await clock.sleep(waitMs, abortSignal);
   }

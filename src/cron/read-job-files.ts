@@ -4,10 +4,10 @@ import { refuseTokenOnStdin } from '../cli/input.ts';
 import { InputError } from '../errors.ts';
 import { problemsError } from '../yaml/problem.ts';
 import { readSources } from '../yaml/read-sources.ts';
+import { AgentFinder } from './agent-input.ts';
 import type { WantedJob } from './create-jobs.ts';
 import { cronKey } from './job.ts';
-import { AgentFinder } from './job-input.ts';
-import { readJobsFile } from './jobs-file.ts';
+import { parseJobFiles } from './jobs-file.ts';
 
 /** Runs after the agent lookup, because two references can name one agent. @throws InputError if a job is described twice */
 function refuseDuplicates(origin: string, wanted: readonly WantedJob[]): void {
@@ -31,7 +31,7 @@ function refuseDuplicates(origin: string, wanted: readonly WantedJob[]): void {
 export async function readJobFiles(context: Context, files: readonly string[]): Promise<readonly WantedJob[]> {
   if (files.includes('-')) refuseTokenOnStdin(context.flags, 'input');
   const sources = await readSources(files, context.io.stdin, context.abortSignal);
-  const { jobs, problems } = readJobsFile(sources, (name) => context.env[name]);
+  const { jobs, problems } = parseJobFiles(sources, (name) => context.env[name]);
   if (problems.length > 0) throw problemsError(problems);
   const http = await context.http();
   const finder = new AgentFinder(http);
