@@ -111,7 +111,7 @@ function refuseOtherMethods(app: ServiceApp): void {
  * Answers a request that never reaches the app, for example because its Host header makes no valid URL.
  * @param error what the HTTP adapter threw
  */
-export function answerUnroutable(error: unknown): Response {
+export function unroutableResponse(error: unknown): Response {
   const problem =
     error instanceof RequestError
       ? new Problem(400, 'bad_request', `The request is not valid HTTP: ${error.message}.`)

@@ -4,7 +4,7 @@ import { getRequestListener, type Http2Bindings, type HttpBindings } from '@hono
 import { AgentRunner } from './agents/agent-runner.ts';
 import { CronRunner } from './agents/cron-runner.ts';
 import { type Script, scriptSchema } from './agents/reply-script.ts';
-import { answerUnroutable, createApp, partnerRoutes } from './app.ts';
+import { createApp, partnerRoutes, unroutableResponse } from './app.ts';
 import { describeUnmatched, FaultInjector, type FaultPlan, faultPlanSchema } from './faults.ts';
 import { type ObservedExchange, observe } from './observe.ts';
 import { RateLimiter } from './rate-limit.ts';
@@ -233,7 +233,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
       closing: closing.signal,
     });
     // By default the adapter replaces the global Request and Response of the embedding process.
-    const adapter = { overrideGlobalObjects: false, errorHandler: answerUnroutable };
+    const adapter = { overrideGlobalObjects: false, errorHandler: unroutableResponse };
     const app = createApp(service);
     const fetchPlain: Fetch = (request, env) => app.fetch(request, env);
     const fetchShaped = shape === PLAIN ? fetchPlain : createEdge(service, shape, fetchPlain);

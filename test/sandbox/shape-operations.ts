@@ -90,7 +90,7 @@ async function checkChat(client: Client, opened: TestSandbox, provisioned: Provi
   };
   const own = await idsOf('s1');
   expect(own).toHaveLength(4);
-  const expected = history.isEverySession ? [...own, ...(await idsOf('s2'))] : own;
+  const expected = history.ignoresSession ? [...own, ...(await idsOf('s2'))] : own;
   const read = await readAll(client, paging, 'readHistory', 'msg', { query });
   expect(read).toEqual(history.isNewestFirst ? expected.toReversed() : expected);
   const after = await client.send('readHistory', { query: { ...query, after_message_id: own[2] ?? '' } });
@@ -109,12 +109,12 @@ async function checkUploads(client: Client, paging: Paging | undefined): Promise
   expect(text).toContain(documents[0]);
 }
 
-async function checkErrors({ send }: Client, { isErrorOk }: Shape): Promise<void> {
+async function checkErrors({ send }: Client, { errorsAreOk }: Shape): Promise<void> {
   const missing = await send('listAgents', { path: { space_id: 'spc_none' } });
-  expect(missing.status).toBe(isErrorOk ? 200 : 404);
+  expect(missing.status).toBe(errorsAreOk ? 200 : 404);
   expect(missing.text).toMatch(/There is no space|space_not_found/i);
   const invalid = await send('provisionSpace', { body: { external_space_id: '' } });
-  expect(invalid.status).toBe(isErrorOk ? 200 : 422);
+  expect(invalid.status).toBe(errorsAreOk ? 200 : 422);
   const history = await send('readHistory', { query: { source_id: 'src_none', session_id: 's1' } });
   expect(history.text).toMatch(/no API chat source|source_not_found/i);
 }

@@ -1,23 +1,23 @@
-import { arrange, bodyFacts, listBody, listItem, singleBody } from '../shapes/arrange.ts';
+import { arrange, bodyPageFields, listBody, listItem, singleBody } from '../shapes/arrange.ts';
 import { errorFormat } from '../shapes/errors.ts';
 import { type FieldSchema, place, SCHEMAS, withoutOptional } from '../shapes/maker.ts';
-import { factSchema } from '../shapes/paging.ts';
+import { pageFieldSchema } from '../shapes/paging.ts';
 import type { Shape } from '../shapes/shape.ts';
 import { OPERATIONS, type Operation } from './operations.ts';
 import { type Kind, RESOURCES } from './resources.ts';
 import { listOf, orNull, refTo, type Schema } from './schema.ts';
 
-/** What every page of a list has besides its items. */
+/** The schemas of the page fields. */
 function pageSchema(shape: Shape, kind: Kind): (readonly [path: string, schema: FieldSchema | undefined])[] {
   const { paging } = shape;
-  return bodyFacts(shape, kind).map(([path, fact]) => [path, paging && factSchema(paging, fact)]);
+  return bodyPageFields(shape, kind).map(([path, field]) => [path, paging && pageFieldSchema(paging, field)]);
 }
 
 function listSchema(shape: Shape, kind: Kind): Schema {
   const item = listItem(shape, kind, { item: refTo(RESOURCES[kind].component), cursor: { type: 'string' } }, SCHEMAS);
   const items = shape.emptyList === 'null' ? orNull(listOf(item)) : listOf(item);
-  const toSchema = (facts: ReturnType<typeof pageSchema>): Schema =>
-    withoutOptional(listBody(shape, kind, { items, facts }, SCHEMAS));
+  const toSchema = (pageFields: ReturnType<typeof pageSchema>): Schema =>
+    withoutOptional(listBody(shape, kind, { items, pageFields }, SCHEMAS));
   if (!shape.document?.isComposed) return toSchema(pageSchema(shape, kind));
   return { allOf: [refTo('Page'), toSchema([])] };
 }
@@ -28,10 +28,10 @@ function resourceSchema(shape: Shape, kind: Kind): Schema {
   return { description, ...withoutOptional(arrange(shape, kind, schema, SCHEMAS)) };
 }
 
-/** The schema of a success of an operation. */
-export function successSchema(shape: Shape, { kind, answers }: Operation): Schema {
+/** The schema of a successful response. */
+export function successSchema(shape: Shape, { kind, returns }: Operation): Schema {
   const { component } = RESOURCES[kind];
-  if (answers === 'list') return refTo(`${component}List`);
+  if (returns === 'list') return refTo(`${component}List`);
   const isInline = shape.constants !== undefined && (shape.single === undefined || kind === 'provisioning');
   const resource = isInline ? resourceSchema(shape, kind) : refTo(component);
   return withoutOptional(singleBody(shape, kind, resource, SCHEMAS));
@@ -40,7 +40,7 @@ export function successSchema(shape: Shape, { kind, answers }: Operation): Schem
 /** Every schema that the document refers to, by its name. */
 export function componentSchemas(shape: Shape): Record<string, Schema> {
   const kinds = [...new Set(OPERATIONS.map(({ kind }) => kind))];
-  const lists = [...new Set(OPERATIONS.filter(({ answers }) => answers === 'list').map(({ kind }) => kind))];
+  const lists = [...new Set(OPERATIONS.filter(({ returns }) => returns === 'list').map(({ kind }) => kind))];
   return Object.fromEntries([
     ...kinds.map((kind) => [RESOURCES[kind].component, resourceSchema(shape, kind)]),
     ...lists.map((kind) => [`${RESOURCES[kind].component}List`, listSchema(shape, kind)]),

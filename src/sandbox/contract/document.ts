@@ -1,8 +1,8 @@
-import { MISTAKES, writeStatus, writeTrait } from '../shapes/answers.ts';
 import { errorFormat } from '../shapes/errors.ts';
 import { withoutOptional } from '../shapes/maker.ts';
-import { factSchema } from '../shapes/paging.ts';
+import { pageFieldSchema } from '../shapes/paging.ts';
 import { methodOf, parameterNames, pathOf, requestSchema } from '../shapes/requests.ts';
+import { REQUEST_ERROR_STATUSES, writeStatus, writeTrait } from '../shapes/responses.ts';
 import type { Shape } from '../shapes/shape.ts';
 import { componentSchemas, successSchema } from './component-schemas.ts';
 import type {
@@ -47,7 +47,7 @@ function errorContent(shape: Shape): Content {
 
 function errorResponses(shape: Shape): Record<string, DocumentedResponse> {
   const entries = Object.entries(ERRORS).map(([status, [name, description]]) => {
-    const retryAfter = { description: 'When to come back.', schema: { type: 'string' } };
+    const retryAfter = { description: 'When to retry.', schema: { type: 'string' } };
     const headers = { 'X-Request-Id': REQUEST_ID, ...(status === '429' && { 'Retry-After': retryAfter }) };
     return [name, { description, headers, content: errorContent(shape) }];
   });
@@ -55,19 +55,20 @@ function errorResponses(shape: Shape): Record<string, DocumentedResponse> {
   return Object.fromEntries([...entries, ['AnyError', any]]);
 }
 
-function errorStatuses({ answers, path, kind, method, form }: Operation): number[] {
+function errorStatuses({ returns, path, kind, method, form }: Operation): number[] {
   const names = path.includes('{') || kind === 'receipt' || kind === 'message';
   const hasReference = names || (kind === 'cron_job' && method === 'POST');
-  const ofBody = method === 'POST' ? [400, 408, 413, 415, 422] : [];
-  const ofList = answers === 'list' ? [422] : [];
-  const ofForm = form ? [400, 408] : [];
-  const found = hasReference ? [404] : [];
-  return [...new Set([401, 402, 403, 429, 500, ...ofBody, ...ofList, ...ofForm, ...found])].sort((a, b) => a - b);
+  const bodyErrors = method === 'POST' ? [400, 408, 413, 415, 422] : [];
+  const listErrors = returns === 'list' ? [422] : [];
+  const formErrors = form ? [400, 408] : [];
+  const notFound = hasReference ? [404] : [];
+  const all = [401, 402, 403, 429, 500, ...bodyErrors, ...listErrors, ...formErrors, ...notFound];
+  return [...new Set(all)].sort((a, b) => a - b);
 }
 
 function listHeaders({ paging }: Shape): Record<string, Header> {
-  const headers = Object.entries(paging?.headers ?? {}).map(([name, fact]) => {
-    const { description = '', ...schema } = paging ? withoutOptional(factSchema(paging, fact)) : {};
+  const headers = Object.entries(paging?.headers ?? {}).map(([name, field]) => {
+    const { description = '', ...schema } = paging ? withoutOptional(pageFieldSchema(paging, field)) : {};
     const type = Array.isArray(schema.type) ? schema.type[0] : schema.type;
     return [name, { description, schema: { ...schema, type } }];
   });
@@ -77,7 +78,8 @@ function listHeaders({ paging }: Shape): Record<string, Header> {
 function successResponses(shape: Shape, operation: Operation): Record<string, DocumentedResponse> {
   const writes = writeTrait(shape, operation);
   const success = successSchema(shape, operation);
-  const mistakes = shape.isErrorOk && errorStatuses(operation).some((status) => MISTAKES.includes(status));
+  const hasErrorsWith200 =
+    shape.errorsAreOk && errorStatuses(operation).some((status) => REQUEST_ERROR_STATUSES.includes(status));
   const location: Header = {
     description: 'The address of the resource, which ends in its id.',
     required: true,
@@ -85,7 +87,7 @@ function successResponses(shape: Shape, operation: Operation): Record<string, Do
   };
   const headers = {
     'X-Request-Id': REQUEST_ID,
-    ...(operation.answers === 'list' && listHeaders(shape)),
+    ...(operation.returns === 'list' && listHeaders(shape)),
     ...(writes?.isLocationOnly && { Location: location }),
   };
   const respond = (schema: Schema | undefined): DocumentedResponse => ({
@@ -93,13 +95,13 @@ function successResponses(shape: Shape, operation: Operation): Record<string, Do
     headers,
     ...(schema && { content: { [JSON_TYPE]: { schema } } }),
   });
-  const isPartial = operation.answers === 'list' && shape.paging?.isPartial;
+  const isPartial = operation.returns === 'list' && shape.paging?.isPartial;
   const written = writes && operation.statuses.map((status) => writeStatus(writes, status));
   const statuses = written ? [...new Set(written)] : [...operation.statuses, ...(isPartial ? [206] : [])];
   const responses = Object.fromEntries(
     statuses.map((status) => [String(status), respond(writes?.isLocationOnly ? undefined : success)]),
   );
-  if (!mistakes) return responses;
+  if (!hasErrorsWith200) return responses;
   const ok = statuses.includes(200) && !writes?.isLocationOnly ? [success, refTo('Error')] : [refTo('Error')];
   return { ...responses, 200: { ...respond({ anyOf: ok }), headers: { 'X-Request-Id': REQUEST_ID } } };
 }
@@ -114,10 +116,10 @@ function pathParameters({ path }: Operation): DocumentedParameter[] {
   }));
 }
 
-/** The parameters that choose what a read answers. */
+/** The parameters of a read. */
 function readParameters(shape: Shape, operation: Operation): DocumentedParameter[] {
   const names = parameterNames(shape, operation);
-  const isIgnored = (name: string): boolean => name === 'session_id' && (shape.history?.isEverySession ?? false);
+  const isIgnored = (name: string): boolean => name === 'session_id' && (shape.history?.ignoresSession ?? false);
   const chosen = (operation.query ?? []).filter(({ name }) => !isIgnored(name));
   const own = chosen.map(({ name, required = false, schema: { description = '', ...schema } }) => ({
     name: names.get(name) ?? name,
@@ -127,7 +129,7 @@ function readParameters(shape: Shape, operation: Operation): DocumentedParameter
     schema,
   }));
   const { paging } = shape;
-  if (operation.answers !== 'list' || !paging) return own;
+  if (operation.returns !== 'list' || !paging) return own;
   const isNumber = paging.by === 'page' || paging.by === 'offset';
   const minimum = paging.by === 'page' ? (paging.firstPage ?? 1) : 0;
   const pageSchema: Schema = isNumber ? { type: 'integer', minimum } : { type: 'string' };
@@ -161,18 +163,20 @@ function formSchema({ request }: Shape): Schema {
 }
 
 function requestContent(shape: Shape, operation: Operation): Content | undefined {
-  const { body, form, answers } = operation;
+  const { body, form, returns } = operation;
   const json = body && { [JSON_TYPE]: { schema: requestSchema(shape, operation, body) } };
   if (form) return { 'multipart/form-data': { schema: formSchema(shape) }, ...json };
   if (json) return json;
-  const isReadByPost = answers === 'list' && methodOf(shape, operation) === 'POST';
+  const isReadByPost = returns === 'list' && methodOf(shape, operation) === 'POST';
   return isReadByPost ? { [JSON_TYPE]: { schema: parameterObject(readParameters(shape, operation)) } } : undefined;
 }
 
 function documentOperation(shape: Shape, operation: Operation): DocumentedOperation {
   const content = requestContent(shape, operation);
   const inQuery = methodOf(shape, operation) === 'GET' ? readParameters(shape, operation) : [];
-  const errors = errorStatuses(operation).filter((status) => !(shape.isErrorOk && MISTAKES.includes(status)));
+  const errors = errorStatuses(operation).filter(
+    (status) => !(shape.errorsAreOk && REQUEST_ERROR_STATUSES.includes(status)),
+  );
   const toRef = (name: string) => ({ $ref: `#/components/responses/${name}` });
   return {
     operationId: operation.id,
@@ -190,8 +194,8 @@ function documentOperation(shape: Shape, operation: Operation): DocumentedOperat
 }
 
 /**
- * The OpenAPI 3.1 document of the service in a shape.
- * @param origin where the service is, without a trailing slash
+ * Creates the OpenAPI 3.1 document of the service in a shape.
+ * @param origin of the service, without a trailing slash
  */
 export function createDocument(shape: Shape, origin: string): Document {
   const paths: Record<string, Record<string, DocumentedOperation>> = {};
@@ -222,7 +226,7 @@ export function createDocument(shape: Shape, origin: string): Document {
   };
 }
 
-/** The document as the service in a shape publishes it: of the version that the shape says. */
+/** The document in the OpenAPI version of the shape. */
 export function publishDocument(shape: Shape, origin: string): object {
   const document = createDocument(shape, origin);
   return shape.document?.version === '3.0.3' ? toOpenApi30(document) : document;

@@ -25,13 +25,13 @@ function describeOperation(method: string, path: string, operation: NonNullable<
     return wrap(`Body, ${type}: ${fields.join(', ')}`, '    ');
   });
   const statuses = Object.keys(responses).filter((status) => status !== 'default');
-  const answers = wrap(`Answers: ${statuses.join(', ')}`, '    ');
+  const statusLine = wrap(`Responses: ${statuses.join(', ')}`, '    ');
   return [
     `${method.toUpperCase()} ${path}`,
     wrap(`${summary} ${description}`, '    '),
     ...named,
     ...bodies,
-    answers,
+    statusLine,
   ].join('\n');
 }
 
@@ -43,7 +43,7 @@ export function createGuide({ info, servers, paths }: Document): string {
   return `${[
     `${info.title} ${info.version}`,
     wrap(info.description, ''),
-    `Base address: ${servers[0]?.url}\nThe whole schema is at openapi.json and openapi.yaml, below the base address.`,
+    `Base URL: ${servers[0]?.url}\nThe whole schema is at openapi.json and openapi.yaml, below the base URL.`,
     'Every call carries the header\n\n    Authorization: Bearer <PARTNER_TOKEN>',
     wrap(
       'A typical flow: list or provision a space, set up API chat for an agent, send messages, and poll the history for replies after the last message.',

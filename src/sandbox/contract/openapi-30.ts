@@ -10,7 +10,7 @@ function isNull(schema: unknown): boolean {
   return isNode(schema) && schema.type === 'null';
 }
 
-/** A schema without what OpenAPI 3.0 lacks: the type null, lists of types, and media types of content. */
+/** Removes what OpenAPI 3.0 lacks: the type null, lists of types, and contentMediaType. */
 function convertSchema(schema: Node): Node {
   const { type, anyOf, contentMediaType: _, ...rest } = schema;
   if (Array.isArray(type)) {
@@ -31,7 +31,7 @@ function convert(value: unknown): unknown {
   return Object.fromEntries(Object.entries(convertSchema(value)).map(([key, child]) => [key, convert(child)]));
 }
 
-/** The same document in OpenAPI 3.0, which many services still publish, without the webhooks: 3.0 has none. */
+/** Converts a document to OpenAPI 3.0, which has no webhooks. */
 export function toOpenApi30({ paths, components, webhooks: _, ...rest }: Document): object {
   return { ...rest, openapi: '3.0.3', paths: convert(paths), components: convert(components) };
 }

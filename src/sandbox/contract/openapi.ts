@@ -36,7 +36,7 @@ export interface DocumentedOperation {
   readonly responses: Readonly<Record<string, DocumentedResponse | { readonly $ref: string }>>;
 }
 
-/** A request that the service makes. */
+/** A request that the service sends. */
 export interface DocumentedWebhook extends DocumentedOperation {
   /** Empty: it has no token. */
   readonly security: readonly [];

@@ -9,18 +9,18 @@ interface Parameter {
   readonly schema: Schema;
 }
 
-/** One call of the partner API (spec §4) in the service's own shape. */
+/** An operation of the partner API (spec §4) in the plain shape. */
 export interface Operation {
   readonly id: string;
   readonly method: 'GET' | 'POST';
-  /** Below the base address; `{name}` is a path parameter. */
+  /** Relative to the base URL; `{name}` is a path parameter. */
   readonly path: string;
   readonly tag: string;
   readonly summary: string;
   readonly scope: string;
   readonly kind: Kind;
-  /** What is answered: one resource, or a page of them. */
-  readonly answers: 'one' | 'list';
+  /** One resource, or a page of a list. */
+  readonly returns: 'one' | 'list';
   /** The statuses of success. */
   readonly statuses: readonly (200 | 201)[];
   readonly query?: readonly Parameter[];
@@ -112,9 +112,9 @@ type UploadKind = Extract<Kind, 'document' | 'file_attachment'>;
 function uploadOperations(kind: UploadKind, path: string, what: string, more: Partial<Operation>): Operation[] {
   const name = kind === 'document' ? 'Document' : 'FileAttachment';
   const common = { kind, tag: `${what}s`, scope: `${kind}s.read` };
-  const list = { id: `list${name}s`, method: 'GET', path, answers: 'list', statuses: [200] } as const;
-  const create = { id: `upload${name}`, method: 'POST', path, answers: 'one', statuses: [201] } as const;
-  const get = { id: `get${name}`, method: 'GET', path: `${path}{id}/`, answers: 'one', statuses: [200] } as const;
+  const list = { id: `list${name}s`, method: 'GET', path, returns: 'list', statuses: [200] } as const;
+  const create = { id: `upload${name}`, method: 'POST', path, returns: 'one', statuses: [201] } as const;
+  const get = { id: `get${name}`, method: 'GET', path: `${path}{id}/`, returns: 'one', statuses: [200] } as const;
   return [
     { ...common, ...list, summary: `Lists the ${what}s.` },
     { ...common, ...create, scope: `${kind}s.write`, summary: `Uploads a ${what}.`, form: true, ...more },
@@ -122,7 +122,7 @@ function uploadOperations(kind: UploadKind, path: string, what: string, more: Pa
   ];
 }
 
-/** Every call of the partner API, in the order of spec §4. */
+/** Every operation of the partner API, in the order of spec §4. */
 export const OPERATIONS: readonly Operation[] = [
   {
     id: 'listSpaces',
@@ -132,7 +132,7 @@ export const OPERATIONS: readonly Operation[] = [
     summary: 'Lists the spaces available to the token.',
     scope: 'spaces.read',
     kind: 'space',
-    answers: 'list',
+    returns: 'list',
     statuses: [200],
   },
   {
@@ -143,7 +143,7 @@ export const OPERATIONS: readonly Operation[] = [
     summary: 'Creates or reuses a space and installs agents. 201 for a new space, else 200.',
     scope: 'spaces.provision',
     kind: 'provisioning',
-    answers: 'one',
+    returns: 'one',
     statuses: [200, 201],
     body: PROVISION_BODY,
     bodyName: 'provisioning',
@@ -156,7 +156,7 @@ export const OPERATIONS: readonly Operation[] = [
     summary: 'Lists the agents of a space.',
     scope: 'agents.read',
     kind: 'agent',
-    answers: 'list',
+    returns: 'list',
     statuses: [200],
   },
   {
@@ -167,7 +167,7 @@ export const OPERATIONS: readonly Operation[] = [
     summary: "Creates or reuses the agent's API chat source. 201 for a new source, else 200.",
     scope: 'api_chat.setup',
     kind: 'source',
-    answers: 'one',
+    returns: 'one',
     statuses: [200, 201],
     body: CHAT_BODY,
     bodyName: 'source',
@@ -180,7 +180,7 @@ export const OPERATIONS: readonly Operation[] = [
     summary: 'Registers a message. 201 for a new message, else 200.',
     scope: 'api_chat.runtime',
     kind: 'receipt',
-    answers: 'one',
+    returns: 'one',
     statuses: [200, 201],
     body: MESSAGE_BODY,
     bodyName: 'message',
@@ -193,7 +193,7 @@ export const OPERATIONS: readonly Operation[] = [
     summary: 'Reads the messages of a session after a cursor.',
     scope: 'api_chat.runtime',
     kind: 'message',
-    answers: 'list',
+    returns: 'list',
     statuses: [200],
     query: HISTORY_QUERY,
   },
@@ -207,7 +207,7 @@ export const OPERATIONS: readonly Operation[] = [
     summary: 'Creates a scheduled job. The same request again creates another one.',
     scope: 'cron_jobs.write',
     kind: 'cron_job',
-    answers: 'one',
+    returns: 'one',
     statuses: [201],
     body: CRON_JOB_BODY,
     bodyName: 'cron_job',
@@ -220,7 +220,7 @@ export const OPERATIONS: readonly Operation[] = [
     summary: 'Lists the scheduled jobs, or those of one agent.',
     scope: 'cron_jobs.read',
     kind: 'cron_job',
-    answers: 'list',
+    returns: 'list',
     statuses: [200],
     query: [{ name: 'agent_id', schema: text('Only the jobs of this agent.') }],
   },

@@ -17,7 +17,7 @@ interface Resource {
   readonly component: string;
   readonly singular: string;
   readonly plural: string;
-  /** The field with its own identifier; a provisioning has none. */
+  /** The field with the id; a provisioning has none. */
   readonly id?: string;
   readonly schema: Schema;
 }
@@ -54,7 +54,7 @@ const AGENT = objectOf(
       { api_chat: orNull(CHAT_SUMMARY) },
       { description: 'Its public integrations; `api_chat` is null until a source is created.' },
     ),
-    'created?': flag('Whether this request installed it. Only in the answer to provisioning.'),
+    'created?': flag('Whether this request installed it. Only in the response to provisioning.'),
   },
   { description: 'An agent of a space.' },
 );
@@ -81,7 +81,7 @@ const MESSAGE = objectOf(
     role: text('Who wrote it.', { enum: ['user', 'assistant'] }),
     text: text('The text.'),
     external_message_id: orNull(text('The identifier that the caller chose; null for other messages.')),
-    in_reply_to: orNull(text('For a reply, the newest message that it answers.')),
+    in_reply_to: orNull(text('For a reply, the newest message that it replies to.')),
     'cron_job_id?': text('The scheduled job that sent it; only such messages have it.'),
     created_at: time('When it was registered.'),
   },
@@ -96,7 +96,7 @@ const RECEIPT = objectOf(
   { description: 'The acknowledgement of a message.' },
 );
 
-/** When a job runs (spec §2): the same in requests and answers. */
+/** When a job runs (spec §2), in requests and responses. */
 export const SCHEDULE = objectOf(
   {
     type: text('The kind of schedule.', { enum: ['cron'] }),
@@ -160,7 +160,7 @@ const PROVISIONING = objectOf(
   { description: 'A space, created or reused, with the agents that the request named.' },
 );
 
-/** Every resource in the service's own shape. */
+/** Every resource in the plain shape. */
 export const RESOURCES: Readonly<Record<Kind, Resource>> = {
   space: { component: 'Space', singular: 'space', plural: 'spaces', id: 'space_id', schema: SPACE },
   agent: { component: 'Agent', singular: 'agent', plural: 'agents', id: 'agent_id', schema: AGENT },

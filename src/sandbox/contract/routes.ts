@@ -7,12 +7,12 @@ const BASES = ['/v1', '/latest'];
 
 const FILES = { json: '/openapi.json', yaml: '/openapi.yaml', guide: '/guide.txt' } as const;
 
-/** Whether a path is that of a reference document. */
+/** Whether a path is that of the OpenAPI document or the guide. */
 export function isDocumentPath(path: string): boolean {
   return BASES.some((base) => Object.values(FILES).some((file) => path === `${base}${file}`));
 }
 
-/** The OpenAPI document in JSON and YAML, and the guide, for everybody: they need no token (spec §9). */
+/** The OpenAPI document in JSON and YAML, and the guide. They need no token (spec §9). */
 export function addDocumentRoutes(app: ServiceApp, { shape, origin }: Service): void {
   for (const base of BASES) {
     app.get(`${base}${FILES.json}`, (c) =>

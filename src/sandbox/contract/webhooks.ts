@@ -12,7 +12,7 @@ export const WEBHOOKS: Readonly<Record<string, { readonly post: DocumentedWebhoo
       operationId: 'messageCompleted',
       summary: 'An assistant message is complete.',
       description:
-        'Sent to each webhook that is configured for the source, at least once, and again after growing pauses until the answer is a 2xx. Signed by Standard Webhooks.',
+        'Sent to each webhook that is configured for the source, at least once, and again after growing pauses until the response is a 2xx. Signed by Standard Webhooks.',
       tags: ['api-chat'],
       security: [],
       parameters: [
@@ -34,7 +34,7 @@ export const WEBHOOKS: Readonly<Record<string, { readonly post: DocumentedWebhoo
       },
       responses: {
         '2XX': { description: 'The receiver has accepted the delivery.' },
-        default: { description: 'Any other answer, and none: the delivery is attempted again later.' },
+        default: { description: 'Any other response, or none: the delivery is retried.' },
       },
     },
   },

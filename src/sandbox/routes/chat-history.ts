@@ -65,8 +65,8 @@ export function historyPage(service: Service, c: ServiceContext) {
   requireSource(service, source_id);
   const { world } = service.store;
   const session = world.session(source_id, session_id);
-  const isEverySession = c.env.exchange?.isEverySession ?? false;
-  const all = isEverySession ? world.messagesOf(source_id) : (session?.messages ?? []);
+  const ignoresSession = c.env.exchange?.ignoresSession ?? false;
+  const all = ignoresSession ? world.messagesOf(source_id) : (session?.messages ?? []);
   const messages = withoutUnseen(service, c, all);
   const start = startOf(session, after_message_id);
   const quirk = c.get('quirk');

@@ -1,13 +1,13 @@
 import { type Kind, RESOURCES } from '../contract/resources.ts';
 import { type Maker, place } from './maker.ts';
 import { toCase } from './names.ts';
-import type { Fact } from './paging.ts';
+import type { PageField } from './paging.ts';
 import type { Shape } from './shape.ts';
 
-/** Values that callers chose the names in. */
-const CALLERS_OWN = ['fields'];
+/** Fields whose own keys callers choose: they are not renamed. */
+const CALLER_KEYED = ['fields'];
 
-/** The name of a field in the answers of a shape. */
+/** The name of a field in the responses of a shape. */
 function nameOf(shape: Shape, kind: Kind, field: string): string {
   if (field === RESOURCES[kind].id && shape.id !== undefined) return toCase(shape.id, shape.case ?? 'snake');
   const name = shape.fields?.[`${kind}.${field}`] ?? shape.fields?.[field] ?? field;
@@ -16,8 +16,8 @@ function nameOf(shape: Shape, kind: Kind, field: string): string {
 
 function author<T>(role: T, { author: trait }: Shape, make: Maker<T>): T {
   if (trait?.form === 'flag') return make.isAssistant(role);
-  const word = trait?.words ? make.inWords(role, trait.words) : role;
-  return trait?.form === 'object' ? make.object({ type: word }) : word;
+  const name = trait?.roles ? make.renamedRole(role, trait.roles) : role;
+  return trait?.form === 'object' ? make.object({ type: name }) : name;
 }
 
 function messageText<T>(text: T, { text: form }: Shape, make: Maker<T>): T {
@@ -40,11 +40,11 @@ function arrangeField<T>(
   if (field === 'created_at' && shape.time) {
     return [name, make.sinceEpoch(value, shape.time === 'epoch_seconds' ? 1_000 : 1)];
   }
-  if (CALLERS_OWN.includes(field)) return [name, value];
+  if (CALLER_KEYED.includes(field)) return [name, value];
   return [name, make.renamed(value, (nested) => toCase(nested, shape.case ?? 'snake'))];
 }
 
-/** The links beside a resource, under the name that the shape gives them. */
+/** The links that a shape adds to a resource. */
 function linksOf<T>(shape: Shape, kind: Kind, fields: Readonly<Record<string, T>>, make: Maker<T>): Record<string, T> {
   const { id = '', plural } = RESOURCES[kind];
   const own = fields[id];
@@ -85,7 +85,7 @@ function nest<T>(shape: Shape, kind: Kind, { fields, links }: Arranged<T>, make:
   }
 }
 
-/** A resource of the service, or its schema, as the shape shows it. */
+/** Converts a resource of the service, or its schema, to the shape. */
 export function arrange<T>(shape: Shape, kind: Kind, resource: T, make: Maker<T>): T {
   const fields = make.fieldsOf(resource);
   if (kind === 'provisioning') return arrangeProvisioning(shape, fields, make);
@@ -103,10 +103,10 @@ function arrangeProvisioning<T>(shape: Shape, fields: Readonly<Record<string, T>
   });
 }
 
-/** Replaces `{singular}` and `{plural}` in a place by the names of a resource. */
-export function placeFor(shape: Shape, kind: Kind, path: string): string {
+/** Replaces `{singular}` and `{plural}` in a path with the names of a resource. */
+export function expandPath(shape: Shape, kind: Kind, path: string): string {
   const { singular, plural } = RESOURCES[kind];
-  const name = (word: string): string => toCase(word, shape.case ?? 'snake');
+  const name = (snake: string): string => toCase(snake, shape.case ?? 'snake');
   return path.replaceAll('{singular}', name(singular)).replaceAll('{plural}', name(plural));
 }
 
@@ -119,30 +119,30 @@ export function singleBody<T>(shape: Shape, kind: Kind, resource: T, make: Maker
   const at = kind === 'provisioning' && shape.single === '{singular}' ? '' : (shape.single ?? '');
   const fixed = constants(shape, make);
   if (at === '' && fixed.length > 0) return make.object({ ...make.fieldsOf(resource), ...Object.fromEntries(fixed) });
-  return place(make, [[placeFor(shape, kind, at), resource], ...fixed]);
+  return place(make, [[expandPath(shape, kind, at), resource], ...fixed]);
 }
 
-/** What surrounds a resource in a list. @param cursor where the list continues after it */
+/** An item of a list. @param cursor where the list continues after the item */
 export function listItem<T>(shape: Shape, kind: Kind, { item, cursor }: { item: T; cursor: T }, make: Maker<T>): T {
   if (shape.item === 'node') return make.object({ cursor, node: item });
-  return shape.item === 'singular' ? make.object({ [placeFor(shape, kind, '{singular}')]: item }) : item;
+  return shape.item === 'singular' ? make.object({ [expandPath(shape, kind, '{singular}')]: item }) : item;
 }
 
-/** What the pages of a list say in their bodies, and where. */
-export function bodyFacts(shape: Shape, kind: Kind): (readonly [path: string, fact: Fact])[] {
+/** The page fields of a list body, each with its path. */
+export function bodyPageFields(shape: Shape, kind: Kind): (readonly [path: string, field: PageField])[] {
   const { paging, history } = shape;
   const isUncounted = kind === 'message' && history?.isPagedByCursor;
-  const said = Object.entries(paging?.body ?? {}).filter(([, fact]) => !(isUncounted && fact === 'total'));
-  return said.map(([path, fact]) => [placeFor(shape, kind, path), fact]);
+  const fields = Object.entries(paging?.body ?? {}).filter(([, field]) => !(isUncounted && field === 'total'));
+  return fields.map(([path, field]) => [expandPath(shape, kind, path), field]);
 }
 
-/** The body with a page of a list. @param facts by their places, what the page says about the list */
+/** The body of a list. @param pageFields the page fields by path */
 export function listBody<T>(
   shape: Shape,
   kind: Kind,
-  { items, facts }: { items: T; facts: readonly (readonly [string, T | undefined])[] },
+  { items, pageFields }: { items: T; pageFields: readonly (readonly [string, T | undefined])[] },
   make: Maker<T>,
 ): T {
-  const at = placeFor(shape, kind, shape.list ?? 'results');
-  return place(make, [[at, items], ...facts, ...constants(shape, make)]);
+  const at = expandPath(shape, kind, shape.list ?? 'results');
+  return place(make, [[at, items], ...pageFields, ...constants(shape, make)]);
 }

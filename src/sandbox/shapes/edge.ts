@@ -4,16 +4,23 @@ import { isAlreadySent } from '../fault-middleware.ts';
 import { Problem } from '../problem.ts';
 import { readJson } from '../request-body.ts';
 import { type Bindings, commonHeaders, createId, type Service, timestamp } from '../service.ts';
-import { type Answer, answerError, answerList, answerOne, readError, toErrorFacts } from './answers.ts';
 import type { Exchange } from './exchange.ts';
 import { isFields, type Json } from './json.ts';
 import type { PageRequest } from './paging.ts';
 import { decodeBody, methodOf, parameterNames } from './requests.ts';
+import {
+  errorResponse,
+  listResponse,
+  readError,
+  resourceResponse,
+  type ShapedResponse,
+  toErrorDetails,
+} from './responses.ts';
 import type { Shape } from './shape.ts';
 
 export type Fetch = (request: Request, env: Bindings) => Response | Promise<Response>;
 
-/** Whether a request asks for the service's own shape, so that a test can compare a dialect with it. */
+/** Whether a request asks for the plain shape, so that a test can compare a dialect with it. */
 export function isPlain(request: Request): boolean {
   return request.headers.get('Sandbox-Shape') === 'plain';
 }
@@ -34,7 +41,7 @@ function pathPattern({ path }: Operation): RegExp {
   return new RegExp(`^${BASE}${path.replace(/\{\w+\}/g, '[^/]+')}$`);
 }
 
-function send({ status, body, mediaType, headers }: Answer, common: Headers): Response {
+function toResponse({ status, body, mediaType, headers }: ShapedResponse, common: Headers): Response {
   const merged = new Headers(common);
   for (const name of ['content-length', 'content-type']) merged.delete(name);
   for (const [name, value] of Object.entries(headers)) merged.set(name, value);
@@ -45,11 +52,14 @@ function send({ status, body, mediaType, headers }: Answer, common: Headers): Re
 /** Refuses a request that did not reach the service. */
 function refuse(service: Service, shape: Shape, problem: Problem): Response {
   const request_id = createId('req');
-  const answer = answerError(shape, toErrorFacts(problem, request_id));
-  return send({ ...answer, headers: { ...problem.details.headers } }, new Headers(commonHeaders(service, request_id)));
+  const refusal = errorResponse(shape, toErrorDetails(problem, request_id));
+  return toResponse(
+    { ...refusal, headers: { ...problem.details.headers } },
+    new Headers(commonHeaders(service, request_id)),
+  );
 }
 
-/** The parameters of a read: of its query, or of its JSON body. */
+/** The parameters of a read, from its query or its JSON body. */
 async function readParameters({ request, url, env, service }: Call): Promise<Map<string, string>> {
   if (request.method !== 'POST') return new Map(url.searchParams);
   const { value } = await readJson(env.incoming, { maxBytes: 65_536, timeoutMs: service.clientTimeoutMs });
@@ -58,7 +68,7 @@ async function readParameters({ request, url, env, service }: Call): Promise<Map
   return new Map(given.map(([name, each]) => [name, String(each)]));
 }
 
-/** The request to the service in its own shape. Lists are asked for whole. */
+/** Converts a request to the plain shape, without paging: the edge pages lists itself. */
 function toPlainRequest({ shape, operation, request, url }: Call, parameters: ReadonlyMap<string, string>): Request {
   const plain = new URL(url);
   plain.search = '';
@@ -67,7 +77,7 @@ function toPlainRequest({ shape, operation, request, url }: Call, parameters: Re
     const value = parameters.get(name);
     if (own === 'after_message_id') continue;
     if (value !== undefined) plain.searchParams.set(own, value);
-    else if (own === 'session_id' && shape.history?.isEverySession) plain.searchParams.set(own, 'any');
+    else if (own === 'session_id' && shape.history?.ignoresSession) plain.searchParams.set(own, 'any');
   }
   return new Request(plain, { method: operation.method, headers: request.headers });
 }
@@ -83,8 +93,8 @@ function createExchange({ shape, operation, request, url }: Call): Exchange {
       return decoded;
     },
     fileField: shape.request?.file ?? 'file',
-    isWhole: operation.answers === 'list',
-    isEverySession: shape.history?.isEverySession ?? false,
+    isUnpaged: operation.returns === 'list',
+    ignoresSession: shape.history?.ignoresSession ?? false,
   };
   return exchange;
 }
@@ -97,7 +107,7 @@ function parseJson(text: string): Json | undefined {
   }
 }
 
-/** Converts an answer to the shape. @param body the answer of the service */
+/** Converts a plain response to the shape; undefined for a body that is sent as it is. */
 function translate(
   call: Call,
   { status, body }: { status: number; body: Json },
@@ -106,17 +116,17 @@ function translate(
 ) {
   const { shape, operation, url } = call;
   if (status >= 400) {
-    const facts = readError(shape, operation, { status, body, isRefused });
-    return facts && answerError(shape, facts);
+    const error = readError(shape, operation, { status, body, isRefused });
+    return error && errorResponse(shape, error);
   }
   if (!isFields(body)) return undefined;
-  if (operation.answers === 'one') return answerOne(shape, operation, { status, resource: body }, url.pathname);
-  return Array.isArray(body.results) ? answerList(shape, operation, body.results, page) : undefined;
+  if (operation.returns === 'one') return resourceResponse(shape, operation, { status, resource: body }, url.pathname);
+  return Array.isArray(body.results) ? listResponse(shape, operation, body.results, page) : undefined;
 }
 
-async function carryOut(call: Call, fetchPlain: Fetch): Promise<Response> {
+async function handleCall(call: Call, fetchPlain: Fetch): Promise<Response> {
   const { shape, service, request, url, env, operation } = call;
-  const parameters = operation.answers === 'list' ? await readParameters(call) : new Map<string, string>();
+  const parameters = operation.returns === 'list' ? await readParameters(call) : new Map<string, string>();
   const exchange = createExchange(call);
   const response = await fetchPlain(toPlainRequest(call, parameters), { ...env, exchange });
   if (isAlreadySent(response)) return response;
@@ -126,23 +136,23 @@ async function carryOut(call: Call, fetchPlain: Fetch): Promise<Response> {
   const defaultSize = service.store.world.settings.page_size;
   const page: PageRequest = { parameters, url: `${service.origin}${path}`, defaultSize };
   const { status, headers } = response;
-  let answer: Answer | undefined;
+  let shaped: ShapedResponse | undefined;
   try {
-    answer = body === undefined ? undefined : translate(call, { status, body }, page, exchange.isRefused);
+    shaped = body === undefined ? undefined : translate(call, { status, body }, page, exchange.isRefused);
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
-    answer = answerError(shape, toErrorFacts(error, headers.get('x-request-id') ?? ''));
+    shaped = errorResponse(shape, toErrorDetails(error, headers.get('x-request-id') ?? ''));
   }
-  if (!answer) return new Response(text, { status, headers });
+  if (!shaped) return new Response(text, { status, headers });
   const { entry } = env.logged;
-  if (entry) entry.status = answer.status;
-  if (entry && request.method === 'POST' && operation.answers === 'list') {
+  if (entry) entry.status = shaped.status;
+  if (entry && request.method === 'POST' && operation.returns === 'list') {
     entry.body = Object.fromEntries(parameters);
   }
-  return send(answer, headers);
+  return toResponse(shaped, headers);
 }
 
-/** A redirect to the address with, or without, the trailing slash; undefined if the shape does not redirect. */
+/** A redirect that adds or drops the trailing slash; undefined if the shape does not redirect this path. */
 function redirect(service: Service, { redirect: trait }: Shape, request: Request, url: URL): Response | undefined {
   if (!trait || url.pathname.endsWith('/') === (trait.slash === 'add')) return undefined;
   const path = trait.slash === 'add' ? `${url.pathname}/` : url.pathname.replace(/\/$/, '');
@@ -161,9 +171,8 @@ function redirect(service: Service, { redirect: trait }: Shape, request: Request
 }
 
 /**
- * Puts a shape around the service: requests get the service's own names on the way in, answers those of the shape on the
- * way out.
- * @param fetchPlain answers in the service's own shape
+ * Puts a shape around the service: converts requests to the plain shape, and the responses back.
+ * @param fetchPlain responds in the plain shape
  */
 export function createEdge(service: Service, shape: Shape, fetchPlain: Fetch): Fetch {
   const operations = OPERATIONS.map((operation) => ({ operation, pattern: pathPattern(operation) }));
@@ -172,15 +181,15 @@ export function createEdge(service: Service, shape: Shape, fetchPlain: Fetch): F
     if (isPlain(request) || !url.pathname.startsWith(`${BASE}/`) || isDocumentPath(url.pathname))
       return fetchPlain(request, env);
     const path = url.pathname.endsWith('/') || !shape.redirect ? url.pathname : `${url.pathname}/`;
-    const here = operations.filter(({ pattern }) => pattern.test(path)).map(({ operation }) => operation);
+    const candidates = operations.filter(({ pattern }) => pattern.test(path)).map(({ operation }) => operation);
     const method = request.method === 'HEAD' ? 'GET' : request.method;
-    const operation = here.find((candidate) => methodOf(shape, candidate) === method);
+    const operation = candidates.find((candidate) => methodOf(shape, candidate) === method);
     try {
-      const redirected = here.length > 0 && redirect(service, shape, request, url);
+      const redirected = candidates.length > 0 && redirect(service, shape, request, url);
       if (redirected) return redirected;
-      if (operation) return await carryOut({ shape, service, operation, request, url, env }, fetchPlain);
-      if (here.length === 0) throw new Problem(404, 'not_found', `There is nothing at ${url.pathname}.`);
-      const Allow = here.map((each) => methodOf(shape, each)).join(', ');
+      if (operation) return await handleCall({ shape, service, operation, request, url, env }, fetchPlain);
+      if (candidates.length === 0) throw new Problem(404, 'not_found', `There is nothing at ${url.pathname}.`);
+      const Allow = candidates.map((each) => methodOf(shape, each)).join(', ');
       throw new Problem(405, 'method_not_allowed', `${method} is not allowed here. Use ${Allow}.`, {
         headers: { Allow },
       });

@@ -2,8 +2,8 @@ import { listOf, objectOf, type Schema } from '../contract/schema.ts';
 import type { FieldProblem } from '../problem.ts';
 import type { Json } from './json.ts';
 
-/** An error of the service, before it is put into words of a dialect. */
-export interface ErrorFacts {
+/** An error of the service, in no dialect. */
+export interface ErrorDetails {
   readonly status: number;
   readonly code: string;
   readonly message: string;
@@ -11,11 +11,11 @@ export interface ErrorFacts {
   readonly fields: readonly FieldProblem[];
 }
 
-/** How errors look. */
+/** A format of error bodies. */
 export type ErrorStyle = keyof typeof ERROR_STYLES;
 
 interface ErrorFormat {
-  readonly body: (error: ErrorFacts) => Json;
+  readonly body: (error: ErrorDetails) => Json;
   readonly schema: Schema;
   readonly mediaType?: string;
 }
@@ -32,7 +32,7 @@ function upperCode(code: string): string {
   return code.toUpperCase();
 }
 
-/** The service's own error. */
+/** The error of the plain shape. */
 const OWN: ErrorFormat = {
   body: ({ code, message, request_id, fields }) => ({
     error: {
@@ -190,6 +190,7 @@ const ERROR_STYLES = {
   },
 } as const satisfies Record<string, ErrorFormat>;
 
+/** Returns how a style writes errors, with the schema. */
 export function errorFormat(style: ErrorStyle): ErrorFormat {
   return ERROR_STYLES[style];
 }

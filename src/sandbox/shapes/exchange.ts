@@ -2,14 +2,14 @@
 export interface Exchange {
   /** The request as the caller sent it. */
   readonly received: { readonly method: string; readonly path: string; readonly query: string };
-  /** Gives a JSON body the service's own names. @throws Problem 422 for other names */
+  /** Converts a JSON body to the plain names. @throws Problem 422 for unknown names */
   readonly decodeBody: (body: unknown) => unknown;
   /** The form field of an uploaded file. */
   readonly fileField: string;
-  /** Whether lists are to be answered whole: the edge pages them. */
-  readonly isWhole: boolean;
+  /** Whether the routes return whole lists, because the edge pages them. */
+  readonly isUnpaged: boolean;
   /** Whether the history has the messages of every session of the source. */
-  readonly isEverySession: boolean;
+  readonly ignoresSession: boolean;
   /** Whether `decodeBody` refused the body: the problem is in the caller's names. */
   isRefused?: boolean;
 }

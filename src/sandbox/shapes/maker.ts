@@ -2,14 +2,15 @@ import type { Schema } from '../contract/schema.ts';
 import { isFields, type Json } from './json.ts';
 
 /*
- * An answer and its schema are built by the same code, so that they cannot disagree: whatever arranges a resource is
- * written once, over a `Maker`. The maker of values makes the answer, the maker of schemas describes it.
+ * A response and its schema are built by the same code, so that they cannot disagree: what arranges a resource is written
+ * once, over a `Maker`. `VALUES` makes the response, `SCHEMAS` its schema.
  */
 
 /** A schema of a field that may be missing. */
 export type FieldSchema = Schema & { readonly optional?: true };
 
-export type Words = Readonly<Record<'user' | 'assistant', string>>;
+/** The names of the roles. */
+export type RoleNames = Readonly<Record<'user' | 'assistant', string>>;
 
 /** The size of a unit of time in milliseconds. */
 type UnitMs = 1 | 1_000;
@@ -22,12 +23,12 @@ export interface Maker<T> {
   /** Arranges every item of a list. */
   each(list: T, arrange: (item: T) => T): T;
   fieldsOf(object: T): Readonly<Record<string, T>>;
-  /** With every name below renamed. */
+  /** With every nested name changed. */
   renamed(value: T, rename: (name: string) => string): T;
   /** A text with something in front of it. */
   prefixed(prefix: string, text: T): T;
-  /** The role of a message in other words. */
-  inWords(role: T, words: Words): T;
+  /** The role of a message under another name. */
+  renamedRole(role: T, names: RoleNames): T;
   isAssistant(role: T): T;
   /** A time as a number since the epoch. */
   sinceEpoch(time: T, unitMs: UnitMs): T;
@@ -48,12 +49,12 @@ export const VALUES: Maker<Json> = {
   fieldsOf: (object) => (isFields(object) ? object : {}),
   renamed: renameKeys,
   prefixed: (prefix, text) => `${prefix}${String(text)}`,
-  inWords: (role, words) => (role === 'assistant' ? words.assistant : words.user),
+  renamedRole: (role, names) => (role === 'assistant' ? names.assistant : names.user),
   isAssistant: (role) => role === 'assistant',
   sinceEpoch: (time, unitMs) => (typeof time === 'string' ? Math.floor(Date.parse(time) / unitMs) : time),
 };
 
-/** A schema whose type is the same with every name below renamed. */
+/** Renames the properties of a schema and of the schemas in it. */
 export function renameProperties(schema: Schema, rename: (name: string) => string): Schema {
   const { properties, required, items, anyOf } = schema;
   return {
@@ -74,7 +75,7 @@ export const SCHEMAS: Maker<FieldSchema> = {
     const present = Object.entries(fields).flatMap(([name, field]) => (field ? [[name, field] as const] : []));
     const required = present.filter(([, { optional }]) => !optional).map(([name]) => name);
     const properties = Object.fromEntries(present.map(([name, { optional: _, ...schema }]) => [name, schema]));
-    // An object that is left out when it would be empty.
+    // An object of optional fields is left out when it is empty.
     if (present.length > 0 && required.length === 0) return { type: 'object', properties, optional: true };
     return { type: 'object', properties, ...(required.length > 0 && { required }) };
   },
@@ -90,7 +91,7 @@ export const SCHEMAS: Maker<FieldSchema> = {
     ),
   renamed: renameProperties,
   prefixed: () => ({ type: 'string', description: 'The address.' }),
-  inWords: (role, words) => ({ ...role, enum: [words.user, words.assistant] }),
+  renamedRole: (role, names) => ({ ...role, enum: [names.user, names.assistant] }),
   isAssistant: () => ({ type: 'boolean', description: 'Whether an agent wrote it.' }),
   sinceEpoch: ({ description = '' }, unitMs) => ({
     type: 'integer',
@@ -98,14 +99,14 @@ export const SCHEMAS: Maker<FieldSchema> = {
   }),
 };
 
-/** The schema of a field by itself. */
+/** The schema of a field without the `optional` mark. */
 export function withoutOptional({ optional: _, ...schema }: FieldSchema): Schema {
   return schema;
 }
 
 /**
- * Builds a nested object from the places of its values.
- * @param entries each with a path such as `paging/next`; the path of a value that stands alone is empty
+ * Builds a nested object.
+ * @param entries values by path, such as `paging/next`; a value with an empty path is returned alone
  */
 export function place<T>(make: Maker<T>, entries: readonly (readonly [path: string, value: T | undefined])[]): T {
   const alone = entries.find(([path]) => path === '');

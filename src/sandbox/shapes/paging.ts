@@ -3,8 +3,8 @@ import { invalidInput } from '../problem.ts';
 import type { Json } from './json.ts';
 import type { FieldSchema } from './maker.ts';
 
-/** What a page may say about itself and the list. */
-export type Fact =
+/** What a page can say about itself and the list. */
+export type PageField =
   | 'next_url'
   | 'next_path'
   | 'next_query'
@@ -26,33 +26,34 @@ export type Fact =
   | 'link_header'
   | 'content_range';
 
-/** How the pages of lists and of the history are asked for and announced. */
+/** How pages of lists and of the history are requested and announced. */
 export interface Paging {
-  /** What the parameter of the next page is. */
+  /** What the page parameter holds. */
   readonly by: 'token' | 'last_id' | 'page' | 'offset';
-  /** The parameter that chooses the page. */
+  /** The name of the page parameter. */
   readonly parameter: string;
-  /** The parameter with the number of items. */
+  /** The name of the parameter for the page size. */
   readonly size: string;
-  /** Items on a page unless the request says otherwise; as the setting of the service says by default. */
+  /** The page size if the request sets none; by default the `page_size` setting. */
   readonly pageSize?: number;
   /** The number of the first page; 1 by default. */
   readonly firstPage?: 0 | 1;
-  /** The value of the field on the last page; null by default. */
+  /** What the next-page field holds on the last page; null by default. */
   readonly end?: 'null' | 'absent' | 'empty';
-  /** Facts by their places in the body, such as `paging/next`. */
-  readonly body?: Readonly<Record<string, Fact>>;
-  readonly headers?: Readonly<Record<string, Fact>>;
-  /** Whether a page that is not the whole list is answered with 206. */
+  /** Page fields by path in the body, such as `paging/next`. */
+  readonly body?: Readonly<Record<string, PageField>>;
+  readonly headers?: Readonly<Record<string, PageField>>;
+  /** Whether a page that is not the whole list has status 206. */
   readonly isPartial?: boolean;
 }
 
-/** What chooses a page: the parameters of a query, or of a JSON body. */
+/** A request for a page. */
 export interface PageRequest {
+  /** From the query or the JSON body. */
   readonly parameters: ReadonlyMap<string, string>;
-  /** Whole, without the query. */
+  /** Absolute, without the query. */
   readonly url: string;
-  /** As the setting of the service says. */
+  /** The `page_size` setting. */
   readonly defaultSize: number;
 }
 
@@ -61,7 +62,7 @@ export interface PageState {
   readonly start: number;
   readonly size: number;
   readonly total: number;
-  /** The id of its last item. */
+  /** The id of the last item on the page. */
   readonly lastId: string | undefined;
 }
 
@@ -97,9 +98,9 @@ function startOf(paging: Paging, request: PageRequest, size: number, ids: readon
 }
 
 /**
- * The part of a list that a request asks for.
+ * Returns the part of a list that a request asks for.
  * @param ids of all items, in order
- * @throws Problem 422 when the request names no page
+ * @throws Problem 422 for an invalid page parameter or size
  */
 export function choosePage(paging: Paging, request: PageRequest, ids: readonly string[]): PageState {
   const size = Math.min(wholeNumber(request, paging.size, paging.pageSize ?? request.defaultSize, 1), MAX_SIZE);
@@ -135,12 +136,12 @@ function urlsOf(paging: Paging, request: PageRequest, state: PageState) {
   };
 }
 
-/** Every fact of a page; undefined where a page has none and says nothing in its place. */
-export function factsOf(
+/** The values of all page fields. A field that the page leaves out is undefined. */
+export function pageFields(
   paging: Paging,
   request: PageRequest,
   state: PageState,
-): Readonly<Record<Fact, Json | undefined>> {
+): Readonly<Record<PageField, Json | undefined>> {
   const { start, size, total, lastId } = state;
   const { end = 'null', firstPage = 1 } = paging;
   const urls = urlsOf(paging, request, state);
@@ -183,12 +184,12 @@ function integer(description: string): Schema {
   return { type: 'integer', minimum: 0, description };
 }
 
-const FACT_SCHEMAS: Readonly<Record<Fact, Schema>> = {
-  next_url: { type: 'string', description: 'The address of the next page.' },
+const PAGE_FIELD_SCHEMAS: Readonly<Record<PageField, Schema>> = {
+  next_url: { type: 'string', description: 'The URL of the next page.' },
   next_path: { type: 'string', description: 'The path and query of the next page.' },
   next_query: { type: 'string', description: 'The query of the next page.' },
-  previous_url: { type: 'string', description: 'The address of the previous page.' },
-  self_url: { type: 'string', description: 'The address of this page.' },
+  previous_url: { type: 'string', description: 'The URL of the previous page.' },
+  self_url: { type: 'string', description: 'The URL of this page.' },
   next_token: { type: 'string', description: 'The token of the next page.' },
   next_page: integer('The number of the next page.'),
   next_offset: integer('Where the next page begins.'),
@@ -214,15 +215,15 @@ const FACT_SCHEMAS: Readonly<Record<Fact, Schema>> = {
   content_range: { type: 'string', description: 'Which items of how many: `items 0-1/5`.' },
 };
 
-/** The facts that a page without a neighbor lacks. */
-const ENDING: readonly Fact[] = ['next_url', 'next_path', 'next_query', 'previous_url', 'next_token', 'last_id'];
-const ENDING_NUMBERS: readonly Fact[] = ['next_page', 'next_offset'];
+/** The fields that the first or last page lacks. */
+const ENDING: readonly PageField[] = ['next_url', 'next_path', 'next_query', 'previous_url', 'next_token', 'last_id'];
+const ENDING_NUMBERS: readonly PageField[] = ['next_page', 'next_offset'];
 
-/** The schema of a fact in a body or a header. */
-export function factSchema({ end = 'null' }: Paging, fact: Fact): FieldSchema {
-  const schema = FACT_SCHEMAS[fact];
-  const isNumber = ENDING_NUMBERS.includes(fact);
-  if (!isNumber && !ENDING.includes(fact)) return schema;
+/** The schema of a page field in a body or a header. */
+export function pageFieldSchema({ end = 'null' }: Paging, field: PageField): FieldSchema {
+  const schema = PAGE_FIELD_SCHEMAS[field];
+  const isNumber = ENDING_NUMBERS.includes(field);
+  if (!isNumber && !ENDING.includes(field)) return schema;
   if (end === 'null') return { ...schema, type: [isNumber ? 'integer' : 'string', 'null'] };
   return end === 'absent' || isNumber ? { ...schema, optional: true } : schema;
 }

@@ -1,7 +1,7 @@
 import type { Operation } from '../contract/operations.ts';
 import type { Schema } from '../contract/schema.ts';
 import { type FieldProblem, invalidInput } from '../problem.ts';
-import { placeFor } from './arrange.ts';
+import { expandPath } from './arrange.ts';
 import { isFields } from './json.ts';
 import { place, renameProperties, SCHEMAS } from './maker.ts';
 import { toCase } from './names.ts';
@@ -12,7 +12,7 @@ export function requestName({ request = {} }: Shape, field: string): string {
   return toCase(request.fields?.[field] ?? field, request.case ?? 'snake');
 }
 
-/** The query parameters of an operation in the shape, by the service's own names. */
+/** The names of an operation's query parameters in the shape, by their plain names. */
 export function parameterNames(shape: Shape, { id, query = [] }: Operation): ReadonlyMap<string, string> {
   const { source, session, after } = shape.history ?? {};
   const own: Readonly<Record<string, string | undefined>> =
@@ -25,22 +25,23 @@ export function methodOf(shape: Shape, operation: Operation): 'GET' | 'POST' {
   return operation.id === 'readHistory' ? (shape.history?.method ?? 'GET') : operation.method;
 }
 
-/** The path of an operation in the shape, below the base address. */
+/** The path of an operation in the shape, relative to the base URL. */
 export function pathOf(shape: Shape, { path }: Operation): string {
   return shape.redirect?.slash === 'drop' ? path.replace(/\/$/, '') : path;
 }
 
-function requestPlace(shape: Shape, { bodyName = '', kind }: Operation): string {
+function bodyPath(shape: Shape, { bodyName = '', kind }: Operation): string {
   const at = shape.request?.at ?? '';
-  return placeFor(shape, kind, at.replaceAll('{singular}', requestName(shape, bodyName)));
+  return expandPath(shape, kind, at.replaceAll('{singular}', requestName(shape, bodyName)));
 }
 
 /** The schema of a JSON body in the shape. */
 export function requestSchema(shape: Shape, operation: Operation, body: Schema): Schema {
   const named = renameProperties(body, (field) => requestName(shape, field));
-  return place(SCHEMAS, [[requestPlace(shape, operation), named]]);
+  return place(SCHEMAS, [[bodyPath(shape, operation), named]]);
 }
 
+/** What `decodeNames` passes down. */
 interface Decoding {
   readonly shape: Shape;
   readonly unknown: FieldProblem[];
@@ -66,11 +67,11 @@ function decodeNames(schema: Schema, value: unknown, path: string, decoding: Dec
 }
 
 /**
- * A JSON body of the shape under the service's own names.
- * @throws Problem 422 for a field of another name, or a body in another place
+ * Converts a JSON body from the shape to the plain names.
+ * @throws Problem 422 for an unknown field, or if the fields are not at the path of the shape
  */
 export function decodeBody(shape: Shape, operation: Operation, body: Schema, value: unknown): unknown {
-  const at = requestPlace(shape, operation);
+  const at = bodyPath(shape, operation);
   let fields: unknown = value;
   for (const segment of at.split('/').filter(Boolean)) {
     fields = isFields(fields) ? fields[segment] : undefined;

@@ -1,39 +1,39 @@
 import type { Kind } from '../contract/resources.ts';
 import type { ErrorStyle } from './errors.ts';
-import type { Words } from './maker.ts';
+import type { RoleNames } from './maker.ts';
 import type { Case } from './names.ts';
 import type { Paging } from './paging.ts';
 
-/** How the history is asked for, and what it answers. Names are those of parameters. */
+/** How the history is read. `source`, `session`, and `after` are names of parameters. */
 interface History {
   /** By POST the parameters are a JSON body. */
   readonly method?: 'GET' | 'POST';
   readonly source?: string;
   readonly session?: string;
   readonly after?: string;
-  /** Whether the message of the cursor comes again. */
+  /** Whether a page repeats the message of the cursor. */
   readonly isInclusive?: boolean;
   readonly isNewestFirst?: boolean;
-  /** Whether the session is ignored, so that the messages of every session of the source come. */
-  readonly isEverySession?: boolean;
+  /** Whether the session parameter is ignored: the history has the messages of every session of the source. */
+  readonly ignoresSession?: boolean;
   /** Whether a session without messages is 404. */
   readonly isEmptyNotFound?: boolean;
-  /** Whether the next page begins after the last message of this one: no page has another parameter, or a count. */
+  /** Whether the cursor alone selects the page: there is no page parameter, and no count. */
   readonly isPagedByCursor?: boolean;
 }
 
-/** What a JSON body of a request looks like. */
+/** How request bodies differ. */
 interface RequestNames {
   readonly case?: Case;
   /** Where the fields are, such as `data/attributes`; `{singular}` stands for the resource's name. */
   readonly at?: string;
-  /** Fields by other names. */
+  /** Other names for fields, by the plain name. */
   readonly fields?: Readonly<Record<string, string>>;
   /** The form field of an uploaded file; `file` by default. */
   readonly file?: string;
 }
 
-/** A redirect to the address with, or without, the closing slash. */
+/** A redirect that adds or drops the trailing slash. */
 interface SlashRedirect {
   readonly slash: 'add' | 'drop';
   readonly status: 301 | 302 | 307 | 308;
@@ -42,32 +42,32 @@ interface SlashRedirect {
 }
 
 /**
- * A dialect of the service: the same operations, with other names, envelopes, pages, and errors. Each property is one
- * trait, independent of the others; without it the service does what it does by itself.
+ * A dialect of the service: the same operations with other names, envelopes, pages, and errors. Each property is one
+ * independent trait; without it, the service does what it does in the plain shape.
  */
 export interface Shape {
   readonly name: string;
   /** One line for the list of shapes. */
   readonly description: string;
-  /** How the names of fields in answers are written. */
+  /** The case of field names in responses. */
   readonly case?: Case;
   /** The name of every resource's own identifier. */
   readonly id?: string;
-  /** Fields of answers by other names: `text`, or `message.text` for one kind of resource only. */
+  /** Other names for fields of responses, by the plain name: `text`, or `message.text` for one kind of resource. */
   readonly fields?: Readonly<Record<string, string>>;
   readonly author?: {
     readonly name: string;
-    /** A word, an object with the word in `type`, or whether an agent wrote it. */
-    readonly form: 'word' | 'object' | 'flag';
-    readonly words?: Words;
+    /** The role as a string, an object with the role in `type`, or a flag: whether an agent wrote it. */
+    readonly form: 'string' | 'object' | 'flag';
+    readonly roles?: RoleNames;
   };
-  /** How the text of a message is given: as a list of parts, or as an object. */
+  /** The form of the text of a message: a list of parts, or an object; a string by default. */
   readonly text?: 'parts' | 'object';
-  /** What `created_at` is; in ISO 8601 by default. */
+  /** The format of `created_at`; ISO 8601 by default. */
   readonly time?: 'epoch_seconds' | 'epoch_milliseconds';
   /** Where the fields of a resource are: beside the identifier by default. */
   readonly nesting?: 'attributes' | 'properties' | 'metadata';
-  /** What is added to each resource: links to it. */
+  /** How each resource links to itself; not at all by default. */
   readonly links?: 'hal' | 'self';
   /** What each item of a list is wrapped in. */
   readonly item?: 'node' | 'singular';
@@ -75,26 +75,26 @@ export interface Shape {
   readonly list?: string;
   /** Where a single resource is; `{singular}` stands for its name. */
   readonly single?: string;
-  /** What stands in every body of success. */
+  /** Fields of every successful body. */
   readonly constants?: Readonly<Record<string, string | boolean>>;
   readonly emptyList?: 'null';
-  /** Without it every list is whole. */
+  /** Without it, lists have no pages. */
   readonly paging?: Paging;
   readonly history?: History;
   readonly errors?: ErrorStyle;
-  /** Whether an invalid request and a missing resource are answered with status 200. */
-  readonly isErrorOk?: boolean;
-  /** How a success of a write is answered: a body by default. */
+  /** Whether the errors of invalid requests and missing resources have status 200. */
+  readonly errorsAreOk?: boolean;
+  /** The response to a successful write. */
   readonly writes?: {
     readonly status: 200 | 201 | 202 | 204;
-    /** Whether there is only a `Location` instead of a body. */
+    /** Whether it has a `Location` in place of a body. */
     readonly isLocationOnly?: boolean;
-    /** The kinds that are answered so; all of them by default. */
+    /** The kinds of resources that this is for; all by default. */
     readonly kinds?: readonly Kind[];
   };
   readonly redirect?: SlashRedirect;
   readonly request?: RequestNames;
-  /** How the document describes all of it. */
+  /** How the OpenAPI document is written. */
   readonly document?: {
     /** 3.1.0 by default. */
     readonly version?: '3.0.3';

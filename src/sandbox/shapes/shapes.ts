@@ -4,7 +4,7 @@ import { PAGE_DIALECTS } from './dialects/pages.ts';
 import { PLAIN } from './plain.ts';
 import type { Shape } from './shape.ts';
 
-/** Every shape that the sandbox can answer in. */
+/** Every shape of the sandbox. */
 export const SHAPES: readonly Shape[] = [
   PLAIN,
   ...NAME_DIALECTS,
@@ -14,7 +14,7 @@ export const SHAPES: readonly Shape[] = [
   ...REQUEST_DIALECTS,
 ];
 
-/** The shape of a name; undefined for an unknown one. */
+/** Finds a shape by name. */
 export function findShape(name: string): Shape | undefined {
   return SHAPES.find((shape) => shape.name === name);
 }

@@ -16,12 +16,12 @@ export const HISTORY_DIALECTS: readonly Shape[] = [
     time: 'epoch_seconds',
     fields: { created_at: 'ts' },
     history: { isNewestFirst: true, after: 'oldest' },
-    author: { name: 'sender_type', form: 'word', words: { user: 'contact', assistant: 'agent_bot' } },
+    author: { name: 'sender_type', form: 'string', roles: { user: 'contact', assistant: 'agent_bot' } },
     paging: { by: 'token', parameter: 'cursor', size: 'limit', pageSize: 2, body: { next_cursor: 'next_token' } },
   },
   {
     name: 'inclusive',
-    description: 'the message of the cursor comes again; the cursor is since_id',
+    description: 'a page repeats the message of the cursor; the cursor is since_id',
     history: { isInclusive: true, after: 'since_id' },
     list: 'data',
   },
@@ -46,7 +46,7 @@ export const HISTORY_DIALECTS: readonly Shape[] = [
   {
     name: 'every-session',
     description: 'the history ignores the session: it has the messages of every session of the source',
-    history: { isEverySession: true },
+    history: { ignoresSession: true },
   },
   {
     name: 'no-history-yet',
@@ -57,23 +57,23 @@ export const HISTORY_DIALECTS: readonly Shape[] = [
   },
 ];
 
-/** Dialects of statuses and addresses. */
+/** Dialects of statuses and redirects. */
 export const STATUS_DIALECTS: readonly Shape[] = [
   {
     name: 'location',
-    description: 'writes are answered with 201 and a Location, without a body',
+    description: 'writes get a 201 with a Location and no body',
     writes: { status: 201, isLocationOnly: true },
     list: 'data',
   },
   {
     name: 'no-content',
-    description: 'new jobs, documents, and attachments are answered with 204 and a Location',
+    description: 'new jobs, documents, and attachments get a 204 with a Location',
     writes: { status: 204, isLocationOnly: true, kinds: ['cron_job', 'document', 'file_attachment'] },
     id: 'id',
   },
   {
     name: 'accepted',
-    description: 'writes are answered with 202',
+    description: 'writes get a 202',
     writes: { status: 202 },
     single: 'data',
     list: 'data',
@@ -81,30 +81,30 @@ export const STATUS_DIALECTS: readonly Shape[] = [
   },
   {
     name: 'always-ok',
-    description: 'writes are always answered with 200; empty lists are null; errors under status 200',
+    description: 'writes always get a 200; empty lists are null; errors have status 200',
     writes: { status: 200 },
     emptyList: 'null',
     list: 'result',
     single: 'result',
     constants: { success: true },
     errors: 'success_flag',
-    isErrorOk: true,
+    errorsAreOk: true,
   },
   {
     name: 'drop-slash-301',
-    description: 'addresses have no closing slash; others are redirected with 301',
+    description: 'paths have no trailing slash; others are redirected with 301',
     redirect: { slash: 'drop', status: 301 },
   },
   {
     name: 'drop-slash-308',
-    description: 'addresses have no closing slash; others are redirected with 308, by path; pages by page number',
+    description: 'paths have no trailing slash; others are redirected with 308, by path; pages by page number',
     redirect: { slash: 'drop', status: 308, isPath: true },
     list: 'data',
     paging: { by: 'page', parameter: 'page', size: 'limit', pageSize: 2, body: { next: 'next_url' } },
   },
   {
     name: 'drop-slash-307',
-    description: 'addresses have no closing slash; others are redirected with 307',
+    description: 'paths have no trailing slash; others are redirected with 307',
     redirect: { slash: 'drop', status: 307 },
     case: 'camel',
     list: 'items',
@@ -112,7 +112,7 @@ export const STATUS_DIALECTS: readonly Shape[] = [
   },
   {
     name: 'add-slash',
-    description: 'links to pages have no closing slash, and are redirected with 301',
+    description: 'links to pages have no trailing slash, and are redirected with 301',
     redirect: { slash: 'add', status: 301 },
     paging: { by: 'token', parameter: 'cursor', size: 'limit', pageSize: 2, body: { next: 'next_url' } },
   },

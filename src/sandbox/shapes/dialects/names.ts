@@ -1,6 +1,6 @@
 import type { Shape } from '../shape.ts';
 
-/** Dialects of names: of fields, of identifiers, and of what surrounds a resource. */
+/** Dialects of names: of fields, ids, and envelopes. */
 export const NAME_DIALECTS: readonly Shape[] = [
   {
     name: 'camel',
@@ -119,7 +119,7 @@ export const NAME_DIALECTS: readonly Shape[] = [
   },
   {
     name: 'relay',
-    description: 'edges with nodes; pageInfo.endCursor goes into after; errors as a list under status 200',
+    description: 'edges with nodes; pageInfo.endCursor goes into after; errors as a list, with status 200',
     id: 'id',
     case: 'camel',
     item: 'node',
@@ -134,7 +134,7 @@ export const NAME_DIALECTS: readonly Shape[] = [
     },
     history: { after: 'after' },
     errors: 'graphql',
-    isErrorOk: true,
+    errorsAreOk: true,
   },
   {
     name: 'wrapped',
@@ -193,7 +193,7 @@ export const NAME_DIALECTS: readonly Shape[] = [
     list: 'data',
     text: 'parts',
     fields: { text: 'content' },
-    author: { name: 'author', form: 'object', words: { user: 'user', assistant: 'bot' } },
+    author: { name: 'author', form: 'object', roles: { user: 'user', assistant: 'bot' } },
     errors: 'oauth',
   },
   {
@@ -221,7 +221,7 @@ export const NAME_DIALECTS: readonly Shape[] = [
     list: 'data',
     single: 'data',
     fields: { name: 'display_name', external_space_id: 'external_id', text: 'message' },
-    author: { name: 'direction', form: 'word', words: { user: 'inbound', assistant: 'outbound' } },
+    author: { name: 'direction', form: 'string', roles: { user: 'inbound', assistant: 'outbound' } },
     errors: 'laravel',
   },
 ];

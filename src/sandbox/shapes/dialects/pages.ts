@@ -1,6 +1,6 @@
 import type { Shape } from '../shape.ts';
 
-/** Dialects of pages: how the next one is announced and asked for. */
+/** Dialects of paging: how the next page is announced and requested. */
 export const PAGE_DIALECTS: readonly Shape[] = [
   {
     name: 'page-uri',
@@ -95,7 +95,7 @@ export const PAGE_DIALECTS: readonly Shape[] = [
   },
   {
     name: 'total-header',
-    description: 'bare arrays; only X-Total-Count tells that there is more',
+    description: 'bare arrays; only X-Total-Count says that there is more',
     list: '',
     paging: { by: 'page', parameter: '_page', size: '_limit', pageSize: 2, headers: { 'X-Total-Count': 'total' } },
     errors: 'oauth',
@@ -117,7 +117,7 @@ export const PAGE_DIALECTS: readonly Shape[] = [
   },
   {
     name: 'nested-token',
-    description: '"ok" in every body; response_metadata.next_cursor goes into cursor; errors under status 200',
+    description: '"ok" in every body; response_metadata.next_cursor goes into cursor; errors with status 200',
     list: '{plural}',
     constants: { ok: true },
     paging: {
@@ -129,7 +129,7 @@ export const PAGE_DIALECTS: readonly Shape[] = [
       body: { 'response_metadata/next_cursor': 'next_token' },
     },
     errors: 'ok_flag',
-    isErrorOk: true,
+    errorsAreOk: true,
   },
   {
     name: 'start-cursor',
@@ -197,8 +197,7 @@ export const PAGE_DIALECTS: readonly Shape[] = [
   },
   {
     name: 'total-pages',
-    description:
-      'total_pages and page beside the items, all of it under "data"; success flags; errors under status 200',
+    description: 'total_pages and page beside the items, all of it under "data"; success flags; errors with status 200',
     constants: { success: true },
     list: 'data/items',
     single: 'data',
@@ -210,7 +209,7 @@ export const PAGE_DIALECTS: readonly Shape[] = [
       body: { 'data/page': 'page', 'data/total_pages': 'pages' },
     },
     errors: 'success_flag',
-    isErrorOk: true,
+    errorsAreOk: true,
   },
   {
     name: 'offset',

@@ -1,16 +1,16 @@
 import type { Operation } from '../contract/operations.ts';
 import { type Kind, RESOURCES } from '../contract/resources.ts';
 import { type FieldProblem, invalidInput, Problem } from '../problem.ts';
-import { arrange, bodyFacts, listBody, listItem, singleBody } from './arrange.ts';
-import { type ErrorFacts, errorFormat } from './errors.ts';
+import { arrange, bodyPageFields, listBody, listItem, singleBody } from './arrange.ts';
+import { type ErrorDetails, errorFormat } from './errors.ts';
 import { isFields, type Json, type JsonFields } from './json.ts';
 import { VALUES } from './maker.ts';
-import { choosePage, factsOf, type PageRequest, toToken } from './paging.ts';
+import { choosePage, type PageRequest, pageFields, toToken } from './paging.ts';
 import { parameterNames, requestName } from './requests.ts';
 import type { Shape } from './shape.ts';
 
 /** A response before it is sent. */
-export interface Answer {
+export interface ShapedResponse {
   readonly status: number;
   /** Undefined for none. */
   readonly body: Json | undefined;
@@ -25,7 +25,7 @@ function idOf(kind: Kind, resource: Json): string {
   return typeof value === 'string' ? value : '';
 }
 
-/** The messages that a history shows after the cursor. @throws Problem 422 for an unknown cursor, 404 for no messages */
+/** The messages of a history after the cursor. @throws Problem 422 for an unknown cursor, 404 for no messages */
 function afterCursor(
   shape: Shape,
   operation: Operation,
@@ -41,35 +41,40 @@ function afterCursor(
   const isPageCursor = shape.paging?.parameter === name;
   const index = messages.findIndex((message) => idOf('message', message) === cursor);
   if (cursor !== undefined && index === -1 && !isPageCursor) {
-    const fields = [{ path: name, message: 'is no message of this session' }];
-    throw new Problem(422, 'unknown_cursor', `The ${name} is no message of this session.`, { fields });
+    const fields = [{ path: name, message: 'is not a message of this session' }];
+    throw new Problem(422, 'unknown_cursor', `The ${name} is not a message of this session.`, { fields });
   }
   const start = cursor === undefined || isPageCursor ? 0 : index + (isInclusive ? 0 : 1);
   const shown = messages.slice(start);
   return isNewestFirst ? shown.reverse() : shown;
 }
 
-/** The page of a list that the request asks for. @throws Problem for a page that does not exist */
-export function answerList(shape: Shape, operation: Operation, results: readonly Json[], request: PageRequest): Answer {
+/** The response to a list request: one page. @throws Problem 422 for a page that does not exist, 404 for an empty history */
+export function listResponse(
+  shape: Shape,
+  operation: Operation,
+  results: readonly Json[],
+  request: PageRequest,
+): ShapedResponse {
   const { kind } = operation;
   const all = kind === 'message' ? afterCursor(shape, operation, results, request) : results;
   const { paging } = shape;
   const ids = all.map((item) => idOf(kind, item));
-  const whole = { start: 0, size: all.length, total: all.length, lastId: ids.at(-1) };
-  const state = paging ? choosePage(paging, request, ids) : whole;
+  const unpaged = { start: 0, size: all.length, total: all.length, lastId: ids.at(-1) };
+  const state = paging ? choosePage(paging, request, ids) : unpaged;
   const shown = all.slice(state.start, state.start + state.size);
   const items = shown.map((resource, index) => {
     const item = arrange(shape, kind, resource, VALUES);
     return listItem(shape, kind, { item, cursor: toToken(state.start + index + 1) }, VALUES);
   });
-  const facts = paging && factsOf(paging, request, state);
-  const headers = Object.entries(paging?.headers ?? {}).flatMap(([name, fact]) => {
-    const value = facts?.[fact];
+  const fields = paging && pageFields(paging, request, state);
+  const headers = Object.entries(paging?.headers ?? {}).flatMap(([name, field]) => {
+    const value = fields?.[field];
     return value === undefined || value === null ? [] : [[name, String(value)]];
   });
   const body = {
     items: items.length === 0 && shape.emptyList === 'null' ? null : items,
-    facts: bodyFacts(shape, kind).map(([path, fact]) => [path, facts?.[fact]] as const),
+    pageFields: bodyPageFields(shape, kind).map(([path, field]) => [path, fields?.[field]] as const),
   };
   return {
     status: paging?.isPartial && shown.length < all.length ? 206 : 200,
@@ -79,29 +84,29 @@ export function answerList(shape: Shape, operation: Operation, results: readonly
   };
 }
 
-/** Where a created resource is. */
+/** The Location of a created resource. */
 function locationOf({ kind, path }: Operation, requestPath: string, resource: JsonFields): string {
   if (kind === 'provisioning') return `/v1/automation/spaces/${idOf('space', resource.space ?? null)}/`;
   return `${requestPath.endsWith('/') ? requestPath : `${requestPath}/`}${idOf(kind, resource)}${path.endsWith('/') ? '/' : ''}`;
 }
 
-/** Whether a success of the operation is answered as the shape answers writes. */
+/** How the shape responds to a successful write; undefined for a read, or if the shape changes nothing. */
 export function writeTrait({ writes }: Shape, { method, kind }: Operation): Shape['writes'] {
   return method === 'POST' && (writes?.kinds?.includes(kind) ?? true) ? writes : undefined;
 }
 
-/** The status of a success. Without a body, only 200 tells that nothing was created. */
+/** The status of a successful write. Without a body, only 200 says that nothing was created. */
 export function writeStatus({ status, isLocationOnly }: NonNullable<Shape['writes']>, plain: number): number {
   return isLocationOnly && plain === 200 ? plain : status;
 }
 
-/** One resource. @param path of the request */
-export function answerOne(
+/** The response with one resource. @param path of the request */
+export function resourceResponse(
   shape: Shape,
   operation: Operation,
   { status, resource }: { status: number; resource: JsonFields },
   path: string,
-): Answer {
+): ShapedResponse {
   const writes = writeTrait(shape, operation);
   if (writes?.isLocationOnly) {
     const headers = { Location: locationOf(operation, path, resource) };
@@ -112,18 +117,18 @@ export function answerOne(
   return { status: writes ? writeStatus(writes, status) : status, body, mediaType: JSON_TYPE, headers: {} };
 }
 
-/** The statuses of mistakes in a request, which some shapes answer with 200. */
-export const MISTAKES: readonly number[] = [400, 404, 409, 413, 415, 422];
+/** The statuses of invalid requests, which some shapes send as 200. */
+export const REQUEST_ERROR_STATUSES: readonly number[] = [400, 404, 409, 413, 415, 422];
 
-/** An error in the words of the shape. */
-export function answerError(shape: Shape, facts: ErrorFacts): Answer {
+/** The response with an error. */
+export function errorResponse(shape: Shape, details: ErrorDetails): ShapedResponse {
   const { body, mediaType = JSON_TYPE } = errorFormat(shape.errors ?? 'own');
-  const status = shape.isErrorOk && MISTAKES.includes(facts.status) ? 200 : facts.status;
-  return { status, body: body(facts), mediaType, headers: {} };
+  const status = shape.errorsAreOk && REQUEST_ERROR_STATUSES.includes(details.status) ? 200 : details.status;
+  return { status, body: body(details), mediaType, headers: {} };
 }
 
-/** The facts of an error that the edge of the service found. */
-export function toErrorFacts({ status, code, message, details }: Problem, request_id: string): ErrorFacts {
+/** The details of an error that the edge of the service found. */
+export function toErrorDetails({ status, code, message, details }: Problem, request_id: string): ErrorDetails {
   return { status, code, message, request_id, fields: details.fields ?? [] };
 }
 
@@ -132,12 +137,12 @@ function renamePath(shape: Shape, operation: Operation, path: string): string {
   return parameter ?? path.replace(/[a-z_]+/g, (name) => requestName(shape, name));
 }
 
-/** The facts of an error that the service answered with in its own shape; undefined for another body. */
+/** Reads an error in the plain shape; undefined for another body. */
 export function readError(
   shape: Shape,
   operation: Operation | undefined,
   { status, body, isRefused = false }: { status: number; body: Json; isRefused?: boolean | undefined },
-): ErrorFacts | undefined {
+): ErrorDetails | undefined {
   const error = isFields(body) ? body.error : undefined;
   if (!isFields(error)) return undefined;
   const { code, message, request_id } = error;
