@@ -151,7 +151,7 @@ async function requireShape(name: string): Promise<void> {
 
 /** @throws UsageError unless the sandbox may deliver to the address */
 async function requireWebhookUrl(url: string): Promise<void> {
-  const { webhookUrlProblem } = await import('../sandbox/webhooks/address.ts');
+  const { webhookUrlProblem } = await import('../sandbox/webhooks/webhook.ts');
   const problem = webhookUrlProblem(url);
   if (problem === undefined) return;
   // Without a password that the address may hold.

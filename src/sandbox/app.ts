@@ -58,12 +58,12 @@ function requireLoopbackHost(): MiddlewareHandler<ServiceEnv> {
 
 function logRequest(service: Service): MiddlewareHandler<ServiceEnv> {
   return async (c, next) => {
-    const { exchange } = c.env;
+    const { shaped } = c.env;
     const own = { method: c.req.method, path: c.req.path, query: new URL(c.req.url).search.slice(1) };
     const entry = service.log.add({
       at: timestamp(service),
       request_id: c.get('requestId'),
-      ...(exchange?.received ?? own),
+      ...(shaped?.received ?? own),
       route: routePath(c, -1),
     });
     c.env.logged.entry = entry;

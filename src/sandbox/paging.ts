@@ -30,7 +30,7 @@ function parseCursor(cursor: string | undefined): number {
 
 /** The `page_size` of a request, or else the setting. @throws Problem 422 when it is out of bounds */
 export function pageSizeOf(service: Service, c: ServiceContext): number {
-  if (c.env.exchange?.isUnpaged) return Number.MAX_SAFE_INTEGER;
+  if (c.env.shaped?.isUnpaged) return Number.MAX_SAFE_INTEGER;
   const text = c.req.query('page_size');
   if (text === undefined) return service.store.world.settings.page_size;
   const size = /^\d{1,9}$/.test(text) ? Number(text) : 0;

@@ -93,7 +93,7 @@ export async function readBody<Schema extends v.GenericSchema>(
   const bytes = await readBytes(c.env.incoming, maxBytes, c.get('clientTimeoutMs'));
   await c.get('onBodyReceived')?.();
   const { text, value: received } = parseJson(bytes);
-  const value = c.env.exchange?.decodeBody(received) ?? received;
+  const value = c.env.shaped?.decodeBody(received) ?? received;
   const entry = c.get('entry');
   if (entry && isLogged && isLoggable(text)) entry.body = received;
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {

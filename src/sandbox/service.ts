@@ -8,8 +8,7 @@ import type { RateLimiter } from './rate-limit.ts';
 import type { Bundle } from './replay/bundle.ts';
 import type { LoggedRequest, RequestLog } from './request-log.ts';
 import type { Scheduler } from './scheduler.ts';
-import type { Exchange } from './shapes/exchange.ts';
-import type { Shape } from './shapes/shape.ts';
+import type { Shape, ShapedRequest } from './shapes/shape.ts';
 import type { Token } from './store/changes.ts';
 import type { Store } from './store/store.ts';
 import type { WebhookDispatcher } from './webhooks/dispatcher.ts';
@@ -43,7 +42,7 @@ export interface Service {
 /** What surrounds a request on its way into the app. */
 export interface Bindings extends HttpBindings {
   /** Set when the request came in another shape. */
-  readonly exchange?: Exchange;
+  readonly shaped?: ShapedRequest;
   /** Gets the entry of the log, once there is one. */
   readonly logged: { entry?: LoggedRequest };
 }

@@ -3,8 +3,7 @@ import addFormats from 'ajv-formats';
 import { createDocument } from '../../src/sandbox/contract/document.ts';
 import type { Document } from '../../src/sandbox/contract/openapi.ts';
 import type { ObservedExchange } from '../../src/sandbox/observe.ts';
-import { PLAIN } from '../../src/sandbox/shapes/plain.ts';
-import { findShape } from '../../src/sandbox/shapes/shapes.ts';
+import { findShape, PLAIN } from '../../src/sandbox/shapes/shapes.ts';
 
 /** Returns what an exchange has that the document of the service does not allow; nothing if they agree. */
 export type ExchangeCheck = (exchange: ObservedExchange) => readonly string[];

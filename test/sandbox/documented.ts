@@ -1,7 +1,7 @@
 import { createDocument } from '../../src/sandbox/contract/document.ts';
 import type { Document } from '../../src/sandbox/contract/openapi.ts';
 import type { Schema } from '../../src/sandbox/contract/schema.ts';
-import { PLAIN } from '../../src/sandbox/shapes/plain.ts';
+import { PLAIN } from '../../src/sandbox/shapes/shapes.ts';
 import { call, type TestSandbox } from './client.ts';
 
 /*

@@ -6,10 +6,9 @@ import { createId, type Service, type ServiceApp, timestamp } from '../service.t
 import { eventTypeSchema, type Webhook } from '../store/changes.ts';
 import type { DeliveryState, DeliveryStatus } from '../store/deliveries.ts';
 import { closedObject, durationMs, messageText, quote, sessionId } from '../validation.ts';
-import { webhookUrlProblem } from '../webhooks/address.ts';
 import type { Target } from '../webhooks/dispatcher.ts';
 import { createWebhookSecret, isWebhookSecret, rotateSecrets } from '../webhooks/secret.ts';
-import { putWebhook } from '../webhooks/webhook.ts';
+import { putWebhook, webhookUrlProblem } from '../webhooks/webhook.ts';
 
 const MAX_LISTED = 1_000;
 

@@ -65,7 +65,7 @@ export function historyPage(service: Service, c: ServiceContext) {
   requireSource(service, source_id);
   const { world } = service.store;
   const session = world.session(source_id, session_id);
-  const ignoresSession = c.env.exchange?.ignoresSession ?? false;
+  const ignoresSession = c.env.shaped?.ignoresSession ?? false;
   const all = ignoresSession ? world.messagesOf(source_id) : (session?.messages ?? []);
   const messages = withoutUnseen(service, c, all);
   const start = startOf(session, after_message_id);

@@ -89,7 +89,7 @@ async function receive(
   const maxBytes = world.settings[limit];
   if (as === 'document' && isJson(type)) return receiveText(service, c, id, maxBytes);
   if (isMultipart(type)) {
-    const fileField = c.env.exchange?.fileField ?? 'file';
+    const fileField = c.env.shaped?.fileField ?? 'file';
     const clientTimeoutMs = c.get('clientTimeoutMs');
     const form = await receiveForm(incoming, { files, id, fileField, maxBytes, clientTimeoutMs });
     await c.get('onBodyReceived')?.();

@@ -4,7 +4,6 @@ import { isAlreadySent } from '../fault-middleware.ts';
 import { Problem } from '../problem.ts';
 import { readJson } from '../request-body.ts';
 import { type Bindings, commonHeaders, createId, type Service, timestamp } from '../service.ts';
-import type { Exchange } from './exchange.ts';
 import { isFields, type Json } from './json.ts';
 import type { PageRequest } from './paging.ts';
 import { decodeBody, methodOf, parameterNames } from './requests.ts';
@@ -16,7 +15,7 @@ import {
   type ShapedResponse,
   toErrorDetails,
 } from './responses.ts';
-import type { Shape } from './shape.ts';
+import type { Shape, ShapedRequest } from './shape.ts';
 
 export type Fetch = (request: Request, env: Bindings) => Response | Promise<Response>;
 
@@ -82,21 +81,21 @@ function toPlainRequest({ shape, operation, request, url }: Call, parameters: Re
   return new Request(plain, { method: operation.method, headers: request.headers });
 }
 
-function createExchange({ shape, operation, request, url }: Call): Exchange {
-  const exchange: Exchange = {
+function createShapedRequest({ shape, operation, request, url }: Call): ShapedRequest {
+  const shapedRequest: ShapedRequest = {
     received: { method: request.method, path: url.pathname, query: url.search.slice(1) },
     decodeBody: (value) => {
       if (!operation.body) return value;
-      exchange.isRefused = true;
+      shapedRequest.isRefused = true;
       const decoded = decodeBody(shape, operation, operation.body, value);
-      exchange.isRefused = false;
+      shapedRequest.isRefused = false;
       return decoded;
     },
     fileField: shape.request?.file ?? 'file',
     isUnpaged: operation.returns === 'list',
     ignoresSession: shape.history?.ignoresSession ?? false,
   };
-  return exchange;
+  return shapedRequest;
 }
 
 function parseJson(text: string): Json | undefined {
@@ -127,8 +126,8 @@ function translate(
 async function handleCall(call: Call, fetchPlain: Fetch): Promise<Response> {
   const { shape, service, request, url, env, operation } = call;
   const parameters = operation.returns === 'list' ? await readParameters(call) : new Map<string, string>();
-  const exchange = createExchange(call);
-  const response = await fetchPlain(toPlainRequest(call, parameters), { ...env, exchange });
+  const shapedRequest = createShapedRequest(call);
+  const response = await fetchPlain(toPlainRequest(call, parameters), { ...env, shaped: shapedRequest });
   if (isAlreadySent(response)) return response;
   const text = await response.text();
   const body = parseJson(text);
@@ -138,7 +137,7 @@ async function handleCall(call: Call, fetchPlain: Fetch): Promise<Response> {
   const { status, headers } = response;
   let shaped: ShapedResponse | undefined;
   try {
-    shaped = body === undefined ? undefined : translate(call, { status, body }, page, exchange.isRefused);
+    shaped = body === undefined ? undefined : translate(call, { status, body }, page, shapedRequest.isRefused);
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
     shaped = errorResponse(shape, toErrorDetails(error, headers.get('x-request-id') ?? ''));
