@@ -27,8 +27,8 @@ const VALID_REQUEST_ID = /^[A-Za-z0-9._:-]{1,128}$/;
 /** Gives every request an id, the caller's own if it is valid, and every response the common headers. */
 function setCommonHeaders(service: Service): MiddlewareHandler<ServiceEnv> {
   return async (c, next) => {
-    const wanted = c.req.header('x-request-id') ?? '';
-    const requestId = VALID_REQUEST_ID.test(wanted) ? wanted : createId('req');
+    const given = c.req.header('x-request-id') ?? '';
+    const requestId = VALID_REQUEST_ID.test(given) ? given : createId('req');
     c.set('requestId', requestId);
     c.set('clientTimeoutMs', service.clientTimeoutMs);
     for (const [name, value] of Object.entries(commonHeaders(service, requestId))) c.header(name, value);
@@ -39,8 +39,8 @@ function setCommonHeaders(service: Service): MiddlewareHandler<ServiceEnv> {
 const LOOPBACK_NAMES = ['127.0.0.1', '[::1]', 'localhost'];
 
 /**
- * Rejects a request that was sent to another name than this machine's own: a web page whose name was made to resolve to a
- * loopback address (DNS rebinding). Any port is accepted, because a tunnel may have another one.
+ * Rejects a request whose Host is not a loopback name. Prevents DNS rebinding: a web page whose name resolves to a loopback
+ * address. Any port is accepted, because a tunnel may use another one.
  */
 function requireLoopbackHost(): MiddlewareHandler<ServiceEnv> {
   return async (c, next) => {
@@ -49,7 +49,7 @@ function requireLoopbackHost(): MiddlewareHandler<ServiceEnv> {
     }
     const { hostname } = new URL(c.req.url);
     if (!LOOPBACK_NAMES.includes(hostname)) {
-      const message = `The sandbox is only at ${LOOPBACK_NAMES.join(', ')}, not at ${quote(hostname)}.`;
+      const message = `The Host of the request is ${quote(hostname)}. The sandbox accepts only ${LOOPBACK_NAMES.join(', ')}.`;
       throw new Problem(421, 'misdirected_request', message);
     }
     await next();
@@ -108,7 +108,7 @@ function refuseOtherMethods(app: ServiceApp): void {
 }
 
 /**
- * Answers a request that never reaches the app, for example because its Host header makes no valid URL.
+ * Returns the response to a request that never reaches the app, for example because its Host header makes no valid URL.
  * @param error what the HTTP adapter threw
  */
 export function unroutableResponse(error: unknown): Response {
@@ -123,7 +123,7 @@ export function unroutableResponse(error: unknown): Response {
   });
 }
 
-/** The routes below a path, without those of middleware and of refusals. */
+/** The routes below a path, without middleware and the 405 handlers. */
 function routesBelow(app: ServiceApp, base: string): readonly Route[] {
   const routes = app.routes.filter(({ path, method }) => method !== 'ALL' && path.startsWith(`${base}/`));
   const unique = new Map(routes.map(({ method, path }) => [`${method} ${path}`, { method, path }]));

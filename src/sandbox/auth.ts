@@ -7,7 +7,7 @@ import type { Scope, Token } from './store/changes.ts';
 import { hashSecret, isSecret, parseBearer } from './tokens.ts';
 
 /*
- * The checks of a partner request, in this order. The first one that fails determines the response:
+ * The checks of a partner request, in order. The first one that fails determines the response:
  *
  *   1. 401  a known token                                     (spec §5.1)
  *   2. 403  ip_not_allowed: the caller's address              (spec §5.4)
@@ -23,7 +23,7 @@ import { hashSecret, isSecret, parseBearer } from './tokens.ts';
  * `requireToken` does 1 to 4, the router 5, `requireScope` 6, and the handlers 7 and 8.
  */
 
-/** Below this many USD no partner call is processed (spec §8). */
+/** Below this balance no partner request is processed (spec §8). */
 const MINIMUM_BALANCE_USD = 1;
 
 function authenticate(service: Service, header: string | undefined): Token {
@@ -48,7 +48,7 @@ function checkAddress({ allowed_ip_cidrs }: Token, address: string): void {
 function checkBalance(service: Service): void {
   const { balance_usd } = service.store.world.settings;
   if (balance_usd >= MINIMUM_BALANCE_USD) return;
-  const message = `The organization's balance of ${balance_usd} USD is under ${MINIMUM_BALANCE_USD} USD; the call was not processed.`;
+  const message = `The organization's balance of ${balance_usd} USD is under ${MINIMUM_BALANCE_USD} USD; the request was not processed.`;
   throw new Problem(402, 'organization_balance_too_low', message);
 }
 

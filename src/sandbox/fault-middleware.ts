@@ -31,17 +31,17 @@ function alreadySent(): Response {
   return new Response(null, { headers: RESPONSE_ALREADY_SENT.headers });
 }
 
-/** Whether a fault has already written to the socket, so that this response is not sent. */
+/** Whether a fault has already written to the socket, so that the adapter does not send this response. */
 export function isAlreadySent(response: Response): boolean {
   return [...RESPONSE_ALREADY_SENT.headers.keys()].every((name) => response.headers.has(name));
 }
 
-async function waitForClientToLeave(c: ServiceContext): Promise<void> {
+async function waitForDisconnect(c: ServiceContext): Promise<void> {
   const { outgoing } = c.env;
   if (!outgoing.destroyed && !outgoing.closed) await once(outgoing, 'close');
 }
 
-/** Sends a status line and headers past the adapter, and logs the status. */
+/** Writes a status line and headers directly to the socket, and logs the status. */
 function sendHead(c: ServiceContext, status: number, headers: Record<string, string | number>): void {
   const entry = c.get('entry');
   if (entry) entry.status = status;
@@ -54,7 +54,7 @@ interface Replacement {
   readonly body: string;
 }
 
-/** A response of our own: one made by the context would inherit headers from the true response. */
+/** Creates a response without `c`, which would add the headers of the true response. */
 function createResponse(service: Service, c: ServiceContext, { status, type, body }: Replacement): Response {
   const headers = { ...commonHeaders(service, c.get('requestId')), 'Content-Type': type };
   return new Response(body, { status, headers });
@@ -69,12 +69,12 @@ async function receiveBytes({ incoming }: ServiceContext['env'], count: number):
   }
 }
 
-/** Ends the connection without a response. @param atBytes after so many bytes of the body */
+/** Resets the connection without a response. @param atBytes after how many bytes of the body; at once by default */
 export async function resetConnection(c: ServiceContext, atBytes?: number): Promise<Response> {
   const { incoming } = c.env;
   if (atBytes) {
     incoming.setTimeout(c.get('clientTimeoutMs'), () => incoming.socket.resetAndDestroy());
-    // A client that has left in the meantime needs no reset.
+    // The client may have disconnected.
     await receiveBytes(c.env, atBytes).catch(() => undefined);
   }
   incoming.socket.resetAndDestroy();
@@ -87,7 +87,7 @@ async function stall(service: Service, c: ServiceContext, send: 'nothing' | 'hea
     sendHead(c, 200, { ...headers, 'Content-Type': JSON_TYPE, 'Content-Length': 1024 });
     c.env.outgoing.flushHeaders();
   }
-  await waitForClientToLeave(c);
+  await waitForDisconnect(c);
   return alreadySent();
 }
 
@@ -97,7 +97,7 @@ async function cutOff(c: ServiceContext, response: Response): Promise<Response> 
   const { incoming, outgoing } = c.env;
   sendHead(c, response.status, { ...Object.fromEntries(response.headers), 'content-length': body.length });
   outgoing.write(body.subarray(0, Math.floor(body.length / 2)), () => incoming.socket.destroySoon());
-  await waitForClientToLeave(c);
+  await waitForDisconnect(c);
   return alreadySent();
 }
 
@@ -112,27 +112,27 @@ function createErrorResponse(service: Service, c: ServiceContext, fault: ErrorSt
   return response;
 }
 
-/** Answers with an error when the request was received, and lets it be carried out later. */
-async function carryOutLate(
+/** Responds with an error once the request was received, and processes the request later. */
+async function processLate(
   service: Service,
   c: ServiceContext,
   { status, ms }: Extract<Fault, { kind: 'late' }>,
   next: () => Promise<void>,
 ): Promise<Response> {
   const { outgoing } = c.env;
-  const answer = async (): Promise<void> => {
+  const respond = async (): Promise<void> => {
     if (outgoing.headersSent) return;
     const response = createErrorResponse(service, c, { status });
     sendHead(c, status, Object.fromEntries(response.headers));
     outgoing.end(await response.text());
   };
   c.set('onBodyReceived', async () => {
-    await answer();
+    await respond();
     await sleep(ms, undefined, { signal: service.closing });
   });
   await next();
   // A handler that reads no body has nothing to wait for.
-  await answer();
+  await respond();
   return alreadySent();
 }
 
@@ -161,7 +161,7 @@ async function perform(
   }
 }
 
-/** Assigned over the true response, a replacement would inherit that response's headers. */
+/** Clears `c.res` first: otherwise the replacement inherits the headers of the true response. */
 function replaceResponse(c: ServiceContext, replacement: Response | undefined): void {
   if (!replacement) return;
   c.res = undefined;
@@ -179,7 +179,7 @@ export function injectFaults(service: Service): MiddlewareHandler<ServiceEnv> {
       c.set('quirk', fault);
       return next();
     }
-    if (fault.kind === 'late') return replaceResponse(c, await carryOutLate(service, c, fault, next));
+    if (fault.kind === 'late') return replaceResponse(c, await processLate(service, c, fault, next));
     const stage = fault.kind === 'cut' ? 'after' : fault.stage;
     if (entry) entry.fault = `${fault.kind}/${stage}`;
     if (stage === 'before') return (await perform(service, c, fault)) ?? next();

@@ -9,7 +9,7 @@ const common = {
    * matches as a prefix, `*` and `:name` match any one segment, and a final `$` makes it match the whole path.
    */
   on: v.optional(v.pipe(v.string(), v.regex(/^([A-Z]+|\*)?( ?\/\S*)?$/, 'must be "METHOD /path"'))),
-  /** The share of matching requests that fail, from 0 to 1. */
+  /** The probability that a matching request fails, from 0 to 1. */
   rate: v.optional(v.pipe(v.number(), v.minValue(0), v.maxValue(1)), 1),
   /** The maximum number of requests that fail. */
   times: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0))),
@@ -65,7 +65,7 @@ const faultRuleSchema = v.variant('kind', [
   }),
   /** The true response, `ms` milliseconds late. */
   v.strictObject({ kind: v.literal('delay'), ...common, stage, ms: milliseconds }),
-  /** An error status as soon as the request was received, which is carried out `ms` milliseconds later. */
+  /** An error status once the request was received; the request is processed `ms` milliseconds later. */
   v.strictObject({
     kind: v.literal('late'),
     ...common,
@@ -84,12 +84,13 @@ const faultRuleSchema = v.variant('kind', [
   }),
   /** A quirk of the history: neighbors on the page are swapped. */
   v.strictObject({ kind: v.literal('reorder'), ...common }),
-  /** A quirk of the history: the page is half full although there are more messages. */
+  /** A quirk of the history: the page is half full, although there are more messages. */
   v.strictObject({ kind: v.literal('short_page'), ...common }),
-  /** A quirk of every list and of the history: what is younger than `ms` milliseconds is not there yet. */
+  /** A quirk of every list and of the history: items younger than `ms` milliseconds are missing. */
   v.strictObject({ kind: v.literal('stale'), ...common, ms: milliseconds }),
 ]);
 
+/** The faults to inject, and the seed of their probabilities. */
 export const faultPlanSchema = v.strictObject({
   rules: v.array(faultRuleSchema),
   /** Makes a run repeatable; random by default. */
@@ -116,6 +117,7 @@ function isHistoryQuirk({ kind }: Fault): boolean {
   return HISTORY_QUIRKS.some((quirk) => quirk === kind);
 }
 
+/** Whether a fault changes the content of a list. */
 export function isQuirk(fault: Fault): fault is Quirk {
   return fault.kind === 'stale' || isHistoryQuirk(fault);
 }
@@ -155,26 +157,26 @@ function createFaultMatcher(fault: Fault): RequestMatcher {
     method === 'GET' && (!isHistoryQuirk(fault) || path === `/v1${HISTORY_PATH}`) && matches(method, path);
 }
 
-/** A request that the service carries out: `{ method: 'GET', path: '/v1/automation/spaces/:space_id/agents/' }`. */
+/** A route of the service: `{ method: 'GET', path: '/v1/automation/spaces/:space_id/agents/' }`. */
 export interface Route {
   readonly method: string;
   readonly path: string;
 }
 
-/** The path of a route with its parameters as a rule has them at the same place. */
+/** Fills the parameters of a route with the segments of a rule's path. */
 function samplePath(path: string, on: string | undefined): string {
   const [, rulePath = ''] = /(\/.*?)\$?$/.exec(on ?? '') ?? [];
-  const wanted = (rulePath.startsWith('/v1') ? rulePath : `/v1${rulePath}`).split('/');
+  const ruleSegments = (rulePath.startsWith('/v1') ? rulePath : `/v1${rulePath}`).split('/');
   const segments = path.split('/').map((segment, index) => {
     if (!segment.startsWith(':')) return segment;
-    const typed = wanted[index] ?? '';
-    return typed === '' || /^[*:]/.test(typed) ? 'x' : typed;
+    const value = ruleSegments[index] ?? '';
+    return value === '' || /^[*:]/.test(value) ? 'x' : value;
   });
   return segments.join('/');
 }
 
 /**
- * Returns one sentence for each rule that matches no request: its fault never happens.
+ * Returns a warning for each rule that matches no request.
  * @param routes of the service
  */
 export function describeUnmatched(rules: readonly Fault[], routes: readonly Route[]): string[] {

@@ -7,7 +7,7 @@ import { watchForPause } from './request-body.ts';
 import type { Upload } from './store/changes.ts';
 import type { StoredBytes, UploadFiles } from './store/upload-files.ts';
 
-/** The largest size of everything but the file: boundaries, headers, and the other fields. In bytes. */
+/** How large everything but the file may be: boundaries, headers, and other fields. In bytes. */
 const MAX_OVERHEAD = 64 * 1024;
 
 const MAX_FIELDS = 100;
@@ -78,7 +78,7 @@ class FormReceiver {
     this.#parser = createParser(contentType, target.maxBytes);
   }
 
-  /** @throws Problem for the first mistake, after removing the file */
+  /** @throws Problem for the first error, after removing the file */
   async receive(incoming: IncomingMessage): Promise<ReceivedForm> {
     try {
       await this.#parse(incoming);
@@ -152,7 +152,8 @@ class FormReceiver {
 }
 
 /**
- * Receives a form with one file in one field (spec §4.7 leaves the name open), in constant memory. A declared length that is too large is refused before anything is read.
+ * Receives a form with one file in one field (spec §4.7 leaves the name open), in constant memory. Refuses a
+ * Content-Length that is too large before reading anything.
  * @throws Problem 400 for a body that is not a form or ends early, 413 for one that is too large, 422 for a missing file,
  * a second one, or wrong fields
  */

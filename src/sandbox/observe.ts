@@ -2,7 +2,7 @@ import { isAlreadySent } from './fault-middleware.ts';
 import type { LoggedRequest } from './request-log.ts';
 import { type Fetch, isPlain } from './shapes/edge.ts';
 
-/** A partner request and its answer. */
+/** A partner request and its response. */
 export interface ObservedExchange {
   readonly request: LoggedRequest;
   readonly status: number;
@@ -10,7 +10,7 @@ export interface ObservedExchange {
   readonly body: string;
 }
 
-/** Notifies an observer of requests that were logged and answered, except those for the plain shape. */
+/** Calls `onExchange` for each logged request that got a response, except those for the plain shape. */
 export function observe(fetch: Fetch, onExchange: (exchange: ObservedExchange) => void): Fetch {
   return async (request, env) => {
     const response = await fetch(request, env);

@@ -10,9 +10,9 @@ interface Page<Item> {
 }
 
 interface PageOptions<Item, Public> {
-  /** How the service shows an item. */
+  /** Converts an item to its public form. */
   readonly toPublic: (item: Item) => Public;
-  /** The query parameters that chose the items, to repeat in the URLs of the neighboring pages. */
+  /** The query parameters that filtered the items, for the URLs of the neighboring pages. */
   readonly filter?: Readonly<{ [parameter: string]: string }>;
 }
 
@@ -40,8 +40,8 @@ export function pageSizeOf(service: Service, c: ServiceContext): number {
   return size;
 }
 
-/** Without the items that a stale list does not show yet. */
-export function withoutUnseen<Item extends { readonly created_at: string }>(
+/** Returns the items that the list shows: a stale one lacks the newest. */
+export function visibleItems<Item extends { readonly created_at: string }>(
   { scheduler }: Service,
   c: ServiceContext,
   items: Iterable<Item>,
@@ -53,8 +53,8 @@ export function withoutUnseen<Item extends { readonly created_at: string }>(
 }
 
 /**
- * Answers a list request with one page. The spec (§4.7) does not define lists; this service pages by an opaque cursor and links
- * the neighboring pages by absolute URLs.
+ * Returns the page of a list that a request asks for. The spec (§4.7) does not define lists; this service pages by an
+ * opaque cursor and links the neighboring pages by absolute URLs.
  * @param items in a stable order, with new ones at the end
  */
 export function pageOf<Item extends { readonly created_at: string }, Public>(
@@ -63,7 +63,7 @@ export function pageOf<Item extends { readonly created_at: string }, Public>(
   items: Iterable<Item>,
   { toPublic, filter = {} }: PageOptions<Item, Public>,
 ): Page<Public> {
-  const all = withoutUnseen(service, c, items);
+  const all = visibleItems(service, c, items);
   const size = pageSizeOf(service, c);
   const start = parseCursor(c.req.query('cursor'));
   const urlOf = (index: number): string =>

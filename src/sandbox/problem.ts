@@ -11,7 +11,7 @@ interface ProblemDetails {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** A request that the service refuses: thrown anywhere, sent as the service's one error shape. */
+/** A request that the service refuses. Thrown anywhere; sent as an error response. */
 export class Problem extends Error {
   readonly status: ContentfulStatusCode;
   readonly code: string;
@@ -25,12 +25,12 @@ export class Problem extends Error {
   }
 }
 
-/** The error body of every refusal; only a 422 has `fields`. */
+/** The body of an error response; only a 422 has `fields`. */
 export function problemBody({ code, message, details: { fields } }: Problem, requestId: string) {
   return { error: { code, message, request_id: requestId, ...(fields && { fields }) } };
 }
 
-/** 422 for the fields named. */
+/** Creates a 422 for these fields. */
 export function invalidInput(fields: readonly FieldProblem[]): Problem {
   const [first] = fields;
   const summary = first ? `${first.path} ${first.message}`.trim() : 'The input is not valid';

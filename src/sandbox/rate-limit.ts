@@ -5,7 +5,7 @@ interface Window {
   used: number;
 }
 
-/** Counts each token's requests in fixed windows that begin with the token's first request. */
+/** Counts each token's requests in fixed windows. The first request of a token starts its window. */
 export class RateLimiter {
   readonly #windows = new Map<string, Window>();
 
@@ -31,7 +31,7 @@ export class RateLimiter {
 }
 
 /**
- * The headers of a 429 (spec §7). Retry-After is rounded up to the second, so that a caller who obeys it is not early.
+ * The headers of a 429 (spec §7). Retry-After is rounded up, so that a client that obeys it is not too early.
  * @param now milliseconds since the epoch
  * @param retryAt milliseconds since the epoch
  */

@@ -12,8 +12,9 @@ const MAX_LOGGED_BYTES = 64 * 1024;
 const MAX_LOGGED_BRACKETS = 1_000;
 
 /**
- * Watches for a client that stops sending within a body. The caller ends the watch with `incoming.setTimeout(0)`.
- * @param onPause receives the 408 to answer with; it ends the connection
+ * Watches for a client that stops sending before the end of its body. The caller stops watching with
+ * `incoming.setTimeout(0)`.
+ * @param onPause gets the 408 to respond with, which closes the connection
  */
 export function watchForPause(incoming: IncomingMessage, ms: number, onPause: (problem: Problem) => void): void {
   const message = `Nothing of the body arrived for ${ms} ms.`;
@@ -46,7 +47,7 @@ function isLoggable(text: string): boolean {
   return text.length <= MAX_LOGGED_BYTES && (text.match(/[[{]/g)?.length ?? 0) <= MAX_LOGGED_BRACKETS;
 }
 
-/** Reads a body while the client keeps sending. */
+/** Reads a JSON body. @throws Problem 415, 413, 400, or 408 if the client pauses too long */
 async function readBytes(incoming: IncomingMessage, maxBytes: number, timeoutMs: number): Promise<Buffer> {
   if (!isJson(incoming.headers['content-type'])) {
     throw new Problem(415, 'unsupported_media_type', 'The body must be sent with Content-Type: application/json.');
@@ -65,7 +66,7 @@ function parseJson(bytes: Buffer): { text: string; value: unknown } {
   }
 }
 
-/** Whether a content type is that of JSON in UTF-8. */
+/** Whether a content type is JSON in UTF-8. */
 export function isJson(contentType: string | undefined): boolean {
   return /^application\/json\s*(;\s*charset="?utf-8"?\s*)?$/i.test(contentType ?? '');
 }
@@ -83,7 +84,8 @@ export async function readJson(
 
 /**
  * Reads a request's JSON object and checks it.
- * @throws Problem 415 for another content type, 413 for too large a body, 400 for invalid JSON, 422 for wrong fields
+ * @throws Problem 415 for another content type, 413 for too large a body, 408 for a pause, 400 for invalid JSON, 422 for
+ * wrong fields
  */
 export async function readBody<Schema extends v.GenericSchema>(
   c: ServiceContext,

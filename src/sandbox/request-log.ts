@@ -1,4 +1,4 @@
-/** One partner request and how it was answered. Headers are never part of it. */
+/** A partner request and the status of its response. Never has headers, which hold the token. */
 export interface LoggedRequest {
   readonly seq: number;
   readonly at: string;

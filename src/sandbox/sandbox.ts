@@ -35,31 +35,31 @@ export interface SandboxOptions {
   /** Random by default; with a data directory it is stored there and stays the same. */
   readonly adminKey?: string;
   readonly faults?: FaultPlan;
-  /** The name of the dialect to answer in; `plain` by default. */
+  /** The name of the shape; `plain` by default. */
   readonly shape?: string;
-  /** Recorded requests, which are answered as they were, in place of the service. */
+  /** Recorded responses to send in place of the service. */
   readonly replay?: Bundle;
   /** How agents reply; by default as stored in the data directory, or else with an echo. */
   readonly script?: Script;
   /** Milliseconds since the epoch; the machine's clock by default. */
   readonly now?: () => number;
-  /** Learns of every partner request that was answered. */
+  /** Called for every partner request that got a response. */
   readonly onExchange?: (exchange: ObservedExchange) => void;
   /** From 0 up to 1; `Math.random` by default. */
   readonly random?: () => number;
   /**
-   * How long a client may take for the head of a request, or pause within its body, before it is disconnected. In
+   * How long a client may take to send the headers of a request, or pause within its body, before it is disconnected. In
    * milliseconds; a minute by default.
    */
   readonly clientTimeoutMs?: number;
   /**
-   * A webhook for every source, in place of the one that an earlier start gave; each of the secrets signs. Without any it
-   * keeps those of the data directory, or gets a new one.
+   * A webhook for every source. Replaces the one of an earlier start. Each secret adds a signature; by default the secrets
+   * in the data directory, or a new one.
    */
   readonly webhook?: { readonly url: string; readonly secrets?: readonly string[] };
-  /** How long a receiver of webhooks may take to answer, in milliseconds; ten seconds by default. */
+  /** How long a receiver of webhooks may take to respond, in milliseconds; ten seconds by default. */
   readonly webhookTimeoutMs?: number;
-  /** Wakes the service when something is due by `now`; the machine's timers by default. */
+  /** Wakes the scheduler when a task is due; the machine's timers by default. */
   readonly setTimer?: SetTimer;
 }
 
@@ -69,7 +69,7 @@ export interface Sandbox {
   /** `http://127.0.0.1:PORT/_sandbox` */
   readonly adminUrl: string;
   readonly adminKey: string;
-  /** What signs the deliveries to the webhook of the options. */
+  /** The secrets of the webhook in the options. */
   readonly webhookSecrets: readonly string[];
   /**
    * Issues a partner token.
@@ -83,7 +83,7 @@ export interface Sandbox {
    * it was deleted meanwhile.
    */
   defaultToken(): Promise<string>;
-  /** One sentence for each fault rule that no request of the service can match. */
+  /** A warning for each fault rule that matches no request. */
   readonly unmatchedFaults: readonly string[];
   /** Ends every connection, writes pending changes to disk, and releases the data directory. */
   close(): Promise<void>;
@@ -108,7 +108,7 @@ async function listen(server: Server, host: string, port: number): Promise<numbe
   return typeof address === 'object' && address !== null ? address.port : port;
 }
 
-/** What a service is made of. */
+/** The parts that `createService` puts together. */
 interface ServiceParts
   extends Required<
     Pick<SandboxOptions, 'adminKey' | 'now' | 'random' | 'setTimer' | 'clientTimeoutMs' | 'webhookTimeoutMs'>
@@ -159,8 +159,8 @@ function requireShape(name: string): Shape {
 /** Creates the functions that issue tokens. @param dataDir the directory that keeps the default token */
 function createTokens(service: Service, dataDir: string | undefined): Pick<Sandbox, 'createToken' | 'defaultToken'> {
   const { store } = service;
-  const createToken: Sandbox['createToken'] = async (wanted = {}) => {
-    const { secret } = issueToken(service, parseOrThrow('token', newTokenSchema, wanted));
+  const createToken: Sandbox['createToken'] = async (options = {}) => {
+    const { secret } = issueToken(service, parseOrThrow('token', newTokenSchema, options));
     await store.durable();
     return secret;
   };

@@ -14,10 +14,10 @@ export const setProcessTimer: SetTimer = (task, ms) => {
 /** Node's timers cannot wait longer. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
-/** While the clock moves, this many tasks run before their changes are written and other requests are processed. */
+/** While the clock moves, changes are written and other requests are processed after this many tasks. */
 const TASKS_PER_STEP = 100;
 
-/** How long all waits for deliveries may make one move of the clock last, in milliseconds of the machine's clock. */
+/** How long one move of the clock may wait for deliveries in all, in real milliseconds. */
 const MAX_WAIT_MS = 2_000;
 
 interface ScheduledTask {
@@ -27,7 +27,7 @@ interface ScheduledTask {
   readonly run: (at: number) => void;
 }
 
-/** Tasks ordered by time, then by insertion; at most one for each key. */
+/** Tasks by time, then by insertion; at most one for each key. */
 export class TaskQueue {
   /** In order of insertion. A key that is set again for the same time keeps its place. */
   readonly #tasks = new Map<string, ScheduledTask>();
@@ -73,7 +73,7 @@ interface SchedulerDeps {
 
 export interface ClockChange {
   readonly frozen?: boolean | undefined;
-  /** Returns the time to move to, given the current time; throws to refuse. In milliseconds since the epoch. */
+  /** Returns the time to move to, given the current time, both in milliseconds since the epoch; throws to refuse. */
   readonly target?: ((now: number) => number) | undefined;
 }
 
@@ -128,7 +128,7 @@ export class Scheduler {
 
   /**
    * Freezes or unfreezes the clock, then moves it to the target. Changes wait for each other.
-   * @returns when everything that was due by then has happened and is on disk; a reset ends the move early
+   * Resolves when everything due by then has happened and is on disk. A reset ends the move early.
    */
   change({ frozen, target }: ClockChange): Promise<void> {
     return this.#oneAtATime(async () => {
@@ -143,8 +143,8 @@ export class Scheduler {
   }
 
   /**
-   * Lets a move of the clock wait for work that a task began, so that what follows from the work happens at its own time.
-   * A move waits a few seconds at most: a receiver that does not answer must not hold it up.
+   * Lets a move of the clock wait for work that a task started, so that tasks scheduled by the work run at the right time.
+   * A move waits two seconds at most: a receiver that does not respond must not block it.
    * @param work must not reject
    */
   waitFor(work: Promise<void>): void {
@@ -199,14 +199,14 @@ export class Scheduler {
     const { store, closing } = this.#deps;
     const tasks = this.#tasks;
     this.#isBusy = true;
-    let patienceMs = MAX_WAIT_MS;
+    let remainingMs = MAX_WAIT_MS;
     try {
       this.#movingAt = this.now();
       for (let arrived = false; !arrived && this.#tasks === tasks && !closing.aborted; ) {
-        arrived = this.#step(this.#movingAt ?? target, target, patienceMs > 0);
+        arrived = this.#step(this.#movingAt ?? target, target, remainingMs > 0);
         await store.durable();
         await yieldToRequests();
-        patienceMs -= await this.#waitForWork(patienceMs);
+        remainingMs -= await this.#waitForWork(remainingMs);
       }
     } finally {
       this.#movingAt = undefined;
@@ -217,8 +217,8 @@ export class Scheduler {
   /**
    * Moves the clock part of the way. Stores the clock together with the changes, so that nothing on disk is later than the
    * clock.
-   * @param waits whether to stop where a task has begun work
-   * @returns whether it arrived
+   * @param waits whether to stop after a task that started work
+   * @returns whether the target is reached
    */
   #step(start: number, target: number, waits: boolean): boolean {
     let now = start;

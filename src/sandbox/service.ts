@@ -22,13 +22,12 @@ export interface Service {
   readonly webhooks: WebhookDispatcher;
   readonly log: RequestLog;
   readonly limiter: RateLimiter;
-  /** Replaced along with the fault plan. */
+  /** Replaced with each new fault plan. */
   faults: FaultInjector;
   /** `http://127.0.0.1:PORT`, without a trailing slash. */
   readonly origin: string;
-  /** How it answers. */
   readonly shape: Shape;
-  /** What to answer with in place of the service. */
+  /** Recorded responses to send in place of the service. */
   readonly replay: Bundle | undefined;
   readonly adminKeyHash: string;
   /** How long a client may pause within a body, in milliseconds. */
@@ -39,11 +38,11 @@ export interface Service {
   readonly closing: AbortSignal;
 }
 
-/** What surrounds a request on its way into the app. */
+/** What the HTTP adapter and the edge pass to the app with a request. */
 export interface Bindings extends HttpBindings {
   /** Set when the request came in another shape. */
   readonly shaped?: ShapedRequest;
-  /** Gets the entry of the log, once there is one. */
+  /** Filled in when the request is logged. */
   readonly logged: { entry?: LoggedRequest };
 }
 
@@ -58,7 +57,7 @@ export interface ServiceEnv {
     token: Token;
     /** The fault to apply to the list in this response. */
     quirk?: Quirk;
-    /** Set by a fault: to be called, and waited for, when the body was received. */
+    /** Set by a fault: handlers await it once the body was received. */
     onBodyReceived?: () => Promise<void>;
   };
 }

@@ -13,7 +13,7 @@ const rateLimitSchema = v.strictObject({
   requests: v.pipe(v.number(), v.integer(), v.minValue(1)),
   /** Length of the window, in seconds. */
   per_seconds: v.pipe(v.number(), v.minValue(0.001), v.maxValue(86_400)),
-  /** How a 429 says when to come back: in whole seconds, as an HTTP date, or not at all. */
+  /** The Retry-After of a 429: in whole seconds, as an HTTP date, or none. */
   retry_after: v.optional(v.picklist(['seconds', 'date', 'none']), 'seconds'),
 });
 

@@ -22,7 +22,7 @@ export function hashSecret(secret: string): string {
   return createHash('sha256').update(secret).digest('hex');
 }
 
-/** Whether a secret has this hash; compares in constant time. */
+/** Whether a secret has this hash. Compares in constant time. */
 export function isSecret(secret: string, hash: string): boolean {
   return timingSafeEqual(Buffer.from(hashSecret(secret)), Buffer.from(hash));
 }
@@ -41,13 +41,13 @@ interface IssuedToken {
 function issue(
   service: Service,
   prefix: string,
-  rights: Pick<Token, 'scopes' | 'allowed_ip_cidrs' | 'source_id'>,
+  access: Pick<Token, 'scopes' | 'allowed_ip_cidrs' | 'source_id'>,
 ): IssuedToken {
   const secret = `${prefix}_${randomBytes(32).toString('base64url')}`;
   const token: Token = {
     token_id: createId('tok'),
     secret_sha256: hashSecret(secret),
-    ...rights,
+    ...access,
     created_at: timestamp(service),
   };
   service.store.commit({ kind: 'token', token });

@@ -2,7 +2,7 @@ import ms, { type StringValue } from 'ms';
 import * as v from 'valibot';
 import type { FieldProblem } from './problem.ts';
 
-/** The number of problems that one answer names. */
+/** How many problems a response names. */
 const MAX_PROBLEMS = 100;
 
 /** An object schema that reports every unknown key; `strictObject` stops at the first one. */
@@ -32,7 +32,7 @@ export function nonBlankText(max: number) {
   );
 }
 
-/** A caller's conversation key. It must be well-formed Unicode because it goes into URLs. */
+/** A session id that a caller chooses. Well-formed Unicode, because it is part of URLs. */
 export function sessionId() {
   return v.pipe(
     nonBlankText(255),
@@ -65,7 +65,7 @@ function pathOf(issue: v.BaseIssue<unknown>): string {
 
 const MAX_QUOTED = 100;
 
-/** A text in quotes, short enough for a message. */
+/** Quotes a text for a message; cuts it after 100 characters. */
 export function quote(value: string): string {
   const text = JSON.stringify(value);
   return text.length > MAX_QUOTED ? `${text.slice(0, MAX_QUOTED)}…` : text;

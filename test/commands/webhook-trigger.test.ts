@@ -79,7 +79,7 @@ test('webhook trigger exits with 8 when the receiver does not accept the deliver
     type: 'service',
     message: 'The receiver did not accept the delivery.',
     hint: expect.stringMatching(/^Check the receiver\. The sandbox tries again at 20\d\d-/),
-    details: { why: expect.stringContaining('The receiver answered 500.') },
+    details: { why: expect.stringContaining('The receiver responded with 500.') },
   });
 });
 

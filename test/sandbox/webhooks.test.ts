@@ -176,11 +176,11 @@ describe('a failed attempt', () => {
     const [delivery] = await deliveries();
     expect(delivery?.status).toBe('delivered');
     expect(delivery?.attempts.map(({ status, error }) => [status, error])).toEqual([
-      [400, 'The receiver answered 400: no such order'],
-      [302, 'The receiver answered 302. Redirects are not followed.'],
-      [null, 'The receiver ended the connection without an answer (ECONNRESET).'],
-      [null, 'The receiver did not answer within 0.6 s.'],
-      [500, `The receiver answered 500: ${'x'.repeat(200)}…`],
+      [400, 'The receiver responded with 400: no such order'],
+      [302, 'The receiver responded with 302. Redirects are not followed.'],
+      [null, 'The receiver closed the connection without a response (ECONNRESET).'],
+      [null, 'The receiver did not respond within 0.6 s.'],
+      [500, `The receiver responded with 500: ${'x'.repeat(200)}…`],
       [202, null],
     ]);
     expect(receiver.received.every(({ headers }) => headers.host === new URL(receiver.url).host)).toBe(true);
@@ -222,7 +222,7 @@ describe('a failed attempt', () => {
     const { port } = await startRawService(upgrade, () => undefined);
     await add(`http://127.0.0.1:${port}/`);
     await admin('POST', '/deliveries', {});
-    await expect.poll(async () => (await deliveries())[0]?.attempts[0]?.error).toMatch(/^The receiver ended/);
+    await expect.poll(async () => (await deliveries())[0]?.attempts[0]?.error).toMatch(/^The receiver closed/);
     expect((await deliveries())[0]?.next_attempt_at).not.toBeNull();
   });
 });

@@ -8,7 +8,7 @@ import { closedObject, messageText, sessionId } from '../validation.ts';
 
 const MAX_BODY_BYTES = 2 * 1024 * 1024;
 
-/** The journal writes messages that are injected together as one line, and a line has to fit into a string. */
+/** The journal writes messages that are injected together as one line, which must fit into a string. */
 const MAX_INJECTED_TEXT = 64 * 1024 * 1024;
 
 const injectionSchema = v.pipe(
@@ -26,7 +26,7 @@ const injectionSchema = v.pipe(
   ),
 );
 
-/** How agents reply, and messages put straight into a session. */
+/** The script of replies, and messages that are added to a session without an agent. */
 export function addChatAdmin(app: ServiceApp, service: Service): void {
   const { store, agents } = service;
   app.get('/script', (c) => c.json({ rules: store.world.script }));

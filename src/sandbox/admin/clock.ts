@@ -4,7 +4,7 @@ import { readBody } from '../request-body.ts';
 import { type Service, type ServiceApp, timestamp } from '../service.ts';
 import { closedObject, durationMs } from '../validation.ts';
 
-/** A larger step is more likely a mistake, and every scheduled run on the way is executed. */
+/** A larger step is probably a mistake, and would execute every scheduled run on the way. */
 const MAX_STEP_MS = 10 * 366 * 86_400_000;
 
 /** A timestamp in milliseconds since the epoch. */

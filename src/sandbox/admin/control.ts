@@ -16,9 +16,9 @@ export function addTokenAdmin(app: ServiceApp, service: Service): void {
     return c.json({ ...toPublicToken(token), token: secret }, 201);
   });
   app.post('/chat-tokens', async (c) => {
-    const wanted = await readBody(c, newChatTokenSchema);
-    requireSource(service, wanted.source_id);
-    const { token, secret } = issueChatToken(service, wanted);
+    const input = await readBody(c, newChatTokenSchema);
+    requireSource(service, input.source_id);
+    const { token, secret } = issueChatToken(service, input);
     return c.json({ ...toPublicToken(token), token: secret }, 201);
   });
   app.delete('/tokens/:token_id', (c) => {

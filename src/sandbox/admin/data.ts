@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { sessionOf } from '../agents/cron-runner.ts';
+import { sessionIdOf } from '../agents/cron-runner.ts';
 import { FaultInjector } from '../faults.ts';
 import { Problem } from '../problem.ts';
 import { readBody } from '../request-body.ts';
@@ -71,14 +71,14 @@ export function addDataAdmin(app: ServiceApp, service: Service): void {
   });
 }
 
-/** All scheduled jobs with the sessions of their runs, and the deletion of one, for which the partner API has no call. */
+/** Lists all scheduled jobs with the sessions of their runs, and deletes jobs, which the partner API cannot. */
 export function addCronAdmin(app: ServiceApp, service: Service): void {
   const { cronJobs } = service.store.world;
   app.get('/cron-jobs', (c) => {
     const jobs = [...cronJobs.values()].map((job) => {
       // Before the first run the agent may have no source.
       const source_id = service.store.world.sourceOf(job.agent_id)?.source_id ?? null;
-      return { ...toPublicCronJob(service, job), source_id, session_id: sessionOf(job) };
+      return { ...toPublicCronJob(service, job), source_id, session_id: sessionIdOf(job) };
     });
     return c.json({ cron_jobs: jobs });
   });
@@ -91,7 +91,7 @@ export function addCronAdmin(app: ServiceApp, service: Service): void {
   });
 }
 
-/** All uploads, and their bytes, for which the partner API has no call. */
+/** Lists all uploads, and returns their content, which the partner API cannot. */
 export function addUploadAdmin(app: ServiceApp, { store }: Service): void {
   const { uploads } = store.world;
   app.get('/uploads', (c) => c.json({ uploads: [...uploads.values()].map(toPublicUpload) }));
@@ -99,7 +99,7 @@ export function addUploadAdmin(app: ServiceApp, { store }: Service): void {
     const upload_id = c.req.param('upload_id');
     const upload = uploads.get(upload_id);
     if (!upload) throw new Problem(404, 'upload_not_found', `There is no upload ${upload_id}.`);
-    // Not the caller's own type: a browser must not execute what was uploaded.
+    // Not the uploaded content type: a browser must not execute uploads.
     const headers = { 'Content-Type': 'application/octet-stream', 'Content-Length': String(upload.bytes) };
     if (c.req.method === 'HEAD') return c.body(null, 200, headers);
     const file = await store.files.open(upload_id);

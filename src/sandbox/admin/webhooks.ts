@@ -31,7 +31,7 @@ const newWebhookSchema = closedObject({
 
 const rotationSchema = closedObject({
   secret: v.optional(secretSchema),
-  /** How long the former secret signs too. */
+  /** How long the old secret also signs. */
   grace: v.optional(durationMs(), '24h'),
 });
 
@@ -47,7 +47,7 @@ function toIsoOrNull(ms: number | null): string | null {
   return ms === null ? null : new Date(ms).toISOString();
 }
 
-/** A webhook as the admin API shows it: of its secrets only when they end. */
+/** A webhook as the admin API shows it: of its secrets only when they expire. */
 function toPublicWebhook({ secrets, ...webhook }: Webhook) {
   return { ...webhook, secrets: secrets.map(({ expires_at }) => ({ expires_at: toIsoOrNull(expires_at) })) };
 }
@@ -58,7 +58,7 @@ function toPublicDelivery({ store }: Service, { delivery, status, attempts, next
   return { ...shown, url: current ?? url, status, attempts, next_attempt_at: toIsoOrNull(nextAttemptAt) };
 }
 
-/** The webhooks. The responses that make a secret are the only ones that show it. */
+/** The webhooks. A secret is shown only by the response that creates or rotates it. */
 export function addWebhookAdmin(app: ServiceApp, service: Service): void {
   const { store, scheduler } = service;
   const { webhooks } = store.world;
@@ -69,9 +69,9 @@ export function addWebhookAdmin(app: ServiceApp, service: Service): void {
   };
   app.get('/webhooks', (c) => c.json({ webhooks: [...webhooks.values()].map(toPublicWebhook) }));
   app.post('/webhooks', async (c) => {
-    const { secret = createWebhookSecret(), ...wanted } = await readBody(c, newWebhookSchema);
-    if (wanted.source_id !== null) requireSource(service, wanted.source_id);
-    const webhook = putWebhook(service, { ...wanted, secrets: [{ secret, expires_at: null }] });
+    const { secret = createWebhookSecret(), ...input } = await readBody(c, newWebhookSchema);
+    if (input.source_id !== null) requireSource(service, input.source_id);
+    const webhook = putWebhook(service, { ...input, secrets: [{ secret, expires_at: null }] });
     return c.json({ ...toPublicWebhook(webhook), secret }, 201);
   });
   app.post('/webhooks/:webhook_id/rotate', async (c) => {
@@ -93,9 +93,9 @@ export function addWebhookAdmin(app: ServiceApp, service: Service): void {
  * Delivers one message now: one that it adds to a session of the source, or a made-up one.
  * @throws Problem 404 for an unknown source, 422 when no webhook gets the message
  */
-function trigger(service: Service, wanted: v.InferOutput<typeof triggerSchema>): string {
+function trigger(service: Service, input: v.InferOutput<typeof triggerSchema>): string {
   const { webhooks, agents } = service;
-  const { source_id, session_id, text, url, secret } = wanted;
+  const { source_id, session_id, text, url, secret } = input;
   const source = source_id === undefined ? undefined : requireSource(service, source_id);
   const own: Target[] = url === undefined ? [] : [{ webhook_id: null, url, ...(secret !== undefined && { secret }) }];
   const targets = url === undefined ? webhooks.targetsOf(source_id) : own;
@@ -103,12 +103,11 @@ function trigger(service: Service, wanted: v.InferOutput<typeof triggerSchema>):
     const which = source_id === undefined ? 'all sources' : `the source ${quote(source_id)}`;
     throw new Problem(422, 'no_webhook', `No webhook is set for ${which}.`);
   }
-  const role = 'assistant';
+  const role = 'assistant' as const;
   if (source) {
-    const of = { session_id, role, count: 1 } as const;
     return agents.inject(
       source,
-      of,
+      { session_id, role, count: 1 },
       () => text,
       (...changes) => webhooks.commitTo(targets, ...changes),
     ).last_message_id;
@@ -132,7 +131,7 @@ function countByStatus(states: Iterable<DeliveryState>): Record<DeliveryStatus, 
   return counts;
 }
 
-/** The deliveries with their attempts, a test delivery, and the replay of one. */
+/** The deliveries with their attempts; makes and repeats deliveries. */
 export function addDeliveryAdmin(app: ServiceApp, service: Service): void {
   const { deliveries } = service.store.world;
   const requireDelivery = (id: string): DeliveryState => {
@@ -147,11 +146,11 @@ export function addDeliveryAdmin(app: ServiceApp, service: Service): void {
   });
   app.get('/deliveries/:delivery_id', (c) => c.json(show(requireDelivery(c.req.param('delivery_id')))));
   app.post('/deliveries', async (c) => {
-    const wanted = await readBody(c, triggerSchema);
-    if (wanted.secret !== undefined && wanted.url === undefined) {
-      throw invalidInput([{ path: 'secret', message: 'is only for a delivery to a url of its own' }]);
+    const input = await readBody(c, triggerSchema);
+    if (input.secret !== undefined && input.url === undefined) {
+      throw invalidInput([{ path: 'secret', message: 'needs url: configured webhooks have their own secrets' }]);
     }
-    const id = trigger(service, wanted);
+    const id = trigger(service, input);
     const made = [...deliveries.all()].filter(({ delivery }) => delivery.message_id === id);
     return c.json({ deliveries: made.map(show) }, 201);
   });

@@ -8,7 +8,7 @@ import { planReplies } from './reply-script.ts';
 interface AgentRunnerDeps {
   readonly store: Store;
   readonly scheduler: Scheduler;
-  /** Commits changes that have messages of agents, and delivers these. */
+  /** Commits changes, and delivers the agents' messages among them to webhooks. */
   readonly commit: (...changes: readonly Change[]) => void;
 }
 
@@ -22,9 +22,9 @@ interface NewMessage {
 /**
  * Registers messages and sends the agents' replies when they are due.
  *
- * A message is committed together with the replies that its agent plans, and a reply together with what follows from it. A
- * reply gets its id when it is planned. So a crash leaves each reply either pending or sent, never lost and
- * never doubled.
+ * A message is committed together with the replies that its agent plans, and a reply together with the next run that it
+ * triggers. A reply gets its id when it is planned. So after a crash each reply is either pending or sent: never lost, never
+ * sent twice.
  */
 export class AgentRunner {
   readonly #deps: AgentRunnerDeps;
@@ -37,9 +37,9 @@ export class AgentRunner {
    * Registers a message for the agent (spec §4.3), or finds the one with the same external id in the session.
    * @param otherChanges changes to commit in the same batch, in either case
    */
-  receive(source: ChatSource, wanted: NewMessage, ...otherChanges: Change[]): { message: Message; created: boolean } {
+  receive(source: ChatSource, input: NewMessage, ...otherChanges: Change[]): { message: Message; created: boolean } {
     const { store } = this.#deps;
-    const { session_id, text, external_message_id, cron_job_id } = wanted;
+    const { session_id, text, external_message_id, cron_job_id } = input;
     const session = store.world.session(source.source_id, session_id);
     const existing = session?.findByExternalId(external_message_id);
     if (existing) {
@@ -58,7 +58,7 @@ export class AgentRunner {
       created_at: this.#nextTimestamp(session),
     };
     const changes: Change[] = [...otherChanges, { kind: 'message', message, needs_reply: source.reply_capable }];
-    // A workflow runs once for each message. An inbox has one worker, which takes the next messages when it is done.
+    // A workflow runs once per message. An inbox has one worker, which takes the waiting messages when it is done.
     const startsRun = source.routing_mode === 'session_workflow' || !session?.pending.length;
     if (source.reply_capable && startsRun) changes.push({ kind: 'agent_run', run: this.#planRun(source, [message]) });
     store.commit(...changes);
@@ -67,10 +67,10 @@ export class AgentRunner {
   }
 
   /**
-   * Adds messages to a session that the agent does not react to.
-   * @param textOf the text of each, by its number from 1
+   * Adds messages to a session without a reaction of the agent.
+   * @param textOf returns the text of each message, by its number from 1
    * @param commit commits the change that adds a message
-   * @returns the ids of the first and the last one
+   * @returns the ids of the first and the last message
    */
   inject(
     source: ChatSource,

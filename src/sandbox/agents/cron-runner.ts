@@ -15,8 +15,8 @@ interface CronRunnerDeps {
   readonly agents: AgentRunner;
 }
 
-/** The session of a job's runs, in the API chat source of its agent. */
-export function sessionOf(job: CronJob): string {
+/** The session id of a job's runs, in the API chat source of its agent. */
+export function sessionIdOf(job: CronJob): string {
   return `cron:${job.cron_job_id}`;
 }
 
@@ -39,9 +39,9 @@ export class CronRunner {
   }
 
   /** Creates a job; the same input again creates another one (spec §4.5). */
-  create(wanted: Omit<CronJob, 'cron_job_id' | 'created_at'>): CronJob {
+  create(input: Omit<CronJob, 'cron_job_id' | 'created_at'>): CronJob {
     const { store, scheduler } = this.#deps;
-    const job = { cron_job_id: createId('cron'), ...wanted, created_at: new Date(scheduler.now()).toISOString() };
+    const job = { cron_job_id: createId('cron'), ...input, created_at: new Date(scheduler.now()).toISOString() };
     store.commit({ kind: 'cron_job', job });
     this.#schedule(job);
     return job;
@@ -81,7 +81,7 @@ export class CronRunner {
     if (!agent) throw new Error(`The agent ${agent_id} of the job ${cron_job_id} does not exist.`);
     const { source } = ensureChatSource(this.#deps, agent, {});
     const message = {
-      session_id: sessionOf(job),
+      session_id: sessionIdOf(job),
       text: instructions,
       external_message_id: `cron:${scheduled_for}`,
       cron_job_id,

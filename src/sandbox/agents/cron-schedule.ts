@@ -18,7 +18,7 @@ function createCron({ minute, hour, day_of_week }: Schedule['data'], timezone: s
   return new Cron(`${minute} ${hour} * * ${day_of_week}`, { timezone, paused: true, mode: '5-part' });
 }
 
-/** What is wrong with a field of a schedule; undefined when it is a valid cron field. */
+/** Describes what is wrong with a field of a schedule; undefined if it is a valid cron field. */
 export function cronFieldProblem(field: Field, text: string): string | undefined {
   const message = `must be a cron field for ${field.replaceAll('_', ' ')}`;
   if (text.length > MAX_FIELD_LENGTH || !FIELD_SYNTAX[field].test(text)) return message;
@@ -30,7 +30,7 @@ export function cronFieldProblem(field: Field, text: string): string | undefined
   }
 }
 
-/** Whether the text is the name of a time zone. Offsets are not: they do not follow daylight saving time. */
+/** Whether a text is the name of a time zone. Offsets are not allowed: they do not follow daylight saving time. */
 export function isTimezone(text: string): boolean {
   if (!/^[A-Za-z]/.test(text)) return false;
   try {

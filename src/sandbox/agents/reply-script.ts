@@ -36,7 +36,7 @@ const ruleSchema = v.pipe(
     /** Only for agents installed from this template. */
     template: v.optional(v.string()),
     replies: v.optional(v.array(replySchema), []),
-    /** The agent says nothing at all, or its last reply reports a failure. */
+    /** The agent does not reply, or its last reply reports a failure. */
     fail: v.optional(v.picklist(['silent', 'error-reply'], 'must be one of silent, error-reply')),
     /** Send the replies in reverse order. */
     out_of_order: v.optional(v.boolean(), false),
@@ -64,7 +64,7 @@ interface PlannedReply {
 
 const ERROR_TEXT = 'Something went wrong, and this message could not be answered.';
 
-/** Parses a script in YAML or JSON. @throws Error that names the mistake and its position */
+/** Parses a script in YAML or JSON. @throws Error that names what is wrong and where */
 export function parseScript(text: string): ReplyScript {
   return parseOrThrow('script', scriptSchema, parse(text));
 }

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 
-/** The format of the bundles that are understood: later ones are refused. */
+/** The newest format that this version reads. */
 const BUNDLE_VERSION = 1;
 
 const headSchema = v.object({
@@ -8,8 +8,8 @@ const headSchema = v.object({
   version: v.pipe(v.number(), v.integer()),
 });
 
-const headerValue = v.pipe(v.string(), v.regex(/^[\t\x20-\x7e\x80-\xff]*$/, 'must be the value of a header'));
-const headerName = v.pipe(v.string(), v.regex(/^[\w!#$%&'*+.^`|~-]+$/, 'must be the name of a header'));
+const headerValue = v.pipe(v.string(), v.regex(/^[\t\x20-\x7e\x80-\xff]*$/, 'must be a valid header value'));
+const headerName = v.pipe(v.string(), v.regex(/^[\w!#$%&'*+.^`|~-]+$/, 'must be a valid header name'));
 
 const exchangeSchema = v.object({
   kind: v.literal('exchange'),
@@ -34,16 +34,16 @@ const contractSchema = v.object({
   values: v.array(v.object({ leaf: v.string(), value: v.string(), source: v.string() })),
 });
 
-/** What a replay needs of a bundle. */
+/** What a replay uses of a bundle. */
 export interface Bundle {
   readonly exchanges: readonly RecordedExchange[];
   /** The values of the contract that the client used. */
   readonly contract: readonly { readonly leaf: string; readonly value: string; readonly source: string }[];
 }
 
-/** A line of a bundle that is not understood. */
+/** A line of a bundle that cannot be read. */
 export class BundleLineError extends Error {
-  /** The last name on the way to what is wrong, if it has one. */
+  /** The name of the wrong field, if there is one. */
   readonly key: string | undefined;
 
   constructor(message: string, key?: string) {
@@ -61,13 +61,13 @@ function parseLine<Schema extends v.GenericSchema>(schema: Schema, value: unknow
   throw new BundleLineError(`${path ?? 'it'}: ${issue.message}`, typeof key === 'string' ? key : undefined);
 }
 
-/** Collects what a replay needs from the parsed lines of a bundle, the first one first. */
+/** Collects a bundle from its parsed lines, in order. */
 export class BundleReader implements Bundle {
   readonly exchanges: RecordedExchange[] = [];
   contract: Bundle['contract'] = [];
   private hasHead = false;
 
-  /** Lines of other kinds are for people. @throws BundleLineError for one that is not understood */
+  /** Adds a line. Ignores other kinds of lines, which are for people. @throws BundleLineError for an invalid line */
   add(value: unknown): void {
     if (!this.hasHead) {
       const { version } = parseLine(headSchema, value);

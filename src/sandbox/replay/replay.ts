@@ -33,15 +33,15 @@ function groupByRequest(exchanges: readonly RecordedExchange[]): ReadonlyMap<str
   return groups;
 }
 
-/** Replaces the placeholders for the addresses of the recorded service. */
-function toOwnAddresses(text: string, origin: string): string {
+/** Replaces the placeholders for the URLs of the recorded service. */
+function fillUrls(text: string, origin: string): string {
   return text
     .replaceAll('{base_url}', `${origin}${BASE}`)
     .replaceAll('{base_path}', BASE)
     .replaceAll('{origin}', origin);
 }
 
-/** Shifts a time of an answer so that its distance from now is the same as when it was recorded. */
+/** Shifts a date of a response, so that it is as far from now as it was from the time of recording. */
 function shiftDate(value: string, recordedAt: string | null, now: number): string {
   const [then, at] = [Date.parse(value), Date.parse(recordedAt ?? '')];
   return Number.isNaN(then) || Number.isNaN(at) ? value : new Date(now + then - at).toUTCString();
@@ -51,18 +51,18 @@ function headersOf({ headers, at }: RecordedExchange, { origin, scheduler }: Ser
   const own = new Headers();
   for (const [name, value] of Object.entries(headers)) {
     const isTime = /^(date|retry-after)$/i.test(name) && !/^\d+$/.test(value);
-    own.set(name, isTime ? shiftDate(value, at, scheduler.now()) : toOwnAddresses(value, origin));
+    own.set(name, isTime ? shiftDate(value, at, scheduler.now()) : fillUrls(value, origin));
   }
   return own;
 }
 
 function bodyOf({ body, status }: RecordedExchange, origin: string): string | null {
-  // Statuses that have no body.
+  // These statuses have no body.
   if (body === null || status === null || [204, 205, 304].includes(status)) return null;
-  return toOwnAddresses('text' in body ? body.text : JSON.stringify(body.json), origin);
+  return fillUrls('text' in body ? body.text : JSON.stringify(body.json), origin);
 }
 
-/** What was sent, to choose between requests that differ in nothing else. */
+/** The JSON body of the request, to choose between recordings that differ only in it. */
 async function receivedBody(c: ServiceContext): Promise<string | undefined> {
   if (!/json/.test(c.req.header('content-type') ?? '')) return undefined;
   const read = await readJson(c.env.incoming, { maxBytes: 1024 * 1024, timeoutMs: c.get('clientTimeoutMs') });
@@ -70,19 +70,19 @@ async function receivedBody(c: ServiceContext): Promise<string | undefined> {
 }
 
 function notRecorded(c: ServiceContext, exchanges: readonly RecordedExchange[]): Problem {
-  const asked = `${c.req.method} ${c.req.path.slice(BASE.length)}${new URL(c.req.url).search}`;
+  const request = `${c.req.method} ${c.req.path.slice(BASE.length)}${new URL(c.req.url).search}`;
   const known = [
     ...new Set(exchanges.map(({ method, path, query }) => `${method} ${path}${query.length > 0 ? '?…' : ''}`)),
   ];
   const shown = known.length === 0 ? 'no request' : known.slice(0, 10).join(', ');
   const more = known.length > 10 ? `, and ${known.length - 10} more` : '';
-  return new Problem(421, 'not_recorded', `The bundle has no response to ${asked}. It has ${shown}${more}.`);
+  return new Problem(421, 'not_recorded', `The bundle has no response to ${request}. It has ${shown}${more}.`);
 }
 
 /**
- * Answers each request like the recorded one with the same method, path, and query, for any token. Several of
- * the same are answered in their order, and then always as the last one. One without a recording is refused with 421, which
- * says nothing of the service: a client takes 404 and 501 for a missing list.
+ * Responds to each request as recorded for the same method, path, and query, with any token. Several recordings of one
+ * request are sent in order; then the last one is repeated. A request without a recording gets a 421: a client would take
+ * a 404 or 501 for a missing list.
  */
 export function replay(service: Service, { exchanges }: Bundle): MiddlewareHandler<ServiceEnv> {
   const groups = groupByRequest(exchanges);

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { checkSource } from '../auth.ts';
 import type { Quirk } from '../faults.ts';
-import { pageSizeOf, withoutUnseen } from '../paging.ts';
+import { pageSizeOf, visibleItems } from '../paging.ts';
 import { invalidInput, Problem } from '../problem.ts';
 import type { Service, ServiceContext } from '../service.ts';
 import type { Message } from '../store/changes.ts';
@@ -23,7 +23,7 @@ function startOf(session: Session | undefined, cursor: string | undefined): numb
   if (cursor === undefined) return 0;
   const index = session?.indexOf(cursor);
   if (index !== undefined) return index + 1;
-  const fields = [{ path: 'after_message_id', message: 'is no message of this session' }];
+  const fields = [{ path: 'after_message_id', message: 'is not a message of this session' }];
   throw new Problem(422, 'unknown_cursor', `There is no message ${quote(cursor)} in this session.`, { fields });
 }
 
@@ -31,7 +31,7 @@ function startOf(session: Session | undefined, cursor: string | undefined): numb
 function pageLength(messages: readonly Message[], start: number, size: number, quirk?: Quirk): number {
   let length = 0;
   let text = 0;
-  // The edge of another shape asks for everything.
+  // The edge of another shape asks for all messages.
   if (size === Number.MAX_SAFE_INTEGER) return messages.length - start;
   for (const message of messages.slice(start, start + size)) {
     text += message.text.length;
@@ -53,8 +53,8 @@ function withQuirk(messages: readonly Message[], start: number, end: number, qui
 }
 
 /**
- * One page of a session's messages after the cursor (spec §4.4). The cursor of the next page is the last message of this
- * one, so new messages shift no page. An unknown session is empty.
+ * Returns a page of a session's messages after the cursor (spec §4.4). The last message is the cursor of the next page, so
+ * new messages do not shift pages. An unknown session is empty.
  */
 export function historyPage(service: Service, c: ServiceContext) {
   const query = check(querySchema, c.req.query());
@@ -67,7 +67,7 @@ export function historyPage(service: Service, c: ServiceContext) {
   const session = world.session(source_id, session_id);
   const ignoresSession = c.env.shaped?.ignoresSession ?? false;
   const all = ignoresSession ? world.messagesOf(source_id) : (session?.messages ?? []);
-  const messages = withoutUnseen(service, c, all);
+  const messages = visibleItems(service, c, all);
   const start = startOf(session, after_message_id);
   const quirk = c.get('quirk');
   const end = start + pageLength(messages, start, size, quirk);

@@ -35,16 +35,16 @@ const messageSchema = closedObject({
 export function addChatRoutes(app: ServiceApp, service: Service): void {
   const setupPath = '/automation/spaces/:space_id/agents/:agent_id/api-chat/';
   app.post(setupPath, requireScope('api_chat.setup'), async (c) => {
-    const wanted = await readBody(c, setupSchema);
+    const input = await readBody(c, setupSchema);
     const { space_id } = requireSpace(service, c.req.param('space_id'));
     const agent = requireAgent(service, c.req.param('agent_id'), space_id);
-    const { source, created } = ensureChatSource(service, agent, wanted);
+    const { source, created } = ensureChatSource(service, agent, input);
     return c.json({ ...source, space_id, created }, created ? 201 : 200);
   });
   app.post('/integrations/api-chat/message/', requireScope('api_chat.runtime'), async (c) => {
-    const wanted = await readBody(c, messageSchema, { maxBytes: MAX_MESSAGE_BYTES });
-    checkSource(c.get('token'), wanted.source_id);
-    const { message, created } = service.agents.receive(requireSource(service, wanted.source_id), wanted);
+    const input = await readBody(c, messageSchema, { maxBytes: MAX_MESSAGE_BYTES });
+    checkSource(c.get('token'), input.source_id);
+    const { message, created } = service.agents.receive(requireSource(service, input.source_id), input);
     return c.json({ message_id: message.message_id, created }, created ? 201 : 200);
   });
   app.get(HISTORY_PATH, requireScope('api_chat.runtime'), (c) => c.json(historyPage(service, c)));

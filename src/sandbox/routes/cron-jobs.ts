@@ -37,7 +37,7 @@ const bodySchema = closedObject({
   }),
 });
 
-/** A job as the service shows it. */
+/** The public form of a job. */
 export function toPublicCronJob({ store, cron }: Service, job: CronJob) {
   const last_run_at = store.world.lastRuns.get(job.cron_job_id) ?? null;
   return { ...job, last_run_at, next_run_at: cron.nextRunAt(job) };
@@ -49,9 +49,9 @@ export function toPublicCronJob({ store, cron }: Service, job: CronJob) {
  */
 export function addCronJobRoutes(app: ServiceApp, service: Service): void {
   app.post(PATH, requireScope('cron_jobs.write'), async (c) => {
-    const wanted = await readBody(c, bodySchema);
-    requireAgent(service, wanted.agent_id);
-    return c.json(toPublicCronJob(service, service.cron.create(wanted)), 201);
+    const input = await readBody(c, bodySchema);
+    requireAgent(service, input.agent_id);
+    return c.json(toPublicCronJob(service, service.cron.create(input)), 201);
   });
   app.get(PATH, requireScope('cron_jobs.read'), (c) => {
     const all = [...service.store.world.cronJobs.values()];

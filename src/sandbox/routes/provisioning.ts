@@ -37,13 +37,13 @@ function bodySchema({ store }: Service) {
 
 type ProvisionBody = v.InferOutput<ReturnType<typeof bodySchema>>;
 
-function ensureSpace(service: Service, wanted: ProvisionBody): { space: Space; created: boolean } {
-  const existing = service.store.world.findSpace(wanted.external_space_id);
+function ensureSpace(service: Service, input: ProvisionBody): { space: Space; created: boolean } {
+  const existing = service.store.world.findSpace(input.external_space_id);
   if (existing) return { space: existing, created: false };
-  const { name, description, is_org_wide } = wanted.space;
+  const { name, description, is_org_wide } = input.space;
   const space: Space = {
     space_id: createId('spc'),
-    external_space_id: wanted.external_space_id,
+    external_space_id: input.external_space_id,
     name,
     description,
     is_org_wide,
@@ -56,31 +56,31 @@ function ensureSpace(service: Service, wanted: ProvisionBody): { space: Space; c
 function ensureAgent(
   service: Service,
   { space_id }: Space,
-  wanted: ProvisionBody['agents'][number],
+  input: ProvisionBody['agents'][number],
 ): { agent: Agent; created: boolean } {
   const { world } = service.store;
-  const { template_id, name } = wanted;
+  const { template_id, name } = input;
   if (world.settings.agents_on_repeat === 'reuse') {
     const existing = world.agentsOf(space_id).find((each) => each.template_id === template_id && each.name === name);
     if (existing) return { agent: existing, created: false };
   }
   const agent: Agent = { agent_id: createId('agt'), space_id, template_id, name, created_at: timestamp(service) };
   service.store.commit({ kind: 'agent', agent });
-  if (wanted.auto_create_api_chat) ensureChatSource(service, agent, { routing_mode: wanted.api_chat_routing_mode });
+  if (input.auto_create_api_chat) ensureChatSource(service, agent, { routing_mode: input.api_chat_routing_mode });
   return { agent, created: true };
 }
 
 /**
  * POST /automation/agent-templates/provision-space/ (spec §4.1, endpoint 2): 201 for a new space, else 200. An existing
- * space is reused unchanged. There is no await between the changes of a request, so that they reach the disk together
- * or not at all.
+ * space is reused unchanged. There is no await between the changes of a request, so that they are written together or not
+ * at all.
  */
 export function addProvisioningRoutes(app: ServiceApp, service: Service): void {
   const schema = bodySchema(service);
   app.post('/automation/agent-templates/provision-space/', requireScope('spaces.provision'), async (c) => {
-    const wanted = await readBody(c, schema);
-    const { space, created } = ensureSpace(service, wanted);
-    const agents = wanted.agents.map((each) => {
+    const input = await readBody(c, schema);
+    const { space, created } = ensureSpace(service, input);
+    const agents = input.agents.map((each) => {
       const installed = ensureAgent(service, space, each);
       return { ...toPublicAgent(service, installed.agent), created: installed.created };
     });

@@ -4,7 +4,7 @@ import type { Service, ServiceApp } from '../service.ts';
 import type { Agent } from '../store/changes.ts';
 import { requireSpace } from './lookup.ts';
 
-/** An agent as the service shows it, with its public integration metadata (spec §2). */
+/** The public form of an agent, with its integration metadata (spec §2). */
 export function toPublicAgent({ store }: Service, agent: Agent) {
   const source = store.world.sourceOf(agent.agent_id);
   if (!source) return { ...agent, integrations: { api_chat: null } };

@@ -56,7 +56,7 @@ function toPublicFields(fields: Upload['fields']): Record<string, string | strin
   );
 }
 
-/** A document or a file attachment as the service shows it. */
+/** The public form of a document or a file attachment. */
 export function toPublicUpload(upload: Upload) {
   const { upload_id, as, filename, content_type, bytes, sha256, fields, created_at } = upload;
   const identity =
@@ -95,8 +95,8 @@ async function receive(
     await c.get('onBodyReceived')?.();
     return form;
   }
-  const wanted = as === 'document' ? 'multipart/form-data or application/json' : 'multipart/form-data';
-  throw new Problem(415, 'unsupported_media_type', `The body must be sent with Content-Type: ${wanted}.`);
+  const accepted = as === 'document' ? 'multipart/form-data or application/json' : 'multipart/form-data';
+  throw new Problem(415, 'unsupported_media_type', `The body must be sent with Content-Type: ${accepted}.`);
 }
 
 async function create(service: Service, c: ServiceContext, endpoint: UploadEndpoint): Promise<Response> {
@@ -105,7 +105,7 @@ async function create(service: Service, c: ServiceContext, endpoint: UploadEndpo
   const entry = c.get('entry');
   if (entry) entry.body = { bytes: received.bytes, sha256: received.sha256 };
   const upload: Upload = { upload_id, as: endpoint.as, ...received, created_at: timestamp(service) };
-  // The file is on disk, so no crash can leave the record without it.
+  // After the file: a crash must not leave a record without its file.
   service.store.commit({ kind: 'upload', upload });
   return c.json(toPublicUpload(upload), 201);
 }

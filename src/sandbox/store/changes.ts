@@ -92,7 +92,7 @@ const messageSchema = v.strictObject({
   text: v.string(),
   /** Null for messages that no caller registered. */
   external_message_id: v.nullable(v.string()),
-  /** For a reply, the newest of the messages that it answers. */
+  /** For a reply, the newest of the messages that it replies to. */
   in_reply_to: v.nullable(v.string()),
   /** The scheduled job that sent the message; only such messages have it. */
   cron_job_id: v.optional(v.string()),
@@ -103,7 +103,7 @@ const messageSchema = v.strictObject({
 export type Message = v.InferOutput<typeof messageSchema>;
 
 const pendingReplySchema = v.strictObject({
-  /** The id that the reply will have, so that a crash cannot make it come twice. */
+  /** The id that the reply will have, so that a crash cannot send it twice. */
   message_id: v.string(),
   role: messageRoleSchema,
   text: v.string(),
@@ -162,7 +162,7 @@ const uploadSchema = v.strictObject({
 export type Upload = v.InferOutput<typeof uploadSchema>;
 
 const clockSchema = v.strictObject({
-  /** Where the clock stands, in milliseconds since the epoch; null while it runs. */
+  /** The time of a frozen clock, in milliseconds since the epoch; null while it runs. */
   frozen_at: v.nullable(v.number()),
   /** How far a running clock is ahead of the machine's, in milliseconds. */
   offset_ms: v.number(),
@@ -191,7 +191,7 @@ const webhookSchema = v.strictObject({
   created_at: v.string(),
 });
 
-/** An address that gets the completed messages of a source (spec §6). */
+/** A URL that gets the completed messages of a source (spec §6). */
 export type Webhook = v.InferOutput<typeof webhookSchema>;
 
 const deliverySchema = v.strictObject({
@@ -211,12 +211,12 @@ const deliverySchema = v.strictObject({
   due_at: v.number(),
 });
 
-/** One event for one address. */
+/** One event for one URL. */
 export type Delivery = v.InferOutput<typeof deliverySchema>;
 
 const deliveryAttemptSchema = v.strictObject({
   at: v.string(),
-  /** Of the answer; null for none. */
+  /** The HTTP status of the response; null without one. */
   status: v.nullable(v.number()),
   /** Why it failed; null if it did not. */
   error: v.nullable(v.string()),

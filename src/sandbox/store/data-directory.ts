@@ -10,6 +10,7 @@ const OWNER_FILE = 'sandbox.pid';
 
 const OWN_NAMES = [JOURNAL_FILE, UPLOADS_DIRECTORY, KEY_FILE, TOKEN_FILE, OWNER_FILE];
 
+/** Whether an error has this system error code. */
 export function hasErrorCode(error: unknown, code: string): boolean {
   return error instanceof Error && 'code' in error && error.code === code;
 }
@@ -31,7 +32,7 @@ export async function makeDirectories(path: string): Promise<void> {
 
 /**
  * Creates a data directory that only its owner can access, or reuses an existing one.
- * @throws Error when the directory holds only other files: their mode and content are not ours to change
+ * @throws Error when the directory holds only other files: the sandbox must not change their mode
  */
 async function prepareDirectory(directory: string): Promise<void> {
   await makeDirectories(directory);
@@ -61,7 +62,7 @@ function mayBeAlive(owner: string): boolean {
   return pid === process.pid ? startedAt === performance.timeOrigin : isRunning(pid);
 }
 
-/** Creates the pid file, which has its whole content from the start. @returns false when there is one already */
+/** Creates the pid file atomically. @returns false if it exists */
 async function createOwnerFile(path: string): Promise<boolean> {
   const draft = `${path}.${process.pid}`;
   await writeFile(draft, `${process.pid} ${performance.timeOrigin}`, { mode: 0o600 });
@@ -89,7 +90,7 @@ export async function claimDirectory(directory: string): Promise<() => Promise<v
     const owner = await readFile(path, 'utf8').catch(() => undefined);
     if (owner === undefined) continue;
     if (mayBeAlive(owner)) {
-      const hint = `If no sandbox runs there, delete ${path}.`;
+      const hint = `If no sandbox is running there, delete ${path}.`;
       throw new Error(
         `The data directory ${directory} is in use by another sandbox (process ${owner.split(' ')[0]}). ${hint}`,
       );
@@ -98,7 +99,7 @@ export async function claimDirectory(directory: string): Promise<() => Promise<v
   }
 }
 
-/** A fresh admin key: 192 random bits. */
+/** Creates an admin key of 192 random bits. */
 export function createAdminKey(): string {
   return `sbadm_${randomBytes(24).toString('base64url')}`;
 }
@@ -111,7 +112,7 @@ async function readSecret(path: string): Promise<string | undefined> {
 /** Writes a file that only its owner can read. */
 async function writeSecret(path: string, secret: string): Promise<void> {
   const draft = `${path}.new`;
-  // The mode is only for a file that is created: a draft that a crash left keeps its own.
+  // writeFile sets the mode of new files only: an old draft would keep its own.
   await rm(draft, { force: true });
   await writeFile(draft, `${secret}\n`, { mode: 0o600, flush: true });
   await rename(draft, path);
@@ -132,7 +133,7 @@ export function loadToken(directory: string): Promise<string | undefined> {
   return readSecret(join(directory, TOKEN_FILE));
 }
 
-/** Keeps the partner token of a data directory. */
+/** Stores the partner token in a data directory. */
 export function saveToken(directory: string, token: string): Promise<void> {
   return writeSecret(join(directory, TOKEN_FILE), token);
 }

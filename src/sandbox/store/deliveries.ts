@@ -3,7 +3,7 @@ import type { Delivery, DeliveryAttempt } from './changes.ts';
 /** A finished delivery is forgotten once this many have finished after it. */
 const MAX_FINISHED = 10_000;
 
-/** `failed` after the last attempt; `canceled` when the webhook was deleted before. */
+/** `failed`: the last attempt failed. `canceled`: the webhook was deleted. */
 export type DeliveryStatus = 'pending' | 'delivered' | 'failed' | 'canceled';
 
 /** A delivery and its attempts. */
@@ -12,7 +12,7 @@ export interface DeliveryState {
   readonly status: DeliveryStatus;
   readonly attempts: readonly DeliveryAttempt[];
   /** How many of the attempts were made since the delivery was created or replayed. */
-  readonly attemptsOfRound: number;
+  readonly attemptsInRound: number;
   /** Milliseconds since the epoch; null unless pending. */
   readonly nextAttemptAt: number | null;
 }
@@ -24,7 +24,7 @@ export class Deliveries {
   readonly #finished = new Set<string>();
 
   add(delivery: Delivery): void {
-    const fresh = { status: 'pending', attempts: [], attemptsOfRound: 0, nextAttemptAt: delivery.due_at } as const;
+    const fresh = { status: 'pending', attempts: [], attemptsInRound: 0, nextAttemptAt: delivery.due_at } as const;
     this.#states.set(delivery.delivery_id, { delivery, ...fresh });
   }
 
@@ -33,19 +33,19 @@ export class Deliveries {
     const state = this.#states.get(id);
     if (!state) return;
     const attempts = [...state.attempts, attempt];
-    const tried = { ...state, attempts, attemptsOfRound: state.attemptsOfRound + 1 };
+    const tried = { ...state, attempts, attemptsInRound: state.attemptsInRound + 1 };
     if (attempt.error === null) this.#finish({ ...tried, status: 'delivered' });
     else if (state.status !== 'pending') this.#states.set(id, tried);
     else if (nextAttemptAt === null) this.#finish({ ...tried, status: 'failed' });
     else this.#states.set(id, { ...tried, nextAttemptAt });
   }
 
-  /** Starts over with the attempts. */
+  /** Makes a delivery pending again, with a new round of attempts. */
   replay(id: string, dueAt: number): void {
     const state = this.#states.get(id);
     if (!state) return;
     this.#finished.delete(id);
-    this.#states.set(id, { ...state, status: 'pending', attemptsOfRound: 0, nextAttemptAt: dueAt });
+    this.#states.set(id, { ...state, status: 'pending', attemptsInRound: 0, nextAttemptAt: dueAt });
   }
 
   /** Ends the pending deliveries to a webhook. */

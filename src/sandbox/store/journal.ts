@@ -4,8 +4,8 @@ import { type Change, changeSchema } from './changes.ts';
 import { hasErrorCode } from './data-directory.ts';
 
 /*
- * A line of the journal is a JSON array of changes: everything that one fsync made durable. A crash can tear only the last
- * line, and nothing in that line was acknowledged.
+ * A line of the journal is a JSON array of changes, made durable by one fsync. A crash can tear only the last line, and
+ * nothing in it was acknowledged.
  */
 
 /**
@@ -67,7 +67,7 @@ function parseLine(text: string): Change[] | undefined {
   return line.map((change: unknown) => {
     const result = check(changeSchema, change);
     if (result.ok) return result.value;
-    throw new Error(`it holds a change that this version does not know: ${JSON.stringify(result.fields)}`);
+    throw new Error(`it has a change that this version does not know: ${JSON.stringify(result.fields)}`);
   });
 }
 

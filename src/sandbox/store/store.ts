@@ -5,13 +5,13 @@ import { openJournal, recoverJournal } from './journal.ts';
 import { UploadFiles } from './upload-files.ts';
 import { World } from './world.ts';
 
-/** The service's data: read from `world`, changed by `commit`, safe once `durable` resolves. */
+/** The service's data: read from `world`, changed by `commit`, on disk once `durable` resolves. */
 export interface Store {
   readonly world: Readonly<World>;
   readonly files: UploadFiles;
-  /** Makes the changes visible at once and queues them for the disk, all or none of them. */
+  /** Applies the changes to `world` at once, and queues them to be written together. */
   commit(...changes: readonly Change[]): void;
-  /** Resolves when every change committed so far is on disk; once a write has failed, it always rejects. */
+  /** Resolves when every change committed so far is on disk. Rejects forever once a write has failed. */
   durable(): Promise<void>;
   close(): Promise<void>;
 }

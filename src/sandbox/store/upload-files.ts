@@ -11,7 +11,7 @@ export interface StoredBytes {
 }
 
 /**
- * The bytes of uploads: one file for each upload, named by its id. A file counts once the journal has a record of it.
+ * The bytes of uploads: one file each, named by its id. Files without a record in the journal are leftovers of a crash.
  * The directory is created with the first upload.
  */
 export class UploadFiles {

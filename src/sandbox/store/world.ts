@@ -17,7 +17,7 @@ import type {
 import { Deliveries } from './deliveries.ts';
 import { Session } from './session.ts';
 
-/** The templates that are approved from the start. */
+/** The templates that are approved by default. */
 const DEFAULT_TEMPLATES: readonly Template[] = [
   { template_id: 'tmpl_support', name: 'Customer support' },
   { template_id: 'tmpl_sales', name: 'Sales assistant' },
@@ -31,7 +31,7 @@ function sessionKey(sourceId: string, sessionId: string): string {
   return JSON.stringify([sourceId, sessionId]);
 }
 
-/** Everything the service knows, in memory; each map is in the order of creation. Only `apply` changes it. */
+/** The service's data in memory; each map is in the order of creation. Only `apply` changes it. */
 export class World {
   readonly tokens = new Map<string, Token>();
   readonly templates = new Map<string, Template>();
@@ -82,7 +82,7 @@ export class World {
     return session?.messages[session.indexOf(message_id) ?? -1];
   }
 
-  /** The messages of every session of a source, in the order in which they came. */
+  /** The messages of every session of a source, oldest first. */
   messagesOf(sourceId: string): readonly Message[] {
     const sessions = [...this.sessions.values()].filter(({ source_id }) => source_id === sourceId);
     return sessions.flatMap(({ messages }) => messages).sort((a, b) => a.created_at.localeCompare(b.created_at));

@@ -12,7 +12,7 @@ const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 
-/** How long to wait after each failed attempt but the last. */
+/** How long to wait after each failed attempt except the last. */
 export const RETRY_PAUSES_MS: readonly number[] = [
   SECOND,
   5 * SECOND,
@@ -23,7 +23,7 @@ export const RETRY_PAUSES_MS: readonly number[] = [
   8 * HOUR,
 ];
 
-/** Up to this part of a pause is added at random, so that a receiver that comes back does not get everything at once. */
+/** Up to this fraction of a pause is added at random, so that a receiver that recovers does not get everything at once. */
 const JITTER = 0.2;
 
 /** Attempts at a time, for each webhook. */
@@ -50,7 +50,7 @@ interface Due {
   readonly at: number;
 }
 
-/** What waits for one receiver. An entry that its delivery no longer agrees with is skipped. */
+/** The deliveries for one receiver. Entries whose delivery has another time by now are skipped. */
 interface Lane {
   readonly key: string;
   readonly queue: TinyQueue<Due>;
@@ -59,7 +59,7 @@ interface Lane {
 
 /**
  * Delivers completed assistant messages to webhooks (spec §6), each at least once: a delivery is committed together with
- * its message, and attempted until the receiver answers with a 2xx or the last attempt has failed.
+ * its message, and attempted until the receiver responds with a 2xx or the last attempt fails.
  *
  * Each receiver has its own lane, so that none waits for another. The service's clock says when an attempt is due; the
  * machine's clock is in the signed timestamp, because receivers compare that with their own.
@@ -96,7 +96,7 @@ export class WebhookDispatcher {
     this.#commitAll([], deliveries);
   }
 
-  /** The webhooks that get the messages of a source, or, without one, those that are not limited to a source. */
+  /** The webhooks for the messages of a source; without a source, those that are for every source. */
   targetsOf(sourceId: string | undefined): Target[] {
     const { world } = this.#deps.store;
     const isWanted = ({ source_id, events }: Webhook): boolean =>
@@ -145,7 +145,7 @@ export class WebhookDispatcher {
     return lane;
   }
 
-  /** What is due next in a lane. */
+  /** The next valid entry of a lane. */
   #nextOf({ queue }: Lane): Due | undefined {
     const { deliveries } = this.#deps.store.world;
     for (;;) {
@@ -155,7 +155,7 @@ export class WebhookDispatcher {
     }
   }
 
-  /** Attempts what is due in a lane, as far as there is room, and schedules the rest. */
+  /** Attempts the due deliveries of a lane up to its limit, and schedules the rest. */
   #pump(lane: Lane): void {
     const { scheduler, closing } = this.#deps;
     if (closing.aborted || this.#lanes.get(lane.key) !== lane) return;
@@ -177,7 +177,7 @@ export class WebhookDispatcher {
       lane.inFlight -= 1;
       this.#inFlight.delete(id);
     });
-    // After a failed write nothing more is delivered: every response is an error by then, so it does not go unnoticed.
+    // After a failed write nothing more is delivered. It does not go unnoticed: every response is then an error.
     const ended = attempt.then(
       () => {
         // Only now: while the attempt is in flight, another pump would skip the entry.
@@ -192,7 +192,7 @@ export class WebhookDispatcher {
 
   async #attempt(id: string): Promise<void> {
     const { store, scheduler, closing, attemptTimeoutMs } = this.#deps;
-    // A receiver must not learn of a message that a crash could take back.
+    // A receiver must not get a message that a crash could lose.
     await store.durable();
     const state = store.world.deliveries.get(id);
     if (!state || closing.aborted) return;
@@ -206,8 +206,8 @@ export class WebhookDispatcher {
     await store.durable();
   }
 
-  #nextAttemptAt({ attemptsOfRound }: DeliveryState, { error }: SendOutcome): number | null {
-    const pause = RETRY_PAUSES_MS[attemptsOfRound];
+  #nextAttemptAt({ attemptsInRound }: DeliveryState, { error }: SendOutcome): number | null {
+    const pause = RETRY_PAUSES_MS[attemptsInRound];
     if (error === null || pause === undefined) return null;
     return this.#deps.scheduler.now() + Math.round(pause * (1 + JITTER * this.#deps.random()));
   }
@@ -217,7 +217,7 @@ export class WebhookDispatcher {
     const { world } = store;
     const { delivery_id, webhook_id, secret } = delivery;
     const message = delivery.message ?? world.findMessage(delivery);
-    if (!message) return { status: null, error: 'The message is gone.' };
+    if (!message) return { status: null, error: 'The message no longer exists.' };
     const webhook = webhook_id === null ? undefined : world.webhooks.get(webhook_id);
     const now = scheduler.now();
     const valid = webhook?.secrets.filter(({ expires_at }) => expires_at === null || expires_at > now) ?? [];

@@ -4,7 +4,7 @@ import { VALUES } from '../shapes/maker.ts';
 import type { Shape } from '../shapes/shape.ts';
 import type { Message } from '../store/changes.ts';
 
-/** The body of a delivery: the message as the history shows it in the shape. */
+/** The body of a delivery: the message in the shape, as in the history. */
 export function eventBody(shape: Shape, message: Message): string {
   const sent: Json = JSON.parse(JSON.stringify(message));
   const data = arrange(shape, 'message', sent, VALUES);
@@ -12,7 +12,7 @@ export function eventBody(shape: Shape, message: Message): string {
 }
 
 /**
- * The headers of Standard Webhooks.
+ * Returns the headers of Standard Webhooks.
  * @param secrets each adds a signature; without any the delivery is not signed
  * @param sentAt milliseconds since the epoch
  */

@@ -3,7 +3,7 @@ import type { Webhook } from '../store/changes.ts';
 
 const PREFIX = 'whsec_';
 
-/** A fresh secret of Standard Webhooks: 256 random bits. */
+/** Creates a Standard Webhooks secret of 256 random bits. */
 export function createWebhookSecret(): string {
   return `${PREFIX}${randomBytes(32).toString('base64')}`;
 }
@@ -15,12 +15,12 @@ export function isWebhookSecret(text: string): boolean {
   return text.startsWith(PREFIX) && key.toString('base64') === encoded && key.length >= 24 && key.length <= 64;
 }
 
-/** Older ones end before their time: every secret adds a signature to the header. */
+/** The oldest secrets expire early beyond this: every secret adds a signature to the header. */
 const MAX_SECRETS = 5;
 
 /**
- * The secrets after a rotation.
- * @param graceEndsAt until when former secrets sign too at most, in milliseconds since the epoch
+ * Returns the secrets after a rotation.
+ * @param graceEndsAt when the old secrets expire at the latest, in milliseconds since the epoch
  */
 export function rotateSecrets(
   secrets: Webhook['secrets'],
