@@ -1,4 +1,4 @@
-import type { EndReason, FollowOptions } from './types.ts';
+import type { EndReason, FollowOptions } from './follow-types.ts';
 
 /** What `EndCondition` takes into account besides replies. */
 export interface FollowStatus {

@@ -11,8 +11,8 @@ import { shellCommand } from '../cli/shell-command.ts';
 import type { GlobalFlags } from '../config/global-flags.ts';
 import { describeFix } from '../contract/assumptions.ts';
 import { NotFoundError } from '../errors.ts';
-import { type AgentInput, SourceMemory } from './remembered-source.ts';
-import { type SourceInput, typedAgent } from './session.ts';
+import { type SourceInput, typedAgent } from './session-args.ts';
+import { type AgentInput, SourceMemory } from './source-memory.ts';
 
 /** A source that a command line names. */
 export interface FoundSource {

@@ -9,8 +9,8 @@ import { OPERATIONS } from '../contract/operations.ts';
 import type { SessionRef } from '../state/session-ref.ts';
 import { findSource } from './find-source.ts';
 import { readKnownSessions } from './known-sessions.ts';
-import { SourceMemory } from './remembered-source.ts';
-import type { SourceInput } from './session.ts';
+import type { SourceInput } from './session-args.ts';
+import { SourceMemory } from './source-memory.ts';
 
 /** Which of the known sessions to watch. */
 export type WatchSelection =

@@ -2,7 +2,7 @@ import { NotFoundError } from '../errors.ts';
 import type { SessionRef } from '../state/session-ref.ts';
 import type { FoundSource } from './find-source.ts';
 import { follow } from './follow.ts';
-import type { FollowDeps, FollowEvent, Follower, FollowOptions } from './types.ts';
+import type { FollowDeps, FollowEvent, Follower, FollowOptions } from './follow-types.ts';
 
 /** Sessions to follow, all of one source if it may have to be looked up again. */
 type SourceFollowOptions = FollowOptions & Pick<FoundSource, 'renew'>;

@@ -11,20 +11,20 @@ import {
 } from '../errors.ts';
 import { type SessionRef, sessionKey } from '../state/session-ref.ts';
 import { EndCondition } from './end-condition.ts';
+import type { EndReason, FollowDeps, FollowEvent, Follower, FollowOptions } from './follow-types.ts';
 import { FollowedSession } from './followed-session.ts';
-import type { HistoryGap } from './history.ts';
+import type { HistoryGap } from './gap-detector.ts';
+import { OutageTracker } from './outage-tracker.ts';
 import {
   classifyFailure,
   createIncompleteError,
   createNoHistoryError,
   createOutageError,
   nameSession,
-  OutageTracker,
   retryTime,
-} from './outage.ts';
+} from './poll-failure.ts';
 import { PollScheduler } from './poll-scheduler.ts';
 import { isClockJump, sleepUntil } from './sleep-until.ts';
-import type { EndReason, FollowDeps, FollowEvent, Follower, FollowOptions } from './types.ts';
 
 /** Time limit of a poll. It doubles with every poll that reaches it, up to the maximum. */
 const POLL_TIMEOUT_MS = 15_000;

@@ -2,8 +2,10 @@ import type { HistoryLimits, HistoryPage, HistoryPosition, HistoryReader } from 
 import { EMPTY_PAGE } from '../api/history-order.ts';
 import type { Message } from '../contract/messages.ts';
 import { type SessionRef, sessionKey } from '../state/session-ref.ts';
-import { GapDetector, type HistoryGap, isNewestFirst } from './history.ts';
-import { createNewIdsError } from './outage.ts';
+import type { SessionStart } from './follow-types.ts';
+import { GapDetector, type HistoryGap } from './gap-detector.ts';
+import { isNewestFirst } from './message-order.ts';
+import { createNewIdsError } from './poll-failure.ts';
 import {
   acceptPage,
   chooseCursor,
@@ -16,7 +18,6 @@ import {
   startTail,
   type TailState,
 } from './tail-state.ts';
-import type { SessionStart } from './types.ts';
 
 interface Arrival {
   readonly message: Message;

@@ -8,7 +8,7 @@ import { stringifyJson } from '../output/formats/stringify-json.ts';
 import type { MarkdownStyle } from '../output/markdown.ts';
 import { sanitizeLine, sanitizeText } from '../output/sanitize.ts';
 import type { SessionRef } from '../state/session-ref.ts';
-import type { FollowEvent, FollowNotice } from './types.ts';
+import type { FollowEvent, FollowNotice } from './follow-types.ts';
 
 /** A message as JSON output shows it. */
 export function toMessageJson({ source_id, session_id }: SessionRef, message: Message) {

@@ -12,7 +12,7 @@ import { rowKey } from './row-ids.ts';
 import { type RowAck, RowRecorder, readRowAcks } from './row-records.ts';
 import { ciView, ROW_COLUMNS, type RowResult, RowTally, rowResultJson } from './row-result.ts';
 import { type HandledRow, RowSender } from './row-sender.ts';
-import type { SourceInput } from './session.ts';
+import type { SourceInput } from './session-args.ts';
 
 /** Rows to send, as typed. */
 export interface RowsInput {

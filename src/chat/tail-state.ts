@@ -1,3 +1,4 @@
+import type { FollowStart } from './follow-types.ts';
 import {
   compareTimestamps,
   isDescending,
@@ -6,8 +7,7 @@ import {
   parseTimestamp,
   sortOldestFirst,
   type Timestamp,
-} from './history.ts';
-import type { FollowStart } from './types.ts';
+} from './message-order.ts';
 
 /** How many messages behind the newest the cursor may lag. */
 export const MAX_LAG = 8;

@@ -9,14 +9,14 @@ import { toErrorObject } from '../output/error-object.ts';
 import { readCheckpoints, type SessionCheckpoint, TailCheckpoint } from '../state/checkpoint.ts';
 import { randomRecordId } from '../state/record.ts';
 import { type SessionRef, sessionKey } from '../state/session-ref.ts';
+import { findEndFailure, MORE_TIME } from './end-failure.ts';
 import type { SelectedSessions } from './find-sessions.ts';
-import { findEndFailure, MORE_TIME } from './follow-failure.ts';
 import { followSource } from './follow-source.ts';
+import type { EndEvent, FollowStart, PollTrigger } from './follow-types.ts';
 import { isNotice, toStreamEvent, writeNotice } from './format-message.ts';
-import { readRetries } from './outage.ts';
+import { readRetries } from './poll-failure.ts';
 import { labelSessions } from './session-labels.ts';
 import type { SessionSelection } from './session-selection.ts';
-import type { EndEvent, FollowStart, PollTrigger } from './types.ts';
 import { explainUnrecognized, isUnrecognized } from './unrecognized-author.ts';
 import { startWebhookPolls, type WebhookInput } from './webhook-polls.ts';
 

@@ -7,13 +7,13 @@ import { NoReplyError, type PartnerctlError } from '../errors.ts';
 import type { StreamEvent } from '../output/command-result.ts';
 import { type SessionRef, sessionKey } from '../state/session-ref.ts';
 import { type Alert, AlertCommand } from './alert-command.ts';
+import { findEndFailure } from './end-failure.ts';
 import type { WatchedSessions } from './find-watched.ts';
 import { follow } from './follow.ts';
-import { findEndFailure } from './follow-failure.ts';
+import type { EndEvent, FollowEvent, Follower } from './follow-types.ts';
 import { isNotice, matchesMessage, toStreamEvent, writeNotice } from './format-message.ts';
-import { readRetries } from './outage.ts';
+import { readRetries } from './poll-failure.ts';
 import { labelSessions } from './session-labels.ts';
-import type { EndEvent, FollowEvent, Follower } from './types.ts';
 import { AlertDecision, addMessage, type Conversation, compareUrgency, unreadConversation } from './unanswered.ts';
 import { startWebhookPolls, type WebhookInput, type WebhookPolls } from './webhook-polls.ts';
 

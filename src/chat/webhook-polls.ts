@@ -3,7 +3,7 @@ import type { Context } from '../cli/context.ts';
 import { UsageError } from '../errors.ts';
 import type { SessionRef } from '../state/session-ref.ts';
 import { type Receiver, startReceiver } from '../webhook/receiver.ts';
-import type { Follower, PollTrigger } from './types.ts';
+import type { Follower, PollTrigger } from './follow-types.ts';
 
 /** Where to receive webhooks. */
 export interface WebhookInput {

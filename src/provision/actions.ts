@@ -1,4 +1,4 @@
-import { CHAT_DEFAULTS } from '../chat/source.ts';
+import { CHAT_DEFAULTS } from '../chat/chat-setup.ts';
 import { type CronResult, toWireSchedule } from '../cron/cron-result.ts';
 import { wantedChat } from './differences.ts';
 import type { Manifest, ManifestAgent } from './manifest.ts';

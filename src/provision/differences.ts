@@ -1,4 +1,4 @@
-import { type ChatSetup, chatDifferences } from '../chat/source.ts';
+import { type ChatSetup, chatDifferences } from '../chat/chat-setup.ts';
 import type { ChatSource } from '../contract/chat-source.ts';
 import { findDifferences, toNfc } from '../cron/job.ts';
 import type { Manifest, ManifestAgent } from './manifest.ts';

@@ -1,6 +1,6 @@
 import { setUpChatSource } from '../api/chat.ts';
 import type { Http } from '../api/http.ts';
-import { CHAT_DEFAULTS, type ChatSetup } from '../chat/source.ts';
+import { CHAT_DEFAULTS, type ChatSetup } from '../chat/chat-setup.ts';
 import type { ChatSource } from '../contract/chat-source.ts';
 import { setUpChat as setUpChatAction } from './actions.ts';
 import { type Difference, sourceDifferences, wantedChat } from './differences.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { follow } from '../../src/chat/follow.ts';
-import type { FollowEvent, FollowStart } from '../../src/chat/types.ts';
+import type { FollowEvent, FollowStart } from '../../src/chat/follow-types.ts';
 import { systemClock } from '../../src/clock.ts';
 import { ShapeError } from '../../src/errors.ts';
 import { createGate } from '../helpers/fake-service.ts';

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { onTestFinished, vi } from 'vitest';
 import { follow } from '../../src/chat/follow.ts';
-import type { FollowDeps, FollowEvent, FollowOptions, FollowStart } from '../../src/chat/types.ts';
+import type { FollowDeps, FollowEvent, FollowOptions, FollowStart } from '../../src/chat/follow-types.ts';
 import type { Clock } from '../../src/clock.ts';
 import { type FakeRequest, sendJson, startFakeService } from '../helpers/fake-service.ts';
 import { fastClock } from '../helpers/run.ts';

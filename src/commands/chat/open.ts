@@ -9,7 +9,7 @@ import {
   type SessionInput,
   SOURCE_FLAGS,
   sourceArgs,
-} from '../../chat/session.ts';
+} from '../../chat/session-args.ts';
 import { parseWebhook, startWebhookPolls, WEBHOOK_FLAGS, type WebhookInput } from '../../chat/webhook-polls.ts';
 import { command, SERVICE_EXITS } from '../../cli/command.ts';
 import { shellCommand } from '../../cli/shell-command.ts';
@@ -50,9 +50,9 @@ export default command<Input>({
         hint: `In a script: ${shellCommand(send, flags)} 'text'`,
       });
     }
-    const [{ findSource }, conversation, { openInputHistory }, { createMessageFormatter }] = await Promise.all([
+    const [{ findSource }, interactiveChat, { openInputHistory }, { createMessageFormatter }] = await Promise.all([
       import('../../chat/find-source.ts'),
-      import('../../chat/conversation.ts'),
+      import('../../chat/interactive-chat.ts'),
       import('../../chat/input-history.ts'),
       import('../../chat/format-message.ts'),
     ]);
@@ -67,7 +67,7 @@ export default command<Input>({
     const formatMessage = await createMessageFormatter(context.hasColor, terminal);
     const trigger = await startWebhookPolls(context, webhook);
     const prompt = await context.openPrompt({
-      label: conversation.READY_LABEL,
+      label: interactiveChat.READY_LABEL,
       history: history.entries,
       onHistory: history.save,
     });
@@ -87,7 +87,7 @@ export default command<Input>({
       trigger,
     };
     try {
-      await new conversation.Conversation(deps, { source_id, session_id }).run();
+      await new interactiveChat.InteractiveChat(deps, { source_id, session_id }).run();
     } finally {
       await trigger?.close();
     }

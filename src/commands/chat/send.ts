@@ -14,7 +14,7 @@ import {
   SESSION_FLAG,
   type SessionInput,
   SOURCE_FLAGS,
-} from '../../chat/session.ts';
+} from '../../chat/session-args.ts';
 import { parseReplyCriteria, REPLY_FLAGS, type ReplyCriteria, waitForReplies } from '../../chat/wait-for-reply.ts';
 import { type Args, CODE_QUALITY_FLAG, command, SERVICE_EXITS } from '../../cli/command.ts';
 import type { Context } from '../../cli/context.ts';

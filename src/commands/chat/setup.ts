@@ -8,7 +8,7 @@ import {
   resolveAgentId,
   resolveSpaceId,
 } from '../../api/references.ts';
-import { CHAT_DEFAULTS, type ChatSetup, chatDifferences, ROUTING_MODES } from '../../chat/source.ts';
+import { CHAT_DEFAULTS, type ChatSetup, chatDifferences, ROUTING_MODES } from '../../chat/chat-setup.ts';
 import { command, SERVICE_EXITS } from '../../cli/command.ts';
 import type { ChatSource } from '../../contract/chat-source.ts';
 import { SCOPE } from '../../contract/scopes.ts';
@@ -111,7 +111,7 @@ export default command<Input>({
     const spaceId = await resolveSpaceId(http, space);
     const agentId = await resolveAgentId(http, spaceId, agent);
     const source = await setUp(http, spaceId, agentId, { ...CHAT_DEFAULTS, ...asked });
-    const { SourceMemory } = await import('../../chat/remembered-source.ts');
+    const { SourceMemory } = await import('../../chat/source-memory.ts');
     const named = { agent, space: typedSpace };
     await new SourceMemory(context, http.baseUrl).remember(named, { agent_id: agentId, source_id: source.source_id });
     const note = formatDifferences(source, asked);

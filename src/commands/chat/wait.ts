@@ -1,5 +1,11 @@
 import { joinTexts, toMessageJson } from '../../chat/format-message.ts';
-import { parseSession, REQUIRED_SESSION, SESSION_FLAG, type SessionInput, SOURCE_FLAGS } from '../../chat/session.ts';
+import {
+  parseSession,
+  REQUIRED_SESSION,
+  SESSION_FLAG,
+  type SessionInput,
+  SOURCE_FLAGS,
+} from '../../chat/session-args.ts';
 import { parseReplyCriteria, REPLY_FLAGS, type ReplyCriteria, waitForReplies } from '../../chat/wait-for-reply.ts';
 import { command, SERVICE_EXITS } from '../../cli/command.ts';
 import { SCOPE } from '../../contract/scopes.ts';

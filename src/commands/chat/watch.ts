@@ -1,6 +1,6 @@
 import type { WatchSelection } from '../../chat/find-watched.ts';
 import { toMessageJson } from '../../chat/format-message.ts';
-import { parseSource } from '../../chat/session.ts';
+import { parseSource } from '../../chat/session-args.ts';
 import { parseInterval } from '../../chat/session-selection.ts';
 import { type Conversation, statusOf } from '../../chat/unanswered.ts';
 import type { AlertInput, WatchOptions } from '../../chat/watch.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { OutageTracker } from '../../../src/chat/outage.ts';
+import { OutageTracker } from '../../../src/chat/outage-tracker.ts';
 
 describe('an outage', () => {
   it('is not reported after one or two failures', () => {

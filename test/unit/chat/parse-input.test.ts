@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { parseInput } from '../../../src/chat/conversation.ts';
+import { parseInput } from '../../../src/chat/parse-input.ts';
 import { anyCharacter } from '../../helpers/any-character.ts';
 
 describe('input in a conversation', () => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { isDescending, isNewestFirst, type MessageRef } from '../../../src/chat/history.ts';
+import { isDescending, isNewestFirst, type MessageRef } from '../../../src/chat/message-order.ts';
 import {
   acceptPage,
   chooseCursor,

@@ -1,5 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { classifyFailure, createOutageError, type FailedSession, type FailureKind } from '../../../src/chat/outage.ts';
+import {
+  classifyFailure,
+  createOutageError,
+  type FailedSession,
+  type FailureKind,
+} from '../../../src/chat/poll-failure.ts';
 import {
   CredentialsError,
   NotFoundError,

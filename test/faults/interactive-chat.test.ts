@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { Conversation, type ConversationDeps } from '../../src/chat/conversation.ts';
 import { createMessageFormatter } from '../../src/chat/format-message.ts';
+import { InteractiveChat, type InteractiveChatDeps } from '../../src/chat/interactive-chat.ts';
 import { systemClock } from '../../src/clock.ts';
 import { InterruptedError } from '../../src/errors.ts';
 import type { PromptLine } from '../../src/output/prompt-line.ts';
@@ -46,9 +46,9 @@ function entering(...entries: readonly string[]): PromptLine & { readonly shown:
 async function conversation(
   baseUrl: string,
   prompt: PromptLine,
-  more: Partial<ConversationDeps> = {},
+  more: Partial<InteractiveChatDeps> = {},
   source_id = 'src',
-): Promise<Conversation> {
+): Promise<InteractiveChat> {
   const { interrupt = new AbortController().signal } = more;
   const parts = {
     http: client(baseUrl, { clock: systemClock, interrupt }).http,
@@ -62,7 +62,7 @@ async function conversation(
     terminal: TERMINAL,
     prompt,
   };
-  return new Conversation({ ...parts, ...more }, { source_id, session_id: 's' });
+  return new InteractiveChat({ ...parts, ...more }, { source_id, session_id: 's' });
 }
 
 it('errors of the service and typed commands are sanitized before they reach the terminal', async () => {
@@ -157,7 +157,7 @@ describe('leaving', () => {
       return `id-${ids}`;
     };
   }
-  const resendCommand: ConversationDeps['resendCommand'] = ({ external_message_id, text }) =>
+  const resendCommand: InteractiveChatDeps['resendCommand'] = ({ external_message_id, text }) =>
     `again ${external_message_id} ${text}`;
 
   it('names the messages that failed before and were not sent again, with the commands that do so', async () => {

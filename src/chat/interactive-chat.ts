@@ -7,15 +7,9 @@ import { sanitizeText } from '../output/sanitize.ts';
 import { wrapText } from '../output/wrap.ts';
 import type { SessionRef } from '../state/session-ref.ts';
 import { followSource } from './follow-source.ts';
+import type { FollowDeps, FollowEvent, Follower } from './follow-types.ts';
 import { formatNotice, isNotice } from './format-message.ts';
-import type { FollowDeps, FollowEvent, Follower } from './types.ts';
-
-/** What a person enters at the prompt: a message, or a command that starts with a slash. */
-export type Input =
-  | { readonly kind: 'message'; readonly text: string }
-  | { readonly kind: 'help' | 'quit' | 'resend' | 'info' | 'empty' }
-  | { readonly kind: 'session'; readonly session: string | undefined }
-  | { readonly kind: 'unknown'; readonly name: string };
+import { type Input, parseInput } from './parse-input.ts';
 
 const HELP = [
   '/session [id]  show the session, or switch to another one',
@@ -25,26 +19,7 @@ const HELP = [
   'Alt+Enter starts a new line. To send a message that starts with /, type two: //',
 ].join('\n');
 
-/** Parses an entry of the prompt. A message keeps its white space; white space alone is `empty`. */
-export function parseInput(text: string): Input {
-  if (text.trim() === '') return { kind: 'empty' };
-  if (text.startsWith('//')) return { kind: 'message', text: text.slice(1) };
-  if (!text.startsWith('/')) return { kind: 'message', text };
-  const [name = '', ...args] = text.slice(1).trim().split(/\s+/);
-  switch (name) {
-    case 'help':
-    case 'quit':
-    case 'resend':
-    case 'info':
-      return { kind: name };
-    case 'session':
-      return { kind: 'session', session: args[0] };
-    default:
-      return { kind: 'unknown', name };
-  }
-}
-
-export interface ConversationDeps extends FollowDeps {
+export interface InteractiveChatDeps extends FollowDeps {
   /** Creates an external_message_id. */
   readonly newId: () => string;
   readonly prompt: PromptLine;
@@ -69,8 +44,8 @@ function describeError(error: unknown): string {
 }
 
 /** A conversation at a prompt: sends what is typed, and shows new messages above the line being typed. */
-export class Conversation {
-  private readonly deps: ConversationDeps;
+export class InteractiveChat {
+  private readonly deps: InteractiveChatDeps;
   private session: SessionRef;
   private follower: Follower | undefined;
   private leavingSession = new AbortController();
@@ -87,7 +62,7 @@ export class Conversation {
   private hasLeft = false;
   private failure: { readonly error: unknown } | undefined;
 
-  constructor(deps: ConversationDeps, session: SessionRef) {
+  constructor(deps: InteractiveChatDeps, session: SessionRef) {
     this.deps = deps;
     this.session = session;
   }

@@ -1,6 +1,6 @@
 import type { Context } from '../cli/context.ts';
 import { EXIT, InterruptedError, type PartnerctlError, ServiceError, withHint } from '../errors.ts';
-import type { EndEvent } from './types.ts';
+import type { EndEvent } from './follow-types.ts';
 
 export const MORE_TIME = 'Allow more time with --timeout.';
 

@@ -4,7 +4,7 @@ import { LocalError, UsageError } from '../errors.ts';
 import { appendRecord } from '../state/append.ts';
 import { readLog } from '../state/file-store.ts';
 import { fieldText, isText, isTextOrNull, type LogRecord, randomRecordId, recordHead } from '../state/record.ts';
-import type { SourceInput } from './session.ts';
+import type { SourceInput } from './session-args.ts';
 
 export type AgentInput = Exclude<SourceInput, { source_id: string }>;
 

@@ -1,0 +1,92 @@
+import type { HistoryPage } from '../api/history.ts';
+import { isNewestFirst, mayDescend } from './message-order.ts';
+
+/** Evidence that messages are, or may be, missing. */
+export interface HistoryGap {
+  readonly evidence: string;
+  /** Whether the service itself says that there is more than it sent. */
+  readonly isCertain: boolean;
+  /** If only a stated number speaks of more: how every page was requested, as a value of the leaf. */
+  readonly way?: string;
+}
+
+/** A response after a cursor usually has few messages; one with at least this many may be a full page. */
+const MIN_FULL_PAGE = 10;
+
+/**
+ * Detects whether messages are missing from what was read. A history that is newest first and has no link to the next
+ * page can hide older messages: the API cannot request messages before another one (spec §4.4).
+ */
+export class GapDetector {
+  private readonly requestedCount: number;
+  private read = 0;
+  private totalPath: string | undefined;
+  private statedTotal: number | undefined;
+  private firstResponseSize: number | undefined;
+  private fullPageSize: number | undefined;
+  /** Size of the last page, if it came newest first and announced more without a link. */
+  private announcedAfter: number | undefined;
+  private unreachableAfter: number | undefined;
+  private unreachable: string | undefined;
+  private way = 'none';
+  private isReported = false;
+
+  /** @param wanted how many of the last messages are requested; Infinity for all */
+  constructor(wanted: number) {
+    this.requestedCount = wanted;
+  }
+
+  /** Adds a page with `fresh` new messages. @param isInitial whether the page belongs to the first read, without a cursor */
+  addPage(page: HistoryPage, { isInitial, fresh }: { readonly isInitial: boolean; readonly fresh: number }): void {
+    const { messages, hasMore, hasNextLink, reachedByLink, isDeclaredEnd, total } = page;
+    const descends = isNewestFirst(messages);
+    this.read += fresh;
+    this.unreachable ??= page.unreachable;
+    // A filter may be applied after a page was read: the next one has the rest.
+    if (messages.length === 0 && hasMore) return;
+    // The service announced more, but the cursor led to nothing new: the rest is older, and cannot be requested.
+    if (fresh === 0) this.unreachableAfter ??= this.announcedAfter;
+    const isEnough = isInitial && messages.length >= this.requestedCount;
+    const announcesOlder = !isEnough && hasMore && !hasNextLink && fresh === messages.length && mayDescend(messages);
+    this.announcedAfter = announcesOlder ? messages.length : undefined;
+    if (isInitial && total !== undefined) this.statedTotal ??= total;
+    if (isInitial) this.totalPath ??= page.totalPath;
+    if (isInitial) this.way = page.way;
+    const mayHideOlder = !hasMore && !reachedByLink && !isDeclaredEnd && descends && total !== messages.length;
+    if (!mayHideOlder || fresh < messages.length) return;
+    if (isInitial) this.firstResponseSize = messages.length;
+    else if (messages.length >= MIN_FULL_PAGE) this.fullPageSize = messages.length;
+  }
+
+  /** Returns a gap at most once. Call it after the last page of a response. */
+  takeGap(): HistoryGap | undefined {
+    const gap = this.isReported ? undefined : this.findGap();
+    this.statedTotal = undefined;
+    this.firstResponseSize = undefined;
+    this.fullPageSize = undefined;
+    this.unreachableAfter = undefined;
+    this.unreachable = undefined;
+    this.isReported ||= gap !== undefined;
+    return gap;
+  }
+
+  private findGap(): HistoryGap | undefined {
+    const { read, statedTotal, firstResponseSize, fullPageSize, unreachableAfter, unreachable, way } = this;
+    if (unreachable !== undefined) {
+      return { evidence: `the service announces more messages with ${unreachable}, but sends none`, isCertain: true };
+    }
+    if (firstResponseSize !== undefined && firstResponseSize >= this.requestedCount) return undefined;
+    if (statedTotal !== undefined && statedTotal > read) {
+      const where = this.totalPath === undefined ? '' : ` (${this.totalPath})`;
+      return { evidence: `the service states ${statedTotal} messages${where} but sent ${read}`, isCertain: true, way };
+    }
+    if (unreachableAfter !== undefined) {
+      const evidence = `the service has more than the ${unreachableAfter} newest messages but no link to them`;
+      return { evidence, isCertain: true };
+    }
+    const size = firstResponseSize ?? fullPageSize;
+    if (size === undefined) return undefined;
+    const evidence = `the service sent ${size} messages, newest first, without a link to older ones and without saying that these are all`;
+    return { evidence, isCertain: false };
+  }
+}

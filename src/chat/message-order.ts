@@ -1,0 +1,98 @@
+/** The fields of a message that ordering and deduplication need. */
+export interface MessageRef {
+  readonly message_id: string;
+  /** ISO 8601; null if the service does not send it. */
+  readonly created_at: string | null;
+}
+
+export interface Timestamp {
+  readonly ms: number;
+  /** The digits after the seconds, without trailing zeros: a service may be more precise than milliseconds. */
+  readonly fraction: string;
+}
+
+/** Parses `created_at`; undefined if it is missing or not a date. */
+export function parseTimestamp({ created_at }: MessageRef): Timestamp | undefined {
+  const ms = created_at === null ? Number.NaN : Date.parse(created_at);
+  if (created_at === null || Number.isNaN(ms)) return undefined;
+  return { ms, fraction: /:\d\d\.(\d+)/.exec(created_at)?.[1]?.replace(/0+$/, '') ?? '' };
+}
+
+export function compareTimestamps(left: Timestamp, right: Timestamp): number {
+  if (left.ms !== right.ms) return left.ms - right.ms;
+  return left.fraction < right.fraction ? -1 : left.fraction > right.fraction ? 1 : 0;
+}
+
+/** The number at the end of an id, if ids are numbered: `msg_12` has 12. */
+function numberOf({ message_id }: MessageRef): bigint | undefined {
+  const [, digits] = /^\D*(\d{1,19})$/.exec(message_id) ?? [];
+  return digits === undefined ? undefined : BigInt(digits);
+}
+
+/** What the fields of a page's messages say about their order. */
+interface Order {
+  /** Negative if the first message is older, positive if it is newer, 0 if nothing tells. */
+  compare(left: number, right: number): number;
+}
+
+function sign(difference: bigint): number {
+  return difference === 0n ? 0 : difference < 0n ? -1 : 1;
+}
+
+/**
+ * Orders messages by their timestamps. Ties are ordered by the numbers of the ids, unless these contradict a timestamp.
+ * @returns undefined if a message has no timestamp
+ */
+function orderOf(messages: readonly MessageRef[]): Order | undefined {
+  const timestamps = messages.flatMap((message) => parseTimestamp(message) ?? []);
+  if (timestamps.length < messages.length) return undefined;
+  const byTime = (left: number, right: number) => {
+    const [first, second] = [timestamps[left], timestamps[right]];
+    return first && second ? compareTimestamps(first, second) : 0;
+  };
+  const numbers = messages.flatMap((message) => numberOf(message) ?? []);
+  const byNumber = (left: number, right: number) => sign((numbers[left] ?? 0n) - (numbers[right] ?? 0n));
+  const isNumbered =
+    numbers.length === messages.length &&
+    numbers.every((_, index) => index === 0 || byTime(index - 1, index) * byNumber(index - 1, index) >= 0);
+  return { compare: (left, right) => byTime(left, right) || (isNumbered ? byNumber(left, right) : 0) };
+}
+
+/**
+ * Sorts messages oldest first if every one has a timestamp, else not at all.
+ * @returns the indexes in that order
+ */
+export function sortOldestFirst(messages: readonly MessageRef[]): readonly number[] {
+  const indexes = messages.map((_, index) => index);
+  const order = orderOf(messages);
+  if (!order) return indexes;
+  // Newest first, the later of two messages that nothing else orders is the older one.
+  const tie = isDescending(messages) ? -1 : 1;
+  return indexes.toSorted((left, right) => order.compare(left, right) || tie * (left - right));
+}
+
+/** With fewer messages, a descending order may be an accident. */
+const MIN_ORDERED = 3;
+
+/** How each message compares to the next one; undefined with too few messages or without timestamps. */
+function compareNeighbors(messages: readonly MessageRef[]): readonly number[] | undefined {
+  const order = messages.length < MIN_ORDERED ? undefined : orderOf(messages);
+  return order && messages.slice(1).map((_, index) => order.compare(index, index + 1));
+}
+
+/** Whether each of at least three messages is older than the one before it. False if one has no timestamp. */
+export function isNewestFirst(messages: readonly MessageRef[]): boolean {
+  return compareNeighbors(messages)?.every((difference) => difference > 0) ?? false;
+}
+
+/** Like `isNewestFirst`, but messages may share a timestamp, as long as not all do. */
+export function isDescending(messages: readonly MessageRef[]): boolean {
+  const differences = compareNeighbors(messages) ?? [];
+  return differences.every((difference) => difference >= 0) && differences.some((difference) => difference > 0);
+}
+
+/** Whether no message is newer than the one before it: so few messages, or ties, may be newest first. */
+export function mayDescend(messages: readonly MessageRef[]): boolean {
+  const order = orderOf(messages);
+  return order !== undefined && messages.slice(1).every((_, index) => order.compare(index, index + 1) >= 0);
+}
