@@ -1,6 +1,6 @@
 import type { JsonObject } from '../contract/json.ts';
 import type { PageSigns } from '../contract/page-signs.ts';
-import { Paged } from '../paged.ts';
+import { Paged } from '../output/paged.ts';
 import { fetchPage, type ListOperation, type PagedList } from './fetch-page.ts';
 import type { Http } from './http.ts';
 import type { CallOptions } from './http-options.ts';

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../contract/json.ts';
 import { OPERATIONS } from '../contract/operations.ts';
-import type { Paged } from '../paged.ts';
+import type { Paged } from '../output/paged.ts';
 import type { Http } from './http.ts';
 import { listAll } from './list-all.ts';
 

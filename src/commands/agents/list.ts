@@ -8,7 +8,7 @@ import type { JsonObject } from '../../contract/json.ts';
 import { OPERATIONS } from '../../contract/operations.ts';
 import { SCOPE } from '../../contract/scopes.ts';
 import { type Column, listResult } from '../../output/command-result.ts';
-import type { Paged } from '../../paged.ts';
+import type { Paged } from '../../output/paged.ts';
 
 interface AgentRow extends ListedAgent {
   readonly item: JsonObject;

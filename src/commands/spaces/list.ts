@@ -7,7 +7,7 @@ import { OPERATIONS } from '../../contract/operations.ts';
 import { SCOPE } from '../../contract/scopes.ts';
 import { type ListedSpace, readSpace } from '../../contract/spaces.ts';
 import { type Column, listResult } from '../../output/command-result.ts';
-import type { Paged } from '../../paged.ts';
+import type { Paged } from '../../output/paged.ts';
 
 interface SpaceRow {
   readonly space: ListedSpace;

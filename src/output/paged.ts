@@ -1,6 +1,6 @@
 /**
- * Items that come in pages. Who goes through them page by page waits once for each page: a list of 100,000 items takes half
- * as long as item by item.
+ * Items that arrive in pages. Reading page by page awaits once per page: a list of 100,000 items takes half as long as item
+ * by item.
  */
 export class Paged<Item> implements AsyncIterable<Item> {
   /** Can be read only once. */
@@ -14,13 +14,13 @@ export class Paged<Item> implements AsyncIterable<Item> {
     for await (const page of this.pages) yield* page;
   }
 
-  /** Converts each item. Where that fails, the items of the same page before it come first, and then the error. */
+  /** Converts each item. If a conversion fails, yields the items of its page before it, and then throws the error. */
   map<Other>(convert: (item: Item) => Other): Paged<Other> {
     return new Paged(convertPages(this.pages, convert));
   }
 }
 
-/** Returns the pages of items; of those that do not come in pages, each as one. */
+/** Returns the items page by page. Each item that is not from a `Paged` is a page of its own. */
 export function pagesOf<Item>(items: AsyncIterable<Item>): AsyncIterable<readonly Item[]> {
   return items instanceof Paged ? items.pages : onePerPage(items);
 }
