@@ -18,8 +18,8 @@ const CORE = [
   /\/src\/contract\/(?!chat-source|check-|cron|group-by|history-|learn|message|next-page|openapi|page-progress|provisioning|resource|uploads)/,
   /\/src\/config\/(?!keychain|read-secret-line|temporary-file|token-storage|update-|webhook-secret)/,
   /\/src\/commands\/(agents|spaces)\//,
-  /\/src\/output\/(color|command-result|progress|redact|render|sanitize|secret-pattern)\.ts$/,
-  /\/src\/output\/ci\/disarm\.ts$/,
+  /\/src\/output\/(color|command-result|paged|progress|redact|render|sanitize|secret-pattern)\.ts$/,
+  /\/src\/output\/ci\/workflow-commands\.ts$/,
   /\/src\/output\/formats\/(events|json|sequence|stringify-json|tsv)\.ts$/,
 ];
 

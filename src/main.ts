@@ -3,7 +3,7 @@ import { type Environment, lazyIo, type Sink, withWrite } from './cli/io.ts';
 import { type ParsedCommand, parse, typedOutputFormat } from './cli/parse.ts';
 import type { CommandRun } from './cli/run-command.ts';
 import { EXIT, exitCodeOf, InterruptedError, LocalError } from './errors.ts';
-import { disarmCommands, isGitHubActions } from './output/ci/disarm.ts';
+import { escapeWorkflowCommands, isGitHubActions } from './output/ci/workflow-commands.ts';
 import { shouldUseColor } from './output/color.ts';
 import { createRedactor } from './output/redact.ts';
 import { isReaderGone, waitForReader } from './output/stream-sink.ts';
@@ -43,7 +43,7 @@ async function errorReport(
     commandPath: parsed?.commandPath,
     columns: io.stderr.isTTY ? io.stderr.columns : undefined,
   });
-  return isGitHubActions(env) ? disarmCommands(text) : text;
+  return isGitHubActions(env) ? escapeWorkflowCommands(text) : text;
 }
 
 /**

@@ -3,9 +3,9 @@ import { isAbsolute, relative, resolve, sep } from 'node:path';
 import { InterruptedError, LocalError, UsageError } from '../errors.ts';
 import { formatAnnotations } from '../output/ci/annotations.ts';
 import { formatCodeQuality } from '../output/ci/code-quality.ts';
-import { isGitHubActions } from '../output/ci/disarm.ts';
 import { failureFindings, findingText } from '../output/ci/findings.ts';
 import { formatSummary } from '../output/ci/summary.ts';
+import { isGitHubActions } from '../output/ci/workflow-commands.ts';
 import type {
   CommandResult,
   Finding,

@@ -1,6 +1,6 @@
 import { type GlobalFlags, parseGlobalFlags } from '../config/global-flags.ts';
 import { EXIT, type PartnerctlError, UsageError } from '../errors.ts';
-import { disarmCommands, isGitHubActions } from '../output/ci/disarm.ts';
+import { escapeWorkflowCommands, isGitHubActions } from '../output/ci/workflow-commands.ts';
 import { shouldUseColor } from '../output/color.ts';
 import { type CommandResult, OUTPUT_FORMATS, type OutputFormat } from '../output/command-result.ts';
 import { createProgress, progressSafeSink } from '../output/progress.ts';
@@ -83,7 +83,9 @@ function pagerFor(
 
 /** Creates a sink that prevents text of a service or a file from acting as a command of GitHub Actions. */
 function commandFreeSink(sink: Sink, env: Environment): Sink {
-  return isGitHubActions(env) ? withWrite((text, encoding) => sink.write(disarmCommands(text), encoding), sink) : sink;
+  return isGitHubActions(env)
+    ? withWrite((text, encoding) => sink.write(escapeWorkflowCommands(text), encoding), sink)
+    : sink;
 }
 
 /** Opens the report for CI systems; undefined if nothing reads one. @throws UsageError, LocalError */
@@ -146,7 +148,7 @@ export async function runCommand(parsed: ParsedCommand, deps: RuntimeDeps, run: 
       flags.columns === undefined && flags.sort === undefined
         ? undefined
         : await (await import('./arrangement.ts')).parseArrangement(parsed, flags, { ...prepared, format });
-    if (flags.query !== undefined) await (await import('../output/query.ts')).checkQuery(flags.query);
+    if (flags.query !== undefined) await (await import('../output/query.ts')).compileQuery(flags.query);
     const annotate = (lines: string) => rawStderr.write(lines);
     const report = await openReport(parsed, { env, format, redact, warn: context.warn, annotate });
     const { query, quiet, wide, color } = flags;

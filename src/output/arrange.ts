@@ -11,7 +11,7 @@ function isEmpty(value: Cell): boolean {
   return value === null || value === undefined || value === '';
 }
 
-/** Creates a comparison of cells: numbers and times by their value, texts as people order them. */
+/** Creates a function that compares cells: numbers and times by value, texts in natural order (`job 2` before `job 10`). */
 function createCompare({ isTime }: ColumnLayout): (a: Cell, b: Cell) => number {
   const collator = new Intl.Collator('en', { numeric: true });
   return (a, b) => {
@@ -21,7 +21,10 @@ function createCompare({ isTime }: ColumnLayout): (a: Cell, b: Cell) => number {
   };
 }
 
-/** Reads all rows, and then yields them sorted; rows without a value come last. If reading fails, yields the rows so far. */
+/**
+ * Reads all rows, then yields them sorted; rows without a value come last. If reading fails, yields the rows so far before it
+ * throws.
+ */
 async function* sortRows(
   rows: AsyncIterable<Row>,
   index: number,
@@ -51,7 +54,7 @@ async function* withCells(
   for await (const row of rows) yield { ...row, cells: choose(row.cells) };
 }
 
-/** The positions of the chosen columns; empty where a result has none of them. */
+/** The indexes of the chosen columns. Ignores columns that the result does not have. */
 function findColumns(columns: readonly ColumnLayout[], chosen: readonly string[]): number[] {
   return chosen.map((name) => columns.findIndex(({ header }) => header === name)).filter((index) => index >= 0);
 }
@@ -65,7 +68,7 @@ function sortList(list: ListResult, { header, isDescending }: NonNullable<Arrang
 }
 
 /**
- * Chooses the columns of a result, and sorts its rows. Sorting reads all rows first. A list with a report becomes a table.
+ * Selects columns of a result, and sorts its rows. Sorting reads all rows first. A list with a report becomes a table.
  * Columns that the result does not have are ignored; an object is not sorted.
  */
 export function arrange(

@@ -40,25 +40,25 @@ function toSentenceCase(word: string): string {
   return `${word.charAt(0).toUpperCase()}${word.slice(1)}`;
 }
 
-/** Joins a message and its reason, which begins a sentence unless it begins with the name of a field. */
+/** Appends a reason to a message, as a new sentence if the message ends with a period. */
 export function withReason(message: string, reason: string | undefined): string {
   if (reason === undefined) return message;
-  // A reason that starts with the name of a field (`agents[0].name: …`) keeps it as the service spells it.
+  // A field name at the start (`agents[0].name: …`) keeps the service's spelling.
   const sentence = message.endsWith('.') ? reason.replace(/^[a-z]+(?= )/, toSentenceCase) : reason;
   return `${message} ${sentence}`;
 }
 
-function failureLine({ label, error }: BatchItem): string {
+function formatFailure({ label, error }: BatchItem): string {
   const why = error instanceof PartnerctlError ? error.info.why : undefined;
   const { message, status, request_id: id } = toErrorObject(error);
   const text = withReason(message, why?.replaceAll(/\.?\n/g, '; '));
-  // Without a response, the service cannot look up the request id.
+  // Without a response, the service may never have seen the request id.
   const request = status === null || id === null ? '' : ` (request id ${id})`;
   return `${message.startsWith(label) ? text : `${label}: ${text}`}${request}`;
 }
 
-function failureLines(failed: readonly BatchItem[]): string {
-  const lines = failed.slice(0, MAX_NAMED_FAILURES).map(failureLine);
+function formatFailures(failed: readonly BatchItem[]): string {
+  const lines = failed.slice(0, MAX_NAMED_FAILURES).map(formatFailure);
   if (failed.length > MAX_NAMED_FAILURES) lines.push(`and ${failed.length - MAX_NAMED_FAILURES} more`);
   return lines.join('\n');
 }
@@ -72,15 +72,15 @@ function isOutcomeUnknown({ error }: BatchItem): boolean {
 }
 
 /**
- * Combines hints: the one that all failures share, then `advice`, then those of unknown outcomes, which running the
- * command again does not resolve.
+ * Combines hints: the one that all failures share, then `advice`, then those for unknown outcomes, which another run does
+ * not resolve.
  * @param advice undefined if only unknown outcomes remain
  */
 function nextSteps(advice: string | undefined, failed: readonly BatchItem[]): string {
   const unknown = failed.filter(isOutcomeUnknown);
   const others = failed.filter((item) => !unknown.includes(item));
   const hints = [...new Set(others.map(hintOf))].sort();
-  // The hints of rate limits differ only in the retry time. The latest one applies to all items.
+  // Rate-limit hints differ only in the retry time, and the latest one applies to all items.
   const areRateLimited = others.every(({ error }) => isRateLimited(error));
   const shared = areRateLimited || hints.length === 1 ? hints.slice(-1) : [];
   const steps = [...shared, advice, ...new Set(unknown.map(hintOf))];
@@ -110,14 +110,14 @@ function combineFailures(
   const canRunAgain = items.some(({ outcome }) => outcome === 'skipped') || !failed.every(isOutcomeUnknown);
   const retryAt = latestRetryAt(failed);
   const info = {
-    why: failureLines(failed),
+    why: formatFailures(failed),
     hint: nextSteps(canRunAgain ? fixHint : undefined, failed),
     details,
     ...(retryAt !== undefined && { retryAt }),
   };
   // An unknown outcome takes precedence over a low balance, because it needs action even after a top-up.
   if (balanceError && !unknown) {
-    const why = others.length === 0 ? undefined : failureLines(others);
+    const why = others.length === 0 ? undefined : formatFailures(others);
     return new RunFailure(`${balanceError.message} ${message}`, balanceError, { ...info, why });
   }
   if (isAnyDone) return new PartialFailure(message, info);
@@ -127,8 +127,8 @@ function combineFailures(
 }
 
 /**
- * Returns the error of a command that processes several items: interrupted, balance too low (402), partial failure, or,
- * if no item is done, the error of the first unknown outcome, else of the first failed item.
+ * Returns the error of a command that processes several items: interrupted, balance too low (402), partial failure, or, if
+ * no item is done, a failure with the type of the first unknown outcome, else of the first failed item.
  * @param interruption the reason of the interrupt signal, if the signal is aborted
  * @returns undefined if all items are done
  */

@@ -11,15 +11,15 @@ export function countByStatus<Status extends string>(
   return counts;
 }
 
-/** Joins counts without the zeros: `2 created, 1 failed` */
+/** Joins the counts that are not zero: `2 created, 1 failed` */
 export function joinCounts(counts: Readonly<Record<string, number>>): string {
   const parts = Object.entries(counts).filter(([, count]) => count > 0);
-  // The one status that is a verb.
-  const inNumber = (status: string, count: number) => (status === 'exists' && count > 1 ? 'exist' : status);
-  return parts.map(([status, count]) => `${count} ${inNumber(status, count)}`).join(', ');
+  // `exists` is the only status that has a plural.
+  const inflect = (status: string, count: number) => (status === 'exists' && count > 1 ? 'exist' : status);
+  return parts.map(([status, count]) => `${count} ${inflect(status, count)}`).join(', ');
 }
 
-/** Formats counts as a sentence that leaves out zeros: `2 created, 1 failed.` */
+/** Formats the counts that are not zero as a sentence: `2 created, 1 failed.` */
 export function formatCounts(counts: Readonly<Record<string, number>>): string {
   return `${joinCounts(counts)}.`;
 }

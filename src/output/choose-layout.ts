@@ -13,7 +13,7 @@ export interface FittedColumn {
 export interface TableLayout {
   readonly kind: 'table';
   readonly columns: readonly FittedColumn[];
-  /** The positions of the columns whose values stand below their rows. */
+  /** The positions of the columns whose values go below their rows. */
   readonly below: readonly number[];
 }
 
@@ -21,35 +21,35 @@ export interface TableLayout {
 export type ListLayout = TableLayout | { readonly kind: 'records' };
 
 /**
- * The order in which columns give way: hashes, ids, descriptions, and paths are shortened; then texts wrap between words, and
- * at last within them.
+ * The steps to make a table narrower: first shorten hashes, then ids, descriptions, and paths; then wrap texts between words,
+ * and finally within words.
  */
 const STEPS = ['hash', 'middle', 'end', 'start', 'words', 'wrap'] as const;
 
 type Step = (typeof STEPS)[number];
 
-/** The lines below a row are indented by this. */
+/** The indentation of the lines below a row. */
 export const BELOW_INDENT = '  ';
 
-/** So many rows are enough to compare layouts. */
+/** The number of rows to compare layouts by. */
 const SAMPLE_SIZE = 200;
 
-/** The least and the greatest width of a column when columns up to a step give way. */
+/** The maximum (`natural`) and minimum width of a column once all steps up to `step` apply. */
 function boundsAt(
   { fit, natural, word, min, isOptional }: ColumnMeasure,
   step: Step,
 ): { natural: number; min: number } {
-  const ofStep = STEPS.indexOf(step);
   const wraps = fit === 'wrap' || fit === 'below';
   const isHash = fit === 'middle' && isOptional;
-  const ofColumn = STEPS.indexOf(wraps ? 'words' : isHash ? 'hash' : fit);
-  if (ofColumn > ofStep) return { natural, min: natural };
+  const firstStep = STEPS.indexOf(wraps ? 'words' : isHash ? 'hash' : fit);
+  const stepsTaken = STEPS.indexOf(step) - firstStep;
+  if (stepsTaken < 0) return { natural, min: natural };
   if (wraps) return { natural, min: step === 'wrap' ? min : Math.min(natural, word) };
-  return { natural: ofColumn < ofStep ? min : natural, min };
+  return { natural: stepsTaken > 0 ? min : natural, min };
 }
 
 /** Fits columns side by side into a width. @returns undefined if they do not fit */
-function fitBeside(columns: readonly ColumnMeasure[], width: number): FittedColumn[] | undefined {
+function fitSideBySide(columns: readonly ColumnMeasure[], width: number): FittedColumn[] | undefined {
   const room = width - GAP.length * (columns.length - 1);
   for (const step of columns.length === 0 ? [] : STEPS) {
     const bounds = columns.map((column) => boundsAt(column, step));
@@ -67,7 +67,7 @@ export function toLines(text: string, { fit, width }: FittedColumn): readonly st
   return wrapToWidth(shown, width).map((line, at) => (at === 0 ? line.trimEnd() : line.trim()));
 }
 
-/** How many lines the first rows take in a layout. */
+/** How many lines the sample rows take in a layout. */
 function countLines({ columns, below }: TableLayout, rows: readonly TextRow[], width: number): number {
   let count = 0;
   for (const { texts } of rows.slice(0, SAMPLE_SIZE)) {
@@ -80,47 +80,44 @@ function countLines({ columns, below }: TableLayout, rows: readonly TextRow[], w
   return count;
 }
 
-/** The columns, and then the same columns without the last optional one, and so on. */
-function droppingOptional(columns: readonly ColumnMeasure[]): (readonly ColumnMeasure[])[] {
+/** All columns, then all but the last optional one, then all but the last two optional ones, and so on. */
+function withFewerOptional(columns: readonly ColumnMeasure[]): (readonly ColumnMeasure[])[] {
   const last = columns.findLastIndex(({ isOptional }) => isOptional);
-  return last === -1 ? [columns] : [columns, ...droppingOptional(columns.toSpliced(last, 1))];
+  return last === -1 ? [columns] : [columns, ...withFewerOptional(columns.toSpliced(last, 1))];
 }
 
-/** The layouts of some columns that fit: with all beside each other, and with notes below their rows. */
+/** The layouts in which the columns fit: all side by side, and with the `below` columns under their rows. */
 function findLayouts(columns: readonly ColumnMeasure[], width: number): TableLayout[] {
-  const beside = fitBeside(columns, width);
-  const notes = columns.filter(({ fit }) => fit === 'below').map(({ index }) => index);
-  const apart =
-    notes.length === 0
-      ? undefined
-      : fitBeside(
-          columns.filter(({ fit }) => fit !== 'below'),
-          width,
-        );
-  return [
-    ...(beside ? [{ kind: 'table' as const, columns: beside, below: [] }] : []),
-    ...(apart ? [{ kind: 'table' as const, columns: apart, below: notes }] : []),
-  ];
+  const layouts: TableLayout[] = [];
+  const sideBySide = fitSideBySide(columns, width);
+  if (sideBySide) layouts.push({ kind: 'table', columns: sideBySide, below: [] });
+  const notes = columns.filter(({ fit }) => fit === 'below');
+  const others = columns.filter(({ fit }) => fit !== 'below');
+  const withoutNotes = notes.length === 0 ? undefined : fitSideBySide(others, width);
+  if (withoutNotes) layouts.push({ kind: 'table', columns: withoutNotes, below: notes.map(({ index }) => index) });
+  return layouts;
 }
 
 /**
- * Decides what a table shows in a width. Where the columns do not fit, empty ones go; ids, hashes, and paths are shortened;
- * notes move below their rows, optional columns go, and other texts wrap, as it takes the fewest lines. The items become
- * records if the columns do not fit at all.
+ * Chooses how a list is shown in a width. If the columns do not fit, leaves out empty ones, and of the ways to shorten, wrap,
+ * move, or leave out the others, takes the one with the fewest lines. Chooses records if nothing fits.
  */
 export function chooseLayout(columns: readonly ColumnMeasure[], rows: readonly TextRow[], width: number): ListLayout {
-  const natural = columns.reduce((sum, each) => sum + each.natural, GAP.length * (columns.length - 1));
+  const natural = columns.reduce((sum, column) => sum + column.natural, GAP.length * (columns.length - 1));
   if (natural <= width) {
-    const whole = columns.map(({ index, fit, natural: own }) => ({ index, fit, width: own }));
-    return { kind: 'table', columns: whole, below: [] };
+    return {
+      kind: 'table',
+      columns: columns.map(({ index, fit, natural: width }) => ({ index, fit, width })),
+      below: [],
+    };
   }
   const filled = columns.filter(({ isEmpty, isChosen }) => !isEmpty || isChosen);
   let best: ListLayout = { kind: 'records' };
-  let fewest = Number.POSITIVE_INFINITY;
-  for (const shown of droppingOptional(filled.length === 0 ? columns : filled)) {
+  let fewestLines = Number.POSITIVE_INFINITY;
+  for (const shown of withFewerOptional(filled.length === 0 ? columns : filled)) {
     for (const layout of findLayouts(shown, width)) {
       const lines = countLines(layout, rows, width);
-      if (lines < fewest) [best, fewest] = [layout, lines];
+      if (lines < fewestLines) [best, fewestLines] = [layout, lines];
     }
   }
   return best;

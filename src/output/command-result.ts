@@ -14,8 +14,8 @@ export type Tone = 'good' | 'bad' | 'warn' | 'dim';
 export type Style = Tone | 'heading' | 'plain';
 
 /**
- * What a table does to a column for which the terminal is too narrow. `wrap` and `below` never cut a value: it wraps, or
- * stands below its row. The others shorten it in its middle (ids and hashes), at its start (paths), or at its end.
+ * How a table fits a column into a narrow terminal. `wrap` wraps values, and `below` moves them below their rows. The others
+ * shorten values in the middle (ids and hashes), at the start (paths), or at the end.
  */
 export type Fit = 'wrap' | 'below' | 'middle' | 'start' | 'end';
 
@@ -25,11 +25,11 @@ export interface ColumnLayout {
   readonly header: string;
   /** `wrap` by default. */
   readonly fit?: Fit | undefined;
-  /** Whether a terminal that is too narrow shows the table without this column; the last one goes first. */
+  /** Whether a narrow terminal may leave out the column. The last optional column goes first. */
   readonly isOptional?: boolean | undefined;
   /** Whether values contain times in ISO 8601, which a table in a terminal shows relative to now. */
   readonly isTime?: boolean | undefined;
-  /** Whether the user asked for this column, so that it stays even if it is empty. */
+  /** Whether the user chose the column with --columns. It stays even if it is empty. */
   readonly isChosen?: boolean | undefined;
 }
 
@@ -43,10 +43,10 @@ export interface ResultCell {
   readonly tone: Tone | undefined;
 }
 
-/** A failure or a warning that a CI system shows at a place in a file. */
+/** A failure or a warning for a CI system, which shows it in the file where possible. */
 export interface Finding {
   readonly level: 'error' | 'warning';
-  /** Undefined if it is about no file. */
+  /** Undefined if it concerns no file. */
   readonly place: Place | undefined;
   /** The type of the error, as in `error.type`. */
   readonly type: string;
@@ -54,24 +54,24 @@ export interface Finding {
   readonly message: string;
 }
 
-/** A place in a file. Lines and columns are from 1. */
+/** A place in a file. Lines and columns start at 1. */
 export interface Place {
   readonly file: string;
   readonly line?: number;
   readonly column?: number;
 }
 
-/** What the summary of a CI run shows of an item. All texts are raw. */
+/** An item in the summary of a CI run. All texts are raw. */
 export interface SummarySection {
   readonly name: string;
   /** What follows the name: `acme.yaml:1, failed`. */
   readonly detail: string;
   readonly isFailure: boolean;
-  /** Shown when the section is unfolded; none for an item of which there is nothing more to say. */
+  /** Shown when the section is unfolded; may be empty. */
   readonly lines: readonly ReportLine[];
 }
 
-/** What a CI system shows of the items of a list. */
+/** How a list's items are shown in a CI system. */
 export interface CiView<Item> {
   readonly findings: (item: Item) => readonly Finding[];
   /** Called after the last row. */
@@ -83,11 +83,11 @@ export interface Row {
   readonly json: unknown;
   /** One for each column of the list. */
   readonly cells: readonly ResultCell[];
-  /** The lines of tsv, if there is not exactly one with the cells. */
+  /** The item's lines in tsv, if they are not just one line of the cells. */
   readonly tsvLines?: readonly (readonly Cell[])[] | undefined;
   /** Determines the order in tables and documents. Rows with equal values keep their order. */
   readonly sortIndex: number;
-  /** What a CI system shows of the item. */
+  /** For CI systems. */
   readonly findings?: readonly Finding[] | undefined;
   readonly section?: (() => SummarySection) | undefined;
 }
@@ -113,11 +113,11 @@ export interface ListResult {
   readonly exitCode?: () => ExitCode;
 }
 
-/** A line of a report. In a terminal it wraps, and its text hangs under itself; it is never shortened. */
+/** A line of a report. In a terminal it wraps with a hanging indent; it is never shortened. */
 export interface ReportLine {
-  /** How many columns the marker is indented. */
+  /** The indentation of the marker in columns. */
   readonly indent: number;
-  /** A sign of what the line is about: `+`. */
+  /** Precedes the text, such as `+`. */
   readonly marker?: string;
   /** Raw: the renderer sanitizes it. Parts without a tone get that of the line. */
   readonly text: TonedText;
@@ -127,7 +127,7 @@ export interface ReportLine {
 /** A possibly endless stream of events: one JSON object per line for scripts, `text` for people. */
 export interface StreamResult {
   readonly kind: 'stream';
-  /** What a table shows before the events; the most important row first. */
+  /** The table to show before the events, the most important row first. */
   readonly header?: ListResult | undefined;
   /** Can be read only once. The renderer requests the next event after it has written the previous one. */
   readonly events: AsyncIterable<StreamEvent>;
@@ -157,7 +157,7 @@ export interface ObjectResult {
   readonly text?: string;
   /** Whether a terminal breaks the lines of `text` between words; otherwise it is shown exactly. */
   readonly isWrapped?: boolean;
-  /** Called once the output is written, or its reader is gone. */
+  /** Called when the output is written, or its reader is gone. */
   readonly onWritten?: () => Promise<void>;
   /** The error to report and exit with after the output is written. */
   readonly failure?: PartnerctlError;
@@ -169,13 +169,13 @@ interface TextResult {
   readonly text: string;
 }
 
-/** The body of a response: for people as JSON or text, elsewhere byte by byte as it came. */
+/** The body of a response: formatted in a terminal, unchanged elsewhere. */
 export interface BodyResult {
   readonly kind: 'body';
   readonly bytes: Uint8Array;
-  /** The body as JSON, if it is that. */
+  /** The parsed body; undefined if it is not JSON. */
   readonly json: { readonly value: unknown } | undefined;
-  /** The status and the headers, if they are to be shown, without secrets. */
+  /** The status and the headers to show, without secrets. */
   readonly head?: { readonly status: number; readonly headers: Readonly<Record<string, string>> };
   /** The error to report and exit with after the output is written. */
   readonly failure?: PartnerctlError | undefined;
@@ -198,7 +198,7 @@ export interface ListOptions<Item>
   /** Converts an item to its JSON form; by default, the item itself. */
   readonly json?: (item: Item) => unknown;
   readonly sortIndex?: (item: Item) => number;
-  /** The lines of tsv for an item, if there is not exactly one with the cells. */
+  /** Returns an item's lines in tsv, if they are not just one line of the cells. */
   readonly tsvLines?: (item: Item) => readonly (readonly Cell[])[];
   readonly ci?: CiView<Item>;
 }
@@ -207,7 +207,7 @@ function toSection<Item>({ section }: CiView<Item>, item: Item): Row['section'] 
   return section && (() => section(item));
 }
 
-/** A row of a list. Its cells are made when they are read: JSON needs none. */
+/** A row of a list. Computes the cells on access, because JSON does not need them. */
 class ItemRow<Item> implements Row {
   readonly json: unknown;
   readonly tsvLines: Row['tsvLines'];
@@ -239,7 +239,7 @@ async function* toRows<Item>(
   for await (const item of items) yield toRow(item);
 }
 
-/** Builds a list. Reads the items lazily, as the renderer reads the rows; `Paged` items become `Paged` rows. */
+/** Builds a list. Reads the items as the renderer reads the rows. `Paged` items become `Paged` rows. */
 export function listResult<Item>(
   items: AsyncIterable<Item> | Iterable<Item>,
   columns: readonly Column<Item>[],
@@ -251,7 +251,7 @@ export function listResult<Item>(
   return { kind: 'list', columns, rows, ...rest };
 }
 
-/** Builds an object; `columns` become its labeled lines. */
+/** Builds an object. Tables show a labeled line for each column. */
 export function objectResult<Data>(data: Data, columns: readonly Column<Data>[]): ObjectResult {
   return { kind: 'object', json: data, columns, cells: toCells(data, columns) };
 }

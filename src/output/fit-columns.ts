@@ -7,7 +7,7 @@ export interface TextRow {
   readonly tones: readonly (Tone | undefined)[];
 }
 
-/** The columns between two columns of a table. */
+/** The space between two columns of a table. */
 export const GAP = '  ';
 
 const SHORTEN = { middle: truncateMiddle, start: truncateStart, end: truncate } as const;
@@ -17,11 +17,11 @@ type Shortening = keyof typeof SHORTEN;
 /** The minimum widths of shortened values. */
 const MIN_WIDTH: Readonly<Record<Shortening, number>> = { middle: 11, start: 20, end: 20 };
 
-/** A shortened column grows up to this width where its values would look the same. */
+/** A shortened column grows in steps, up to this width, until different values look different. */
 const MAX_DISTINCT_WIDTH = 40;
 const DISTINCT_STEP = 4;
 
-/** Texts that wrap get at least this width, and longer words at most that. */
+/** The minimum width of a wrapped column is its longest word, within these bounds. */
 const MIN_WRAPPED_WIDTH = 12;
 const MAX_WORD_WIDTH = 16;
 
@@ -34,7 +34,7 @@ export function shorten(text: string, fit: Fit, width: number): string {
   return isShortening(fit) ? SHORTEN[fit](text, width) : text;
 }
 
-/** What the layout of a table needs to know of a column. Widths are in terminal columns. */
+/** The measurements of a column, in terminal columns. */
 export interface ColumnMeasure {
   /** The position among all columns. */
   readonly index: number;
@@ -60,7 +60,7 @@ function* words(texts: Iterable<string>): Generator<string> {
   for (const text of texts) yield* text.split(' ');
 }
 
-/** The smallest width at which values that differ still do when they are shortened. */
+/** The smallest width at which different values stay different when shortened. */
 function distinctWidth(texts: readonly string[], fit: Shortening): number {
   const values = new Set(texts);
   let width = MIN_WIDTH[fit];
@@ -73,9 +73,9 @@ function distinctWidth(texts: readonly string[], fit: Shortening): number {
 }
 
 function minWidth(header: string, texts: readonly string[], fit: Fit, word: number): number {
-  const ofHeader = widest(words([header]));
-  if (fit === 'end') return Math.max(ofHeader, MIN_WIDTH.end);
-  if (isShortening(fit)) return Math.max(ofHeader, distinctWidth(texts, fit));
+  const headerWidth = widest(words([header]));
+  if (fit === 'end') return Math.max(headerWidth, MIN_WIDTH.end);
+  if (isShortening(fit)) return Math.max(headerWidth, distinctWidth(texts, fit));
   return Math.max(MIN_WRAPPED_WIDTH, Math.min(MAX_WORD_WIDTH, word));
 }
 
@@ -83,17 +83,17 @@ function minWidth(header: string, texts: readonly string[], fit: Fit, word: numb
 export function measureColumns(columns: readonly ColumnLayout[], rows: readonly TextRow[]): ColumnMeasure[] {
   return columns.map(({ header, fit = 'wrap', isOptional = false, isChosen = false }, index) => {
     const texts = rows.map((row) => row.texts[index] ?? '');
-    const ofValues = widest(texts);
+    const valueWidth = widest(texts);
     // cli-table3 ignores a width of 0.
-    const natural = Math.max(1, displayWidth(header), ofValues);
+    const natural = Math.max(1, displayWidth(header), valueWidth);
     const word = Math.max(widest(words([header])), widest(words(texts)));
     const min = Math.min(natural, minWidth(header, texts, fit, word));
-    return { index, fit, natural, word: Math.max(word, min), min, isEmpty: ofValues === 0, isOptional, isChosen };
+    return { index, fit, natural, word: Math.max(word, min), min, isEmpty: valueWidth === 0, isOptional, isChosen };
   });
 }
 
 /**
- * Shrinks the widest columns until all columns fit, none below its minimum.
+ * Shrinks the widest columns until all fit, none below its minimum.
  * @param room the total width to fit into, at least the sum of the minimums
  * @returns the widths in the same order; their sum is at most `room`
  */

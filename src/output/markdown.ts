@@ -4,18 +4,18 @@ import wrapAnsi from 'wrap-ansi';
 import { sanitizeText } from './sanitize.ts';
 import { displayWidth } from './width.ts';
 
-/** Functions that style the text of Markdown elements for a terminal. */
+/** How Markdown elements look in a terminal. */
 export interface MarkdownStyle {
   readonly bold: (text: string) => string;
   readonly italic: (text: string) => string;
   readonly code: (text: string) => string;
   readonly dim: (text: string) => string;
   readonly heading: (text: string) => string;
-  /** Whether the line breaks of paragraphs stay when they are wrapped; by default, paragraphs are filled. */
+  /** Whether wrapping keeps the line breaks of paragraphs; by default, paragraphs are refilled. */
   readonly keepsBreaks?: boolean;
 }
 
-/** Leaves all text as it is. */
+/** No styling. */
 export const PLAIN: MarkdownStyle = {
   bold: (text) => text,
   italic: (text) => text,
@@ -133,7 +133,7 @@ function blocks(tokens: readonly Token[], style: MarkdownStyle, width: number): 
   return texts.join('\n\n');
 }
 
-/** Longer texts are not rendered, because parsing them can take very long. */
+/** Longer texts are not rendered, because parsing them could take very long. */
 const MAX_LENGTH = 50_000;
 
 /**

@@ -1,7 +1,6 @@
-/** The type of a JSON value. */
 type JsonType = 'string' | 'number' | 'integer' | 'boolean' | 'object' | 'array' | 'null';
 
-/** The part of JSON Schema (2020-12) with which commands describe their output. */
+/** The subset of JSON Schema (2020-12) that describes the output of commands. */
 export interface JsonSchema {
   readonly description?: string;
   readonly type?: JsonType | readonly JsonType[];
@@ -15,17 +14,17 @@ export interface JsonSchema {
 
 /** What a command prints for programs. */
 export interface OutputShape {
-  /** The document that `-o json` prints. Null if it prints the lines of `ndjson`, or if there is only text. */
+  /** The document that `-o json` prints; null if `-o json` prints the lines of `ndjson`, or plain text. */
   readonly json: JsonSchema | null;
-  /** A line of `-o ndjson`. If absent, each item of an array is a line, and any other document is the only line. */
+  /** A line of `-o ndjson`. By default, each item of an array is a line, and any other document is one line. */
   readonly ndjson?: JsonSchema;
-  /** What the command prints in every format, in a few words, if it prints no JSON. */
+  /** A short description of the output, if it is plain text in every format. */
   readonly text?: string;
 }
 
 /** What a command prints, by default and with certain flags. */
 export interface CommandOutput extends OutputShape {
-  /** The first one applies of which a flag is set. */
+  /** The first variant that has one of the set flags applies. */
   readonly variants?: readonly OutputVariant[];
 }
 
@@ -41,17 +40,17 @@ export const STRING: JsonSchema = { type: 'string' };
 export const INTEGER: JsonSchema = { type: 'integer' };
 export const BOOLEAN: JsonSchema = { type: 'boolean' };
 
-/** An object that the tool builds: the fields that it always has, and those that it may have. */
+/** The schema of an object with no other fields than these. */
 export function object(required: Properties, optional: Properties = {}): JsonSchema {
   return { type: 'object', properties: { ...required, ...optional }, required: Object.keys(required) };
 }
 
-/** An object with more fields than can be named, such as one of the service: what it always has, and what is likely. */
+/** The schema of an object that may have further fields, such as one that the service sent. */
 export function openObject(required: Properties, optional: Properties = {}): JsonSchema {
   return { ...object(required, optional), additionalProperties: true };
 }
 
-/** An object whose keys are data. */
+/** The schema of an object whose keys are data. */
 export function mapOf(values: JsonSchema): JsonSchema {
   return { type: 'object', additionalProperties: values };
 }
@@ -60,7 +59,7 @@ export function arrayOf(items: JsonSchema): JsonSchema {
   return { type: 'array', items };
 }
 
-/** One of several texts. */
+/** The schema of a string that is one of `values`. */
 export function oneOf(...values: readonly string[]): JsonSchema {
   return { type: 'string', enum: values };
 }
@@ -71,12 +70,12 @@ export function nullable(schema: JsonSchema): JsonSchema {
   return { ...schema, type: [...types, 'null'], ...(schema.enum && { enum: [...schema.enum, null] }) };
 }
 
-/** Adds what a reader needs to know besides the name. */
+/** Adds a description. */
 export function described(description: string, schema: JsonSchema): JsonSchema {
   return { description, ...schema };
 }
 
-/** An array in a document, an item a line in ndjson. */
+/** The output of a list: an array in JSON, an item per line in ndjson. */
 export function listOf(items: JsonSchema): OutputShape {
   return { json: arrayOf(items) };
 }

@@ -10,14 +10,14 @@ const DELAY_MS = 1000;
 export interface Progress {
   /**
    * Shows `text` after one second. If another text is already active, replaces it immediately.
-   * @param limitMs counts down beside it, however often the detail changes
+   * @param limitMs counts down next to the text
    */
   start(text: string, limitMs?: number): void;
   /** Replaces the text; an array sets one line per element. Does nothing before `start`. */
   update(text: string | readonly string[]): void;
   /** Replaces the detail that follows the text. '' removes it. */
   detail(text: string): void;
-  /** Shows a detail that counts down, if it takes longer than a second. @param format gets what is left: `1 min 12 s` */
+  /** Shows a detail that counts down; ignores waits of up to a second. @param format receives the time left: `1 min 12 s` */
   countdown(ms: number, format: (left: string) => string): void;
   /** Removes the text. */
   stop(): void;
@@ -37,7 +37,7 @@ interface Activity {
   /** Cancels the delay before the spinner appears. */
   readonly delay: AbortController;
   text: string;
-  /** How much of its time limit is left. */
+  /** The rest of its time limit, such as `5 s left`; '' without a limit. */
   left: string;
   detail: string;
   spinner?: Ora;
@@ -55,7 +55,7 @@ function formatLeft(ms: number): string {
   return seconds < 60 ? `${seconds} s` : `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
 }
 
-/** Shows every second what is left, and in the end an empty text. @returns what ends it early */
+/** Passes the time left to `showLeft` every second, and '' at the end. Aborting the returned controller stops it. */
 function countDown(ms: number, clock: Clock, showLeft: (left: string) => void): AbortController {
   const ended = new AbortController();
   const until = clock.monotonic() + ms;
@@ -67,7 +67,7 @@ function countDown(ms: number, clock: Clock, showLeft: (left: string) => void): 
     showLeft('');
   };
   run().catch(() => {
-    // Something else is shown by now.
+    // It was stopped, because something else is shown by now.
   });
   return ended;
 }
@@ -91,8 +91,8 @@ export function createProgress(stream: NodeJS.WritableStream, options: ProgressO
 
   let current: Activity | undefined;
   let pauses = 0;
-  let limit: AbortController | undefined;
-  let counting: AbortController | undefined;
+  let limitCountdown: AbortController | undefined;
+  let detailCountdown: AbortController | undefined;
 
   const clean = (text: string): string => sanitizeLine(redact(text));
 
@@ -118,14 +118,14 @@ export function createProgress(stream: NodeJS.WritableStream, options: ProgressO
     if (pauses === 0) started.spinner.start();
   };
 
-  const endCounting = (): void => {
-    limit?.abort();
-    counting?.abort();
+  const stopCountdowns = (): void => {
+    limitCountdown?.abort();
+    detailCountdown?.abort();
   };
 
   return {
     start(text, limitMs) {
-      endCounting();
+      stopCountdowns();
       const started = { text: clean(text), left: '', detail: '' };
       if (current) {
         show(started);
@@ -135,23 +135,24 @@ export function createProgress(stream: NodeJS.WritableStream, options: ProgressO
           // stop() canceled the delay, or the library failed to load: continue without a spinner.
         });
       }
-      if (limitMs !== undefined) limit = countDown(limitMs, clock, (left) => show({ left: left && `${left} left` }));
+      if (limitMs === undefined) return;
+      limitCountdown = countDown(limitMs, clock, (left) => show({ left: left && `${left} left` }));
     },
     update(text) {
       const cleanText = typeof text === 'string' ? clean(text) : text.map(clean).join('\n');
       show({ text: cleanText });
     },
     detail(text) {
-      counting?.abort();
+      detailCountdown?.abort();
       show({ detail: clean(text) });
     },
     countdown(ms, format) {
-      counting?.abort();
-      if (current && ms > 1000)
-        counting = countDown(ms, clock, (left) => show({ detail: left && clean(format(left)) }));
+      detailCountdown?.abort();
+      if (!current || ms <= 1000) return;
+      detailCountdown = countDown(ms, clock, (left) => show({ detail: left && clean(format(left)) }));
     },
     stop() {
-      endCounting();
+      stopCountdowns();
       current?.delay.abort();
       current?.spinner?.stop();
       current = undefined;

@@ -42,7 +42,7 @@ export interface PromptLineOptions {
   readonly onHistory: (entries: readonly string[]) => void;
 }
 
-/** Pasted text must not submit the line or control the terminal. */
+/** Removes what would submit the line or control the terminal. */
 function toSingleLine(pasted: string): string {
   return pasted.replace(/\r\n|[\r\n\u2028\u2029]/g, LINE_BREAK).replace(/(?!\t)\p{Cc}/gu, '');
 }

@@ -13,7 +13,7 @@ import { consume } from './formats/sequence.ts';
 import { stringifyJson } from './formats/stringify-json.ts';
 import { sanitizeLine } from './sanitize.ts';
 
-/** The error about a query omits longer results. */
+/** The hint of a failed query omits longer results. */
 const MAX_RESULT_IN_HINT = 2_000;
 
 function invalidQuery(expression: string, error: unknown): UsageError {
@@ -24,13 +24,13 @@ function invalidQuery(expression: string, error: unknown): UsageError {
   });
 }
 
-/** The command has already done its work, so the error includes its result. */
+/** The command has done its work, so the error includes the result. */
 function failedQuery(expression: string, result: JSONValue, error: unknown): LocalError {
   const text = stringifyJson(result);
   const shown = text.length > MAX_RESULT_IN_HINT ? '' : ` Its result without --query: ${text}`;
   return new LocalError(`--query does not apply to the result: ${expression}`, {
     why: error instanceof Error ? error.message : String(error),
-    hint: `The command itself is done.${shown}`,
+    hint: `The command itself succeeded.${shown}`,
     details: { answer: result },
     cause: error,
   });
@@ -50,7 +50,7 @@ function bigIntToText(_key: string, value: unknown): unknown {
 }
 
 /**
- * Compiles a JMESPath expression. Loads the JMESPath library.
+ * Compiles a JMESPath expression. Call it before sending any request, to report an invalid one.
  * @returns a function that applies the expression to a value's JSON form; it throws LocalError if the expression does
  * not apply to the value
  * @throws UsageError for an invalid expression or an unknown function
@@ -75,11 +75,6 @@ export async function compileQuery(expression: string): Promise<(data: unknown) 
   } catch (error) {
     throw invalidQuery(expression, error);
   }
-}
-
-/** Validates a JMESPath expression. Call it before sending any request. @throws UsageError */
-export async function checkQuery(expression: string): Promise<void> {
-  await compileQuery(expression);
 }
 
 /** Converts a whole result to its JSON form. Reads all rows. */

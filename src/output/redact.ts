@@ -3,7 +3,7 @@ import { SecretPattern, type Span } from './secret-pattern.ts';
 
 const MARK = '[redacted]';
 
-/** Redacting shorter texts would match ordinary words, and no secret is that short. */
+/** Shorter texts would match ordinary words, and no secret is that short. */
 const MIN_SECRET_LENGTH = 6;
 
 export interface Redactor {
@@ -14,8 +14,8 @@ export interface Redactor {
 }
 
 /**
- * Returns the part of the secret's base64 that does not depend on the surrounding text, for each of the three possible
- * byte offsets. Matches the encodings of `token`, `Bearer token`, and `user:token`.
+ * Returns the part of a secret's base64 that does not depend on the surrounding text, for each of the three possible byte
+ * offsets. Matches the encodings of `token`, `Bearer token`, and `user:token`.
  */
 function base64Cores(secret: string): string[] {
   const bytes = Buffer.from(secret);

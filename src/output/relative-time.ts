@@ -3,7 +3,7 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-/** From a unit on, times are given in it. Up to 48 h a person counts hours, up to 60 d days. */
+/** The first unit applies whose `from` is not longer than the distance. People count hours up to 48 h. */
 const UNITS = [
   { from: 48 * HOUR, unit: DAY, name: 'd' },
   { from: HOUR, unit: HOUR, name: 'h' },
@@ -11,6 +11,7 @@ const UNITS = [
   { from: SECOND, unit: SECOND, name: 's' },
 ] as const;
 
+/** Times this far away or farther are shown as dates. */
 const MAX_DISTANCE = 60 * DAY;
 
 const ISO_TIME = /\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:\d{2})/g;
@@ -23,14 +24,14 @@ function describe(iso: string, now: number): string {
   const found = UNITS.find(({ from }) => length >= from);
   if (!found) return 'now';
   const count = length / found.unit;
-  // What is due in 2 h 53 min is due in 3 h rather than 2 h; an age counts what is over.
+  // Round the future (2 h 53 min is `in 3 h`), but count only full units of an age.
   return distance > 0 ? `in ${Math.round(count)} ${found.name}` : `${Math.floor(count)} ${found.name} ago`;
 }
 
 /**
- * Replaces each ISO 8601 time in a text by its distance from now: `in 3 h`, `2 d ago`; by its date if that is 60 days or
+ * Replaces each ISO 8601 time in a text with its distance from now (`in 3 h`, `2 d ago`), or with its date if it is 60 days or
  * more away.
- * @param now milliseconds since 1970
+ * @param now milliseconds since the epoch
  */
 export function withRelativeTimes(text: string, now: number): string {
   return text.replace(ISO_TIME, (iso) => describe(iso, now));

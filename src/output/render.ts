@@ -26,7 +26,7 @@ export interface RenderOptions {
   readonly quiet: boolean;
   /** Whether tables shorten nothing. */
   readonly wide?: boolean;
-  /** Milliseconds since 1970: tables in a terminal show times relative to it. */
+  /** The current time, in milliseconds since the epoch. Tables in a terminal show times relative to it. */
   readonly now?: number;
 }
 
@@ -89,7 +89,7 @@ async function arrangeIfAsked(
   return arrange(result, arrangement);
 }
 
-/** The text of an object as a sink shows it. */
+/** Wraps the text of an object if the sink is a terminal. */
 async function fitText({ isWrapped }: ObjectResult, text: string, { isTTY, columns }: Sink): Promise<string> {
   return isWrapped && isTTY ? (await import('./wrap.ts')).wrapText(text, columns, '  ') : text;
 }
@@ -120,20 +120,21 @@ async function renderData(given: ListResult | ObjectResult, options: RenderOptio
   }
 }
 
-/** Writes a body as JSON or YAML, if the format is one of these or there is a query. */
+/** Writes a body: for people as `writeBody` does, for scripts and queries in its JSON form. */
 async function renderBody(result: BodyResult, options: RenderOptions, io: RenderIo): Promise<void> {
   const { writeBody, bodyToJson } = await import('./formats/body.ts');
   if (isForPeople(options) && options.query === undefined) {
     await writeBody(result, io.stdout, io.redact);
-    const isOpenLine = !io.stdout.isTTY && result.bytes.length > 0 && result.bytes.at(-1) !== 0x0a;
-    // The bytes stay as they came, but in a terminal that also shows them, the error begins a line of its own.
-    if (result.failure && isOpenLine && io.stderr.isTTY) await io.stderr.write('\n');
+    const isLineOpen = !io.stdout.isTTY && result.bytes.length > 0 && result.bytes.at(-1) !== 0x0a;
+    // A pipe may lead to the same terminal (`| cat`). Begin the error on a line of its own.
+    if (result.failure && isLineOpen && io.stderr.isTTY) await io.stderr.write('\n');
     return;
   }
   const json = bodyToJson(result);
-  // An error says in its message what a query would not find.
-  if (options.query !== undefined)
+  if (options.query !== undefined) {
+    // A query is for the body of a success. The error message quotes the body of a failure.
     return result.failure ? undefined : renderQuery(options.query, objectResult(json, []), options, io);
+  }
   const { toScriptResult } = await import('./query.ts');
   return renderData(toScriptResult(json), options, io);
 }
@@ -151,10 +152,10 @@ async function renderQuery(
   await render(shown, { ...options, query: undefined }, io);
 }
 
-/** How many lines of a screen stay free for the heading, the summary, and the first events. */
+/** Lines of the screen for the heading, the summary, and the first events. */
 const FREE_LINES = 4;
 
-/** Puts the first rows last if the screen does not hold all: they would scroll off, and nothing goes through a pager here. */
+/** Reverses rows that do not fit on the screen, so that the first ones do not scroll off: streams have no pager. */
 async function* orderForScreen({ rows }: ListResult, { isTTY, rows: height }: Sink): AsyncGenerator<Row> {
   const all: Row[] = [];
   for await (const row of rows) all.push(row);

@@ -81,7 +81,7 @@ export function sanitizeText(text: string): string {
   return sanitize(text.replaceAll('\r\n', '\n'), '\n\t');
 }
 
-/** Formats a cell as one line of redacted, sanitized text; '' if absent. Never shortens it, so `redact` sees the whole text. */
+/** Formats a cell as one line of redacted, sanitized text; '' for null and undefined. */
 export function cellText(cell: Cell, redact: (text: string) => string = (text) => text): string {
   return cell === null || cell === undefined ? '' : sanitizeLine(redact(String(cell)));
 }

@@ -44,7 +44,7 @@ const SHORT_ESCAPES: Readonly<Record<string, string>> = {
   '\0': '0',
 };
 
-// What begins an escape may be escaped itself: `%25` is a percent sign, `\u0026` and `&amp;` are ampersands, and JSON in
+// The start of an escape may be escaped itself: `%25` is a percent sign, `\u0026` and `&amp;` are ampersands, and JSON in
 // JSON doubles its backslashes. The bound keeps the search linear.
 const BACKSLASHES = '(?:\\\\|%(?:25)*5[cC]){1,8}';
 const NUMBER_SIGN = '(?:#|%(?:25)*23)';
@@ -100,7 +100,7 @@ export interface Span {
   readonly end: number;
 }
 
-/** How many characters to search for at once; `endAt` compares the others. Longer expressions take long to compile. */
+/** How many characters the search expression covers; `endAt` compares the rest. Longer expressions compile slowly. */
 const RAW_LENGTH = 12;
 const ESCAPED_LENGTH = 3;
 
@@ -113,7 +113,7 @@ export class SecretPattern {
   private head: RegExp | undefined;
   private readonly escapes = new Map<number, readonly RegExp[]>();
 
-  /** @param isEncoded whether it is base64 or hexadecimal, of which nobody escapes letters and digits */
+  /** @param isEncoded whether it is base64 or hexadecimal, whose letters and digits nobody escapes */
   constructor(positions: readonly Alternatives[], isEncoded: boolean) {
     this.positions = positions;
     this.isEncoded = isEncoded;
@@ -121,8 +121,8 @@ export class SecretPattern {
   }
 
   /**
-   * Finds all places, also those that overlap. Each character may be raw or escaped in its own way: for URLs, HTML, JSON,
-   * or JavaScript, also twice. Takes time linear in the length of the text.
+   * Finds all occurrences, including overlapping ones. Each character may be raw or escaped in its own way: for URLs, HTML,
+   * JSON, or JavaScript, even twice. Takes time linear in the length of the text.
    */
   findAll(text: string): Span[] {
     const spans: Span[] = [];
@@ -159,7 +159,7 @@ export class SecretPattern {
     return Math.max(...ends);
   }
 
-  /** Where a character can end that begins at `at`: a `%` or `\` may stand for itself, or begin an escape. */
+  /** Returns the possible ends of a character that starts at `at`: a `%` or `\` may be itself or the start of an escape. */
   private endsOf(position: number, text: string, at: number): number[] {
     const characters = this.positions[position] ?? [];
     const ends = characters.filter((each) => text.startsWith(each, at)).map((each) => at + each.length);

@@ -17,7 +17,7 @@ const READER_GONE = new Set(['EPIPE', 'EOF', 'ECONNRESET', 'ERR_STREAM_DESTROYED
 
 function normalizeReaderGone(error: Error, isTTY: boolean): Error {
   if (!('code' in error) || typeof error.code !== 'string') return error;
-  // A terminal that is gone fails with EIO, which is a damaged disk elsewhere.
+  // A closed terminal fails with EIO, which elsewhere means a damaged disk.
   if (!READER_GONE.has(error.code) && !(isTTY && error.code === 'EIO')) return error;
   return error.code === 'EPIPE' ? error : Object.assign(new Error('EPIPE: the reader is gone'), { code: 'EPIPE' });
 }
@@ -63,11 +63,11 @@ export function flush(stream: OutputStream): Promise<void> {
   });
 }
 
-/** How long output may wait for its reader once the program is to end, in milliseconds. */
+/** How long output may wait for its reader after the signal aborts, in milliseconds. */
 const READER_GRACE_MS = 1_000;
 
 /**
- * Waits until output is written. Once the signal aborts, a pipe that nobody reads delays the program by a second at most.
+ * Waits until output is written. Once the signal aborts, waits at most one second, because nobody may be reading the pipe.
  * @returns whether it was written
  * @throws the error of the write
  */

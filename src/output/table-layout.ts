@@ -58,7 +58,7 @@ function createPlaceholders() {
   };
 }
 
-/** A row of a table as lines of cells; the cells of all lines are as many as the columns. */
+/** The lines of a table row. Each has a cell for every column. */
 type CellLines = readonly (readonly string[])[];
 
 /** Shortens or wraps the texts of a row to the widths of the columns. */
@@ -73,7 +73,7 @@ interface DrawOptions {
   readonly paint: Paint;
 }
 
-/** Draws lines of cells, each painted already, one below the other. */
+/** Paints and aligns the cells. Returns one text per line. */
 function drawLines(
   TableClass: typeof Table,
   lines: readonly { readonly cells: readonly string[]; readonly tones: TextRow['tones'] | 'heading' }[],
@@ -93,12 +93,12 @@ function drawLines(
 
 /** The content of a table as sanitized text. */
 interface TableContent {
-  /** Their headers are all empty for a table without a header row. */
+  /** If all headers are empty, the table has no header row. */
   readonly columns: readonly ColumnLayout[];
   readonly rows: readonly TextRow[];
 }
 
-/** The lines below a row: the values that do not fit beside the others, with labels if there are several columns of them. */
+/** Lays out the values that go below a row, with labels if they are from several columns. */
 function linesBelow(
   { texts, tones }: TextRow,
   labels: readonly { readonly index: number; readonly label: string }[],
@@ -112,7 +112,7 @@ function linesBelow(
   );
 }
 
-/** Draws rows below a header. Yields whole lines. */
+/** Draws rows below a header. Yields complete lines. */
 async function* drawTable(
   { columns, rows }: TableContent,
   fitted: TableLayout,
@@ -142,7 +142,7 @@ async function* drawTable(
 }
 
 /**
- * Lays out rows as columns without a frame, or as one record per row where columns would be too narrow. Yields whole
+ * Lays out rows as columns without a frame, or as one record per row if the columns would be too narrow. Yields complete
  * lines.
  * @param width the maximum width of a line (at least 20), or Infinity to shorten nothing
  */
@@ -170,8 +170,7 @@ interface RecordOptions {
 }
 
 /**
- * Lays out an item as lines of `label: value` with aligned, wrapped values. Omits empty values, and
- * their labels do not count for the alignment.
+ * Lays out an item as lines of `label: value` with aligned, wrapped values. Ignores empty values and their labels.
  * @param labels one per cell; a value with an empty label has no `label:` prefix
  */
 export function layOutRecord(

@@ -1,6 +1,6 @@
 import stringWidth from 'string-width';
 
-/** Creating a segmenter takes 20 ms, and most tables are plain ASCII. */
+/** Created on first use: it takes 20 ms, and most tables are plain ASCII. */
 const graphemeSegmenter = createLazily(() => new Intl.Segmenter(undefined, { granularity: 'grapheme' }));
 const PRINTABLE_ASCII = /^[ -~]*$/;
 
@@ -61,24 +61,24 @@ function tail(text: string, width: number): string {
   return kept;
 }
 
-/** Shortens text that is wider than `width` columns: replaces its end by `…`. Never splits a character. */
+/** Shortens text that is wider than `width` columns: replaces its end with `…`. Never splits a character. */
 export function truncate(text: string, width: number): string {
   return displayWidth(text) <= width ? text : `${head(text, width - 1)}…`;
 }
 
-/** Shortens text that is wider than `width` columns: replaces its start by `…`. Never splits a character. */
+/** Shortens text that is wider than `width` columns: replaces its start with `…`. Never splits a character. */
 export function truncateStart(text: string, width: number): string {
   return displayWidth(text) <= width ? text : `…${tail(text, width - 1)}`;
 }
 
-/** Shortens text that is wider than `width` columns: replaces its middle by `…`. Never splits a character. */
+/** Shortens text that is wider than `width` columns: replaces its middle with `…`. Never splits a character. */
 export function truncateMiddle(text: string, width: number): string {
   if (displayWidth(text) <= width) return text;
   const end = tail(text, Math.floor(width / 2));
   return truncate(text, width - displayWidth(end)) + end;
 }
 
-/** Splits a grapheme into code points. Only for one that is wider than a line because of its many combining marks. */
+/** Splits a grapheme into code points. Only for one whose combining marks make it wider than a line. */
 function splitGrapheme(grapheme: Grapheme): Grapheme[] {
   return Array.from(grapheme.text, (text) => ({ text, width: Math.max(1, stringWidth(text)) }));
 }
@@ -87,7 +87,7 @@ function joinText(parts: readonly Grapheme[]): string {
   return parts.map(({ text }) => text).join('');
 }
 
-/** A word that is wider than a line is split after one of these rather than within a name. */
+/** Where to split a word that is wider than a line, if possible. */
 const SEPARATOR = /[-_/.,:;=&?]/;
 
 /** The index at which to end a full line: after its last space, else after a separator in its second half, else its end. */
@@ -100,8 +100,8 @@ function breakAt(line: readonly Grapheme[]): number {
 }
 
 /**
- * Wraps text into lines of at most `width` columns: after a space, which stays at the end of its line, or within a word
- * that is wider than a line (unlike `wrapLine`, which keeps such a word whole). `width` must be at least 2.
+ * Wraps text into lines of at most `width` columns, which must be at least 2: after a space, which stays at the end of its
+ * line, or within a word that is wider than a line (`wrapLine` keeps such a word intact).
  */
 export function wrapToWidth(text: string, width: number): string[] {
   if (displayWidth(text) <= width) return [text];

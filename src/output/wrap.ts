@@ -1,12 +1,9 @@
 import { displayWidth } from './width.ts';
 
-/**
- * What is never split, so that people can copy it: a command in backticks, a command at the end of a line, and a word, such
- * as a URL.
- */
+/** Never split, so that people can copy it: a command in backticks, a command at the end of a line, or a word such as a URL. */
 const UNBREAKABLE = /`[^`]*`\S*|(?<=(?:: |^)\s*)partnerctl .*$|\S+/g;
 
-/** A line of an excerpt of a file, whose columns matter. */
+/** A line of a source excerpt, whose alignment matters. */
 const EXCERPT = /^ *\d* +\| /;
 
 /** The indentation of a line of text. */
@@ -15,7 +12,7 @@ function indentOf(line: string): string {
 }
 
 /**
- * Wraps one line of sanitized text between words. A word or a command that is wider than a line stays whole.
+ * Wraps one line of sanitized text between words. Never splits a word or a command, even if it is wider than a line.
  * @param width the maximum width of a line in columns, or Infinity to wrap nothing
  * @param indent the start of all lines but the first
  */
@@ -42,9 +39,9 @@ export function wrapLine(text: string, width: number, indent = ''): string[] {
 }
 
 /**
- * Wraps each line of sanitized text between words, except for excerpts of files.
+ * Wraps each line of sanitized text between words, except in source excerpts.
  * @param width the maximum width of a line in columns, or Infinity to wrap nothing
- * @param hanging the indentation of a continued line, in addition to that of its first one
+ * @param hanging the extra indentation of continued lines
  */
 export function wrapText(text: string, width: number, hanging = ''): string {
   return text

@@ -32,13 +32,13 @@ describe('api', () => {
     expect((await api(['GET', '/x', '--query', 't', '-o', 'json'])).json()).toBe('a\u001bb');
   });
 
-  test('a terminal gets other text without controls, and no bytes that are no text', async () => {
+  test('a terminal gets other text without controls, and no binary data', async () => {
     const { api, fake } = await scene((_, response) => response.end('plain \u001b[31m text'));
     expect((await api(['GET', '/x'], { columns: 80 })).stdout).toBe('plain \\x1b[31m text\n');
     expect((await api(['GET', '/x'])).stdout).toBe('plain \u001b[31m text');
     fake.respond((_, response) => response.end(Buffer.from([0x89, 0x50, 0xff, 0x00])));
     expect((await api(['GET', '/x'], { columns: 80 })).stdout).toBe(
-      '(4 bytes that are no text: redirect them to a file)\n',
+      '(4 bytes of binary data: redirect the output to a file)\n',
     );
     expect((await api(['GET', '/x'])).stdout).toBe('\u0089P\u00ff\0');
     expect((await api(['GET', '/x', '-o', 'json'])).json()).toBe('iVD/AA==');

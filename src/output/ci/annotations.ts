@@ -1,7 +1,7 @@
 import type { Finding } from '../command-result.ts';
 import { sanitizeText } from '../sanitize.ts';
 
-/** How many annotations of a level GitHub shows for a step. */
+/** GitHub shows this many annotations of each level for a step. */
 const MAX_ANNOTATIONS = 10;
 
 const MAX_MESSAGE = 4_000;
@@ -30,9 +30,9 @@ function annotation({ level, place, message }: Finding, title: string): string {
 }
 
 /**
- * Formats findings as annotations for GitHub Actions, a line each: at most ten of a level, the last of which counts the
+ * Formats findings as annotations for GitHub Actions, one per line: at most ten of each level, the last of which counts the
  * rest.
- * @param total how many there are of each level, with those that are not in `findings`
+ * @param total the number of findings of each level, including those that are not in `findings`
  */
 export function formatAnnotations(
   findings: readonly Finding[],
@@ -40,9 +40,9 @@ export function formatAnnotations(
   title: string,
 ): string {
   const lines = (['error', 'warning'] as const).flatMap((level) => {
-    const own = findings.filter((finding) => finding.level === level);
-    if (total[level] <= MAX_ANNOTATIONS) return own;
-    const shown = own.slice(0, MAX_ANNOTATIONS - 1);
+    const ofLevel = findings.filter((finding) => finding.level === level);
+    if (total[level] <= MAX_ANNOTATIONS) return ofLevel;
+    const shown = ofLevel.slice(0, MAX_ANNOTATIONS - 1);
     const rest = total[level] - shown.length;
     const message = `${rest} more ${level === 'error' ? 'failures' : 'warnings'}: see the log of this step.`;
     return [...shown, { level, place: undefined, type: '', message }];

@@ -5,8 +5,8 @@ import { sanitizeText } from '../sanitize.ts';
 const SEVERITIES = { error: 'major', warning: 'minor' } as const;
 
 /**
- * Formats findings as a Code Quality report of GitLab: those that are in a file. The fingerprint of a finding leaves out
- * its line, so that GitLab recognizes it after lines were added above it.
+ * Formats findings as a GitLab Code Quality report. Leaves out findings without a file. A finding's fingerprint does not
+ * depend on its line, so that GitLab recognizes the finding after lines above it change.
  */
 export function formatCodeQuality(findings: readonly Finding[]): string {
   const occurrences = new Map<string, number>();

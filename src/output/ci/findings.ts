@@ -2,20 +2,20 @@ import { InterruptedError, PartnerctlError } from '../../errors.ts';
 import type { Finding, Place, ReportLine, SummarySection } from '../command-result.ts';
 import { toErrorObject } from '../error-object.ts';
 
-/** Reads a place such as `acme.yaml:3`. @returns undefined for standard input, which is no file */
+/** Parses a place such as `acme.yaml:3`. @returns undefined for standard input */
 export function placeOf(source: string | undefined): Place | undefined {
   const [, file, line] = /^(.*):(\d+)$/s.exec(source ?? '') ?? [];
   return file === undefined || file === '<stdin>' ? undefined : { file, line: Number(line) };
 }
 
-/** The text of an error for a CI system. @param isPrivate leaves out the reason, which may quote what the service was sent */
+/** Formats an error for a CI system. @param isPrivate leaves out the reason, which may quote data sent to the service */
 export function findingText(error: unknown, isPrivate = false): string {
   const { message, hint } = toErrorObject(error);
   const why = error instanceof PartnerctlError && !isPrivate ? error.info.why : undefined;
   return [message, why, hint === null ? undefined : `hint: ${hint}`].filter((part) => part !== undefined).join('\n');
 }
 
-/** The finding for an item that failed; none for an item that Ctrl-C stopped. */
+/** Returns the finding for an item that failed; none for an item that Ctrl-C stopped. @param source such as `acme.yaml:3` */
 export function failedItem(error: unknown, source: string | undefined, isPrivate = false): Finding[] {
   if (error === undefined || error instanceof InterruptedError) return [];
   const place = placeOf(source);
@@ -24,7 +24,7 @@ export function failedItem(error: unknown, source: string | undefined, isPrivate
   return [{ level: 'error', place, type: toErrorObject(error).type, message }];
 }
 
-/** The status of an item in a summary: one that Ctrl-C stopped has not failed. */
+/** Returns the status to show in a summary: `interrupted`, not `failed`, for an item that Ctrl-C stopped. */
 export function endedAs(status: string, error: unknown): string {
   return error instanceof InterruptedError ? 'interrupted' : status;
 }
@@ -50,7 +50,7 @@ function problemFinding(problem: unknown, type: string): Finding[] {
   return [{ level: 'error', place, type, message }];
 }
 
-/** The findings for the error that ended a command: one for each mistake in its input, else one. */
+/** Returns the findings for the error that ended a command: one for each mistake in its input, or one for the error. */
 export function failureFindings(error: unknown): Finding[] {
   if (error instanceof InterruptedError) return [];
   const { details, type } = toErrorObject(error);
@@ -59,13 +59,13 @@ export function failureFindings(error: unknown): Finding[] {
   return found.length > 0 ? found : [{ level: 'error', place: undefined, type, message: findingText(error) }];
 }
 
-/** The lines of a failure in a summary. */
+/** Formats a failure for a summary. */
 export function failureLines({ message }: Finding): ReportLine[] {
   const [first = '', ...rest] = message.split('\n');
   return [{ indent: 4, marker: 'x', text: first }, ...rest.map((text): ReportLine => ({ indent: 6, text }))];
 }
 
-/** The section of a list's item that either is done or has failed, with the lines of its failures alone. */
+/** Returns the summary section of an item. Its lines are those of its failures. */
 export function itemSection(name: string, detail: string, failures: readonly Finding[]): SummarySection {
   return { name, detail, isFailure: failures.length > 0, lines: failures.flatMap(failureLines) };
 }

@@ -5,9 +5,9 @@ import { sanitizeLine } from '../sanitize.ts';
 export interface RunSummary {
   /** The command: `partnerctl plan`. */
   readonly title: string;
-  /** How much of what: `2 created, 1 failed.` */
+  /** The number of items by status: `2 created, 1 failed.` */
   readonly counts: string;
-  /** What ended the command. */
+  /** The error that ended the command, formatted. */
   readonly failure: string | undefined;
   readonly wasInterrupted: boolean;
   readonly sections: readonly SummarySection[];
@@ -26,7 +26,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
 
 type ToHtml = (text: string) => string;
 
-/** Creates a function that turns raw text into one line of HTML that shows it as it is. */
+/** Creates a function that converts raw text to one line of escaped HTML. */
 function createToHtml(redact: (text: string) => string): ToHtml {
   return (text) => {
     const line = sanitizeLine(redact(text));
@@ -44,7 +44,7 @@ function reportLine(line: ReportLine, toHtml: ToHtml): string {
   return toHtml(`${' '.repeat(Math.max(0, line.indent - 4))}${marker}${plainText(line)}`);
 }
 
-/** In `<pre>` and `<code>`, GitHub and GitLab read no mentions into the text. A blank line would end the block. */
+/** GitHub and GitLab do not expand mentions in `<pre>` and `<code>`. A blank line would end the block. */
 function block(summary: string, lines: readonly string[]): string {
   const shown = lines.slice(0, MAX_LINES);
   if (lines.length > shown.length) shown.push(`… and ${lines.length - shown.length} more lines`);
@@ -59,7 +59,7 @@ function sectionBlock({ name, detail, isFailure, lines }: SummarySection, toHtml
   );
 }
 
-/** The items of which there is nothing more to say, a line each. */
+/** One block for all items without lines of their own. */
 function restBlock(sections: readonly SummarySection[], toHtml: ToHtml): string[] {
   if (sections.length === 0) return [];
   const lines = sections.map(({ name, detail }) => toHtml(`${name}  ${detail}`));
@@ -70,25 +70,26 @@ function bytes(text: string): number {
   return Buffer.byteLength(text);
 }
 
-/** As many blocks as fit, and how many do not. */
-function takeFitting(blocks: readonly string[], room: number): { readonly text: string; readonly left: number } {
+/** Joins as many blocks as fit into `room` bytes, and counts the omitted ones. */
+function takeFitting(blocks: readonly string[], room: number): { readonly text: string; readonly omitted: number } {
   let [text, used] = ['', 0];
   for (const [index, each] of blocks.entries()) {
     used += bytes(each);
-    if (used > room) return { text, left: blocks.length - index };
+    if (used > room) return { text, omitted: blocks.length - index };
     text += each;
   }
-  return { text, left: 0 };
+  return { text, omitted: 0 };
 }
 
-/** What the sentence about blocks that do not fit may take. */
+/** Reserved for the line that counts the omitted blocks. */
 const FOOTER_BYTES = 200;
 
 /**
- * Formats the summary of a run as Markdown: the counts, then a folded block for each item, those that failed first. Text of
- * services and files is shown as it is, never as Markdown or HTML.
- * @param limit of how many bytes; blocks that do not fit are left out and counted
+ * Formats the summary of a run as Markdown: the counts, then a folded block for each item, failed ones first. Escapes text
+ * from services and files.
+ * @param limit the maximum size in bytes; blocks that do not fit are left out and counted
  * @param redact replaces secrets in a text
+ * @returns '' if not even the head fits
  */
 export function formatSummary(run: RunSummary, limit: number, redact: (text: string) => string): string {
   const toHtml = createToHtml(redact);
@@ -96,20 +97,22 @@ export function formatSummary(run: RunSummary, limit: number, redact: (text: str
   const head = `### ${title}\n\n${counts === '' ? '' : `<p>${toHtml(counts)}</p>\n\n`}`;
   const lines = failure?.split('\n').map(toHtml) ?? [];
   const failed = sections.filter(({ isFailure }) => isFailure);
-  // Items that failed say why.
+  // Failed items have the reason in their own blocks.
   const ending =
     failure === undefined || failed.length > 0
       ? ''
       : block(wasInterrupted ? 'It was interrupted.' : '❌ It failed.', lines);
-  const others = sections.filter(({ isFailure, lines: own }) => !isFailure && own.length > 0);
-  const rest = sections.filter(({ isFailure, lines: own }) => !isFailure && own.length === 0);
+  const detailed = sections.filter((section) => !section.isFailure && section.lines.length > 0);
+  const rest = sections.filter((section) => !section.isFailure && section.lines.length === 0);
   const blocks = [
-    ...[...failed, ...others].map((section) => sectionBlock(section, toHtml)),
+    ...[...failed, ...detailed].map((section) => sectionBlock(section, toHtml)),
     ...restBlock(rest, toHtml),
   ];
-  const { text, left } = takeFitting(blocks, limit - bytes(head) - bytes(ending) - FOOTER_BYTES);
+  const { text, omitted } = takeFitting(blocks, limit - bytes(head) - bytes(ending) - FOOTER_BYTES);
   const footer =
-    left === 0 ? '' : `<p>${left} of ${blocks.length} blocks are left out: the summary would be too long.</p>\n\n`;
-  const whole = head + ending + text + footer;
-  return bytes(whole) <= limit ? whole : '';
+    omitted === 0
+      ? ''
+      : `<p>${omitted} of ${blocks.length} blocks are left out: the summary would be too long.</p>\n\n`;
+  const summary = head + ending + text + footer;
+  return bytes(summary) <= limit ? summary : '';
 }

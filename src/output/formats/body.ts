@@ -3,7 +3,7 @@ import type { BodyResult, ListResult } from '../command-result.ts';
 import { sanitizeLine, sanitizeText } from '../sanitize.ts';
 import { stringifyJson } from './stringify-json.ts';
 
-/** The text of a body, with its byte order mark; undefined if it is not UTF-8. */
+/** Decodes UTF-8, including a byte order mark. @returns undefined if the bytes are not UTF-8 */
 function decode(bytes: Uint8Array): string | undefined {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
@@ -12,7 +12,7 @@ function decode(bytes: Uint8Array): string | undefined {
   }
 }
 
-/** Returns the JSON form of a body: what it is as JSON, else its text, else its bytes in base64; null if it is empty. */
+/** Returns the JSON form of a body: the parsed JSON, else the text, else the bytes in base64; null if it is empty. */
 export function bodyToJson({ bytes, json, head }: BodyResult): unknown {
   const body = json ? json.value : bytes.length === 0 ? null : (decode(bytes) ?? Buffer.from(bytes).toString('base64'));
   return head ? { ...head, body } : body;
@@ -23,29 +23,29 @@ function headText({ status, headers }: NonNullable<BodyResult['head']>): string 
   return [`HTTP ${status}`, ...lines].map((line) => `${sanitizeLine(line)}\n`).join('');
 }
 
-/** What a terminal shows of a body. */
-function shownText({ bytes, json }: BodyResult, redact: (text: string) => string): string {
+/** Formats a body for a terminal. */
+function formatBody({ bytes, json }: BodyResult, redact: (text: string) => string): string {
   if (json) return `${stringifyJson(json.value, 2)}\n`;
   const text = decode(bytes);
   if (text === undefined) {
-    return `(${bytes.length.toLocaleString('en')} bytes that are no text: redirect them to a file)\n`;
+    return `(${bytes.length.toLocaleString('en')} bytes of binary data: redirect the output to a file)\n`;
   }
   const shown = sanitizeText(redact(text));
   return shown.endsWith('\n') ? shown : `${shown}\n`;
 }
 
-/** Writes a body for people in a terminal, and exactly as it came elsewhere. */
+/** Writes a body: formatted in a terminal, unchanged elsewhere. */
 export async function writeBody(result: BodyResult, out: Sink, redact = (text: string) => text): Promise<void> {
   const { bytes, head } = result;
   if (head) await out.write(`${headText(head)}\n`);
   if (bytes.length === 0) return;
-  if (out.isTTY) return out.write(shownText(result, redact));
+  if (out.isTTY) return out.write(formatBody(result, redact));
   const text = decode(bytes);
-  // Latin-1 keeps every byte, and shows a token in them to what redacts.
+  // Latin-1 preserves every byte, and lets the sink find a token among them.
   return text === undefined ? out.write(Buffer.from(bytes).toString('latin1'), 'latin1') : out.write(text);
 }
 
-/** Writes each item as JSON as it arrives: indented in a terminal, on a line of its own elsewhere. */
+/** Writes each item as JSON as it arrives: indented in a terminal, one per line elsewhere. */
 export async function writeItems(result: ListResult, out: Sink): Promise<void> {
   for await (const { json } of result.rows) await out.write(`${stringifyJson(json, out.isTTY ? 2 : 0)}\n`);
 }

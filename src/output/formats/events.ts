@@ -4,7 +4,7 @@ import type { OutputFormat, StreamEvent, TonedText } from '../command-result.ts'
 import { cellText } from '../sanitize.ts';
 import { stringifyJson } from './stringify-json.ts';
 
-/** The end of a part in a text that differs from it in white space alone. @param start where the part begins */
+/** Finds the end of a part that begins at `start` in a text whose white space may differ. */
 function endOfPart(part: string, text: string, start: number): number {
   if (text.startsWith(part, start)) return start + part.length;
   let left = part.replaceAll(/\s/g, '').length;
@@ -16,10 +16,7 @@ function endOfPart(part: string, text: string, start: number): number {
   return end;
 }
 
-/**
- * Paints the parts of a text.
- * @param wrap applied to the whole text; it changes white space alone
- */
+/** Paints the parts of a text. @param wrap applied to the joined text; may change only white space */
 function paintLines(parts: TonedText, paint: Paint, wrap = (text: string) => text): string {
   const list = typeof parts === 'string' ? [{ text: parts, tone: undefined }] : parts;
   const text = wrap(list.map((part) => part.text).join(''));
@@ -27,18 +24,18 @@ function paintLines(parts: TonedText, paint: Paint, wrap = (text: string) => tex
   let done = 0;
   for (const part of list) {
     const end = endOfPart(part.text, text, done);
-    // White space in front of a part belongs to the line, not to the part.
+    // Leave leading white space unpainted: it is the line's indentation.
     const space = /^\s*/.exec(text.slice(done, end))?.[0].length ?? 0;
     painted += text.slice(done, done + space) + paint(text.slice(done + space, end), part.tone);
     done = end;
   }
-  const whole = painted + text.slice(done);
-  return whole === '' || whole.endsWith('\n') ? whole : `${whole}\n`;
+  painted += text.slice(done);
+  return painted === '' || painted.endsWith('\n') ? painted : `${painted}\n`;
 }
 
 /**
- * Creates a function that formats an event as a line of JSON, a YAML document, a line of tab-separated cells, or lines
- * for people, wrapped in a terminal. `json` means `ndjson` here, because an endless stream never closes an array.
+ * Creates a function that formats an event as a line of JSON, a YAML document, a line of tab-separated cells, or lines for
+ * people, wrapped in a terminal. `json` means `ndjson`, because an endless stream never closes an array.
  */
 export async function createEventFormatter(
   format: OutputFormat,
@@ -50,8 +47,8 @@ export async function createEventFormatter(
     case 'ndjson':
       return ({ json }) => `${stringifyJson(json)}\n`;
     case 'yaml': {
-      const { stringifyYaml: yamlText } = await import('./yaml.ts');
-      return ({ json }) => `---\n${yamlText(json)}`;
+      const { stringifyYaml } = await import('./yaml.ts');
+      return ({ json }) => `---\n${stringifyYaml(json)}`;
     }
     case 'tsv': {
       const plain = await createPaint(false);
@@ -62,7 +59,7 @@ export async function createEventFormatter(
       const paint = await createPaint(color);
       if (!out.isTTY) return ({ text }) => paintLines(text, paint);
       const { wrapText } = await import('../wrap.ts');
-      return ({ text }) => paintLines(text, paint, (whole) => wrapText(whole, out.columns, '  '));
+      return ({ text }) => paintLines(text, paint, (joined) => wrapText(joined, out.columns, '  '));
     }
   }
 }

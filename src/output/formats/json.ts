@@ -21,7 +21,7 @@ export async function writeJson(result: ListResult | ObjectResult, out: Sink): P
   return writeSequence(result.rows, out.isTTY ? indented : onOneLine, FRAME, out);
 }
 
-/** Writes one line of JSON per row, as rows arrive; those of a page at once. */
+/** Writes one line of JSON per row, as the rows arrive; the rows of a page in one write. */
 export async function writeNdjson(result: ListResult | ObjectResult, out: Sink): Promise<void> {
   if (result.kind === 'object') return out.write(`${stringifyJson(result.json)}\n`);
   for await (const page of pagesOf(result.rows)) {

@@ -11,7 +11,7 @@ interface ReportOptions {
   readonly redact?: ((text: string) => string) | undefined;
 }
 
-/** How many columns text gets at least, however deep it is indented. */
+/** The minimum width of text, however deep it is indented. */
 const MIN_TEXT_WIDTH = 20;
 
 interface Part {
@@ -19,8 +19,8 @@ interface Part {
   readonly tone: Style | undefined;
 }
 
-/** Cuts the parts of a text into its wrapped lines, each a list of parts. */
-function cutParts(parts: readonly Part[], lines: readonly string[]): Part[][] {
+/** Splits the parts of a text at its line breaks. @param lines the joined text, wrapped */
+function splitParts(parts: readonly Part[], lines: readonly string[]): Part[][] {
   const rest = [...parts];
   return lines.map((line) => {
     const cut: Part[] = [];
@@ -37,8 +37,8 @@ function cutParts(parts: readonly Part[], lines: readonly string[]): Part[][] {
   });
 }
 
-/** Removes the spaces at which a line was broken. @param isContinued whether it continues another one */
-function trimmed(parts: readonly Part[], isContinued: boolean): Part[] {
+/** Removes the spaces at which a line was broken. @param isContinued whether it continues another line */
+function trimParts(parts: readonly Part[], isContinued: boolean): Part[] {
   const last = parts.length - 1;
   return parts.map((part, index) => {
     const text = isContinued && index === 0 ? part.text.trimStart() : part.text;
@@ -58,16 +58,16 @@ function layOutLine(
   const label = marker === undefined ? '' : `${marker} `;
   const hanging = ' '.repeat(indent + displayWidth(label));
   const available = Math.max(MIN_TEXT_WIDTH, width - hanging.length);
-  const lines = cutParts(parts, wrapToWidth(parts.map((part) => part.text).join(''), available));
-  return lines.map((cut, index) => {
-    const painted = trimmed(cut, index > 0)
+  const lines = splitParts(parts, wrapToWidth(parts.map((part) => part.text).join(''), available));
+  return lines.map((line, index) => {
+    const painted = trimParts(line, index > 0)
       .map((part) => paint(part.text, part.tone))
       .join('');
     return `${index === 0 ? margin + paint(label, tone) : hanging}${painted}`;
   });
 }
 
-/** Writes the report of a list once all rows are read. Wraps it in a terminal. @returns whether it wrote anything */
+/** Reads all rows of a list, then writes its report, wrapped in a terminal. @returns whether it wrote anything */
 export async function writeReport(
   { rows, report }: Pick<ListResult, 'rows' | 'report'>,
   out: Sink,

@@ -11,7 +11,7 @@ export interface TableOptions {
   readonly color: boolean;
   /** Whether to shorten nothing, and to show exact times. */
   readonly wide?: boolean | undefined;
-  /** Milliseconds since 1970. In a terminal, times are shown relative to it. */
+  /** The current time, in milliseconds since the epoch. A terminal shows times relative to it. */
   readonly now?: number | undefined;
   /** Redacts each cell before it is shortened, because shortening could cut a secret in half. */
   readonly redact?: ((text: string) => string) | undefined;

@@ -12,8 +12,8 @@ function line(cells: readonly ResultCell[]): string {
 }
 
 /**
- * Writes one line of tab-separated cells per row, as rows arrive; those of a page at once. There is no header line. An object is
- * one row.
+ * Writes one line of tab-separated cells per row, without a header, as the rows arrive; the rows of a page in one write. An
+ * object is one row.
  */
 export async function writeTsv(result: ListResult | ObjectResult, out: Sink): Promise<void> {
   if (result.kind === 'object') return out.write(line(result.cells));

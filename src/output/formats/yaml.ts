@@ -5,8 +5,7 @@ import { consume, writeSequence } from './sequence.ts';
 import { escapeUnicode } from './stringify-json.ts';
 
 // Characters to escape: controls except line feed and tab, and those that `stringifyJson` escapes. In YAML, only
-// double-quoted strings support escapes. `##[`, and `::` where a line begins, would be commands for the runner of GitHub
-// Actions.
+// double-quoted strings support escapes. GitHub Actions would run `##[`, and `::` at the start of a line, as commands.
 const HIDDEN = '\\p{Default_Ignorable_Code_Point}*';
 const ESCAPED = `[\\0-\\x08\\x0b-\\x1f\\x7f-\\x9f\\p{Bidi_Control}\\u2028\\u2029\\ufeff\\ufffe\\uffff\\p{Cs}]|#(?=${HIDDEN}#${HIDDEN}\\[)`;
 const UNSAFE = new RegExp(`${ESCAPED}|:${HIDDEN}:`, 'u');
@@ -25,7 +24,7 @@ export function stringifyYaml(value: unknown): string {
       if (typeof node.value === 'string' && UNSAFE.test(node.value)) node.type = 'QUOTE_DOUBLE';
     },
   });
-  // A quoted text stays on its line.
+  // Keep each quoted string on one line.
   const text = document.toString({ lineWidth: 0, doubleQuotedMinMultiLineLength: Number.MAX_SAFE_INTEGER });
   return text.replace(EVERY_ESCAPED, escapeUnicode);
 }

@@ -2,8 +2,8 @@ import { marked } from 'marked';
 import { describe, expect, test } from 'vitest';
 import { formatAnnotations } from '../../../src/output/ci/annotations.ts';
 import { formatCodeQuality } from '../../../src/output/ci/code-quality.ts';
-import { disarmCommands } from '../../../src/output/ci/disarm.ts';
 import { formatSummary } from '../../../src/output/ci/summary.ts';
+import { escapeWorkflowCommands } from '../../../src/output/ci/workflow-commands.ts';
 import type { Finding, SummarySection } from '../../../src/output/command-result.ts';
 import { stringifyJson } from '../../../src/output/formats/stringify-json.ts';
 import { stringifyYaml } from '../../../src/output/formats/yaml.ts';
@@ -28,15 +28,15 @@ const HOSTILE = [
 ];
 
 describe('text that the runner of GitHub Actions would take for a command', () => {
-  test.each(HOSTILE)('%j is none after it is disarmed', (text) => {
+  test.each(HOSTILE)('%j is none after it is escaped', (text) => {
     expect(commandsIn(text)).toHaveLength(1);
-    expect(commandsIn(disarmCommands(text))).toEqual([]);
+    expect(commandsIn(escapeWorkflowCommands(text))).toEqual([]);
   });
 
   test('stays readable, and other text stays as it is', () => {
-    expect(disarmCommands('::add-mask::a\nx ##[error]b')).toBe('\\x3a:add-mask::a\nx \\x23#[error]b');
+    expect(escapeWorkflowCommands('::add-mask::a\nx ##[error]b')).toBe('\\x3a:add-mask::a\nx \\x23#[error]b');
     const harmless = 'std::vector a ## b [x]\n# Title\n## Title\n12:30 ::1\n';
-    expect(disarmCommands(harmless)).toBe(harmless);
+    expect(escapeWorkflowCommands(harmless)).toBe(harmless);
   });
 
   test.each(HOSTILE)('%j is none in JSON and YAML, which stay exact', (text) => {

@@ -8,7 +8,7 @@ import {
   objectResult,
   type Row,
 } from '../../../src/output/command-result.ts';
-import { checkQuery } from '../../../src/output/query.ts';
+import { compileQuery } from '../../../src/output/query.ts';
 import { type RenderOptions, render } from '../../../src/output/render.ts';
 import { brokenSink, memorySink } from '../../helpers/memory-sink.ts';
 
@@ -229,19 +229,21 @@ describe('render with --query', () => {
     ['with an unknown function', '[?shout(name)]', 'Unknown function shout()'],
     ['nested without end', '['.repeat(100_000), 'stack'],
   ])('refuses an expression that is %s before the command runs', async (_name, expression, why) => {
-    const error = await checkQuery(expression).catch((thrown: unknown) => thrown);
+    const error = await compileQuery(expression).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(UsageError);
     expect(error).toMatchObject({ info: { why: expect.stringContaining(why) } });
   });
 
   it('accepts a literal that looks like a function', async () => {
-    await expect(checkQuery('map(&length(@), `[{"type":"Function","name":"nope"}]`)')).resolves.toBeUndefined();
+    await expect(compileQuery('map(&length(@), `[{"type":"Function","name":"nope"}]`)')).resolves.toBeTypeOf(
+      'function',
+    );
   });
 
   it('puts the result into the error if the query does not apply to it', async () => {
     const error = await rendered(spaces(), { query: 'length(`1`)' }).catch((thrown: unknown) => thrown);
     expect(error).toMatchObject({ exitCode: 1, info: { details: { answer: [{}, {}] } } });
-    expect(error).toMatchObject({ info: { hint: expect.stringMatching(/itself is done.*space_id/) } });
+    expect(error).toMatchObject({ info: { hint: expect.stringMatching(/itself succeeded.*space_id/) } });
   });
 });
 
