@@ -1,7 +1,7 @@
 import type { JsonObject } from '../contract/json.ts';
 import { OPERATIONS } from '../contract/operations.ts';
 import { NotFoundError } from '../errors.ts';
-import { Paged } from '../paged.ts';
+import { Paged } from '../output/paged.ts';
 import type { Http } from './http.ts';
 import { listAll } from './list-all.ts';
 
