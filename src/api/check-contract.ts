@@ -7,9 +7,9 @@ import { InterruptedError, isTokenRejected, PartnerctlError, ServiceError } from
 import { listAgents } from './agents.ts';
 import { listCronJobs } from './cron-jobs.ts';
 import { HistoryReader } from './history.ts';
-import { isBare404 } from './history-ways.ts';
 import type { Http } from './http.ts';
 import { listSpaces } from './spaces.ts';
+import { isBare404 } from './try-history-variants.ts';
 
 /** The session whose history is read. */
 export interface CheckedSession {

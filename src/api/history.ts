@@ -15,10 +15,16 @@ import { OPERATIONS } from '../contract/operations.ts';
 import { PartnerctlError } from '../errors.ts';
 import { arrangePages } from './history-order.ts';
 import { type Page, type PagingMemory, readHistoryPages } from './history-pages.ts';
-import { createNoCursorError, doubtOf, rethrowUnlessAnswered, tryOtherWays, withOtherMethod } from './history-ways.ts';
 import type { Http } from './http.ts';
 import type { CallOptions } from './http-options.ts';
 import { parseDate, requestedWait } from './retry.ts';
+import {
+  createNoCursorError,
+  doubtOf,
+  rethrowUnlessAnswered,
+  tryHistoryVariants,
+  withOtherMethod,
+} from './try-history-variants.ts';
 
 /** Where to start reading in the history of a session. */
 export interface HistoryPosition {
@@ -57,7 +63,7 @@ export interface HistoryPage {
 }
 
 /** How to read a history. */
-export interface HistoryLimits {
+export interface HistoryOptions {
   /** The current time in milliseconds, for dates in headers. */
   readonly now: () => number;
   /** A history with more pages is endless; `MAX_PAGES` by default. */
@@ -67,16 +73,16 @@ export interface HistoryLimits {
 }
 
 /**
- * Reads the histories of one service (spec §4.4, assumptions `history.query` and `history.messages`). If the assumed way of
- * asking fails at first, it tries the customary other ones, and remembers the one that proved right.
+ * Reads the histories of one service (spec §4.4, assumptions `history.query` and `history.messages`). If the assumed request
+ * fails at first, it tries the customary variants, and remembers the one that proved right.
  */
 export class HistoryReader {
   private readonly http: Http;
-  /** Whether a way of asking has proved right: it led to messages. */
+  /** Whether the request, or a variant of it, has proved right: it led to messages. */
   private isProved = false;
-  /** The way that is used in place of the contract's, because that one failed. */
+  /** What is used in place of the contract's request, because that one failed. */
   private variant: HistoryVariant | undefined;
-  /** The ways that led to messages of the session, whether or not they came after the one to read after. */
+  /** The variants that led to messages of the session, whether or not they came after the one to read after. */
   private readonly ledToMessages = new Set<HistoryVariant>();
   /** The key that had the list of messages. */
   private listKey: string | undefined;
@@ -97,7 +103,7 @@ export class HistoryReader {
    * link back to an earlier page ends the history, because nothing new can follow.
    * @throws PartnerctlError
    */
-  async *readAfter(position: HistoryPosition, options: HistoryLimits): AsyncGenerator<HistoryPage, void, void> {
+  async *readAfter(position: HistoryPosition, options: HistoryOptions): AsyncGenerator<HistoryPage, void, void> {
     const pages = this.readPages(position, options);
     let first: IteratorResult<HistoryPage, void>;
     try {
@@ -121,7 +127,7 @@ export class HistoryReader {
     });
   }
 
-  /** Remembers the way of asking once it leads to messages. An empty history proves nothing. */
+  /** Remembers the variant once it leads to messages. An empty history proves nothing. */
   private prove(hasMessages: boolean): void {
     if (this.isProved || !hasMessages) return;
     this.isProved = true;
@@ -130,8 +136,8 @@ export class HistoryReader {
     }
   }
 
-  /** Asks in other ways after a failure, unless one has proved right before. */
-  private async tryVariants(error: unknown, position: HistoryPosition, options: HistoryLimits) {
+  /** Tries the variants after a failure, unless the request has proved right before. */
+  private async tryVariants(error: unknown, position: HistoryPosition, options: HistoryOptions) {
     const doubt = doubtOf(error);
     if (doubt === undefined || this.isProved || this.tried.has(doubt)) return { error };
     this.tried.add(doubt);
@@ -140,7 +146,7 @@ export class HistoryReader {
     // The page of a gateway may pass, and then the history is read as before.
     const mayPass = error instanceof PartnerctlError && error.info.fromGateway;
     const mayBeEmpty = !mayPass && !(foreign instanceof ForeignMessages && foreign.hasOwn);
-    return tryOtherWays(error, this.http.contract, async (variant) => {
+    return tryHistoryVariants(error, this.http.contract, async (variant) => {
       const pages = this.readPages(position, options, variant);
       const first = await pages.next();
       if (first.done) return undefined;
@@ -156,7 +162,7 @@ export class HistoryReader {
   /** Reads a history from its oldest message to its newest. */
   private async *readPages(
     position: HistoryPosition,
-    options: HistoryLimits,
+    options: HistoryOptions,
     variant = this.variant,
   ): AsyncGenerator<HistoryPage, void, void> {
     const { after_message_id: after, newest = Number.POSITIVE_INFINITY } = position;
@@ -182,7 +188,7 @@ export class HistoryReader {
   private async isNewest(
     { message_id }: Message,
     position: HistoryPosition,
-    options: HistoryLimits,
+    options: HistoryOptions,
     variant: HistoryVariant | undefined,
   ): Promise<boolean> {
     if (this.ignoresCursor) return false;
@@ -199,7 +205,7 @@ export class HistoryReader {
   private async heedsCursor(
     page: HistoryPage,
     position: HistoryPosition,
-    options: HistoryLimits,
+    options: HistoryOptions,
     variant: HistoryVariant | undefined,
   ): Promise<boolean> {
     const { messages, hasMore, total = 0, unreachable } = page;
@@ -239,7 +245,7 @@ export class HistoryReader {
   /** Requests a history page by page, in the order of the service. */
   private async *requestPages(
     position: HistoryPosition,
-    { now, limits, maxPages }: HistoryLimits,
+    { now, limits, maxPages }: HistoryOptions,
     variant: HistoryVariant | undefined,
   ): AsyncGenerator<HistoryPage, void, void> {
     const { source_id, session_id, after_message_id } = position;

@@ -1,3 +1,5 @@
+import { errorCode } from '../errors.ts';
+
 /** The limit of a body, packed and unpacked. */
 export const MAX_BODY_BYTES = 64 * 1024 * 1024;
 
@@ -46,7 +48,7 @@ async function decode(bytes: Buffer, encoding: string, maxBytes: number): Promis
   try {
     return decompress(bytes, { maxOutputLength: maxBytes });
   } catch (error) {
-    const isTooLarge = error instanceof Error && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE';
+    const isTooLarge = errorCode(error) === 'ERR_BUFFER_TOO_LARGE';
     throw isTooLarge ? tooLarge(maxBytes) : error;
   }
 }

@@ -1,5 +1,6 @@
 import type { Dispatcher } from 'undici';
 import type { HttpMethod } from '../contract/operations.ts';
+import { errorCode } from '../errors.ts';
 import type { HttpsProxy } from './dispatcher.ts';
 import { UnreadableBody, unpackBody } from './response-body.ts';
 import { type ResponseHead, ResponseReader } from './response-reader.ts';
@@ -230,6 +231,6 @@ function failure(thrown: unknown, sent: TransportFailure['sent'], status: number
 }
 
 function codeOf(error: unknown): string | undefined {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  const code = errorCode(error);
   return typeof code === 'string' ? code : undefined;
 }

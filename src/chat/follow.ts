@@ -1,6 +1,6 @@
 import { type HistoryPage, HistoryReader } from '../api/history.ts';
 import { EMPTY_PAGE } from '../api/history-order.ts';
-import { isBare404 } from '../api/history-ways.ts';
+import { isBare404 } from '../api/try-history-variants.ts';
 import {
   BalanceError,
   CredentialsError,

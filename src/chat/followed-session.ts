@@ -1,4 +1,4 @@
-import type { HistoryLimits, HistoryPage, HistoryPosition, HistoryReader } from '../api/history.ts';
+import type { HistoryOptions, HistoryPage, HistoryPosition, HistoryReader } from '../api/history.ts';
 import { EMPTY_PAGE } from '../api/history-order.ts';
 import type { Message } from '../contract/messages.ts';
 import { type SessionRef, sessionKey } from '../state/session-ref.ts';
@@ -111,7 +111,7 @@ export class FollowedSession {
   }
 
   /** Reads the next page. @throws PartnerctlError */
-  async poll(reader: HistoryReader, options: HistoryLimits): Promise<HistoryPage> {
+  async poll(reader: HistoryReader, options: HistoryOptions): Promise<HistoryPage> {
     if (!this.pages) {
       if (!this.repeatsCursor) this.cursor = chooseCursor(this.tail, options.now());
       this.hasFirstPage = false;

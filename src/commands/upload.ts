@@ -146,10 +146,10 @@ function refuseFileField(source: SourceInput, fileField: string): void {
 }
 
 async function runUpload(context: Context, { source, options }: Input): Promise<CommandResult> {
-  const [{ openSources }, { uploadFiles }, { showProgress }] = await Promise.all([
+  const [{ openSources }, { uploadFiles }, { showUploadProgress }] = await Promise.all([
     import('../upload/open-sources.ts'),
     import('../upload/upload-files.ts'),
-    import('../upload/show-progress.ts'),
+    import('../upload/upload-progress.ts'),
   ]);
   const stdinContent = contentOfStdin(source);
   if (stdinContent !== undefined) refuseTokenOnStdin(context.flags, stdinContent);
@@ -159,7 +159,7 @@ async function runUpload(context: Context, { source, options }: Input): Promise<
   if (earlyHttp) refuseFileField(source, fileFieldOf(options.as, earlyHttp.contract));
   const opened = await openSources(context, source);
   async function* results(): AsyncGenerator<UploadResult> {
-    const progress = showProgress(context, opened.sources);
+    const progress = showUploadProgress(context, opened.sources);
     try {
       const http = earlyHttp ?? (await context.http());
       if (!options.dryRun) await warnIfUnshared(context, 'uploads');

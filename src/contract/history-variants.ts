@@ -1,14 +1,14 @@
 import type { Contract } from './contract.ts';
 import { LEAVES, type LeafName } from './leaves.ts';
 
-/** Another way to ask for a history. */
+/** Another request for a history than the assumed one. */
 export interface HistoryVariant {
-  /** The values of the leaves, to be remembered once the way has proved right. */
+  /** The values of the leaves, to be remembered once it has proved right. */
   readonly values: Readonly<Partial<Record<LeafName, string>>>;
   readonly contract: Contract;
 }
 
-/** What may be wrong with the assumed way: the names of its parameters, or its method. */
+/** What may be wrong with the assumed request: the names of its parameters, or its method. */
 export type HistoryDoubt = 'names' | 'method';
 
 type Names = Readonly<Record<'source_id' | 'session_id' | 'after_message_id', string>>;
@@ -55,13 +55,13 @@ export function varyHistory(contract: Contract, values: HistoryVariant['values']
 }
 
 /**
- * Returns the ways to ask for a history that are worth a try (spec §4.4 and §4.7 leave the method and the names open). Only
+ * Returns the variants that are worth a try (spec §4.4 and §4.7 leave the method and the names open). Only
  * the history may be asked by POST, because its path has no other use.
  */
 export function historyVariants(contract: Contract, doubt: HistoryDoubt): readonly HistoryVariant[] {
-  const ways =
+  const variants =
     doubt === 'names'
       ? OTHER_NAMES.map((names) => parametersAt('query', names))
       : [SPEC_NAMES, CAMEL].map((names) => ({ 'messages.history': POST_HISTORY, ...parametersAt('body', names) }));
-  return ways.flatMap((values) => varyHistory(contract, values) ?? []);
+  return variants.flatMap((values) => varyHistory(contract, values) ?? []);
 }

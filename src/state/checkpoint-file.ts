@@ -3,6 +3,7 @@ import { constants, writeSync } from 'node:fs';
 import { open, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { makeDirectories } from '../config/make-directories.ts';
+import { errorCode } from '../errors.ts';
 import { explainFileError } from './file-error.ts';
 import { decodeLine, type LogRecord } from './record.ts';
 
@@ -30,7 +31,7 @@ function pathOf(statePath: string, key: string): string {
 }
 
 function isMissing(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR');
+  return errorCode(error) === 'ENOENT' || errorCode(error) === 'ENOTDIR';
 }
 
 /** Opens a checkpoint file for writing. @throws LocalError if it cannot be created */

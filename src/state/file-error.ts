@@ -64,11 +64,6 @@ function fileErrorMessage(path: string, doing: FileOperation): string {
   return `The state file could not be ${doing}: ${path}`;
 }
 
-/** Returns the code of a system error, such as `ENOENT`; undefined for other errors. */
-export function errorCode(error: unknown): unknown {
-  return error instanceof Error && 'code' in error ? error.code : undefined;
-}
-
 function isSystemError(error: unknown): error is NodeJS.ErrnoException & { code: string } {
   return error instanceof Error && 'syscall' in error && 'code' in error && typeof error.code === 'string';
 }

@@ -1,8 +1,9 @@
 import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { setTimeout } from 'node:timers/promises';
+import { errorCode } from '../errors.ts';
 import { encodeLine, type Redact } from './append.ts';
-import { errorCode, explainFileError, notRegularFileError } from './file-error.ts';
+import { explainFileError, notRegularFileError } from './file-error.ts';
 import { HeldFile, type OpenedFile } from './held-file.ts';
 import {
   type ByteSource,

@@ -2,7 +2,8 @@ import { constants } from 'node:fs';
 import { type FileHandle, open, realpath } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { makeDirectories } from '../config/make-directories.ts';
-import { errorCode, explainFileError, notRegularFileError } from './file-error.ts';
+import { errorCode } from '../errors.ts';
+import { explainFileError, notRegularFileError } from './file-error.ts';
 
 // Without O_NONBLOCK, opening a pipe would wait for its other end.
 const { O_APPEND, O_CREAT, O_NONBLOCK = 0, O_RDONLY, O_WRONLY } = constants;

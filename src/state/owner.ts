@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { readFile, readlink } from 'node:fs/promises';
 import { hostname } from 'node:os';
+import { errorCode } from '../errors.ts';
 import type { Owner } from './once-records.ts';
 
 async function textOf(read: Promise<string>): Promise<string> {
@@ -33,7 +34,7 @@ function processExists(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    return error instanceof Error && 'code' in error && error.code === 'EPERM';
+    return errorCode(error) === 'EPERM';
   }
 }
 

@@ -2,7 +2,7 @@ import { open, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { makeDirectories } from '../config/make-directories.ts';
-import { errorCode } from './file-error.ts';
+import { errorCode } from '../errors.ts';
 import { decodeLine, encodeRecord, type LogRecord, type NewRecord } from './record.ts';
 
 /** A record that could not be appended to the state file, and the file that holds it instead. */

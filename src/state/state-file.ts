@@ -1,7 +1,8 @@
 import { constants } from 'node:fs';
 import { access, lstat, open, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { errorCode, explainFileError, notRegularFileError } from './file-error.ts';
+import { errorCode } from '../errors.ts';
+import { explainFileError, notRegularFileError } from './file-error.ts';
 
 // Without O_NONBLOCK, opening a pipe would wait for its other end.
 const { O_NONBLOCK = 0, O_RDONLY, W_OK, X_OK } = constants;

@@ -2,7 +2,7 @@ import { constants, type Dirent } from 'node:fs';
 import { access, lstat, readdir, realpath, stat } from 'node:fs/promises';
 import { basename, join, relative, sep } from 'node:path';
 import { describeFileError } from '../cli/input.ts';
-import { InputError } from '../errors.ts';
+import { errorCode, InputError } from '../errors.ts';
 import type { FileFacts } from './upload-records.ts';
 
 export interface FindOptions {
@@ -92,7 +92,7 @@ async function isLink(path: string): Promise<boolean> {
 
 async function describeProblem(path: string, error: unknown, isListed: boolean): Promise<string> {
   if (path === '') return 'it is not a file name';
-  const isMissing = error instanceof Error && 'code' in error && error.code === 'ENOENT';
+  const isMissing = errorCode(error) === 'ENOENT';
   if (!isMissing) return describeFileError(error);
   if (await isLink(path)) return 'it is a broken symbolic link';
   if (!path.includes(REPLACEMENT)) return describeFileError(error);

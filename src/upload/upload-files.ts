@@ -20,6 +20,7 @@ import type { StateStore } from '../state/store.ts';
 import { keepUnpublished } from '../state/unpublished.ts';
 import { lineWarner } from '../state/unusable-lines.ts';
 import { filenameIndex, lookUpUpload, type UploadDeps, type UploadOptions, uploadOnce } from './upload-once.ts';
+import type { UploadProgress } from './upload-progress.ts';
 import { UPLOAD_RECORDS } from './upload-records.ts';
 import { outcomeError, type UploadResult } from './upload-result.ts';
 import type { UploadSource } from './upload-source.ts';
@@ -28,15 +29,6 @@ export interface RunOptions extends UploadOptions {
   readonly as: UploadKind;
   readonly concurrency: number;
   readonly dryRun: boolean;
-}
-
-/** Receives the progress of each file. */
-export interface UploadProgress {
-  started(source: UploadSource): void;
-  /** @param bytes how many bytes were sent so far; restarts at 0 with every attempt */
-  advanced(source: UploadSource, bytes: number): void;
-  /** @param isSent whether this run uploaded it */
-  finished(source: UploadSource, isSent: boolean): void;
 }
 
 /** Whether all further files would fail the same way. */

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { errorCode } from '../../src/state/file-error.ts';
+import { errorCode } from '../../src/errors.ts';
 import { start } from '../e2e/program.ts';
 import { tempDirectory } from './run.ts';
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { lstat, open, rename, rm } from 'node:fs/promises';
 import { describeFileError } from '../../cli/input.ts';
-import { LocalError, UsageError } from '../../errors.ts';
+import { errorCode, LocalError, UsageError } from '../../errors.ts';
 import { stringifyJson } from '../../output/formats/stringify-json.ts';
 import type { BundleLine } from './build-bundle.ts';
 
@@ -57,7 +57,7 @@ export async function writeBundle(path: string, lines: readonly BundleLine[], is
     });
     return size;
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'EEXIST') refuseExisting(path);
+    if (errorCode(error) === 'EEXIST') refuseExisting(path);
     throw new LocalError(`The bundle cannot be written to ${path}.`, { why: describeFileError(error), cause: error });
   }
 }

@@ -28,7 +28,7 @@ export function isBare404(error: PartnerctlError): boolean {
   return !/source|session|conversation|thread|message/i.test(text);
 }
 
-/** Returns what a failure of the first request says about the way of asking; undefined if nothing. */
+/** Returns what a failure of the first request says against the assumed request; undefined if nothing. */
 export function doubtOf(error: unknown): HistoryDoubt | undefined {
   if (!(error instanceof PartnerctlError)) return undefined;
   if (error.info.fromGateway && !(error instanceof NotFoundError) && error.info.status !== 405) return undefined;
@@ -38,13 +38,13 @@ export function doubtOf(error: unknown): HistoryDoubt | undefined {
   return error instanceof RefusedError && isComplaint ? 'names' : undefined;
 }
 
-/** Asks in one way. @returns undefined if the answer does not show that the way is right @throws PartnerctlError */
-export type TryWay<Found> = (way: HistoryVariant) => Promise<Found | undefined>;
+/** Asks by one variant. @returns undefined if the response does not prove it right @throws PartnerctlError */
+export type TryVariant<Found> = (variant: HistoryVariant) => Promise<Found | undefined>;
 
-/** A way that was found to be right, or the error that tells most about why none was. */
-export type WayOrError<Found> = { readonly found: Found } | { readonly error: unknown };
+/** What the variant that proved right led to, or the error that tells most about why none did. */
+export type VariantOrError<Found> = { readonly found: Found } | { readonly error: unknown };
 
-/** A way that the service answers with a refusal, or with something unreadable, is not the right one. */
+/** A variant that the service answers with a refusal, or with something unreadable, is not the right one. */
 export function rethrowUnlessAnswered(error: unknown): undefined {
   if (!(error instanceof PartnerctlError) || error.info.status === undefined) throw error;
   return undefined;
@@ -54,17 +54,17 @@ export function rethrowUnlessAnswered(error: unknown): undefined {
 async function tryAskedNames<Found>(
   error: unknown,
   contract: Contract,
-  tryWay: TryWay<Found>,
-): Promise<WayOrError<Found>> {
+  tryVariant: TryVariant<Found>,
+): Promise<VariantOrError<Found>> {
   const asked = new Map<string, AskedParameter>();
   let refusal = error;
   for (let count = 0; count < MAX_REFUSALS && refusal instanceof OtherParametersAsked; count += 1) {
     for (const parameter of refusal.asked) asked.set(parameter.leaf, parameter);
     const certain = [...asked.values()].filter(({ isCertain }) => isCertain);
-    const way = varyHistory(contract, Object.fromEntries(certain.map(({ leaf, value }) => [leaf, value])));
-    if (way === undefined || certain.length < asked.size) break;
+    const variant = varyHistory(contract, Object.fromEntries(certain.map(({ leaf, value }) => [leaf, value])));
+    if (variant === undefined || certain.length < asked.size) break;
     try {
-      const found = await tryWay(way);
+      const found = await tryVariant(variant);
       if (found !== undefined) return { found };
       break;
     } catch (cause) {
@@ -78,18 +78,18 @@ async function tryAskedNames<Found>(
   return { error: new RefusedError(error.message, { ...error.info, hint }) };
 }
 
-/** Tries other ways to ask for a history, after the first request failed and left a doubt about the way. */
-export async function tryOtherWays<Found>(
+/** Tries the variants of the request for a history, after the first request failed in a way that leaves a doubt about it. */
+export async function tryHistoryVariants<Found>(
   error: unknown,
   contract: Contract,
-  tryWay: TryWay<Found>,
-): Promise<WayOrError<Found>> {
+  tryVariant: TryVariant<Found>,
+): Promise<VariantOrError<Found>> {
   const doubt = doubtOf(error);
   if (doubt === undefined) return { error };
-  const asked = await tryAskedNames(error, contract, tryWay);
+  const asked = await tryAskedNames(error, contract, tryVariant);
   if ('found' in asked) return asked;
-  for (const way of historyVariants(contract, doubt)) {
-    const found = await tryWay(way).catch(rethrowUnlessAnswered);
+  for (const variant of historyVariants(contract, doubt)) {
+    const found = await tryVariant(variant).catch(rethrowUnlessAnswered);
     if (found !== undefined) return { found };
   }
   return asked;

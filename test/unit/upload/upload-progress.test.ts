@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { expect, it, onTestFinished } from 'vitest';
 import type { Io, Sink } from '../../../src/cli/io.ts';
-import { showProgress } from '../../../src/upload/show-progress.ts';
+import { showUploadProgress } from '../../../src/upload/upload-progress.ts';
 import { textSource } from '../../../src/upload/upload-source.ts';
 
 const TERMINAL: Sink = { isTTY: true, columns: 120, write: async () => undefined };
@@ -35,7 +35,7 @@ function watched() {
     });
   };
   const clock = { now: () => 1_000, monotonic: () => 1_000, sleep };
-  const watch = showProgress({ progress, clock, io: IO }, SOURCES);
+  const watch = showUploadProgress({ progress, clock, io: IO }, SOURCES);
   onTestFinished(() => watch.close());
   const next = (): Promise<string> =>
     new Promise((resolve) => {

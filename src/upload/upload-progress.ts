@@ -1,12 +1,20 @@
 import type { Context } from '../cli/context.ts';
 import type { Transfer } from './progress-bars.ts';
-import type { UploadProgress } from './upload-files.ts';
 import type { UploadSource } from './upload-source.ts';
 
 const UPDATE_INTERVAL_MS = 100;
 
+/** Receives the progress of each file. */
+export interface UploadProgress {
+  started(source: UploadSource): void;
+  /** @param bytes how many bytes were sent so far; restarts at 0 with every attempt */
+  advanced(source: UploadSource, bytes: number): void;
+  /** @param isSent whether this run uploaded it */
+  finished(source: UploadSource, isSent: boolean): void;
+}
+
 /** Shows a progress bar for each file in flight, and one for all files, until it is closed. */
-export function showProgress(
+export function showUploadProgress(
   { progress, clock, io }: Pick<Context, 'progress' | 'clock' | 'io'>,
   sources: readonly UploadSource[],
 ): UploadProgress & { close(): void } {
