@@ -13,6 +13,8 @@ const THREE_LETTER_ZONES = 'UTC GMT UCT CET EET MET WET EST MST HST PRC ROC ROK'
  * @returns undefined for an unknown name
  */
 function resolveZone(name: string): string | undefined {
+  // The default. Loading the data of all zones takes 6 ms.
+  if (name.toUpperCase() === 'UTC') return 'UTC';
   try {
     return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone;
   } catch {

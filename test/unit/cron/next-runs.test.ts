@@ -82,6 +82,17 @@ describe('nextRuns', () => {
     expect(await runs('59 23 * * *', 'Pacific/Apia', '2026-12-31T00:00:00Z', 1)).toEqual(['2026-12-31T23:59:00+13:00']);
   });
 
+  test('property: UTC, which needs no data of time zones, has the runs of Etc/UTC', async () => {
+    const start = fc.integer({ min: Date.UTC(2026, 0, 1), max: Date.UTC(2027, 0, 1) });
+    await fc.assert(
+      fc.asyncProperty(writtenSchedule, start, async (schedule, after) => {
+        const runsIn = (timezone: string) => nextRuns({ ...schedule, timezone }, after, 5);
+        expect(await runsIn('UTC')).toEqual(await runsIn('Etc/UTC'));
+      }),
+      { numRuns: propertyRuns(20) },
+    );
+  });
+
   test('property: runs are distinct, ascending, and on the minute, and continue from any of them', async () => {
     const start = fc.integer({ min: Date.UTC(2026, 0, 1), max: Date.UTC(2027, 0, 1) });
     await fc.assert(
