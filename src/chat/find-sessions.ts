@@ -13,7 +13,7 @@ export interface SelectedSessions extends Pick<FoundSource, 'renew'> {
 /** Reads --pairs. @throws InputError with the place of every mistake */
 async function readPairs(context: Context, source: TextSource): Promise<readonly SessionRef[]> {
   if (source.from === 'stdin') refuseTokenOnStdin(context.flags, 'list of sessions');
-  const text = await readText(source, 'The list of sessions', context.io.stdin, context.abortSignal);
+  const text = await readText(source, 'The list of sessions', () => context.io.stdin, context.abortSignal);
   const { parsePairs } = await import('./session-pairs.ts');
   return parsePairs({ name: source.from === 'file' ? source.path : '<stdin>', text });
 }

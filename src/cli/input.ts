@@ -153,18 +153,19 @@ export function parseTextArgument(flag: string, text: string): TextSource {
 /**
  * Reads a text. Does not change its line endings.
  * @param name the subject of the error messages: `The message`
+ * @param stdin a function, because reading `io.stdin` opens it, which takes 2 ms
  * @param signal cancels reading
  * @throws InputError if the text cannot be read, is not UTF-8, or is empty; the signal's reason if the signal aborts
  */
 export async function readText(
   source: TextSource,
   name: string,
-  stdin: Readable,
+  stdin: () => Readable,
   signal: AbortSignal,
 ): Promise<string> {
   if (source.from === 'argument') return source.text;
   const place = source.from === 'stdin' ? 'standard input' : source.path;
-  const chunks = source.from === 'stdin' ? readStdin(stdin, signal) : readFileChunks(source.path, signal);
+  const chunks = source.from === 'stdin' ? readStdin(stdin(), signal) : readFileChunks(source.path, signal);
   let text: string;
   let why = 'it is empty';
   try {

@@ -123,7 +123,7 @@ export async function findService(profiles: Profiles, parts: ServiceParts): Prom
     ...(profile.from !== 'the current profile' && { profile: profile.value }),
     ...(flags.baseUrl !== undefined && { baseUrl: flags.baseUrl }),
   });
-  const readers = { stdin: io.stdin, signal: ended, openKeychain };
+  const readers = { stdin: () => io.stdin, signal: ended, openKeychain };
   const [token, contract] = await Promise.all([readToken(source, readers, login), parts.readContract(key)]);
   return { baseUrl: baseUrl.value, token, tokenOrigin: source, contract };
 }

@@ -119,7 +119,7 @@ function parse(args: Args): Input {
 async function readData({ data, headers }: Input, context: Context): Promise<string | undefined> {
   if (data === undefined) return undefined;
   if (data.from === 'stdin') refuseTokenOnStdin(context.flags, 'data');
-  const text = await readText(data, 'The data', context.io.stdin, context.abortSignal);
+  const text = await readText(data, 'The data', () => context.io.stdin, context.abortSignal);
   if (!/json/i.test(headers['content-type'] ?? 'json')) return text;
   const { parseJsonText } = await import('../yaml/json-text.ts');
   const parsed = parseJsonText(text.replace(/^\ufeff/, ''));

@@ -197,7 +197,7 @@ export default command<Input>({
     const base_url = await findBaseUrl(context, stored.profiles[name]);
     const source = await tokenSource(context, tokenCommand);
     const token = await readToken(source, {
-      stdin: context.io.stdin,
+      stdin: () => context.io.stdin,
       signal: context.abortSignal,
       openKeychain: context.openKeychain,
     });

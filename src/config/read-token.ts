@@ -5,7 +5,8 @@ import type { TokenSource } from './token-sources.ts';
 
 /** What tokens are read from. */
 export interface TokenReaders {
-  readonly stdin: Readable;
+  /** A function, because reading `io.stdin` opens it. */
+  readonly stdin: () => Readable;
   readonly openKeychain: () => Promise<Keychain>;
   /** Cancels reading. */
   readonly signal: AbortSignal;
@@ -68,7 +69,7 @@ export async function readToken(
     case 'file': {
       const { readTokenFile, readTokenFromStdin } = await import('./read-secret-line.ts');
       const isStdin = source.path === '-';
-      return parseToken(await (isStdin ? readTokenFromStdin(stdin, signal) : readTokenFile(source, signal)), source);
+      return parseToken(await (isStdin ? readTokenFromStdin(stdin(), signal) : readTokenFile(source, signal)), source);
     }
     case 'command': {
       const { runSecretCommand } = await import('./read-secret-line.ts');

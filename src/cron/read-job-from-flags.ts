@@ -11,7 +11,7 @@ export async function readJobFromFlags(
   { name, instructions, schedule, ...agent }: JobInput,
 ): Promise<WantedJob> {
   if (instructions.from === 'stdin') refuseTokenOnStdin(context.flags, 'input');
-  const text = await readText(instructions, 'The instructions', context.io.stdin, context.abortSignal);
+  const text = await readText(instructions, 'The instructions', () => context.io.stdin, context.abortSignal);
   if (text.trim() === '') {
     throw new InputError('--instructions is blank.', {
       hint: 'Nothing was sent. Describe what the agent does on each run.',

@@ -1,16 +1,9 @@
 import stringWidth from 'string-width';
+import { createLazily } from '../create-lazily.ts';
 
 /** Created on first use: it takes 20 ms, and most tables are plain ASCII. */
 const graphemeSegmenter = createLazily(() => new Intl.Segmenter(undefined, { granularity: 'grapheme' }));
 const PRINTABLE_ASCII = /^[ -~]*$/;
-
-function createLazily<Value>(create: () => Value): () => Value {
-  let value: Value | undefined;
-  return () => {
-    value ??= create();
-    return value;
-  };
-}
 
 /** A user-perceived character and its width in terminal columns. */
 interface Grapheme {

@@ -51,7 +51,7 @@ export async function openSources(context: Context, input: SourceInput): Promise
   const noop = async (): Promise<void> => undefined;
   if (input.from === 'text') {
     if (input.text.from === 'stdin') await announceStdin(context);
-    const text = await readText(input.text, 'The text', context.io.stdin, context.abortSignal);
+    const text = await readText(input.text, 'The text', () => context.io.stdin, context.abortSignal);
     return { sources: [textSource(input.name, text)], close: noop };
   }
   if (input.from === 'stdin') {

@@ -193,7 +193,7 @@ async function wait(
 async function sendOne(context: Context, input: MessageInput): Promise<CommandResult> {
   const { session_id, criteria } = input;
   if (input.text.from === 'stdin') refuseTokenOnStdin(context.flags, 'message');
-  const text = await readText(input.text, 'The message', context.io.stdin, context.abortSignal);
+  const text = await readText(input.text, 'The message', () => context.io.stdin, context.abortSignal);
   const http = await context.http();
   const { message_id, created, source_id, send: recorded } = await send(context, http, text, input);
   // Nothing else is recorded of a message with an id of the user's own.
