@@ -12,7 +12,7 @@ import {
   openObject,
   STRING,
 } from '../output/output-schema.ts';
-import { ERROR, NULLABLE_TEXT, SERVICE_ID, SERVICE_TEXT } from './common.ts';
+import { ERROR, NULLABLE_TEXT, SERVICE_ID } from './common.ts';
 
 const SESSION = { source_id: STRING, session_id: STRING };
 
@@ -31,7 +31,7 @@ const REPLIES = { replies: described('with --replies or --settle', arrayOf(MESSA
 export const CHAT_SETUP: CommandOutput = {
   json: openObject(
     { source_id: described('the --source of chat commands', SERVICE_ID) },
-    { name: SERVICE_TEXT, reply_capable: BOOLEAN, routing_mode: SERVICE_TEXT },
+    { name: NULLABLE_TEXT, reply_capable: BOOLEAN, routing_mode: NULLABLE_TEXT },
   ),
 };
 
@@ -40,8 +40,8 @@ export const CHAT_SEND: CommandOutput = {
     {
       ...SESSION,
       external_message_id: STRING,
-      message_id: described('for --after; null if the service does not tell', NULLABLE_TEXT),
-      created: described('false if the message was registered before; null if not known', nullable(BOOLEAN)),
+      message_id: described('for --after; null if the service does not return it', NULLABLE_TEXT),
+      created: described('false if the message was already registered; null if not known', nullable(BOOLEAN)),
       reply: described('the first reply, with --wait; null without, or if none came', REPLY),
     },
     REPLIES,

@@ -3,12 +3,9 @@ import { ANYTHING, type JsonSchema, nullable, object, oneOf, STRING } from '../o
 /** An id as the service sent it. */
 export const SERVICE_ID: JsonSchema = { type: ['string', 'integer'] };
 
-/** A field of the service that is text as far as is known. */
-export const SERVICE_TEXT: JsonSchema = { type: ['string', 'null'] };
-
 export const NULLABLE_TEXT: JsonSchema = nullable(STRING);
 
-/** The error of one of several items, as stderr has that of a command. */
+/** The error of an item, in the form of a command's error on stderr. */
 export const ERROR: JsonSchema = object({
   type: STRING,
   message: STRING,

@@ -6,7 +6,7 @@ export const COMPLETION_REFRESH: CommandOutput = {
   json: object({
     profile: STRING,
     base_url: STRING,
-    spaces: described('how many completion offers', INTEGER),
+    spaces: described('the number of spaces that completion offers', INTEGER),
     agents: INTEGER,
     jobs: INTEGER,
     sources: INTEGER,
@@ -17,7 +17,7 @@ export const COMPLETION_REFRESH: CommandOutput = {
 const CHANGE = object({
   file: STRING,
   action: described(
-    'append adds `text` at the end; replace is about this line of it alone',
+    'append adds `text` at the end; replace replaces the script, or the line that an earlier install added',
     oneOf('create', 'append', 'replace', 'none'),
   ),
   text: STRING,

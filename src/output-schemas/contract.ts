@@ -48,7 +48,7 @@ const CHANGE = {
 const REVIEW = {
   written: BOOLEAN,
   confirmed: arrayOf(LEAF),
-  missing: described('operations that it does not show', arrayOf(STRING)),
+  missing: described('operations that it does not contain', arrayOf(STRING)),
   questions: arrayOf(object({ leaf: NULLABLE_TEXT, message: STRING })),
 };
 

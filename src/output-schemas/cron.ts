@@ -11,11 +11,11 @@ import {
   openObject,
   STRING,
 } from '../output/output-schema.ts';
-import { ERROR, NULLABLE_TEXT, SCHEDULE, SERVICE_ID, SERVICE_TEXT } from './common.ts';
+import { ERROR, NULLABLE_TEXT, SCHEDULE, SERVICE_ID } from './common.ts';
 
 const KEY = described('the key of the job in the state', STRING);
 
-/** The result of one job; in `provision`, that of a job of a manifest. */
+/** The result of one job, also of a manifest's job in `provision`. */
 export const CRON_RESULT: JsonSchema = object(
   {
     cron_job_id: NULLABLE_TEXT,
@@ -53,7 +53,7 @@ export const CRON_LIST: CommandOutput = listOf(
     {
       cron_job_id: nullable(SERVICE_ID),
       agent_id: nullable(SERVICE_ID),
-      name: SERVICE_TEXT,
+      name: NULLABLE_TEXT,
       key: KEY,
       remote: described('false if only the state has it', nullable(BOOLEAN)),
     },
@@ -69,7 +69,7 @@ export const CRON_RECONCILE: CommandOutput = listOf(
       name: STRING,
       key: KEY,
       reserved_at: STRING,
-      candidates: described('the ids of jobs that it may be', arrayOf(STRING)),
+      candidates: described('the ids of the jobs that match', arrayOf(STRING)),
       note: STRING,
     },
     { schedule: nullable(SCHEDULE) },

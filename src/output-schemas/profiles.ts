@@ -24,7 +24,7 @@ export const LOGIN: CommandOutput = {
 };
 
 export const LOGOUT: CommandOutput = {
-  json: object({ profile: STRING, forgotten: described('whether there was a token', BOOLEAN) }),
+  json: object({ profile: STRING, forgotten: described('whether the profile had a token', BOOLEAN) }),
 };
 
 export const WHOAMI: CommandOutput = {
@@ -62,7 +62,7 @@ export const PROFILE_SHOW: CommandOutput = {
   }),
 };
 
-/** Of `profile protect` and `profile unprotect`. */
+/** The output of `profile protect` and `profile unprotect`. */
 export const PROFILE_PROTECTION: CommandOutput = { json: object({ profile: STRING, protected: BOOLEAN }) };
 
 export const PROFILE_REMOVE: CommandOutput = { json: object({ profile: STRING, removed: BOOLEAN }) };

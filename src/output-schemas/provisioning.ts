@@ -28,7 +28,7 @@ const ACTION: JsonSchema = {
     ),
     object({
       op: oneOf('setup_chat'),
-      name: described('that of the agent', STRING),
+      name: described('the name of the agent', STRING),
       source_name: STRING,
       reply_capable: BOOLEAN,
       routing_mode: STRING,

@@ -58,7 +58,7 @@ export const STATE_BLAME: CommandOutput = listOf(
     run: NULLABLE_TEXT,
     version: NULLABLE_TEXT,
     key: NULLABLE_TEXT,
-    id: described('that of the record', STRING),
+    id: described('the id of the record', STRING),
   }),
 );
 
@@ -85,5 +85,5 @@ export const STATE_PROVE: CommandOutput = {
 };
 
 export const STATE_COPY: CommandOutput = {
-  json: object({ from: STRING, to: STRING, copied: INTEGER, present: described('already there', INTEGER) }),
+  json: object({ from: STRING, to: STRING, copied: INTEGER, present: described('records already there', INTEGER) }),
 };

@@ -14,7 +14,7 @@ export const UPLOAD: CommandOutput = listOf(
   object({
     file: STRING,
     as: oneOf('attachment', 'document'),
-    id: described('that of the attachment or document', NULLABLE_TEXT),
+    id: described('the id of the attachment or document', NULLABLE_TEXT),
     bytes: INTEGER,
     sha256: NULLABLE_TEXT,
     status: oneOf('uploaded', 'skipped', 'planned', 'unknown', 'failed'),

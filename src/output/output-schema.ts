@@ -40,7 +40,7 @@ export const STRING: JsonSchema = { type: 'string' };
 export const INTEGER: JsonSchema = { type: 'integer' };
 export const BOOLEAN: JsonSchema = { type: 'boolean' };
 
-/** The schema of an object with no other fields than these. */
+/** The schema of an object: the fields that are always present, and those that may be absent. */
 export function object(required: Properties, optional: Properties = {}): JsonSchema {
   return { type: 'object', properties: { ...required, ...optional }, required: Object.keys(required) };
 }
