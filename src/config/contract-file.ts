@@ -2,10 +2,11 @@ import { access, constants, readdir, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { describeFileError } from '../cli/input.ts';
 import type { ContractLayers, LeafValues } from '../contract/contract.ts';
+import { isJsonObject, type JsonObject } from '../contract/json.ts';
 import { errorCode, InputError, LocalError } from '../errors.ts';
 import type { SharedFile, UpdateDeps } from './update-json-file.ts';
 
-/** The service that a contract is about, and the profile whose settings apply. */
+/** Identifies a contract: the service that it describes, and the profile whose overrides and imports apply. */
 export interface ContractKey {
   readonly profile: string;
   readonly baseUrl: string;
@@ -20,7 +21,7 @@ interface ImportedDocument {
   readonly imported_at: string;
 }
 
-/** What a profile knows of a service's wire format. */
+/** The values that a profile has set or imported for a service. */
 export interface StoredContract {
   readonly overrides: LeafValues;
   readonly imported: LeafValues;
@@ -30,17 +31,16 @@ export interface StoredContract {
 const NOTHING: StoredContract = { overrides: {}, imported: {} };
 
 const OBSERVED = 'observed.json';
-/** For how many services proofs are kept. Each sandbox on a free port is another service. */
+/** How many services to keep observed values of. Each sandbox on a free port is another service. */
 const MAX_OBSERVED = 100;
 
-/** What was proved of services, by base URL, the latest last. */
-type Observations = Readonly<Record<string, unknown>>;
+/** The observed values of services, by base URL, the latest last. */
+type Observations = JsonObject;
 
 function contractsDirectory(directory: string): string {
   return join(directory, 'contracts');
 }
 
-/** Returns the path of the file with what a profile knows of a service. */
 async function contractPath(directory: string, { profile, baseUrl }: ContractKey): Promise<string> {
   const { createHash } = await import('node:crypto');
   const hash = createHash('sha256')
@@ -48,10 +48,6 @@ async function contractPath(directory: string, { profile, baseUrl }: ContractKey
     .digest('hex')
     .slice(0, 24);
   return join(contractsDirectory(directory), `${hash}.json`);
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 async function canSearch(directory: string): Promise<boolean> {
@@ -63,7 +59,7 @@ async function canSearch(directory: string): Promise<boolean> {
 
 /**
  * Reads a file or a directory of contracts.
- * @returns undefined if there is none
+ * @returns undefined if it does not exist
  * @throws InputError if it is not JSON; LocalError if it cannot be read
  */
 async function readIfPresent<Content>(path: string, read: () => Promise<Content>): Promise<Content | undefined> {
@@ -72,7 +68,7 @@ async function readIfPresent<Content>(path: string, read: () => Promise<Content>
   } catch (error) {
     if (errorCode(error) === 'ENOENT' || errorCode(error) === 'ENOTDIR') return undefined;
     if (error instanceof SyntaxError) throw damaged(path, 'It is not JSON.');
-    // Another user's home, as after sudo: this user has set nothing there.
+    // HOME is another user's, as with sudo: this user has no contracts there.
     if (errorCode(error) === 'EACCES' && !(await canSearch(dirname(path)))) return undefined;
     throw new LocalError(`The contract in ${path} cannot be read.`, { why: describeFileError(error), cause: error });
   }
@@ -85,29 +81,30 @@ async function readJson(path: string): Promise<unknown> {
 function damaged(path: string, why: string): InputError {
   return new InputError(`The contract in ${path} is damaged.`, {
     why,
-    hint: 'Repair the file, or remove it and set what it held again.',
+    hint: 'Repair the file, or remove it and run `partnerctl contract set` or `contract import` again.',
   });
 }
 
 function readDocument(stored: unknown): ImportedDocument | undefined {
-  if (!isRecord(stored)) return undefined;
+  if (!isJsonObject(stored)) return undefined;
   const { from, sha256, imported_at } = stored;
   const isComplete = typeof from === 'string' && typeof sha256 === 'string' && typeof imported_at === 'string';
   return isComplete ? { from, sha256, imported_at } : undefined;
 }
 
 /**
- * Reads what a profile knows of a service.
+ * Reads the values that a profile has set or imported for a service.
+ * @param directory the directory of the profiles
  * @throws InputError if the file is damaged, LocalError if it cannot be read
  */
 export async function readContract(directory: string, key: ContractKey): Promise<StoredContract> {
   const path = await contractPath(directory, key);
   const stored = await readJson(path);
   if (stored === undefined) return NOTHING;
-  if (!isRecord(stored)) throw damaged(path, 'It does not hold an object.');
+  if (!isJsonObject(stored)) throw damaged(path, 'It is not a JSON object.');
   const { validLeaves } = await import('../contract/check-leaf.ts');
-  const overrides = validLeaves(isRecord(stored.overrides) ? stored.overrides : {});
-  const imported = validLeaves(isRecord(stored.imported) ? stored.imported : {});
+  const overrides = validLeaves(isJsonObject(stored.overrides) ? stored.overrides : {});
+  const imported = validLeaves(isJsonObject(stored.imported) ? stored.imported : {});
   const complaint = overrides.complaint ?? imported.complaint;
   if (complaint !== undefined) throw damaged(path, complaint);
   return {
@@ -119,22 +116,22 @@ export async function readContract(directory: string, key: ContractKey): Promise
 
 async function readObservations(directory: string): Promise<Observations> {
   const stored = await readJson(join(contractsDirectory(directory), OBSERVED)).catch(() => undefined);
-  return isRecord(stored) ? stored : {};
+  return isJsonObject(stored) ? stored : {};
 }
 
-/** Returns what was proved of a service. What cannot be read is proved anew. */
+/** Returns the observed values of a service. Ignores damaged ones, because they will be observed again. */
 async function observedOf(observations: Observations, baseUrl: string): Promise<LeafValues> {
   const observed = Object.hasOwn(observations, baseUrl) ? observations[baseUrl] : undefined;
-  if (!isRecord(observed)) return {};
+  if (!isJsonObject(observed)) return {};
   const { validLeaves } = await import('../contract/check-leaf.ts');
   return validLeaves(observed).values;
 }
 
-/** Reads all that is known of a service. @throws as `readContract` */
+/** Reads everything that is stored about a service's contract. @throws as `readContract` */
 export async function readContractLayers(directory: string, key: ContractKey): Promise<ContractLayers> {
   const path = contractsDirectory(directory);
   const names = (await readIfPresent(path, () => readdir(path))) ?? [];
-  // Most users set nothing, and the path of a contract takes long to compute.
+  // Most users have set nothing, and loading the hash for the path takes long.
   const [stored, observed] = await Promise.all([
     names.some((name) => name !== OBSERVED) ? readContract(directory, key) : NOTHING,
     names.includes(OBSERVED) ? observedOf(await readObservations(directory), key.baseUrl) : {},
@@ -143,7 +140,8 @@ export async function readContractLayers(directory: string, key: ContractKey): P
 }
 
 /**
- * Changes what a profile knows of a service.
+ * Changes the values that a profile has set or imported for a service.
+ * @param change must be pure: it is repeated when another process changes the file meanwhile
  * @throws as `readContract` and `updateJsonFile`
  */
 export async function updateContract(
@@ -164,7 +162,8 @@ export async function updateContract(
 }
 
 /**
- * Adds what was proved of a service, and removes what no longer holds (undefined).
+ * Changes the observed values of a service.
+ * @param changes the new values by leaf; undefined removes one
  * @throws as `updateJsonFile`
  */
 export async function updateObserved(
@@ -176,19 +175,19 @@ export async function updateObserved(
   const path = join(contractsDirectory(directory), OBSERVED);
   const file: SharedFile<Observations> = {
     path,
-    name: `What was observed, in ${path},`,
+    name: `The observed contracts in ${path}`,
     read: () => readObservations(directory),
     format: (observations) => observations,
   };
   const change = ({ [baseUrl]: earlier, ...others }: Observations): Observations => {
-    const observed = { ...(isRecord(earlier) && earlier), ...Object.fromEntries(changes) };
+    const observed = { ...(isJsonObject(earlier) && earlier), ...Object.fromEntries(changes) };
     return Object.fromEntries([...Object.entries(others), [baseUrl, observed] as const].slice(-MAX_OBSERVED));
   };
   const { updateJsonFile } = await import('./update-json-file.ts');
   await updateJsonFile(file, change, deps);
 }
 
-/** Like `updateObserved`, but a file that cannot be written only means that it is proved again the next time. */
+/** Like `updateObserved`, but ignores failures: the values will be observed again. */
 export async function saveObserved(...update: Parameters<typeof updateObserved>): Promise<void> {
   await updateObserved(...update).catch(() => undefined);
 }

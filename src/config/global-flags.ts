@@ -1,6 +1,6 @@
 import type { Args } from '../cli/command.ts';
 
-/** The parsed global flags. A flag that is not set is absent. */
+/** The parsed global flags. An optional flag that is not set is absent. */
 export interface GlobalFlags {
   readonly profile?: string;
   readonly baseUrl?: string;
@@ -28,7 +28,7 @@ export interface GlobalFlags {
   readonly pager: boolean;
 }
 
-/** Reads the global flags. @throws UsageError */
+/** Parses the global flags. @throws UsageError for an invalid --timeout or --retries */
 export function parseGlobalFlags(args: Args): GlobalFlags {
   const timeoutMs = args.duration('timeout');
   const texts = {

@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import { createRequire } from 'node:module';
 import type { Environment } from '../cli/io.ts';
 
-/** Keeps tokens in the keychain of the operating system, by account. Every method throws KeychainUnavailable. */
+/** The tokens in the operating system's keychain, by account. Every method may throw KeychainUnavailable. */
 export interface Keychain {
-  /** Returns undefined if there is no token of this account. */
+  /** Returns undefined if the account has no token. */
   get(account: string): Promise<string | undefined>;
   set(account: string, token: string): Promise<void>;
   /** Removes the token of an account, if there is one. */
@@ -18,29 +18,29 @@ export class KeychainUnavailable extends Error {}
 const LIBRARY = '@napi-rs/keyring';
 
 /**
- * Runs in a process of its own, which can be ended: even with its asynchronous calls, the library would block this process
- * while the keychain is silent or waits for somebody to unlock it. Names the Secret Service on Linux, because the library would
- * fall back to the keyring of the kernel, which loses tokens at a restart. The token travels through pipes.
+ * Runs in a process of its own, which can be killed: even the library's asynchronous calls block the process while the keychain
+ * hangs or waits to be unlocked. Names the Secret Service on Linux, because the library would fall back to the kernel's
+ * keyring, which loses tokens at a restart. The token travels through pipes.
  */
 const SCRIPT = `
 let text = '';
 process.stdin.on('data', (chunk) => { text += chunk; }).on('end', () => {
   const { library, action, account, token } = JSON.parse(text);
-  let answer;
+  let result;
   try {
     const { Entry } = require(library);
     const entry = new Entry('partnerctl', account, { linux: { store: 'secret-service' } });
     if (action === 'set') entry.setPassword(token);
     if (action === 'remove') entry.deleteCredential();
-    answer = { token: entry.getPassword() };
+    result = { token: entry.getPassword() };
   } catch (error) {
-    answer = { failure: String(error?.message ?? error) };
+    result = { failure: String(error?.message ?? error) };
   }
-  process.stdout.write(JSON.stringify(answer));
+  process.stdout.write(JSON.stringify(result));
 });
 `;
 
-/** How long a keychain may take, in milliseconds: with a terminal, somebody may have to unlock it first. */
+/** How long a keychain may take, in milliseconds. At a terminal, the user may have to unlock it first. */
 const LIMIT_MS = { interactive: 60_000, unattended: 5_000 };
 
 interface Request {
@@ -59,31 +59,31 @@ function findLibrary(): string {
   }
 }
 
-function parseAnswer(text: string): string | undefined {
-  let answer: unknown;
+/** Returns the token from the output of SCRIPT. @throws KeychainUnavailable */
+function parseResult(text: string): string | undefined {
+  let result: unknown;
   try {
-    answer = JSON.parse(text);
+    result = JSON.parse(text);
   } catch {
     throw new KeychainUnavailable('Its library crashed.');
   }
-  const { token, failure } = Object(answer);
+  const { token, failure } = Object(result);
   if (failure !== undefined) throw new KeychainUnavailable(`${String(failure).split('\n')[0]}.`.replace(/\.\.$/, '.'));
   return typeof token === 'string' ? token : undefined;
 }
 
 interface KeychainOptions {
-  /** The path of Node, if there is one: the single executable cannot load the library. */
+  /** The path of Node; undefined in the single executable, which cannot load the library. */
   readonly node: string | undefined;
-  /** The environment, which tells where the keychain is. */
+  /** Tells the library where the keychain is. */
   readonly env: Environment;
-  /** Whether somebody can be asked to unlock it. */
+  /** Whether the user can be asked to unlock it. */
   readonly isInteractive: boolean;
-  /** Ends waiting for it. */
   readonly signal: AbortSignal;
 }
 
 /** Runs the library once. @returns the account's token after the action @throws KeychainUnavailable; the signal's reason */
-async function ask(
+async function runLibrary(
   request: Request,
   { node, env, isInteractive, signal }: KeychainOptions,
 ): Promise<string | undefined> {
@@ -101,30 +101,30 @@ async function ask(
     child.stdout.setEncoding('utf8').on('data', (text: string) => {
       output += text;
     });
-    // The child may end before it has read everything.
+    // The child may exit before it has read everything.
     child.stdin.on('error', () => undefined);
     child.stdin.end(JSON.stringify({ library, ...request }));
     await once(child, 'close').catch((error: unknown) => {
       throw new KeychainUnavailable(`${String(error)}.`);
     });
     signal.throwIfAborted();
-    if (!ended.aborted) return parseAnswer(output);
-    throw new KeychainUnavailable(`It did not answer within ${limitMs / 1000} s. It may be locked.`);
+    if (!ended.aborted) return parseResult(output);
+    throw new KeychainUnavailable(`It did not respond within ${limitMs / 1000} s. It may be locked.`);
   } finally {
     ended.removeEventListener('abort', end);
   }
 }
 
-/** Opens the keychain of this user: Keychain on macOS, Credential Manager on Windows, the Secret Service elsewhere. */
+/** Opens the user's keychain: Keychain on macOS, Credential Manager on Windows, the Secret Service elsewhere. */
 export function systemKeychain(options: KeychainOptions): Keychain {
   return {
-    get: (account) => ask({ action: 'get', account }, options),
+    get: (account) => runLibrary({ action: 'get', account }, options),
     async set(account, token) {
-      const stored = await ask({ action: 'set', account, token }, options);
-      if (stored !== token) throw new KeychainUnavailable('It does not keep what is stored in it.');
+      const stored = await runLibrary({ action: 'set', account, token }, options);
+      if (stored !== token) throw new KeychainUnavailable('It accepted the token, but does not return it.');
     },
     async remove(account) {
-      await ask({ action: 'remove', account }, options);
+      await runLibrary({ action: 'remove', account }, options);
     },
   };
 }

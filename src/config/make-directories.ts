@@ -3,9 +3,8 @@ import { dirname } from 'node:path';
 import { errorCode } from '../errors.ts';
 
 /**
- * Creates a directory and its missing parents, for their owner only. Does not use `mkdir` with `recursive`: it reports a
- * read-only file system as a missing directory, and on a file system without new directories, such as /proc, it never
- * returns.
+ * Creates a directory and its missing parents with mode 0700. `mkdir` with `recursive` reports a read-only file system as a
+ * missing directory, and never returns on a file system that cannot have new directories, such as /proc.
  * @returns the directories that were created, outermost first
  */
 export async function makeDirectories(path: string): Promise<readonly string[]> {

@@ -2,6 +2,7 @@ import { constants } from 'node:fs';
 import { type FileHandle, open, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describeFileError } from '../cli/input.ts';
+import { isJsonObject } from '../contract/json.ts';
 import { errorCode, InputError, LocalError, NotFoundError } from '../errors.ts';
 import type { UpdateDeps } from './update-json-file.ts';
 
@@ -9,15 +10,15 @@ import type { UpdateDeps } from './update-json-file.ts';
 export interface Profile {
   readonly base_url?: string;
   readonly token?: string;
-  /** The account of the token in the keychain of the operating system. */
+  /** The account of the token in the operating system's keychain. */
   readonly keychain_account?: string;
   /** A shell command whose first line of output is the token. */
   readonly token_command?: string;
   /** Where the state is kept: a path or an address. */
   readonly state?: string;
-  /** A shell command whose first line of output is the password of that database. */
+  /** A shell command whose first line of output is the password of the state's database. */
   readonly state_password_command?: string;
-  /** Whether a write to the service needs the name of the profile. */
+  /** Whether each write to the service must be confirmed with the profile's name. */
   readonly protected?: boolean;
 }
 
@@ -36,15 +37,11 @@ export function profilesPath(directory: string): string {
   return join(directory, 'config.json');
 }
 
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 function parseProfile(value: unknown): Profile | undefined {
-  if (!isRecord(value)) return undefined;
+  if (!isJsonObject(value)) return undefined;
   const keys = ['base_url', 'token', 'keychain_account', 'token_command', 'state', 'state_password_command'] as const;
   const texts = Object.fromEntries(keys.flatMap((key) => (typeof value[key] === 'string' ? [[key, value[key]]] : [])));
-  // A damaged value still protects.
+  // Treat a damaged value as protection.
   return { ...texts, ...(value.protected !== undefined && value.protected !== false && { protected: true }) };
 }
 
@@ -55,9 +52,9 @@ function parseProfiles(text: string): Profiles | undefined {
   } catch {
     return undefined;
   }
-  if (!isRecord(stored)) return undefined;
+  if (!isJsonObject(stored)) return undefined;
   const profiles: [string, Profile][] = [];
-  for (const [name, value] of isRecord(stored.profiles) ? Object.entries(stored.profiles) : []) {
+  for (const [name, value] of isJsonObject(stored.profiles) ? Object.entries(stored.profiles) : []) {
     const profile = parseProfile(value);
     if (!profile) return undefined;
     profiles.push([name, profile]);
@@ -79,7 +76,7 @@ async function readRegularFile(path: string): Promise<string> {
 }
 
 /**
- * Reads the profiles.
+ * Reads the profiles in a directory.
  * @returns `NO_PROFILES` if the file does not exist
  * @throws InputError if the file is damaged, LocalError if it cannot be read
  */
@@ -99,10 +96,10 @@ export async function readProfiles(directory: string): Promise<Profiles> {
   });
 }
 
-/** A change of the profiles. Must be pure: it is repeated when another process changes the profiles meanwhile. */
+/** Changes the profiles. Must be pure: it is repeated when another process changes the profiles meanwhile. */
 export type ProfilesChange = (profiles: Profiles) => Profiles;
 
-/** Changes the profiles file. @returns the profiles after the change @throws as `updateJsonFile` */
+/** Changes the profiles in a directory. @returns the new profiles @throws as `updateJsonFile` */
 export async function updateProfiles(directory: string, change: ProfilesChange, deps: UpdateDeps): Promise<Profiles> {
   const file = {
     path: profilesPath(directory),
@@ -114,7 +111,7 @@ export async function updateProfiles(directory: string, change: ProfilesChange, 
   return updateJsonFile(file, change, deps);
 }
 
-/** Whether other users can access the profiles file. Always false on Windows, which has no POSIX file modes. */
+/** Whether other users can access the profiles file. False on Windows, which has no POSIX file modes. */
 export async function isReadableByOthers(directory: string, platform: NodeJS.Platform): Promise<boolean> {
   if (platform === 'win32') return false;
   try {
@@ -131,7 +128,7 @@ export function withProfile(profiles: Profiles, name: string, profile: Profile |
   return { current: profiles.current, profiles: Object.fromEntries(entries) };
 }
 
-/** Returns the profiles with the protection of one turned on or off. Pure. */
+/** Returns the profiles with one added or replaced, and its protection turned on or off. Pure. */
 export function withProtection(profiles: Profiles, name: string, profile: Profile, isProtected: boolean): Profiles {
   const { protected: _, ...rest } = profile;
   return withProfile(profiles, name, isProtected ? { ...rest, protected: true } : rest);
@@ -147,7 +144,7 @@ export function findProfile(stored: Profiles, name: string): Profile {
   });
 }
 
-/** Returns how a profile provides its token, for display in place of the token. */
+/** Returns where a profile keeps its token, to show in place of the token. */
 export function tokenKind({
   token,
   keychain_account,

@@ -21,8 +21,8 @@ export function proxyFor(baseUrl: string, env: Environment): ProxySettings | und
   if (!address || !baseUrl.startsWith('https:') || isLoopback(new URL(baseUrl))) return undefined;
   const url = address.includes('://') ? address : `http://${address}`;
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
-    throw new UsageError(`${name} is not the address of an http proxy.`, {
-      hint: 'It looks like http://proxy.example.com:3128.',
+    throw new UsageError(`${name} is not the URL of an http proxy.`, {
+      hint: 'Set it to a URL such as http://proxy.example.com:3128.',
     });
   }
   return { url, noProxy: env.NO_PROXY || env.no_proxy || '', from: name };

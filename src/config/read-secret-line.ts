@@ -12,7 +12,9 @@ const MAX_TOKEN_LENGTH = 16 * 1024;
 
 /**
  * Reads the first line that is not blank, without waiting for the end of the stream.
- * @throws CredentialsError if the line is longer than a token can be; what the stream throws
+ * @param from names the stream in messages: `standard input`
+ * @returns '' if there is none
+ * @throws CredentialsError if the line is too long for a token; the stream's error
  */
 async function readFirstLine(chunks: AsyncIterable<Buffer | string>, from: string): Promise<string> {
   let text = '';
@@ -21,7 +23,7 @@ async function readFirstLine(chunks: AsyncIterable<Buffer | string>, from: strin
     const [, line] = /^\s*(\S[^\r\n]*)[\r\n]/.exec(text) ?? [];
     if ((line ?? text).length > MAX_TOKEN_LENGTH) {
       throw new CredentialsError(`The first line of ${from} is longer than ${MAX_TOKEN_LENGTH / 1024} KiB.`, {
-        hint: 'The first line must be the token or the password, and nothing else.',
+        hint: 'The first line must be only the token or the password.',
       });
     }
     if (line !== undefined) return line;
@@ -31,7 +33,7 @@ async function readFirstLine(chunks: AsyncIterable<Buffer | string>, from: strin
 
 /**
  * Reads the first line of a token file.
- * @param fixHint what to do if it cannot be read
+ * @param fixHint the hint if it cannot be read
  * @throws CredentialsError if it cannot be read; the signal's reason
  */
 export async function readTokenFile(
@@ -53,7 +55,7 @@ export async function readTokenFromStdin(stdin: Readable, signal: AbortSignal): 
   return readFirstLine(readStdin(stdin, signal), 'standard input');
 }
 
-/** Whether this process has a terminal. False on POSIX systems only, because only they have process groups. */
+/** Whether this process has a controlling terminal. Always true where there is no /dev/tty, such as on Windows. */
 async function hasTerminal(): Promise<boolean> {
   try {
     await (await open('/dev/tty', constants.O_RDONLY | (constants.O_NONBLOCK ?? 0))).close();
@@ -85,7 +87,7 @@ function endCommand(child: ChildProcess, hasGroup: boolean): void {
   try {
     kill(-child.pid, 'SIGTERM');
   } catch {
-    // All of them have ended.
+    // The whole group has exited.
   }
 }
 
@@ -95,7 +97,7 @@ function endCommand(child: ChildProcess, hasGroup: boolean): void {
  * @throws CredentialsError if it fails; the signal's reason
  */
 export async function runSecretCommand(command: string, what: string, signal: AbortSignal): Promise<string> {
-  // A process group of its own takes away the terminal, on which the command may ask for a password.
+  // A process group of its own would cut the command off from the terminal, where it may ask for a password.
   const detached = !(await hasTerminal());
   signal.throwIfAborted();
   const child = spawn(command, { shell: true, detached, stdio: ['ignore', 'pipe', 'inherit'] });
@@ -103,7 +105,7 @@ export async function runSecretCommand(command: string, what: string, signal: Ab
   try {
     // Closing the pipe after the first line would make the command fail.
     const line = readFirstLine(stdout.iterator({ destroyOnReturn: false }), what).finally(() => stdout.resume());
-    // Does not wait for the end of the output: a process in the background can keep the pipe open.
+    // Do not wait for the end of the output: a background process can keep the pipe open.
     const [token] = await Promise.all([line, waitForSuccess(child, what, signal)]);
     return token;
   } catch (error) {

@@ -20,7 +20,7 @@ export function parseToken(text: string, { from, fixHint }: Pick<TokenSource, 'f
   const token = text.trim();
   if (token === '') throw new CredentialsError(`The token from ${from} is empty.`, { hint: fixHint });
   if (!/^[\x21-\x7e]+$/.test(token)) {
-    throw new CredentialsError(`The token from ${from} contains characters that no token has.`, {
+    throw new CredentialsError(`The token from ${from} contains invalid characters.`, {
       why: 'A token is one line of printable ASCII without spaces.',
       hint: fixHint,
     });

@@ -17,7 +17,7 @@ export interface ServiceSettings {
   readonly token: TokenSource | undefined;
   /** One line for each overridden setting, for -v: `the base URL from --base-url overrides PARTNER_BASE_URL`. */
   readonly shadowed: readonly string[];
-  /** The variables that override other values of a profile that --profile or PARTNER_PROFILE names. */
+  /** The variables that override a different value of the profile, if --profile or PARTNER_PROFILE chose it. */
   readonly overridingVariables: readonly ('PARTNER_BASE_URL' | 'PARTNER_TOKEN')[];
 }
 
@@ -29,8 +29,8 @@ export function resolveProfileName(flags: GlobalFlags, env: Environment, profile
 }
 
 /**
- * Returns the profile whose contract applies. A service that a flag or the environment names without a profile has the
- * contract of the default profile, whichever profile is current.
+ * Returns the profile whose contract applies: for a service that a flag or the environment names without a profile, the
+ * default profile, whichever profile is current.
  */
 export function contractProfile(flags: GlobalFlags, env: Environment, profiles: Profiles): string {
   const { value, from } = resolveProfileName(flags, env, profiles);
@@ -64,7 +64,7 @@ function describeShadowed(what: string, candidates: readonly { readonly from: st
   return used ? shadowed.map(({ from }) => `the ${what} from ${used.from} overrides ${from}`) : [];
 }
 
-/** The variables among `used` that override another value of a profile that was chosen by name. */
+/** Returns the variables among `used` that override a different value of a profile that was chosen by name. */
 function findOverridingVariables(
   name: Sourced<string>,
   { base_url: baseUrl, token }: Profile,
@@ -101,7 +101,7 @@ export function resolveBaseUrl(flags: GlobalFlags, env: Environment, profiles: P
   return first && parseBaseUrl(first.value, first.from);
 }
 
-/** Returns the base URL as `resolveBaseUrl` does. @throws UsageError also if none is configured */
+/** Like `resolveBaseUrl`, but throws UsageError if none is configured. */
 export function requireBaseUrl(flags: GlobalFlags, env: Environment, profiles: Profiles): string {
   const baseUrl = resolveBaseUrl(flags, env, profiles);
   if (baseUrl === undefined) throw noBaseUrl(profiles);

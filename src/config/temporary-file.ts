@@ -5,15 +5,16 @@ import { LocalError } from '../errors.ts';
 
 export interface TemporaryFile {
   readonly file: FileHandle;
-  /** For messages: there may be no file of this name anymore. */
+  /** For messages only: the name may already be unlinked. */
   readonly path: string;
   remove(): Promise<void>;
 }
 
 /**
- * Opens a new file that nobody else can read, and unlinks it, so that it disappears with this process, however it ends.
- * Windows cannot unlink it while it is open.
+ * Opens a new file that only its owner can read, and unlinks it, so that it disappears with this process, however it ends.
+ * Windows cannot unlink an open file; there, only `remove` deletes it.
  * @param purpose a part of its name, such as `upload`
+ * @throws Error of the file system
  */
 export async function openTemporaryFile(purpose: string): Promise<TemporaryFile> {
   const directory = await mkdtemp(join(tmpdir(), `partnerctl-${purpose}-`));
@@ -36,7 +37,7 @@ export async function openTemporaryFile(purpose: string): Promise<TemporaryFile>
   }
 }
 
-/** The error for input that could not be stored. @param what the subject of the message: `Standard input` */
+/** Creates the error for input that could not be stored. @param what the subject of the message: `Standard input` */
 export function temporaryFileError(what: string, error: unknown): LocalError {
   return new LocalError(`${what} could not be written to a temporary file.`, {
     why: error instanceof Error ? error.message : String(error),

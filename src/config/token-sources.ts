@@ -2,7 +2,7 @@ import { shellCommand } from '../cli/shell-command.ts';
 import type { GlobalFlags } from './global-flags.ts';
 import type { Profile } from './profiles.ts';
 
-/** Where a token comes from, and how to provide a valid one from there. */
+/** Where a token comes from, and how to provide a valid one there. */
 interface TokenPlace {
   /** `PARTNER_TOKEN`, `--token-file token.txt`, `standard input`, `profile "acme"`, `profile "acme"'s token_command`, `the keychain (profile "acme")`. */
   readonly from: string;
@@ -33,17 +33,17 @@ export function nameProfile(name: string): string {
   return `profile ${JSON.stringify(name)}`;
 }
 
-/** How messages name the source of a token file. @param path `-` for standard input */
+/** Returns how messages name a token file. @param path `-` for standard input */
 export function nameTokenFile(path: string): string {
   return path === '-' ? 'standard input' : `--token-file ${path}`;
 }
 
-/** How to provide a valid token in a token file. @param path `-` for standard input */
+/** Returns how to provide a valid token in a token file, without a period. @param path `-` for standard input */
 export function fixTokenFile(path: string): string {
   return path === '-' ? 'Pipe a valid one to standard input' : `Put a valid one into ${path}`;
 }
 
-/** Whether two addresses are of the same origin, so that the token for one goes to the other. */
+/** Whether two base URLs have the same origin, so that the token for one may go to the other. */
 export function isSameService(one: string, other: string): boolean {
   return URL.canParse(one) && URL.canParse(other) && new URL(one).origin === new URL(other).origin;
 }
@@ -75,8 +75,8 @@ function profileSource({ profile, name, baseUrl }: TokenContext): TokenSource | 
 }
 
 /**
- * Returns the sources that have a token, the one that is used first. The way out of a source names the next one where that
- * works for the same service.
+ * Returns the sources that have a token, the one in use first. If the next source works for the same service, the hint of a
+ * source mentions it.
  */
 export function findTokenSources(
   { tokenFile }: Pick<GlobalFlags, 'tokenFile'>,
@@ -90,13 +90,14 @@ export function findTokenSources(
   const sources: TokenSource[] = [];
   if (tokenFile !== undefined) {
     const next = fromEnvironment ? 'PARTNER_TOKEN' : storedName;
-    const way = next === undefined ? '' : `, or leave out --token-file to use ${next}`;
-    const fixHint = `${fixTokenFile(tokenFile)}${way}.`;
+    const alternative = next === undefined ? '' : `, or omit --token-file to use ${next}`;
+    const fixHint = `${fixTokenFile(tokenFile)}${alternative}.`;
     sources.push({ kind: 'file', path: tokenFile, from: nameTokenFile(tokenFile), fixHint });
   }
   if (fromEnvironment) {
-    const way = storedName === undefined ? '' : `, or unset it to use ${storedName}`;
-    sources.push({ kind: 'text', token: fromEnvironment, from: 'PARTNER_TOKEN', fixHint: `Set a valid one${way}.` });
+    const fixHint =
+      storedName === undefined ? 'Set a valid one.' : `Set a valid one, or unset it to use ${storedName}.`;
+    sources.push({ kind: 'text', token: fromEnvironment, from: 'PARTNER_TOKEN', fixHint });
   }
   return stored ? [...sources, stored] : sources;
 }

@@ -11,34 +11,34 @@ export type TokenStorage = (typeof TOKEN_STORAGES)[number];
 
 interface StorageDeps {
   readonly config: { readonly directory: string };
-  /** Whether a person is at a terminal. */
+  /** Whether the user can be asked to unlock the keychain. */
   readonly isInteractive: boolean;
   openKeychain(): Promise<Keychain>;
   notice(text: string): Promise<void>;
   warn(text: string): Promise<void>;
 }
 
-/** What is to be stored. */
+/** A token to store. */
 export interface NewToken {
   readonly profileName: string;
   readonly baseUrl: string;
   readonly token: string;
   /** The storage that the user chose. */
   readonly chosen: TokenStorage | undefined;
-  /** The profile so far. */
+  /** The profile before the change. */
   readonly stored: Profile | undefined;
 }
 
-/** The account of a token: unlike the name of a profile, it is never that of a token for another service. */
+/** Includes the service, so that a profile of the same name for another service never gets the token. */
 function accountOf({ profileName, baseUrl }: NewToken, directory: string): string {
   return `${profileName} ${baseUrl} (${resolve(directory)})`;
 }
 
 /**
- * Stores a token in the keychain, or else leaves it to the profile. By default the keychain has it where a person is at a
- * terminal, because a locked one asks to be unlocked, and where the profile's token is in it already.
- * @returns what the profile keeps of it
- * @throws CredentialsError if the keychain was chosen and cannot be used
+ * Stores a token in the keychain, or leaves it to the profile. By default, uses the keychain at a terminal, where the user can
+ * unlock it, and if the profile's token is already there.
+ * @returns the fields to store in the profile
+ * @throws CredentialsError if the keychain must be used, and cannot be
  */
 export async function storeToken(
   { config, isInteractive, openKeychain, notice }: StorageDeps,
@@ -68,7 +68,7 @@ export async function storeToken(
   }
 }
 
-/** Removes a token that the profile no longer has from the keychain. A failure is only a warning. */
+/** Removes a replaced token from the keychain. Warns if that fails. */
 export async function removeReplaced(
   { openKeychain, warn }: Pick<StorageDeps, 'openKeychain' | 'warn'>,
   account: string,
@@ -78,12 +78,12 @@ export async function removeReplaced(
   } catch (error) {
     if (!(error instanceof KeychainUnavailable)) throw error;
     await warn(
-      `The earlier token stays in the keychain, as ${JSON.stringify(account)} of partnerctl. ${error.message}`,
+      `The replaced token stays in the keychain, as ${JSON.stringify(account)} of partnerctl. ${error.message}`,
     );
   }
 }
 
-/** Removes the token of a profile from the keychain, if it is there. @throws CredentialsError if that is not possible */
+/** Removes the token of a profile from the keychain, if it is there. @throws CredentialsError if the keychain cannot be used */
 export async function removeToken(
   { openKeychain }: Pick<StorageDeps, 'openKeychain'>,
   profileName: string,
@@ -97,7 +97,7 @@ export async function removeToken(
     const login = shellCommand(['login', '--token-storage', 'file', '--no-verify'], { profile: profileName });
     throw new CredentialsError(`The token of ${nameProfile(profileName)} cannot be removed from the keychain.`, {
       why: error.message,
-      hint: `Nothing was changed. Unlock the keychain, and run the command again. If it is gone for good, give the profile another token first: ${login}`,
+      hint: `Nothing was changed. Unlock the keychain, and run the command again. If the keychain is lost, first store another token: ${login}`,
       cause: error,
     });
   }

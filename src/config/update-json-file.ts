@@ -24,11 +24,11 @@ export interface SharedFile<Content> {
 }
 
 const MAX_ATTEMPTS = 100;
-/** The longest pause before the second and before any later attempt, in milliseconds. */
+/** The maximum pause before an attempt doubles from the first value up to the second, in milliseconds. */
 const FIRST_PAUSE_MS = 10;
 const MAX_PAUSE_MS = 500;
 
-/** Removes the temporary files of other processes, running or killed. Earlier versions used the same prefix. */
+/** Removes the temporary files of other processes, running or killed, including those of earlier versions. */
 async function removeOthers(path: string, own: string): Promise<void> {
   const names = await readdir(dirname(path));
   const others = names.filter((name) => name.startsWith(`${basename(path)}.tmp-`) && name !== basename(own));
@@ -36,26 +36,26 @@ async function removeOthers(path: string, own: string): Promise<void> {
 }
 
 /**
- * Changes a file, unless another process starts to change it in the meantime.
- * @returns undefined if one did; nothing was changed then
+ * Changes a file, unless another process starts to change it meanwhile.
+ * @returns undefined if another process did; nothing was changed
  */
 async function tryUpdate<Content>(
   file: SharedFile<Content>,
   change: (content: Content) => Content,
 ): Promise<Content | undefined> {
-  // Replaces the file that a symbolic link points to, not the link.
+  // Replace the target of a symbolic link, not the link.
   const path = await realpath(file.path).catch(() => file.path);
   const temporary = `${path}.tmp-${randomUUID()}`;
   const handle = await open(temporary, 'wx', 0o600);
   try {
-    // Before the file is read, so that a process that read it earlier can no longer replace it.
+    // Do this before reading, so that a process that read the file earlier can no longer replace it.
     await removeOthers(path, temporary);
     const changed = change(await file.read());
     await handle.writeFile(`${JSON.stringify(file.format(changed), null, '\t')}\n`);
     await handle.sync();
     await handle.close();
     await rename(temporary, path);
-    // Otherwise, a process that is about to start over could leave a copy of what was just removed.
+    // A process that is about to start over could leave a copy of what this change removed.
     await removeOthers(path, temporary);
     return changed;
   } catch (error) {
@@ -70,9 +70,9 @@ async function tryUpdate<Content>(
 /**
  * Changes a file atomically and without a lock. Only its owner can read it.
  *
- * Every process creates a temporary file, removes those of all others, and only then reads the file. The rename at the end
- * fails if the temporary file was removed. So of two processes that overlap, the one that looked first loses its temporary
- * file and starts over: no change is lost, and what was removed is in no file once its removal has returned.
+ * Every process creates a temporary file, removes those of all others, and only then reads the file. The final rename fails if
+ * the temporary file was removed. So if two processes overlap, the one that removed files first loses its own and starts over:
+ * no change is lost, and a removed secret is in no file once the removal has returned.
  * @param change must be pure: it is repeated when another process changes the file meanwhile
  * @returns the content after the change
  * @throws what `change` throws; LocalError if the file cannot be written; the signal's reason between two attempts

@@ -12,7 +12,7 @@ export interface SecretSources {
   readonly signal: AbortSignal;
 }
 
-/** The secrets of webhooks, at least one. */
+/** At least one webhook secret. */
 export interface WebhookSecrets {
   readonly secrets: readonly string[];
   /** `PARTNER_WEBHOOK_SECRET`, `--secret-file hook.key`, `standard input`. */
@@ -28,13 +28,13 @@ function splitSecrets(text: string, from: string): WebhookSecrets {
   const secrets = text.split('\n').flatMap((line) => line.trim() || []);
   if (secrets.length > 0) return { secrets, from };
   throw new UsageError(`The webhook secret from ${from} is empty.`, {
-    hint: 'Put the secret there that the sender signs with, one per line.',
+    hint: 'Put the secret that the sender signs with there. Several secrets go on a line each.',
   });
 }
 
 /**
- * Reads the secrets of webhooks from `--secret-file`, or else from PARTNER_WEBHOOK_SECRET: one per line, so that the old
- * and the new one are valid while a secret is replaced.
+ * Reads the webhook secrets from `--secret-file`, or else from PARTNER_WEBHOOK_SECRET: one per line, so that both the old and
+ * the new one are valid while a secret is replaced.
  * @returns undefined if neither is given
  * @throws UsageError if there is no secret in it, or the file cannot be read; the signal's reason
  */

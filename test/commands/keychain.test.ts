@@ -99,7 +99,7 @@ describe('a token in the keychain', () => {
     expect((await act('spaces list -o json', { env: { PARTNER_TOKEN: token } })).code).toBe(0);
     const out = await act(commandIn(hintOf(ran)), { stdin: token });
     expect(out.code).toBe(0);
-    expect(out.stderr).toContain('warning: The earlier token stays in the keychain');
+    expect(out.stderr).toContain('warning: The replaced token stays in the keychain');
     expect((await act('spaces list -o json')).code).toBe(0);
   });
 

@@ -52,7 +52,7 @@ test('--token-file: a valid token in that file works, and so does leaving it out
   const args = [...AS_TEXT, '--token-file', file];
   const ran = await run(args, { env });
   expect(ran.stderr).toContain(`error: The service rejected the token from --token-file ${file} (401).\n`);
-  expect(hintOf(ran)).toBe(`Put a valid one into ${file}, or leave out --token-file to use profile "acme".`);
+  expect(hintOf(ran)).toBe(`Put a valid one into ${file}, or omit --token-file to use profile "acme".`);
   expect((await run(LIST, { env })).code).toBe(0);
   writeFileSync(file, token);
   expect((await run(args, { env })).code).toBe(0);
@@ -63,7 +63,7 @@ test('standard input: a valid token there works', async () => {
   const args = [...AS_TEXT, '--token-file', '-'];
   const ran = await run(args, { env, stdin: TOKEN });
   expect(ran.stderr).toContain('error: The service rejected the token from standard input (401).\n');
-  expect(hintOf(ran)).toBe('Pipe a valid one to standard input, or leave out --token-file to use profile "acme".');
+  expect(hintOf(ran)).toBe('Pipe a valid one to standard input, or omit --token-file to use profile "acme".');
   expect((await run(args, { env, stdin: token })).code).toBe(0);
 });
 
@@ -134,7 +134,7 @@ test('a token file that does not exist is named with the way out', async () => {
     code: 3,
     stderr: expect.stringContaining(`The token file ${file}.missing cannot be read.`),
   });
-  expect(hintOf(ran)).toContain(`Put a valid one into ${file}.missing, or leave out --token-file`);
+  expect(hintOf(ran)).toContain(`Put a valid one into ${file}.missing, or omit --token-file`);
 });
 
 test('a 403 names the source of the token', async () => {
