@@ -42,7 +42,7 @@ export class ApiResponse {
   readonly path: string;
   /** The number of attempts, including this one; all earlier attempts failed. */
   readonly attempts: number;
-  /** The body as it came, of a call that the user typed. */
+  /** The undecoded body, only for a call that the user typed (`partnerctl api`). */
   readonly bytes: Uint8Array | undefined;
   private readonly operation: Operation | RawOperation;
   private readonly contract: Contract;
@@ -103,7 +103,7 @@ export class ApiResponse {
     }
   }
 
-  /** Makes `json` read a 204 without a body as null, where the caller knows what is empty then. */
+  /** Makes `json` return null for a 204 without a body, where the caller knows that it stands for an empty list. */
   acceptNothing(): void {
     if (this.status === NO_CONTENT && this.body.trim() === '') this.parsed ??= { value: null };
   }

@@ -63,10 +63,10 @@ export async function runAttempt(deps: AttemptDeps, attempt: Attempt): Promise<T
   signal?.throwIfAborted();
   // A request sent after the deadline could be carried out before the timer fires.
   if (attempt.deadline <= clock.now()) return abortedFailure(AbortSignal.abort(new TimeLimitReached()), 'nothing');
-  const limits = new AttemptLimits(deps, attempt);
-  const body = attempt.stream ? new BodyInFlight(attempt.stream, () => limits.restartTimer()) : attempt.request.body;
-  limits.watch(body);
-  const request: HttpRequest = { ...attempt.request, body, signal: limits.signal };
+  const abort = new AttemptAbort(deps, attempt);
+  const body = attempt.stream ? new BodyInFlight(attempt.stream, () => abort.restartTimer()) : attempt.request.body;
+  abort.watch(body);
+  const request: HttpRequest = { ...attempt.request, body, signal: abort.signal };
   const started = clock.now();
   trace({ kind: 'request', attempt: attempt.number, request, url });
   try {
@@ -77,12 +77,12 @@ export async function runAttempt(deps: AttemptDeps, attempt: Attempt): Promise<T
     if (safety === 'safe') signal?.throwIfAborted();
     return result;
   } finally {
-    limits.stop();
+    abort.stop();
   }
 }
 
 /** Aborts an attempt when it times out, on Ctrl-C, or with the caller's signal. */
-class AttemptLimits {
+class AttemptAbort {
   private readonly deps: AttemptDeps;
   private readonly attempt: Attempt;
   private readonly control = new AbortController();

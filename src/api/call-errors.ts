@@ -57,7 +57,7 @@ const QUOTED_CHARACTERS = 200;
 
 const RESOURCES = new Set(['space', 'agent', 'source', 'session', 'message', 'template']);
 
-/** What a code such as `source_not_found` or `NoSuchAgent` says is unknown; the path of the request was right then. */
+/** Returns what a code such as `source_not_found` or `NoSuchAgent` says is unknown. It means that the path exists. */
 function unknownResource(code: string): string | undefined {
   const name = normalizeName(code);
   const resource = name.replace(/^nosuch|^unknown|notfound$|doesnotexist$/, '');
@@ -119,7 +119,7 @@ export function responseError(response: HttpResponse, call: CallContext): Partne
     case 429:
       return rateLimitError(info, call);
     default:
-      return refusal(response, info, call);
+      return refusedError(response, info, call);
   }
 }
 
@@ -198,7 +198,7 @@ function prematureError({ status, body }: HttpResponse, info: ErrorInfo): Partne
   });
 }
 
-function refusal(response: HttpResponse, info: ErrorInfo, { request }: CallContext): PartnerctlError {
+function refusedError(response: HttpResponse, info: ErrorInfo, { request }: CallContext): PartnerctlError {
   const message = `The service refused the call (${response.status}).`;
   const body = readErrorBody(response.body, response.headers['content-type'], request.contract);
   const contractHint = parameterHint(request, body);

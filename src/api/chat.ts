@@ -41,7 +41,7 @@ const UNDESCRIBED_SOURCE = {
   raw: {},
 };
 
-/** Reads the source in a response, or else looks it up. @throws ShapeError with a hint if neither tells its id */
+/** Reads the source in a response, or else looks it up. @throws ShapeError with a hint if neither has its id */
 async function readOrLookUp(response: ApiResponse, lookUp: () => Promise<ChatSource | undefined>): Promise<ChatSource> {
   try {
     return response.read(decodeChatSource);
@@ -56,7 +56,7 @@ async function readOrLookUp(response: ApiResponse, lookUp: () => Promise<ChatSou
   }
 }
 
-/** Returns the id of an agent's source from the list of agents; undefined if that does not tell it. */
+/** Returns the id of an agent's source from the list of agents; undefined if the list does not contain it. */
 async function findListedSource(http: Http, spaceId: string, agentId: string): Promise<string | undefined> {
   try {
     for await (const item of listAgents(http, spaceId)) {
@@ -64,7 +64,7 @@ async function findListedSource(http: Http, spaceId: string, agentId: string): P
       if (agent.agent_id === agentId) return agent.source_id ?? undefined;
     }
   } catch (error) {
-    // What the response to the write lacks is the better explanation.
+    // The caller's error, about the response to the write, explains more.
     if (!(error instanceof PartnerctlError) || error instanceof InterruptedError) throw error;
   }
   return undefined;
@@ -80,9 +80,10 @@ export interface NewMessage {
 }
 
 export interface SentMessage extends Omit<Acknowledgement, 'message_id'> {
-  /** Null if the response does not tell it; `lacksId` is the refusal of the response then. */
+  /** Null if the response does not contain it. */
   readonly message_id: string | null;
-  readonly lacksId?: PartnerctlError;
+  /** Why `message_id` is null. */
+  readonly missingIdError?: PartnerctlError;
   /** Whether the call took several attempts. If so, `created: false` may mean that an earlier attempt succeeded. */
   readonly wasRetried: boolean;
 }
@@ -109,6 +110,6 @@ function readAcknowledgement(response: ApiResponse): Omit<SentMessage, 'wasRetri
     return response.read(decodeAcknowledgement);
   } catch (error) {
     if (!(error instanceof PartnerctlError && isWithoutId(error))) throw error;
-    return { message_id: null, created: undefined, lacksId: error };
+    return { message_id: null, created: undefined, missingIdError: error };
   }
 }

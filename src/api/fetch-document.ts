@@ -9,7 +9,7 @@ import {
 } from '../errors.ts';
 import { ATTEMPT_TIMEOUT_MS, type AttemptDeps, runAttempt } from './attempt.ts';
 import { UnreadableBody } from './response-body.ts';
-import { decideRetry, parseRetryAfter } from './retry.ts';
+import { decideRetry, toOutcome } from './retry.ts';
 import { type HttpResponse, TimeLimitReached, type TransportFailure, type TransportResult } from './transport.ts';
 
 export interface FetchOptions extends AttemptDeps {
@@ -97,13 +97,6 @@ function redirectTarget(result: TransportResult, url: URL): URL | undefined {
   if (!location || !URL.canParse(location, url.href)) return undefined;
   const target = new URL(location, url);
   return target.origin === url.origin ? target : undefined;
-}
-
-function toOutcome(result: TransportResult, now: number) {
-  if (result.kind === 'failure') return result;
-  const { status, sent, headers } = result;
-  const retryAfterMs = parseRetryAfter(headers['retry-after'], headers.date, now);
-  return { kind: 'response' as const, status, sent, ...(retryAfterMs !== undefined && { retryAfterMs }) };
 }
 
 function failureError({ message, cause, isTransient }: TransportFailure, { origin, pathname }: URL): PartnerctlError {

@@ -27,7 +27,7 @@ function differenceOfIds(left: Message, right: Message): number {
 
 /**
  * How the messages are ordered, by their times or else by the numbers of their ids; undefined if all have the same time.
- * What has neither counts as ascending.
+ * Messages with neither count as ascending.
  */
 function directionOf(messages: readonly Message[]): 'ascending' | 'descending' | undefined {
   const [first, last] = [messages[0], messages.at(-1)];
@@ -78,7 +78,7 @@ function dropUpTo(page: HistoryPage, after: string): HistoryPage | undefined {
   return at === -1 ? undefined : { ...page, messages: page.messages.slice(at + 1) };
 }
 
-/** The pages that are held because they lead, or may lead, from the newest message to the oldest. */
+/** Pages that are held because they lead, or may lead, from the newest message to the oldest. */
 class HeldPages {
   private readonly extent: HistoryExtent;
   private pages: HistoryPage[] = [];
@@ -141,7 +141,7 @@ class HeldPages {
 
 /**
  * Yields the pages of a history from the oldest message to the newest. Pages that lead from the newest to the oldest are
- * held until enough is read, and become one page; others are passed on as they come.
+ * held until enough is read, and become one page; others are yielded at once.
  * @param isNewest tells whether nothing of the history follows its first message; asked where all have the same time
  * @returns whether the message to read after was found
  */

@@ -97,12 +97,12 @@ class HistoryPages {
       this.refuseEndless();
       const outlook = this.outlook(page);
       const link = this.linkOf(page);
-      const hasNext = next.kind !== 'none' && (link !== undefined || this.leadsOn(page, outlook));
+      const hasNext = next.kind !== 'none' && (link !== undefined || this.announcesNext(page, outlook));
       yield { items, response, hasNext, link: hasNext ? link : undefined, unreachable: undefined, way: this.used };
       if (!hasNext) return;
       const following = await this.advance(page, outlook);
       if (following === undefined) {
-        // What only may be there need not be. What an empty page announces may be where to go on later.
+        // A possible sign proves nothing, and an empty page may announce where to continue later.
         if (items.length === 0) this.memory.endsEmpty = true;
         if (outlook.certain.length === 0 || items.length === 0 || this.isProved || link !== undefined) return;
         const unreachable = outlook.certain.map((sign) => withType(sign, page.answer)).join(', ');
@@ -146,14 +146,14 @@ class HistoryPages {
     return formatWay(path === 'header.link' ? { kind: 'header' } : { kind: 'link', source: path.split('.') });
   }
 
-  private leadsOn({ items, answer, signs }: FetchedPage, { certain, possible, isStated }: Outlook): boolean {
+  private announcesNext({ items, answer, signs }: FetchedPage, { certain, possible, isStated }: Outlook): boolean {
     const { way, memory } = this;
     const mostEmpty = this.isProved ? MAX_EMPTY_PAGES : MAX_UNPROVED_EMPTY_PAGES;
     if (items.length === 0 && this.progress.emptyPages > mostEmpty) return false;
     // A filter may be applied after a page was read.
     if (items.length === 0 && way === undefined)
       return !memory.endsEmpty && certain.length > 0 && kinSteps(signs).length > 0;
-    // A link that leads back is the end.
+    // Only links that lead back are left here: the page is the last one.
     if (way === undefined) return signs.links.length === 0 && certain.length + possible.length > 0;
     if (isLink(way)) return false;
     if (isCounted(way))
@@ -203,7 +203,7 @@ class HistoryPages {
       const hasNew = idsOf(this.http, this.list, found).some((id) => !this.known.has(id));
       const isRagged = found.items.length === 0 && step.way.kind === 'token';
       if (!hasNew && !(isRagged && (this.isProved || page.items.length === 0))) return undefined;
-      this.settle(step, hasNew);
+      this.useWay(step, hasNew);
       return found;
     } catch (error) {
       if (rejectedStatus(error) === undefined) throw error;
@@ -211,7 +211,8 @@ class HistoryPages {
     }
   }
 
-  private settle(step: Step, isProof: boolean): void {
+  /** Uses a way from now on. @param isProof whether it led to new messages */
+  private useWay(step: Step, isProof: boolean): void {
     this.way = step.way;
     this.used = formatWay(step.way);
     this.lastStep = step;

@@ -47,9 +47,9 @@ export interface CallOptions {
   readonly timeoutMs?: number;
   /** Whether to use a connection that nothing else has used, because a kept-alive one may be dead. */
   readonly freshConnection?: boolean;
-  /** The contract for this call, to try another than the known one. */
+  /** The contract for this call, in place of the client's. */
   readonly contract?: Contract | undefined;
-  /** Whether a 404 is about what the request names, and not about its address, which then need not be tested. */
+  /** Whether the address is known to exist, so that a 404 is about what the request names. */
   readonly isAddressKnown?: boolean | undefined;
   /** Whether a redirect led to this call: a second one is an error. */
   readonly isRedirected?: boolean;

@@ -270,5 +270,5 @@ function isSuccess({ status, sent }: HttpResponse): boolean {
   return status >= 200 && status < 300 && sent !== 'part';
 }
 
-/** Whatever else the read says is of no interest. */
+/** The read is made for the redirect that it may observe; its own outcome does not matter. */
 function ignore(): void {}

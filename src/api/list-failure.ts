@@ -28,6 +28,9 @@ const ABSENT: Statuses = new Set([404, 405, 501]);
 
 const NO_CONTENT = 204;
 
+const GATEWAY_HINT =
+  'Run the command again later. If it fails again, check the base URL and any gateway in front of the service.';
+
 /** A list on which a write depends. */
 export interface DecisiveList {
   /** For messages: `the list of jobs`. */
@@ -54,7 +57,7 @@ export function toListFailure(error: unknown, { name, wasRead, isPartlyRead }: D
   if (info.fromGateway) {
     return new ServiceError(`Cannot read ${name}: a gateway responded in place of the service ${code}.`, {
       ...info,
-      hint: 'Run the command again later. If it fails again, check the base URL and any gateway in front of the service.',
+      hint: GATEWAY_HINT,
       cause: error,
     });
   }
@@ -67,7 +70,7 @@ export function toListFailure(error: unknown, { name, wasRead, isPartlyRead }: D
     : `Cannot read ${name}, although it was read before ${code}.`;
   return new ServiceError(message, {
     ...info,
-    hint: 'Run the command again later. If it fails again, check the base URL and any gateway in front of the service.',
+    hint: GATEWAY_HINT,
     cause: error,
   });
 }

@@ -35,14 +35,14 @@ interface NextPage extends FetchedPage {
   readonly repeated: number;
 }
 
-/** What came of requesting the next page in one way; `why` says what speaks against the way. */
-type Followed =
+/** The result of requesting the next page in one way. `unproved`: the way may be wrong, for the reason `why`. */
+type FollowResult =
   | { readonly kind: 'page'; readonly page: NextPage }
   | { readonly kind: 'end' }
   | { readonly kind: 'unproved'; readonly why: string; readonly isRejected?: boolean };
 
-const END: Followed = { kind: 'end' };
-const unproved = (why: string): Followed => ({ kind: 'unproved', why });
+const END: FollowResult = { kind: 'end' };
+const unproved = (why: string): FollowResult => ({ kind: 'unproved', why });
 
 /**
  * Reads a list to its end, and proves that it is the end: whatever in a response speaks of more is followed, or the list
@@ -142,9 +142,9 @@ export class ListPages {
   }
 
   /** Requests the page that follows in a known way. */
-  private async follow(step: Step, page: FetchedPage): Promise<Followed> {
+  private async follow(step: Step, page: FetchedPage): Promise<FollowResult> {
     const outlook = this.outlook(page);
-    if (!this.leadsOn(step.way, page, outlook)) return this.finish(step.way, page, outlook);
+    if (!this.announcesNext(step.way, page, outlook)) return this.finish(step.way, page, outlook);
     const path = this.pathOf(step, page);
     if (path === undefined) return unproved('its items have no id');
     // Some services link the empty page after the last one to itself.
@@ -163,7 +163,7 @@ export class ListPages {
   }
 
   /** Requests a page, and decides what it proves. @throws what a failed call throws, unless the service rejects the parameter */
-  private async attempt(step: Step, link: string, outlook: Outlook): Promise<Followed> {
+  private async attempt(step: Step, link: string, outlook: Outlook): Promise<FollowResult> {
     try {
       const page = await fetchPage(this.http, this.list, { ...this.options, link });
       return this.judge(step, page, outlook);
@@ -174,7 +174,7 @@ export class ListPages {
     }
   }
 
-  private judge({ way, number }: Step, page: FetchedPage, outlook: Outlook): Followed {
+  private judge({ way, number }: Step, page: FetchedPage, outlook: Outlook): FollowResult {
     const ids = idsOf(this.http, this.list, page);
     const comparison = this.progress.compare(ids);
     if (comparison.kind === 'empty') {
@@ -204,23 +204,23 @@ export class ListPages {
     if (this.http.contract.leaf(leaf).value !== value) this.http.observe(leaf, value);
   }
 
-  /** Whether a page leads to another one in a known way. */
-  private leadsOn(way: PageWay, page: FetchedPage, { certain, possible, isStated }: Outlook): boolean {
+  /** Whether a page announces another one in a known way. */
+  private announcesNext(way: PageWay, page: FetchedPage, { certain, possible, isStated }: Outlook): boolean {
     if (isCounted(way)) {
       const isOpen = !isStated && (this.isProved || this.isOverride);
       return page.items.length > 0 && (certain.length + possible.length > 0 || isOpen);
     }
     const value = sourceValue(way, page.answer);
     if (value === undefined || value === null || value === '' || value === false || Number(value) < 0) return false;
-    // A token that may stand in the last page, too, leads nowhere once everything was read.
+    // Some services send a token even in the last page: it means nothing once everything was read.
     if (!isLink(way) && !this.isOverride && isStated && certain.length + possible.length === 0) return false;
     const { flags } = page.signs;
     const isLast = flags.length > 0 && flags.every((flag) => !flag.value);
     return isLink(way) || this.isOverride || !isLast;
   }
 
-  /** Decides whether a page that leads to no other is the last one. */
-  private finish(way: PageWay, page: FetchedPage, { certain, possible }: Outlook): Followed {
+  /** Decides whether a page that announces no other is the last one. */
+  private finish(way: PageWay, page: FetchedPage, { certain, possible }: Outlook): FollowResult {
     if (this.isOverride) {
       const isUnused = this.progress.pagesRead === 1 && certain.length > 0 && !isCounted(way);
       return isUnused ? unproved(`the response has nothing there, and announces more with ${certain.join(', ')}`) : END;
@@ -256,13 +256,13 @@ export class ListPages {
     for (const { step, path } of this.candidates(page)) {
       const followed = await this.attempt(step, path, outlook);
       if (followed.kind === 'page') {
-        if (followed.page.items.length > 0 || isKin(step.way, page.signs)) return this.settle(step, followed.page);
+        if (followed.page.items.length > 0 || isKin(step.way, page.signs)) return this.useWay(step, followed.page);
         fallback ??= { step, page: followed.page };
       }
       if (isLink(step.way)) throw this.refuse(page, LINK_REPEATS, { seen: formatWay(step.way), hint: RETRY_HINT });
       tried.add(step.way.parameter);
     }
-    if (fallback) return this.settle(fallback.step, fallback.page);
+    if (fallback) return this.useWay(fallback.step, fallback.page);
     const message = 'The list continues in a way that the tool cannot follow.';
     throw this.refuse(page, message, { tried: [...tried] });
   }
@@ -280,7 +280,8 @@ export class ListPages {
     return found.slice(0, MAX_TRIES);
   }
 
-  private settle(step: Step, page: NextPage): NextPage {
+  /** Uses a way from now on. */
+  private useWay(step: Step, page: NextPage): NextPage {
     this.way = step.way;
     this.lastStep = step;
     return page;

@@ -6,13 +6,13 @@ import type { Http } from './http.ts';
 import { listAll } from './list-all.ts';
 import type { StreamedBody } from './streamed-body.ts';
 
-/** What a call that the user typed brought back. */
+/** The response to a call that the user typed. */
 export interface RawResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** The body as it came. */
+  /** The undecoded body. */
   readonly bytes: Uint8Array;
-  /** The body as JSON, if it is that. */
+  /** The parsed body; undefined if it is not JSON. */
   readonly json: { readonly value: unknown } | undefined;
   /** Why the call failed, although there is a response. */
   readonly error: PartnerctlError | undefined;
@@ -28,7 +28,8 @@ function parseBody(bytes: Uint8Array): RawResponse['json'] {
   }
 }
 
-function explain(error: PartnerctlError): PartnerctlError {
+/** Adds a hint if the call may have taken effect. */
+function withOutcomeHint(error: PartnerctlError): PartnerctlError {
   if (!(error instanceof OutcomeUnknownError)) return error;
   return withHint(error, {
     hint: 'Read what the service has before you send it again: nothing keeps it from being done twice.',
@@ -57,8 +58,8 @@ export async function callRaw(http: Http, operation: RawOperation, body?: Stream
     return { status, headers, bytes, json: parseBody(bytes), error: undefined };
   } catch (error) {
     if (!(error instanceof PartnerctlError)) throw error;
-    if (!refusal) throw explain(error);
-    return { ...refusal, json: parseBody(refusal.bytes), error: explain(error) };
+    if (!refusal) throw withOutcomeHint(error);
+    return { ...refusal, json: parseBody(refusal.bytes), error: withOutcomeHint(error) };
   }
 }
 
@@ -68,7 +69,7 @@ export async function callRaw(http: Http, operation: RawOperation, body?: Stream
  * @throws PartnerctlError; ShapeError for a response that is no list, or a list that cannot be read to its end
  */
 export async function* listRaw(http: Http, path: string): AsyncGenerator<JsonObject> {
-  // What the contract says of the lists that it knows need not hold for this one.
+  // The contract's values for its own lists need not hold for this one.
   const anywhere = http.withContract(new Contract({ override: { 'spaces.list': 'GET /' } }));
   const operation = { ...OPERATIONS.listSpaces, name: `GET ${path}` };
   try {

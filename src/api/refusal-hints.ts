@@ -65,9 +65,10 @@ function sentParameters({ operation, contract }: RefusedRequest): readonly Param
   });
 }
 
-/** What a service asks for: the place of a parameter by another name than the one it was sent under. */
+/** A parameter that the service asks for under another name than the one it was sent under. */
 export interface AskedParameter {
   readonly leaf: ParameterLeaf;
+  /** Where to send it, as a value of the leaf. */
   readonly value: string;
   /** Whether the name can mean no other parameter. */
   readonly isCertain: boolean;
@@ -84,7 +85,11 @@ export class OtherParametersAsked extends RefusedError {
 }
 
 /** The parameter that the service probably means by a name that the request does not have. */
-function kinOf(name: string, parameters: readonly Parameter[], operation: OperationLeaf): AskedParameter | undefined {
+function likelyParameter(
+  name: string,
+  parameters: readonly Parameter[],
+  operation: OperationLeaf,
+): AskedParameter | undefined {
   const fits = parameters.map((parameter) => {
     const fit = fitOf(name, parameter.leaf.slice(operation.length + 1));
     const isSame = normalizeName(parameter.name) === normalizeName(name);
@@ -98,21 +103,21 @@ function kinOf(name: string, parameters: readonly Parameter[], operation: Operat
 
 /** Returns what a refusal asks for that was not sent, at most one name for each parameter. */
 export function askedParameters(request: RefusedRequest, body: ErrorBody): readonly AskedParameter[] {
-  const said = saidIn(body);
-  if (!UNKNOWN.test(said) && !LACKS.test(said)) return [];
+  const complaint = complaintOf(body);
+  if (!UNKNOWN.test(complaint) && !LACKS.test(complaint)) return [];
   const { operation } = request;
   if (operation === undefined) return [];
   const parameters = sentParameters(request);
   const asked = new Map<ParameterLeaf, AskedParameter>();
   for (const name of namesIn(body)) {
     if (parameters.some((parameter) => parameter.name === name)) continue;
-    const kin = kinOf(name, parameters, operation);
-    if (kin && !asked.has(kin.leaf)) asked.set(kin.leaf, kin);
+    const likely = likelyParameter(name, parameters, operation);
+    if (likely && !asked.has(likely.leaf)) asked.set(likely.leaf, likely);
   }
   return [...asked.values()];
 }
 
-function saidIn({ message, fields }: ErrorBody): string {
+function complaintOf({ message, fields }: ErrorBody): string {
   return [message, ...fields.map((field) => field.message)].join('\n');
 }
 
@@ -122,18 +127,18 @@ function saidIn({ message, fields }: ErrorBody): string {
  */
 export function parameterHint(request: RefusedRequest, body: ErrorBody): string | undefined {
   if (request.operation === undefined) return undefined;
-  const said = saidIn(body);
-  const isUnknown = UNKNOWN.test(said);
-  if (!isUnknown && !LACKS.test(said)) return undefined;
+  const complaint = complaintOf(body);
+  const isUnknown = UNKNOWN.test(complaint);
+  if (!isUnknown && !LACKS.test(complaint)) return undefined;
   const asked = askedParameters(request, body);
   if (asked.length > 0) return describeParameters(asked);
   const parameters = sentParameters(request);
   const names = namesIn(body);
-  const isSent = (name: string) => parameters.find((parameter) => parameter.name === name);
-  const unknown = isUnknown ? names.flatMap((name) => isSent(name) ?? []) : [];
+  const sentAs = (name: string) => parameters.find((parameter) => parameter.name === name);
+  const unknown = isUnknown ? names.flatMap((name) => sentAs(name) ?? []) : [];
   const lines = unknown.map(({ leaf, before }) => describeFix({ leaf, value: `${before}<name>` }));
-  // Something that all parameters go into, or several names: too much to set one by one.
-  const isElsewhere = lines.length > MAX_LINES || (lines.length === 0 && names.some((name) => !isSent(name)));
+  // The service wants an object around the parameters, or other names for several: too many to set one by one.
+  const isElsewhere = lines.length > MAX_LINES || (lines.length === 0 && names.some((name) => !sentAs(name)));
   if (isElsewhere) return [...new Set(lines)].concat(IMPORT).join('\n');
   return lines.length === 0 ? undefined : [...new Set(lines)].join('\n');
 }
@@ -149,7 +154,7 @@ export function addressHint({ operation, method, contract }: RefusedRequest, all
   const { value } = contract.leaf(operation);
   const path = value.slice(value.indexOf(' ') + 1);
   const other = (allow ?? '').split(',').map((each) => each.trim().toUpperCase());
-  // A list is never asked by POST: that would create something.
+  // Never suggest POST for a list: it would create something.
   const isWrite = method !== 'GET' || operation === 'messages.history';
   const allowed = other.find((each) => ['POST', 'PUT', 'PATCH'].includes(each) && each !== method && isWrite);
   const slash = path.endsWith('/') && contract.slash() !== 'never' ? 'never' : 'always';

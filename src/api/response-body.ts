@@ -28,7 +28,7 @@ export async function unpackBody(
 }
 
 /** The error for a body that exceeds its limit. */
-export function tooLarge(maxBytes: number): UnreadableBody {
+export function tooLargeError(maxBytes: number): UnreadableBody {
   return new UnreadableBody('BODY_TOO_LARGE', `the response is larger than ${maxBytes / 1024 / 1024} MiB`);
 }
 
@@ -49,6 +49,6 @@ async function decode(bytes: Buffer, encoding: string, maxBytes: number): Promis
     return decompress(bytes, { maxOutputLength: maxBytes });
   } catch (error) {
     const isTooLarge = errorCode(error) === 'ERR_BUFFER_TOO_LARGE';
-    throw isTooLarge ? tooLarge(maxBytes) : error;
+    throw isTooLarge ? tooLargeError(maxBytes) : error;
   }
 }

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
-import { MAX_BODY_BYTES, tooLarge } from './response-body.ts';
+import { MAX_BODY_BYTES, tooLargeError } from './response-body.ts';
 
 type Controller = Dispatcher.DispatchController;
 
@@ -24,7 +24,7 @@ export class ResponseReader implements Dispatcher.DispatchHandler {
   hasLeft = false;
   /** Undefined until the response begins. */
   head: ResponseHead | undefined;
-  /** The body as it comes. Rejects with what ended the exchange. */
+  /** The whole body. Rejects with what ended the exchange. */
   readonly body: Promise<Buffer>;
   private readonly maxBytes: number;
   private readonly onHead: (head: ResponseHead) => void;
@@ -67,7 +67,7 @@ export class ResponseReader implements Dispatcher.DispatchHandler {
 
   onResponseData(_controller: Controller, chunk: Buffer): void {
     this.size += chunk.length;
-    if (this.size > this.maxBytes) this.cancel(tooLarge(this.maxBytes));
+    if (this.size > this.maxBytes) this.cancel(tooLargeError(this.maxBytes));
     else this.chunks.push(chunk);
   }
 

@@ -20,7 +20,7 @@ export interface HttpRequest {
   readonly headersTimeoutMs: number;
   /** The limit of the response's body; 64 MiB by default. */
   readonly maxBodyBytes?: number;
-  /** Whether the response also has the bytes of its body. */
+  /** Whether the response also has its undecoded body. */
   readonly keepBytes?: boolean;
   readonly signal: AbortSignal;
 }
@@ -30,7 +30,7 @@ export interface HttpResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
-  /** The body as it came, if the request asks for it and it could be read. */
+  /** The undecoded body, if the request has `keepBytes` and the body could be read. */
   readonly bytes?: Uint8Array | undefined;
   /**
    * How much of the request may have been sent when the response arrived; `content` is everything except the bytes that
@@ -60,7 +60,7 @@ export type TransportResult = HttpResponse | TransportFailure;
 export class TimeLimitReached extends Error {}
 
 const BODY_TIMEOUT_MS = 30_000;
-/** Replaces a body that could not be read. Not empty: nobody knows who sent it. */
+/** Replaces a body that could not be read. Not '', which would pass for a response that has no body. */
 const UNREADABLE_BODY = 'The rest of the response could not be read.';
 const TEXT = new TextDecoder();
 
@@ -68,11 +68,11 @@ const TEXT = new TextDecoder();
 export class Transport {
   private readonly origin: string;
   private readonly proxy: HttpsProxy | undefined;
-  /** Keeps its connections. */
+  /** Keeps its connections open between requests. */
   private shared: Promise<Dispatcher> | undefined;
-  /** Creates what has one connection, for one request. */
+  /** Creates a dispatcher for one request, with a connection of its own. */
   private singleUse: Promise<() => Dispatcher> | undefined;
-  /** What closes the connections of single requests. Without it, undici creates an error with a stack for each. */
+  /** The reason for closing such a connection. Without it, undici creates an error with a stack for each. */
   private readonly over = new Error('the request is over');
 
   /** @param options.origin scheme, host, and port */

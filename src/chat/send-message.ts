@@ -66,11 +66,11 @@ export async function registerMessage(
   isRemembered: boolean,
 ): Promise<SentMessage> {
   const sent = await postMessage(http, message, { isAddressKnown: isRemembered });
-  if (!sent.lacksId) return sent;
+  if (!sent.missingIdError) return sent;
   const { findMessageId } = await import('./find-message.ts');
   const message_id = await findMessageId(context, http, message);
   if (message_id !== undefined) return { ...sent, message_id };
-  if (!(sent.lacksId instanceof EmptyResponseError)) throw sent.lacksId;
+  if (!(sent.missingIdError instanceof EmptyResponseError)) throw sent.missingIdError;
   await context.notice(
     `note: the message is registered, but its message_id is not known: the response is empty, and the history of the session does not show external id ${message.external_message_id}.`,
   );
