@@ -49,7 +49,7 @@ export class AlertCommand {
     this.command = command;
   }
 
-  /** A command that fails is a warning: the other conversations are watched on. */
+  /** Starts the command once the earlier ones have ended. If it fails, warns: the other conversations are still watched. */
   start(alert: Alert): void {
     this.running = this.running.then(async () => {
       if (this.context.signals.interrupt.aborted) return;

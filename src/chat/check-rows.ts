@@ -9,10 +9,10 @@ import { contentKey, deriveExternalId, rowKey, textDigest } from './row-ids.ts';
 import { parseRow, type RowDefaults, type RowInput } from './row-input.ts';
 import { RowSpool } from './row-spool.ts';
 
-/** Further mistakes are not looked for. */
+/** After this many mistakes, the check stops. */
 const MAX_PROBLEMS = 100;
 
-/** A longer line ends the check: the file is hardly a file of rows. In MiB. */
+/** The longest line that is read, in MiB. */
 const MAX_LINE_MIB = 64;
 
 /** A row that gives its external_message_id. */
@@ -28,7 +28,7 @@ export interface CheckedRows {
   readonly name: string;
   readonly total: number;
   readonly spool: RowSpool;
-  /** The messages that the rows are, by their keys in the state; null for a row whose id is derived from it. */
+  /** The messages of the rows by their keys in the state; null if the id is derived from the row. */
   readonly messages: ReadonlyMap<string, GivenId | null>;
 }
 

@@ -12,7 +12,7 @@ const FIRST_WAIT_MS = 250;
 /**
  * Looks for a registered message in the history of its session by its external id. Its text would not do: an earlier
  * message may have the same.
- * @returns its message_id; undefined if the history cannot be read, or does not tell it within some seconds
+ * @returns its message_id; undefined if the history cannot be read, or does not have it within some seconds
  */
 export async function findMessageId(
   { clock, abortSignal, progress }: Pick<Context, 'clock' | 'abortSignal' | 'progress'>,

@@ -27,7 +27,7 @@ export function followSource(deps: FollowDeps, { renew, ...options }: SourceFoll
     follower = follow(deps, { ...options, sessions: options.sessions.map((session) => ({ ...session, source_id })) });
     yield* follower.events;
   }
-  // The caller may know the other source earlier or later.
+  // The caller may not have seen `source-changed` yet.
   const current = ({ source_id, session_id }: SessionRef) => ({ session_id, source_id: onlySource ?? source_id });
   return {
     events: events(),

@@ -20,8 +20,8 @@ import {
   createIncompleteError,
   createNoHistoryError,
   createOutageError,
-  nameSession,
   retryTime,
+  withSession,
 } from './poll-failure.ts';
 import { PollScheduler } from './poll-scheduler.ts';
 import { isClockJump, sleepUntil } from './sleep-until.ts';
@@ -154,7 +154,7 @@ class FollowLoop implements Follower {
       next = this.scheduler.next(now);
     }
     const waiting = new AbortController();
-    // While every session is being polled, the time limits of the polls are the only clock.
+    // While every session is being polled, nothing becomes due: only the result of a poll ends the wait.
     const due = 'at' in next ? next.at : Number.POSITIVE_INFINITY;
     const sleeping = due < Number.POSITIVE_INFINITY ? this.sleepUntilDue(due, waiting.signal) : undefined;
     if (this.results.length === 0) {
@@ -269,12 +269,12 @@ class FollowLoop implements Follower {
     if (this.outages.addFailure(session.key, startedAt, now)) yield { kind: 'outage-started', error };
   }
 
-  /** Follows a session no more. @throws the error if the options ask for that, or if no session is left */
+  /** Stops following a session. @throws the error if the options ask for that, or if no session is left */
   private skip(session: FollowedSession, error: PartnerctlError): FollowEvent {
     const { ref, key } = session;
     const isFatal = error instanceof CredentialsError || error instanceof BalanceError;
     if (isFatal || !this.options.skipsUnreadable || this.sessions.size === 1)
-      throw nameSession(error, ref, this.options.sessions);
+      throw withSession(error, ref, this.options.sessions);
     this.sessions.delete(key);
     this.scheduler.remove(key);
     this.outages.remove(key);

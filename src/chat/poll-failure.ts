@@ -89,7 +89,7 @@ function isUnanswered(last: PartnerctlError | undefined): boolean {
 }
 
 /** How often a poll is repeated before reading ends: --retries, if nothing else says when an outage is too long. */
-export function readRetries(
+export function maxPollRetries(
   { follow, maxOutageMs }: { readonly follow: boolean; readonly maxOutageMs: number | undefined },
   retries: number | undefined,
 ): number | undefined {
@@ -130,7 +130,7 @@ export function createNewIdsError(sessionId: string): ShapeError {
 }
 
 /** Adds to an error which session it is about, if sessions of several sources are followed. */
-export function nameSession(
+export function withSession(
   error: PartnerctlError,
   { source_id, session_id }: SessionRef,
   followed: readonly SessionRef[],

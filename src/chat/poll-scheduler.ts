@@ -96,7 +96,7 @@ export class PollScheduler {
     const ready = [...this.sessions.values()].filter(({ isPolling }) => !isPolling);
     if (this.isProbing() && ready.length < this.sessions.size) return { at: Number.POSITIVE_INFINITY };
     let first: { readonly session: string; readonly at: number } | undefined;
-    const [turn] = this.nextIdle();
+    const turn = this.nextIdle();
     for (const session of ready) {
       const due = session.dueAt ?? (session === turn ? this.sharedDueAt : Number.POSITIVE_INFINITY);
       const wanted = Math.min(due, session.requestedAt ?? Number.POSITIVE_INFINITY);
@@ -171,7 +171,7 @@ export class PollScheduler {
     if (session) session.requestedAt = Math.min(session.requestedAt ?? Number.POSITIVE_INFINITY, time);
   }
 
-  /** Polls the session no more. */
+  /** Stops polling the session. */
   remove(id: string): void {
     this.sessions.delete(id);
   }
@@ -204,10 +204,10 @@ export class PollScheduler {
   }
 
   /** The idle session whose turn it is; none while an idle one is being polled. */
-  private nextIdle(): readonly SessionSchedule[] {
+  private nextIdle(): SessionSchedule | undefined {
     const idle = this.idleSessions();
-    if (idle.some(({ isPolling }) => isPolling)) return [];
-    return idle.sort((left, right) => (left.polledAt ?? 0) - (right.polledAt ?? 0)).slice(0, 1);
+    if (idle.some(({ isPolling }) => isPolling)) return undefined;
+    return idle.sort((left, right) => (left.polledAt ?? 0) - (right.polledAt ?? 0))[0];
   }
 
   private ownDueAt(session: SessionSchedule, now: number): number | undefined {

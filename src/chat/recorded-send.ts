@@ -50,7 +50,7 @@ export class RecordedSend {
 
   /**
    * Records the acknowledgement, so that the same text is sent as another message from now on.
-   * @param messageId null if the service did not tell it
+   * @param messageId null if neither the response nor the history has it
    */
   async acknowledge(messageId: string | null): Promise<void> {
     if (messageId === null) return await this.end('released', 'acknowledged_without_id');
@@ -133,7 +133,7 @@ async function record(log: SendLog, origin: string, message: Outgoing): Promise<
   for (const { reservation: earlier } of isAnother ? [] : unacknowledged) {
     const repeat = await reserve(log, earlier.snapshot, earlier.at);
     if (await repeat.isFirst()) return repeat;
-    // Another process repeats this one.
+    // Another process is repeating this send.
     await repeat.fail(true);
   }
   return await reserve(log, { origin, source_id, session_id, external_message_id: randomUUID() });

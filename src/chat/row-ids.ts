@@ -7,7 +7,7 @@ interface RowContent extends Pick<NewMessage, 'source_id' | 'session_id' | 'text
   readonly occurrence: number;
 }
 
-/** Bytes of a hash, which is twice as many hexadecimal digits. */
+/** Lengths of hashes in bytes; each byte becomes two hexadecimal digits. */
 const [ID_BYTES, KEY_BYTES, DIGEST_BYTES] = [16, 12, 8];
 
 /** Hashes a list of texts and numbers. Not a slice of a longer text, which would stay in memory with it. */
@@ -20,7 +20,7 @@ export function deriveExternalId({ source_id, session_id, text, occurrence }: Ro
   return `row-${hashOf([source_id, session_id, text, occurrence], ID_BYTES)}`;
 }
 
-/** The key of what a row says, 24 hexadecimal digits. Rows with the same content have the same. */
+/** The key of a row's content, 24 hexadecimal digits: the same for rows that differ only in their ids. */
 export function contentKey({ source_id, session_id, text }: Omit<RowContent, 'occurrence'>): string {
   return hashOf([source_id, session_id, text], KEY_BYTES);
 }

@@ -4,7 +4,7 @@ import type { Range } from '../yaml/source-text.ts';
 import { suggest } from '../yaml/suggest.ts';
 import { type JsonEntry, readJsonEntries } from './json-entries.ts';
 
-/** What a row does not give. */
+/** The values for rows without their own. */
 export interface RowDefaults {
   readonly source_id: string | undefined;
   readonly session_id: string | undefined;

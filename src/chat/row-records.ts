@@ -8,7 +8,7 @@ export interface RowAck {
   readonly key: string;
   /** The digest of the text. */
   readonly digest: string;
-  /** Null if the service did not tell it. */
+  /** Null if neither the response nor the history had it. */
   readonly message_id: string | null;
 }
 

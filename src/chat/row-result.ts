@@ -12,9 +12,9 @@ export interface RowResult {
   readonly source_id: string;
   readonly session_id: string;
   readonly external_message_id: string;
-  /** Null if the message is not sent, or if the service does not tell it. */
+  /** Null if the message is not sent, or if neither the response nor the history has it. */
   readonly message_id: string | null;
-  /** Whether this run registered it; undefined if it sent nothing, or if the service does not tell. */
+  /** Whether this run registered it; undefined if it sent nothing, or if the response does not say. */
   readonly created: boolean | undefined;
   /**
    * `skipped`: an earlier run sent it. `unknown`: Ctrl-C ended the call, so it may have been sent; a repeat is safe.

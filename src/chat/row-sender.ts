@@ -34,7 +34,7 @@ function stopsRun(error: unknown): error is PartnerctlError {
   return error instanceof PartnerctlError && (error.exitCode === EXIT.credentials || error.exitCode === EXIT.balance);
 }
 
-const DONE = Promise.resolve();
+const ALREADY_RECORDED = Promise.resolve();
 
 /** Sends rows, each of which becomes one message however often it is sent: see `deriveExternalId`. */
 export class RowSender {
@@ -58,14 +58,15 @@ export class RowSender {
   private async sendRow(row: SpooledRow): Promise<HandledRow> {
     const { acks, recorder, sessions, dryRun } = this.deps;
     const message = this.messageOf(row);
-    const initial = resultOf(row, message);
+    const initial = initialResult(row, message);
     const ack = acks.get(rowKey(message));
     // An earlier run may have been killed before it recorded the session.
     if (ack && !dryRun) await sessions.add(message);
-    if (ack) return { result: { ...initial, status: 'skipped', message_id: ack.message_id }, recorded: DONE };
-    if (dryRun) return { result: { ...initial, status: 'planned' }, recorded: DONE };
+    if (ack)
+      return { result: { ...initial, status: 'skipped', message_id: ack.message_id }, recorded: ALREADY_RECORDED };
+    if (dryRun) return { result: { ...initial, status: 'planned' }, recorded: ALREADY_RECORDED };
     const reason = this.reasonNotToSend(message);
-    if (reason) return { result: { ...initial, error: reason }, recorded: DONE };
+    if (reason) return { result: { ...initial, error: reason }, recorded: ALREADY_RECORDED };
     try {
       const { message: sent, acknowledgement } = await this.post(row, message);
       const { message_id, created } = acknowledgement;
@@ -74,13 +75,13 @@ export class RowSender {
       if (row.external_message_id !== null) acks.set(own.key, own);
       const recorded = recorder.add(own);
       await sessions.add(sent);
-      return { result: { ...resultOf(row, sent), status: 'sent', message_id, created }, recorded };
+      return { result: { ...initialResult(row, sent), status: 'sent', message_id, created }, recorded };
     } catch (error) {
       this.failedLines.set(sessionOf(message), row.line);
       if (stopsRun(error)) this.stopped ??= error;
       if (error instanceof InterruptedError)
-        return { result: { ...initial, status: 'unknown', error: unknownOutcome(error) }, recorded: DONE };
-      return { result: { ...initial, status: 'failed', error }, recorded: DONE };
+        return { result: { ...initial, status: 'unknown', error: unknownOutcome(error) }, recorded: ALREADY_RECORDED };
+      return { result: { ...initial, status: 'failed', error }, recorded: ALREADY_RECORDED };
     }
   }
 
@@ -138,7 +139,7 @@ function sessionOf({ source_id, session_id }: NewMessage): string {
   return JSON.stringify([source_id, session_id]);
 }
 
-function resultOf({ line }: SpooledRow, { source_id, session_id, external_message_id }: NewMessage): RowResult {
+function initialResult({ line }: SpooledRow, { source_id, session_id, external_message_id }: NewMessage): RowResult {
   const ids = { line, source_id, session_id, external_message_id };
   return { ...ids, message_id: null, created: undefined, status: 'not_sent', error: undefined };
 }

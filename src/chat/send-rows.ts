@@ -123,7 +123,7 @@ interface RunOptions {
   readonly dryRun: boolean;
 }
 
-async function* results(
+async function* sendChecked(
   context: Context,
   rows: CheckedRows,
   tally: RowTally,
@@ -146,7 +146,7 @@ async function* results(
     for await (const result of whenRecorded(handled, store.reservationsAtOnce)) {
       tally.add(result);
       count += 1;
-      // A derived id comes with its text.
+      // A derived id depends on the text, so the registered text is the same.
       if (result.created === false && rows.messages.get(rowKey(result))) known += 1;
       progress.update(`Sending the messages: ${count} of ${rows.total}`);
       yield result;
@@ -192,7 +192,7 @@ export async function sendRows(context: Context, input: RowsInput): Promise<Comm
   const source = isAgent ? await findSource(context, await http(), named) : named && knownSource(named.source_id);
   const rows = await readRows(context, input, source);
   const tally = new RowTally(rows);
-  return listResult(results(context, rows, tally, { http, source, dryRun }), ROW_COLUMNS, {
+  return listResult(sendChecked(context, rows, tally, { http, source, dryRun }), ROW_COLUMNS, {
     empty: 'No messages to send.',
     json: rowResultJson,
     ci: ciView(rows.name),

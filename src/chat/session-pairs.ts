@@ -28,7 +28,7 @@ function parseObject(line: string): SessionRef | Mistake {
   return { source_id, session_id };
 }
 
-function parseWords(line: string): SessionRef | Mistake {
+function parseColumns(line: string): SessionRef | Mistake {
   const [, source_id = '', session_id = ''] = /^\s*(\S+)\s*(.*?)\s*$/.exec(line) ?? [];
   if (session_id !== '') return { source_id, session_id };
   return { at: line.trimEnd().length, length: 0, message: 'the session_id is missing', hint: HINT };
@@ -47,7 +47,7 @@ export function parsePairs(source: YamlSource): readonly SessionRef[] {
   for (const line of text.text.split('\n')) {
     const trimmed = line.trim();
     if (trimmed !== '' && !trimmed.startsWith('#')) {
-      const parsed = trimmed.startsWith('{') ? parseObject(line) : parseWords(line);
+      const parsed = trimmed.startsWith('{') ? parseObject(line) : parseColumns(line);
       if ('message' in parsed)
         problems.add([start + parsed.at, start + parsed.at + parsed.length], parsed.message, parsed.hint);
       else pairs.set(sessionKey(parsed), parsed);

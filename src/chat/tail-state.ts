@@ -127,7 +127,7 @@ export function acceptPage<Message extends MessageRef>(
     startTimestamp: state.startTimestamp ?? findStart(state, entries).oldest,
     firstId: state.firstId ?? messages[0]?.message_id,
   };
-  const isOld = oldMessageTest(updated, entries);
+  const isOld = createOldMessageTest(updated, entries);
   const seen = new Map(state.seen);
   const fresh: Message[] = [];
   for (const index of sortOldestFirst(messages)) {
@@ -178,8 +178,8 @@ function findStart({ startIds }: TailState, entries: readonly Entry[]) {
   };
 }
 
-/** Recognizes messages whose ids are not remembered because they were seen long ago or precede the start. */
-function oldMessageTest(state: TailState, entries: readonly Entry[]): (entry: Entry) => boolean {
+/** Creates a test for messages whose ids are not remembered because they were seen long ago or precede the start. */
+function createOldMessageTest(state: TailState, entries: readonly Entry[]): (entry: Entry) => boolean {
   const { seen, startTimestamp, oldestRemembered } = state;
   const lastSeen = entries.findLast(({ message }) => seen.has(message.message_id))?.index ?? -1;
   const start = findStart(state, entries);

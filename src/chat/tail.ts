@@ -14,7 +14,7 @@ import type { SelectedSessions } from './find-sessions.ts';
 import { followSource } from './follow-source.ts';
 import type { EndEvent, FollowStart, PollTrigger } from './follow-types.ts';
 import { isNotice, toStreamEvent, writeNotice } from './format-message.ts';
-import { readRetries } from './poll-failure.ts';
+import { maxPollRetries } from './poll-failure.ts';
 import { labelSessions } from './session-labels.ts';
 import type { SessionSelection } from './session-selection.ts';
 import { explainUnrecognized, isUnrecognized } from './unrecognized-author.ts';
@@ -38,7 +38,7 @@ export interface TailInput extends Omit<TailOptions, keyof SelectedSessions> {
 /** By key (see `sessionKey`). */
 type Checkpoints = ReadonlyMap<string, SessionCheckpoint>;
 
-/** A history that names each person needs no warning for each. */
+/** Enough for a history whose authors are the names of people. */
 const MAX_AUTHOR_WARNINGS = 3;
 
 async function loadCheckpoints(context: Context, http: Http, options: TailOptions): Promise<Checkpoints> {
@@ -170,7 +170,7 @@ async function* tailSource(
       follow: options.follow,
       intervalMs,
       maxOutageMs,
-      maxRetries: readRetries(options, context.flags.retries),
+      maxRetries: maxPollRetries(options, context.flags.retries),
       until,
     },
   );

@@ -71,7 +71,7 @@ export class AlertDecision {
   /** When an alert about a conversation is due if it stays unanswered; undefined if no alert is due. */
   dueAt(conversation: Conversation): number | undefined {
     const { unanswered } = conversation;
-    if (!unanswered || this.alerted.has(spellKey(conversation, unanswered))) return undefined;
+    if (!unanswered || this.alerted.has(alertKey(conversation, unanswered))) return undefined;
     return unanswered.since + this.afterMs;
   }
 
@@ -83,11 +83,11 @@ export class AlertDecision {
     const { unanswered } = conversation;
     const dueAt = this.dueAt(conversation);
     if (!unanswered || dueAt === undefined || readAt < dueAt) return false;
-    this.alerted.add(spellKey(conversation, unanswered));
+    this.alerted.add(alertKey(conversation, unanswered));
     return true;
   }
 }
 
-function spellKey({ source_id, session_id }: SessionRef, { message_id }: Unanswered): string {
+function alertKey({ source_id, session_id }: SessionRef, { message_id }: Unanswered): string {
   return JSON.stringify([source_id, session_id, message_id]);
 }

@@ -12,7 +12,7 @@ import type { WatchedSessions } from './find-watched.ts';
 import { follow } from './follow.ts';
 import type { EndEvent, FollowEvent, Follower } from './follow-types.ts';
 import { isNotice, matchesMessage, toStreamEvent, writeNotice } from './format-message.ts';
-import { readRetries } from './poll-failure.ts';
+import { maxPollRetries } from './poll-failure.ts';
 import { labelSessions } from './session-labels.ts';
 import { AlertDecision, addMessage, type Conversation, compareUrgency, unreadConversation } from './unanswered.ts';
 import { startWebhookPolls, type WebhookInput, type WebhookPolls } from './webhook-polls.ts';
@@ -70,7 +70,7 @@ export class Watch {
         follow: true,
         intervalMs,
         maxOutageMs: maxOutageMs ?? (options.follow ? undefined : READ_OUTAGE_MS),
-        maxRetries: readRetries(options, flags.retries),
+        maxRetries: maxPollRetries(options, flags.retries),
         skipsUnreadable: true,
         reportsPolls: true,
       },
