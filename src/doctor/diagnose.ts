@@ -16,7 +16,7 @@ import {
 } from './service-checks.ts';
 
 /**
- * Turns the facts into checks, ordered so that a cause comes before its consequences. Pure.
+ * Evaluates the facts, causes before consequences. Pure.
  * @param extraAuthorities the value of NODE_EXTRA_CA_CERTS
  */
 export function diagnose(facts: Facts, extraAuthorities: string | undefined): readonly Check[] {
@@ -45,7 +45,7 @@ export function summarize(checks: readonly Check[]): Readonly<Record<CheckStatus
   return { ok: count('ok'), warning: count('warning'), failed: count('failed'), skipped: count('skipped') };
 }
 
-/** Returns the error to exit with: that of the first failed check; undefined if none failed. */
+/** Returns the error to exit with: the first failed check decides its type and exit code. Undefined if no check failed. */
 export function failureOf(checks: readonly Check[]): PartnerctlError | undefined {
   const failures = checks.flatMap(({ name, hint, failure }) => (failure ? [{ name, hint, failure }] : []));
   const [first] = failures;

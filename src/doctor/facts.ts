@@ -7,23 +7,23 @@ import type { StateLocation } from '../state/state-location.ts';
 import type { UnusableLine } from '../state/unusable-lines.ts';
 
 /** A value, or the error that prevented finding it. */
-export type Finding<Value> =
+export type Result<Value> =
   | { readonly value: Value; readonly error?: undefined }
   | { readonly value?: undefined; readonly error: PartnerctlError };
 
-/** The result of one read call to the service. */
+/** The outcome of one read call to the service. */
 export interface Probe {
   /** The HTTP status; undefined if there was no response. */
   readonly status: number | undefined;
   readonly headers: Readonly<Record<string, string>>;
   readonly error: PartnerctlError | undefined;
-  /** This machine's time when the response arrived, in milliseconds since the epoch. */
+  /** The local time when the response arrived, in milliseconds since the epoch. */
   readonly at: number;
   /** How long the response took, in milliseconds. */
   readonly ms: number;
 }
 
-/** A list that was read to check the scopes of the token and the contract. */
+/** A list that was read to check the token's scopes and the contract. */
 export interface ListRead {
   /** `the list of spaces` */
   readonly what: string;
@@ -46,19 +46,19 @@ export interface StateFacts {
   readonly unusable: readonly UnusableLine[];
 }
 
-/** The input of the checks. A field is undefined if an earlier failure prevented finding it. */
+/** The input of the checks. A field is undefined if an earlier failure prevented finding it. See also `gatherFacts`. */
 export interface Facts {
   readonly version: string;
   readonly nodeVersion: string;
   /** The oldest supported version of Node.js: `20.18.1`. */
   readonly minimumNode: string;
   readonly isCi: boolean;
-  readonly profiles: Finding<{ readonly names: readonly string[]; readonly isExposed: boolean }>;
+  readonly profiles: Result<{ readonly names: readonly string[]; readonly isExposed: boolean }>;
   readonly profilesPath: string;
-  readonly settings: Finding<ServiceSettings>;
+  readonly settings: Result<ServiceSettings>;
   /** The profile's base URL, if a flag or the environment overrides it with a different service. */
   readonly overridden: Sourced<string> | undefined;
-  readonly proxy: Finding<ProxySettings | undefined> | undefined;
+  readonly proxy: Result<ProxySettings | undefined> | undefined;
   /** The addresses of the service's host, or the code of the DNS error. */
   readonly lookup: { readonly addresses: readonly string[] } | { readonly code: string } | undefined;
   /** Undefined if there is a token. */
@@ -66,5 +66,5 @@ export interface Facts {
   readonly probe: Probe | undefined;
   readonly lists: readonly ListRead[];
   readonly leaves: readonly Leaf[];
-  readonly state: Finding<StateFacts>;
+  readonly state: Result<StateFacts>;
 }

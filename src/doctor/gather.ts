@@ -9,7 +9,7 @@ import { resolveService, type ServiceSettings, type Sourced } from '../config/se
 import { isSameService, nameProfile } from '../config/token-sources.ts';
 import { OPERATIONS } from '../contract/operations.ts';
 import { LocalError, PartnerctlError } from '../errors.ts';
-import type { Facts, Finding, Probe, StateFacts } from './facts.ts';
+import type { Facts, Probe, Result, StateFacts } from './facts.ts';
 import { LIMITS, readLists } from './read-lists.ts';
 
 /** The time limit of each step, in milliseconds. */
@@ -17,13 +17,13 @@ const LIMIT_MS = 20_000;
 
 type Observer = (event: TraceEvent) => void;
 
-/** Runs a step within the time limit. @throws any error that is not a PartnerctlError, and the signal's reason */
-async function attempt<Value>(context: Context, what: string, act: () => Promise<Value>): Promise<Finding<Value>> {
+/** Runs a step within the time limit. @throws the signal's reason, and any error that is not a PartnerctlError */
+async function attempt<Value>(context: Context, what: string, act: () => Promise<Value>): Promise<Result<Value>> {
   const { abortSignal, progress, clock } = context;
   abortSignal.throwIfAborted();
   progress.start(`Checking ${what}`);
-  const over = new AbortController();
-  const limit = clock.sleep(LIMIT_MS, AbortSignal.any([over.signal, abortSignal])).then(
+  const done = new AbortController();
+  const limit = clock.sleep(LIMIT_MS, AbortSignal.any([done.signal, abortSignal])).then(
     () => {
       throw new LocalError(`Checking ${what} took longer than ${LIMIT_MS / 1000} s.`);
     },
@@ -36,7 +36,7 @@ async function attempt<Value>(context: Context, what: string, act: () => Promise
     if (error instanceof PartnerctlError) return { error };
     throw error;
   } finally {
-    over.abort();
+    done.abort();
   }
 }
 
@@ -55,29 +55,28 @@ function overriddenUrl({ profile, baseUrl }: ServiceSettings, { profiles }: Prof
   return { value: own, from: nameProfile(profile.value) };
 }
 
-/** Reads the first page of a list that the service has. */
+/** Reads the first page of a list that the service has, to see whether and how it responds. */
 async function probe(http: Http, context: Context): Promise<Probe> {
   const lists = [OPERATIONS.listSpaces, OPERATIONS.listCronJobs];
   const operation = lists.find(({ leaf }) => http.contract.operation(leaf) !== undefined) ?? OPERATIONS.listSpaces;
   const { clock } = context;
   const started = clock.now();
-  let refused: Pick<Probe, 'status' | 'headers'> = { status: undefined, headers: {} };
-  const since = () => ({ at: clock.now(), ms: clock.now() - started });
+  let received: Pick<Probe, 'status' | 'headers'> = { status: undefined, headers: {} };
+  const timing = () => ({ at: clock.now(), ms: clock.now() - started });
   try {
     const response = await http.call(operation, {
       ...LIMITS,
       onRefusal: ({ status, headers }) => {
-        refused = { status, headers };
+        received = { status, headers };
       },
     });
-    const { status, headers } = response;
-    refused = { status, headers };
-    const answered = since();
+    received = { status: response.status, headers: response.headers };
+    const responded = timing();
     response.json();
-    return { status, headers, error: undefined, ...answered };
+    return { ...received, error: undefined, ...responded };
   } catch (error) {
     if (!(error instanceof PartnerctlError)) throw error;
-    return { ...refused, error, ...since() };
+    return { ...received, error, ...timing() };
   }
 }
 
@@ -95,8 +94,8 @@ async function inspectState(context: Context): Promise<StateFacts> {
   const unusable: StateFacts['unusable'][number][] = [];
   const types = new Map<string, number>();
   for await (const entry of readStore(store)) {
-    const bad = unusableLine(entry);
-    if (bad) unusable.push(bad);
+    const problem = unusableLine(entry);
+    if (problem) unusable.push(problem);
     if (entry.kind === 'record') types.set(entry.record.type, (types.get(entry.record.type) ?? 0) + 1);
   }
   const records = [...types.values()].reduce((sum, count) => sum + count, 0);
@@ -130,29 +129,30 @@ async function gatherSettings(context: Context) {
   return { profiles, settings, overridden };
 }
 
-/** Examines the proxy, DNS, the connection, and what the service allows this token to read. */
+/** Examines the proxy, DNS, the connection, and which lists the service lets this token read. */
 async function gatherService(context: Context, settings: ServiceSettings, observe: Observer) {
   const { value: url } = settings.baseUrl;
   const host = new URL(url).hostname.replace(/^\[|\]$/g, '');
   const proxy = await attempt(context, 'the proxy', async () => proxyFor(url, context.env));
   const isName = isIP(host) === 0 && !proxy.value;
   const found = isName ? await attempt(context, `the name ${host}`, () => findAddresses(host)) : undefined;
-  const names = { proxy, lookup: found?.error ? { code: 'ETIMEDOUT' } : found?.value };
+  const network = { proxy, lookup: found?.error ? { code: 'ETIMEDOUT' } : found?.value };
   const http = await attempt(context, 'the token', () => context.http(observe));
-  if (http.error) return { ...names, tokenError: proxy.error ? undefined : http.error };
-  // A copy of the client, so that what this run proves about the contract is not stored.
+  if (http.error) return { ...network, tokenError: proxy.error ? undefined : http.error };
+  // Use a copy of the client, which does not store what it observes about the contract.
   const { contract } = http.value;
   const reader = http.value.withContract(contract);
-  const answered = await attempt(context, `the connection to ${url}`, () => probe(reader, context));
-  const failed = { status: undefined, headers: {}, at: context.clock.now(), ms: 0 };
-  const probed = answered.error ? { ...failed, error: answered.error } : answered.value;
+  const attempted = await attempt(context, `the connection to ${url}`, () => probe(reader, context));
+  const noResponse = { status: undefined, headers: {}, at: context.clock.now(), ms: 0 };
+  const probed = attempted.error ? { ...noResponse, error: attempted.error } : attempted.value;
   const lists = probed.status === undefined ? [] : await readLists(reader, probed);
-  return { ...names, tokenError: undefined, probe: probed, lists, leaves: contract.leaves() };
+  return { ...network, tokenError: undefined, probe: probed, lists, leaves: contract.leaves() };
 }
 
 /**
  * Gathers the input of the checks. Sends only reads, and writes nothing.
- * @param observe called for each request
+ * @param minimumNode the oldest supported version of Node.js
+ * @param observe called for each event of a request
  * @throws the signal's reason
  */
 export async function gatherFacts(context: Context, minimumNode: string, observe: Observer): Promise<Facts> {

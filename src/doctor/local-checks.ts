@@ -12,10 +12,12 @@ function isOlder(version: string, than: string): boolean {
   return false;
 }
 
+/** Shows the version of the program. */
 export function checkProgram({ version }: Facts): Check {
   return ok('program', `partnerctl ${version}`);
 }
 
+/** Checks the version of Node.js. */
 export function checkNode({ nodeVersion, minimumNode }: Facts): Check {
   const message = `Node.js ${nodeVersion}`;
   if (!isOlder(nodeVersion, minimumNode)) return ok('node', message);
@@ -23,6 +25,7 @@ export function checkNode({ nodeVersion, minimumNode }: Facts): Check {
   return broken('node', `${message} is older than ${minimumNode}, the oldest that partnerctl runs on.`, hint);
 }
 
+/** Checks that the profiles can be read, and by this user only. */
 export function checkProfiles({ profiles, profilesPath }: Facts): Check {
   const path = shellQuote(profilesPath);
   if (profiles.error) {
@@ -39,14 +42,15 @@ export function checkProfiles({ profiles, profilesPath }: Facts): Check {
   return ok('profiles', names.length === 0 ? `none in ${profilesPath}` : `${names.join(', ')} (${profilesPath})`);
 }
 
-/** How to use the profile's service again; undefined unless a flag or a variable overrides it. */
+/** Returns how to use the profile's service again; undefined unless a flag or a variable overrides it. */
 export function backToProfile({ settings, overridden }: Facts): string | undefined {
   const from = settings.value?.baseUrl.from;
   if (overridden === undefined || from === undefined) return undefined;
-  const drop = from.startsWith('--') ? `leave out ${from}` : `unset ${from}`;
+  const drop = from.startsWith('--') ? `omit ${from}` : `unset ${from}`;
   return `To use ${overridden.value} from ${overridden.from}, ${drop}.`;
 }
 
+/** Shows the service, the token's source, and the profile in use. Warns if settings name different services. */
 export function checkSettings(facts: Facts): Check {
   const { settings, overridden, profiles } = facts;
   if (settings.error) return failed('settings', settings.error);
@@ -59,19 +63,19 @@ export function checkSettings(facts: Facts): Check {
   return warning('settings', `Two settings name different services: ${message}`, backToProfile(facts) ?? '');
 }
 
-/** Whether a killed run may have left the line incomplete. Other damage may hide a record and must not be deleted. */
+/** Whether a killed run may have left the line incomplete. Other damage may hide a record, and must not be deleted. */
 function isTorn({ why }: UnusableLine): boolean {
   return why.startsWith('not a whole record');
 }
 
 function damageHint({ location, unusable }: StateFacts): string {
-  const look = 'partnerctl state verify lists the lines.';
+  const list = 'List the lines with: partnerctl state verify.';
   if (unusable.some(({ why }) => why.includes('newer version')))
-    return `${look} Update partnerctl: a newer one wrote some.`;
+    return `${list} Update partnerctl: a newer version wrote some of them.`;
   const restore = 'Restore each from a copy or from git.';
-  if (location.kind !== 'file' || !unusable.every(isTorn)) return `${look} ${restore}`;
+  if (location.kind !== 'file' || !unusable.every(isTorn)) return `${list} ${restore}`;
   const script = unusable.map(({ line }) => `${line}d`).join(';');
-  return `${look} ${restore} One that a killed run left incomplete may be removed: sed -i.bak ${shellQuote(script)} ${shellQuote(location.address)}`;
+  return `${list} ${restore} If a killed run left them incomplete, you may remove them: sed -i.bak ${shellQuote(script)} ${shellQuote(location.address)}`;
 }
 
 function describeState({ location, exists, records }: StateFacts): string {
@@ -82,9 +86,10 @@ function describeState({ location, exists, records }: StateFacts): string {
   return `${address}${source}: ${where}; ${content}`;
 }
 
+/** Checks that the state can be read and written, and that every line is intact. Warns if CI does not share it. */
 export function checkState({ state, isCi, profiles, settings }: Facts): Check {
   if (state.error) {
-    // The check of the profiles has reported it already.
+    // `checkProfiles` reports it.
     const isOfProfiles = profiles.error !== undefined && state.error.message === profiles.error.message;
     return isOfProfiles ? skipped('state', 'not checked: the profiles cannot be read') : failed('state', state.error);
   }
@@ -97,7 +102,7 @@ export function checkState({ state, isCi, profiles, settings }: Facts): Check {
     return broken('state', what, damageHint(state.value));
   }
   if (!isWritable) {
-    const hint = 'Name another place with --state or PARTNER_STATE, or make this one writable for you.';
+    const hint = 'Make it writable for you, or name another place with --state or PARTNER_STATE.';
     return broken('state', `The state cannot be written: ${location.address}`, hint);
   }
   if (isCi && location.kind === 'file' && !exists && settings.value !== undefined) {

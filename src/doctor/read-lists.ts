@@ -50,7 +50,7 @@ const JOBS: Listing = {
   recordedAs: 'cron.',
 };
 
-/** All lists, for a test that compares their scopes with those of the commands. */
+/** All lists, for the test that compares their scopes with those of the commands. */
 export const LISTINGS: readonly Pick<Listing, 'scope' | 'neededBy'>[] = [SPACES, AGENTS, JOBS];
 
 async function readList(
@@ -72,7 +72,7 @@ async function readList(
   }
 }
 
-/** The id of a space; undefined if it cannot be decoded, which is reported elsewhere. */
+/** The id of a space; undefined if it cannot be decoded, which `checkContract` reports. */
 function idOf(space: JsonObject, http: Http): string | undefined {
   try {
     return findId(space, http.contract, 'space.id');
@@ -82,12 +82,12 @@ function idOf(space: JsonObject, http: Http): string | undefined {
 }
 
 /**
- * Reads each list once: the spaces, the agents of one space, and the scheduled jobs. Reads nothing if the probe failed for a
- * reason that applies to every call.
+ * Reads each list once: the spaces, the agents of one space, and the scheduled jobs.
+ * @returns no lists if the probe failed for a reason that applies to every call
  */
 export async function readLists(http: Http, { status, error }: Probe): Promise<readonly ListRead[]> {
-  const isHopeless = error !== undefined && status !== 403 && !(error instanceof ShapeError);
-  if (isHopeless) return [];
+  const allWouldFail = error !== undefined && status !== 403 && !(error instanceof ShapeError);
+  if (allWouldFail) return [];
   const spaces = await readList(http, SPACES);
   const id = spaces.items.map((space) => idOf(space, http)).find((found) => found !== undefined);
   const agents = id === undefined ? [] : [(await readList(http, AGENTS, { space_id: id })).read];

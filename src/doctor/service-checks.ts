@@ -5,10 +5,10 @@ import type { Facts, ListRead, Probe } from './facts.ts';
 import { backToProfile } from './local-checks.ts';
 
 const NO_SERVICE = 'not checked: no service is configured';
-const NO_ANSWER = 'not checked: the service did not answer';
+const NO_RESPONSE = 'not checked: the service did not respond';
 const NO_TOKEN = 'not checked: there is no token to call the service with';
 
-/** A larger skew breaks the expiry of tokens, webhook signatures, and Retry-After dates. In milliseconds. */
+/** In milliseconds. A larger skew breaks token expiry, webhook signatures, and Retry-After dates. */
 const MAX_SKEW_MS = 60_000;
 
 const DNS_CODE = /^(ENOTFOUND|EAI_)/;
@@ -22,26 +22,27 @@ function failureCode(probe: Probe | undefined): string | undefined {
   return typeof reason === 'string' ? reason : '';
 }
 
-function hasAnswer(probe: Probe | undefined): probe is Probe & { readonly status: number } {
+function hasResponse(probe: Probe | undefined): probe is Probe & { readonly status: number } {
   return probe?.status !== undefined;
 }
 
-/** Why a check that needs a response was skipped. */
+/** The reason to skip a check that needs a response. */
 function whySkipped({ settings, probe, tokenError }: Facts): string {
   if (settings.value === undefined) return NO_SERVICE;
-  return probe === undefined && tokenError ? NO_TOKEN : NO_ANSWER;
+  return probe === undefined && tokenError ? NO_TOKEN : NO_RESPONSE;
 }
 
 function hostOf({ settings }: Facts): string {
   return settings.value === undefined ? '' : new URL(settings.value.baseUrl.value).hostname;
 }
 
-/** What to do about a base URL that does not lead to the service. */
+/** The hint for a base URL that does not lead to the service. */
 function addressHint(facts: Facts): string {
   const from = facts.settings.value?.baseUrl.from ?? 'the base URL';
-  return [`Correct the address in ${from}.`, backToProfile(facts)].filter(Boolean).join(' ');
+  return [`Correct the URL in ${from}.`, backToProfile(facts)].filter(Boolean).join(' ');
 }
 
+/** Shows the proxy, and fails if it is invalid or cannot be reached. */
 export function checkProxy({ proxy, probe }: Facts): Check {
   if (proxy === undefined) return skipped('proxy', NO_SERVICE);
   if (proxy.error) return failed('proxy', proxy.error);
@@ -49,34 +50,35 @@ export function checkProxy({ proxy, probe }: Facts): Check {
   const { url, from, noProxy } = proxy.value;
   const message = `${new URL(url).host} from ${from}${noProxy === '' ? '' : `, not for ${noProxy} (NO_PROXY)`}`;
   if (!probe?.error || !failureCode(probe)?.startsWith('PROXY_')) return ok('proxy', message);
-  const own = probe.error.info.hint ?? '';
-  return failed('proxy', probe.error, `Set ${from} to the address of a proxy that works. ${own}`);
+  return failed('proxy', probe.error, `Set ${from} to the URL of a working proxy. ${probe.error.info.hint ?? ''}`);
 }
 
+/** Checks that the service's host name resolves. Only a warning if the connection works all the same. */
 export function checkDns(facts: Facts): Check {
   const { lookup, proxy } = facts;
   if (facts.settings.value === undefined) return skipped('dns', NO_SERVICE);
   if (lookup === undefined) {
-    return skipped('dns', proxy?.value ? 'the proxy looks the name up' : 'the base URL has no name to look up');
+    return skipped('dns', proxy?.value ? 'the proxy resolves the name' : 'the base URL has no name to resolve');
   }
-  if ('addresses' in lookup) return ok('dns', `${hostOf(facts)} is ${lookup.addresses.join(', ')}`);
+  if ('addresses' in lookup) return ok('dns', `${hostOf(facts)} resolves to ${lookup.addresses.join(', ')}`);
   const { probe } = facts;
-  const message = `The name ${hostOf(facts)} cannot be looked up (${lookup.code}).`;
+  const message = `The name ${hostOf(facts)} cannot be resolved (${lookup.code}).`;
   if (probe?.error && DNS_CODE.test(failureCode(probe) ?? '')) {
     return { ...failed('dns', probe.error, addressHint(facts)), message };
   }
   return warning('dns', message, addressHint(facts));
 }
 
-/** The check that reports an error code of the connection, if it is not `connection` itself. */
+/** The check that reports an error code of the connection, if it is not `connection`. */
 function ownerOf(code: string): 'dns' | 'tls' | 'proxy' | undefined {
   if (code.startsWith('PROXY_')) return 'proxy';
   return DNS_CODE.test(code) ? 'dns' : TLS_CODE.test(code) ? 'tls' : undefined;
 }
 
+/** Checks that the service responds. */
 export function checkConnection(facts: Facts): Check {
   const { probe } = facts;
-  if (hasAnswer(probe)) return ok('connection', `answered in ${Math.round(probe.ms)} ms`);
+  if (hasResponse(probe)) return ok('connection', `responded in ${Math.round(probe.ms)} ms`);
   const code = failureCode(probe);
   if (probe?.error === undefined || code === undefined) return skipped('connection', whySkipped(facts));
   const owner = ownerOf(code);
@@ -87,19 +89,19 @@ export function checkConnection(facts: Facts): Check {
 function tlsHint(code: string, error: PartnerctlError, extra: string | undefined): string {
   if (code === 'ERR_SSL_WRONG_VERSION_NUMBER') return error.info.hint ?? '';
   if (code === 'CERT_HAS_EXPIRED' || code === 'CERT_NOT_YET_VALID') {
-    return "Check this machine's clock. If it is right, the operator of the service has to renew the certificate.";
+    return "Check this machine's clock. If it is right, the operator of the service must renew the certificate.";
   }
-  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') return 'Use the name in the base URL that the certificate is for.';
-  const given = extra === undefined ? '' : ` Now it names ${extra}, which does not have it.`;
-  return `If you trust the authority that issued it, set NODE_EXTRA_CA_CERTS to a file with the certificate of that authority.${given}`;
+  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') return 'Use a host name in the base URL that the certificate covers.';
+  const current = extra === undefined ? '' : ` It is now ${extra}, which does not contain that certificate.`;
+  return `If you trust the authority that issued it, set NODE_EXTRA_CA_CERTS to a file with the authority's certificate.${current}`;
 }
 
-/** @param extra the value of NODE_EXTRA_CA_CERTS */
+/** Checks the service's certificate. @param extra the value of NODE_EXTRA_CA_CERTS */
 export function checkTls(facts: Facts, extra: string | undefined): Check {
   const { settings, probe } = facts;
   if (settings.value === undefined) return skipped('tls', NO_SERVICE);
   if (settings.value.baseUrl.value.startsWith('http:')) return skipped('tls', 'plain http, on this machine only');
-  if (hasAnswer(probe)) return ok('tls', 'the certificate is trusted');
+  if (hasResponse(probe)) return ok('tls', 'the certificate is trusted');
   const code = failureCode(probe);
   if (probe?.error === undefined || code === undefined || !TLS_CODE.test(code))
     return skipped('tls', whySkipped(facts));
@@ -116,7 +118,7 @@ function isMissing(error: PartnerctlError | undefined): boolean {
   return error?.info.status === 404 || error?.info.status === 405;
 }
 
-/** The failure of a list after a first call that succeeded, unless another check explains it. */
+/** The failure of a list although the first call succeeded, unless another check explains it. */
 function laterFailure({ lists }: Facts): PartnerctlError | undefined {
   const isExplained = (error: PartnerctlError) =>
     contradicts(error) || isMissing(error) || [402, 403].includes(error.info.status ?? 0);
@@ -126,14 +128,14 @@ function laterFailure({ lists }: Facts): PartnerctlError | undefined {
 /** Checks that the base URL leads to this API. The token, its scopes, and the balance have their own checks. */
 export function checkService(facts: Facts): Check {
   const { probe } = facts;
-  if (!hasAnswer(probe)) return skipped('service', whySkipped(facts));
+  if (!hasResponse(probe)) return skipped('service', whySkipped(facts));
   const { status, error } = probe;
   if (error instanceof NotJsonError) {
-    return failed('service', error, `Something else answers there, such as a gateway. ${addressHint(facts)}`);
+    return failed('service', error, `Something else responds there, such as a gateway. ${addressHint(facts)}`);
   }
   if (error === undefined || error instanceof ShapeError || [401, 402, 403].includes(status)) {
     const later = laterFailure(facts);
-    return later ? failed('service', later) : ok('service', `answers with ${status}`);
+    return later ? failed('service', later) : ok('service', `responds with ${status}`);
   }
   if (status === 429) return warning('service', error.message, error.info.hint ?? 'Run the command again later.');
   const isElsewhere = status === 404 || status === 405 || (status >= 300 && status < 400);
@@ -141,26 +143,24 @@ export function checkService(facts: Facts): Check {
   return failed('service', error, hint);
 }
 
-function seconds(ms: number): string {
+function formatSkew(ms: number): string {
   const abs = Math.round(Math.abs(ms) / 1000);
   return abs < 120 ? `${abs} s` : abs < 7200 ? `${Math.round(abs / 60)} min` : `${Math.round(abs / 3600)} h`;
 }
 
+/** Compares this machine's clock with the Date header of the response. */
 export function checkClock(facts: Facts): Check {
   const { probe } = facts;
-  if (!hasAnswer(probe)) return skipped('clock', whySkipped(facts));
+  if (!hasResponse(probe)) return skipped('clock', whySkipped(facts));
   const { date, age } = probe.headers;
-  const there = date === undefined ? Number.NaN : Date.parse(date);
-  if (Number.isNaN(there) || age !== undefined)
-    return skipped('clock', 'not checked: the service does not tell the time');
-  const skew = probe.at - there;
+  const serviceTime = date === undefined ? Number.NaN : Date.parse(date);
+  if (Number.isNaN(serviceTime) || age !== undefined)
+    return skipped('clock', "not checked: the response does not show the service's time");
+  const skew = probe.at - serviceTime;
   if (Math.abs(skew) - probe.ms <= MAX_SKEW_MS) return ok('clock', `within ${MAX_SKEW_MS / 1000} s of the service`);
-  const message = `This machine's clock is ${seconds(skew)} ${skew > 0 ? 'ahead of' : 'behind'} that of the service.`;
-  return warning(
-    'clock',
-    message,
-    `Set the clock of this machine to ${new Date(there).toISOString()}, or turn on time synchronization.`,
-  );
+  const message = `This machine's clock is ${formatSkew(skew)} ${skew > 0 ? 'ahead of' : 'behind'} the service's.`;
+  const hint = `Turn on time synchronization, or set this machine's clock to ${new Date(serviceTime).toISOString()}.`;
+  return warning('clock', message, hint);
 }
 
 /** Whether every read failed with a 403. */
@@ -168,18 +168,19 @@ function isForbidden({ probe, lists }: Facts): boolean {
   return probe?.status === 403 && lists.every(({ error }) => error?.info.status === 403);
 }
 
+/** Checks that the service accepts the token, with or without the scopes for the lists. */
 export function checkToken(facts: Facts): Check {
   const { probe, tokenError, settings } = facts;
   if (settings.value === undefined) return skipped('token', NO_SERVICE);
   if (tokenError) return failed('token', tokenError);
-  if (!hasAnswer(probe)) return skipped('token', whySkipped(facts));
+  if (!hasResponse(probe)) return skipped('token', whySkipped(facts));
   const from = settings.value.token?.from ?? '';
   if (probe.status === 401 && probe.error) return failed('token', probe.error);
   if (isForbidden(facts) && probe.error) return failed('token', probe.error);
   const isAccepted = probe.error === undefined || contradicts(probe.error) || probe.status === 403;
   if (isAccepted) return ok('token', `accepted, from ${from}`);
   const reason = isBalanceTooLow(probe.error) ? ': the balance is too low' : '';
-  return skipped('token', `not checked: the service answered with ${probe.status}${reason}`);
+  return skipped('token', `not checked: the service responded with ${probe.status}${reason}`);
 }
 
 /** Whether the state has records of commands that need the list. */
@@ -191,7 +192,7 @@ function upperFirst(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-/** A missing scope is a failure only if the state has records of commands that need it. */
+/** Checks the scopes for reads. A missing one is a failure only if the state has records of commands that need it. */
 export function checkScopes(facts: Facts): Check {
   const { lists, settings } = facts;
   const read = lists.filter(({ error }) => error === undefined || contradicts(error));
@@ -199,7 +200,7 @@ export function checkScopes(facts: Facts): Check {
   if (isForbidden(facts) || read.length + missing.length === 0)
     return skipped('scopes', 'not checked: nothing can be read');
   const may = read.length === 0 ? '' : ` It may read ${read.map(({ what }) => what).join(', ')}.`;
-  if (missing.length === 0) return ok('scopes', `The scopes for writes show only in use.${may}`);
+  if (missing.length === 0) return ok('scopes', `No read shows the scopes for writes.${may}`);
   const names = missing.map(({ scope, neededBy }) => `${scope} (for ${neededBy})`).join(', ');
   const from = settings.value?.token;
   const use =
@@ -214,20 +215,25 @@ export function checkScopes(facts: Facts): Check {
   return { ...failed('scopes', used.error, upperFirst(hint)), message: `${message} ${why}` };
 }
 
+/** Fails if a call was refused for the balance (402), because no call shows the balance itself. */
 export function checkBalance(facts: Facts): Check {
   const { probe, lists } = facts;
   const tooLow = [probe?.error, ...lists.map(({ error }) => error)].find(isBalanceTooLow);
   if (tooLow) return failed('balance', tooLow);
-  if (hasAnswer(probe) && probe.error === undefined) {
-    return ok('balance', 'at least 1 USD: below that, no call is answered. No call shows the balance itself.');
+  if (hasResponse(probe) && probe.error === undefined) {
+    return ok(
+      'balance',
+      'at least 1 USD: below that, the service refuses every call. No call shows the balance itself.',
+    );
   }
-  return skipped('balance', 'not checked: no call shows the balance, and none was answered');
+  return skipped('balance', 'not checked: no call shows the balance, and none succeeded');
 }
 
+/** Compares the contract with the responses so far. */
 export function checkContract({ leaves, lists, probe }: Facts): Check {
   const errors = [probe?.error, ...lists.map(({ error }) => error)];
-  const odd = errors.find(contradicts);
-  if (odd) return failed('contract', odd);
+  const contradiction = errors.find(contradicts);
+  if (contradiction) return failed('contract', contradiction);
   const missing = lists.find(({ error }) => isMissing(error));
   if (missing?.error) {
     const { message, hint } = failed('contract', missing.error);
@@ -240,5 +246,5 @@ export function checkContract({ leaves, lists, probe }: Facts): Check {
   const values = `${counts.join(', ')} (partnerctl contract show)`;
   const isTested = lists.some(({ error }) => error === undefined);
   if (!isTested) return skipped('contract', `${values}; not checked: nothing can be read`);
-  return ok('contract', `${values}; nothing that was read contradicts them`);
+  return ok('contract', `${values}; no response contradicts them`);
 }

@@ -153,12 +153,12 @@ test('says what is in a bundle and what is not, and replaces no file without --f
   const { env, path, fake } = await customer(json([]));
   const first = await run(['doctor', '--bundle', path], { env, columns: 400 });
   expect(first.stderr).toMatch(/Left out: tokens, passwords/);
-  expect(first.stderr).toMatch(/Look at it before you send it\./);
+  expect(first.stderr).toMatch(/Review it before you send it\./);
   const count = fake.requests.length;
   const second = await run(['doctor', '-o', 'json', '--bundle', path], { env });
   expect({ ...second.error(), code: second.code }).toMatchObject({
     code: 2,
-    message: `${path} exists already.`,
+    message: `${path} already exists.`,
     hint: expect.stringContaining('--force'),
   });
   expect(fake.requests).toHaveLength(count);

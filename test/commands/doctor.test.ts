@@ -113,7 +113,7 @@ const FAULTS: readonly Fault[] = [
   {
     fault: 'a host name that is unknown',
     check: 'dns',
-    finds: { status: 'failed', code: 8, message: /no-such-host\.invalid cannot be looked up/ },
+    finds: { status: 'failed', code: 8, message: /no-such-host\.invalid cannot be resolved/ },
     advice: UNSET,
     async plant() {
       const { machine, it } = await healthy('localhost');
@@ -126,7 +126,7 @@ const FAULTS: readonly Fault[] = [
     fault: 'a certificate of an unknown authority',
     check: 'tls',
     finds: { status: 'failed', code: 8, message: /self-signed certificate/ },
-    advice: /set (NODE_EXTRA_CA_CERTS) to a file with the certificate of that authority/,
+    advice: /set (NODE_EXTRA_CA_CERTS) to a file with the authority's certificate/,
     async plant() {
       const fake = await startFakeService(json([]), { tls: true });
       const machine: Machine = {
@@ -144,7 +144,7 @@ const FAULTS: readonly Fault[] = [
     fault: 'a proxy that is down',
     check: 'proxy',
     finds: { status: 'failed', code: 8, message: /from HTTPS_PROXY\) refused the connection/ },
-    advice: /Set (HTTPS_PROXY) to the address of a proxy that works/,
+    advice: /Set (HTTPS_PROXY) to the URL of a working proxy/,
     async plant() {
       const fake = await startFakeService(json([]), { tls: true });
       const proxy = await proxyTo(fake.port);
@@ -165,7 +165,7 @@ const FAULTS: readonly Fault[] = [
     fault: 'a clock that is ahead',
     check: 'clock',
     finds: { status: 'warning', code: 0, message: /clock is 3 h ahead of/ },
-    advice: /Set the clock of this machine to (\S+),/,
+    advice: /set this machine's clock to (\S+)\./,
     async plant() {
       const { machine } = await healthy();
       const ahead = (ms: number) => ({
@@ -219,7 +219,7 @@ const FAULTS: readonly Fault[] = [
     fault: 'a damaged state',
     check: 'state',
     finds: { status: 'failed', code: 1, message: /cannot be used: .*not a whole record/ },
-    advice: /may be removed: (sed .*)$/,
+    advice: /may remove them: (sed .*)$/,
     async plant() {
       const { machine } = await healthy();
       const file = write('notes.txt', 'some notes');
@@ -331,12 +331,12 @@ describe('doctor', () => {
     const { report } = await doctor(machine);
     expect(named(report, 'token')).toMatchObject({
       status: 'skipped',
-      message: 'not checked: the service answered with 402: the balance is too low',
+      message: 'not checked: the service responded with 402: the balance is too low',
     });
     await it.set({ balance_usd: 100 });
     await it.faults({ kind: 'status', status: 429 });
     const limited = await doctor(machine);
-    expect(named(limited.report, 'token').message).toBe('not checked: the service answered with 429');
+    expect(named(limited.report, 'token').message).toBe('not checked: the service responded with 429');
   });
 
   test('independent checks go on where one fails, and the first failure decides the exit code', async () => {

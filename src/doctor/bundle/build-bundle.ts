@@ -8,10 +8,10 @@ import { BodyRedactor } from './redact-body.ts';
 import { TextRedactor } from './redact-text.ts';
 import { isServiceWord } from './vocabulary.ts';
 
-/** The version of the format. A reader refuses a later one. */
+/** The version of the format. Readers refuse later versions. */
 const BUNDLE_VERSION = 1;
 
-/** Later requests are left out. */
+/** Further requests of the included trace are left out. */
 const MAX_EXCHANGES = 5_000;
 
 /** The input of `buildBundle`. */
@@ -47,15 +47,15 @@ function serviceOf(settings: ServiceSettings | undefined, contract: Contract) {
   return { origin: url.origin, basePath: url.pathname.replace(/\/$/, ''), contract };
 }
 
-/** An address without a password, a query, or a fragment. */
-function bareAddress(text: string): string {
+/** Removes credentials, the query, and the fragment of a URL. */
+function bareUrl(text: string): string {
   if (!URL.canParse(text)) return text;
   const { protocol, host, pathname } = new URL(text);
   return `${protocol}//${host}${pathname}`;
 }
 
-/** Redacts texts of this program: replaces values known to be private, and the user's home directory. */
-class OwnTexts {
+/** Redacts the program's own texts: replaces values known to be private, and the user's home directory. */
+class MessageRedactor {
   private readonly pseudonyms: Pseudonyms;
   private readonly parts: BundleParts;
 
@@ -64,7 +64,7 @@ class OwnTexts {
     this.parts = parts;
   }
 
-  /** Marks the words of a path or a name as private, except for common directories and the words of this program. */
+  /** Marks the words of a path or a name as private, except for common directories and this program's own words. */
   hide(
     text: string | undefined,
     except = /^(default|state|jsonl|json|config|partnerctl|localhost|tmp|var|lib|etc|home|usr|local|share|srv|opt|postgres|postgresql|git|ssh|https?|file)$/,
@@ -73,13 +73,13 @@ class OwnTexts {
       if (!except.test(run)) this.pseudonyms.of(run);
   }
 
-  text(text: string): string {
+  redact(text: string): string {
     const bare = this.parts.redact(this.withoutHome(text)).replace(/(?<=:\/\/)[^\s/@]+@/g, '');
     // A word that the message truncated would not be recognized as private.
-    const whole = bare.replace(/[\p{L}\p{M}\p{N}]+(?=…)/gu, (run) =>
+    const withoutTruncated = bare.replace(/[\p{L}\p{M}\p{N}]+(?=…)/gu, (run) =>
       isServiceWord(run) ? run : this.pseudonyms.of(run),
     );
-    return this.pseudonyms.replaceKnown(whole);
+    return this.pseudonyms.replaceKnown(withoutTruncated);
   }
 
   private withoutHome(text: string): string {
@@ -88,24 +88,24 @@ class OwnTexts {
   }
 }
 
-function describeSettings({ facts }: BundleParts, own: OwnTexts): BundleLine {
+function describeSettings({ facts }: BundleParts, messages: MessageRedactor): BundleLine {
   const { settings, proxy, state } = facts;
-  if (settings.value === undefined) return { kind: 'settings', error: own.text(settings.error.message) };
+  if (settings.value === undefined) return { kind: 'settings', error: messages.redact(settings.error.message) };
   const { profile, baseUrl, token, shadowed } = settings.value;
-  const sourced = (value: string, from: string) => ({ value, from: own.text(from) });
+  const sourced = (value: string, from: string) => ({ value, from: messages.redact(from) });
   return {
     kind: 'settings',
-    base_url: sourced(bareAddress(baseUrl.value), baseUrl.from),
-    profile: sourced(own.text(profile.value), profile.from),
-    token: { from: token === undefined ? null : own.text(token.from) },
-    proxy: proxy?.value ? sourced(own.text(new URL(proxy.value.url).host), proxy.value.from) : null,
-    state: state.value ? sourced(own.text(state.value.location.address), state.value.location.from) : null,
-    shadowed: shadowed.map((line) => own.text(line)),
+    base_url: sourced(bareUrl(baseUrl.value), baseUrl.from),
+    profile: sourced(messages.redact(profile.value), profile.from),
+    token: { from: token === undefined ? null : messages.redact(token.from) },
+    proxy: proxy?.value ? sourced(messages.redact(new URL(proxy.value.url).host), proxy.value.from) : null,
+    state: state.value ? sourced(messages.redact(state.value.location.address), state.value.location.from) : null,
+    shadowed: shadowed.map((line) => messages.redact(line)),
   };
 }
 
-function describeState({ facts: { state } }: BundleParts, own: OwnTexts): BundleLine {
-  if (state.value === undefined) return { kind: 'state', error: own.text(state.error.message) };
+function describeState({ facts: { state } }: BundleParts, messages: MessageRedactor): BundleLine {
+  if (state.value === undefined) return { kind: 'state', error: messages.redact(state.error.message) };
   const { location, exists, isWritable, types, unusable } = state.value;
   return {
     kind: 'state',
@@ -113,7 +113,7 @@ function describeState({ facts: { state } }: BundleParts, own: OwnTexts): Bundle
     exists,
     writable: isWritable,
     records: types,
-    unusable: unusable.map(({ line, why }) => ({ line, why: own.text(why) })),
+    unusable: unusable.map(({ line, why }) => ({ line, why: messages.redact(why) })),
   };
 }
 
@@ -123,35 +123,35 @@ function describeContract({ facts, redact }: BundleParts): BundleLine {
   return { kind: 'contract', values };
 }
 
-function describeChecks({ checks }: BundleParts, own: OwnTexts): BundleLine[] {
+function describeChecks({ checks }: BundleParts, messages: MessageRedactor): BundleLine[] {
   return checks.map(({ name, status, message, hint, failure }) => ({
     kind: 'check',
     name,
     status,
-    message: own.text(message),
-    hint: hint === null ? null : own.text(hint),
+    message: messages.redact(message),
+    hint: hint === null ? null : messages.redact(hint),
     error: failure ? failure.type : null,
   }));
 }
 
-/** Marks private values of this machine, which no response of the service contains. */
-function hideOwn({ facts }: BundleParts, own: OwnTexts): void {
-  for (const name of facts.profiles.value?.names ?? []) own.hide(name);
-  own.hide(facts.settings.value?.profile.value);
+/** Marks the private values of this machine's settings. */
+function hideSettings({ facts }: BundleParts, messages: MessageRedactor): void {
+  for (const name of facts.profiles.value?.names ?? []) messages.hide(name);
+  messages.hide(facts.settings.value?.profile.value);
   // The error may quote the name of a profile that does not exist.
-  for (const [quoted] of facts.settings.error?.message.matchAll(/"[^"]*"/g) ?? []) own.hide(quoted);
+  for (const [quoted] of facts.settings.error?.message.matchAll(/"[^"]*"/g) ?? []) messages.hide(quoted);
   const proxy = facts.proxy?.value;
-  if (proxy) own.hide(`${new URL(proxy.url).hostname} ${proxy.noProxy}`);
-  own.hide(facts.profilesPath);
-  own.hide(facts.state.value?.location.address);
+  if (proxy) messages.hide(`${new URL(proxy.url).hostname} ${proxy.noProxy}`);
+  messages.hide(facts.profilesPath);
+  messages.hide(facts.state.value?.location.address);
   const { token } = facts.settings.value ?? {};
-  if (token?.kind === 'file') own.hide(token.path);
-  if (token?.kind === 'command') own.hide(token.command);
+  if (token?.kind === 'file') messages.hide(token.path);
+  if (token?.kind === 'command') messages.hide(token.command);
 }
 
 /**
  * Builds a support bundle: what support needs to reproduce a failure, without secrets, names, texts, and ids. Pure.
- * @returns its lines, and how many requests were left out
+ * @returns its lines, and how many requests it contains and omits
  */
 export function buildBundle(parts: BundleParts): { lines: readonly BundleLine[]; exchanges: number; omitted: number } {
   const { facts, exchanges, included, at, platform, key } = parts;
@@ -161,15 +161,15 @@ export function buildBundle(parts: BundleParts): { lines: readonly BundleLine[];
   const roles = [...contract.values('message.author.agent'), ...contract.values('message.author.user')];
   const bodies = new BodyRedactor(pseudonyms, texts, new Set(roles.map((role) => role.toLowerCase())));
   const redactor = new ExchangeRedactor(texts, bodies);
-  const own = new OwnTexts(pseudonyms, parts);
+  const messages = new MessageRedactor(pseudonyms, parts);
   const ofDoctor = exchanges.map((seen) => redactor.redact(seen, 'doctor'));
-  hideOwn(parts, own);
-  // Describe first: words that become private in the included requests would be replaced in these texts, too.
+  hideSettings(parts, messages);
+  // Do this before the included requests, whose private words would be replaced here, too.
   const described = [
-    describeSettings(parts, own),
+    describeSettings(parts, messages),
     describeContract(parts),
-    describeState(parts, own),
-    ...describeChecks(parts, own),
+    describeState(parts, messages),
+    ...describeChecks(parts, messages),
   ];
   const kept = included.slice(0, MAX_EXCHANGES);
   const all: readonly BundledExchange[] = [...ofDoctor, ...kept.map((seen) => redactor.redact(seen, 'included'))];

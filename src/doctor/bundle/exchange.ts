@@ -38,7 +38,7 @@ export interface BundledExchange {
   readonly failure: string | null;
 }
 
-/** Headers that carry credentials, say nothing about the service, or are set again by the replaying server. */
+/** Headers that carry credentials, do not matter to clients, or are set by the server that replays them. */
 const DROPPED =
   /^(proxy-)?authorization$|cookie|^(connection|keep-alive|transfer-encoding|content-length|content-encoding|report-to|nel|alt-svc|server-timing)$/i;
 
@@ -55,6 +55,7 @@ function parse(text: string): unknown {
 /**
  * Converts a trace event of the client.
  * @param basePath the path of the base URL
+ * @param at when it happened, in milliseconds since the epoch
  * @param redact replaces secrets in a text
  * @returns undefined for an event without a result, or outside the base URL
  */
@@ -91,6 +92,7 @@ function hasBigInt(value: unknown): boolean {
   return typeof value === 'object' && value !== null && Object.values(value).some(hasBigInt);
 }
 
+/** Redacts requests and their responses. */
 export class ExchangeRedactor {
   private readonly texts: TextRedactor;
   private readonly bodies: BodyRedactor;
@@ -100,7 +102,7 @@ export class ExchangeRedactor {
     this.bodies = bodies;
   }
 
-  /** Redacts a request and its response; their shape stays. */
+  /** Keeps the shape of the request and the response. */
   redact(seen: SeenExchange, from: BundledExchange['from']): BundledExchange {
     const { at, method, path, query, requestBody, status, failure } = seen;
     return {
@@ -132,7 +134,7 @@ export class ExchangeRedactor {
   }
 
   private header(name: string, value: string): string {
-    // Characters that are not allowed in a header.
+    // Headers allow no other characters.
     const latin = (text: string) => text.replace(/[^\t\x20-\x7e\xa0-\xff]/g, '?');
     if (/^\d+$/.test(value) && (isCount(name) || name.includes('ratelimit') || name === 'retry-after')) return value;
     if (name === 'location' || name === 'content-location') return latin(this.texts.url(value));

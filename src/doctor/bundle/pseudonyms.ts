@@ -1,10 +1,10 @@
 import { createHmac } from 'node:crypto';
 import { isServiceWord } from './vocabulary.ts';
 
-/** What a text consists of, besides punctuation: the parts that can name somebody. */
+/** Matches runs of letters and digits: the parts of a text that can identify somebody. */
 export const RUNS = /[\p{L}\p{M}\p{N}]+/gu;
 
-/** So many pseudonyms are tried for a short run; then it becomes longer. */
+/** How many pseudonyms of its own length to try for a run before they become longer. */
 const MAX_TRIES = 64;
 
 const UPPER = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ';
@@ -12,7 +12,7 @@ const LOWER = 'abcdefghijklmnopqrstuvwxyz';
 const HEX = 'abcdef';
 const DIGITS = '0123456789';
 
-/** The characters that one may become: of the same kind, so that lengths, cases, and formats stay. */
+/** The characters that may replace one: of the same kind, so that lengths, cases, and formats stay. */
 function alphabetOf(character: string, isHex: boolean): string | undefined {
   if (/[0-9]/.test(character)) return DIGITS;
   if (/[a-z]/.test(character)) return isHex ? HEX : LOWER;
@@ -23,8 +23,8 @@ function alphabetOf(character: string, isHex: boolean): string | undefined {
 }
 
 /**
- * Replaces runs of letters and digits, the same one always by the same pseudonym, and different ones by different ones. The
- * pseudonyms depend on a key that is not kept, so that nobody can guess values and compare.
+ * Replaces runs of letters and digits: the same run always with the same pseudonym, different runs with different ones. The
+ * pseudonyms depend on a key that is not kept, so that nobody can confirm a guess.
  */
 export class Pseudonyms {
   private readonly key: Uint8Array;
@@ -55,13 +55,13 @@ export class Pseudonyms {
     return text.replace(RUNS, (run) => this.of(run));
   }
 
-  /** Replaces the runs that were replaced elsewhere, except for words of a service and short numbers. */
+  /** Replaces only the runs that already have a pseudonym, except for service words, short words, and short numbers. */
   replaceKnown(text: string): string {
     const isTelling = (run: string) => run.length >= 3 && !/^\d{1,3}$/.test(run) && !isServiceWord(run);
     return text.replace(RUNS, (run) => (isTelling(run) ? (this.known.get(run) ?? run) : run));
   }
 
-  /** The run in other characters. A long number must not exceed what a JavaScript number can hold. */
+  /** Replaces each character. Keeps the first digit of a number below 9, so that a safe integer stays safe. */
   private disguise(run: string, attempt: number): string {
     const isHex = run.length >= 4 && /^[0-9a-f]+$/i.test(run) && /\d/.test(run);
     const isNumber = /^\d+$/.test(run);

@@ -4,8 +4,8 @@ import type { Pseudonyms } from './pseudonyms.ts';
 import { isCount, isPrivate, isTime, type TextMode, type TextRedactor } from './redact-text.ts';
 import { isServiceWord } from './vocabulary.ts';
 
-/** Smaller numbers identify nobody. */
-const SMALL = 1_000;
+/** Smaller integers identify nobody. */
+const MIN_IDENTIFYING = 1_000;
 
 const ERROR_KEY = /^(errors?|faults?|problems?|detail|error_?(message|description|details?|code))$/i;
 
@@ -15,14 +15,14 @@ const PROSE = /(message|description|detail|title|text|summary|hint)$/i;
 /** Keys that look like the name of a field rather than data. */
 const FIELD_NAME = /^[@$_A-Za-z][\w.$:-]{0,63}$/;
 /** Fields whose values may be used as keys elsewhere. */
-const NAMING = /(^|_)(ids?|names?|title|label|e?mail)$/i;
+const NAMING_FIELD = /(^|_)(ids?|names?|title|label|e?mail)$/i;
 const DATA_IN_NAME = /\d{3}|[0-9a-f]{8}/i;
 
-/** Where a value is. */
-interface Place {
-  /** The name of the field, or of the field with the list. */
+/** Where a value is in a document. */
+interface FieldContext {
+  /** The name of the field; for an item of a list, that of the list. */
   readonly key: string;
-  /** Whether it is part of an error, which has the service's own texts. */
+  /** Whether it is part of an error, whose texts are the service's own. */
   readonly isError: boolean;
 }
 
@@ -65,19 +65,19 @@ export class BodyRedactor {
     );
   }
 
-  private value(value: unknown, place: Place): unknown {
-    if (typeof value === 'string') return this.string(value, place);
-    if (typeof value === 'number') return this.number(value, place.key);
+  private value(value: unknown, field: FieldContext): unknown {
+    if (typeof value === 'string') return this.string(value, field);
+    if (typeof value === 'number') return this.number(value, field.key);
     if (typeof value === 'bigint') return BigInt(this.pseudonyms.replace(String(value)));
-    if (Array.isArray(value)) return value.map((item) => this.value(item, place));
-    return isJsonObject(value) ? this.object(value, place) : value;
+    if (Array.isArray(value)) return value.map((item) => this.value(item, field));
+    return isJsonObject(value) ? this.object(value, field) : value;
   }
 
-  private object(object: JsonObject, place: Place): JsonObject {
+  private object(object: JsonObject, field: FieldContext): JsonObject {
     const isFailure = object.success === false || object.ok === false;
     const isMap = isMapOfObjects(object);
     const entries = Object.entries(object).map(([key, value]) => {
-      const isError = place.isError || isFailure || ERROR_KEY.test(key);
+      const isError = field.isError || isFailure || ERROR_KEY.test(key);
       const isKept = this.isField(key) && !(isMap && !isServiceWord(key));
       const shown = isKept ? key : this.pseudonyms.replace(key);
       return [shown, this.value(value, { key, isError })] as const;
@@ -85,7 +85,7 @@ export class BodyRedactor {
     return Object.fromEntries(entries);
   }
 
-  private string(text: string, { key, isError }: Place): string {
+  private string(text: string, { key, isError }: FieldContext): string {
     if (text === '' || (this.keptValues.has(text.toLowerCase()) && !isPrivate(key))) return text;
     if (/^\d+$/.test(text) && isCount(key)) return text;
     if (/time_?zone$/i.test(key) && Intl.supportedValuesOf('timeZone').includes(text)) return text;
@@ -96,7 +96,7 @@ export class BodyRedactor {
 
   private number(value: number, key: string): number {
     const isKept =
-      (Number.isInteger(value) && Math.abs(value) < SMALL) || isCount(key) || (isTime(key) && isEpoch(value));
+      (Number.isInteger(value) && Math.abs(value) < MIN_IDENTIFYING) || isCount(key) || (isTime(key) && isEpoch(value));
     if (isKept) return value;
     const replaced = Number(this.pseudonyms.replace(String(value)));
     return Number.isFinite(replaced) ? replaced : 0;
@@ -122,7 +122,7 @@ function isMapOfObjects(object: JsonObject): boolean {
 }
 
 function namesIn(value: unknown, key = ''): readonly string[] {
-  if (typeof value === 'string') return NAMING.test(key) ? [value] : [];
+  if (typeof value === 'string') return NAMING_FIELD.test(key) ? [value] : [];
   if (Array.isArray(value)) return value.flatMap((item) => namesIn(item, key));
   return isJsonObject(value) ? Object.entries(value).flatMap(([name, inner]) => namesIn(inner, name)) : [];
 }

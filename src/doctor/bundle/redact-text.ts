@@ -4,12 +4,12 @@ import { type Pseudonyms, RUNS } from './pseudonyms.ts';
 import { isServiceWord } from './vocabulary.ts';
 
 /**
- * How a text is redacted. `private`: every letter and digit is replaced. `value`: also, unless all of it are words of a
- * service, such as `assistant`. `prose`: each word of a service stays, as in the message of an error.
+ * How a text is redacted. `private` replaces every letter and digit. `value` keeps a text that consists only of service words,
+ * such as `assistant`. `prose` keeps every service word, as in an error message.
  */
 export type TextMode = 'private' | 'value' | 'prose';
 
-/** The service whose addresses become placeholders, which a replay replaces by its own. */
+/** The service whose URLs become placeholders, which a replay replaces with its own. */
 export interface RedactedService {
   readonly origin: string;
   /** The path of the base URL, without a slash at the end. */
@@ -29,7 +29,7 @@ const TIME = /(^|_)(at|on|time|date|ts|timestamp|created|updated|modified|expire
 const PRIVATE =
   /(^|_)(ids?|uuid|uid|guid|names?|title|label|text|content|body|message|description|instructions|prompt|notes?|comments?|subject|summary|e?mail|phone|secret|password|username)$/;
 
-/** A name of a field in snake case. */
+/** Converts a field name to snake case. */
 function snake(name: string): string {
   return name
     .replace(/(?<=[\p{Ll}\d])(?=\p{Lu})/gu, '_')
@@ -37,22 +37,22 @@ function snake(name: string): string {
     .toLowerCase();
 }
 
-/** Whether a field is a count or a limit, which paging depends on. */
+/** Whether a field name is that of a count or a limit, which paging depends on. */
 export function isCount(name: string): boolean {
   return COUNT.test(snake(name));
 }
 
-/** Whether a field is a time. */
+/** Whether a field name is that of a time. */
 export function isTime(name: string): boolean {
   return TIME.test(snake(name));
 }
 
-/** Whether a field has ids, names, or texts. */
+/** Whether a field name is that of an id, a name, or a text. */
 export function isPrivate(name: string): boolean {
   return PRIVATE.test(snake(name));
 }
 
-/** So many digits in all of a text name nobody: `HTTP 404`, `1 of 3`. */
+/** A text with at most this many digits identifies nobody by them: `HTTP 404`, `1 of 3`. */
 const FEW_DIGITS = 3;
 
 function decode(text: string): string | undefined {
@@ -63,7 +63,7 @@ function decode(text: string): string | undefined {
   }
 }
 
-/** Redacts texts and addresses. */
+/** Redacts texts and URLs. */
 export class TextRedactor {
   private readonly pseudonyms: Pseudonyms;
   private readonly service: RedactedService;
@@ -82,7 +82,7 @@ export class TextRedactor {
     );
   }
 
-  /** Redacts a text, and the addresses in it. */
+  /** Redacts a text, including the URLs in it. */
   text(text: string, mode: TextMode): string {
     if (DATE_TIME.test(text) || HTTP_DATE.test(text)) return text;
     if (RELATIVE.test(text)) return this.url(text);
@@ -94,7 +94,7 @@ export class TextRedactor {
     return result + this.plain(text.slice(done), mode);
   }
 
-  /** Redacts an address, absolute or relative. That of the service becomes a placeholder. */
+  /** Redacts an absolute or relative URL. The service's origin and base path become placeholders. */
   url(text: string): string {
     const [, start = '', path = '', query, fragment = ''] =
       /^(https?:\/\/[^/?#]*)?([^?#]*)(\?[^#]*)?(#.*)?$/is.exec(text) ?? [];
@@ -102,7 +102,7 @@ export class TextRedactor {
     return `${this.address(start, path)}${redacted}${this.pseudonyms.replace(fragment)}`;
   }
 
-  /** Redacts a path relative to the base URL: of a known operation, only the parameters in it. */
+  /** Redacts a path relative to the base URL. Of a known operation's path, redacts only the parameters. */
   path(path: string): string {
     const segments = path.split('/');
     const known = this.paths.find((candidate) => matches(candidate, path.replace(/\/$/, '').split('/')));
@@ -117,7 +117,7 @@ export class TextRedactor {
       .join('/');
   }
 
-  /** Redacts the value of a parameter in a query. */
+  /** Redacts the value of a query parameter. */
   parameter(name: string, value: string): string {
     if (/^\d+$/.test(value) && isCount(name)) return value;
     if (/^(https?:\/\/|\/)/i.test(value)) return this.url(value);
@@ -149,7 +149,7 @@ export class TextRedactor {
     return pairs.join('&');
   }
 
-  /** Redacts the name of a parameter if it does not look like one. */
+  /** Redacts the name of a query parameter that does not look like a name. */
   name(name: string): string {
     return /^[\w.%[\]$:-]{1,64}$/.test(name) && !/\d{3}/.test(name) ? name : this.pseudonyms.replace(name);
   }

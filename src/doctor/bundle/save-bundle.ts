@@ -10,7 +10,7 @@ import { buildBundle } from './build-bundle.ts';
 import { fromTrace, type SeenExchange } from './exchange.ts';
 import { writeBundle } from './write-bundle.ts';
 
-/** What the user asked for. */
+/** The flags of `doctor --bundle`. */
 export interface BundleRequest {
   readonly path: string;
   readonly isForced: boolean;
@@ -18,7 +18,7 @@ export interface BundleRequest {
   readonly include: string | undefined;
 }
 
-/** What was written. */
+/** A bundle that was written. */
 export interface SavedBundle {
   readonly path: string;
   readonly bytes: number;
@@ -43,7 +43,7 @@ export async function readIncluded(path: string, context: Context): Promise<Trac
   }
   if (trace.exchanges.length > 0) return trace;
   const [other] = trace.foreign.keys();
-  throw new UsageError(`${path} has no request to ${origin} that was answered.`, {
+  throw new UsageError(`${path} has no request to ${origin} with a response.`, {
     ...(other !== undefined && { why: `It was recorded against ${other}.` }),
     hint: 'Record one with: partnerctl <command> --debug-file <path>. Nothing was written.',
   });
@@ -58,14 +58,14 @@ function describe({ path, bytes, exchanges }: SavedBundle, trace: Trace | undefi
   const skipped = omitted + (trace?.skipped ?? 0) + foreign;
   const lines = [
     `Wrote ${path} (${count(bytes, 'byte')}), which only you can read.`,
-    `In it: versions, settings and their sources, these checks, the contract, how many records the state has, and ${count(exchanges, 'request')} with what came back.`,
-    'Left out: tokens, passwords, and the headers of requests. Replaced by pseudonyms: ids, names, and texts. Names of fields and the address of the service stay.',
+    `It contains: versions, settings and their sources, these checks, the contract, how many records the state has, and ${count(exchanges, 'request')} with the responses.`,
+    'Left out: tokens, passwords, and request headers. Replaced with pseudonyms: ids, names, and texts. Kept: field names and the URL of the service.',
     ...(skipped === 0
       ? []
       : [
           `Also left out: ${count(skipped, 'recorded request')} without a response, to another service, or over the limit.`,
         ]),
-    `Look at it before you send it. To replay it: partnerctl sandbox run --replay ${shellQuote(path)} -- partnerctl doctor`,
+    `Review it before you send it. To replay it: partnerctl sandbox run --replay ${shellQuote(path)} -- partnerctl doctor`,
   ];
   return lines.join('\n');
 }
@@ -95,6 +95,6 @@ export async function saveBundle(
   const saved = { path, bytes, exchanges };
   const [line] = trace?.secretLines ?? [];
   if (line !== undefined)
-    await context.warn(`The trace holds a token (line ${line}). The bundle does not. Delete the trace.`);
+    await context.warn(`The trace contains a token (line ${line}); the bundle does not. Delete the trace.`);
   return { saved, description: describe(saved, trace, omitted) };
 }

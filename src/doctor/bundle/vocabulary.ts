@@ -1,7 +1,4 @@
-/**
- * Words that tell nothing about a customer: those of statuses, errors, roles, paging, media types, and gateway pages. In
- * lower case.
- */
+/** Words that reveal nothing about a customer: statuses, errors, roles, paging, media types, gateway pages. Lower case. */
 const WORDS = `
 a about above accept accepted access account action active activate activated actor additional admin after again agent agents
 ai all allow allowed already also am an and answer any api app application are array as asc ask assistant assistants at
@@ -46,7 +43,7 @@ mon tue wed thu fri sat sun jan feb mar apr jun jul aug sep oct nov dec gmt
 
 const KNOWN: ReadonlySet<string> = new Set(WORDS.trim().split(/\s+/));
 
-/** Whether letters consist of such words only: `InvalidToken`, `forbidden`. */
+/** Whether a run of letters consists of service words only: `InvalidToken`, `forbidden`. */
 export function isServiceWord(run: string): boolean {
   const humps = run.split(/(?<=\p{Ll})(?=\p{Lu})/u);
   return humps.every((hump) => KNOWN.has(hump.toLowerCase()));

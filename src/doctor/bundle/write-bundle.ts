@@ -6,13 +6,13 @@ import { stringifyJson } from '../../output/formats/stringify-json.ts';
 import type { BundleLine } from './build-bundle.ts';
 
 function refuseExisting(path: string): never {
-  throw new UsageError(`${path} exists already.`, {
+  throw new UsageError(`${path} already exists.`, {
     hint: 'Name another file for --bundle, or add --force to replace it. Nothing was sent.',
   });
 }
 
 /**
- * Checks, before anything is sent, that a bundle may be written.
+ * Checks that a bundle may be written. Call it before sending any request.
  * @throws UsageError if the file exists and may not be replaced, or if it is a directory, a link, or a device
  */
 export async function refuseOverwriting(path: string, isForced: boolean): Promise<void> {
@@ -41,7 +41,7 @@ async function writeLines(path: string, lines: readonly BundleLine[]): Promise<n
 }
 
 /**
- * Writes a bundle that only its owner can read, whole or not at all.
+ * Writes a bundle that only its owner can read, completely or not at all.
  * @param isForced whether to replace an existing file
  * @returns its size in bytes
  * @throws UsageError if the file exists, LocalError if it cannot be written
