@@ -1,0 +1,115 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { createFreshList } from '../../../src/api/fresh-list.ts';
+
+/** A list of which each reading ends when it is told to, and a clock that is set. */
+function watchedList() {
+  const ends: ((error?: Error) => void)[] = [];
+  const clock = { at: 0, now: () => clock.at, monotonic: () => clock.at };
+  const list = createFreshList(
+    () =>
+      new Promise<number>((resolve, reject) => {
+        const number = ends.length + 1;
+        ends.push((error) => (error ? reject(error) : resolve(number)));
+      }),
+    clock,
+  );
+  /** Lets a reading end at a time. */
+  const end = async (number: number, at: number, error?: Error): Promise<void> => {
+    clock.at = at;
+    ends[number - 1]?.(error);
+    await pause();
+  };
+  return { list, clock, end, begun: () => ends.length };
+}
+
+test('calls at the same time share a reading', async () => {
+  const { list, end, begun } = watchedList();
+  const calls = [list.recent(), list.recent()];
+  await end(1, 100);
+  expect(await Promise.all([...calls, list.recent()])).toEqual([1, 1, 1]);
+  expect(begun()).toBe(1);
+});
+
+test('a list older than two seconds is read again', async () => {
+  const { list, clock, end, begun } = watchedList();
+  const first = list.recent();
+  await end(1, 100);
+  await first;
+  clock.at = 2_001;
+  const second = list.recent();
+  expect(begun()).toBe(2);
+  await end(2, 2_100);
+  expect(await second).toBe(2);
+});
+
+test('shortly before it is too old, the next reading begins, and nobody waits for it', async () => {
+  const { list, clock, end, begun } = watchedList();
+  const first = list.recent();
+  await end(1, 100);
+  expect(await first).toBe(1);
+  clock.at = 1_899;
+  expect(await list.recent()).toBe(1);
+  expect(begun()).toBe(1);
+  clock.at = 1_901;
+  expect(await list.recent()).toBe(1);
+  expect(await list.recent()).toBe(1);
+  expect(begun()).toBe(2);
+  await end(2, 1_990);
+  expect(await list.recent()).toBe(2);
+  clock.at = 3_800;
+  expect(await list.recent()).toBe(2);
+  expect(begun()).toBe(2);
+});
+
+test('calls that come when it is too old share the reading that began before', async () => {
+  const { list, clock, end, begun } = watchedList();
+  void list.recent();
+  await end(1, 100);
+  clock.at = 1_950;
+  void list.recent();
+  clock.at = 2_050;
+  const late = list.recent();
+  expect(begun()).toBe(2);
+  await end(2, 2_060);
+  expect(await late).toBe(2);
+});
+
+test('a slow list is read for a fifth of the time at most', async () => {
+  const { list, clock, end, begun } = watchedList();
+  void list.recent();
+  await end(1, 1_000);
+  clock.at = 4_999;
+  expect(await list.recent()).toBe(1);
+  expect(begun()).toBe(1);
+  clock.at = 5_001;
+  expect(await list.recent()).toBe(1);
+  expect(begun()).toBe(2);
+});
+
+test('a reading on request begins at once, and an earlier one does not replace it', async () => {
+  const { list, clock, end, begun } = watchedList();
+  void list.recent();
+  await end(1, 100);
+  clock.at = 1_950;
+  void list.recent();
+  const requested = list.anew();
+  expect(begun()).toBe(3);
+  await end(3, 1_960);
+  expect(await requested).toBe(3);
+  await end(2, 1_970);
+  expect(await list.recent()).toBe(3);
+});
+
+test('a failed reading counts until it is too old', async () => {
+  const { list, clock, end } = watchedList();
+  const first = list.recent();
+  first.catch(() => undefined);
+  await end(1, 100, new Error('503'));
+  await expect(first).rejects.toThrow('503');
+  await expect(list.recent()).rejects.toThrow('503');
+  clock.at = 2_001;
+  const second = list.recent();
+  await end(2, 2_100);
+  expect(await second).toBe(2);
+});
