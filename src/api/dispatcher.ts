@@ -1,4 +1,5 @@
-import { buildConnector, Client, type Dispatcher, EnvHttpProxyAgent, Pool } from 'undici';
+import { buildConnector, type Dispatcher, EnvHttpProxyAgent, Pool } from 'undici';
+import { type SingleUse, SingleUseConnections } from './single-use.ts';
 
 /** The proxy for https services. */
 export interface HttpsProxy {
@@ -18,14 +19,14 @@ export function createDispatcher(origin: string, proxy: HttpsProxy | undefined):
   return proxy ? createProxyAgent(proxy) : new Pool(origin, { connect: CONNECT });
 }
 
-/**
- * Returns a function that creates a dispatcher for one request, which opens a connection of its own. The requests share TLS
- * sessions.
- */
-export function createSingleUse(origin: string, proxy: HttpsProxy | undefined): () => Dispatcher {
-  if (proxy) return () => createProxyAgent(proxy);
-  const connect = buildConnector(CONNECT);
-  return () => new Client(origin, { connect });
+/** Returns what gives each request a connection of its own. The requests share TLS sessions. */
+export function createSingleUse(origin: string, proxy: HttpsProxy | undefined): SingleUse {
+  if (!proxy) return new SingleUseConnections(origin, buildConnector(CONNECT));
+  return {
+    open: () => createProxyAgent(proxy),
+    end: (agent, reason) => agent.destroy(reason),
+    close: async () => undefined,
+  };
 }
 
 function createProxyAgent(proxy: HttpsProxy): Dispatcher {

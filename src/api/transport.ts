@@ -4,6 +4,7 @@ import { errorCode } from '../errors.ts';
 import type { HttpsProxy } from './dispatcher.ts';
 import { UnreadableBody, unpackBody } from './response-body.ts';
 import { type ResponseHead, ResponseReader } from './response-reader.ts';
+import type { SingleUse } from './single-use.ts';
 import { BodyInFlight } from './streamed-body.ts';
 
 /** One HTTP request, ready to send. */
@@ -70,9 +71,8 @@ export class Transport {
   private readonly proxy: HttpsProxy | undefined;
   /** Keeps its connections open between requests. */
   private shared: Promise<Dispatcher> | undefined;
-  /** Creates a dispatcher for one request, with a connection of its own. */
-  private singleUse: Promise<() => Dispatcher> | undefined;
-  /** The reason for closing such a connection. Without it, undici creates an error with a stack for each. */
+  private singleUse: Promise<SingleUse> | undefined;
+  /** The reason for closing the connection of a single request. Without it, undici creates an error with a stack for each. */
   private readonly over = new Error('the request is over');
 
   /** @param options.origin scheme, host, and port */
@@ -91,16 +91,18 @@ export class Transport {
       return await this.exchange(request, await this.shared);
     }
     this.singleUse ??= this.openSingleUse();
-    const dispatcher = (await this.singleUse)();
+    const singleUse = await this.singleUse;
+    const dispatcher = singleUse.open();
     try {
       return await this.exchange(request, dispatcher);
     } finally {
-      void dispatcher.destroy(this.over);
+      void singleUse.end(dispatcher, this.over);
     }
   }
 
   async close(): Promise<void> {
     await (await this.shared)?.destroy();
+    await (await this.singleUse)?.close();
   }
 
   private async openShared(): Promise<Dispatcher> {
@@ -108,7 +110,7 @@ export class Transport {
     return createDispatcher(this.origin, this.proxy);
   }
 
-  private async openSingleUse(): Promise<() => Dispatcher> {
+  private async openSingleUse(): Promise<SingleUse> {
     const { createSingleUse } = await import('./dispatcher.ts');
     return createSingleUse(this.origin, this.proxy);
   }

@@ -1,0 +1,120 @@
+import { once } from 'node:events';
+import { createServer, type Socket } from 'node:net';
+import { describe, expect, it } from 'vitest';
+import { createCronJob, listCronJobs } from '../../src/api/cron-jobs.ts';
+import { createGate } from '../helpers/fake-service.ts';
+import { listen, rawJson } from '../helpers/tcp-server.ts';
+import { client } from './client.ts';
+
+const job = (name: string) => ({
+  agent_id: 'a1',
+  name,
+  instructions: 'Sum up.\n',
+  schedule: { minute: '0', hour: '9', day_of_week: '*', timezone: 'UTC' },
+});
+
+interface Connection {
+  readonly socket: Socket;
+  /** The names of the jobs that were posted on it; `GET` for a list. */
+  readonly requests: string[];
+}
+
+/** A service that creates jobs, each once its gate is open, and keeps every connection. */
+async function startService() {
+  const connections: Connection[] = [];
+  const gates = new Map<string, ReturnType<typeof createGate>>();
+  const server = createServer((socket) => {
+    const connection: Connection = { socket, requests: [] };
+    connections.push(connection);
+    server.emit('accepted');
+    let text = '';
+    socket.on('data', async (chunk) => {
+      text += String(chunk);
+      const name = text.startsWith('GET') ? 'GET' : /"name":"(\w+)"/.exec(text)?.[1];
+      if (name === undefined) return;
+      text = '';
+      connection.requests.push(name);
+      await gates.get(name)?.pass();
+      socket.write(name === 'GET' ? rawJson([]) : rawJson({ cron_job_id: `cron_${name}` }, '201 Created'));
+    });
+  });
+  const { baseUrl } = await listen(server);
+  const { http } = client(baseUrl);
+  return {
+    connections,
+    http,
+    /** Makes the posting of a job wait. @returns the gate */
+    hold(name: string) {
+      const gate = createGate();
+      gates.set(name, gate);
+      return gate;
+    },
+    post: (name: string) => createCronJob(http, job(name), 120_000),
+    async accepted(count: number): Promise<void> {
+      while (connections.length < count) await once(server, 'accepted');
+    },
+  };
+}
+
+describe('a connection that is opened before there is a request for it', () => {
+  it('is opened only while several requests run', async () => {
+    const { connections, post } = await startService();
+    for (const name of ['one', 'two', 'three']) await post(name);
+    expect(connections.map(({ requests }) => requests)).toEqual([['one'], ['two'], ['three']]);
+  });
+
+  it('carries the next request, and no other', async () => {
+    const { connections, hold, post, accepted } = await startService();
+    const gate = hold('slow');
+    const slow = post('slow');
+    await post('first');
+    await post('second');
+    await accepted(5);
+    await post('third');
+    await post('fourth');
+    gate.open();
+    await slow;
+    expect(connections.map(({ requests }) => requests).slice(0, 5)).toEqual([
+      ['slow'],
+      ['first'],
+      ['second'],
+      ['third'],
+      ['fourth'],
+    ]);
+  });
+
+  it('is left alone if the service closed it, or sent something on it', async () => {
+    const { connections, hold, post, accepted, http } = await startService();
+    const gate = hold('slow');
+    const slow = post('slow');
+    await post('first');
+    await post('second');
+    await accepted(5);
+    const [, , , closed, spoken] = connections;
+    if (!closed || !spoken) throw new Error('No connection was opened early.');
+    closed.socket.end();
+    spoken.socket.write(rawJson({ message: 'Too slow.' }, '408 Request Timeout'));
+    await once(closed.socket, 'close');
+    // Both have reached the client before the response to this.
+    for await (const _ of listCronJobs(http)) throw new Error('There is no job.');
+    expect(await post('third')).toBe('cron_third');
+    gate.open();
+    await slow;
+    expect([closed.requests, spoken.requests]).toEqual([[], []]);
+    expect(connections.flatMap(({ requests }) => requests).filter((name) => name === 'third')).toHaveLength(1);
+  });
+
+  it('is closed if no request comes', async () => {
+    const { connections, hold, post, accepted } = await startService();
+    const gate = hold('slow');
+    const slow = post('slow');
+    await post('first');
+    await post('second');
+    await accepted(5);
+    const early = connections.slice(3).map(({ socket }) => socket);
+    await Promise.all(early.map((socket) => (socket.destroyed ? undefined : once(socket, 'close'))));
+    gate.open();
+    await slow;
+    expect(early.map(({ destroyed }) => destroyed)).toEqual([true, true]);
+  });
+});
