@@ -81,7 +81,8 @@ export class ApiResponse {
 
   /**
    * Returns the body as JSON.
-   * @throws ShapeError if the body is not JSON, or exceeds the limits of `parseJson`; for a `once` call, OutcomeUnknownError with the ShapeError as its cause
+   * @throws ShapeError if the body is not JSON, or exceeds the limits of `parseJson`; for a `once` call,
+   *   OutcomeUnknownError with the ShapeError as its cause
    */
   json(): unknown {
     try {

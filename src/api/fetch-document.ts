@@ -27,7 +27,8 @@ const MAX_MIB = 10;
 /**
  * Downloads a public document. Sends no token, and follows only redirects on the same origin.
  * @param options.transport sends to the origin of the URL
- * @throws InputError if it is larger than 10 MiB; CredentialsError, NotFoundError, RefusedError, or ServiceError by the status; InterruptedError
+ * @throws InputError if it is larger than 10 MiB; CredentialsError, NotFoundError, RefusedError, or ServiceError by the
+ *   status; InterruptedError
  */
 export async function fetchDocument(url: URL, options: FetchOptions): Promise<string> {
   const { clock } = options;

@@ -162,7 +162,10 @@ export class ListPages {
     return followed;
   }
 
-  /** Requests a page, and decides what it proves. @throws what a failed call throws, unless the service rejects the parameter */
+  /**
+   * Requests a page, and decides what it proves.
+   * @throws what a failed call throws, unless the service rejects the parameter
+   */
   private async attempt(step: Step, link: string, outlook: Outlook): Promise<FollowResult> {
     try {
       const page = await fetchPage(this.http, this.list, { ...this.options, link });

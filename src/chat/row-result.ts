@@ -63,8 +63,8 @@ export const ROW_COLUMNS: readonly Column<RowResult>[] = [
 const KEPT_FAILURES = 10;
 
 /**
- * Counts the results of a run. Keeps a reference for each failed row, but the errors of few of them, and nothing of any other
- * row.
+ * Counts the results of a run. Keeps a reference for each failed row, but the errors of few of them, and nothing of any
+ * other row.
  */
 export class RowTally {
   private readonly input: { readonly name: string; readonly total: number };

@@ -10,7 +10,7 @@ export type SessionSelection =
   | { readonly from: 'sources'; readonly sessions: readonly SessionRef[] }
   | { readonly from: 'pairs'; readonly pairs: TextSource };
 
-export const SELECTION_FLAGS: readonly FlagSpec[] = [
+export const SESSION_SELECTION_FLAGS: readonly FlagSpec[] = [
   {
     usage: '--source <source_id>',
     description:
@@ -27,7 +27,7 @@ export const SELECTION_FLAGS: readonly FlagSpec[] = [
   },
 ];
 
-export const REQUIRED_SELECTION: readonly RequiredFlag[] = REQUIRED_SESSION.map((flag) => ({
+export const REQUIRED_SESSION_SELECTION: readonly RequiredFlag[] = REQUIRED_SESSION.map((flag) => ({
   ...flag,
   unless: ['pairs'],
 }));
@@ -75,8 +75,8 @@ function parsePairsFlag(args: Args, path: string): SessionSelection {
   return { from: 'pairs', pairs: path === '-' ? { from: 'stdin' } : { from: 'file', path } };
 }
 
-/** Parses the flags of SELECTION_FLAGS. @throws UsageError if they name no session, or one without its source */
-export function parseSelection(args: Args): SessionSelection {
+/** Parses the flags of SESSION_SELECTION_FLAGS. @throws UsageError if they name no session, or one without its source */
+export function parseSessionSelection(args: Args): SessionSelection {
   const pairs = args.value('pairs');
   if (pairs !== undefined) return parsePairsFlag(args, pairs);
   const sources = args.values('source');

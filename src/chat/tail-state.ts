@@ -110,7 +110,8 @@ export function forgiveCursors(state: TailState): TailState {
 /**
  * Adds a page of the history.
  * @param isFurtherPage whether the page belongs to the same response as the previous one
- * @returns the next state, and the messages not seen before: oldest first if all have a timestamp, else in the order received
+ * @returns the next state, and the messages not seen before: oldest first if all have a timestamp, else in the order
+ *   received
  */
 export function acceptPage<Message extends MessageRef>(
   state: TailState,

@@ -14,11 +14,11 @@ import { findListedJob } from './find-listed-job.ts';
 import { type CronJob, cronKey, identifyJob, type JobIdentity } from './job.ts';
 import { openJobLedger } from './job-ledger.ts';
 import { adoptedSnapshot, type JobSnapshot, type RecordedJob } from './job-records.ts';
-import { type SelectedJob, type Selection, selectByKey, unknownJobError, unknownKeyError } from './job-selection.ts';
+import { type JobSelection, type SelectedJob, selectByKey, unknownJobError, unknownKeyError } from './job-selection.ts';
 import { type ListedJob, matchIdentity } from './listed-job.ts';
 
 /** What `adoptJob` and `forgetJob` need. */
-export interface ManualDeps extends OwnerLiveness {
+export interface ForgetDeps extends OwnerLiveness {
   readonly ledger: Pick<Ledger<JobSnapshot>, 'readAll' | 'append' | 'resolveKey' | 'blockingLines'>;
   readonly newId: () => string;
   /** Resolves once the user has confirmed. @throws UsageError if the user declines or cannot be asked */
@@ -28,7 +28,7 @@ export interface ManualDeps extends OwnerLiveness {
 }
 
 /** The additional dependencies of `adoptJob`. */
-export interface AdoptDeps extends ManualDeps {
+export interface AdoptDeps extends ForgetDeps {
   /** The base URL of the service. */
   readonly origin: string;
   /**
@@ -47,7 +47,7 @@ export type JobSelector = { readonly key: string } | Pick<CronJob, 'agent_id' | 
  * Refuses to change a job that is being created: its process would not notice the change.
  * @returns the monotonic time from which on no process on another machine can create it either
  */
-async function refuseWhileInProgress(deps: ManualDeps, { history, key }: SelectedJob): Promise<number> {
+async function refuseWhileInProgress(deps: ForgetDeps, { history, key }: SelectedJob): Promise<number> {
   const watch = new OwnerWatch(deps);
   let actsUntil = deps.clock.monotonic();
   for (const open of history.open) {
@@ -63,7 +63,7 @@ async function refuseWhileInProgress(deps: ManualDeps, { history, key }: Selecte
 }
 
 /** The file may have changed while the prompt was open. */
-async function refuseIfChanged({ ledger }: ManualDeps, { key, records }: SelectedJob): Promise<void> {
+async function refuseIfChanged({ ledger }: ForgetDeps, { key, records }: SelectedJob): Promise<void> {
   const current = selectByKey(await ledger.readAll(), key);
   if (current.records.length === records.length) return;
   throw new DuplicateError('The records of this job changed while you were asked.', {
@@ -72,7 +72,7 @@ async function refuseIfChanged({ ledger }: ManualDeps, { key, records }: Selecte
   });
 }
 
-function newRecord({ clock, newId }: ManualDeps): { readonly id: string; readonly at: string } {
+function newRecord({ clock, newId }: ForgetDeps): { readonly id: string; readonly at: string } {
   return { id: newId(), at: new Date(clock.now()).toISOString() };
 }
 
@@ -154,7 +154,7 @@ function forgetQuestion(job: string, { objects }: SelectedJob['history'], damage
  * records; UsageError if the user does not confirm; LocalError if the state file cannot be written
  */
 export async function forgetJob(
-  deps: ManualDeps,
+  deps: ForgetDeps,
   target: { readonly key: string } | JobIdentity,
 ): Promise<{ readonly forgotten: Forgotten; readonly job: JobIdentity | undefined }> {
   const { ledger } = deps;
@@ -178,7 +178,7 @@ export async function forgetJob(
   return { forgotten, job };
 }
 
-async function manualDeps(context: Context, yes: boolean): Promise<ManualDeps> {
+async function createForgetDeps(context: Context, yes: boolean): Promise<ForgetDeps> {
   return {
     ledger: await openJobLedger(context),
     clock: context.clock,
@@ -220,12 +220,12 @@ async function fetchListed(context: Context, http: Http, cronJobId: string): Pro
 export async function adopt(
   context: Context,
   cronJobId: string,
-  selection: Selection,
+  selection: JobSelection,
   yes: boolean,
 ): Promise<RecordedJob> {
   const http = await context.http();
   const deps = {
-    ...(await manualDeps(context, yes)),
+    ...(await createForgetDeps(context, yes)),
     origin: http.baseUrl,
     fetchListed: (id: string) => fetchListed(context, http, id),
     flags: context.flags,
@@ -235,7 +235,7 @@ export async function adopt(
   return await adoptJob(deps, cronJobId, { agent_id, name: selection.name });
 }
 
-async function forgetTarget(context: Context, selection: Selection): Promise<Parameters<typeof forgetJob>[1]> {
+async function forgetTarget(context: Context, selection: JobSelection): Promise<Parameters<typeof forgetJob>[1]> {
   if ('key' in selection) return selection;
   const { agent, name } = selection;
   if (agent.by === 'name') {
@@ -250,6 +250,6 @@ async function forgetTarget(context: Context, selection: Selection): Promise<Par
 }
 
 /** Runs `forgetJob` for `cron forget`. Calls the service only to look up an agent by name. */
-export async function forget(context: Context, selection: Selection, yes: boolean): ReturnType<typeof forgetJob> {
-  return await forgetJob(await manualDeps(context, yes), await forgetTarget(context, selection));
+export async function forget(context: Context, selection: JobSelection, yes: boolean): ReturnType<typeof forgetJob> {
+  return await forgetJob(await createForgetDeps(context, yes), await forgetTarget(context, selection));
 }

@@ -88,7 +88,7 @@ const POLL_MS = 200;
 /** How long a service may take to list a new job. */
 export const LISTED_WITHIN_MS = 60_000;
 
-/** How long a job must be missing from the list before this process itself to count as gone. */
+/** How long this process itself must see a job missing from the list until the job counts as gone. */
 const MISSING_FOR_MS = 10_000;
 
 export interface CreateOnceOptions {
@@ -112,8 +112,8 @@ async function readState({ key, snapshot, deps }: Request): Promise<KeyState<Job
 }
 
 /**
- * Whether the service no longer lists a recorded job; false if the list cannot be read. The time of its record may be
- * wrong, so the job has to be missing for a while before the eyes of this process, too. A dry run looks once.
+ * Whether the service no longer lists a recorded job; false if the list cannot be read. The time of the record may be
+ * wrong, so this process itself must see the job missing for a while. A dry run looks once.
  */
 async function isGone({ job, deps, dryRun }: Request, { remoteId, at }: RecordedJob): Promise<boolean> {
   const { clock, find, abortSignal, onWait } = deps;
@@ -269,11 +269,12 @@ async function tryCreate(request: Request): Promise<CreateOutcome | undefined> {
 }
 
 /**
- * Creates a job unless it exists, or may exist (spec §4.5: the POST is not idempotent). The order of records in the state file decides: the process with the
- * first reservation sends the POST; the others find the job created or in progress.
+ * Creates a job unless it exists, or may exist (spec §4.5: the POST is not idempotent). The order of records in the
+ * state file decides: the process with the first reservation sends the POST; the others find the job created or in
+ * progress.
  * @returns the outcome, including that of a POST that provably created nothing
- * @throws LocalError before anything is sent, if the state file cannot be read or written; PartnerctlError if the list of
- * jobs cannot be read now
+ * @throws LocalError before anything is sent, if the state file cannot be read or written; PartnerctlError if the list
+ *   of jobs cannot be read now
  */
 export async function createOnce(job: CronJob, deps: CronDeps, options: CreateOnceOptions): Promise<CreateOutcome> {
   const key = cronKey(deps.origin, job.agent_id, job.name);

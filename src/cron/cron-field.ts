@@ -121,8 +121,8 @@ function refuseInvalid(field: FieldName, item: Piece, text: string): void {
 }
 
 /**
- * The values of a valid item, as croner reads it: a range, or all values, in steps. Croner itself takes 50 µs per item, which
- * makes runs with 3,000 jobs a second longer.
+ * The values of a valid item, as croner reads it: a range, or all values, in steps. Croner itself takes 50 µs per item,
+ * which makes runs with 3,000 jobs a second longer.
  */
 function selectValues(field: FieldName, text: string): number[] {
   const { size } = RULES[field];

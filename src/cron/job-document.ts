@@ -154,7 +154,10 @@ export function checkSchedule(document: YamlDocument<unknown>, path: Path): void
   }
 }
 
-/** Reports a second job with the same agent and name, in whatever Unicode form. @param places the locations of earlier names, by agent and name */
+/**
+ * Reports a second job with the same agent and name, in whatever Unicode form.
+ * @param places the locations of earlier names, by agent and name
+ */
 export function checkUniqueName(
   document: YamlDocument<unknown>,
   path: Path,

@@ -18,9 +18,9 @@ export interface JobRow {
   readonly description: string | undefined;
   readonly next: string | undefined;
   /**
-   * `recorded`: the service lists it, and the state file has it. `unrecorded`: the state file does not have it. `gone`: the
-   * state file has it, and the service no longer lists it. `unlisted`: like `gone`, but recorded so recently that the service
-   * may list it later. `unknown`: it may have been created. `local`: the service was not called.
+   * `recorded`: the service lists it, and the state file has it. `unrecorded`: the state file does not have it. `gone`:
+   * the state file has it, and the service no longer lists it. `unlisted`: like `gone`, but recorded so recently that
+   * the service may list it later. `unknown`: it may have been created. `local`: the service was not called.
    */
   readonly state: 'recorded' | 'unrecorded' | 'gone' | 'unlisted' | 'unknown' | 'local';
   readonly json: object;
@@ -105,7 +105,10 @@ export async function* toLocalRows({ jobs, open }: KnownJobs, now: number): Asyn
   for (const reservation of open) yield await toLocalRow(reservation, 'unknown', now);
 }
 
-/** Rows for the service's list, page after page, joined with the state file. Jobs that are only in the state file come last. */
+/**
+ * Rows for the service's list, page after page, joined with the state file. Jobs that are only in the state file come
+ * last.
+ */
 export async function* joinRows(
   listed: { readonly items: AsyncIterable<JsonObject>; readonly contract: Contract },
   { jobs, open }: KnownJobs,

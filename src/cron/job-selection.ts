@@ -5,9 +5,9 @@ import { type AgentInput, parseAgentInput } from './agent-input.ts';
 import type { JobRecord, JobSnapshot } from './job-records.ts';
 
 /** How the command line selects a recorded job: by its key, or by agent and name. */
-export type Selection = { readonly key: string } | (AgentInput & { readonly name: string });
+export type JobSelection = { readonly key: string } | (AgentInput & { readonly name: string });
 
-export const SELECTION_FLAGS = [
+export const JOB_SELECTION_FLAGS = [
   {
     usage: '--agent <agent>',
     description: 'in place of the key, with --name: an agent_id, or name:<name> with --space',
@@ -17,7 +17,7 @@ export const SELECTION_FLAGS = [
 ] as const;
 
 /** Parses the selection. @param key the key, if typed @throws UsageError unless the job is named in exactly one way */
-export function parseSelection(args: Args, key: string | undefined): Selection {
+export function parseJobSelection(args: Args, key: string | undefined): JobSelection {
   const named = args.value('agent') !== undefined || args.value('name') !== undefined;
   if (key && named) throw new UsageError('The job is named twice: by its key, and by --agent and --name.');
   if (key) return { key };

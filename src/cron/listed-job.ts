@@ -36,7 +36,8 @@ export function hasSameSchedule(listed: CronSchedule | undefined, wanted: CronSc
 }
 
 /**
- * Compares the meaning of a listed job's instructions and schedule with those of a job. `unknown` means that no difference was found, but a part is missing or invalid.
+ * Compares the meaning of a listed job's instructions and schedule with those of a job. `unknown` means that no
+ * difference was found, but a part is missing or invalid.
  */
 export function matchContent(
   listed: ListedJob,

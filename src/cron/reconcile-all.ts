@@ -143,7 +143,7 @@ export async function reconcileAll(
     jobs.map(({ reservation }) => reservation),
     run,
   );
-  // What is guarded needs no decision to be released.
+  // A guarded reservation is released without a decision of the user.
   const mayRelease = assumeNotCreated || confirm !== undefined || jobs.some(({ isGuarded }) => isGuarded);
   if (mayRelease && results.some(({ waitUntil }) => waitUntil !== null)) {
     await waitForGrace(results, deps);

@@ -103,10 +103,10 @@ export function findReservedJob(job: OpenJob, found: FoundJobs): ListedJob | und
 }
 
 /**
- * Settles one reservation by looking for its job in the service's list: adopts a new job if it is the only match, and never guesses among
- * several.
- * @param job read from the log after `found`, because every listed job was reserved before it was created; `actsUntil` is
- *   what `OwnerWatch` said before `found` was read
+ * Settles one reservation by looking for its job in the service's list: adopts a new job if it is the only match, and
+ * never guesses among several.
+ * @param job read from the log after `found`, because every listed job was reserved before it was created; `actsUntil`
+ *   is what `OwnerWatch` said before `found` was read
  * @param found the matching jobs that the service lists now
  * @throws LocalError when the state file cannot be written
  */

@@ -170,7 +170,10 @@ export function isSameSchedule(one: CronSchedule, other: CronSchedule): boolean 
   return normalize(one) === normalize(other);
 }
 
-/** Simplifies fields that select one value or all values, such as `8-9/2` to 8 or `0-23` to `*`. Keeps the others as written. */
+/**
+ * Simplifies fields that select one value or all values, such as `8-9/2` to 8 or `0-23` to `*`. Keeps the others as
+ * written.
+ */
 function simplifyFields(fields: CronFields): CronFields {
   const normal = normalizeFields(fields);
   const pick = (name: FieldName): string =>

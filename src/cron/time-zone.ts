@@ -37,8 +37,8 @@ function suggestZone(text: string): string | undefined {
 }
 
 /**
- * Checks an IANA time zone name, in any case: `europe/berlin` becomes `Europe/Berlin`. Aliases such as `Asia/Kolkata` stay as
- * typed, so that the service gets the name that the user knows.
+ * Checks an IANA time zone name, in any case: `europe/berlin` becomes `Europe/Berlin`. Aliases such as `Asia/Kolkata`
+ * stay as typed, so that the service gets the name that the user knows.
  * @throws ScheduleError for an offset, an abbreviation, or a name that this Node.js does not know
  */
 export function parseTimezone(text: string): string {

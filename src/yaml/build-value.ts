@@ -63,65 +63,65 @@ function locateVariables(node: Scalar, value: string, { text }: SourceText): Rea
 
 class ValueBuilder {
   readonly places = new Map<object, Map<string | number, Place>>();
-  readonly #context: BuildContext;
-  readonly #anchors = new Map<string, Node>();
+  private readonly context: BuildContext;
+  private readonly anchors = new Map<string, Node>();
   /** The values with an anchor. One that is still being built is missing: an alias to it would be inside of itself. */
-  readonly #shared = new Map<Node, SharedValue>();
+  private readonly shared = new Map<Node, SharedValue>();
   /** The depth of the deepest value since the start of the anchored value that is being built. */
-  #deepest = 0;
+  private deepest = 0;
 
   constructor(context: BuildContext) {
-    this.#context = context;
+    this.context = context;
   }
 
   /** @param keyRange where to point at a value that takes no room in the source */
   build(node: unknown, keyRange: Range, depth: number): Built {
-    const { problems } = this.#context;
+    const { problems } = this.context;
     const place: Place = { range: rangeOf(node, keyRange), keyRange, variables: [], isBareVariable: false };
-    this.#count(1, place);
-    this.#deepest = Math.max(this.#deepest, depth);
+    this.spend(1, place);
+    this.deepest = Math.max(this.deepest, depth);
     if (!isNode(node)) return { value: null, place };
     if (depth > LIMITS.depth) problems.add(place.range, TOO_DEEP);
-    else if (isAlias(node)) return this.#alias(node, place, depth);
+    else if (isAlias(node)) return this.resolveAlias(node, place, depth);
     else if (node.tag !== undefined) {
       problems.add(place.range, 'tags are not supported', 'leave out the tag; put quotes around a value that is text');
-    } else return this.#content(node, place, depth);
+    } else return this.buildAnchored(node, place, depth);
     return { value: null, place };
   }
 
-  #count(values: number, place: Place): void {
-    const { budget } = this.#context;
+  private spend(values: number, place: Place): void {
+    const { budget } = this.context;
     budget.values -= values;
     if (budget.values >= 0) return;
     const message = `more than ${LIMITS.values.toLocaleString('en')} values in one source, counting what aliases stand for`;
     throw new UnreadableSource(place.range[0], message, 'use fewer aliases, or split the source into several files');
   }
 
-  #content(node: Node, place: Place, depth: number): Built {
-    if (isAlias(node) || node.anchor === undefined) return this.#value(node, place, depth);
-    this.#anchors.set(node.anchor, node);
-    const { budget } = this.#context;
-    const before = { values: budget.values, deepest: this.#deepest };
-    this.#deepest = depth;
-    const built = this.#value(node, place, depth);
-    this.#shared.set(node, { ...built, count: before.values - budget.values + 1, height: this.#deepest - depth });
-    this.#deepest = Math.max(before.deepest, this.#deepest);
+  private buildAnchored(node: Node, place: Place, depth: number): Built {
+    if (isAlias(node) || node.anchor === undefined) return this.buildContent(node, place, depth);
+    this.anchors.set(node.anchor, node);
+    const { budget } = this.context;
+    const before = { values: budget.values, deepest: this.deepest };
+    this.deepest = depth;
+    const built = this.buildContent(node, place, depth);
+    this.shared.set(node, { ...built, count: before.values - budget.values + 1, height: this.deepest - depth });
+    this.deepest = Math.max(before.deepest, this.deepest);
     return built;
   }
 
-  #value(node: Node, place: Place, depth: number): Built {
-    if (isScalar(node)) return this.#scalar(node, place);
-    const value = isMap(node) ? this.#mapping(node, place.range, depth) : this.#list(node, place.range, depth);
+  private buildContent(node: Node, place: Place, depth: number): Built {
+    if (isScalar(node)) return this.buildScalar(node, place);
+    const value = isMap(node) ? this.buildMapping(node, place.range, depth) : this.buildList(node, place.range, depth);
     return { value, place };
   }
 
-  #alias({ source: name }: Alias, place: Place, depth: number): Built {
-    const { problems } = this.#context;
-    const target = this.#anchors.get(name);
-    const shared = target && this.#shared.get(target);
+  private resolveAlias({ source: name }: Alias, place: Place, depth: number): Built {
+    const { problems } = this.context;
+    const target = this.anchors.get(name);
+    const shared = target && this.shared.get(target);
     if (shared) {
-      this.#count(shared.count, place);
-      this.#deepest = Math.max(this.#deepest, depth + shared.height);
+      this.spend(shared.count, place);
+      this.deepest = Math.max(this.deepest, depth + shared.height);
       if (depth + shared.height > LIMITS.depth) problems.add(place.range, TOO_DEEP);
       return { value: shared.value, place: { ...shared.place, range: place.range, keyRange: place.keyRange } };
     }
@@ -133,9 +133,9 @@ class ValueBuilder {
     return { value: null, place };
   }
 
-  #scalar(node: Scalar, place: Place): Built {
+  private buildScalar(node: Scalar, place: Place): Built {
     if (typeof node.value !== 'string') return { value: node.value, place };
-    const { source, lookup, problems } = this.#context;
+    const { source, lookup, problems } = this.context;
     const { text, faults, variables, isSingleVariable } = interpolate(node.value, lookup);
     const offsets = faults.length > 0 ? locateVariables(node, node.value, source) : undefined;
     for (const { at, length, message, hint } of faults) {
@@ -146,7 +146,7 @@ class ValueBuilder {
     return { value: text, place: { ...place, variables, isBareVariable: isSingleVariable && node.type === 'PLAIN' } };
   }
 
-  #list(node: Node, range: Range, depth: number): unknown[] {
+  private buildList(node: Node, range: Range, depth: number): unknown[] {
     const items = isSeq(node) ? node.items : [];
     const built = items.map((item) => this.build(item, startOf(item, range[0]), depth + 1));
     const list = built.map(({ value }) => value);
@@ -155,7 +155,7 @@ class ValueBuilder {
   }
 
   /** A mapping becomes an object without a prototype, so that any key is one of its own. */
-  #mapping(node: YAMLMap, range: Range, depth: number): Record<string, unknown> {
+  private buildMapping(node: YAMLMap, range: Range, depth: number): Record<string, unknown> {
     const mapping: Record<string, unknown> = Object.create(null);
     const places = new Map<string | number, Place>();
     this.places.set(mapping, places);
@@ -164,20 +164,20 @@ class ValueBuilder {
     for (const { key, value } of node.items) {
       const keyRange = rangeOf(key, startOf(key, range[0]));
       const built = this.build(value, keyRange, depth + 1);
-      const name = this.#key(key, keyRange, keys);
+      const name = this.readKey(key, keyRange, keys);
       if (name === MERGE_KEY && isScalar(key) && key.type === 'PLAIN') defaults = built;
       else if (name !== undefined) {
         mapping[name] = built.value;
         places.set(name, built.place);
       }
     }
-    if (defaults) this.#merge(mapping, places, defaults);
+    if (defaults) this.merge(mapping, places, defaults);
     return mapping;
   }
 
   /** Returns the text of a key. Reports an invalid or duplicate key, and returns undefined. */
-  #key(key: unknown, range: Range, keys: Map<string, Range>): string | undefined {
-    const { problems, source } = this.#context;
+  private readKey(key: unknown, range: Range, keys: Map<string, Range>): string | undefined {
+    const { problems, source } = this.context;
     if (!isScalar(key) || typeof key.value !== 'string') {
       const hint = 'put quotes around a key that is a number, true, false, or null, or starts with [, {, *, or &';
       problems.add(range, 'a key must be text', hint);
@@ -193,10 +193,10 @@ class ValueBuilder {
   }
 
   /** Adds the entries of merged mappings (`<<`). The mapping's own keys win, then those of earlier merged mappings. */
-  #merge(mapping: Record<string, unknown>, places: Map<string | number, Place>, { value, place }: Built): void {
+  private merge(mapping: Record<string, unknown>, places: Map<string | number, Place>, { value, place }: Built): void {
     for (const source of Array.isArray(value) ? value : [value]) {
       const isMapping = typeof source === 'object' && source !== null && !Array.isArray(source);
-      if (!isMapping) this.#context.problems.add(place.range, '"<<" takes a mapping, or a list of mappings');
+      if (!isMapping) this.context.problems.add(place.range, '"<<" takes a mapping, or a list of mappings');
       for (const [name, from] of (isMapping && this.places.get(source)) || []) {
         if (places.has(name)) continue;
         places.set(name, from);

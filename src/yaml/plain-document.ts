@@ -42,10 +42,10 @@ class PlainBuilder {
 
   build(node: unknown): unknown {
     if (!isNode(node)) return null;
-    if (isAlias(node)) return this.alias(node.source, rangeOf(node));
+    if (isAlias(node)) return this.resolveAlias(node.source, rangeOf(node));
     if (node.anchor !== undefined) this.anchors.set(node.anchor, node);
     const value = isMap(node)
-      ? this.mapping(node.items)
+      ? this.buildMapping(node.items)
       : isSeq(node)
         ? node.items.map((item) => this.build(item))
         : isScalar(node)
@@ -55,7 +55,7 @@ class PlainBuilder {
     return value;
   }
 
-  private alias(name: string, range: Range): unknown {
+  private resolveAlias(name: string, range: Range): unknown {
     const target = this.anchors.get(name);
     if (target && this.built.has(target)) return this.built.get(target);
     const message = target
@@ -66,7 +66,7 @@ class PlainBuilder {
   }
 
   /** A mapping becomes an object without a prototype, so that any key is one of its own. */
-  private mapping(items: readonly { readonly key: unknown; readonly value: unknown }[]): Record<string, unknown> {
+  private buildMapping(items: readonly { readonly key: unknown; readonly value: unknown }[]): Record<string, unknown> {
     const mapping: Record<string, unknown> = Object.create(null);
     const merged: unknown[] = [];
     for (const { key, value } of items) {

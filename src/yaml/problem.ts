@@ -47,33 +47,33 @@ export function formatExcerpt(source: SourceText, [start, end]: Range): string {
 
 /** The problems of one source: each one once, and no more of them than a run shows. */
 export class ProblemList {
-  readonly #source: SourceText;
-  readonly #problems = new Map<string, Problem>();
+  private readonly source: SourceText;
+  private readonly problems = new Map<string, Problem>();
 
   constructor(source: SourceText) {
-    this.#source = source;
+    this.source = source;
   }
 
   get size(): number {
-    return this.#problems.size;
+    return this.problems.size;
   }
 
   add(range: Range, message: string, hint?: string): void {
     const key = `${range[0]} ${message}`;
-    if (this.size >= LIMITS.problems || this.#problems.has(key)) return;
-    this.#problems.set(key, {
-      source: this.#source.name,
-      ...positionAt(this.#source, range[0]),
+    if (this.size >= LIMITS.problems || this.problems.has(key)) return;
+    this.problems.set(key, {
+      source: this.source.name,
+      ...positionAt(this.source, range[0]),
       message,
       ...(hint !== undefined && { hint }),
-      excerpt: formatExcerpt(this.#source, range),
+      excerpt: formatExcerpt(this.source, range),
       ...(range[1] > range[0] && { length: range[1] - range[0] }),
     });
   }
 
   /** The problems by line and column. */
   sorted(): Problem[] {
-    return [...this.#problems.values()].sort((one, other) => one.line - other.line || one.column - other.column);
+    return [...this.problems.values()].sort((one, other) => one.line - other.line || one.column - other.column);
   }
 }
 

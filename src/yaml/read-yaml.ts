@@ -1,5 +1,5 @@
 import type * as v from 'valibot';
-import { buildValue } from './build-value.ts';
+import { type BuildContext, buildValue } from './build-value.ts';
 import { type DocumentValue, type Path, resolvePath } from './document-value.ts';
 import type { Lookup } from './interpolate.ts';
 import { parseDocuments } from './parse-documents.ts';
@@ -20,36 +20,36 @@ import { validate } from './validate.ts';
 /** A document that fits its schema. */
 export class YamlDocument<Value> {
   readonly value: Value;
-  readonly #content: DocumentValue;
-  readonly #source: SourceText;
-  readonly #problems: ProblemList;
+  private readonly content: DocumentValue;
+  private readonly source: SourceText;
+  private readonly problems: ProblemList;
 
   constructor(value: Value, content: DocumentValue, source: SourceText, problems: ProblemList) {
     this.value = value;
-    this.#content = content;
-    this.#source = source;
-    this.#problems = problems;
+    this.content = content;
+    this.source = source;
+    this.problems = problems;
   }
 
   /** The value at a path; undefined if there is none. */
   get(path: Path): unknown {
-    return resolvePath(this.#content, path).value;
+    return resolvePath(this.content, path).value;
   }
 
   /** Where a value is, as `acme.yaml:3:20`; safe to print. */
   location(path: Path): string {
-    const { line, column } = this.#position(path);
-    return printable(`${this.#source.name}:${line}:${column}`);
+    const { line, column } = this.position(path);
+    return printable(`${this.source.name}:${line}:${column}`);
   }
 
   /** File and line of a value, as `acme.yaml:3`. */
   fileAndLine(path: Path): string {
-    return `${this.#source.name}:${this.#position(path).line}`;
+    return `${this.source.name}:${this.position(path).line}`;
   }
 
   /** The variables in a text. What they hold may be a secret: messages do not repeat it. */
   variables(path: Path): readonly string[] {
-    return resolvePath(this.#content, path).place.variables;
+    return resolvePath(this.content, path).place.variables;
   }
 
   /**
@@ -57,17 +57,17 @@ export class YamlDocument<Value> {
    * @param part start and end of what is wrong within a value that is text
    */
   report(path: Path, message: string, hint?: string, part?: Range): void {
-    const { value, place } = resolvePath(this.#content, path);
-    this.#problems.add(part ? this.#rangeOfPart(place.range, value, part) : place.range, message, hint);
+    const { value, place } = resolvePath(this.content, path);
+    this.problems.add(part ? this.rangeOfPart(place.range, value, part) : place.range, message, hint);
   }
 
-  #position(path: Path): { line: number; column: number } {
-    return positionAt(this.#source, resolvePath(this.#content, path).place.range[0]);
+  private position(path: Path): { line: number; column: number } {
+    return positionAt(this.source, resolvePath(this.content, path).place.range[0]);
   }
 
   /** Locates part of a text; returns the whole range unless the source has the text verbatim, possibly in quotes. */
-  #rangeOfPart([start, end]: Range, value: unknown, part: Range): Range {
-    const written = this.#source.text.slice(start, end);
+  private rangeOfPart([start, end]: Range, value: unknown, part: Range): Range {
+    const written = this.source.text.slice(start, end);
     if (written === value) return [start + part[0], start + part[1]];
     return written.slice(1, -1) === value ? [start + 1 + part[0], start + 1 + part[1]] : [start, end];
   }
@@ -102,7 +102,7 @@ export function readYaml<S extends DocumentSchema>(
   const problems: Problem[] = [];
 
   function readSource(source: SourceText, found: ProblemList): void {
-    const budget = { values: LIMITS.values as number };
+    const budget: BuildContext['budget'] = { values: LIMITS.values };
     for (const contents of parseDocuments(source, found)) {
       const before = found.size;
       const content = buildValue(contents, { source, lookup, budget, problems: found });

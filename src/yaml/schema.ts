@@ -1,7 +1,10 @@
 import * as v from 'valibot';
 import { CONTROL, HAS_CONTROLS, NOT_TRIMMED, TRIMMED_LINE } from './identifier-problem.ts';
 
-/** The valibot schemas that documents are checked with: strict objects, lists, optional entries, choices, and plain values. */
+/**
+ * The valibot schemas that documents are checked with: strict objects, lists, optional entries, choices, and plain
+ * values.
+ */
 export interface DocumentSchema extends v.GenericSchema {
   readonly entries?: Readonly<Record<string, DocumentSchema>>;
   readonly item?: DocumentSchema;

@@ -1,8 +1,8 @@
 import {
   parseInterval,
-  parseSelection,
-  REQUIRED_SELECTION,
-  SELECTION_FLAGS,
+  parseSessionSelection,
+  REQUIRED_SESSION_SELECTION,
+  SESSION_SELECTION_FLAGS,
   type SessionSelection,
 } from '../../chat/session-selection.ts';
 import type { TailInput, TailOptions } from '../../chat/tail.ts';
@@ -43,7 +43,7 @@ export default command<TailInput>({
   description:
     'Shows the messages of one or more sessions as they arrive, each once and in order, until Ctrl-C. It survives failures of the service and the network.',
   flags: [
-    ...SELECTION_FLAGS,
+    ...SESSION_SELECTION_FLAGS,
     {
       usage: '--after <message_id>',
       description: 'start after this message: an id that `chat send` or a tail printed',
@@ -62,7 +62,7 @@ export default command<TailInput>({
         'exit 8 when the service is out of reach for this long (default with --no-follow: 30s, or --retries if given)',
     },
   ],
-  required: REQUIRED_SELECTION,
+  required: REQUIRED_SESSION_SELECTION,
   output: async () => (await import('../../output-schemas/chat.ts')).CHAT_TAIL,
   scopes: [SCOPE.chat],
   exits: [...SERVICE_EXITS, 'noReply'],
@@ -82,7 +82,7 @@ export default command<TailInput>({
     },
   ],
   parse(args) {
-    const selection = parseSelection(args);
+    const selection = parseSessionSelection(args);
     const untilReply = args.isSet('until-reply');
     const webhook = parseWebhook(args);
     if (webhook && !args.isSet('follow')) throw new UsageError('--webhook and --no-follow cannot be combined.');

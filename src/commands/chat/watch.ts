@@ -61,7 +61,7 @@ function toList(conversations: readonly Conversation[], more: Pick<ListResult, '
   });
 }
 
-function parseSelection(args: Args): WatchSelection {
+function parseSessionSelection(args: Args): WatchSelection {
   const sources = args.values('source');
   if (sources.includes('')) throw new UsageError('--source is empty.');
   const space = args.value('space');
@@ -164,7 +164,7 @@ export default command<Input>({
     const follow = args.isSet('follow');
     if (!follow) refuseWithoutFollowing(args);
     return {
-      selection: parseSelection(args),
+      selection: parseSessionSelection(args),
       follow,
       grep: parseExpression(args, 'grep', 'u'),
       highlight: parseExpression(args, 'highlight', 'gu'),

@@ -1,13 +1,13 @@
 import { command, SERVICE_EXITS } from '../../cli/command.ts';
 import { toWireSchedule } from '../../cron/cron-result.ts';
 import type { RecordedJob } from '../../cron/job-records.ts';
-import { parseSelection, SELECTION_FLAGS, type Selection } from '../../cron/job-selection.ts';
+import { JOB_SELECTION_FLAGS, type JobSelection, parseJobSelection } from '../../cron/job-selection.ts';
 import { UsageError } from '../../errors.ts';
 import { type Column, objectResult } from '../../output/command-result.ts';
 
 interface Input {
   readonly cron_job_id: string;
-  readonly selection: Selection;
+  readonly selection: JobSelection;
   readonly yes: boolean;
 }
 
@@ -33,7 +33,7 @@ export default command<Input>({
   args: [{ usage: '<cron_job_id>', description: 'the id of the job at the service' }],
   flags: [
     { usage: '--key <key>', description: 'the key of the job in the state' },
-    ...SELECTION_FLAGS,
+    ...JOB_SELECTION_FLAGS,
     { usage: '--yes', description: 'do not ask' },
   ],
   columns: COLUMNS,
@@ -48,7 +48,7 @@ export default command<Input>({
   ],
   parse: (args) => ({
     cron_job_id: parseJobId(args.positionals[0]),
-    selection: parseSelection(args, args.value('key')),
+    selection: parseJobSelection(args, args.value('key')),
     yes: args.isSet('yes'),
   }),
   async run(context, { cron_job_id, selection, yes }) {

@@ -1,9 +1,9 @@
 import { command, STATE_EXITS } from '../../cli/command.ts';
-import { parseSelection, SELECTION_FLAGS, type Selection } from '../../cron/job-selection.ts';
+import { JOB_SELECTION_FLAGS, type JobSelection, parseJobSelection } from '../../cron/job-selection.ts';
 import { objectResult } from '../../output/command-result.ts';
 
 interface Input {
-  readonly selection: Selection;
+  readonly selection: JobSelection;
   readonly yes: boolean;
 }
 
@@ -11,14 +11,14 @@ export default command<Input>({
   description:
     'Removes a job from the state, so that a job of its agent and name can be created again. The job at the service stays: if the list can be read, the next create finds it and adopts it.',
   args: [{ usage: '[key]', description: 'the key of the job in the state' }],
-  flags: [...SELECTION_FLAGS, { usage: '--yes', description: 'do not ask' }],
+  flags: [...JOB_SELECTION_FLAGS, { usage: '--yes', description: 'do not ask' }],
   output: async () => (await import('../../output-schemas/cron.ts')).CRON_FORGET,
   exits: [...STATE_EXITS, 'notFound'],
   examples: [
     { line: 'partnerctl cron forget 4a51c2d9e0b37f6688a1d2c4', does: 'forget a job that was removed at the service' },
     { line: 'partnerctl cron forget --agent agt_1 --name daily --yes', does: 'without a prompt, for a script' },
   ],
-  parse: (args) => ({ selection: parseSelection(args, args.positionals[0]), yes: args.isSet('yes') }),
+  parse: (args) => ({ selection: parseJobSelection(args, args.positionals[0]), yes: args.isSet('yes') }),
   async run(context, { selection, yes }) {
     const { forget } = await import('../../cron/adopt-forget.ts');
     const { forgotten, job } = await forget(context, selection, yes);
