@@ -1,7 +1,7 @@
 import { errorCode } from '../errors.ts';
 
 /** The limit of a body, packed and unpacked. */
-export const MAX_BODY_BYTES = 64 * 1024 * 1024;
+export const MAX_RESPONSE_BYTES = 64 * 1024 * 1024;
 
 /** The body cannot be read, and a retry would get the same response. */
 export class UnreadableBody extends Error {
@@ -21,7 +21,7 @@ export class UnreadableBody extends Error {
 export async function unpackBody(
   bytes: Buffer,
   encoding: string | undefined,
-  maxBytes = MAX_BODY_BYTES,
+  maxBytes = MAX_RESPONSE_BYTES,
 ): Promise<Uint8Array> {
   const isPlain = encoding === undefined || encoding === 'identity' || bytes.length === 0;
   return isPlain ? bytes : await decode(bytes, encoding, maxBytes);

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
-import { MAX_BODY_BYTES, tooLargeError } from './response-body.ts';
+import { MAX_RESPONSE_BYTES, tooLargeError } from './response-body.ts';
 
 type Controller = Dispatcher.DispatchController;
 
@@ -36,7 +36,7 @@ export class ResponseReader implements Dispatcher.DispatchHandler {
   private fail: (error: unknown) => void = () => undefined;
 
   /** @param maxBytes the limit of the body; 64 MiB by default */
-  constructor(onHead: (head: ResponseHead) => void, maxBytes = MAX_BODY_BYTES) {
+  constructor(onHead: (head: ResponseHead) => void, maxBytes = MAX_RESPONSE_BYTES) {
     this.onHead = onHead;
     this.maxBytes = maxBytes;
     this.body = new Promise((resolve, reject) => {

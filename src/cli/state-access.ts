@@ -45,7 +45,7 @@ export function createState(
   }
   async function open(address: string | undefined, machine: OtherMachine | undefined): Promise<StateStore> {
     const { openStore } = await import('../state/open-store.ts');
-    const { describeAuthor } = await import('../state/author.ts');
+    const { describeAuthor } = await import('../state/record-author.ts');
     const author = describeAuthor(env, version);
     const location = await locationOn(machine, address);
     const fromProfile = location.from === 'profile' ? { readPassword } : {};

@@ -1,4 +1,4 @@
-import { describeCall, tryToken } from '../api/check-token.ts';
+import { describeCall, tryToken } from '../api/verify-token.ts';
 import { command } from '../cli/command.ts';
 import type { Context } from '../cli/context.ts';
 import { shellCommand } from '../cli/shell-command.ts';

@@ -7,7 +7,7 @@ import { UsageError } from '../errors.ts';
 import { batchResult } from '../output/batch-result.ts';
 import type { Column, CommandResult } from '../output/command-result.ts';
 import { warnIfUnshared } from '../state/warn-unshared.ts';
-import type { SourceInput } from '../upload/open-sources.ts';
+import type { UploadInput } from '../upload/open-sources.ts';
 import type { RunOptions } from '../upload/upload-files.ts';
 import {
   CI_VIEW,
@@ -18,7 +18,7 @@ import {
 } from '../upload/upload-result.ts';
 
 interface Input {
-  readonly source: SourceInput;
+  readonly source: UploadInput;
   readonly options: RunOptions;
 }
 
@@ -59,13 +59,13 @@ const APPLIES_TO = {
 
 type SourceFlag = keyof typeof APPLIES_TO;
 
-const ALLOWED_FLAGS: Readonly<Record<SourceInput['from'], readonly SourceFlag[]>> = {
+const ALLOWED_FLAGS: Readonly<Record<UploadInput['from'], readonly SourceFlag[]>> = {
   files: ['recursive', 'include', 'exclude', 'field', 'content-type'],
   stdin: ['field', 'content-type', 'filename'],
   text: ['name'],
 };
 
-function refuseOtherFlags(args: Args, from: SourceInput['from']): void {
+function refuseOtherFlags(args: Args, from: UploadInput['from']): void {
   const flags: SourceFlag[] = [
     ...(['recursive'] as const).filter((flag) => args.isSet(flag)),
     ...(['include', 'exclude', 'field'] as const).filter((flag) => args.values(flag).length > 0),
@@ -75,7 +75,7 @@ function refuseOtherFlags(args: Args, from: SourceInput['from']): void {
   if (other !== undefined) throw new UsageError(`--${other} can only be used with ${APPLIES_TO[other]}.`);
 }
 
-function parseTextInput(args: Args, text: string, as: UploadKind): SourceInput {
+function parseTextInput(args: Args, text: string, as: UploadKind): UploadInput {
   refuseOtherFlags(args, 'text');
   const name = args.value('name');
   if (as !== 'document') throw new UsageError('--text needs --as document.');
@@ -85,7 +85,7 @@ function parseTextInput(args: Args, text: string, as: UploadKind): SourceInput {
   return { from: 'text', name, text: parseTextArgument('--text', text) };
 }
 
-function parseStdinInput(args: Args): SourceInput {
+function parseStdinInput(args: Args): UploadInput {
   refuseOtherFlags(args, 'stdin');
   const filename = args.value('filename');
   if (args.positionals.length > 1) throw new UsageError('Standard input (-) cannot be uploaded together with files.');
@@ -100,7 +100,7 @@ function parsePatterns(args: Args, flag: 'include' | 'exclude'): readonly string
   throw new UsageError(`--${flag} takes a pattern such as *.pdf, not ${JSON.stringify(empty)}.`);
 }
 
-function parseFilesInput(args: Args): SourceInput {
+function parseFilesInput(args: Args): UploadInput {
   refuseOtherFlags(args, 'files');
   if (args.positionals.length === 0) {
     throw new UsageError('No file to upload.', {
@@ -119,7 +119,7 @@ function parseForm(args: Args) {
   return { fields: args.values('field').map(parseField), contentType: parseContentType(args) };
 }
 
-function parseSource(args: Args, as: UploadKind): SourceInput {
+function parseSource(args: Args, as: UploadKind): UploadInput {
   const text = args.value('text');
   if (text !== undefined) return parseTextInput(args, text, as);
   return args.positionals.includes('-') ? parseStdinInput(args) : parseFilesInput(args);
@@ -129,18 +129,18 @@ const SKIPPED_KEEP_FIELDS =
   'Skipped files keep their earlier fields and content type. To upload them again, add --force.';
 
 /** Whether flags set form fields or a content type. */
-function hasFormFlags(source: SourceInput): boolean {
+function hasFormFlags(source: UploadInput): boolean {
   return source.from !== 'text' && (source.fields.length > 0 || source.contentType !== undefined);
 }
 
 /** What the command reads from standard input, if anything. */
-function contentOfStdin(source: SourceInput): 'file' | 'text' | undefined {
+function contentOfStdin(source: UploadInput): 'file' | 'text' | undefined {
   if (source.from === 'stdin') return 'file';
   return source.from === 'text' && source.text.from === 'stdin' ? 'text' : undefined;
 }
 
 /** @throws UsageError if --field sets the field that holds the file */
-function refuseFileField(source: SourceInput, fileField: string): void {
+function refuseFileField(source: UploadInput, fileField: string): void {
   if (source.from === 'text' || !source.fields.some(([name]) => name === fileField)) return;
   throw new UsageError(`--field cannot set ${fileField}: that field holds the file itself.`);
 }

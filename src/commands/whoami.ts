@@ -1,4 +1,4 @@
-import { checkToken, type TokenStatus } from '../api/check-token.ts';
+import { type TokenStatus, verifyToken } from '../api/verify-token.ts';
 import { command } from '../cli/command.ts';
 import type { Context } from '../cli/context.ts';
 import { namesServiceAndToken, resolveService, type ServiceSettings } from '../config/settings.ts';
@@ -49,7 +49,7 @@ async function tryConfiguredToken(context: Context): Promise<TokenResult> {
   try {
     const http = await context.http();
     context.progress.start('Trying the token');
-    const { status, verified_by, error } = await checkToken(http);
+    const { status, verified_by, error } = await verifyToken(http);
     return { token_status: status, verified_by, error };
   } catch (error) {
     // Nothing was sent: there is no token, or it is for another service.

@@ -10,7 +10,7 @@ import { randomRecordId } from '../state/record.ts';
 import { writeRecovery } from '../state/recovery.ts';
 import type { StateStore } from '../state/store.ts';
 import { type CreateOnceOptions, type CronDeps, createOnce } from './create-once.ts';
-import { type CronResult, createScheduleDescriber, initialResult } from './cron-result.ts';
+import { type CronResult, createScheduleDescriber, initialCronResult } from './cron-result.ts';
 import { type CronJob, cronKey, hasOneForm } from './job.ts';
 import { type JobLedgerOptions, openJobLedger } from './job-ledger.ts';
 import {
@@ -143,7 +143,7 @@ function createResults(http: Http, { clock }: Context): CreateJob {
   const describe = createScheduleDescriber();
   return (wanted) => {
     const { agent_id, name } = wanted.job;
-    return initialResult({ ...wanted, key: cronKey(http.baseUrl, agent_id, name) }, clock.now(), describe);
+    return initialCronResult({ ...wanted, key: cronKey(http.baseUrl, agent_id, name) }, clock.now(), describe);
   };
 }
 

@@ -2,7 +2,7 @@ import { quoted } from '../yaml/quote.ts';
 import { suggest } from '../yaml/suggest.ts';
 import { type FieldName, ScheduleError, TITLES } from './schedule-error.ts';
 
-export const FIELD_NAMES = ['minute', 'hour', 'day_of_week'] as const satisfies readonly FieldName[];
+export const SCHEDULE_FIELDS = ['minute', 'hour', 'day_of_week'] as const satisfies readonly FieldName[];
 
 interface FieldRules {
   /** The highest number accepted. 7 is a second number for Sunday. */
@@ -146,7 +146,7 @@ function parseItem(field: FieldName, item: Piece): ParsedField {
  * Reads one field of a schedule (spec §2): lists, ranges, steps, and names of days.
  * @throws ScheduleError with the position in the text
  */
-export function parseField(field: FieldName, text: string): ParsedField {
+export function parseCronField(field: FieldName, text: string): ParsedField {
   const whole = trimmed(text);
   if (whole.text === '') throw fault(field, whole, 'is empty');
   const items = splitList(text);

@@ -68,7 +68,7 @@ export function createScheduleDescriber(): DescribeSchedule {
  * The result of a job before the command acts on it: `skipped`.
  * @param now milliseconds since 1970
  */
-export async function initialResult(
+export async function initialCronResult(
   { index, source, job, key }: Pick<CronResult, 'index' | 'source' | 'job' | 'key'>,
   now: number,
   describe: DescribeSchedule = createScheduleDescriber(),

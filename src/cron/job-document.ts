@@ -4,7 +4,7 @@ import { describePath } from '../yaml/issue-message.ts';
 import { quoted } from '../yaml/quote.ts';
 import type { YamlDocument } from '../yaml/read-yaml.ts';
 import { choice, identifier, nonBlankText } from '../yaml/schema.ts';
-import { describeAllowedValues, FIELD_NAMES, parseField } from './cron-field.ts';
+import { describeAllowedValues, parseCronField, SCHEDULE_FIELDS } from './cron-field.ts';
 import { toNfc } from './job.ts';
 import { type CronFields, type CronSchedule, parseExpression, parseFields } from './schedule.ts';
 import { ScheduleError, TITLES } from './schedule-error.ts';
@@ -146,7 +146,7 @@ export function checkSchedule(document: YamlDocument<unknown>, path: Path): void
   if (typeof schedule === 'string') check(document, at, parseExpression);
   if (!isMapping(schedule)) return;
   const holder = isWireSchedule(schedule) ? [...at, 'data'] : at;
-  for (const field of FIELD_NAMES) check(document, [...holder, field], (text) => parseField(field, text));
+  for (const field of SCHEDULE_FIELDS) check(document, [...holder, field], (text) => parseCronField(field, text));
   const inner = [...at, 'timezone'];
   checkTimezone(document, inner);
   if (document.get(own) !== undefined && document.get(inner) !== undefined) {

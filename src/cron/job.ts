@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { fieldsText } from '../state/record.ts';
 import type { ObjectIdentity } from '../state/relevance.ts';
-import { FIELD_NAMES } from './cron-field.ts';
+import { SCHEDULE_FIELDS } from './cron-field.ts';
 import { type CronSchedule, normalizePart, normalizeSchedule } from './schedule.ts';
 import { ScheduleError } from './schedule-error.ts';
 
@@ -102,7 +102,7 @@ export interface KnownContent {
   readonly instructions_hash?: string | undefined;
 }
 
-const PARTS = [...FIELD_NAMES, 'timezone'] as const;
+const PARTS = [...SCHEDULE_FIELDS, 'timezone'] as const;
 
 /** Normalizes a part. Returns an invalid one unchanged. */
 function comparable(part: keyof CronSchedule, text: string): string {

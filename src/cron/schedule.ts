@@ -1,6 +1,6 @@
 import { quoted } from '../yaml/quote.ts';
 import { suggest } from '../yaml/suggest.ts';
-import { parseField } from './cron-field.ts';
+import { parseCronField } from './cron-field.ts';
 import { type FieldName, ScheduleError } from './schedule-error.ts';
 import { canonicalTimezone, parseTimezone } from './time-zone.ts';
 
@@ -67,7 +67,7 @@ function wrongCount(fields: readonly Piece[], whole: Piece): ScheduleError {
 
 function parseFieldAt(field: FieldName, { text, offset }: Piece): string {
   try {
-    return parseField(field, text).text;
+    return parseCronField(field, text).text;
   } catch (error) {
     if (!(error instanceof ScheduleError)) throw error;
     const { detail, hint, length } = error;
@@ -112,7 +112,7 @@ export function parseFields({
   day_of_week = '*',
 }: Readonly<Record<FieldName, string | undefined>>): CronFields {
   const parse = (field: FieldName, text: string | undefined): string => {
-    if (text !== undefined) return parseField(field, text).text;
+    if (text !== undefined) return parseCronField(field, text).text;
     throw new ScheduleError(field, 'is missing', { hint: `write * for every ${field}` });
   };
   return { minute: parse('minute', minute), hour: parse('hour', hour), day_of_week: parse('day_of_week', day_of_week) };
@@ -126,7 +126,7 @@ export function formatExpression({ minute, hour, day_of_week }: CronFields): str
 const SIZES: Readonly<Record<FieldName, number>> = { minute: 60, hour: 24, day_of_week: 7 };
 
 function normalizeField(field: FieldName, text: string): string {
-  const { values } = parseField(field, text);
+  const { values } = parseCronField(field, text);
   return values.length === SIZES[field] ? '*' : values.join(',');
 }
 

@@ -10,7 +10,7 @@ import { isSameService, nameProfile } from '../config/token-sources.ts';
 import { OPERATIONS } from '../contract/operations.ts';
 import { LocalError, PartnerctlError } from '../errors.ts';
 import type { Facts, Probe, Result, StateFacts } from './facts.ts';
-import { LIMITS, readLists } from './read-lists.ts';
+import { READ_LIMITS, readLists } from './read-lists.ts';
 
 /** The time limit of each step, in milliseconds. */
 const LIMIT_MS = 20_000;
@@ -65,7 +65,7 @@ async function probe(http: Http, context: Context): Promise<Probe> {
   const timing = () => ({ at: clock.now(), ms: clock.now() - started });
   try {
     const response = await http.call(operation, {
-      ...LIMITS,
+      ...READ_LIMITS,
       onRefusal: ({ status, headers }) => {
         received = { status, headers };
       },

@@ -9,7 +9,7 @@ import { NoOperationError, PartnerctlError, ShapeError } from '../errors.ts';
 import type { ListRead, Probe } from './facts.ts';
 
 /** No retries: a check reports the current state. */
-export const LIMITS = { retries: 0, timeoutMs: 10_000 };
+export const READ_LIMITS = { retries: 0, timeoutMs: 10_000 };
 
 /** Enough to check the shape of the items and, usually, of the second page. */
 const MAX_ITEMS = 50;
@@ -61,7 +61,7 @@ async function readList(
   const items: JsonObject[] = [];
   const read = { what, scope, neededBy, recordedAs };
   try {
-    for await (const item of listAll(http, operation, resource, { ...LIMITS, parameters })) {
+    for await (const item of listAll(http, operation, resource, { ...READ_LIMITS, parameters })) {
       items.push(item);
       if (items.length >= MAX_ITEMS) break;
     }

@@ -12,7 +12,7 @@ import { randomRecordId } from '../state/record.ts';
 import { keepUnpublished } from '../state/unpublished.ts';
 import { warnIfUnshared } from '../state/warn-unshared.ts';
 import { addCronJobs, checkCronJobs, createCronJobs, hasNewJobs, withUnmanagedJobs } from './create-cron-jobs.ts';
-import { countDocuments, type DocumentResult, documentResultJson, initialResult } from './document-result.ts';
+import { countDocuments, type DocumentResult, documentResultJson, initialDocumentResult } from './document-result.ts';
 import type { ManifestDocument } from './manifest.ts';
 import { openHistory } from './provision-history.ts';
 import { type ProvisionDeps, type ProvisionOptions, provisionOnce } from './provision-once.ts';
@@ -58,7 +58,7 @@ function toCommandResult(
 export function checkManifests(context: Context, documents: readonly ManifestDocument[]): CommandResult {
   async function* checked(): AsyncGenerator<DocumentResult> {
     for (const document of documents) {
-      yield await addCronJobs(document, initialResult(document, 'valid'), context.clock.now());
+      yield await addCronJobs(document, initialDocumentResult(document, 'valid'), context.clock.now());
     }
   }
   return toCommandResult(context, checked(), documents.length);
@@ -90,8 +90,8 @@ async function applyWithChats(deps: ProvisionDeps, document: ManifestDocument): 
     }
     return result;
   } catch (error) {
-    if (error instanceof RunStopped) return initialResult(document, 'skipped');
-    return { ...initialResult(document, 'failed'), error };
+    if (error instanceof RunStopped) return initialDocumentResult(document, 'skipped');
+    return { ...initialDocumentResult(document, 'failed'), error };
   }
 }
 
@@ -108,7 +108,7 @@ async function* applyAll(
 
   async function applyOne(document: ManifestDocument): Promise<DocumentResult> {
     const isSkipped = isStopped || deps.interrupt.aborted;
-    const applied = isSkipped ? initialResult(document, 'skipped') : await applyWithChats(deps, document);
+    const applied = isSkipped ? initialDocumentResult(document, 'skipped') : await applyWithChats(deps, document);
     const result = await createCronJobs(deps, document, applied);
     // The error of the document may hide that one of its jobs failed with an error that stops the run.
     const errors = [result.error, ...result.cron.map(({ error }) => error)];

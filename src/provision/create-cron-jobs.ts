@@ -1,15 +1,15 @@
 import type { Clock } from '../clock.ts';
 import type { CreateJob, JobCreator } from '../cron/create-jobs.ts';
-import { type CronResult, initialResult } from '../cron/cron-result.ts';
+import { type CronResult, initialCronResult } from '../cron/cron-result.ts';
 import { isCreated } from '../cron/second-job.ts';
 import { OutcomeUnknownError } from '../errors.ts';
 import { type Action, createJob } from './actions.ts';
 import type { AgentResult, DocumentResult } from './document-result.ts';
 import { cronJobsOf, type ManifestDocument } from './manifest.ts';
 import { findUnmanagedJobs } from './plan.ts';
-import { inStep, jobsFailure, missingAgentId, stopsRun } from './run-failure.ts';
+import { failedJobsError, inStep, missingAgentId, stopsRun } from './run-failure.ts';
 
-export interface CronDeps {
+export interface DocumentJobDeps {
   /** Undefined if no document of the run has a job. */
   readonly jobs: JobCreator | undefined;
   readonly clock: Clock;
@@ -31,7 +31,7 @@ async function initialJobs(
   for (const [index, agent] of agents.entries()) {
     for (const described of cronJobsOf(manifest.agents[index] ?? {})) {
       const job = { ...described, agent_id: agent.agent_id };
-      const initial = await initialResult({ index: jobs.length, source: undefined, job, key: null }, now);
+      const initial = await initialCronResult({ index: jobs.length, source: undefined, job, key: null }, now);
       jobs.push({ agent, initial });
     }
   }
@@ -67,7 +67,7 @@ function statusAfterJobs({ status }: DocumentResult, jobs: readonly CronResult[]
 
 function failureOf(jobs: readonly CronResult[]): unknown {
   const errors = jobs.flatMap(({ error }) => (error === undefined ? [] : [error]));
-  return jobsFailure(errors, jobs.length);
+  return failedJobsError(errors, jobs.length);
 }
 
 /** The jobs that were created. @param cron their results */
@@ -85,7 +85,7 @@ export function hasNewJobs({ cron }: DocumentResult): boolean {
 
 /** Looks for jobs of documents that other machines created at the same time, in one list. */
 export async function checkCronJobs(
-  { jobs }: CronDeps,
+  { jobs }: DocumentJobDeps,
   results: readonly DocumentResult[],
   list: 'last' | 'new',
 ): Promise<readonly DocumentResult[]> {
@@ -101,7 +101,7 @@ export async function checkCronJobs(
 }
 
 /** Adds the jobs of a space that the manifest does not have, as far as a list that was read anyway shows them. */
-export function withUnmanagedJobs({ jobs }: Pick<CronDeps, 'jobs'>, result: DocumentResult): DocumentResult {
+export function withUnmanagedJobs({ jobs }: Pick<DocumentJobDeps, 'jobs'>, result: DocumentResult): DocumentResult {
   const { agents, cron, unmanaged } = result;
   const present = [
     ...agents.map(({ agent_id, name }) => ({ id: agent_id, name })),
@@ -119,7 +119,7 @@ export function withUnmanagedJobs({ jobs }: Pick<CronDeps, 'jobs'>, result: Docu
  * @returns the result with the jobs. Failures are in it; nothing is thrown.
  */
 export async function createCronJobs(
-  { jobs: creator, clock, interrupt }: CronDeps,
+  { jobs: creator, clock, interrupt }: DocumentJobDeps,
   document: ManifestDocument,
   result: DocumentResult,
 ): Promise<DocumentResult> {

@@ -47,7 +47,10 @@ function agentResult(
 }
 
 /** The result of a document for which nothing was done. */
-export function initialResult(document: ManifestDocument, status: 'failed' | 'skipped' | 'valid'): DocumentResult {
+export function initialDocumentResult(
+  document: ManifestDocument,
+  status: 'failed' | 'skipped' | 'valid',
+): DocumentResult {
   const { index, source, manifest } = document;
   return {
     index,
@@ -85,7 +88,7 @@ export function appliedResult(
   const changed = firstPlan.action === 'create' && created !== false ? 'created' : 'reused';
   const missing = firstPlan.agents.filter((agent) => !agent.present);
   return {
-    ...initialResult(document, 'skipped'),
+    ...initialDocumentResult(document, 'skipped'),
     space_id: spaceId,
     status: firstPlan.action === 'none' ? 'unchanged' : changed,
     agents: firstPlan.agents.map((agent, index) =>

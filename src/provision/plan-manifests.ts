@@ -2,7 +2,12 @@ import type { Http } from '../api/http.ts';
 import type { Context } from '../cli/context.ts';
 import type { ListedSpace } from '../contract/spaces.ts';
 import { type JobCreator, openJobCreator } from '../cron/create-jobs.ts';
-import { type CronResult, createScheduleDescriber, type DescribeSchedule, initialResult } from '../cron/cron-result.ts';
+import {
+  type CronResult,
+  createScheduleDescriber,
+  type DescribeSchedule,
+  initialCronResult,
+} from '../cron/cron-result.ts';
 import type { CronJob } from '../cron/job.ts';
 import type { ListedJob } from '../cron/listed-job.ts';
 import { DuplicateError, isTokenRejected, NotFoundError, OutcomeUnknownError, PartnerctlError } from '../errors.ts';
@@ -159,7 +164,7 @@ async function dryRunJob(
 ): Promise<CronResult> {
   const agentId = present?.agent_id;
   if (agentId === undefined || !creator) {
-    const initial = await initialResult(
+    const initial = await initialCronResult(
       { index: 0, source: undefined, job: { ...job, agent_id: null }, key: null },
       now,
       describe,

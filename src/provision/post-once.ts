@@ -10,7 +10,7 @@ import { type AgentIds, installMissing } from './install-missing.ts';
 import type { ManifestDocument } from './manifest.ts';
 import type { ProvisionPlan } from './plan.ts';
 import { foundSnapshot } from './provision-history.ts';
-import { agentKey, contentHash, type SpaceSnapshot } from './space-records.ts';
+import { agentKey, type SpaceSnapshot, spaceContentHash } from './space-records.ts';
 
 export type SpaceState = KeyState<SpaceSnapshot>;
 export type OpenSpace = OpenReservation<SpaceSnapshot>;
@@ -90,7 +90,7 @@ function toItem({ http, clock }: PostDeps, task: PostTask) {
   const snapshot: SpaceSnapshot = {
     origin: http.baseUrl,
     external_space_id: manifest.external_space_id,
-    content_hash: contentHash(manifest),
+    content_hash: spaceContentHash(manifest),
     agents: missing.map(({ wanted }) => ({ key: agentKey(wanted.name, wanted.template_id) })),
   };
   const remoteIdsSeen = before && [...before].filter((id) => id !== undefined);

@@ -11,7 +11,6 @@ import type { PresentSpace } from './plan.ts';
 import {
   agentKey,
   agentKeys,
-  contentHash,
   decodeSnapshot,
   hasContent,
   type RecordedAgent,
@@ -19,6 +18,7 @@ import {
   SPACE_TYPE,
   type SpaceReservation,
   type SpaceSnapshot,
+  spaceContentHash,
   spaceKey,
 } from './space-records.ts';
 
@@ -161,7 +161,7 @@ export function foundSnapshot(origin: string, { manifest, agents }: FoundSpace):
   return {
     origin,
     external_space_id: manifest.external_space_id,
-    content_hash: contentHash(manifest),
+    content_hash: spaceContentHash(manifest),
     agents: agents.flatMap(({ agent_id, name, template_id, source_id }) =>
       agent_id === null
         ? []

@@ -4,7 +4,7 @@ import { readKey } from '../state/once.ts';
 import { OwnerWatch } from '../state/owner-watch.ts';
 import type { StateStore } from '../state/store.ts';
 import { AttemptLimits, type FailedStep } from './attempt-limits.ts';
-import type { CronDeps } from './create-cron-jobs.ts';
+import type { DocumentJobDeps } from './create-cron-jobs.ts';
 import { appliedResult, type DocumentResult } from './document-result.ts';
 import type { ManifestDocument } from './manifest.ts';
 import { type PresentSpace, type ProvisionPlan, planProvision } from './plan.ts';
@@ -29,7 +29,7 @@ export interface ProvisionOptions {
   readonly retryUnknown: boolean;
 }
 
-export interface ProvisionDeps extends CronDeps, PostDeps, ProvisionOptions {
+export interface ProvisionDeps extends DocumentJobDeps, PostDeps, ProvisionOptions {
   readonly random: () => number;
   readonly retries: number;
   /** Undefined if the token may not list the spaces. */

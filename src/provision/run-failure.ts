@@ -48,7 +48,7 @@ export function missingAgentId(spaceId: string, command: string): ShapeError {
  * first failure.
  * @returns undefined if there are none
  */
-export function jobsFailure(errors: readonly unknown[], jobCount: number): unknown {
+export function failedJobsError(errors: readonly unknown[], jobCount: number): unknown {
   const unknownOutcome = errors.find((error) => error instanceof OutcomeUnknownError);
   const stop = errors.find(stopsRun);
   const decisive = unknownOutcome ?? stop ?? errors[0];

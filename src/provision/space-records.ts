@@ -20,7 +20,7 @@ export interface SpaceSnapshot {
   /** The base URL of the service. */
   readonly origin: string;
   readonly external_space_id: string;
-  /** The hash of the manifest; see `contentHash`. */
+  /** The hash of the manifest; see `spaceContentHash`. */
   readonly content_hash: string;
   /** In a reservation, the agents that its POST installs; otherwise all agents of the manifest. */
   readonly agents: readonly RecordedAgent[];
@@ -98,7 +98,7 @@ function hashContent(manifest: Manifest, form: (name: string) => string): string
 }
 
 /** Hashes what provisioning installs. Chats and jobs are excluded: adding one later does not change the agent. */
-export function contentHash(manifest: Manifest): string {
+export function spaceContentHash(manifest: Manifest): string {
   return hashContent(manifest, (name) => name.normalize('NFC'));
 }
 

@@ -9,7 +9,7 @@ import { explainFileError } from './file-error.ts';
 import { fileStore } from './file-store.ts';
 import type { GitTarget } from './git-repository.ts';
 import type { PostgresDeps } from './postgres-store.ts';
-import { type Author, randomRecordId } from './record.ts';
+import { type RecordAuthor, randomRecordId } from './record.ts';
 import { readRecovery, removeRecovery, writeRecovery } from './recovery.ts';
 import type { Environment, StateLocation } from './state-location.ts';
 import type { OtherMachine, RecordStore, StateStore } from './store.ts';
@@ -22,7 +22,7 @@ export interface StoreDeps {
   readonly redact: Redact;
   readonly addSecret: (text: string) => void;
   readonly warn?: (text: string) => Promise<void>;
-  readonly author: Author;
+  readonly author: RecordAuthor;
   /** Aborts when the command is interrupted or its time is up. */
   readonly abortSignal: AbortSignal;
   readonly machine?: OtherMachine | undefined;

@@ -16,7 +16,7 @@ export interface RecordHead {
 }
 
 /** Who made a record. */
-export interface Author {
+export interface RecordAuthor {
   readonly user: string | null;
   readonly host: string;
   /** The version of this program. */
@@ -26,7 +26,7 @@ export interface Author {
 }
 
 /** A record to write. The format reserves the fields `v` and `sum`. */
-export type NewRecord = RecordHead & { readonly by?: Author; readonly v?: never; readonly sum?: never };
+export type NewRecord = RecordHead & { readonly by?: RecordAuthor; readonly v?: never; readonly sum?: never };
 
 /** A record from the log. Its head has been validated; its other fields may have any value. */
 export type LogRecord = RecordHead & JsonObject;

@@ -15,7 +15,7 @@ interface FormInput {
 }
 
 /** What to upload, as typed. */
-export type SourceInput =
+export type UploadInput =
   | ({ readonly from: 'files'; readonly paths: readonly string[] } & FindOptions & FormInput)
   | ({ readonly from: 'stdin'; readonly filename: string } & FormInput)
   | { readonly from: 'text'; readonly name: string; readonly text: TextSource };
@@ -47,7 +47,7 @@ async function announceStdin({ io, notice, progress }: Context): Promise<void> {
  * Opens everything that will be uploaded before anything is sent.
  * @throws InputError that names what cannot be uploaded; LocalError when standard input cannot be stored
  */
-export async function openSources(context: Context, input: SourceInput): Promise<OpenedSources> {
+export async function openSources(context: Context, input: UploadInput): Promise<OpenedSources> {
   const noop = async (): Promise<void> => undefined;
   if (input.from === 'text') {
     if (input.text.from === 'stdin') await announceStdin(context);

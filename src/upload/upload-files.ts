@@ -22,7 +22,7 @@ import { lineWarner } from '../state/unusable-lines.ts';
 import { filenameIndex, lookUpUpload, type UploadDeps, type UploadOptions, uploadOnce } from './upload-once.ts';
 import type { UploadProgress } from './upload-progress.ts';
 import { UPLOAD_RECORDS } from './upload-records.ts';
-import { outcomeError, type UploadResult } from './upload-result.ts';
+import { type UploadResult, uploadOutcomeError } from './upload-result.ts';
 import type { UploadSource } from './upload-source.ts';
 
 export interface RunOptions extends UploadOptions {
@@ -143,7 +143,7 @@ export async function* uploadFiles(
       isSent = status === 'uploaded';
       const notStarted = outcome.status === 'failed' && outcome.error instanceof RunStopped ? stopReason() : undefined;
       if (notStarted) return { ...initial, status: 'failed', error: notStarted, wasNotStarted: true };
-      const error = outcomeError(file, outcome, deps.isShared);
+      const error = uploadOutcomeError(file, outcome, deps.isShared);
       if (stopsRun(error)) stopped = error;
       return { ...initial, id: 'id' in outcome ? outcome.id : null, sha256, status, error };
     } catch (error) {

@@ -53,7 +53,7 @@ function unknownFailure(file: string, { since, error }: { since: string; error?:
 }
 
 /** The error to report for an outcome; undefined when there is none. */
-export function outcomeError(file: string, outcome: UploadOutcome, isShared: boolean): unknown {
+export function uploadOutcomeError(file: string, outcome: UploadOutcome, isShared: boolean): unknown {
   if (outcome.status === 'unknown') return unknownFailure(file, outcome);
   if (outcome.status === 'failed') {
     const { error } = outcome;

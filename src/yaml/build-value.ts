@@ -1,5 +1,5 @@
 import { type Alias, isAlias, isMap, isNode, isScalar, isSeq, type Node, type Scalar, type YAMLMap } from 'yaml';
-import type { DocumentValue, Place } from './document-value.ts';
+import type { DocumentValue, ValuePlace } from './document-value.ts';
 import { interpolate, type Lookup } from './interpolate.ts';
 import type { ProblemList } from './problem.ts';
 import { quoted } from './quote.ts';
@@ -17,7 +17,7 @@ export interface BuildContext {
 
 interface Built {
   readonly value: unknown;
-  readonly place: Place;
+  readonly place: ValuePlace;
 }
 
 /** A value with an anchor, which its aliases share: building it again for each alias could take forever. */
@@ -62,7 +62,7 @@ function locateVariables(node: Scalar, value: string, { text }: SourceText): Rea
 }
 
 class ValueBuilder {
-  readonly places = new Map<object, Map<string | number, Place>>();
+  readonly places = new Map<object, Map<string | number, ValuePlace>>();
   private readonly context: BuildContext;
   private readonly anchors = new Map<string, Node>();
   /** The values with an anchor. One that is still being built is missing: an alias to it would be inside of itself. */
@@ -77,7 +77,7 @@ class ValueBuilder {
   /** @param keyRange where to point at a value that takes no room in the source */
   build(node: unknown, keyRange: Range, depth: number): Built {
     const { problems } = this.context;
-    const place: Place = { range: rangeOf(node, keyRange), keyRange, variables: [], isBareVariable: false };
+    const place: ValuePlace = { range: rangeOf(node, keyRange), keyRange, variables: [], isBareVariable: false };
     this.spend(1, place);
     this.deepest = Math.max(this.deepest, depth);
     if (!isNode(node)) return { value: null, place };
@@ -89,7 +89,7 @@ class ValueBuilder {
     return { value: null, place };
   }
 
-  private spend(values: number, place: Place): void {
+  private spend(values: number, place: ValuePlace): void {
     const { budget } = this.context;
     budget.values -= values;
     if (budget.values >= 0) return;
@@ -97,7 +97,7 @@ class ValueBuilder {
     throw new UnreadableSource(place.range[0], message, 'use fewer aliases, or split the source into several files');
   }
 
-  private buildAnchored(node: Node, place: Place, depth: number): Built {
+  private buildAnchored(node: Node, place: ValuePlace, depth: number): Built {
     if (isAlias(node) || node.anchor === undefined) return this.buildContent(node, place, depth);
     this.anchors.set(node.anchor, node);
     const { budget } = this.context;
@@ -109,13 +109,13 @@ class ValueBuilder {
     return built;
   }
 
-  private buildContent(node: Node, place: Place, depth: number): Built {
+  private buildContent(node: Node, place: ValuePlace, depth: number): Built {
     if (isScalar(node)) return this.buildScalar(node, place);
     const value = isMap(node) ? this.buildMapping(node, place.range, depth) : this.buildList(node, place.range, depth);
     return { value, place };
   }
 
-  private resolveAlias({ source: name }: Alias, place: Place, depth: number): Built {
+  private resolveAlias({ source: name }: Alias, place: ValuePlace, depth: number): Built {
     const { problems } = this.context;
     const target = this.anchors.get(name);
     const shared = target && this.shared.get(target);
@@ -133,7 +133,7 @@ class ValueBuilder {
     return { value: null, place };
   }
 
-  private buildScalar(node: Scalar, place: Place): Built {
+  private buildScalar(node: Scalar, place: ValuePlace): Built {
     if (typeof node.value !== 'string') return { value: node.value, place };
     const { source, lookup, problems } = this.context;
     const { text, faults, variables, isSingleVariable } = interpolate(node.value, lookup);
@@ -157,7 +157,7 @@ class ValueBuilder {
   /** A mapping becomes an object without a prototype, so that any key is one of its own. */
   private buildMapping(node: YAMLMap, range: Range, depth: number): Record<string, unknown> {
     const mapping: Record<string, unknown> = Object.create(null);
-    const places = new Map<string | number, Place>();
+    const places = new Map<string | number, ValuePlace>();
     this.places.set(mapping, places);
     const keys = new Map<string, Range>();
     let defaults: Built | undefined;
@@ -193,7 +193,11 @@ class ValueBuilder {
   }
 
   /** Adds the entries of merged mappings (`<<`). The mapping's own keys win, then those of earlier merged mappings. */
-  private merge(mapping: Record<string, unknown>, places: Map<string | number, Place>, { value, place }: Built): void {
+  private merge(
+    mapping: Record<string, unknown>,
+    places: Map<string | number, ValuePlace>,
+    { value, place }: Built,
+  ): void {
     for (const source of Array.isArray(value) ? value : [value]) {
       const isMapping = typeof source === 'object' && source !== null && !Array.isArray(source);
       if (!isMapping) this.context.problems.add(place.range, '"<<" takes a mapping, or a list of mappings');

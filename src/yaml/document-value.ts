@@ -3,7 +3,7 @@ import type { Range } from './source-text.ts';
 export type Path = readonly (string | number)[];
 
 /** Where a value is in its source, and how it was written. */
-export interface Place {
+export interface ValuePlace {
   readonly range: Range;
   /** The range of its key, where it is a value of a mapping. */
   readonly keyRange: Range;
@@ -16,13 +16,16 @@ export interface Place {
 /** A document as plain data, and where each of its values is. */
 export interface DocumentValue {
   readonly root: unknown;
-  readonly rootPlace: Place;
+  readonly rootPlace: ValuePlace;
   /** The places of the values of each list and mapping. */
-  readonly places: ReadonlyMap<object, ReadonlyMap<string | number, Place>>;
+  readonly places: ReadonlyMap<object, ReadonlyMap<string | number, ValuePlace>>;
 }
 
 /** Returns the value at a path and its place; if there is none, the place of its closest existing parent. */
-export function resolvePath(document: DocumentValue, path: Path): { value: unknown; place: Place; exists: boolean } {
+export function resolvePath(
+  document: DocumentValue,
+  path: Path,
+): { value: unknown; place: ValuePlace; exists: boolean } {
   let { root: value, rootPlace: place } = document;
   for (const key of path) {
     const next = typeof value === 'object' && value !== null ? document.places.get(value)?.get(key) : undefined;

@@ -1,5 +1,5 @@
 import type * as v from 'valibot';
-import type { Path, Place } from './document-value.ts';
+import type { Path, ValuePlace } from './document-value.ts';
 import { quoted } from './quote.ts';
 import { suggest } from './suggest.ts';
 
@@ -7,7 +7,7 @@ import { suggest } from './suggest.ts';
 interface RefusedValue {
   readonly path: Path;
   readonly value: unknown;
-  readonly place: Place;
+  readonly place: ValuePlace;
   /** The value as it is in the source. */
   readonly written: string;
 }

@@ -73,7 +73,7 @@ export class YamlDocument<Value> {
   }
 }
 
-export interface ReadOptions<S extends DocumentSchema> {
+export interface ReadYamlOptions<S extends DocumentSchema> {
   /** The schema of each document. */
   readonly schema: S;
   /** The value of a variable; undefined if it is not set. */
@@ -96,7 +96,7 @@ export interface ReadDocument<Value> {
  */
 export function readYaml<S extends DocumentSchema>(
   sources: readonly YamlSource[],
-  { schema, lookup, review }: ReadOptions<S>,
+  { schema, lookup, review }: ReadYamlOptions<S>,
 ): { documents: ReadDocument<v.InferOutput<S>>[]; problems: Problem[] } {
   const documents: ReadDocument<v.InferOutput<S>>[] = [];
   const problems: Problem[] = [];

@@ -2,7 +2,7 @@ import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { contentHash, cronKey, instructionsHash } from '../../src/cron/job.ts';
-import { agentKey, contentHash as spaceHash, spaceKey } from '../../src/provision/space-records.ts';
+import { agentKey, spaceContentHash, spaceKey } from '../../src/provision/space-records.ts';
 import { describeThisProcess } from '../../src/state/owner.ts';
 import { encodeRecord, type NewRecord } from '../../src/state/record.ts';
 import { type FakeService, type Handler, json, startFakeService } from '../helpers/fake-service.ts';
@@ -100,7 +100,7 @@ function spaceRecord(origin: string, type: string, more: object = {}): NewRecord
     key: spaceKey(origin, 'acme'),
     origin,
     external_space_id: 'acme',
-    content_hash: spaceHash(manifest),
+    content_hash: spaceContentHash(manifest),
     agents: [{ key: agentKey('Support', 'tmpl_support') }],
     ...more,
   };

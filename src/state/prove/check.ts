@@ -140,7 +140,7 @@ function testimony(life: Life, key: string, ids: ReadonlySet<string>): Testimony
   };
 }
 
-export interface Evidence {
+export interface ProofEvidence {
   readonly lives: readonly Life[];
   /** All records of the proof, as a new reader sees them. */
   readonly log: readonly OnceRecord<ProofSnapshot>[];
@@ -153,7 +153,7 @@ export interface Evidence {
  * Looks for a case that the guard must not meet: two owners of a key, a record that was acknowledged and is missing, or
  * readers that did not see the same order. Pure.
  */
-export function findCounterexample({ lives, log, keys, isComplete }: Evidence): Counterexample | undefined {
+export function findCounterexample({ lives, log, keys, isComplete }: ProofEvidence): Counterexample | undefined {
   const finding =
     findTwoOwners(lives) ??
     findLost(lives, log) ??

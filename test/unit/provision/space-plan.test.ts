@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createScheduleDescriber, initialResult } from '../../../src/cron/cron-result.ts';
+import { createScheduleDescriber, initialCronResult } from '../../../src/cron/cron-result.ts';
 import type { ManifestAgent } from '../../../src/provision/manifest.ts';
 import type { PresentAgent } from '../../../src/provision/plan.ts';
 import {
@@ -14,7 +14,7 @@ import {
 const NAMES = ['Support', 'Sales', 'Triage'];
 const TEMPLATES = ['tmpl_a', 'tmpl_b'];
 
-const result = await initialResult(
+const result = await initialCronResult(
   {
     index: 0,
     source: undefined,

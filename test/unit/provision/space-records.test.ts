@@ -4,9 +4,9 @@ import { recordedSpaces } from '../../../src/provision/provision-history.ts';
 import {
   agentKey,
   agentKeys,
-  contentHash,
   hasContent,
   type SpaceSnapshot,
+  spaceContentHash,
   spaceKey,
 } from '../../../src/provision/space-records.ts';
 import type { LogRecord } from '../../../src/state/record.ts';
@@ -113,7 +113,7 @@ describe('the content of a manifest', () => {
     const plain = (name: string) => ({ ...manifest(name), agents: [{ template_id: 't', name }] });
     const earlier = hash('sha256', JSON.stringify(plain(decomposed)), 'hex');
     expect(hasContent(earlier, manifest(composed))).toBe(true);
-    expect(hasContent(contentHash(manifest(decomposed)), plain(composed))).toBe(true);
-    expect(hasContent(contentHash(manifest('Other')), plain(composed))).toBe(false);
+    expect(hasContent(spaceContentHash(manifest(decomposed)), plain(composed))).toBe(true);
+    expect(hasContent(spaceContentHash(manifest('Other')), plain(composed))).toBe(false);
   });
 });

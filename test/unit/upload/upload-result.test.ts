@@ -11,7 +11,7 @@ import {
   RefusedError,
   ServiceError,
 } from '../../../src/errors.ts';
-import { outcomeError, type UploadResult, uploadFailure } from '../../../src/upload/upload-result.ts';
+import { type UploadResult, uploadFailure, uploadOutcomeError } from '../../../src/upload/upload-result.ts';
 
 const HASH = 'ab'.repeat(32);
 const UPLOADED: UploadResult = {
@@ -34,24 +34,24 @@ function found(error: unknown): PartnerctlError {
   throw new Error('It is no failure that the program foresees.');
 }
 
-describe('outcomeError', () => {
+describe('uploadOutcomeError', () => {
   it.each([
     { status: 'uploaded', sha256: HASH, id: 'att_1' },
     { status: 'skipped', sha256: HASH, id: 'att_1' },
   ] as const)('returns nothing for a file that is $status', (outcome) => {
-    expect(outcomeError('a.txt', outcome, false)).toBeUndefined();
+    expect(uploadOutcomeError('a.txt', outcome, false)).toBeUndefined();
   });
 
   it('returns the error with the name of the file', () => {
     const refused = new RefusedError('Too large.', { status: 413 });
-    const error = found(outcomeError('a.txt', { status: 'failed', sha256: null, error: refused }, false));
+    const error = found(uploadOutcomeError('a.txt', { status: 'failed', sha256: null, error: refused }, false));
     expect(error).toMatchObject({ type: 'refused', exitCode: EXIT.failure, message: 'Too large.' });
     expect(error.info).toMatchObject({ status: 413, details: { file: 'a.txt' } });
   });
 
   it('returns a bug unchanged', () => {
     const bug = new TypeError('undefined is not a function');
-    expect(outcomeError('a.txt', { status: 'failed', sha256: null, error: bug }, false)).toBe(bug);
+    expect(uploadOutcomeError('a.txt', { status: 'failed', sha256: null, error: bug }, false)).toBe(bug);
   });
 
   it.each([
@@ -59,7 +59,7 @@ describe('outcomeError', () => {
     ['left open before', {}],
   ])('explains an unknown outcome (%s) and how to repeat the command', (_, more) => {
     const outcome = { status: 'unknown', sha256: HASH, since: '2026-01-01T00:00:00.000Z', ...more } as const;
-    const error = found(outcomeError("it's here.txt", outcome, false));
+    const error = found(uploadOutcomeError("it's here.txt", outcome, false));
     expect(error).toBeInstanceOf(OutcomeUnknownError);
     expect(error.message).toContain("it's here.txt");
     expect(error.info.hint).toContain('run the command again with --retry-unknown');
@@ -69,7 +69,9 @@ describe('outcomeError', () => {
 
   it('reports the id that could not be recorded', () => {
     const unrecorded = new LocalError('The disk is full.', { why: 'ENOSPC' });
-    const error = found(outcomeError('a.txt', { status: 'uploaded', sha256: HASH, id: 'att_1', unrecorded }, false));
+    const error = found(
+      uploadOutcomeError('a.txt', { status: 'uploaded', sha256: HASH, id: 'att_1', unrecorded }, false),
+    );
     expect(error).toMatchObject({ type: 'local', info: { details: { id: 'att_1' } } });
     expect(error.message).toContain('att_1');
     expect(error.info.why).toContain('The disk is full.');

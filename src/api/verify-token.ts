@@ -53,7 +53,7 @@ export async function tryToken(http: Http): Promise<void> {
  * list of scheduled jobs.
  * @throws what is no PartnerctlError
  */
-export async function checkToken(http: Http): Promise<TokenCheck> {
+export async function verifyToken(http: Http): Promise<TokenCheck> {
   const error = await failureOf(tryToken(http));
   const verified_by = describeCall(http, OPERATIONS.listSpaces);
   if (error === undefined) return { status: 'accepted', verified_by, error };

@@ -1,5 +1,5 @@
 import { hostname, userInfo } from 'node:os';
-import type { Author } from './record.ts';
+import type { RecordAuthor } from './record.ts';
 import type { Environment } from './state-location.ts';
 
 /** Returns the address of the run in GitHub Actions, GitLab CI, or another system that names it. */
@@ -19,7 +19,7 @@ function userName(): string | null {
 }
 
 /** Describes the user and the machine, or the CI run, that this program runs for. */
-export function describeAuthor(env: Environment, version: string): Author {
+export function describeAuthor(env: Environment, version: string): RecordAuthor {
   const run = runAddress(env);
   const user = env.GITHUB_ACTOR || env.GITLAB_USER_LOGIN || userName();
   return { user, host: hostname(), version, ...(run !== undefined && { run }) };
