@@ -3,7 +3,7 @@ import { access, lstat, readdir, realpath, stat } from 'node:fs/promises';
 import { basename, join, relative, sep } from 'node:path';
 import { describeFileError } from '../cli/input.ts';
 import { errorCode, InputError } from '../errors.ts';
-import type { FileFacts } from './upload-records.ts';
+import type { InspectedFile } from './upload-records.ts';
 
 export interface FindOptions {
   /** Whether to include everything below directories. */
@@ -14,8 +14,8 @@ export interface FindOptions {
 }
 
 /** A file that exists and can be read. */
-export interface FoundFile extends FileFacts {
-  /** The path as the user would write it. */
+export interface FoundFile extends InspectedFile {
+  /** The path, relative if the user gave a relative one. */
   readonly label: string;
   readonly filename: string;
 }
@@ -28,11 +28,10 @@ interface Problem {
 
 /** Filters paths relative to the searched directory, with / as the separator. */
 interface Filter {
-  /** Whether there is any pattern. */
   readonly hasPatterns: boolean;
-  /** For files. */
+  /** @param path of a file */
   isIncluded(path: string): boolean;
-  /** For files, and for directories with everything in them. */
+  /** @param path of a file, or of a directory: then everything in it is excluded */
   isExcluded(path: string): boolean;
 }
 
@@ -60,26 +59,29 @@ function describeNonFile(entry: { isFIFO(): boolean; isSocket(): boolean; isDire
   return entry.isSocket() ? 'it is a socket, not a file' : 'it is a device, not a file';
 }
 
-/** @param isListed whether a directory listing contains it, which proves that it exists */
+/** Checks a file. @param isListed whether it was found in a directory, so that it exists */
 async function inspect(path: string, isListed: boolean): Promise<FoundFile | Problem> {
   try {
     const status = await stat(path, { bigint: true });
     if (!status.isFile()) return { file: path, why: describeNonFile(status) };
     await access(path, constants.R_OK);
     if (status.size > BigInt(Number.MAX_SAFE_INTEGER)) return { file: path, why: 'it is too large' };
-    const attributes = {
-      bytes: Number(status.size),
-      inode: status.ino,
-      modified: status.mtimeNs,
-      changed: status.ctimeNs,
+    const { size, ino: inode, mtimeNs: modified, ctimeNs: changed } = status;
+    return {
+      label: path,
+      filename: basename(path),
+      path: await realpath(path),
+      bytes: Number(size),
+      inode,
+      modified,
+      changed,
     };
-    return { label: path, filename: basename(path), path: await realpath(path), ...attributes };
   } catch (error) {
     return { file: path, why: await describeProblem(path, error, isListed) };
   }
 }
 
-/** Node.js substitutes this for bytes that are not UTF-8. */
+/** Node.js decodes bytes that are not UTF-8 to this. */
 const REPLACEMENT = '\ufffd';
 
 async function isLink(path: string): Promise<boolean> {
@@ -105,7 +107,7 @@ interface Entry {
   readonly isLink: boolean;
 }
 
-/** Everything below a directory, sorted by name, and the directories that cannot be read. */
+/** Lists everything below a directory by name, and the directories that cannot be read. */
 async function* walk(directory: string, isExcluded: (path: string) => boolean): AsyncGenerator<Entry | Problem> {
   let entries: Dirent[];
   try {
@@ -164,7 +166,7 @@ async function isDirectory(path: string): Promise<boolean> {
 /**
  * Finds the files to upload, each once, and checks that all of them can be read.
  * @param paths as typed
- * @throws InputError that names every file that cannot be uploaded; the signal's reason when the signal aborts
+ * @throws InputError that names every file that cannot be uploaded; the reason of the signal
  */
 export async function findFiles(
   paths: readonly string[],

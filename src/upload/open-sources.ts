@@ -3,10 +3,10 @@ import type { Readable } from 'node:stream';
 import type { Context } from '../cli/context.ts';
 import { readStdin, readText, type TextSource } from '../cli/input.ts';
 import { openTemporaryFile, type TemporaryFile, temporaryFileError } from '../config/temporary-file.ts';
+import { fileForm, UNKNOWN_TYPE } from './file-form.ts';
 import { type FindOptions, findFiles } from './find-files.ts';
-import type { FileFacts } from './upload-records.ts';
-import { fileStamp } from './upload-records.ts';
-import { fileForm, readFileContent, readOpenFile, textSource, type UploadSource } from './upload-source.ts';
+import { fileStamp, type InspectedFile } from './upload-records.ts';
+import { readFileContent, readOpenFile, textSource, type UploadSource } from './upload-source.ts';
 
 interface FormInput {
   readonly fields: readonly (readonly [string, string])[];
@@ -26,9 +26,7 @@ export interface OpenedSources {
   close(): Promise<void>;
 }
 
-const UNKNOWN_TYPE = 'application/octet-stream';
-
-/** Creates a function that adds the form to a file. */
+/** Returns a function that adds the form to a file. */
 async function createFormBuilder({ fields, contentType }: FormInput) {
   const types = contentType === undefined ? (await import('mime')).default : undefined;
   return (file: Omit<UploadSource, 'form'>): UploadSource => {
@@ -44,8 +42,8 @@ async function announceStdin({ io, notice, progress }: Context): Promise<void> {
 }
 
 /**
- * Opens everything that will be uploaded before anything is sent.
- * @throws InputError that names what cannot be uploaded; LocalError when standard input cannot be stored
+ * Opens everything to upload.
+ * @throws InputError that names what cannot be uploaded; LocalError if standard input cannot be stored
  */
 export async function openSources(context: Context, input: UploadInput): Promise<OpenedSources> {
   const noop = async (): Promise<void> => undefined;
@@ -56,10 +54,10 @@ export async function openSources(context: Context, input: UploadInput): Promise
   }
   if (input.from === 'stdin') {
     await announceStdin(context);
-    const { file, facts, remove } = await spoolStdin(context.io.stdin, context.abortSignal);
+    const { file, inspected, remove } = await spoolStdin(context.io.stdin, context.abortSignal);
     const withForm = await createFormBuilder(input);
-    const content: UploadSource['content'] = (signal) => readOpenFile(file, facts, signal);
-    const source = withForm({ label: '-', filename: input.filename, bytes: facts.bytes, stamp: null, content });
+    const content: UploadSource['content'] = (signal) => readOpenFile(file, inspected, signal);
+    const source = withForm({ label: '-', filename: input.filename, bytes: inspected.bytes, stamp: null, content });
     return { sources: [source], close: remove };
   }
   context.progress.start('Checking the files');
@@ -75,14 +73,14 @@ export async function openSources(context: Context, input: UploadInput): Promise
 /** Standard input, stored on disk so that it can be sent more than once. */
 export interface SpooledFile {
   readonly file: FileHandle;
-  readonly facts: FileFacts;
+  readonly inspected: InspectedFile;
   remove(): Promise<void>;
 }
 
 /**
  * Writes standard input to a temporary file that nobody else can read, in constant memory.
- * @param signal ends the wait, and its reason is thrown
- * @throws LocalError when it cannot be written; the file is then removed
+ * Removes the file if that fails.
+ * @throws LocalError if the file cannot be written; the reason of the signal
  */
 export async function spoolStdin(stdin: Readable, signal: AbortSignal): Promise<SpooledFile> {
   let temporary: TemporaryFile | undefined;
@@ -91,7 +89,8 @@ export async function spoolStdin(stdin: Readable, signal: AbortSignal): Promise<
     const { file, path, remove } = temporary;
     await writeFile(file, readStdin(stdin, signal));
     const { size, ino, mtimeNs, ctimeNs } = await file.stat({ bigint: true });
-    return { file, facts: { path, bytes: Number(size), inode: ino, modified: mtimeNs, changed: ctimeNs }, remove };
+    const inspected = { path, bytes: Number(size), inode: ino, modified: mtimeNs, changed: ctimeNs };
+    return { file, inspected, remove };
   } catch (error) {
     await temporary?.remove();
     if (signal.aborted) throw signal.reason;

@@ -22,16 +22,16 @@ const MARGIN = 3;
 const INDENT = '  ';
 
 /**
- * Layouts, widest first. `detailsWidth` is the maximum width of the details: `1000 kB of 1000 kB, 1000 kB/s, 59 min left`, or the first
- * one or two of them.
+ * Layouts, widest first. `detailsWidth` is the maximum width of the details: `1000 kB of 1000 kB, 1000 kB/s, 59 min left`,
+ * or the first one or two of them.
  */
-const SHAPES = [
-  { detailsWidth: 43, shown: 3, bar: 20 },
-  { detailsWidth: 43, shown: 3, bar: 10 },
-  { detailsWidth: 29, shown: 2, bar: 10 },
-  { detailsWidth: 18, shown: 1, bar: 10 },
+const LAYOUTS = [
+  { detailsWidth: 43, details: 3, bar: 20 },
+  { detailsWidth: 43, details: 3, bar: 10 },
+  { detailsWidth: 29, details: 2, bar: 10 },
+  { detailsWidth: 18, details: 1, bar: 10 },
 ] as const;
-const NARROWEST = { detailsWidth: 18, shown: 1, bar: 0 } as const;
+const NARROWEST = { detailsWidth: 18, details: 1, bar: 0 } as const;
 
 interface Layout {
   readonly room: number;
@@ -39,18 +39,18 @@ interface Layout {
   /** 0 when there is no room for a bar. */
   readonly bar: number;
   /** How many details fit. */
-  readonly shown: number;
+  readonly details: number;
 }
 
 function layoutOf(columns: number): Layout {
   const room = Math.max(1, columns - MARGIN);
-  const fits = SHAPES.find(({ detailsWidth, bar }) => detailsWidth + bar + MIN_LABEL + 2 <= room);
-  const { detailsWidth, shown, bar } = fits ?? NARROWEST;
-  return { room, shown, bar, label: Math.min(MAX_LABEL, Math.max(1, room - detailsWidth - bar - 2)) };
+  const fits = LAYOUTS.find(({ detailsWidth, bar }) => detailsWidth + bar + MIN_LABEL + 2 <= room);
+  const { detailsWidth, details, bar } = fits ?? NARROWEST;
+  return { room, details, bar, label: Math.min(MAX_LABEL, Math.max(1, room - detailsWidth - bar - 2)) };
 }
 
-function bar(share: number, width: number): string {
-  return cliProgress.Format.BarFormat(share, {
+function bar(fraction: number, width: number): string {
+  return cliProgress.Format.BarFormat(fraction, {
     barsize: width,
     barCompleteString: '█'.repeat(width),
     barIncompleteString: '░'.repeat(width),
@@ -58,7 +58,7 @@ function bar(share: number, width: number): string {
   });
 }
 
-/** A name in a given width. Long paths lose their beginning: their end tells files apart. */
+/** Pads or cuts a name to a width. Cuts the beginning, because the end of a path distinguishes files. */
 function fitLabel(width: number, label: string): string {
   const clean = sanitizeLine(label);
   let used = displayWidth(clean);
@@ -77,17 +77,17 @@ function timeLeft(seconds: number): string {
 
 /** One bar: `report.pdf  ████░░  12 MB of 40 MB, 3 MB/s, 10 s left`. */
 function line({ label, bytes, sent, startedAt }: Transfer, layout: Layout, now: number): string {
-  const share = bytes === 0 ? 1 : Math.min(1, sent / bytes);
+  const fraction = bytes === 0 ? 1 : Math.min(1, sent / bytes);
   const rate = sent / Math.max(0.001, (now - startedAt) / 1000);
-  const left = sent === 0 || share === 1 ? '' : timeLeft((bytes - sent) / rate);
+  const left = sent === 0 || fraction === 1 ? '' : timeLeft((bytes - sent) / rate);
   const details = [`${prettyBytes(sent)} of ${prettyBytes(bytes)}`, `${prettyBytes(rate)}/s`, left];
-  const shown = details.slice(0, layout.shown).filter((detail) => detail !== '');
-  const parts = [fitLabel(layout.label, label), bar(share, layout.bar), shown.join(', ')];
+  const shown = details.slice(0, layout.details).filter((detail) => detail !== '');
+  const parts = [fitLabel(layout.label, label), bar(fraction, layout.bar), shown.join(', ')];
   return truncate(parts.filter((part) => part !== '').join(' '), layout.room);
 }
 
 /**
- * A line for all files, then one for each file in flight. No line is wider than the terminal.
+ * Returns a line for all files, then one for each file in flight. No line is wider than the terminal.
  * @param columns of the terminal
  * @param now milliseconds since the epoch
  */

@@ -51,7 +51,7 @@ async function openDeps(
     indexName: (record) => ('snapshot' in record ? filenameIndex(record.snapshot.filename) : undefined),
     onUnusable: lineWarner(store.label, (text) => context.warn(text)),
   });
-  let preparing: Promise<void> | undefined;
+  let checked: Promise<void> | undefined;
   return {
     origin: http.baseUrl,
     kind,
@@ -67,23 +67,23 @@ async function openDeps(
     reservesFirst: sources.length > 1 && store.reservationsAtOnce > 1,
     isShared: location.kind !== 'file',
     async post(body) {
-      // Fail before sending: a state file that cannot be written would otherwise show only after the whole file was sent.
-      preparing ??= store.check();
-      await preparing;
+      // Otherwise a state that cannot be written is noticed only after the whole file was sent.
+      checked ??= store.check();
+      await checked;
       return await createUpload(http, kind, body);
     },
     abortSignal: context.abortSignal,
   };
 }
 
-/** After the first upload to a service: says what was assumed of the write, and remembers that the service accepts it. */
+/** Names what was assumed about uploads, and records in the contract that this service accepts it. */
 async function confirmAssumed(
   context: Context,
   http: Http,
   kind: UploadKind,
   sources: readonly UploadSource[],
 ): Promise<void> {
-  // A text is sent without a form.
+  // Texts are sent as JSON, without a form.
   const isForm = sources[0]?.form().fields !== undefined;
   const assumed = assumedLeaves(kind, http.contract).filter(({ kind: leafKind }) => isForm || leafKind === 'operation');
   if (assumed.length === 0) return;
@@ -95,8 +95,8 @@ async function confirmAssumed(
 }
 
 /**
- * Uploads files, several at a time, and yields each result as soon as it is available, including failures. Once started, it
- * runs to the end even if the caller stops reading the results.
+ * Uploads files concurrently, and yields each result as soon as it is available, including failures. Once started, it runs
+ * to the end even if the caller stops reading the results.
  */
 export async function* uploadFiles(
   context: Context,
@@ -106,7 +106,7 @@ export async function* uploadFiles(
 ): AsyncGenerator<UploadResult> {
   const { as } = options;
   const deps = await openDeps(context, http, options, sources);
-  const atOnce = Math.max(options.concurrency, deps.store.reservationsAtOnce);
+  const concurrency = Math.max(options.concurrency, deps.store.reservationsAtOnce);
   const { interrupt } = context.signals;
   const inFlight = new Set<string>();
   let stopped: PartnerctlError | undefined;
@@ -156,7 +156,7 @@ export async function* uploadFiles(
 
   const previous = new Map<string, Promise<UploadResult>>();
 
-  /** Uploads copies of a file one after the other, so that the first upload lets the others be skipped. */
+  /** Uploads possible copies of a file one after the other, so that they are skipped after the first upload. */
   function uploadInTurn({ source, index }: QueuedSource): Promise<UploadResult> {
     const identity = nameAndSize(source);
     const result = Promise.resolve(previous.get(identity)).then(() =>
@@ -169,21 +169,21 @@ export async function* uploadFiles(
   const statuses = new Set<UploadResult['status']>();
   const forget = context.signals.beforeExit(() => describeInFlight(options.dryRun ? [] : [...inFlight]));
   try {
-    for await (const result of mapConcurrent(copiesLast(sources), atOnce, uploadInTurn)) {
+    for await (const result of mapConcurrent(copiesLast(sources), concurrency, uploadInTurn)) {
       statuses.add(result.error === undefined ? result.status : 'failed');
       yield result;
     }
   } finally {
     forget();
   }
-  // A failure is told alone, as scripts read it from stderr.
+  // Scripts read the error from stderr: no note beside it.
   if (statuses.has('uploaded') && !statuses.has('failed')) await confirmAssumed(context, http, as, sources);
 }
 
 /** How many files a message names. */
 const MAX_NAMED = 5;
 
-/** What a second Ctrl-C leaves behind; undefined if nothing is in flight. */
+/** Describes the files that a second Ctrl-C interrupts; undefined if none are in flight. */
 function describeInFlight(files: readonly string[]): string | undefined {
   if (files.length === 0) return undefined;
   const names = sanitizeLine(files.slice(0, MAX_NAMED).join(', '));
@@ -200,7 +200,7 @@ function nameAndSize({ bytes, filename }: UploadSource): string {
   return `${bytes} ${filename}`;
 }
 
-/** Moves files that may be copies of an earlier one to the end, so that other files need not wait until those are done. */
+/** Moves possible copies of earlier files to the end, so that they do not hold up other files. */
 function copiesLast(sources: readonly UploadSource[]): QueuedSource[] {
   const counts = new Map<string, number>();
   const queue = sources.map((source, index) => {

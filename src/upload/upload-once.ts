@@ -18,13 +18,13 @@ export interface UploadDeps extends OnceDeps<UploadSnapshot> {
   readonly fileField?: string;
   /** @throws OutcomeUnknownError if the upload may have been created; any other PartnerctlError proves that it was not */
   readonly post: (body: StreamedBody) => Promise<string>;
-  /** Bounds how many files are sent at once: more may be reserved. */
+  /** Limits how many files are sent at once; more may be reserved. */
   readonly inTurn: InTurn;
   /** Whether to reserve a file before any of it is sent, together with others, rather than before its last bytes. */
   readonly reservesFirst: boolean;
-  /** Whether other machines share the state: stamps are about this machine alone. */
+  /** Whether machines share the state: stamps are valid only on one machine. */
   readonly isShared: boolean;
-  /** Aborts waiting for another process, and reading a file that is not being sent. */
+  /** Aborts the wait for another process, and the hashing of a file that is not being sent. */
   readonly abortSignal: AbortSignal;
 }
 
@@ -52,18 +52,18 @@ class UploadInProgress extends LocalError {
   constructor({ at }: Reservation<UploadSnapshot>) {
     super('Another process is uploading this file.', {
       why: `It reserved the upload at ${at}.`,
-      hint: 'Run it again once that is done: without --force, the file is skipped then.',
+      hint: 'Run the command again when it is done. Without --force, the file is then skipped.',
     });
   }
 }
 
-/** How long to wait for another process, and how often to read the log meanwhile. */
+/** How long to wait for another process, and how often to read the log. */
 const WAIT_MS = 60_000;
 const POLL_MS = 500;
-/** How long a reserved file may wait for its turn. Then it is reserved anew: somebody may have settled the reservation. */
+/** How long a reserved file may wait for its turn. Then it is reserved again: another process may have ended the reservation. */
 const MAX_QUEUED_MS = 60_000;
 
-/** The index name for records of a file name: their keys contain the file's hash, which may not be known yet. */
+/** The ledger index of a file name. The key needs the hash of the file, which may not be known yet. */
 export function filenameIndex(filename: string): string {
   return `filename:${filename}`;
 }
@@ -80,22 +80,22 @@ function toSnapshot({ source, deps }: Upload, sha256: string): UploadSnapshot {
 }
 
 /** The records of uploads of this file name to this service. */
-async function recordsOf({ filename }: UploadSource, { ledger, origin, kind }: UploadDeps): Promise<UploadRecord[]> {
+async function readRecords({ filename }: UploadSource, { ledger, origin, kind }: UploadDeps): Promise<UploadRecord[]> {
   const records = await ledger.read(filenameIndex(filename));
   return records.filter(
     (record) => 'snapshot' in record && record.snapshot.origin === origin && record.snapshot.kind === kind,
   );
 }
 
-/** The recorded sha256 of a file that has not changed since. */
+/** The recorded SHA-256 of a file that has not changed since. */
 function stampedHash({ stamp }: UploadSource, records: readonly UploadRecord[]): string | undefined {
   if (stamp === null) return undefined;
   const stamped = records.findLast((record) => record.kind === 'created' && record.snapshot.stamp === stamp);
   return stamped && 'snapshot' in stamped ? stamped.snapshot.sha256 : undefined;
 }
 
-/** The outcome according to the log; undefined to upload the file. @param reservationId the reservation of this run, if any */
-function outcomeOf(
+/** The outcome by the records of a key; undefined to upload the file. @param reservationId of this run, if any */
+function outcomeOfKey(
   { force, retryUnknown }: UploadOptions,
   sha256: string,
   { objects, open }: KeyState<UploadSnapshot>,
@@ -112,8 +112,8 @@ function outcomeOf(
   return undefined;
 }
 
-/** The outcome if a line of the log that cannot be used may be about the upload; undefined to upload the file. */
-function outcomeOfDamage(upload: Upload): UploadOutcome | undefined {
+/** The outcome if a damaged line may be about the upload; undefined to upload the file. */
+function outcomeOfDamagedLine(upload: Upload): UploadOutcome | undefined {
   const { deps, force, retryUnknown, hash: sha256 = '' } = upload;
   if (force || retryUnknown) return undefined;
   const { filename } = upload.source;
@@ -126,7 +126,7 @@ function outcomeOfDamage(upload: Upload): UploadOutcome | undefined {
   return { status: 'unknown', sha256, since: new Date(deps.clock.now()).toISOString(), error };
 }
 
-/** Records the file's stamp, so that the next run need not read the file. Ignores a failure: the next run then reads it. */
+/** Records the file's stamp, so that the next run does not read the file. A failure does not matter. */
 async function rememberStamp(upload: Upload, sha256: string, remoteId: string): Promise<void> {
   const { ledger, clock, newId } = upload.deps;
   const snapshot = toSnapshot(upload, sha256);
@@ -138,21 +138,21 @@ async function rememberStamp(upload: Upload, sha256: string, remoteId: string): 
   }
 }
 
-/** Hashes the file; never many at once, because each needs memory. */
+/** Hashes the file. Limits how many are hashed at once, because each needs memory. */
 function hashInTurn({ source, deps }: Upload): Promise<string> {
   return deps.inTurn(() => hashContent(source, deps.abortSignal));
 }
 
-/** The outcome according to the log before anything is sent; undefined to upload the file. */
+/** The outcome by the log before anything is sent; undefined to upload the file. */
 async function outcomeFromLog(upload: Upload, isDryRun: boolean): Promise<UploadOutcome | undefined> {
   const { source, deps, force } = upload;
   if (force && upload.hash === undefined) return undefined;
-  const records = await recordsOf(source, deps);
+  const records = await readRecords(source, deps);
   if (records.length === 0) return undefined;
   const recorded = stampedHash(source, records);
   upload.hash ??= recorded ?? (await hashInTurn(upload));
   const sha256 = upload.hash;
-  const outcome = outcomeOf(upload, sha256, await readKey(uploadKey(toSnapshot(upload, sha256)), deps));
+  const outcome = outcomeOfKey(upload, sha256, await readKey(uploadKey(toSnapshot(upload, sha256)), deps));
   const isNewStamp = !deps.isShared && source.stamp !== null && recorded === undefined;
   if (!isDryRun && outcome?.status === 'skipped' && isNewStamp) await rememberStamp(upload, sha256, outcome.id);
   return outcome;
@@ -174,7 +174,7 @@ async function send(upload: Upload, commit: () => Promise<void>, onProgress: (by
       });
     }
     upload.hash = hash;
-    // A run that is killed before the last bytes has provably uploaded nothing.
+    // A run that is killed before the last bytes has uploaded nothing.
     if (!reservesFirst) await commit();
   }
   return await deps.inTurn(() => {
@@ -185,17 +185,17 @@ async function send(upload: Upload, commit: () => Promise<void>, onProgress: (by
 
 async function tryUpload(upload: Upload, onProgress: (bytes: number) => void): Promise<UploadOutcome> {
   const { source, deps } = upload;
-  const before = await outcomeFromLog(upload, false);
-  if (before) return before;
+  const known = await outcomeFromLog(upload, false);
+  if (known) return known;
   const task = {
     async describe() {
-      // Hash the file even if the run was aborted: the next run has to know what was sent.
+      // Even if the run was aborted: the next run must know what was sent.
       upload.hash ??= await hashContent(source, new AbortController().signal);
       const snapshot = toSnapshot(upload, upload.hash);
       return { key: uploadKey(snapshot), snapshot, deadline: null, remoteIdsSeen: null };
     },
     objection: (state: KeyState<UploadSnapshot>, reservationId: string | undefined) =>
-      outcomeOf(upload, upload.hash ?? '', state, reservationId) ?? outcomeOfDamage(upload),
+      outcomeOfKey(upload, upload.hash ?? '', state, reservationId) ?? outcomeOfDamagedLine(upload),
   };
   try {
     const result = await runOnce(task, deps, (commit) => send(upload, commit, onProgress));
@@ -225,9 +225,9 @@ async function tryUpload(upload: Upload, onProgress: (bytes: number) => void): P
 /**
  * Uploads a file unless it was, or may have been, uploaded. The service may not recognize a repeat, so the request is
  * completed only once a reservation is on disk: if this run is killed, a later run knows what may have arrived.
- * @param onProgress called with the bytes of the file sent so far; starts again at 0 with every attempt
+ * @param onProgress gets the bytes of the file sent so far; 0 again when an attempt starts
  * @returns the outcome, including failures
- * @throws LocalError before anything is sent, if the state file or the file cannot be read
+ * @throws LocalError before anything is sent, if the state or the file cannot be read
  */
 export async function uploadOnce(
   request: UploadRequest,
@@ -239,7 +239,7 @@ export async function uploadOnce(
   for (let waitUntil: number | undefined; ; ) {
     const outcome = await tryUpload(upload, onProgress);
     if (outcome.status === 'failed' && outcome.error instanceof LateTurn) continue;
-    // The outcome of the other process decides what is left to do.
+    // Wait for the other process: its outcome decides.
     if (outcome.status !== 'failed' || !(outcome.error instanceof UploadInProgress)) return outcome;
     waitUntil ??= clock.monotonic() + WAIT_MS;
     if (clock.monotonic() >= waitUntil) return outcome;
@@ -247,7 +247,7 @@ export async function uploadOnce(
   }
 }
 
-/** The outcome of a file without sending it; undefined if it would be uploaded. */
+/** Returns the outcome of a file without sending it; undefined if it would be uploaded. */
 export async function lookUpUpload(request: UploadRequest, deps: UploadDeps): Promise<UploadOutcome | undefined> {
   return await outcomeFromLog({ ...request, deps, hash: undefined }, true);
 }

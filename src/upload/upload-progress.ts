@@ -7,13 +7,13 @@ const UPDATE_INTERVAL_MS = 100;
 /** Receives the progress of each file. */
 export interface UploadProgress {
   started(source: UploadSource): void;
-  /** @param bytes how many bytes were sent so far; restarts at 0 with every attempt */
+  /** @param bytes sent so far; 0 again when an attempt starts */
   advanced(source: UploadSource, bytes: number): void;
   /** @param isSent whether this run uploaded it */
   finished(source: UploadSource, isSent: boolean): void;
 }
 
-/** Shows a progress bar for each file in flight, and one for all files, until it is closed. */
+/** Shows a progress bar for all files and one for each file in flight, until it is closed. */
 export function showUploadProgress(
   { progress, clock, io }: Pick<Context, 'progress' | 'clock' | 'io'>,
   sources: readonly UploadSource[],
@@ -42,9 +42,8 @@ export function showUploadProgress(
   }
 
   if (io.stderr.isTTY) {
-    keepShowing().catch(() => {
-      // Closed while it slept.
-    });
+    // Rejects when it is closed.
+    keepShowing().catch(() => undefined);
   }
 
   return {

@@ -12,9 +12,9 @@ export interface UploadIdentity {
   readonly filename: string;
 }
 
-/** What the state file keeps of an upload. */
+/** What the state records of an upload. */
 export interface UploadSnapshot extends UploadIdentity {
-  /** Shows that the file has not changed, without reading it again: see `fileStamp`. */
+  /** Proves that a file has not changed, without reading it: see `fileStamp`. */
   readonly stamp: string | null;
 }
 
@@ -35,7 +35,7 @@ const TYPES = {
   forgotten: 'upload.forgotten',
 } as const;
 
-/** How records of uploads are written in the state file. */
+/** The format of records of uploads in the state. */
 export const UPLOAD_RECORDS: RecordFormat<UploadSnapshot> = {
   types: TYPES,
   reservationField: 'sent',
@@ -56,19 +56,19 @@ export function uploadKey({ origin, kind, sha256, filename }: UploadIdentity): s
   return shortHash([origin, kind, sha256, filename]);
 }
 
-/** The path of a file, and the attributes that change when it is written to. */
-export interface FileFacts {
+/** A file when it was inspected: its path, and the attributes that change when it is written to. */
+export interface InspectedFile {
   /** Absolute. */
   readonly path: string;
   readonly bytes: number;
   readonly inode: bigint;
   /** Nanoseconds since 1970. */
   readonly modified: bigint;
-  /** Nanoseconds since 1970. Programs can set `modified` back, but not this. */
+  /** Nanoseconds since 1970. Unlike `modified`, programs cannot set it back. */
   readonly changed: bigint;
 }
 
-/** A hash that shows whether a file has changed since an earlier run, without revealing its path. */
-export function fileStamp({ path, bytes, inode, modified, changed }: FileFacts): string {
+/** Returns a hash that changes if the file does. Does not reveal its path. */
+export function fileStamp({ path, bytes, inode, modified, changed }: InspectedFile): string {
   return shortHash([path, bytes, String(inode), String(modified), String(changed)]);
 }

@@ -18,29 +18,29 @@ export interface UploadResult {
   readonly bytes: number;
   readonly sha256: string | null;
   readonly status: 'uploaded' | 'skipped' | 'failed' | 'unknown' | 'planned';
-  /** Whether it was not started because of Ctrl-C, or because another file got a 401 or 402. After a timeout it counts as failed. */
+  /** Whether Ctrl-C, or the 401 or 402 of another file, kept it from starting. After --timeout it counts as failed. */
   readonly wasNotStarted?: boolean;
   readonly error: unknown;
 }
 
-/** A result as `upload -o json` prints it. */
+/** Converts a result to its JSON form. */
 export function uploadResultJson({ file, as, id, bytes, sha256, status, error }: UploadResult): object {
   return { file, as, id, bytes, sha256, status, error: error === undefined ? null : toErrorObject(error) };
 }
 
 function unknownFailure(file: string, { since, error }: { since: string; error?: unknown }): unknown {
   const hint =
-    'Check at the service whether it exists. If not, run the command again with --retry-unknown, which may create it twice.';
+    'Check at the service whether the file exists. If not, run the command again with --retry-unknown, which may create it twice.';
   if (error instanceof PartnerctlError) {
     const { cause } = error;
     if (isWithoutId(error)) {
       return new OutcomeUnknownError(`The service took ${file}, but its response does not tell the id.`, {
         ...error.info,
-        hint: 'Look for the id at the service: it cannot list uploads. The file is not sent again without --retry-unknown, which would create it twice.',
+        hint: 'Find the id at the service: partnerctl cannot list uploads. The file is not sent again without --retry-unknown, which would create it twice.',
         cause: error,
       });
     }
-    // A permanent cause, such as a redirect, will still be there after the check.
+    // A permanent cause, such as a redirect, needs its own fix.
     const permanentHint = cause instanceof PartnerctlError && cause.info.permanent ? `${cause.info.hint}\n` : '';
     const info = { ...error.info, why: error.info.why ?? error.message, hint: permanentHint + hint, cause: error };
     return new OutcomeUnknownError(`${file} may have been uploaded.`, info);
@@ -52,7 +52,7 @@ function unknownFailure(file: string, { since, error }: { since: string; error?:
   });
 }
 
-/** The error to report for an outcome; undefined when there is none. */
+/** Returns the error to report for an outcome; undefined if there is none. */
 export function uploadOutcomeError(file: string, outcome: UploadOutcome, isShared: boolean): unknown {
   if (outcome.status === 'unknown') return unknownFailure(file, outcome);
   if (outcome.status === 'failed') {
@@ -86,16 +86,16 @@ export const CI_VIEW: CiView<UploadResult> = {
   },
 };
 
-const NONE = { uploaded: 0, skipped: 0, planned: 0, unknown: 0, failed: 0 };
+const NO_UPLOADS = { uploaded: 0, skipped: 0, planned: 0, unknown: 0, failed: 0 };
 
-/** Whether the file was interrupted or not started, rather than failing itself. */
+/** Whether the file was interrupted or not started, and did not fail itself. */
 function isUnfinished({ wasNotStarted, error }: UploadResult): boolean {
   return wasNotStarted === true || error instanceof InterruptedError;
 }
 
-/** The results in one sentence: `2 uploaded, 1 failed.` */
+/** Counts the results by status, as text: `2 uploaded, 1 failed.` */
 export function summarizeUploads(results: readonly UploadResult[]): string {
-  const { uploaded, failed, ...others } = countByStatus(results, NONE);
+  const { uploaded, failed, ...others } = countByStatus(results, NO_UPLOADS);
   const unfinished = results.filter(isUnfinished).length;
   const unrecorded = results.filter(({ status, error }) => status === 'uploaded' && error !== undefined).length;
   return formatCounts({
@@ -108,7 +108,7 @@ export function summarizeUploads(results: readonly UploadResult[]): string {
 }
 
 /**
- * The error of a command that did not upload all of its files.
+ * Returns the error of a command that did not upload all of its files; undefined if it did.
  * @param force whether --force was given: a repeated run would then upload everything again
  * @param interruption the reason of the interrupt signal, if there was one
  */
@@ -126,7 +126,7 @@ export function uploadFailure(
     noun: 'files',
     message: `The upload is not complete: ${summarizeUploads(results)}`,
     summary: summarizeUploads(results),
-    details: countByStatus(results, NONE),
+    details: countByStatus(results, NO_UPLOADS),
     resumeHint: force
       ? 'Run it again with only the missing files: --force uploads every named file again.'
       : 'Run it again to continue: uploaded files are not sent again.',

@@ -24,7 +24,7 @@ import { ShapeError } from '../../src/errors.ts';
 import { stringifyJson } from '../../src/output/formats/stringify-json.ts';
 import { stringifyYaml } from '../../src/output/formats/yaml.ts';
 import { decodeLine, encodeRecord } from '../../src/state/record.ts';
-import { fileForm } from '../../src/upload/upload-source.ts';
+import { fileForm } from '../../src/upload/file-form.ts';
 import { client } from '../faults/client.ts';
 import { anyCharacter } from '../helpers/any-character.ts';
 import { type FakeService, sendJson, startFakeService } from '../helpers/fake-service.ts';

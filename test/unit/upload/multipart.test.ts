@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { Busboy } from '@fastify/busboy';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type FileFormInput, fileForm } from '../../../src/upload/upload-source.ts';
+import { type FileFormInput, fileForm } from '../../../src/upload/file-form.ts';
 import { anyCharacter } from '../../helpers/any-character.ts';
 import { propertyRuns } from '../../helpers/property-runs.ts';
 

@@ -17,12 +17,12 @@ it.skipIf(process.platform === 'win32')(
   'standard input is kept in an unlinked file, so that nothing is left behind',
   async () => {
     const left = temporaryFiles();
-    const { file, facts, remove } = await spoolStdin(
+    const { file, inspected, remove } = await spoolStdin(
       Readable.from([Buffer.from('hel'), Buffer.from('lo')]),
       new AbortController().signal,
     );
     expect(left()).toEqual([]);
-    expect(facts.bytes).toBe(5);
+    expect(inspected.bytes).toBe(5);
     expect((await file.read(Buffer.alloc(9), 0, 9, 0)).bytesRead).toBe(5);
     await remove();
   },

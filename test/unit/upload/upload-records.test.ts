@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type FileFacts, fileStamp, type UploadIdentity, uploadKey } from '../../../src/upload/upload-records.ts';
+import { fileStamp, type InspectedFile, type UploadIdentity, uploadKey } from '../../../src/upload/upload-records.ts';
 
 const IDENTITY: UploadIdentity = {
   origin: 'https://api.partner.test/v1',
@@ -31,13 +31,13 @@ describe('the key of an upload', () => {
 
 describe('the stamp of a file', () => {
   const MOMENT = 1_700_000_000_123_456_789n;
-  const FACTS: FileFacts = { path: '/a/b.txt', bytes: 5, inode: 2n ** 60n, modified: MOMENT, changed: MOMENT };
+  const FACTS: InspectedFile = { path: '/a/b.txt', bytes: 5, inode: 2n ** 60n, modified: MOMENT, changed: MOMENT };
 
   it('is 24 hexadecimal digits, and does not reveal the path', () => {
     expect(fileStamp(FACTS)).toMatch(/^[0-9a-f]{24}$/);
   });
 
-  it.each<[string, Partial<FileFacts>]>([
+  it.each<[string, Partial<InspectedFile>]>([
     ['path', { path: '/a/c.txt' }],
     ['length', { bytes: 6 }],
     ['inode, by one', { inode: 2n ** 60n + 1n }],

@@ -14,10 +14,10 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { StreamedBody } from '../../../src/api/streamed-body.ts';
 import { LocalError } from '../../../src/errors.ts';
+import { fileForm } from '../../../src/upload/file-form.ts';
 import { findFiles } from '../../../src/upload/find-files.ts';
 import {
   createBody,
-  fileForm,
   hashContent,
   readFileContent,
   textSource,
