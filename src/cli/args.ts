@@ -21,7 +21,10 @@ export function parseDuration(text: string): number | undefined {
   return isDuration(text) ? ms(text) : undefined;
 }
 
-/** Wraps parsed positional arguments and flags in the `Args` interface. */
+/**
+ * Wraps parsed arguments in the `Args` interface.
+ * @param typed the values of repeatable flags, in the order typed
+ */
 export function createArgs(positionals: readonly string[], flags: FlagValues, typed: readonly TypedValue[] = []): Args {
   const value = (flag: string): string | undefined => {
     const found = flags[camelCase(flag)];

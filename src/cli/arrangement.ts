@@ -9,7 +9,7 @@ export function columnName(header: string): string {
   return header.toLowerCase().replaceAll(' ', '-');
 }
 
-/** The columns of a command by name; the name of a column without a header cannot be typed. */
+/** The headers of a command's columns by column name. Leaves out columns without a header, which cannot be named. */
 function namedColumns(command: ParsedCommand['command']): ReadonlyMap<string, string> {
   const headers = command.columns.map(({ header }) => header).filter((header) => header !== '');
   return new Map(headers.map((header) => [columnName(header), header]));
@@ -31,13 +31,13 @@ async function findHeader(typed: string, flag: string, columns: ReadonlyMap<stri
 }
 
 interface TableUse {
-  /** The flag because of which the command prints no table. */
+  /** The flag that makes the command print something other than a table. */
   readonly noTableFlag: string | undefined;
   readonly format: OutputFormat;
 }
 
-/** @throws UsageError if the command prints no table with its other flags */
-function refuseWhereUseless(
+/** @throws UsageError if --columns or --sort (`flag`) would have no effect */
+function refuseWithoutTable(
   flag: string,
   { command, commandPath }: ParsedCommand,
   { noTableFlag, format }: TableUse,
@@ -60,8 +60,8 @@ function refuseWhereUseless(
 }
 
 /**
- * Reads --columns and --sort. Call it before the command does anything.
- * @throws UsageError for an unknown column, or where the flags have no effect
+ * Parses --columns and --sort. Call it before the command runs.
+ * @throws UsageError for an unknown column, or if the flags would have no effect
  */
 export async function parseArrangement(
   parsed: ParsedCommand,
@@ -71,7 +71,7 @@ export async function parseArrangement(
   const columns = namedColumns(parsed.command);
   const flags = { columns: columnsText, sort: sortText };
   for (const [flag, text] of Object.entries(flags)) {
-    if (text !== undefined) refuseWhereUseless(flag, parsed, use, query !== undefined);
+    if (text !== undefined) refuseWithoutTable(flag, parsed, use, query !== undefined);
   }
   const typed = columnsText?.split(',');
   return {

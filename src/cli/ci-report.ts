@@ -20,7 +20,7 @@ import { describeFileError } from './input.ts';
 import type { Environment } from './io.ts';
 import type { ParsedCommand } from './parse.ts';
 
-/** What the reports of a command for CI systems need. */
+/** What a `CiReport` needs. */
 export interface CiDeps {
   readonly env: Environment;
   readonly format: OutputFormat;
@@ -36,13 +36,13 @@ interface SummaryFile {
   readonly isShared: boolean;
 }
 
-/** GitHub takes 1,048,576 bytes for a step, and a comment of GitLab 1,000,000 characters. */
+/** GitHub accepts 1,048,576 bytes per step, and GitLab 1,000,000 characters per comment. */
 const MAX_SUMMARY_BYTES = 1_000_000;
 
-/** How many findings are kept; the rest are counted. */
+/** How many findings to keep; the rest are only counted. */
 const MAX_FINDINGS = 1_000;
 
-/** @throws UsageError if --summary has no file, or took an argument of the command for its file */
+/** @throws UsageError if --summary has no file, or has taken an argument of the command as its file */
 function summaryFile({ args }: ParsedCommand, env: Environment): SummaryFile | undefined {
   const collected = env.GITHUB_STEP_SUMMARY || undefined;
   const given = args.value('summary');
@@ -58,13 +58,13 @@ function summaryFile({ args }: ParsedCommand, env: Environment): SummaryFile | u
   }
   if (args.positionals.includes(given) || /\.(ya?ml|jsonl?|csv)$/i.test(given)) {
     throw new UsageError(`--summary would overwrite ${given}.`, {
-      hint: 'Write --summary=<file>, or put --summary behind the files.',
+      hint: 'Write --summary=<file>, or put --summary after the files.',
     });
   }
   return { path: given, isShared: given === collected };
 }
 
-/** Whether both are names of one file. */
+/** Whether two paths lead to the same file. */
 async function isSameFile(one: string, other: string): Promise<boolean> {
   const [first, second] = await Promise.all([one, other].map((path) => realpath(path).catch(() => resolve(path))));
   return first === second;
@@ -76,7 +76,7 @@ async function refuseInput(path: string, flag: string, args: Args): Promise<void
     (input) => input !== undefined,
   );
   const same = await Promise.all(inputs.map((input) => isSameFile(input, path)));
-  // A directory of manifests is read, too.
+  // The file could also be in a directory of manifests.
   if (same.some(Boolean) || /\.(ya?ml|jsonl|csv)$/i.test(path)) {
     throw new UsageError(`--${flag} would overwrite ${path}.`, { hint: `Write --${flag}=<file> with another file.` });
   }
@@ -95,7 +95,7 @@ async function checkWritable(path: string, flag: string): Promise<void> {
   }
 }
 
-/** The path of a file from the top of the repository, where the host knows it. */
+/** Returns the path of a file relative to the repository, if the CI system tells where that is. */
 function fromRepository(file: string, env: Environment): string {
   const root = env.GITHUB_WORKSPACE || env.CI_PROJECT_DIR;
   if (!root) return file;
@@ -103,19 +103,19 @@ function fromRepository(file: string, env: Environment): string {
   return path.startsWith('..') || isAbsolute(path) ? file : path.replaceAll(sep, '/');
 }
 
-/** What is in a file comes first. */
+/** Sorts findings by file, line, and column. Those without a file come last. */
 function byPlace({ place: one }: Finding, { place: other }: Finding): number {
   if (!one || !other) return Number(!one) - Number(!other);
   const files = one.file === other.file ? 0 : one.file < other.file ? -1 : 1;
   return files || (one.line ?? 0) - (other.line ?? 0) || (one.column ?? 0) - (other.column ?? 0);
 }
 
-/** What ended a command: the mistakes in its input with their places, without the lines that they are in. */
+/** Formats the error that ended a command. Mistakes in the input get a line each, without source excerpts. */
 function summaryText(error: unknown): string {
   const { message } = toErrorObject(error);
   const found = failureFindings(error);
-  const whole = findingText(error);
-  if (found.some(({ message: text }) => text === whole)) return whole;
+  const errorText = findingText(error);
+  if (found.some(({ message: text }) => text === errorText)) return errorText;
   const lines = found.map(({ place, message: text }) =>
     place === undefined
       ? text
@@ -124,7 +124,7 @@ function summaryText(error: unknown): string {
   return [message, ...lines].join('\n');
 }
 
-/** Collects what a command finds and does, and writes it for CI systems when the command ends. */
+/** Collects a command's findings and results, and writes them for CI systems when the command ends. */
 export class CiReport {
   private readonly findings: Finding[] = [];
   private readonly total = { error: 0, warning: 0 };
@@ -142,7 +142,10 @@ export class CiReport {
     this.codeQuality = parsed.args.value('code-quality');
   }
 
-  /** Opens the reports that the flags and the environment ask for. @throws UsageError, LocalError; nothing was sent */
+  /**
+   * Creates the report that the flags and the environment ask for. Call it before the command runs.
+   * @throws UsageError if a report cannot go to its file, LocalError if the file cannot be written
+   */
   static async open(parsed: ParsedCommand, deps: CiDeps): Promise<CiReport> {
     const report = new CiReport(parsed, deps, summaryFile(parsed, deps.env));
     if (report.codeQuality === '') {
@@ -156,26 +159,26 @@ export class CiReport {
         hint: 'Give each a file of its own.',
       });
     }
-    if (report.summary) await checkWritable(report.summary.path, 'summary');
-    if (report.codeQuality !== undefined) await checkWritable(report.codeQuality, 'code-quality');
+    if (summary) await checkWritable(summary.path, 'summary');
+    if (codeQuality !== undefined) await checkWritable(codeQuality, 'code-quality');
     return report;
   }
 
-  /** Returns a result that is collected as its rows are read. */
+  /** Returns the result with rows that are collected as they are read. */
   watch(result: CommandResult): CommandResult {
     if (result.kind !== 'list') return result;
     this.counts = result.summary;
     return { ...result, rows: this.collect(result.rows) };
   }
 
-  /** Runs the command, and writes the reports even if it fails. @throws what it throws */
+  /** Runs the command, and writes the reports even if it fails. @returns its exit code @throws the command's error */
   async during(run: () => Promise<number>): Promise<number> {
     try {
       const code = await run();
       await this.finish();
       return code;
     } catch (error) {
-      // The mistakes that items have are known from their rows.
+      // If rows had errors, this error only summarizes them.
       if (this.total.error === 0) for (const finding of failureFindings(error)) this.add(finding);
       await this.finish(error);
       throw error;
@@ -216,7 +219,7 @@ export class CiReport {
     if (summary) await this.write(summary.path, () => this.writeSummary(summary, error));
   }
 
-  /** In the order of the input. */
+  /** The sections of all rows, in input order. */
   private sections(): SummarySection[] {
     const rows = this.rows.toSorted((one, other) => one.sortIndex - other.sortIndex);
     return rows.flatMap(({ section }) => section?.() ?? []);
@@ -235,7 +238,7 @@ export class CiReport {
     await writeFile(path, text, { flag: isShared ? 'a' : 'w' });
   }
 
-  /** What the command did counts more than its report. */
+  /** Writes a report. Only warns if that fails, because the command's own outcome is more important. */
   private async write(path: string, write: () => Promise<void>): Promise<void> {
     try {
       await write();

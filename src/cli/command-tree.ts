@@ -10,11 +10,11 @@ import { COMMANDS, type CommandEntry, GLOBAL_FLAGS, GROUPS } from './registry.ts
 export interface SelectedCommand {
   readonly entry: CommandEntry;
   readonly command: Command;
-  /** What its help says about its output. */
+  /** The section of its help about its output. */
   readonly outputHelp?: string;
 }
 
-/** What the command line gives a command. */
+/** The arguments of the selected command, as commander parsed them. */
 interface GivenArgs {
   readonly positionals: readonly string[];
   readonly flags: FlagValues;
@@ -49,7 +49,7 @@ function toOption({ usage, description, default: value, defaultText, choices, re
   return option.isBoolean() || option.negate ? option : refuseSecondValue(option);
 }
 
-/** Makes a second value of the flag an error, because one of the two would be dropped. */
+/** Makes a second value of the flag an error. Commander would silently drop the first one. */
 function refuseSecondValue(option: Option): Option {
   const parseValue = option.parseArg;
   return option.argParser((value: string, previous: unknown) => {
@@ -83,7 +83,7 @@ function examplesText({ examples }: Command): string {
   return lines.length === 0 ? '' : `\nExamples:\n${lines.join('\n\n')}\n`;
 }
 
-/** Says in the description of a flag that it is required. Those that may be given in its place say so themselves. */
+/** Adds to the description of a flag that it is required. The descriptions of its alternatives name it themselves. */
 function markRequired(flag: FlagSpec, { required }: Command): FlagSpec {
   const requirement = required.find(({ oneOf: [first = ''] }) => flag.usage.includes(`--${first} `));
   if (!requirement) return flag;
@@ -96,7 +96,7 @@ function scopesText({ scopes }: Command): string {
   return scopes.length === 0 ? '' : `\nScopes of the token:\n${scopes.map((scope) => `  ${scope}\n`).join('')}`;
 }
 
-/** @returns receives the values of repeatable flags in the order typed */
+/** Adds a command's arguments, flags, and help. @returns an array that receives repeatable flags in the order typed */
 function describeCommand(leaf: Commander, { entry, command, outputHelp = '' }: SelectedCommand): readonly TypedValue[] {
   const typed: TypedValue[] = [];
   leaf.description(command.description);
@@ -108,14 +108,15 @@ function describeCommand(leaf: Commander, { entry, command, outputHelp = '' }: S
     if (flag.repeatable) leaf.on(`option:${name}`, (value: string) => typed.push({ flag: name, value }));
   }
   const topics = formatTopicsFor(entry.commandPath.split(' ')[0] ?? '');
-  const facts = GLOBAL_FLAGS_LINE + outputHelp + scopesText(command) + formatExits(command.exits);
-  leaf.addHelpText('after', facts + examplesText(command) + topics);
+  const details = GLOBAL_FLAGS_LINE + outputHelp + scopesText(command) + formatExits(command.exits);
+  leaf.addHelpText('after', details + examplesText(command) + topics);
   return typed;
 }
 
 /**
  * Builds commander's command tree. Only the selected command gets its arguments and flags, because the code of the
- * others is not loaded. To save time, a group gets its commands only if `group` names it.
+ * others is not loaded.
+ * @param group the only group that gets its commands, to save time
  */
 export function buildCommandTree(
   selected: SelectedCommand | undefined,

@@ -9,20 +9,20 @@ export interface ArgumentSpec {
   /** In usage notation: `<space>`, `[file]`, `<file...>`. */
   readonly usage: string;
   readonly description: string;
-  /** What completion offers. The command checks the argument itself. */
+  /** For completion only: the command checks the argument itself. */
   readonly choices?: readonly string[];
-  /** The hint when the shell splits unquoted text into several arguments. */
+  /** The hint if the shell has split unquoted text into several arguments. */
   readonly quoteHint?: string;
 }
 
-/** A kind of file that a command reads, for programs that write one. */
+/** A file that a command reads, described for programs that write it. */
 export interface InputSpec {
   /** The argument or flag that takes it: `<file>`, `--rows`. */
   readonly takenBy: string;
   readonly format: 'YAML' | 'JSON' | 'JSON lines';
-  /** The content of a file that works as it is, but for ids in angle brackets. */
+  /** The content of a valid file, except for ids in angle brackets. */
   readonly example: string;
-  /** The flag with which the command prints the JSON Schema of the file. */
+  /** The flag that prints the JSON Schema of the file. */
   readonly schemaFlag?: string;
 }
 
@@ -30,13 +30,34 @@ export interface FlagSpec {
   /** In usage notation: `--dry-run`, `--concurrency <n>`, `-f, --file <path>`. */
   readonly usage: string;
   readonly description: string;
-  /** A value that changes nothing. Only shown in help; the command applies the default itself. */
+  /** The default value, for help only: the command applies it itself. */
   readonly default?: string;
-  /** What happens without the flag, in a few words, where no value says it. */
+  /** Describes the default, if it is not a value: `a free one`. */
   readonly defaultText?: string;
   readonly choices?: readonly string[];
-  /** Whether the flag can be repeated. */
+  /** Whether the flag may be given several times. */
   readonly repeatable?: boolean;
+}
+
+/** The parts of a flag's usage. */
+interface FlagUsage {
+  /** With its dashes, as is `short`. */
+  readonly name: string;
+  readonly short: string | undefined;
+  /** Undefined for a flag without a value. */
+  readonly placeholder: string | undefined;
+  readonly isValueOptional: boolean;
+}
+
+/** Parses the usage notation of a flag: `-f, --file <path>`, `--summary [file]`. */
+export function parseFlagUsage(usage: string): FlagUsage {
+  const [, short, name = '', placeholder] = /^(?:(-\w), )?(--[\w-]+)(?: [<[](.+)[>\]])?$/.exec(usage) ?? [];
+  return { name, short, placeholder, isValueOptional: usage.endsWith(']') };
+}
+
+/** Formats the usage line of a command: `partnerctl agents list [options] <space>`. */
+export function formatUsage(commandPath: string, args: readonly ArgumentSpec[]): string {
+  return ['partnerctl', commandPath, '[options]', ...args.map(({ usage }) => usage)].join(' ');
 }
 
 /** A flag and its value, as typed. */
@@ -46,11 +67,11 @@ export interface TypedValue {
   readonly value: string;
 }
 
-/** A flag that must be given, or one of several. */
+/** A required flag, or several of which one is required. */
 export interface RequiredFlag {
-  /** The names without dashes; one of them is enough. The first one is named if all are missing. */
+  /** The names without dashes. If all are missing, the error names the first one. */
   readonly oneOf: readonly string[];
-  /** Flags that make it unnecessary. */
+  /** Flags that make these unnecessary. */
   readonly unless?: readonly string[];
   readonly hint?: string;
 }
@@ -66,7 +87,7 @@ export interface Args {
   required(flag: string, hint?: string): string;
   /** Every value of a repeatable flag, in order. */
   values(flag: string): readonly string[];
-  /** The values of several repeatable flags, in the order typed. */
+  /** The values of several repeatable flags, in the order in which they were typed. */
   inOrder(flags: readonly string[]): readonly TypedValue[];
   /** The value of a flag as a whole number. @throws UsageError if it is not a number or is out of bounds */
   count(flag: string, bounds: { min: number; max: number; fallback: number }): number;
@@ -78,17 +99,17 @@ interface CommandHelp {
   readonly description: string;
   readonly args: readonly ArgumentSpec[];
   readonly flags: readonly FlagSpec[];
-  /** The files that it reads, besides those whose content means nothing to it. */
+  /** The files whose content the command interprets. */
   readonly inputs: readonly InputSpec[];
-  /** What must be given. All that is missing is reported at once. */
+  /** All missing flags are reported together. */
   readonly required: readonly RequiredFlag[];
-  /** What it may exit with besides `COMMON_EXITS`. */
+  /** The exit codes besides `COMMON_EXITS`. */
   readonly exits: readonly ExitName[];
   /** The columns of the command's table or object; none if it prints neither. */
   readonly columns: readonly Pick<ColumnLayout, 'header'>[];
-  /** Loads what the command prints with `-o json` and `-o ndjson`. Only help needs it: keep it in src/output-schemas/. */
+  /** Loads the schema of the output, which only help needs. Schemas are in src/output-schemas/. */
   readonly output: () => Promise<CommandOutput>;
-  /** The scopes of the token that the command needs, in whatever way it is used. */
+  /** All token scopes that the command may need. */
   readonly scopes: readonly Scope[];
   /** Complete command lines that work as written, each with a description. */
   readonly examples: readonly { readonly line: string; readonly does: string }[];
@@ -100,9 +121,9 @@ export interface CommandSpec<Input>
     Partial<Pick<CommandHelp, 'args' | 'flags' | 'inputs' | 'required' | 'columns' | 'scopes'>> {
   /** Validates the arguments. Pure. @throws UsageError */
   parse(args: Args): Input;
-  /** The flag with which a command that has columns prints no table, if it is set. */
+  /** Returns the flag that makes the command print something other than its table, if it is set. */
   noTableFlag?(input: Input): string | undefined;
-  /** Whether the command writes to the service. A command that may do so gets --confirm, for protected profiles. */
+  /** Whether the command writes to the service. A command that defines this gets --confirm, for protected profiles. */
   writes?(input: Input): boolean;
   run(context: Context, input: Input): Promise<CommandResult>;
 }
@@ -110,7 +131,7 @@ export interface CommandSpec<Input>
 /** A command with validated arguments. */
 interface PreparedCommand {
   readonly run: (context: Context) => Promise<CommandResult>;
-  /** The flag because of which the command prints no table. */
+  /** The flag that makes the command print something other than its table. */
   readonly noTableFlag: string | undefined;
 }
 
@@ -120,27 +141,27 @@ export interface Command extends CommandHelp {
   prepare(args: Args): PreparedCommand;
 }
 
-/** What any call of the service may end with. */
+/** The exit codes of any call to the service. */
 export const SERVICE_EXITS: readonly ExitName[] = ['credentials', 'notFound', 'balance', 'rateLimited', 'service'];
 
-/** What reading a state that machines share may end with. */
+/** The exit codes of access to a shared state. */
 export const STATE_EXITS: readonly ExitName[] = ['credentials', 'service'];
 
-/** Writes what a command did for the page of a CI run. */
+/** Writes a summary for the page of a CI run. */
 export const SUMMARY_FLAG: FlagSpec = {
   usage: '--summary [file]',
-  description: 'write a summary in Markdown, in GitHub Actions to the page of the run',
+  description: 'write a summary in Markdown; in GitHub Actions, to the page of the run by default',
 };
 
-/** Writes what failed for merge requests of GitLab. */
+/** Writes failures for GitLab merge requests. */
 export const CODE_QUALITY_FLAG: FlagSpec = {
   usage: '--code-quality <file>',
-  description: 'write what failed, with file and line, as a Code Quality report of GitLab',
+  description: 'write the failures, with file and line, as a GitLab Code Quality report',
 };
 
 const CONFIRM_FLAG: FlagSpec = {
   usage: '--confirm <profile>',
-  description: 'the name of the profile, if it is protected, in place of a question',
+  description: 'confirm a write with the name of the protected profile, instead of at a prompt',
 };
 
 /** @throws UsageError that names every required flag that is missing */
@@ -156,7 +177,7 @@ function refuseMissing(required: readonly RequiredFlag[], args: Args): void {
   });
 }
 
-/** Declares a command. A command returns its result; it never prints the result, exits, or checks the output format. */
+/** Defines a command. A command returns its result; it never prints it, exits, or checks the output format. */
 export function command<Input>(spec: CommandSpec<Input>): Command {
   const { description, args = [], flags = [], inputs = [], required = [], columns = [] } = spec;
   const { scopes = [], output, exits, examples } = spec;

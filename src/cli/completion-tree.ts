@@ -3,11 +3,11 @@ import type { CompletionTree, TreeArgument, TreeCommand, TreeFlag, ValueKind } f
 import { LEAVES } from '../contract/leaves.ts';
 import { SHAPES } from '../sandbox/shapes/shapes.ts';
 import { columnName } from './arrangement.ts';
-import type { ArgumentSpec, Command, FlagSpec } from './command.ts';
+import { type ArgumentSpec, type Command, type FlagSpec, parseFlagUsage } from './command.ts';
 import { HELP_TOPICS } from './help-topics.ts';
 import { COMMANDS, GLOBAL_FLAGS, GROUPS } from './registry.ts';
 
-/** What completes a flag, whatever its placeholder. A command may stand before it. */
+/** The kinds of flag values that the placeholder does not tell, by flag, or by command and flag. */
 const BY_FLAG: Readonly<Record<string, ValueKind>> = {
   '--profile': 'profile',
   '--columns': 'column',
@@ -18,11 +18,11 @@ const BY_FLAG: Readonly<Record<string, ValueKind>> = {
   '--shape': SHAPES.map(({ name }) => name),
   '--key': 'key',
   'state show --key': 'free',
-  // The path of an address.
+  // A URL path, not a file.
   'webhook listen --path': 'free',
 };
 
-/** What completes an argument, whatever its placeholder. */
+/** The kinds of arguments that the placeholder does not tell. */
 const BY_ARGUMENT: Readonly<Record<string, ValueKind>> = {
   'contract set more': 'leaf-or-value',
   'contract set value': 'free',
@@ -32,7 +32,7 @@ const BY_ARGUMENT: Readonly<Record<string, ValueKind>> = {
   'api path': 'free',
 };
 
-/** What completes a value, by its placeholder. Any other is free text. */
+/** The kinds of values by placeholder. All others are free text. */
 const BY_PLACEHOLDER: Readonly<Record<string, ValueKind>> = {
   agent: 'agent',
   address: 'file',
@@ -58,14 +58,14 @@ const BY_PLACEHOLDER: Readonly<Record<string, ValueKind>> = {
 };
 
 function toFlag(commandPath: string, { usage, description, choices, repeatable }: FlagSpec): TreeFlag {
-  const [, short, name = '', placeholder] = /^(?:(-\w), )?(--[\w-]+)(?: [<[](.+)[>\]])?$/.exec(usage) ?? [];
+  const { name, short, placeholder, isValueOptional } = parseFlagUsage(usage);
   const kind = BY_FLAG[`${commandPath} ${name}`] ?? BY_FLAG[name];
   const value = choices ?? kind ?? BY_PLACEHOLDER[placeholder ?? ''] ?? 'free';
   return {
     name,
     ...(short !== undefined && { short }),
     ...(placeholder !== undefined && { value }),
-    ...(usage.includes(' [') && { isOptional: true }),
+    ...(isValueOptional && { isOptional: true }),
     ...(repeatable && { isRepeatable: true }),
     description,
   };
@@ -73,8 +73,8 @@ function toFlag(commandPath: string, { usage, description, choices, repeatable }
 
 function toArgument(commandPath: string, { usage, choices }: ArgumentSpec): TreeArgument {
   const name = usage.replace(/^[<[]|\.\.\.|[>\]]$/g, '');
-  const ofProfile = commandPath.startsWith('profile ') && name === 'name' ? 'profile' : undefined;
-  const value = choices ?? ofProfile ?? BY_ARGUMENT[`${commandPath} ${name}`] ?? BY_PLACEHOLDER[name] ?? 'free';
+  const profile = commandPath.startsWith('profile ') && name === 'name' ? 'profile' : undefined;
+  const value = choices ?? profile ?? BY_ARGUMENT[`${commandPath} ${name}`] ?? BY_PLACEHOLDER[name] ?? 'free';
   return { value, ...(usage.includes('...') && { isRepeatable: true }) };
 }
 
@@ -87,7 +87,7 @@ function toTreeCommand(commandPath: string, summary: string, { args, flags, colu
   };
 }
 
-/** Describes the program to completion, from the declarations that the parser and the help use. */
+/** Describes all commands for completion. The build stores the result. */
 export async function describeCompletion(): Promise<CompletionTree> {
   const commands = await Promise.all(
     COMMANDS.map(async ({ commandPath, summary, load }) => {
@@ -104,7 +104,7 @@ export async function describeCompletion(): Promise<CompletionTree> {
   };
 }
 
-/** The files of completions/: their names and texts. */
+/** Returns the content of each file in completions/, by file name. */
 export function scriptFiles(): Readonly<Record<string, string>> {
   return Object.fromEntries(SHELLS.map((shell) => [SCRIPT_FILES[shell], completionScript(shell)]));
 }

@@ -6,10 +6,10 @@ import type { Context } from './context.ts';
 import { shellCommand } from './shell-command.ts';
 
 /**
- * Makes sure that a write through a protected profile is meant: by --confirm, else by a question in a terminal. A service
- * and a token that both come from flags or the environment belong to no profile, and are never asked about.
+ * Requires a confirmation for a write through a protected profile: --confirm, or else the profile's name at a prompt. Does
+ * nothing if both service and token come from flags or the environment, because then no profile is in use.
  * @param confirmed the value of --confirm
- * @throws UsageError if it names another profile than the one in use, or is missing where nothing can be asked
+ * @throws UsageError if it names another profile, or is missing where the user cannot be asked
  */
 export async function confirmWrite(context: Context, confirmed: string | undefined): Promise<void> {
   const { flags, env, config } = context;
@@ -31,7 +31,7 @@ export async function confirmWrite(context: Context, confirmed: string | undefin
   if (!context.isInteractive) {
     throw new UsageError(`Profile ${JSON.stringify(name)} is protected, and this command writes to ${service}.`, {
       why: 'Nothing was sent.',
-      hint: `If that is meant, add --confirm ${shellQuote(name)}`,
+      hint: `To confirm the write, add --confirm ${shellQuote(name)}`,
     });
   }
   await context.askText(

@@ -18,11 +18,12 @@ export type TerminationSignal = 'SIGINT' | 'SIGTERM' | 'SIGHUP';
 export interface Signals {
   /** Aborts on the first termination signal, with an InterruptedError. */
   readonly interrupt: AbortSignal;
-  /** Redirects signals to `listener` (for a child process) until the caller calls the returned function. */
+  /** Redirects signals to `listener`, such as to a child process. @returns a function that ends the redirection */
   takeOver(listener: (signal: TerminationSignal) => void): () => void;
   /**
-   * Sets what is written to stderr before a second Ctrl-C ends the program at once, until the caller calls the returned
-   * function. @param describe returns a line, or undefined to write nothing
+   * Writes a line to stderr before a second Ctrl-C exits immediately.
+   * @param describe returns the line, or undefined to write nothing
+   * @returns a function that ends this
    */
   beforeExit(describe: () => string | undefined): () => void;
 }
@@ -49,19 +50,19 @@ export interface Context {
   };
   /** The command that started this program: the path of node and the path of the script. */
   readonly selfCommand: readonly string[];
-  /** Writes a line to stderr, unless --quiet is on. */
+  /** Writes a line to stderr, unless --quiet is set. */
   notice(text: string): Promise<void>;
   /** Writes a warning to stderr, even with --quiet. */
   warn(text: string): Promise<void>;
   /** Redacts `text` from all later output. */
   addSecret(text: string): void;
-  /** Replaces all secrets that this process knows, in any spelling. */
+  /** Replaces all secrets added so far, in all their encodings. */
   redact(text: string): string;
   /** Asks for a secret and hides the input. Requires `isInteractive`. */
   askSecret(question: string): Promise<string>;
   /**
    * Asks for a line of text. Requires `isInteractive`.
-   * @param check returns true, or what is wrong with the text
+   * @param check returns true, or the message for an invalid text
    */
   askText(question: string, check: (text: string) => string | true): Promise<string>;
   /** Asks a yes/no question; the default is no. Requires `isInteractive`. */
@@ -74,40 +75,40 @@ export interface Context {
     /** The directory that holds the profiles. */
     readonly directory: string;
     read(): Promise<Profiles>;
-    /** Changes the profiles on disk, whatever other processes do meanwhile. @throws what `change` throws, LocalError */
+    /** Changes the profiles on disk. Safe if other processes change them meanwhile. @throws as `updateProfiles` */
     update(change: ProfilesChange): Promise<void>;
   };
   /** Opens the keychain of the operating system. */
   openKeychain(): Promise<Keychain>;
   /** The configured base URL, or undefined if none is configured. Does not require a token. */
   baseUrl(): Promise<string | undefined>;
-  /** The profile and the configured base URL, by which the contract is stored. @throws UsageError if none is configured */
+  /** The profile and the base URL that the contract is stored under. @throws UsageError if no base URL is configured */
   contractKey(): Promise<ContractKey>;
   /**
    * Creates a client for the configured service.
-   * @param observe is told of its requests, with their secrets
-   * @throws UsageError, CredentialsError
+   * @param observe called for each event of its requests, which contain secrets
+   * @throws UsageError if no service is configured, CredentialsError if no token is, or it is for another service
    */
   http(observe?: (event: TraceEvent) => void): Promise<Http>;
-  /** Creates a client for a service and token that are not configured yet. @param origin where the token comes from */
+  /** Creates a client for a service and a token that are not configured. @param origin where the token comes from */
   httpTo(baseUrl: string, token: string, origin: TokenOrigin): Promise<Http>;
   /** Downloads a public document without sending a token. @throws as `fetchDocument` */
   fetchDocument(url: URL): Promise<string>;
-  /** The directory for private data. The state file must not hold it, because people share that file. */
+  /** The directory for private data of this machine, which must not be in the state file that people share. */
   privateDirectory(): Promise<string>;
   /**
-   * Where the state is, and the setting that chose it.
-   * @param address another place than the configured one
-   * @throws UsageError if no setting names a usable place
+   * Returns where the state is, and the setting that chose it.
+   * @param address overrides the configured place
+   * @throws UsageError if the place is invalid
    */
   stateLocation(address?: string): Promise<StateLocation>;
-  /** The file that keeps this machine's own records: the state file, if the state is a file. @throws UsageError */
+  /** Returns the path of this machine's own records: the state file, if the state is a file. @throws UsageError */
   statePath(): Promise<string>;
   /**
    * Opens the store of the records that guard against duplicates.
-   * @param address another place than the configured one
-   * @param machine keeps everything that stays on this machine elsewhere, as if it were another machine
-   * @throws UsageError
+   * @param address overrides the configured place
+   * @param machine keeps local files elsewhere, as if on another machine
+   * @throws UsageError if the place is invalid
    */
   stateStore(address?: string, machine?: OtherMachine): Promise<StateStore>;
 }

@@ -19,10 +19,10 @@ import type { Context, Signals } from './context.ts';
 import { createDebugFile } from './debug-file.ts';
 import type { Environment, Io, Sink } from './io.ts';
 import { createPrompts } from './prompts.ts';
-import { connect, connectPublicly, findService, type ServiceAccess, type ServiceParts } from './service.ts';
+import { connect, connectPublicly, findService, type ServiceAccess, type ServiceDeps } from './service.ts';
 import { createState } from './state-access.ts';
 
-/** What `main` needs from the process or from a test. */
+/** What `main` needs. Tests provide their own. */
 export interface RuntimeDeps {
   readonly io: Io;
   readonly env: Environment;
@@ -38,10 +38,11 @@ export interface RuntimeDeps {
   readonly selfCommand: readonly string[];
   /** The terminal behind stderr, for the spinner and for questions. */
   readonly terminal: NodeJS.WritableStream;
-  /** Replaces the keychain of the operating system. */
+  /** Replaces the operating system's keychain. */
   readonly keychain?: Keychain;
 }
 
+/** The parts of a context that exist before it. */
 export interface ContextParts {
   readonly progress: Progress;
   readonly addSecret: (text: string) => void;
@@ -51,7 +52,7 @@ export interface ContextParts {
 /** The longest delay of a Node timer; a longer one fires immediately. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
-/** Creates a signal that aborts on interruption or, if there is a time limit, when the time is up. */
+/** Creates a signal that aborts on interruption and at the time limit, if there is one. */
 function createDeadline(timeoutMs: number | undefined, clock: Clock, interrupt: AbortSignal) {
   const timeout = new AbortController();
   const fail = (): void =>
@@ -60,7 +61,7 @@ function createDeadline(timeoutMs: number | undefined, clock: Clock, interrupt: 
     );
   const timer = timeoutMs === undefined ? undefined : setTimeout(fail, Math.min(timeoutMs, MAX_TIMER_MS));
   const signal = AbortSignal.any([interrupt, timeout.signal]);
-  // Every concurrent operation adds a listener. Node warns about a leak above ten.
+  // Node warns about more than ten listeners, and every concurrent operation adds one.
   setMaxListeners(0, signal);
   return {
     /** Milliseconds since the epoch. */
@@ -70,7 +71,7 @@ function createDeadline(timeoutMs: number | undefined, clock: Clock, interrupt: 
   };
 }
 
-/** Creates access to the stored profiles. Reads them once, and redacts their tokens from all later output. */
+/** Creates access to the profiles. Reads them once, and redacts their tokens from all later output. */
 function createConfig(
   { env, platform, home, clock, random }: RuntimeDeps,
   addSecret: (text: string) => void,
@@ -100,7 +101,7 @@ function createConfig(
   };
 }
 
-/** Reads the contracts of services, and collects what is proved of them until `save`. */
+/** Reads contracts, and collects observed values until `save`. */
 function createContracts(directory: string, deps: UpdateDeps) {
   const observed = new Map<string, Map<string, string | undefined>>();
   return {
@@ -116,7 +117,7 @@ function createContracts(directory: string, deps: UpdateDeps) {
 }
 
 /** Creates clients for the configured service and for others. `close` closes all their connections. */
-function createClients(parts: ServiceParts, config: Context['config'], addSecret: (text: string) => void) {
+function createClients(parts: ServiceDeps, config: Context['config'], addSecret: (text: string) => void) {
   const { flags, env, debugFile } = parts;
   const transports: Transport[] = [];
   function open(access: ServiceAccess, observe?: (event: TraceEvent) => void) {
@@ -132,9 +133,9 @@ function createClients(parts: ServiceParts, config: Context['config'], addSecret
       return open({ baseUrl, token, tokenOrigin, contract: await parts.readContract({ profile, baseUrl }) });
     },
     async http(observe?: (event: TraceEvent) => void) {
-      // -v also lists the profile settings that flags and the environment override.
+      // -v also shows which profile settings are overridden.
       const needsProfiles = !namesServiceAndToken(flags, env) || flags.verbose || flags.debug;
-      // Otherwise only a hint may name a profile: nothing that is wrong with the file matters.
+      // Otherwise, only hints use the profiles, so that a damaged file does not matter.
       const read = needsProfiles ? config.read() : readProfiles(config.directory).catch(() => NO_PROFILES);
       return open(await findService(await read, parts), observe);
     },
@@ -159,12 +160,12 @@ function createClients(parts: ServiceParts, config: Context['config'], addSecret
   };
 }
 
-/** Creates the function that writes notices and warnings, wrapped in a terminal, in the order of its calls. */
+/** Creates a function that writes notices and warnings in the order of its calls, wrapped in a terminal. */
 function createMessageWriter(stderr: Sink, progress: Progress): (text: string) => Promise<void> {
   let written = Promise.resolve();
   const write = async (text: string): Promise<void> => {
     const { isTTY, columns } = stderr;
-    // Load what measures text only for lines that may be too long.
+    // Load the code that measures text only for lines that may be too long.
     const isShort = !isTTY || text.length * 2 <= columns;
     const lines = isShort ? text : (await import('../output/wrap.ts')).wrapText(text, columns, '  ');
     await progress.pauseDuring(() => stderr.write(`${lines}\n`));
@@ -182,11 +183,11 @@ function mayAsk({ io, env }: RuntimeDeps, { input }: GlobalFlags): boolean {
   return input && io.stderr.isTTY && !env.CI && io.stdin.isTTY === true;
 }
 
-/** Creates the function that opens the keychain of the operating system, unless `deps` has another one. */
+/** Creates the function that opens the operating system's keychain, or the one in `deps`. */
 function createKeychain(deps: RuntimeDeps, flags: GlobalFlags, signal: AbortSignal): Context['openKeychain'] {
   const { keychain, env, selfCommand } = deps;
   const [command, script] = selfCommand;
-  // The single executable runs no other script than its own.
+  // The single executable cannot run other scripts.
   const node = script === undefined ? undefined : command;
   return async () => {
     if (keychain) return keychain;

@@ -5,7 +5,7 @@ import { LocalError } from '../errors.ts';
 import { redactHeaders } from '../output/redact.ts';
 import { describeFileError } from './input.ts';
 
-/** The file of --debug-file, which gets a JSON object a line for each request and what came of it. */
+/** The file of --debug-file: a line of JSON for each request and its response or failure. */
 export interface DebugFile {
   /** Opens the file before anything is sent. @throws LocalError if it cannot be written */
   open(): void;
@@ -13,7 +13,7 @@ export interface DebugFile {
   close(): void;
 }
 
-/** Longer bodies are cut. In UTF-16 units. */
+/** Longer bodies are truncated. In UTF-16 code units. */
 const MAX_BODY = 1024 * 1024;
 
 const NO_FILE: DebugFile = { open: () => undefined, record: () => undefined, close: () => undefined };
@@ -70,8 +70,8 @@ function openPrivately(path: string): number {
 }
 
 /**
- * Creates the recorder of --debug-file; the file belongs to its owner alone. A line that cannot be written is left out:
- * recording must not end a call whose request has left.
+ * Creates the recorder of --debug-file. Only its owner can read the file. Leaves out lines that cannot be written, because
+ * recording must not fail a call whose request was sent.
  * @param path undefined to record nothing
  * @param redact replaces secrets in a text
  * @param onFailure called once, when the first line cannot be written
@@ -94,7 +94,7 @@ export function createDebugFile(
       try {
         writeSync(fd, `${redact(JSON.stringify(describeExchange(event, clock.now(), redact)))}\n`);
       } catch (error) {
-        if (!hasFailed) onFailure(`Not every request is in ${path}: ${describeFileError(error)}`);
+        if (!hasFailed) onFailure(`Some requests are missing in ${path}: ${describeFileError(error)}`);
         hasFailed = true;
       }
     },

@@ -2,7 +2,7 @@ import { EXIT } from '../errors.ts';
 
 export type ExitName = keyof typeof EXIT;
 
-/** What each exit code means, in a few words. Details: `partnerctl help exit-codes`. */
+/** The meaning of each exit code. Details: `partnerctl help exit-codes`. */
 export const EXIT_MEANINGS: Readonly<Record<ExitName, string>> = {
   ok: 'done',
   failure: 'a failure not listed here',
@@ -23,10 +23,10 @@ export const EXIT_MEANINGS: Readonly<Record<ExitName, string>> = {
   terminated: 'ended by SIGTERM',
 };
 
-/** What any command may end with. */
+/** The exit codes of any command. */
 export const COMMON_EXITS = ['ok', 'failure', 'usage', 'hungUp', 'interrupted', 'terminated'] as const;
 
-/** Formats the exit codes of a command that are its own, a line each. */
+/** Formats a command's exit codes for its help, one per line; '' if it has only the common ones. */
 export function formatExits(exits: readonly ExitName[]): string {
   if (exits.length === 0) return '';
   const sorted = exits.toSorted((one, other) => EXIT[one] - EXIT[other]);

@@ -1,14 +1,15 @@
 import pkg from '../../package.json' with { type: 'json' };
 import { EXIT } from '../errors.ts';
+import { objectResult } from '../output/command-result.ts';
 import type { CommandOutput } from '../output/output-schema.ts';
-import type { ArgumentSpec, Command, FlagSpec } from './command.ts';
+import { type ArgumentSpec, type Command, command, type FlagSpec, formatUsage, parseFlagUsage } from './command.ts';
 import { COMMON_EXITS, EXIT_MEANINGS, type ExitName } from './exit-meanings.ts';
 import { topicText } from './help-text.ts';
 import { findTopic, HELP_TOPICS, type HelpTopic } from './help-topics.ts';
 import { COMMANDS, type CommandEntry, GLOBAL_FLAGS, GROUPS } from './registry.ts';
 import { unknownTopicError } from './usage-errors.ts';
 
-/** The types of values, by their placeholders; any other value is a string. */
+/** The types of values by placeholder. All others are strings. */
 const TYPES: Readonly<Record<string, string>> = {
   n: 'integer',
   port: 'integer',
@@ -19,10 +20,10 @@ const TYPES: Readonly<Record<string, string>> = {
   url: 'url',
 };
 
-/** The arguments that are files. */
+/** The arguments that are paths. */
 const FILE_ARGUMENTS: readonly string[] = ['file', 'file|dir', 'trace'];
 
-/** The fields of other commands' output that a value is taken from, by its placeholder. */
+/** The field of other commands' output that provides a value, by placeholder. */
 const FIELDS: Readonly<Record<string, string>> = {
   space: 'space_id',
   agent: 'agent_id',
@@ -74,14 +75,13 @@ function describeArgument({ usage, description, choices }: ArgumentSpec) {
 }
 
 function describeFlag({ usage, description, default: value, defaultText, choices, repeatable }: FlagSpec) {
-  const [, short, long = '', placeholder] = /^(?:(-\w), )?(--[\w-]+)(?: [<[](.+)[>\]])?$/.exec(usage) ?? [];
+  const { name, short, placeholder, isValueOptional } = parseFlagUsage(usage);
   const type = placeholder === undefined ? 'boolean' : choices ? 'choice' : (TYPES[placeholder] ?? 'string');
   return {
-    flag: long,
+    flag: name,
     short: short ?? null,
     value: placeholder ?? null,
-    // Whether the flag may stand without its value.
-    value_optional: usage.endsWith(']'),
+    value_optional: isValueOptional,
     type,
     choices: choices ?? null,
     default: value !== undefined && type === 'integer' ? Number(value) : (value ?? null),
@@ -92,9 +92,9 @@ function describeFlag({ usage, description, default: value, defaultText, choices
   };
 }
 
-function describeExits(isMeant: (exit: ExitName) => boolean) {
+function describeExits(isWanted: (exit: ExitName) => boolean) {
   const names = Object.keys(EXIT_MEANINGS).filter((name): name is ExitName => name in EXIT);
-  return names.filter(isMeant).map((exit) => ({ code: EXIT[exit], meaning: EXIT_MEANINGS[exit] }));
+  return names.filter(isWanted).map((exit) => ({ code: EXIT[exit], meaning: EXIT_MEANINGS[exit] }));
 }
 
 function describeOutput({ variants = [], ...byDefault }: CommandOutput) {
@@ -109,7 +109,7 @@ async function describeCommand({ commandPath, summary }: CommandEntry, command: 
     command: commandPath,
     summary,
     description: command.description,
-    usage: ['partnerctl', commandPath, '[options]', ...command.args.map(({ usage }) => usage)].join(' '),
+    usage: formatUsage(commandPath, command.args),
     writes: command.flags.some(({ usage }) => usage.startsWith('--confirm ')),
     arguments: command.args.map(describeArgument),
     flags: command.flags.map(describeFlag),
@@ -141,14 +141,14 @@ function describeTopic(topic: HelpTopic) {
   return { ...topic, text: topicText(topic) };
 }
 
-/** What holds for every command. */
+/** Describes what applies to every command. */
 async function describeConventions() {
   const { ERROR } = await import('../output-schemas/common.ts');
   const { object } = await import('../output/output-schema.ts');
   return {
     output: {
       description:
-        "stdout has the result alone. -o json prints one document, which fits output.json of the command; if that is null, the lines of output.ndjson, or output.text. -o ndjson prints a line for each item of an array, and any other document on one line, unless output.ndjson says otherwise. Of output.variants, the first one applies of which a flag is set. Fields may be added. --query '<JMESPath>' selects from the JSON.",
+        "stdout has the result alone. -o json prints one document, which fits output.json of the command; if that is null, the lines of output.ndjson, or output.text. -o ndjson prints a line for each item of an array, and any other document on one line, unless output.ndjson says otherwise. If output.variants has a flag that is set, the first such variant applies instead. Fields may be added. --query '<JMESPath>' selects from the JSON.",
       error: {
         description: 'With -o json or ndjson, the last line on stderr if the exit code is not 0.',
         json: object({ error: ERROR }),
@@ -159,7 +159,7 @@ async function describeConventions() {
       {
         command: 'partnerctl sandbox start -o json',
         description:
-          'runs the whole service on this machine until it is interrupted, and prints what the variables of other commands are set to',
+          'runs the whole service on this machine until it is interrupted, and prints the environment variables for other commands',
       },
       {
         command: 'partnerctl sandbox run -- partnerctl spaces list',
@@ -170,18 +170,18 @@ async function describeConventions() {
 }
 
 /**
- * Describes the whole program, a group, one command, or a help topic for programs. The same at every call: the build keeps
- * the description of the whole program.
- * @param words the words after `help`
- * @throws UsageError if they name neither a command nor a group nor a topic
+ * Describes the whole program, a group, a command, or a help topic for programs. Deterministic, because the build stores the
+ * description of the whole program.
+ * @param operands the arguments of `help`
+ * @throws UsageError if they name no command, group, or topic
  */
-export async function describeProgram(words: readonly string[]): Promise<unknown> {
-  const path = words.join(' ');
+export async function describeProgram(operands: readonly string[]): Promise<unknown> {
+  const path = operands.join(' ');
   const commands = COMMANDS.filter(({ commandPath }) => `${commandPath} `.startsWith(path === '' ? '' : `${path} `));
-  const topic = findTopic(words);
+  const topic = findTopic(operands);
   if (commands.length === 0) {
     if (topic) return describeTopic(topic);
-    throw unknownTopicError(words);
+    throw unknownTopicError(operands);
   }
   const described = await Promise.all(commands.map(loadAndDescribe));
   const [only] = described;
@@ -201,3 +201,17 @@ export async function describeProgram(words: readonly string[]): Promise<unknown
     commands: described,
   };
 }
+
+/** `partnerctl help -o json`. Help for people is the text of commander and of the topics. */
+export const helpCommand = command<readonly string[]>({
+  description: 'Describes the commands, or one of them, a group, or a topic, as JSON or YAML.',
+  args: [{ usage: '[command...]', description: 'a command, a group, or a topic; all commands without one' }],
+  output: async () => ({ json: (await import('../output/output-schema.ts')).openObject({}) }),
+  exits: [],
+  examples: [
+    { line: 'partnerctl help -o json', does: 'all commands with their arguments, flags, output schemas, and examples' },
+    { line: "partnerctl help cron create -o json --query 'flags[].flag'", does: 'the flags of one command' },
+  ],
+  parse: ({ positionals }) => positionals,
+  run: async (_context, operands) => objectResult(await describeProgram(operands), []),
+});

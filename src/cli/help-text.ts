@@ -6,10 +6,10 @@ import { COMMANDS, GLOBAL_FLAGS } from './registry.ts';
 /** Matches a link from one topic to another. */
 const TOPIC_LINK = /\[([^\][]+)\]\(([\w-]+)\.md\)/g;
 
-/** Matches the first line of a block of code with marks for the tests behind its language: `exit=2`, `not-run="…"`. */
+/** Matches the first line of a code block with marks for the tests after its language: `exit=2`, `not-run="…"`. */
 const BLOCK_MARKS = /^(```\w+) .*$/gm;
 
-/** Returns a Markdown section that lists the commands of the group named like the topic, or '' if no group is. */
+/** Returns a Markdown section that lists the commands of the group with the topic's name; '' if there is no such group. */
 function listCommandsOf({ name }: HelpTopic): string {
   const commands = COMMANDS.filter(({ commandPath }) => commandPath.startsWith(`${name} `));
   if (commands.length === 0) return '';
@@ -29,8 +29,8 @@ function listFlagsOf({ name }: HelpTopic): string {
 }
 
 /**
- * Returns a help topic as Markdown. If a command group has the topic's name, the list of its commands follows the title; in
- * `options`, that of the flags.
+ * Returns a help topic as Markdown. The list of commands of the group with the topic's name follows the title; in `options`,
+ * the list of global flags.
  */
 export function topicText(topic: HelpTopic): string {
   const markdown = readAsset(`help/${topic.name}.md`)

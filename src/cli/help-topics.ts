@@ -37,7 +37,7 @@ export const HELP_TOPICS: readonly HelpTopic[] = [
   { name: 'output', summary: 'Output formats, queries, and JSON shapes', commands: [] },
   { name: 'exit-codes', summary: 'What each exit code means, and what to do', commands: [] },
   { name: 'reliability', summary: 'What is promised, and how it was measured', commands: [] },
-  { name: 'performance', summary: 'What calls cost beside the least that does the same', commands: [] },
+  { name: 'performance', summary: 'How fast commands are, and how that is measured', commands: [] },
   { name: 'contract', summary: 'The wire format: what is assumed, and how to change it', commands: ['contract'] },
   { name: 'network', summary: 'Diagnosis, other calls, retries, proxies', commands: ['api', 'doctor'] },
   { name: 'support', summary: 'A redacted file for support, and its replay', commands: ['doctor', 'sandbox'] },

@@ -12,7 +12,7 @@ export type TextSource =
 /** Node decodes invalid UTF-8 in an argument to this character. */
 const REPLACEMENT_CHARACTER = '\ufffd';
 
-/** Prevents reading a wrong file or an endless stream into memory; no text for an agent is this long. In MiB. */
+/** In MiB. Prevents reading a wrong file or an endless stream into memory; no text for an agent is this long. */
 export const MAX_TEXT_MIB = 16;
 
 /**
@@ -77,7 +77,7 @@ export async function* readFileChunks(path: string, signal: AbortSignal): AsyncG
 
 /**
  * Reads UTF-8 text, including a byte order mark.
- * @throws Error if the text is longer than `maxMib` (MiB) or is not UTF-8; its message is a clause without a period
+ * @throws Error if the text is longer than `maxMib` (MiB) or not UTF-8; its message is a clause without a period
  */
 export async function decodeText(chunks: AsyncIterable<Buffer | string>, maxMib: number): Promise<string> {
   const parts: Buffer[] = [];
@@ -96,7 +96,7 @@ export async function decodeText(chunks: AsyncIterable<Buffer | string>, maxMib:
 }
 
 /**
- * Splits a stream into lines, and holds one at a time. Lines are decoded by the caller, who can say which one is broken.
+ * Splits a stream into lines, one at a time. The caller decodes them, so that it can name a line that is not UTF-8.
  * @throws Error if a line is longer than `maxMib` (MiB); its message is a clause without a period
  */
 export async function* splitLines(chunks: AsyncIterable<Buffer | string>, maxMib: number): AsyncGenerator<Buffer> {
@@ -138,7 +138,7 @@ export function describeFileError(error: unknown): string {
 export function textFromArgument(name: string, text: string, alternative: string): TextSource {
   if (!text.includes(REPLACEMENT_CHARACTER)) return { from: 'argument', text };
   throw new UsageError(`${name} is not UTF-8, or contains the replacement character U+FFFD.`, {
-    hint: `Give it ${alternative}, where its bytes are read as they are.`,
+    hint: `Give it ${alternative}, to keep its bytes unchanged.`,
   });
 }
 

@@ -11,7 +11,7 @@ export interface Sink {
   readonly rows?: number | undefined;
 }
 
-/** A sink that holds text or a process until it is closed. */
+/** A sink that must be closed, because it buffers text or writes to a process. */
 export interface ClosableSink extends Sink {
   close(): Promise<void>;
 }

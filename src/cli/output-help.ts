@@ -3,7 +3,7 @@ import { wrapText } from '../output/wrap.ts';
 
 const INDENT = '  ';
 
-/** An object with so few fields is an envelope: what is in it is shown, too. */
+/** An object with at most this many fields is an envelope, whose content is also shown. */
 const ENVELOPE_FIELDS = 3;
 
 function formatFields({ properties = {}, required = [], additionalProperties }: JsonSchema, isNested = false): string {
@@ -17,14 +17,14 @@ function formatFields({ properties = {}, required = [], additionalProperties }: 
   return `{${[...names, ...(additionalProperties ? ['…'] : [])].join(', ')}}`;
 }
 
-/** @returns undefined if there is nothing to say besides the name */
+/** @returns undefined for a schema without fields */
 function formatParts(schema: JsonSchema): string | undefined {
   const { items, properties } = schema;
   if (items?.properties) return `[${formatFields(items, true)}]`;
   return properties && formatFields(schema, true);
 }
 
-/** The names of the fields: `?` marks those that may be absent, `…` stands for those of the service. */
+/** Lists the names of the fields: `?` marks those that may be absent, `…` stands for fields of the service. */
 function formatShape(schema: JsonSchema): string {
   if (schema.anyOf) return schema.anyOf.map(formatShape).join(' or ');
   if (schema.properties) return formatFields(schema);
@@ -32,20 +32,20 @@ function formatShape(schema: JsonSchema): string {
   return schema.description ?? 'any JSON';
 }
 
-/** What the lines of ndjson are, where that does not follow from the document. */
+/** Describes the lines of ndjson if the document does not imply them. */
 function formatLines(line: JsonSchema, document: JsonSchema): string {
   const [name] = Object.entries(document.properties ?? {}).find(([, { items }]) => items === line) ?? [];
-  return name === undefined ? `-o ndjson: a line each: ${formatShape(line)}` : `-o ndjson: a line for each of ${name}`;
+  return name === undefined ? `-o ndjson: one per line: ${formatShape(line)}` : `-o ndjson: one of ${name} per line`;
 }
 
 function formatOne({ json, ndjson, text }: OutputShape, byDefault?: OutputShape): readonly string[] {
   if (text !== undefined) return [text];
-  if (json === null) return ndjson ? [`a line each: ${formatShape(ndjson)}`] : [];
+  if (json === null) return ndjson ? [`one per line: ${formatShape(ndjson)}`] : [];
   if (json.items && json.items === byDefault?.json) return ['array of these'];
   return [formatShape(json), ...(ndjson ? [formatLines(ndjson, json)] : [])];
 }
 
-/** Formats the section of a command's help that shows the fields of its JSON. @param columns where it wraps */
+/** Formats the section of a command's help about its output. @param columns the width to wrap at */
 export function formatOutput({ variants = [], ...byDefault }: CommandOutput, columns: number): string {
   const lines = [
     ...formatOne(byDefault),

@@ -10,20 +10,21 @@ import { SIGNAL_EXIT_CODES } from './signals.ts';
 
 const DEFAULT_PAGER = 'less';
 
-/** A command without these can be run without a shell. */
+/** A command with any of these needs a shell. */
 const SHELL_CHARACTERS = /[|&;<>()$`"'\\*?[#~=%]/;
 
-/** The exit codes of a shell for a command that it cannot find or run. */
+/** The exit codes of a shell that cannot run or find a command. */
 const CANNOT_RUN = new Set([126, 127]);
 
-/** A command, and whether it is the user's choice. */
+/** The command of a pager. */
 export interface PagerCommand {
   readonly file: string;
   readonly args: readonly string[];
+  /** Whether it comes from PAGER. */
   readonly isChosen: boolean;
 }
 
-/** Reads PAGER: `less` if it is not set. @returns undefined if it turns the pager off */
+/** Returns the pager from PAGER, or `less` by default. @returns undefined if no pager may be used */
 export function choosePager({ PAGER, CI, TERM }: Environment): PagerCommand | undefined {
   const command = (PAGER ?? DEFAULT_PAGER).trim();
   if (command === '' || command === 'cat' || CI || TERM === 'dumb') return undefined;
@@ -33,7 +34,7 @@ export function choosePager({ PAGER, CI, TERM }: Environment): PagerCommand | un
   return { file, args, isChosen };
 }
 
-/** How many lines of the screen a text takes, where long lines continue on the next one. */
+/** Counts the screen lines of a text. Long lines take several. */
 function countScreenLines(text: string, columns: number): number {
   const lines = stripVTControlCharacters(text).split('\n').slice(0, -1);
   return lines.reduce((sum, line) => sum + Math.max(1, Math.ceil(displayWidth(line) / columns)), 0);
@@ -50,7 +51,7 @@ export interface PagerDeps {
 /** Starts the pager. @returns undefined if it cannot be started */
 async function startPager({ file, args, isChosen }: PagerCommand, { env, warn }: PagerDeps) {
   const { spawn } = await import('node:child_process');
-  // As git and gh do: leave if it fits on the screen, show colors, and keep the text on the screen afterwards.
+  // Like git and gh: exit if the text fits on the screen, show colors, and leave the text on the screen afterwards.
   const defaults = { LESS: 'FRX', LV: '-c' };
   const child = spawn(file, args, { stdio: ['pipe', 'inherit', 'inherit'], env: { ...defaults, ...env } });
   try {
@@ -78,14 +79,14 @@ class Pager {
     this.end = () => child.stdin.end();
     this.exited = new Promise((resolve) => child.once('exit', (code) => resolve(code)));
     this.release = signals.takeOver((signal) => {
-      // The terminal sends Ctrl-C to the pager, too, which knows what to do.
+      // The terminal also sends Ctrl-C to the pager, which handles it itself.
       if (signal === 'SIGINT') return;
       this.received = signal;
       child.kill(signal);
     });
   }
 
-  /** @throws EPIPE when the user has left the pager */
+  /** @throws an error with code EPIPE if the user has left the pager */
   write(text: string): Promise<void> {
     return this.stdin.write(text);
   }
@@ -101,9 +102,9 @@ class Pager {
 }
 
 /**
- * Creates a sink for text that goes through a pager if it is longer than the terminal, and to the terminal otherwise.
+ * Creates a sink that starts a pager if the text is longer than the terminal, and otherwise writes to the terminal on `close`.
  * `close` waits until the user leaves the pager; call it even if a write fails.
- * @param rows the height of the terminal
+ * @param rows the height of the terminal in lines
  */
 export function createPagedSink(stdout: Sink, rows: number, command: PagerCommand, deps: PagerDeps): ClosableSink {
   let held = '';

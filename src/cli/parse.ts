@@ -32,6 +32,12 @@ const FLAGS_WITH_VALUE = new Set(
   GLOBAL_FLAGS.filter(({ usage }) => usage.includes('<')).flatMap(({ usage }) => usage.match(/--?[\w-]+/g) ?? []),
 );
 
+/** Returns the arguments before `--`. */
+function beforeDashes(argv: readonly string[]): readonly string[] {
+  const end = argv.indexOf('--');
+  return end === -1 ? argv : argv.slice(0, end);
+}
+
 /** Whether the next argument is the flag's value: true for `--output`, `-o`, and `-qo`, false for `-ojson`. */
 function takesNextArgument(flag: string): boolean {
   if (!/^-\w/.test(flag)) return FLAGS_WITH_VALUE.has(flag);
@@ -42,9 +48,9 @@ function takesNextArgument(flag: string): boolean {
 /** Returns the arguments before `--` that are not flags or values of global flags. They start with the command path. */
 function operandsOf(argv: readonly string[]): string[] {
   const operands: string[] = [];
-  for (let index = 0; index < argv.length; index += 1) {
-    const argument = argv[index] ?? '';
-    if (argument === '--') break;
+  const own = beforeDashes(argv);
+  for (let index = 0; index < own.length; index += 1) {
+    const argument = own[index] ?? '';
     if (takesNextArgument(argument)) index += 1;
     else if (!argument.startsWith('-')) operands.push(argument);
   }
@@ -59,10 +65,9 @@ function beginsCommand(argv: readonly string[]): boolean {
   );
 }
 
-/** Returns the value of the last --output, also among invalid arguments. */
+/** Returns the value of the last --output. Also works if other arguments are invalid. */
 export function typedOutputFormat(argv: readonly string[]): string | undefined {
-  const end = argv.indexOf('--');
-  const own = end === -1 ? argv : argv.slice(0, end);
+  const own = beforeDashes(argv);
   const formats = own.flatMap((argument, index) => {
     if (/^(--output|-[qv]*o)$/.test(argument)) return [own[index + 1] ?? ''];
     return /^(?:--output=|-[qv]*o)(\w+)$/.exec(argument)?.slice(1) ?? [];
@@ -70,7 +75,7 @@ export function typedOutputFormat(argv: readonly string[]): string | undefined {
   return formats.at(-1);
 }
 
-/** Whether help is asked for in a format that programs read, or for what a query selects from it. */
+/** Whether help is requested as data: in a format for programs, or with a query. */
 function wantsData(argv: readonly string[]): boolean {
   const isQuery = argv.some((argument) => argument === '--query' || argument.startsWith('--query='));
   return isQuery || /^(?:(?:nd)?json|yaml)$/.test(typedOutputFormat(argv) ?? '');
@@ -82,7 +87,7 @@ export function findCommand(argv: readonly string[]): CommandEntry | undefined {
   return COMMANDS.find(({ commandPath }) => commandPath.split(' ').every((name, index) => operands[index] === name));
 }
 
-/** Formats what the help of a command says about its output; '' if help is not asked for. */
+/** Formats the section of a command's help about its output; '' if help is not requested. */
 async function describeOutput(command: Command, argv: readonly string[], columns: number): Promise<string> {
   if (!argv.some((argument) => argument === '--help' || argument === '-h')) return '';
   const [output, { formatOutput }] = await Promise.all([command.output(), import('./output-help.ts')]);
@@ -91,7 +96,7 @@ async function describeOutput(command: Command, argv: readonly string[], columns
 
 async function selectCommand(argv: readonly string[], columns: number): Promise<SelectedCommand | undefined> {
   if (argv[0] === 'help') {
-    const { default: command } = await import('./help-command.ts');
+    const { helpCommand: command } = await import('./help-json.ts');
     return { entry: { commandPath: 'help', summary: '', load: async () => ({ default: command }) }, command };
   }
   const entry = findCommand(argv);
@@ -102,9 +107,7 @@ async function selectCommand(argv: readonly string[], columns: number): Promise<
 
 /** Rejects --token before commander does, because commander's message could repeat the token. @throws UsageError */
 function refuseTokenFlag(argv: readonly string[]): void {
-  const end = argv.indexOf('--');
-  const own = end === -1 ? argv : argv.slice(0, end);
-  if (own.some((argument) => argument === '--token' || argument.startsWith('--token='))) {
+  if (beforeDashes(argv).some((argument) => argument === '--token' || argument.startsWith('--token='))) {
     throw new UsageError('There is no --token flag.', {
       why: 'Every user of this machine can read the arguments of a running command, and shells keep them in their history.',
       hint: 'Set PARTNER_TOKEN, give --token-file <path> (or - for standard input), or store it with `partnerctl login`.',
@@ -115,7 +118,7 @@ function refuseTokenFlag(argv: readonly string[]): void {
 /**
  * Parses the command line.
  * @param typed the arguments, without node and the script
- * @throws UsageError, with a suggestion if an existing name is similar
+ * @throws UsageError for invalid arguments, with a suggestion if an existing name is similar
  */
 export async function parse(typed: readonly string[], { version, columns }: ParseOptions): Promise<ParseResult> {
   refuseTokenFlag(typed);

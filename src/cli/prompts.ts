@@ -3,13 +3,13 @@ import { sanitizeLine } from '../output/sanitize.ts';
 import type { Context } from './context.ts';
 import type { ContextParts, RuntimeDeps } from './create-context.ts';
 
-/** Creates the functions that ask questions. They throw the signal's reason, and Ctrl-C throws an InterruptedError. */
+/** Creates the functions that ask questions. They throw the signal's reason, or InterruptedError on Ctrl-C. */
 export function createPrompts(
   { io, terminal }: RuntimeDeps,
   { progress, redact }: ContextParts,
   signal: AbortSignal,
 ): Pick<Context, 'askSecret' | 'askText' | 'confirm' | 'openPrompt'> {
-  // A function, because reading io.stdin opens it.
+  // Create these for each question, because reading io.stdin opens it.
   const streams = () => ({ input: io.stdin, output: terminal, signal });
   async function ask<Value>(question: () => Promise<Value>): Promise<Value> {
     try {

@@ -25,14 +25,14 @@ function print(text: string): void {
   try {
     while (rest.length > 0) rest = rest.subarray(writeSync(1, rest));
   } catch (error) {
-    // A pipe that does not block is full: a stream waits for its reader.
+    // A non-blocking pipe is full. A stream waits for its reader.
     if (error instanceof Error && 'code' in error && error.code === 'EAGAIN')
       process.stdout.on('error', () => undefined).write(rest);
   }
 }
 
 /**
- * Prints the version, the help, or the description of all commands, which the build prepared.
+ * Prints output that the build prepared: the version, the help, or the description of all commands.
  * @returns false for other arguments, which need the program
  */
 export function printPrepared(argv: readonly string[]): boolean {

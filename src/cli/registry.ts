@@ -56,7 +56,7 @@ export const COMMANDS: readonly CommandEntry[] = [
     () => import('../commands/state/blame.ts'),
   ),
   entry('state init', 'Prepare a database or a repository for the state', () => import('../commands/state/init.ts')),
-  entry('state prove', 'Try whether a place can keep the state', () => import('../commands/state/prove.ts')),
+  entry('state prove', 'Test whether a place can keep the state', () => import('../commands/state/prove.ts')),
   entry('state copy', 'Copy the records of one place to another', () => import('../commands/state/copy.ts')),
   entry('upload', 'Upload files as attachments or documents, each once', () => import('../commands/upload.ts')),
   entry('cron create', 'Create scheduled jobs, each at most once', () => import('../commands/cron/create.ts')),

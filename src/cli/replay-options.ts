@@ -5,20 +5,20 @@ import { parseJsonText } from '../yaml/json-text.ts';
 import type { Context } from './context.ts';
 import { describeFileError, readFileChunks, splitLines } from './input.ts';
 
-/** Longer than any line that `doctor --bundle` writes. */
+/** No line that `doctor --bundle` writes is longer. */
 const MAX_LINE_MIB = 16;
 
 function lineError(path: string, line: number, column: number, why: string): InputError {
   return new InputError(`${path} is not a bundle that can be replayed.`, {
     why: `${path}:${line}:${column}: ${why}`,
-    hint: 'Name a file as `partnerctl doctor --bundle <file>` writes it. Nothing was started.',
+    hint: 'Name a file that `partnerctl doctor --bundle <file>` wrote. Nothing was started.',
     details: { file: path, line, column },
   });
 }
 
 /**
- * Reads a bundle of `doctor --bundle`.
- * @throws InputError, with line and column for a line that is not understood; the signal's reason when the signal aborts
+ * Reads a bundle that `doctor --bundle` wrote.
+ * @throws InputError if the file cannot be read, or with line and column if a line is invalid; the signal's reason
  */
 export async function readReplay(path: string, signal: AbortSignal): Promise<Bundle> {
   const { BundleLineError, BundleReader } = await import('../sandbox/replay/bundle.ts');
@@ -48,8 +48,8 @@ export async function readReplay(path: string, signal: AbortSignal): Promise<Bun
 }
 
 /**
- * Makes a directory of profiles with the contract of a bundle, so that a client speaks as the recorded one did.
- * @param baseUrl of the sandbox that replays it
+ * Creates a temporary directory of profiles with the bundle's contract, so that clients send the requests that were recorded.
+ * @param baseUrl the base URL of the sandbox that replays the bundle
  * @returns the directory, which the caller removes
  */
 export async function writeReplayConfig(
@@ -66,9 +66,9 @@ export async function writeReplayConfig(
   const directory = await mkdtemp(join(tmpdir(), 'partnerctl-replay-'));
   const { clock, random, abortSignal: signal } = context;
   const deps = { clock, random, signal };
-  const of = (wanted: string) =>
+  const valuesFrom = (wanted: string) =>
     bundle.contract.filter(({ source }) => source === wanted).map(({ leaf, value }) => [leaf, value] as const);
-  const [overrides, imported, observed] = [of('override'), of('imported'), of('observed')];
+  const [overrides, imported, observed] = [valuesFrom('override'), valuesFrom('imported'), valuesFrom('observed')];
   const key = { profile: DEFAULT_PROFILE, baseUrl };
   if (overrides.length + imported.length > 0) {
     const stored = { overrides: Object.fromEntries(overrides), imported: Object.fromEntries(imported) };

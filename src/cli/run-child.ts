@@ -10,7 +10,7 @@ function startFailure(file: string, error: Error): Error {
 }
 
 /**
- * Runs a child process that shares our stdin, stdout, and stderr, and forwards our signals to it. Ends it at --timeout.
+ * Runs a child process that shares our stdin, stdout, and stderr. Forwards our signals to it, and ends it at --timeout.
  * @returns its exit code, or 128 plus the number of the signal that ended it, as in a shell
  * @throws UsageError if the command does not exist; LocalError at --timeout; InterruptedError if a signal arrives before
  * the child starts

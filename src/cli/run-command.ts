@@ -11,9 +11,10 @@ import type { CiDeps, CiReport } from './ci-report.ts';
 import { CODE_QUALITY_FLAG, SUMMARY_FLAG } from './command.ts';
 import { createContext, type RuntimeDeps } from './create-context.ts';
 import { type ClosableSink, type Environment, lazyIo, type Sink, withWrite } from './io.ts';
+import type { PagerDeps } from './pager.ts';
 import type { ParsedCommand } from './parse.ts';
 
-/** Whether a spinner fits: a terminal without a window, as in a container, reports 0 columns. */
+/** Whether there is room for a spinner. A terminal without a window, such as in a container, reports 0 columns. */
 function hasWidth(terminal: NodeJS.WritableStream): boolean {
   return !('columns' in terminal) || terminal.columns !== 0;
 }
@@ -40,16 +41,16 @@ function exitCodeOf(result: CommandResult): number {
   return (result.kind === 'list' ? result.exitCode?.() : undefined) ?? EXIT.ok;
 }
 
-/** What a running command leaves for the report of its failure. */
+/** What reporting a command's failure needs to know about its run. */
 export interface CommandRun {
-  /** Texts to redact: every token that the command reads. */
+  /** Texts to redact: every token that the command has read. */
   readonly secrets: Set<string>;
-  /** Aborts when the command is to end: on a signal, and at --timeout. */
+  /** Aborts on a signal and at --timeout. */
   abortSignal?: AbortSignal;
 }
 
-/** Creates a sink that gives up when nobody reads the output of a command that is to end. @throws the signal's reason */
-function endableSink(sink: Sink, run: CommandRun): Sink {
+/** Creates a sink whose writes fail with the signal's reason if the command was aborted and nobody reads the output. */
+function abortableSink(sink: Sink, run: CommandRun): Sink {
   let isStalled = false;
   const write: Sink['write'] = async (text, encoding) => {
     isStalled ||= !(await waitForReader(sink.write(text, encoding), run.abortSignal));
@@ -58,17 +59,11 @@ function endableSink(sink: Sink, run: CommandRun): Sink {
   return withWrite(write, sink);
 }
 
-interface PagerParts {
-  readonly redactor: Redactor;
-  readonly onOpen: () => void;
-  readonly warn: (text: string) => Promise<void>;
-}
-
-/** The function that opens a pager, or undefined where none may be used. */
+/** Creates the function that opens a pager. @returns undefined if none may be used */
 function pagerFor(
   { pager, input }: GlobalFlags,
   { io, env, signals }: RuntimeDeps,
-  { redactor, ...parts }: PagerParts,
+  { redactor, ...parts }: Pick<PagerDeps, 'onOpen' | 'warn'> & { readonly redactor: Redactor },
 ): (() => Promise<ClosableSink>) | undefined {
   const { stdout } = io;
   const { rows } = stdout;
@@ -81,14 +76,14 @@ function pagerFor(
   };
 }
 
-/** Creates a sink that prevents text of a service or a file from acting as a command of GitHub Actions. */
-function commandFreeSink(sink: Sink, env: Environment): Sink {
+/** Creates a sink that keeps GitHub Actions from running text as workflow commands. */
+function workflowSafeSink(sink: Sink, env: Environment): Sink {
   return isGitHubActions(env)
     ? withWrite((text, encoding) => sink.write(escapeWorkflowCommands(text), encoding), sink)
     : sink;
 }
 
-/** Opens the report for CI systems; undefined if nothing reads one. @throws UsageError, LocalError */
+/** Opens the report for CI systems. @returns undefined if none is wanted @throws as `CiReport.open` */
 async function openReport(parsed: ParsedCommand, deps: CiDeps): Promise<CiReport | undefined> {
   const { flags } = parsed.command;
   if (!flags.includes(SUMMARY_FLAG) && !flags.includes(CODE_QUALITY_FLAG)) return undefined;
@@ -99,7 +94,7 @@ async function openReport(parsed: ParsedCommand, deps: CiDeps): Promise<CiReport
   return CiReport.open(parsed, deps);
 }
 
-/** Writes a result. The exit code reports the command's outcome, even if the reader is gone. */
+/** Writes a result. Ignores that the reader is gone: the exit code still reports the command's outcome. */
 async function renderForReader(...[result, options, io]: Parameters<typeof render>): Promise<void> {
   try {
     await render(result, options, io);
@@ -110,7 +105,7 @@ async function renderForReader(...[result, options, io]: Parameters<typeof rende
 
 /**
  * Runs a command and writes its result.
- * @param run the function adds to it
+ * @param run receives the secrets and the abort signal
  * @returns the exit code
  * @throws the error that ends the command
  */
@@ -125,12 +120,12 @@ export async function runCommand(parsed: ParsedCommand, deps: RuntimeDeps, run: 
     clock,
     redact,
   });
-  const endable = endableSink(io.stderr, run);
+  const abortable = abortableSink(io.stderr, run);
   // A message that cannot be written must not stop the command.
-  const messages = withWrite((text) => endable.write(text).catch(() => undefined), io.stderr);
+  const messages = withWrite((text) => abortable.write(text).catch(() => undefined), io.stderr);
   const rawStderr = redactingSink(progressSafeSink(messages, progress), redactor);
-  const stderr = commandFreeSink(rawStderr, env);
-  const stdout = redactingSink(progressSafeSink(endableSink(io.stdout, run), progress), redactor);
+  const stderr = workflowSafeSink(rawStderr, env);
+  const stdout = redactingSink(progressSafeSink(abortableSink(io.stdout, run), progress), redactor);
   const addSecret = (secret: string): void => {
     secrets.add(secret);
     redactor.add(secret);
@@ -155,7 +150,7 @@ export async function runCommand(parsed: ParsedCommand, deps: RuntimeDeps, run: 
     const options = { format, query, ...(arrangement && { arrangement }), quiet, wide };
     const openPager = pagerFor(flags, deps, { redactor, onOpen: () => progress.stop(), warn: context.warn });
     const finish = async (result: CommandResult): Promise<number> => {
-      const out = result.kind === 'body' ? stdout : commandFreeSink(stdout, env);
+      const out = result.kind === 'body' ? stdout : workflowSafeSink(stdout, env);
       const shown = { ...options, color: shouldUseColor(color, env, io.stdout), now: clock.now() };
       await renderForReader(result, shown, { stdout: out, stderr, redact, openPager });
       if (result.kind === 'object') await result.onWritten?.();

@@ -10,22 +10,22 @@ export interface SandboxInput {
   readonly faultsFile: string | undefined;
   readonly scriptFile: string | undefined;
   readonly shape: string | undefined;
-  /** A bundle of `doctor --bundle`, to answer from in place of the service. */
+  /** A bundle of `doctor --bundle` whose responses the sandbox replays. */
   readonly replayFile: string | undefined;
-  /** Where to deliver completed messages of every source. */
+  /** The URL to deliver completed messages of every source to. */
   readonly webhook: string | undefined;
   readonly secretFile: string | undefined;
   readonly port: number;
 }
 
-/** A sandbox, and the secret of its webhook. */
+/** A running sandbox. */
 export interface StartedSandbox {
   readonly sandbox: Sandbox;
-  /** To be shown, because the user did not give it. */
-  readonly madeSecret: string | undefined;
-  /** The directory of profiles that a client needs for a replay. */
+  /** The secret of its webhook, if the user gave none. Show it. */
+  readonly generatedSecret: string | undefined;
+  /** The directory of profiles that clients need for a replay. */
   readonly configDirectory: string | undefined;
-  /** Ends the sandbox, and removes what it needed. */
+  /** Stops the sandbox, and removes its temporary files. */
   close(): Promise<void>;
 }
 
@@ -47,39 +47,39 @@ export const SANDBOX_FLAGS: readonly FlagSpec[] = [
   },
   {
     usage: '--replay <bundle>',
-    description: 'answer as the service did whose answers `partnerctl doctor --bundle` recorded, and nothing else',
+    description: 'replay the responses in a file of `partnerctl doctor --bundle`, and nothing else',
   },
   {
     usage: '--webhook <url>',
-    description: 'deliver each completed assistant message of every source to this address of this machine',
+    description: 'deliver each completed assistant message of every source to this URL of this machine',
   },
   {
     usage: '--secret-file <path>',
     description:
       'read the secret that signs the deliveries from a file, or from standard input with - (PARTNER_WEBHOOK_SECRET holds the secret itself)',
-    defaultText: 'one is made, and shown',
+    defaultText: 'a new one, which is shown',
   },
 ];
 
-/** What would change nothing in a replay. */
+/** The flags without effect on a replay. */
 const NOT_REPLAYED = ['data', 'faults', 'script', 'shape', 'webhook'];
 
 /** @throws UsageError for a flag that --replay excludes */
 function refuseWithReplay(args: Args): void {
   const other = NOT_REPLAYED.find((flag) => args.value(flag) !== undefined);
   if (args.value('replay') === undefined || other === undefined) return;
-  throw new UsageError(`--${other} has no effect with --replay, which gives recorded answers only.`, {
-    hint: 'Leave out one of them.',
+  throw new UsageError(`--${other} has no effect with --replay, which only replays recorded responses.`, {
+    hint: 'Omit one of them.',
   });
 }
 
-/** @throws UsageError */
+/** Parses SANDBOX_FLAGS and --port. @throws UsageError for flags that cannot be combined, or an invalid port */
 export function parseSandboxOptions(args: Args): SandboxInput {
   const webhook = args.value('webhook');
   const secretFile = args.value('secret-file');
   if (secretFile !== undefined && webhook === undefined) {
-    throw new UsageError('--secret-file is for the deliveries to --webhook, which is missing.', {
-      hint: 'Add --webhook http://127.0.0.1:<port>/<path>, or remove --secret-file.',
+    throw new UsageError('--secret-file needs --webhook.', {
+      hint: 'Add --webhook http://127.0.0.1:<port>/<path>, or omit --secret-file.',
     });
   }
   refuseWithReplay(args);
@@ -104,7 +104,7 @@ interface OptionFile<T> {
 
 /**
  * Reads and parses a file that a flag names.
- * @throws InputError that describes the problem; the signal's reason when the signal aborts
+ * @throws InputError if it cannot be read or is invalid; the signal's reason
  */
 async function readOptionFile<T>(path: string, signal: AbortSignal, file: OptionFile<T>): Promise<T> {
   try {
@@ -154,15 +154,15 @@ async function requireWebhookUrl(url: string): Promise<void> {
   const { webhookUrlProblem } = await import('../sandbox/webhooks/webhook.ts');
   const problem = webhookUrlProblem(url);
   if (problem === undefined) return;
-  // Without a password that the address may hold.
+  // The URL may contain a password.
   const shown = URL.canParse(url) ? Object.assign(new URL(url), { username: '', password: '' }).href : url;
   throw new UsageError(`The sandbox cannot deliver to ${shown}.`, {
     why: `The address ${problem}.`,
-    hint: 'Start a receiver on this machine with: partnerctl webhook listen. It can forward deliveries.',
+    hint: 'Receive deliveries on this machine with: partnerctl webhook listen. It can forward them.',
   });
 }
 
-/** The secrets of the webhook as the user gave them. @throws UsageError for one that signs nothing */
+/** Reads the webhook secrets that the user gave. @throws UsageError for one that cannot sign */
 async function readSecrets({ secretFile }: SandboxInput, context: Context): Promise<readonly string[] | undefined> {
   const { env, io, abortSignal } = context;
   const { readWebhookSecrets } = await import('../config/webhook-secret.ts');
@@ -171,15 +171,15 @@ async function readSecrets({ secretFile }: SandboxInput, context: Context): Prom
   for (const secret of given.secrets) context.addSecret(secret);
   const { isWebhookSecret } = await import('../sandbox/webhooks/secret.ts');
   if (given.secrets.every(isWebhookSecret)) return given.secrets;
-  throw new UsageError(`The webhook secret from ${given.from} is not one of Standard Webhooks.`, {
+  throw new UsageError(`The webhook secret from ${given.from} is not a Standard Webhooks secret.`, {
     why: 'The sandbox signs by Standard Webhooks: a secret is whsec_ and 24 to 64 bytes in Base64.',
-    hint: 'Use such a secret, or give none: then the sandbox makes one.',
+    hint: 'Use such a secret, or give none to let the sandbox generate one.',
   });
 }
 
 /**
  * Starts a sandbox with the options from the flags.
- * @throws UsageError for an unknown shape or an unusable webhook, InputError for an unusable file, LocalError when the sandbox
+ * @throws UsageError for an unknown shape or an invalid webhook, InputError for an invalid file, LocalError if the sandbox
  * cannot start, the reason of the context's signal
  */
 export async function startFromOptions(input: SandboxInput, context: Context): Promise<StartedSandbox> {
@@ -200,8 +200,8 @@ export async function startFromOptions(input: SandboxInput, context: Context): P
   };
   if (replayFile !== undefined) return startReplay(replayFile, options, context);
   const sandbox = await start(options);
-  const madeSecret = secrets ? undefined : sandbox.webhookSecrets[0];
-  return { sandbox, madeSecret, configDirectory: undefined, close: () => sandbox.close() };
+  const generatedSecret = secrets ? undefined : sandbox.webhookSecrets[0];
+  return { sandbox, generatedSecret, configDirectory: undefined, close: () => sandbox.close() };
 }
 
 /** @throws LocalError */
@@ -228,7 +228,7 @@ async function startReplay(path: string, options: SandboxOptions, context: Conte
     await context.notice(`The sandbox replays ${count} recorded ${count === 1 ? 'request' : 'requests'} from ${path}.`);
     return {
       sandbox,
-      madeSecret: undefined,
+      generatedSecret: undefined,
       configDirectory,
       async close() {
         const { rm } = await import('node:fs/promises');
@@ -242,7 +242,7 @@ async function startReplay(path: string, options: SandboxOptions, context: Conte
   }
 }
 
-/** Tells a person that `file` runs against a sandbox: `bash` shows no difference. Writes nothing without a terminal. */
+/** Tells the user at a terminal that `file` runs against a sandbox, because a program such as `bash` does not show it. */
 export async function announceSandbox(
   { io, flags, notice }: Context,
   { dataDir }: SandboxInput,

@@ -21,15 +21,15 @@ import type { Environment, Io } from './io.ts';
 import { shellCommand } from './shell-command.ts';
 import { createTracer, type TraceOutput } from './trace.ts';
 
-/** The parts of the context that a connection needs. */
-export interface ServiceParts {
+/** What connections to services need. */
+export interface ServiceDeps {
   readonly flags: GlobalFlags;
   readonly env: Environment;
   readonly io: Io;
   readonly clock: Clock;
   readonly random: () => number;
   readonly interrupt: AbortSignal;
-  /** Aborts on Ctrl-C and at the deadline. */
+  /** Aborts on interruption and at the deadline. */
   readonly ended: AbortSignal;
   readonly userAgent: string;
   /** The command's deadline in milliseconds since the epoch. */
@@ -43,7 +43,7 @@ export interface ServiceParts {
   readonly redact: (text: string) => string;
   /** Reads the contract of a service. */
   readonly readContract: (key: ContractKey) => Promise<Contract>;
-  /** Called for each proof of a value. */
+  /** Called when a response proves a value of the contract; undefined removes one. */
   readonly onObserved: (baseUrl: string, leaf: LeafName, value: string | undefined) => void;
 }
 
@@ -57,7 +57,7 @@ export interface ServiceAccess {
 
 type Observer = (event: TraceEvent) => void;
 
-function createTrace({ flags, show, redact, debugFile }: ServiceParts, observe?: Observer): Observer {
+function createTrace({ flags, show, redact, debugFile }: ServiceDeps, observe?: Observer): Observer {
   const tracer = createTracer(flags.debug ? 'debug' : flags.verbose ? 'verbose' : 'silent', redact);
   return (event) => {
     debugFile.record(event);
@@ -66,8 +66,8 @@ function createTrace({ flags, show, redact, debugFile }: ServiceParts, observe?:
   };
 }
 
-/** Prepares a download that needs no token. The caller must close the transport. */
-export function connectPublicly(url: URL, parts: ServiceParts): { transport: Transport; options: FetchOptions } {
+/** Prepares a download without a token. The caller must close the transport. */
+export function connectPublicly(url: URL, parts: ServiceDeps): { transport: Transport; options: FetchOptions } {
   const { flags, env, clock, random, interrupt, userAgent, deadline } = parts;
   const transport = new Transport({ origin: url.origin, proxy: proxyFor(url.href, env) });
   const retries = flags.retries ?? DEFAULT_RETRIES;
@@ -77,10 +77,10 @@ export function connectPublicly(url: URL, parts: ServiceParts): { transport: Tra
   };
 }
 
-/** Creates a client for a service. The caller must close the transport. @param observe is told of its requests */
+/** Creates a client for a service. The caller must close the transport. @param observe called for each event of its requests */
 export function connect(
   access: ServiceAccess,
-  parts: ServiceParts,
+  parts: ServiceDeps,
   observe?: Observer,
 ): { http: Http; transport: Transport } {
   const { flags, env, clock, random, interrupt, userAgent, deadline, redact, onObserved } = parts;
@@ -104,11 +104,11 @@ export function connect(
 }
 
 /**
- * Determines the service and the token from the flags, the environment, and the profiles.
+ * Determines the service, its token, and its contract from the flags, the environment, and the profiles.
  * @throws UsageError if no service is configured; CredentialsError if no token is, or if the token is for another
  * service
  */
-export async function findService(profiles: Profiles, parts: ServiceParts): Promise<ServiceAccess> {
+export async function findService(profiles: Profiles, parts: ServiceDeps): Promise<ServiceAccess> {
   const { flags, env, io, ended, log, openKeychain } = parts;
   const settings = resolveService(flags, env, profiles);
   const { baseUrl, profile, token: source, shadowed } = settings;
@@ -128,10 +128,10 @@ export async function findService(profiles: Profiles, parts: ServiceParts): Prom
   return { baseUrl: baseUrl.value, token, tokenOrigin: source, contract };
 }
 
-/** Says which variables make a profile that was chosen by name another service or token. */
-async function noteOverrides(settings: ServiceSettings, profiles: Profiles, log: ServiceParts['log']): Promise<void> {
+/** Notes which variables override the service or the token of a profile that was chosen by name. */
+async function noteOverrides(settings: ServiceSettings, profiles: Profiles, log: ServiceDeps['log']): Promise<void> {
   const { overridingVariables: variables, profile } = settings;
-  // Its note says the same.
+  // `guardStoredToken` writes the same note.
   if (variables.length === 0 || crossServiceToken(settings, profiles) !== undefined) return;
   const verb = variables.length === 1 ? 'overrides' : 'override';
   const what = { PARTNER_BASE_URL: 'base URL', PARTNER_TOKEN: 'token' };
@@ -143,18 +143,18 @@ async function noteOverrides(settings: ServiceSettings, profiles: Profiles, log:
 }
 
 /** Prevents sending a profile's token to a service other than the profile's own. @throws CredentialsError */
-async function guardStoredToken(settings: ServiceSettings, profiles: Profiles, parts: ServiceParts): Promise<void> {
-  const home = crossServiceToken(settings, profiles);
-  if (home === undefined) return;
+async function guardStoredToken(settings: ServiceSettings, profiles: Profiles, parts: ServiceDeps): Promise<void> {
+  const tokenService = crossServiceToken(settings, profiles);
+  if (tokenService === undefined) return;
   const { baseUrl, profile } = settings;
-  const why = `The token of profile "${profile.value}" is for ${home}, but ${baseUrl.from} is ${baseUrl.value}.`;
-  const way =
+  const why = `The token of profile "${profile.value}" is for ${tokenService}, but ${baseUrl.from} is ${baseUrl.value}.`;
+  const advice =
     baseUrl.from === 'PARTNER_BASE_URL' ? "To use the profile's service, run: unset PARTNER_BASE_URL" : undefined;
   if (!isLoopback(new URL(baseUrl.value))) {
     throw new CredentialsError('A stored token is not sent to another service.', {
       why,
-      hint: `Set PARTNER_TOKEN to a token for that service, or run \`partnerctl login --profile <name>\` for it.${way === undefined ? '' : ` ${way}`}`,
+      hint: `Set PARTNER_TOKEN to a token for that service, or run \`partnerctl login --profile <name>\` for it.${advice === undefined ? '' : ` ${advice}`}`,
     });
   }
-  if (!parts.flags.quiet) await parts.log(['note:', why, way].filter(Boolean).join(' '));
+  if (!parts.flags.quiet) await parts.log(['note:', why, advice].filter(Boolean).join(' '));
 }

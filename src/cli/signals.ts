@@ -5,16 +5,16 @@ import type { Signals, TerminationSignal } from './context.ts';
 export interface SignalSource {
   on(signal: TerminationSignal, listener: () => void): unknown;
   exit(code: number): never;
-  /** Writes to stderr at once. */
+  /** Writes to stderr synchronously. */
   write(text: string): void;
 }
 
-/** The exit code of a program that a signal ended. */
+/** The exit codes of a program that a signal ended. */
 export const SIGNAL_EXIT_CODES = { SIGINT: EXIT.interrupted, SIGTERM: EXIT.terminated, SIGHUP: EXIT.hungUp } as const;
 
 /**
- * Listens for Ctrl-C (SIGINT), SIGTERM, and SIGHUP (the terminal or its connection is gone). The first signal aborts
- * `interrupt`; another Ctrl-C or SIGTERM exits immediately. Another SIGHUP does not: the system and the shell each send one.
+ * Listens for Ctrl-C (SIGINT), SIGTERM, and SIGHUP (the terminal is gone). The first signal aborts `interrupt`; another Ctrl-C
+ * or SIGTERM exits immediately. Ignores another SIGHUP, because the system and the shell each send one.
  */
 export function createSignals(source: SignalSource): Signals {
   const controller = new AbortController();

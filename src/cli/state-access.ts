@@ -21,7 +21,7 @@ export function createState(
     const name = resolveProfileName(parts.flags, env, profiles).value;
     return { value: profiles.profiles[name], from: nameProfile(name) };
   }
-  /** The output of the profile's command, which is for the profile's own state alone. */
+  /** Runs the profile's password command. Use it only for the profile's own state. */
   async function readPassword(): Promise<string | undefined> {
     const { value: profile, from } = await readProfile();
     if (profile?.state_password_command === undefined) return undefined;

@@ -25,11 +25,11 @@ interface Step {
   readonly comment: string;
   /** The arguments; `$SOURCE` stands for the variable that an earlier step saved. */
   readonly args: readonly string[];
-  /** Whether the next step begins when this one has written something; it must end after that step. */
+  /** Whether the next step begins as soon as this one has output; this one must end during that step. */
   readonly inBackground?: boolean;
-  /** The variable that saves the output, as `NAME=$(…)` does in a shell. */
+  /** The variable to save the output in, like `NAME=$(…)` in a shell. */
   readonly saveAs?: string;
-  /** The exit code, when it is not 0, and what it means. */
+  /** The expected exit code, if it is not 0, and its meaning. */
   readonly exit?: { readonly code: number; readonly meaning: string };
 }
 
@@ -40,7 +40,7 @@ const CREATE_JOB = [
 
 const SESSION = ['--source', '$SOURCE', '--session', 'ticket-42'];
 
-/** A receiver that shows one delivery and ends, and what makes the sandbox send it. */
+/** Starts a receiver that exits after one delivery, and makes the sandbox send one. */
 function webhookSteps(port: number): readonly Step[] {
   const url = `http://127.0.0.1:${port}/hooks`;
   const verified = ['--verify', 'standard-webhooks', '--exit-after', '1'];
@@ -57,7 +57,7 @@ function webhookSteps(port: number): readonly Step[] {
   ];
 }
 
-/** @param port where webhooks are received */
+/** @param port the port to receive webhooks on */
 const createSteps = (port: number): readonly Step[] => [
   { comment: 'Check the manifest; nothing is sent.', args: ['provision', 'acme.yaml', '--check'] },
   { comment: 'Show what would be done.', args: ['provision', 'acme.yaml', '--dry-run'] },
@@ -88,7 +88,7 @@ const createSteps = (port: number): readonly Step[] => [
   { comment: 'List the jobs, together with what the state knows.', args: ['cron', 'list'] },
 ];
 
-/** The command line of a step as a person would type it. */
+/** Formats a step as one would type it. */
 function commandLine({ args, inBackground, saveAs }: Step): string {
   const quoted = args.map((arg) => (/^[\w.:$/-]+$/.test(arg) ? arg : `'${arg}'`));
   const line = `partnerctl ${quoted.join(' ')}${inBackground ? ' &' : ''}`;
@@ -107,9 +107,9 @@ interface RunOptions {
 }
 
 /**
- * Runs a Node.js program with our own input and errors.
- * @returns its output if it is captured, otherwise an empty text
- * @throws Error when it exits with another code than the expected one
+ * Runs a Node.js program that shares our stdin and stderr.
+ * @returns its output if it is captured, otherwise ''
+ * @throws Error if it exits with another code than the expected one
  */
 async function run(args: readonly string[], options: RunOptions): Promise<string> {
   const { cwd, env, capture = false, exitCode = 0 } = options;
@@ -144,7 +144,7 @@ async function startInBackground(args: readonly string[], env: NodeJS.ProcessEnv
   return { child, ended };
 }
 
-/** A port that nothing listens on. */
+/** Finds a port that nothing listens on. */
 async function findFreePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -185,7 +185,7 @@ async function runSteps(): Promise<void> {
   );
 }
 
-/** `npm start`: the main job against a sandbox and in a directory of its own. */
+/** Runs the tour of `npm start` against a sandbox, in a temporary directory. */
 async function runTour(): Promise<void> {
   const directory = await mkdtemp(join(tmpdir(), 'partnerctl-tour-'));
   try {

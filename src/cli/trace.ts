@@ -7,7 +7,7 @@ export interface TraceOutput {
   readonly lines: readonly string[];
   /** The detail to show next to the spinner; '' removes the current one. */
   readonly progress?: string;
-  /** A wait that begins, to count down next to the spinner. */
+  /** A wait to count down next to the spinner. */
   readonly wait?: { readonly ms: number; readonly why: string };
 }
 
@@ -35,8 +35,8 @@ function outcome(event: Extract<TraceEvent, { kind: 'result' }>): string {
 }
 
 /**
- * Creates a function that formats trace events: with -v a line per request, with --debug also headers and bodies. Pure.
- * @param redact redacts a body before it is shortened, because shortening could cut a secret in half
+ * Creates a function that formats trace events: a line per request with -v, also headers and bodies with --debug. Pure.
+ * @param redact redacts bodies before they are shortened, because shortening could cut a secret in half
  */
 export function createTracer(level: TraceLevel, redact: (text: string) => string): (event: TraceEvent) => TraceOutput {
   return (event) => {

@@ -1,12 +1,12 @@
 import type { CommanderError } from 'commander';
 import { type ErrorInfo, UsageError } from '../errors.ts';
 import { suggest } from '../yaml/suggest.ts';
-import type { FlagSpec } from './command.ts';
+import { type FlagSpec, formatUsage } from './command.ts';
 import type { SelectedCommand } from './command-tree.ts';
 import { HELP_TOPICS } from './help-topics.ts';
 import { COMMANDS, GLOBAL_FLAGS, GROUPS } from './registry.ts';
 
-/** What people type who know other tools, and the command that does it here. */
+/** Commands of other tools, and the command that does the same here. */
 const SYNONYMS: Readonly<Record<string, string>> = {
   apply: 'provision',
   auth: 'login',
@@ -32,7 +32,7 @@ const SYNONYMS: Readonly<Record<string, string>> = {
   workspaces: 'spaces list',
 };
 
-/** What people ask for that the service has no call for. */
+/** Commands of other tools that the service has no call for. */
 const IMPOSSIBLE: Readonly<Record<string, string>> = {
   delete: 'The service has no call that deletes, and none that changes what exists.',
   destroy: 'The service has no call that deletes, and none that changes what exists.',
@@ -41,7 +41,7 @@ const IMPOSSIBLE: Readonly<Record<string, string>> = {
   update: 'The service has no call that changes what exists. `partnerctl plan` shows what differs.',
 };
 
-/** Returns the closest of the names: one that begins with the word, else one within a few edits. */
+/** Returns the closest name: the only one that starts with the word, else one within a few edits. */
 function closest(word: string, names: readonly string[]): string | undefined {
   const begins = names.filter((name) => word.length > 1 && name.startsWith(word.toLowerCase()));
   return begins.length === 1 ? begins[0] : (suggest(word, names) ?? begins[0]);
@@ -58,7 +58,7 @@ function commandsOf(group: string): readonly string[] {
   );
 }
 
-/** What is said about a word that is no command: what it may mean, or why there is nothing like it. */
+/** Returns what an unknown command may mean, or why there is no such command. */
 function suggestCommand(word: string, group: string | undefined): string | undefined {
   const names = group === undefined ? COMMANDS.map(({ commandPath }) => commandPath.split(' ')[0] ?? '') : [];
   const near = closest(word, group === undefined ? [...new Set(names)] : commandsOf(group));
@@ -78,19 +78,21 @@ function suggestFlag(flag: string, flags: readonly FlagSpec[]): string | undefin
   return near && `Did you mean ${near}?`;
 }
 
-/** The choice that an invalid value of a flag most likely means. @param text what commander says of the value */
+/** Suggests a choice for an invalid value of a flag. @param text commander's message about the value */
 function suggestChoice(text: string): string | undefined {
   const [, value = '', choices = ''] = /argument '(.*)' is invalid\. Allowed choices are (.*)\.$/s.exec(text) ?? [];
   const near = closest(value, choices.split(', '));
   return near && `Did you mean ${near}?`;
 }
 
-/** How a command is used, for one whose arguments are missing. */
+/** Explains the usage of a command whose arguments are missing. */
 function explainMissing({ entry: { commandPath }, command }: SelectedCommand): ErrorInfo {
-  const usage = ['partnerctl', commandPath, '[options]', ...command.args.map((argument) => argument.usage)].join(' ');
   const [example] = command.examples;
   const help = helpHint(commandPath, 'its arguments and flags');
-  return { why: `Usage: ${usage}`, hint: example ? `For example: ${example.line}\n${help}` : help };
+  return {
+    why: `Usage: ${formatUsage(commandPath, command.args)}`,
+    hint: example ? `For example: ${example.line}\n${help}` : help,
+  };
 }
 
 /**
@@ -145,7 +147,6 @@ export function unknownTopicError(operands: readonly string[]): UsageError {
     ...Object.keys(GROUPS),
     ...COMMANDS.map(({ commandPath }) => commandPath),
   ];
-  // `exit` means exit-codes.
   const near = closest(typed, names);
   return new UsageError(`There is no command or help topic ${JSON.stringify(typed)}.`, {
     hint: `${near === undefined ? '' : `Did you mean ${near}? `}Run \`partnerctl help\` to list commands and topics.`,

@@ -49,7 +49,7 @@ describe.each(Object.entries(WRITES))('%s with a protected profile', (_, argsOf)
     const ran = await run(args, { env });
     expect(ran).toMatchObject({ code: 2, stdout: '' });
     expect(ran.stderr).toBe(
-      `error: Profile "live" is protected, and this command writes to ${sandbox.baseUrl}.\n  Nothing was sent.\nhint: If that is meant, add --confirm live\n`,
+      `error: Profile "live" is protected, and this command writes to ${sandbox.baseUrl}.\n  Nothing was sent.\nhint: To confirm the write, add --confirm live\n`,
     );
     const other = await run([...args, '--confirm', 'test'], { env });
     expect(other).toMatchObject({ code: 2, stderr: expect.stringContaining('but the command uses profile "live"') });

@@ -145,9 +145,14 @@ test.each([
     'The sandbox cannot deliver to http://127.0.0.1:1/hooks.',
   ],
   ['no address', ['--webhook', 'hooks'], {}, 'The sandbox cannot deliver to hooks.'],
-  ['a secret without a webhook', ['--secret-file', 'hook.key'], {}, '--secret-file is for the deliveries to --webhook'],
+  ['a secret without a webhook', ['--secret-file', 'hook.key'], {}, '--secret-file needs --webhook'],
   ['an empty secret', ['--webhook', 'http://127.0.0.1:1/'], { PARTNER_WEBHOOK_SECRET: '' }, 'is empty.'],
-  ['another kind of secret', ['--webhook', 'http://127.0.0.1:1/'], { PARTNER_WEBHOOK_SECRET: 'hush' }, 'is not one of'],
+  [
+    'another kind of secret',
+    ['--webhook', 'http://127.0.0.1:1/'],
+    { PARTNER_WEBHOOK_SECRET: 'hush' },
+    'is not a Standard Webhooks secret',
+  ],
 ])('sandbox start with %s is exit 2', async (_, args, env, message) => {
   const ran = await run(['sandbox', 'start', '-o', 'json', ...args], { env });
   expect([ran.code, ran.stdout]).toEqual([2, '']);

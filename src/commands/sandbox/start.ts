@@ -26,7 +26,7 @@ export default command<SandboxInput>({
   ],
   parse: parseSandboxOptions,
   async run(context, input) {
-    const { sandbox, madeSecret, configDirectory, close } = await startFromOptions(input, context);
+    const { sandbox, generatedSecret, configDirectory, close } = await startFromOptions(input, context);
     const token = await sandbox.defaultToken();
     for (const unmatched of sandbox.unmatchedFaults) await context.warn(unmatched);
     async function* events(): AsyncGenerator<StreamEvent> {
@@ -38,7 +38,7 @@ export default command<SandboxInput>({
             token,
             admin_url: adminUrl,
             admin_key: adminKey,
-            ...(madeSecret !== undefined && { webhook_secret: madeSecret }),
+            ...(generatedSecret !== undefined && { webhook_secret: generatedSecret }),
             ...(configDirectory !== undefined && { config_dir: configDirectory }),
           },
           text: [
@@ -46,7 +46,7 @@ export default command<SandboxInput>({
             `export PARTNER_TOKEN=${token}`,
             `export PARTNER_SANDBOX_URL=${adminUrl}`,
             `export PARTNER_SANDBOX_KEY=${adminKey}`,
-            ...(madeSecret === undefined ? [] : [`export PARTNER_WEBHOOK_SECRET=${madeSecret}`]),
+            ...(generatedSecret === undefined ? [] : [`export PARTNER_WEBHOOK_SECRET=${generatedSecret}`]),
             ...(configDirectory === undefined ? [] : [`export PARTNER_CONFIG_DIR=${shellQuote(configDirectory)}`]),
           ].join('\n'),
         };
