@@ -39,7 +39,7 @@ export type Action =
     };
 
 /** The creation of a space. */
-export function createSpace({ space: { name, description, is_org_wide } }: Manifest): Action {
+export function createSpaceAction({ space: { name, description, is_org_wide } }: Manifest): Action {
   return {
     op: 'create_space',
     name,
@@ -49,7 +49,7 @@ export function createSpace({ space: { name, description, is_org_wide } }: Manif
 }
 
 /** The installation of an agent. Its chat is set up by a call of its own if the manifest describes it. */
-export function installAgent(agent: ManifestAgent): Action {
+export function installAgentAction(agent: ManifestAgent): Action {
   const { name, template_id, chat, auto_create_api_chat, api_chat_routing_mode } = agent;
   return {
     op: 'install_agent',
@@ -61,7 +61,7 @@ export function installAgent(agent: ManifestAgent): Action {
 }
 
 /** The call that sets up the chat of an agent; undefined if the manifest does not describe it. */
-export function setUpChat(agent: ManifestAgent): Action | undefined {
+export function setUpChatAction(agent: ManifestAgent): Action | undefined {
   const wanted = wantedChat(agent);
   if (!wanted) return undefined;
   const { name: source_name, reply_capable, routing_mode } = { ...CHAT_DEFAULTS, ...wanted };
@@ -69,7 +69,7 @@ export function setUpChat(agent: ManifestAgent): Action | undefined {
 }
 
 /** The creation of a job. @param agent the name of its agent */
-export function createJob(agent: string, { job, description, next_runs }: CronResult): Action {
+export function createJobAction(agent: string, { job, description, next_runs }: CronResult): Action {
   const { name, schedule } = job;
   return { op: 'create_job', name, agent, schedule: toWireSchedule(schedule), in_words: description, next_runs };
 }

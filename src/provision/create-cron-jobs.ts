@@ -3,10 +3,10 @@ import type { CreateJob, JobCreator } from '../cron/create-jobs.ts';
 import { type CronResult, initialCronResult } from '../cron/cron-result.ts';
 import { isCreated } from '../cron/second-job.ts';
 import { OutcomeUnknownError } from '../errors.ts';
-import { type Action, createJob } from './actions.ts';
+import { type Action, createJobAction } from './actions.ts';
 import type { AgentResult, DocumentResult } from './document-result.ts';
 import { cronJobsOf, type ManifestDocument } from './manifest.ts';
-import { findUnmanagedJobs } from './plan.ts';
+import { findUnmanagedJobs } from './provision-plan.ts';
 import { failedJobsError, inStep, missingAgentId, stopsRun } from './run-failure.ts';
 
 export interface DocumentJobDeps {
@@ -74,7 +74,7 @@ function failureOf(jobs: readonly CronResult[]): unknown {
 function creations(jobs: readonly AgentJob[], cron: readonly CronResult[]): Action[] {
   return jobs.flatMap(({ agent }, index) => {
     const job = cron[index];
-    return job?.status === 'created' ? [createJob(agent.name, job)] : [];
+    return job?.status === 'created' ? [createJobAction(agent.name, job)] : [];
   });
 }
 

@@ -2,7 +2,7 @@ import { type ChatSetup, chatDifferences } from '../chat/chat-setup.ts';
 import type { ChatSource } from '../contract/chat-source.ts';
 import { findDifferences, toNfc } from '../cron/job.ts';
 import type { Manifest, ManifestAgent } from './manifest.ts';
-import type { PlannedAgent, PresentAgent, PresentSpace } from './plan.ts';
+import type { PlannedAgent, PresentAgent, PresentSpace } from './provision-plan.ts';
 import type { JobKnowledge } from './space-plan.ts';
 
 /** What a manifest describes. A chat is the API chat source of an agent. */

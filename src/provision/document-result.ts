@@ -2,10 +2,10 @@ import { type CronResult, cronResultJson } from '../cron/cron-result.ts';
 import type { PartnerctlError } from '../errors.ts';
 import { countByStatus } from '../output/batch-result.ts';
 import { type ErrorObject, toErrorObject } from '../output/error-object.ts';
-import { type Action, createSpace, installAgent } from './actions.ts';
+import { type Action, createSpaceAction, installAgentAction } from './actions.ts';
 import type { Difference } from './differences.ts';
 import type { ManifestDocument } from './manifest.ts';
-import type { PlannedAgent, PresentAgent, ProvisionPlan, Unmanaged } from './plan.ts';
+import type { PlannedAgent, PresentAgent, ProvisionPlan, Unmanaged } from './provision-plan.ts';
 
 /** `valid` documents were only checked. */
 export type DocumentStatus = 'created' | 'reused' | 'unchanged' | 'valid' | 'failed' | 'skipped';
@@ -95,8 +95,8 @@ export function appliedResult(
       agentResult(agent, agents[index], agent.present ? 'unchanged' : 'created'),
     ),
     actions: [
-      ...(changed === 'created' ? [createSpace(document.manifest)] : []),
-      ...missing.map(({ wanted }) => installAgent(wanted)),
+      ...(changed === 'created' ? [createSpaceAction(document.manifest)] : []),
+      ...missing.map(({ wanted }) => installAgentAction(wanted)),
     ],
     differences: firstPlan.differences,
     unmanaged: firstPlan.unmanaged,

@@ -6,7 +6,7 @@ import { InterruptedError, PartnerctlError, ShapeError } from '../errors.ts';
 import { hasName } from './differences.ts';
 import type { AppliedSpace } from './document-result.ts';
 import type { ManifestAgent, ManifestDocument } from './manifest.ts';
-import type { PlannedAgent, PresentAgent, ProvisionPlan } from './plan.ts';
+import type { PlannedAgent, PresentAgent, ProvisionPlan } from './provision-plan.ts';
 import { fetchAgents, RemoteStateUnavailable } from './remote-state.ts';
 
 /** The ids of agents; undefined stands for an agent whose id the service did not return. */

@@ -15,13 +15,13 @@ import type { CommandResult } from '../output/command-result.ts';
 import { readOnce } from '../state/ledger.ts';
 import { type KeyState, readKey } from '../state/once.ts';
 import { hasEnded } from '../state/owner.ts';
+import type { SpaceKnowledge } from './late-effects.ts';
 import { cronJobsOf, type ManifestDocument } from './manifest.ts';
-import { type PresentAgent, type PresentSpace, planProvision } from './plan.ts';
 import { planResult } from './plan-result.ts';
 import { openHistory, type ProvisionHistory, withHistory } from './provision-history.ts';
+import { type PresentAgent, type PresentSpace, planProvision } from './provision-plan.ts';
 import { fetchRemoteState, findSpaces, RemoteStateUnavailable } from './remote-state.ts';
 import { inStep } from './run-failure.ts';
-import type { SpaceKnowledge } from './settle.ts';
 import { type DocumentKnowledge, type JobKnowledge, planSpace, type SpacePlan } from './space-plan.ts';
 import { type SpaceSnapshot, spaceKey } from './space-records.ts';
 

@@ -8,8 +8,8 @@ import type { OpenReservation, RecordedObject } from '../state/once-records.ts';
 import { type AppliedSpace, appliedResult } from './document-result.ts';
 import { type AgentIds, installMissing } from './install-missing.ts';
 import type { ManifestDocument } from './manifest.ts';
-import type { ProvisionPlan } from './plan.ts';
 import { foundSnapshot } from './provision-history.ts';
+import type { ProvisionPlan } from './provision-plan.ts';
 import { agentKey, type SpaceSnapshot, spaceContentHash } from './space-records.ts';
 
 export type SpaceState = KeyState<SpaceSnapshot>;

@@ -7,7 +7,7 @@ import type { RecordStore, StoreEntry } from '../state/store.ts';
 import { type BlockingLine, lineWarner } from '../state/unusable-lines.ts';
 import type { AgentResult } from './document-result.ts';
 import type { Manifest, ManifestDocument } from './manifest.ts';
-import type { PresentSpace } from './plan.ts';
+import type { PresentSpace } from './provision-plan.ts';
 import {
   agentKey,
   agentKeys,

@@ -6,11 +6,6 @@ import type { StateStore } from '../state/store.ts';
 import { AttemptLimits, type FailedStep } from './attempt-limits.ts';
 import type { DocumentJobDeps } from './create-cron-jobs.ts';
 import { appliedResult, type DocumentResult } from './document-result.ts';
-import type { ManifestDocument } from './manifest.ts';
-import { type PresentSpace, type ProvisionPlan, planProvision } from './plan.ts';
-import { type PostDeps, postOnce, type SpaceState, waitForOthers } from './post-once.ts';
-import { type ProvisionHistory, withHistory } from './provision-history.ts';
-import { fetchRemoteState, RemoteStateUnavailable, type SpaceList } from './remote-state.ts';
 import {
   findAmbiguity,
   findLateEffects,
@@ -18,7 +13,12 @@ import {
   releaseAll,
   SettleWindow,
   type SpaceKnowledge,
-} from './settle.ts';
+} from './late-effects.ts';
+import type { ManifestDocument } from './manifest.ts';
+import { type PostDeps, postOnce, type SpaceState, waitForOthers } from './post-once.ts';
+import { type ProvisionHistory, withHistory } from './provision-history.ts';
+import { type PresentSpace, type ProvisionPlan, planProvision } from './provision-plan.ts';
+import { fetchRemoteState, RemoteStateUnavailable, type SpaceList } from './remote-state.ts';
 import { lostPostError, missingIdsError, outOfTime, unrecordedSpaceError, withLostPost } from './space-errors.ts';
 import { agentKeys, spaceKey } from './space-records.ts';
 

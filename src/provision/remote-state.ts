@@ -12,8 +12,8 @@ import { OPERATIONS, type Operation } from '../contract/operations.ts';
 import { type ListedSpace, readSpace } from '../contract/spaces.ts';
 import { NotFoundError, type PartnerctlError, ShapeError, withHint } from '../errors.ts';
 import type { ManifestDocument } from './manifest.ts';
-import type { PresentAgent, PresentSpace } from './plan.ts';
 import type { ProvisionHistory } from './provision-history.ts';
+import type { PresentAgent, PresentSpace } from './provision-plan.ts';
 
 /** The lists of spaces or agents are unavailable. */
 export class RemoteStateUnavailable extends Error {

@@ -1,7 +1,7 @@
 import type { ReportLine } from '../output/command-result.ts';
 import type { Action } from './actions.ts';
 import type { Difference } from './differences.ts';
-import type { Unmanaged } from './plan.ts';
+import type { Unmanaged } from './provision-plan.ts';
 import type { Block, UnchangedCounts } from './space-plan.ts';
 
 /** The indentation of what belongs to a space. */

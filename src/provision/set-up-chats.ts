@@ -2,7 +2,7 @@ import { setUpChatSource } from '../api/chat.ts';
 import type { Http } from '../api/http.ts';
 import { CHAT_DEFAULTS, type ChatSetup } from '../chat/chat-setup.ts';
 import type { ChatSource } from '../contract/chat-source.ts';
-import { setUpChat as setUpChatAction } from './actions.ts';
+import { setUpChatAction } from './actions.ts';
 import { type Difference, sourceDifferences, wantedChat } from './differences.ts';
 import type { AgentResult, DocumentResult } from './document-result.ts';
 import type { ManifestDocument } from './manifest.ts';

@@ -2,8 +2,8 @@ import { OutcomeUnknownError, PartnerctlError, RunFailure, ServiceError, ShapeEr
 import { type Unrecorded, unrecordedError } from '../state/unpublished.ts';
 import type { BlockingLine } from '../state/unusable-lines.ts';
 import type { DocumentResult } from './document-result.ts';
-import type { PresentAgent } from './plan.ts';
 import type { OpenSpace } from './post-once.ts';
+import type { PresentAgent } from './provision-plan.ts';
 
 const RERUN_HINT = 'Run it again: it reads what exists before it writes.';
 

@@ -1,12 +1,18 @@
 import type { CronResult } from '../cron/cron-result.ts';
 import type { ListedJob } from '../cron/listed-job.ts';
 import { PartnerctlError } from '../errors.ts';
-import { type Action, createJob, createSpace, installAgent, setUpChat } from './actions.ts';
+import { type Action, createJobAction, createSpaceAction, installAgentAction, setUpChatAction } from './actions.ts';
 import { type Difference, jobDifferences, type ResourceKind } from './differences.ts';
+import { findAmbiguity, findLateEffects, findObstacle, type SpaceKnowledge } from './late-effects.ts';
 import type { ManifestDocument } from './manifest.ts';
-import { findUnmanagedJobs, type PlannedAgent, type ProvisionPlan, planProvision, type Unmanaged } from './plan.ts';
+import {
+  findUnmanagedJobs,
+  type PlannedAgent,
+  type ProvisionPlan,
+  planProvision,
+  type Unmanaged,
+} from './provision-plan.ts';
 import { missingAgentId } from './run-failure.ts';
-import { findAmbiguity, findLateEffects, findObstacle, type SpaceKnowledge } from './settle.ts';
 
 /** Something that provisioning leaves as it is, because only a person can decide. */
 export interface Block {
@@ -109,11 +115,11 @@ function notesOf({ known, isBusy, jobs }: DocumentKnowledge, plan: ProvisionPlan
 
 /** The calls for agents: installations, and chats that are not known to exist. */
 function agentActions(agents: readonly PlannedAgent[]): Action[] {
-  const installs = agents.filter(({ present }) => !present).map(({ wanted }) => installAgent(wanted));
+  const installs = agents.filter(({ present }) => !present).map(({ wanted }) => installAgentAction(wanted));
   const chats = agents.filter(
     ({ present }) => !present || (present.agent_id !== undefined && typeof present.source_id !== 'string'),
   );
-  return [...installs, ...chats.flatMap(({ wanted }) => setUpChat(wanted) ?? [])];
+  return [...installs, ...chats.flatMap(({ wanted }) => setUpChatAction(wanted) ?? [])];
 }
 
 /** Agents without an id, which chats and jobs need. */
@@ -177,9 +183,9 @@ export function planSpace(knowledge: DocumentKnowledge): SpacePlan {
   const actions: Action[] = obstacle
     ? []
     : [
-        ...(plan.action === 'create' ? [createSpace(manifest)] : []),
+        ...(plan.action === 'create' ? [createSpaceAction(manifest)] : []),
         ...agentActions(plan.agents),
-        ...newJobs.map(({ agent, result }) => createJob(manifest.agents[agent]?.name ?? '', result)),
+        ...newJobs.map(({ agent, result }) => createJobAction(manifest.agents[agent]?.name ?? '', result)),
       ];
   const differences = [...plan.differences, ...jobs.flatMap(jobDifferences)];
   const change = known.present ? 'change' : 'create';

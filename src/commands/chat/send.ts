@@ -15,7 +15,7 @@ import {
   type SessionInput,
   SOURCE_FLAGS,
 } from '../../chat/session-args.ts';
-import { parseReplyCriteria, REPLY_FLAGS, type ReplyCriteria, waitForReplies } from '../../chat/wait-for-reply.ts';
+import { parseReplyCriteria, REPLY_FLAGS, type ReplyCriteria, waitForReplies } from '../../chat/wait-for-replies.ts';
 import { type Args, CODE_QUALITY_FLAG, command, SERVICE_EXITS } from '../../cli/command.ts';
 import type { Context } from '../../cli/context.ts';
 import { readText, refuseTokenOnStdin, type TextSource, textFromArgument } from '../../cli/input.ts';

@@ -6,7 +6,7 @@ import {
   type SessionInput,
   SOURCE_FLAGS,
 } from '../../chat/session-args.ts';
-import { parseReplyCriteria, REPLY_FLAGS, type ReplyCriteria, waitForReplies } from '../../chat/wait-for-reply.ts';
+import { parseReplyCriteria, REPLY_FLAGS, type ReplyCriteria, waitForReplies } from '../../chat/wait-for-replies.ts';
 import { command, SERVICE_EXITS } from '../../cli/command.ts';
 import { SCOPE } from '../../contract/scopes.ts';
 import { type PartnerctlError, RunFailure } from '../../errors.ts';

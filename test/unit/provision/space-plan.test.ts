@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createScheduleDescriber, initialCronResult } from '../../../src/cron/cron-result.ts';
 import type { ManifestAgent } from '../../../src/provision/manifest.ts';
-import type { PresentAgent } from '../../../src/provision/plan.ts';
+import type { PresentAgent } from '../../../src/provision/provision-plan.ts';
 import {
   type DocumentKnowledge,
   type JobKnowledge,

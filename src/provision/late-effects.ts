@@ -2,8 +2,8 @@ import type { OutcomeUnknownError } from '../errors.ts';
 import type { OnceDeps } from '../state/once.ts';
 import type { BlockingLine } from '../state/unusable-lines.ts';
 import type { Manifest } from './manifest.ts';
-import type { PlannedAgent, PresentAgent, PresentSpace, ProvisionPlan } from './plan.ts';
 import type { OpenSpace } from './post-once.ts';
+import type { PlannedAgent, PresentAgent, PresentSpace, ProvisionPlan } from './provision-plan.ts';
 import { ambiguousError, blockedError, hiddenAgentsError, unreadableError } from './space-errors.ts';
 import type { SpaceSnapshot } from './space-records.ts';
 

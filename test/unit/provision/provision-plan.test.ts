@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Manifest } from '../../../src/provision/manifest.ts';
-import { type PresentAgent, type PresentSpace, planProvision } from '../../../src/provision/plan.ts';
+import { type PresentAgent, type PresentSpace, planProvision } from '../../../src/provision/provision-plan.ts';
 
 const NAMES = ['Support', 'Sales', 'Triage'];
 const TEMPLATES = ['tmpl_a', 'tmpl_b'];

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { SettleWindow } from '../../../src/provision/settle.ts';
+import { SettleWindow } from '../../../src/provision/late-effects.ts';
 
 /**
  * Sleeps as the window says until nothing can appear any more.
