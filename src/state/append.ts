@@ -32,7 +32,20 @@ export function encodeLine<Fields extends NewRecord>(record: Fields, label: stri
 }
 
 /**
- * Appends one record to the log at a path, as `LogWriter.append` does.
+ * Appends lines to the log at a path, as `LogWriter.append` does.
+ * @throws LocalError if the write fails; the file may still contain some of the lines, or a part of one
+ */
+export async function appendLines(path: string, lines: readonly string[]): Promise<void> {
+  const writer = new LogWriter(path);
+  try {
+    await writer.append(lines);
+  } finally {
+    await writer.close();
+  }
+}
+
+/**
+ * Appends one record to the log at a path.
  * @throws InputError if the record contains a secret, before anything is written
  * @throws LocalError if the write fails; the file may still contain part or all of the record
  */
@@ -41,12 +54,7 @@ export async function appendRecord<Fields extends NewRecord>(
   record: Fields,
   redact?: Redact,
 ): Promise<void> {
-  const writer = new LogWriter(path);
-  try {
-    await writer.append([encodeLine(record, path, redact)]);
-  } finally {
-    await writer.close();
-  }
+  await appendLines(path, [encodeLine(record, path, redact)]);
 }
 
 /** Appends lines to the content of a log. The leading newline ends a line that an editor left without one. */

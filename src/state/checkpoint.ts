@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.ts';
-import { appendRecord, type Redact, refuseSecret } from './append.ts';
+import { appendLines, encodeLine, type Redact, refuseSecret } from './append.ts';
 import { type CheckpointFile, openCheckpointFile, readCheckpointFile } from './checkpoint-file.ts';
 import { readLog } from './file-store.ts';
 import { encodeRecord, fieldText, isText, type LogRecord, type NewRecord, recordHead, type Stamp } from './record.ts';
@@ -188,15 +188,15 @@ export class TailCheckpoint {
   private async appendToLog(): Promise<void> {
     const { path, clock, newId, redact } = this.deps;
     this.loggedAt = clock.now();
-    for (const [key, ref] of [...this.unlogged]) {
+    const lines = [...this.unlogged].flatMap(([key, ref]) => {
       const checkpoint = this.current.get(key);
-      this.unlogged.delete(key);
-      if (checkpoint) {
-        const session = { origin: this.origin, ...ref };
-        const record = createCheckpointRecord(session, checkpoint, { now: this.now, newId });
-        await appendRecord(path, record, redact);
-      }
-    }
+      if (!checkpoint) return [];
+      const session = { origin: this.origin, ...ref };
+      return [encodeLine(createCheckpointRecord(session, checkpoint, { now: this.now, newId }), path, redact)];
+    });
+    this.unlogged.clear();
+    // In one write, with one sync.
+    if (lines.length > 0) await appendLines(path, lines);
   }
 
   private startLogging(): void {
