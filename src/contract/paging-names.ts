@@ -28,8 +28,7 @@ function segment(text: string): readonly string[] | undefined {
   return undefined;
 }
 
-/** Returns the words of a name in lower case: `nextPageToken`, `NextPageToken`, `@odata.next-page-token`. */
-export function toWords(name: string): readonly string[] {
+function splitName(name: string): readonly string[] {
   return name
     .slice(0, 200)
     .replace(/^@?odata\./i, '')
@@ -40,6 +39,22 @@ export function toWords(name: string): readonly string[] {
     .filter((part) => part !== '')
     .flatMap((part) => (part.length > MAX_SEGMENTED || PAGING_WORDS.has(part) ? [part] : (segment(part) ?? [part])));
 }
+
+/** How many names are remembered: those of headers and fields are the same on each page. */
+const MAX_REMEMBERED = 1_000;
+
+function remember(split: (name: string) => readonly string[]): (name: string) => readonly string[] {
+  const known = new Map<string, readonly string[]>();
+  return (name) => {
+    const words = known.get(name) ?? split(name);
+    if (known.size === MAX_REMEMBERED) known.clear();
+    known.set(name, words);
+    return words;
+  };
+}
+
+/** Returns the words of a name in lower case: `nextPageToken`, `NextPageToken`, `@odata.next-page-token`. */
+export const toWords = remember(splitName);
 
 /** Whether all words of a name are of paging. */
 export function isPagingName(words: readonly string[]): boolean {
