@@ -129,14 +129,19 @@ export function acceptPage<Message extends MessageRef>(
     firstId: state.firstId ?? messages[0]?.message_id,
   };
   const isOld = createOldMessageTest(updated, entries);
-  const seen = new Map(state.seen);
+  const added = new Map<string, Timestamp | undefined>();
   const fresh: Message[] = [];
   for (const index of sortOldestFirst(messages)) {
     const entry = entries[index];
-    if (!entry || seen.has(entry.message.message_id) || index < replayed || isOld(entry)) continue;
-    seen.set(entry.message.message_id, entry.timestamp);
-    fresh.push(entry.message);
+    if (!entry) continue;
+    const { message, timestamp } = entry;
+    const isKnown = state.seen.has(message.message_id) || added.has(message.message_id);
+    if (isKnown || index < replayed || isOld(entry)) continue;
+    added.set(message.message_id, timestamp);
+    fresh.push(message);
   }
+  // Most polls find nothing new.
+  const seen = added.size === 0 ? state.seen : new Map([...state.seen, ...added]);
   const candidates = extendCandidates(state, messages, fresh, now);
   const next = { ...updated, candidates, seen, refused: pruneRefused(state, candidates, fresh.length) };
   return { fresh, state: forgetOldest(isFurtherPage ? next : { ...next, cursorMode: alternate(state.cursorMode) }) };
@@ -202,6 +207,7 @@ function extendCandidates(
   fresh: readonly MessageRef[],
   now: number,
 ): readonly CursorCandidate[] {
+  if (fresh.length === 0) return state.candidates;
   const freshIds = new Set(fresh.map(({ message_id }) => message_id));
   const added = messages.flatMap(({ message_id }) =>
     freshIds.delete(message_id) ? [{ message_id, seenAt: now }] : [],
