@@ -3,7 +3,7 @@ import { describeFix } from '../contract/assumptions.ts';
 import { readErrorBody } from '../contract/error-body.ts';
 import { normalizeName } from '../contract/field-names.ts';
 import type { Operation, RawOperation } from '../contract/operations.ts';
-import { isRefusedAddress, slashOfRedirect } from '../contract/slash-redirect.ts';
+import { isPathRefused, readSlashRedirect } from '../contract/slash-redirect.ts';
 import {
   BalanceError,
   CredentialsError,
@@ -79,7 +79,7 @@ function notFoundError(info: ErrorInfo, call: CallContext): NotFoundError {
 /**
  * Returns the error for an unsuccessful response (spec §7), with the service's own message, status, code, and request
  * id. A 4xx proves that nothing was done. This includes 408, which means that the service never received the whole
- * request. After a 5xx, or a 3xx that does more than change the closing slash, the outcome is indeterminate unless the
+ * request. After a 5xx, or a 3xx that does more than change the trailing slash, the outcome is indeterminate unless the
  * response arrived before the whole request was sent.
  * @param response with secrets already redacted from its body
  */
@@ -89,7 +89,7 @@ export function responseError(response: HttpResponse, call: CallContext): Partne
   if (status < 300) return prematureError(response, info);
   if (status < 400 || status >= 500) {
     const error = status < 400 ? redirectError(response, info, call) : serverError(status, info, call);
-    const isProof = response.sent !== 'all' || isRefusedAddress(response, addressOf(call));
+    const isProof = response.sent !== 'all' || isPathRefused(response, addressOf(call));
     return isProof ? error : toIndeterminate(error, call.operation);
   }
   switch (status) {
@@ -214,13 +214,13 @@ function addressOf({ baseUrl, path }: CallContext): string {
 
 function redirectError(response: HttpResponse, info: ErrorInfo, call: CallContext): PartnerctlError {
   const { status, headers } = response;
-  const slash = slashOfRedirect(response, addressOf(call));
+  const slash = readSlashRedirect(response, addressOf(call));
   const never = `The tool never follows redirects, so that the token stays with ${call.baseUrl}.`;
   const fix = redirectFix(slash, call);
   return new ServiceError(`The service redirects to ${headers.location ?? 'an unnamed address'} (${status}).`, {
     ...info,
     // After a write of unknown outcome, the caller decides what to do next.
-    ...(call.operation.safety === 'once' && !isRefusedAddress(response, addressOf(call)) && { why: fix }),
+    ...(call.operation.safety === 'once' && !isPathRefused(response, addressOf(call)) && { why: fix }),
     permanent: true,
     hint: `${never} ${fix}`,
   });
@@ -231,7 +231,7 @@ function redirectFix(slash: 'always' | 'never' | undefined, { operation }: CallC
   if (leaf === undefined) {
     return slash === undefined
       ? 'Check the path.'
-      : `Give the path ${slash === 'always' ? 'with' : 'without'} its closing slash.`;
+      : `Give the path ${slash === 'always' ? 'with' : 'without'} its trailing slash.`;
   }
   if (slash) return describeFix({ leaf: 'paths.trailing_slash', value: slash });
   return `Check the base URL. ${describeFix({ leaf, value: '<METHOD> <path>' })}`;

@@ -3,7 +3,7 @@ import type { ListLeaf } from '../contract/leaves.ts';
 import { parseLinkHeader } from '../contract/link-header.ts';
 import { pairAsObject, readList } from '../contract/lists.ts';
 import type { Operation } from '../contract/operations.ts';
-import { type PageAnswer, type PageSigns, readSigns } from '../contract/page-signs.ts';
+import { type PageResponse, type PageSigns, readSigns } from '../contract/page-signs.ts';
 import type { ApiResponse } from './api-response.ts';
 import type { Http } from './http.ts';
 import type { CallOptions } from './http-options.ts';
@@ -33,7 +33,7 @@ export interface PagedList {
 export interface FetchedPage {
   readonly items: readonly JsonObject[];
   readonly response: ApiResponse;
-  readonly answer: PageAnswer;
+  readonly answer: PageResponse;
   readonly signs: PageSigns;
 }
 
@@ -49,7 +49,7 @@ export async function fetchPage(http: Http, list: PagedList, options: CallOption
   const { readItems = (body: unknown) => readList(body, resource, path) } = list;
   if (list.isKnown?.()) response.acceptNothing();
   const items = response.read(readItems);
-  const answer: PageAnswer = {
+  const answer: PageResponse = {
     body: pairAsObject(response.json()),
     headers: response.headers,
     status: response.status,

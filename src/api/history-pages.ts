@@ -1,8 +1,8 @@
 import type { JsonObject } from '../contract/json.ts';
 import {
   formatWay,
+  isCloseParameter,
   isCounted,
-  isKin,
   isLink,
   isWay,
   nextStep,
@@ -259,7 +259,7 @@ class HistoryPages {
 /** Returns the requests for what an empty page announces with a token, by the parameters that are called as the token. */
 function kinSteps(signs: FetchedPage['signs']): readonly Step[] {
   const strong = { ...signs, tokens: signs.tokens.filter(({ isWeak }) => !isWeak) };
-  return proposeSteps(strong, 0).filter(({ way }) => way.kind === 'token' && isKin(way, strong));
+  return proposeSteps(strong, 0).filter(({ way }) => way.kind === 'token' && isCloseParameter(way, strong));
 }
 
 /**

@@ -74,7 +74,7 @@ export interface HistoryOptions {
 
 /**
  * Reads the histories of one service (spec §4.4, assumptions `history.query` and `history.messages`). If the assumed request
- * fails at first, it tries the customary variants, and remembers the one that proved right.
+ * fails at first, it tries the common variants, and remembers the one that proved right.
  */
 export class HistoryReader {
   private readonly http: Http;

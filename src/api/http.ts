@@ -3,7 +3,7 @@ import { Contract } from '../contract/contract.ts';
 import type { LeafName } from '../contract/leaves.ts';
 import { OPERATIONS, type Operation, type RawOperation } from '../contract/operations.ts';
 import { buildRequest, NoOperation } from '../contract/requests.ts';
-import { isRefusedAddress, slashOfRedirect, withClosingSlash } from '../contract/slash-redirect.ts';
+import { isPathRefused, readSlashRedirect, withTrailingSlash } from '../contract/slash-redirect.ts';
 import { InterruptedError, NoOperationError, type PartnerctlError, UsageError } from '../errors.ts';
 import { ApiResponse } from './api-response.ts';
 import { ATTEMPT_TIMEOUT_MS, runAttempt } from './attempt.ts';
@@ -167,25 +167,25 @@ export class Http {
   }
 
   /**
-   * Returns the options of the same call at the path with the other closing slash, if the service wants that. A read
+   * Returns the options of the same call at the path with the other trailing slash, if the service wants that. A read
    * follows the redirect and remembers it. A write follows only what a read has proved.
    */
   private async withSlash(response: HttpResponse, call: Call, url: string): Promise<CallOptions | undefined> {
     const { operation, options, wire, deadline } = call;
     if (options.isRedirected || operation.leaf === undefined) return undefined;
     if (operation.safety !== 'safe') {
-      if (!isRefusedAddress(response, url) || (options.isAddressKnown && response.status === 404)) return undefined;
+      if (!isPathRefused(response, url) || (options.isAddressKnown && response.status === 404)) return undefined;
       await this.learnSlash();
       if (this.wireRequest(operation, options).path === wire.path) return undefined;
       return { ...options, timeoutMs: deadline - this.options.clock.now(), isRedirected: true };
     }
-    const slash = slashOfRedirect(response, url);
+    const slash = readSlashRedirect(response, url);
     if (slash === undefined) return undefined;
     if (options.link === undefined) this.observe('paths.trailing_slash', slash);
-    return { ...options, link: withClosingSlash(wire.path, slash), isRedirected: true };
+    return { ...options, link: withTrailingSlash(wire.path, slash), isRedirected: true };
   }
 
-  /** Finds out once, by a read, whether the service redirects to the other closing slash. */
+  /** Finds out once, by a read, whether the service redirects to the other trailing slash. */
   private async learnSlash(): Promise<void> {
     if (this.contract.leaf('paths.trailing_slash').source !== 'spec') return;
     this.learningSlash ??= this.call(OPERATIONS.listSpaces, { retries: 0 }).then(ignore, ignore);

@@ -1,16 +1,16 @@
 import type { JsonObject } from '../contract/json.ts';
 import {
   formatWay,
+  isCloseParameter,
   isCounted,
-  isKin,
   isLink,
+  isOnlySign,
   isWay,
   nextStep,
   type PageWay,
   proposeSteps,
   type Step,
   saysEnd,
-  saysNothingElse,
   sourceValue,
   withType,
 } from '../contract/next-page.ts';
@@ -148,7 +148,7 @@ export class ListPages {
     const path = this.pathOf(step, page);
     if (path === undefined) return unproved('its items have no id');
     // Some services link the empty page after the last one to itself.
-    if (path === page.response.path && page.items.length === 0 && saysNothingElse(outlook.certain, step.way)) {
+    if (path === page.response.path && page.items.length === 0 && isOnlySign(outlook.certain, step.way)) {
       return this.finish(step.way, page, { ...outlook, certain: [] });
     }
     if (this.requested.has(fingerprint(path))) {
@@ -181,7 +181,7 @@ export class ListPages {
     const ids = idsOf(this.http, this.list, page);
     const comparison = this.progress.compare(ids);
     if (comparison.kind === 'empty') {
-      const isToken = way.kind === 'token' && (this.isProved || saysNothingElse(outlook.certain, way));
+      const isToken = way.kind === 'token' && (this.isProved || isOnlySign(outlook.certain, way));
       const isFollowed = isLink(way) || isToken || (this.isProved && saysEnd(page.signs));
       if (isFollowed || this.isOverride || outlook.certain.length === 0)
         return { kind: 'page', page: { ...page, ids, repeated: 0 } };
@@ -259,7 +259,8 @@ export class ListPages {
     for (const { step, path } of this.candidates(page)) {
       const followed = await this.attempt(step, path, outlook);
       if (followed.kind === 'page') {
-        if (followed.page.items.length > 0 || isKin(step.way, page.signs)) return this.useWay(step, followed.page);
+        if (followed.page.items.length > 0 || isCloseParameter(step.way, page.signs))
+          return this.useWay(step, followed.page);
         fallback ??= { step, page: followed.page };
       }
       if (isLink(step.way)) throw this.refuse(page, LINK_REPEATS, { seen: formatWay(step.way), hint: RETRY_HINT });

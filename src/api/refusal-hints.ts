@@ -2,8 +2,8 @@ import { describeFix, describeParameters } from '../contract/assumptions.ts';
 import type { Contract } from '../contract/contract.ts';
 import type { ErrorBody } from '../contract/error-body.ts';
 import { normalizeName } from '../contract/field-names.ts';
-import { fitOf } from '../contract/kinship.ts';
 import { type OperationLeaf, type ParameterLeaf, parametersOf } from '../contract/leaves.ts';
+import { matchParameter } from '../contract/likely-names.ts';
 import { type ErrorInfo, RefusedError } from '../errors.ts';
 
 /** What a refused request was. */
@@ -91,7 +91,7 @@ function likelyParameter(
   operation: OperationLeaf,
 ): AskedParameter | undefined {
   const fits = parameters.map((parameter) => {
-    const fit = fitOf(name, parameter.leaf.slice(operation.length + 1));
+    const fit = matchParameter(name, parameter.leaf.slice(operation.length + 1));
     const isSame = normalizeName(parameter.name) === normalizeName(name);
     return { ...parameter, words: isSame ? Number.POSITIVE_INFINITY : fit.words, isCertain: isSame || fit.isCertain };
   });
@@ -162,6 +162,6 @@ export function addressHint({ operation, method, contract }: RefusedRequest, all
   return [
     'The method or path of the service may differ.',
     fix,
-    `Or, if only the closing slash differs: partnerctl contract set paths.trailing_slash ${slash}`,
+    `Or, if only the trailing slash differs: partnerctl contract set paths.trailing_slash ${slash}`,
   ].join('\n');
 }

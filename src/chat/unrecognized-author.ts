@@ -2,7 +2,7 @@ import { shellCommand } from '../cli/shell-command.ts';
 import type { GlobalFlags } from '../config/global-flags.ts';
 import type { Contract } from '../contract/contract.ts';
 import { describeFields } from '../contract/json.ts';
-import { proposeAuthor } from '../contract/kinship.ts';
+import { proposeAuthor } from '../contract/likely-names.ts';
 import type { Message } from '../contract/messages.ts';
 
 /** Roles that say who wrote a message, or that nobody did: the user, and steps that no one waits for. */

@@ -40,7 +40,7 @@ export function compareProposals(
       confirmed.push(leaf);
       continue;
     }
-    // The client itself follows redirects to the other closing slash, and remembers them.
+    // The client itself follows redirects to the other trailing slash, and remembers them.
     const isOfSpec = LEAVES[leaf].source === 'spec' && LEAVES[leaf].kind !== 'slash';
     const isConflict = isOfSpec && value !== LEAVES[leaf].value;
     const status = isConflict ? 'conflict' : source === 'override' ? 'overridden' : 'change';

@@ -4,15 +4,15 @@ import { fieldsOf } from './fields.ts';
 import { isJsonObject, type JsonObject } from './json.ts';
 import type { FieldLeaf } from './leaves.ts';
 
-/** The fields of a listed agent that the tool needs. */
+/** A listed agent. */
 export interface ListedAgent {
   readonly agent_id: string;
   readonly name: string | undefined;
   /** The spec mentions it only in requests; undefined if the service does not return it. */
   readonly template_id: string | undefined;
-  /** The API chat source from the integration metadata: null if explicitly none, undefined if not mentioned. */
+  /** The API chat source from the integration metadata: null if there is none, undefined if it is not mentioned. */
   readonly source_id: string | null | undefined;
-  /** The settings of the source, as far as the integration metadata has them. */
+  /** The settings of the source, if the integration metadata has them. */
   readonly source?: ListedSource | undefined;
 }
 
@@ -25,11 +25,12 @@ interface ListedSource {
 
 const METADATA_DEPTH = 3;
 
-/** Names of an agent's source: an object with its id, or null if the agent has none. */
-const SOURCES = ['source', 'apichat', 'apichatsource'];
+/** Normalized names of the object with an agent's source, which may be null. */
+const SOURCE_NAMES = ['source', 'apichat', 'apichatsource'];
 
 /**
- * The spec does not define the integration metadata. An agent has one source (spec §2), so the first source_id wins.
+ * Finds the id of the source in the integration metadata, which the spec does not define. The first one wins, because an
+ * agent has one source (spec §2).
  * @param names the normalized names of the field
  */
 function findSourceId(
@@ -46,7 +47,7 @@ function findSourceId(
   if (isText(direct)) return String(direct);
   return firstOf(
     entries.map(([name, inner]) => {
-      const isSource = SOURCES.includes(name);
+      const isSource = SOURCE_NAMES.includes(name);
       if (inner === null) return isSource || names.includes(name) ? null : undefined;
       const own = isSource && isJsonObject(inner) ? fieldsOf(inner, 'source', contract).id('source.id') : undefined;
       return own ?? findSourceId(inner, names, contract, depth - 1);
@@ -54,7 +55,7 @@ function findSourceId(
   );
 }
 
-/** The normalized names of the keys that hold a field. */
+/** Returns the normalized names of the keys that hold a field. */
 function lastNames(leaf: FieldLeaf, contract: Contract): readonly string[] {
   return contract
     .field(leaf)
@@ -77,8 +78,8 @@ function* placesIn(value: unknown, key: string, depth: number): Generator<Place>
 }
 
 /**
- * Reads the settings beside the id of an agent's source. Agents and integrations have their own names: only an
- * object that is called a source is searched for the source's name.
+ * Reads the settings beside the id of an agent's source. Reads `name` only from an object that is called a source: agents
+ * and integrations have names of their own.
  * @param names the normalized names of the field with the source's id
  */
 function findSource(
@@ -90,20 +91,20 @@ function findSource(
   const found = [...placesIn(agent, '', METADATA_DEPTH + 1)].find(({ key, object }) =>
     Object.entries(object).some(([name, value]) => {
       const normal = normalizeName(name);
-      const isId = names.includes(normal) || (SOURCES.includes(key) && normal === 'id');
+      const isId = names.includes(normal) || (SOURCE_NAMES.includes(key) && normal === 'id');
       return isId && isText(value) && String(value) === id;
     }),
   );
   if (!found) return undefined;
   const { key, object } = found;
   const read = (leaf: FieldLeaf, ...others: readonly string[]): unknown => {
-    const wanted = [...lastNames(leaf, contract), ...others];
-    return Object.entries(object).find(([name]) => wanted.includes(normalizeName(name)))?.[1];
+    const accepted = [...lastNames(leaf, contract), ...others];
+    return Object.entries(object).find(([name]) => accepted.includes(normalizeName(name)))?.[1];
   };
   const text = (value: unknown): string | undefined => (isText(value) ? String(value) : undefined);
   const replyCapable = read('source.reply_capable');
   return {
-    name: SOURCES.includes(key) ? text(read('source.name')) : undefined,
+    name: SOURCE_NAMES.includes(key) ? text(read('source.name')) : undefined,
     reply_capable: typeof replyCapable === 'boolean' ? replyCapable : undefined,
     routing_mode: text(read('source.routing_mode', 'apichatroutingmode')),
   };
@@ -117,7 +118,7 @@ function firstOf(found: readonly (string | null | undefined)[]): string | null |
   return found.find((id) => typeof id === 'string') ?? found.find((id) => id === null);
 }
 
-/** A text in `template` may be a title. If it were taken for an id, the agent would not match its manifest entry. */
+/** Reads the id of a `template` object. A string in `template` may be a title, which would not match the manifest. */
 function nestedTemplateId(places: readonly JsonObject[]): string | undefined {
   for (const place of places) {
     const key = Object.keys(place).find((each) => ['template', 'agenttemplate'].includes(normalizeName(each)));

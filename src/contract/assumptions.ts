@@ -4,14 +4,14 @@ import { describeJson, isJsonObject, type JsonObject } from './json.ts';
 import type { LeafName } from './leaves.ts';
 
 /**
- * What the tool assumes where the spec does not define the wire format, by name. An error about an unexpected response
- * names the assumption that failed.
+ * The assumptions about the wire format where the spec leaves it open. An error about an unexpected response names the one
+ * that failed.
  */
 export const ASSUMPTIONS = {
   'list.envelope':
-    'a list is a bare array, or the value of results, data, items, or another customary key, or of the name of the resource (also one or two levels down), or of the only key that holds an array of objects',
+    'a list is a bare array, or the value of results, data, items, or another common key, or of the name of the resource (also one or two levels down), or of the only key that holds an array of objects',
   'list.next':
-    'a list is whole when nothing in its last response speaks of more; the next page is requested as the response announces it, and has to prove itself by new items',
+    'a list is complete when nothing in its last response announces more; the next page is requested as the response announces it, and counts only if it has new items',
   'id.field':
     'an id is the value of its own name or of `id`, at the top or one level down under the name of its resource',
   'space.external_id': 'a listed space has its external_space_id under that name',
@@ -38,41 +38,41 @@ export const ASSUMPTIONS = {
 
 export type AssumptionName = keyof typeof ASSUMPTIONS;
 
-/** The leaf of the contract that settles an assumption, and a value for it: one to try, or `<name>` for a choice. */
+/** A leaf to set instead of an assumption, and a value to try; `<name>` stands for one that the operator must fill in. */
 export interface ContractFix {
   readonly leaf: LeafName;
   readonly value: string;
-  /** Another value that may be as right, so that only the operator can choose. */
+  /** Another value that is as likely, so that the operator must choose. */
   readonly other?: string;
 }
 
-/** Returns the command that sets leaves, as a shell takes it. */
+/** Returns the shell command that sets leaves. */
 function setCommand(settings: readonly Pick<ContractFix, 'leaf' | 'value'>[]): string {
   const args = settings.map(({ leaf, value }) => `${leaf} ${shellQuote(value)}`);
   return `partnerctl contract set ${args.join(' ')}`;
 }
 
-/** Returns the hint for a fix: its command, or two commands, each with what makes it the right one. */
+/** Returns the hint for a fix: its command, or two commands to choose from. */
 export function describeFix({ leaf, value, other }: ContractFix): string {
   if (other !== undefined) {
     const choices = [value, other].map((each) => `If it is ${each}, run: ${setCommand([{ leaf, value: each }])}`);
     return `The documentation of the service says which one is the ${leaf.replace('.', ' ')}.\n${choices.join('\n')}`;
   }
   const choice = value === '<path>' ? ', with the path of the field in place of <path>' : '';
-  return `Tell the tool where it is with: ${setCommand([{ leaf, value }])}${choice}`;
+  return `To say where it is, run: ${setCommand([{ leaf, value }])}${choice}`;
 }
 
 /** Returns the hint for the names of parameters: one command for all of them. */
 export function describeParameters(settings: readonly Pick<ContractFix, 'leaf' | 'value'>[]): string {
-  return `Tell the tool the names of the parameters with: ${setCommand(settings)}`;
+  return `To name the parameters, run: ${setCommand(settings)}`;
 }
 
-/** A response that does not match the tool's assumptions. The API client turns it into an error for the user. */
+/** A response that cannot be read under the assumptions. The API client turns it into an error for the user. */
 export class UnknownShape extends Error {
   readonly assumption: AssumptionName;
   /** A readable description of the response. */
   readonly seen: string;
-  /** What would make the response readable, if the reader knows. */
+  /** What would make the response readable, if that is known. */
   readonly fix: ContractFix | undefined;
 
   constructor(assumption: AssumptionName, message: string, seen: string, fix?: ContractFix) {
@@ -91,8 +91,8 @@ export class ErrorInBody extends UnknownShape {
 }
 
 const FAILURES = new Set(['error', 'errors', 'errored', 'fail', 'failed', 'failure']);
-/** Fields that describe a failure. An object with an id and none of these is a resource, and `status` is its own. */
-const TELLING = new Set([
+/** Fields that describe an error. An object with an id and none of these is a resource with its own `status`. */
+const ERROR_FIELDS = new Set([
   'message',
   'msg',
   'detail',
@@ -105,17 +105,17 @@ const TELLING = new Set([
 ]);
 const RESOURCE_ID = /^(?!(request|trace|correlation|error|log|event)id$).*id$/;
 const LOWEST_ERROR_STATUS = 400;
-const FINE = /^(0+|ok|success)$/i;
+const OK_VALUE = /^(0+|ok|success)$/i;
 
-/** Whether an error is one: `{}`, `{code: 0}`, and `{code: "ok", message: ""}` are none. */
-function isPresent(value: unknown): boolean {
+/** Whether the value of an `error` field is an error: `{}`, `{code: 0}`, and `{code: "ok", message: ""}` are not. */
+function isError(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return Boolean(value);
   if (!isJsonObject(value)) return Object.keys(value).length > 0;
   const { code, status = code, ...others } = value;
-  const isFine = [code, status].every((each) => each === 0 || (typeof each === 'string' && FINE.test(each)));
-  const told = Object.entries(others).filter(([key]) => TELLING.has(normalizeName(key)));
-  return isFine
-    ? told.some(([, each]) => isPresent(each) && !(typeof each === 'string' && FINE.test(each)))
+  const isOk = [code, status].every((each) => each === 0 || (typeof each === 'string' && OK_VALUE.test(each)));
+  const details = Object.entries(others).filter(([key]) => ERROR_FIELDS.has(normalizeName(key)));
+  return isOk
+    ? details.some(([, each]) => isError(each) && !(typeof each === 'string' && OK_VALUE.test(each)))
     : Object.keys(value).length > 0;
 }
 
@@ -131,10 +131,11 @@ function reportsError(object: JsonObject): boolean {
   const isReported = entries.some(([name, value]) => {
     if (['success', 'ok', 'succeeded', 'issuccess'].includes(name)) return value === false;
     if (['iserror', 'haserror', 'haserrors'].includes(name)) return value === true;
-    return ['error', 'errors', 'fault', 'faults'].includes(name) && isPresent(value);
+    return ['error', 'errors', 'fault', 'faults'].includes(name) && isError(value);
   });
   if (isReported) return true;
-  const isResource = entries.some(([name]) => RESOURCE_ID.test(name)) && !entries.some(([name]) => TELLING.has(name));
+  const isResource =
+    entries.some(([name]) => RESOURCE_ID.test(name)) && !entries.some(([name]) => ERROR_FIELDS.has(name));
   return !isResource && entries.some(([name, value]) => saysFailure(name, value));
 }
 

@@ -17,7 +17,7 @@ export interface ChatSource {
 }
 
 /**
- * Decodes the response to setting up API chat, in any customary envelope (assumption `chat.source`).
+ * Decodes the response to setting up API chat, in any common envelope (assumption `chat.source`).
  * @throws UnknownShape if the response has no source_id or reports an error
  */
 export function decodeChatSource(body: unknown, contract: Contract): ChatSource {

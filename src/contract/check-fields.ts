@@ -7,11 +7,11 @@ import { describeFields, type JsonObject } from './json.ts';
 import { type FieldLeaf, LEAVES, type LeafName } from './leaves.ts';
 import { decodeMessages, type Message } from './messages.ts';
 
-/** What reads of the service say of a leaf. */
+/** Whether responses of the service confirm a leaf. */
 export interface LeafCheck extends Pick<Leaf, 'name' | 'value' | 'source'> {
-  /** `unobservable` if no read can tell: only writes use it, or there was nothing to read. */
+  /** `unobservable` if no read shows it: only writes use it, or there was nothing to read. */
   readonly result: 'confirmed' | 'contradicted' | 'unobservable';
-  /** What was seen: counts, keys, and types, never values of fields. */
+  /** What was seen: counts, keys, and types, never the values of fields. */
   readonly detail: string;
 }
 
@@ -36,7 +36,7 @@ const NOTHING_READ: Finding = { result: 'unobservable', detail: 'there was nothi
 
 type ListedResource = 'space' | 'agent' | 'message' | 'cron_job';
 
-/** Reads fields that are not only looked up by their names, but also searched for, or must have a known form. */
+/** Readers of fields that are not only looked up by name: they are also searched for, or must have a known form. */
 const READERS: Readonly<Partial<Record<FieldLeaf, (item: JsonObject, contract: Contract) => unknown>>> = {
   'agent.template_id': (item, contract) => readAgent(item, contract).template_id,
   'agent.source_id': (item, contract) => readAgent(item, contract).source_id,
@@ -85,28 +85,28 @@ function checkField(
   if (first === undefined) return NOTHING_READ;
   if (present > 0) return { result: 'confirmed', detail: `in ${present} of ${items.length}` };
   const seen = describeFields(first);
-  if (sent === 0) return missing(contract.leaf(leaf), `in none of ${items.length}; the first is ${seen}`);
-  const detail = `sent in ${sent} of ${items.length}, but in no form that is understood; the first is ${seen}`;
+  if (sent === 0) return missingFinding(contract.leaf(leaf), `in none of ${items.length}; the first is ${seen}`);
+  const detail = `sent in ${sent} of ${items.length}, but in no known form; the first is ${seen}`;
   return { result: 'contradicted', detail };
 }
 
-/** What it means that no item has a field. */
-function missing({ name, source }: Leaf, detail: string): Finding {
+/** Returns the finding for a field that no item has. */
+function missingFinding({ name, source }: Leaf, detail: string): Finding {
   const isExpected = ESSENTIAL.has(name) || source === 'imported' || source === 'override';
   return { result: isExpected ? 'contradicted' : 'unobservable', detail };
 }
 
-/** Checks who wrote the messages, where the author is given in any of the customary ways. */
+/** Checks whether the authors of the messages are recognized. */
 function checkAuthors(items: readonly JsonObject[], contract: Contract): readonly (readonly [LeafName, Finding])[] {
   const [first] = items;
   const messages = decodeMessages(items, contract, new Set());
   if (first === undefined) return [];
-  const of = (role: Message['role']) => messages.filter((message) => message.role === role).length;
-  const found = (count: number, side: string): Finding => {
-    if (count > 0) return { result: 'confirmed', detail: `in ${count} of ${items.length}` };
+  const count = (role: Message['role']) => messages.filter((message) => message.role === role).length;
+  const toFinding = (written: number, side: string): Finding => {
+    if (written > 0) return { result: 'confirmed', detail: `in ${written} of ${items.length}` };
     return { result: 'unobservable', detail: `no message of ${items.length} is known to be by ${side}` };
   };
-  const [agents, users] = [of('assistant'), of('user')];
+  const [agents, users] = [count('assistant'), count('user')];
   const unknown = `no author of ${items.length} is known; the first is ${describeFields(first)}`;
   const author: Finding =
     agents + users > 0
@@ -114,8 +114,8 @@ function checkAuthors(items: readonly JsonObject[], contract: Contract): readonl
       : { result: 'contradicted', detail: unknown };
   return [
     ['message.author', author],
-    ['message.author.agent', found(agents, 'an agent')],
-    ['message.author.user', found(users, 'a user')],
+    ['message.author.agent', toFinding(agents, 'an agent')],
+    ['message.author.user', toFinding(users, 'a user')],
   ];
 }
 
@@ -123,7 +123,7 @@ function isFieldOf(name: LeafName, resource: ListedResource): name is FieldLeaf 
   return name.startsWith(`${resource}.`) && LEAVES[name].kind === 'field';
 }
 
-/** Checks the fields of a resource against the items of its list. Pure. */
+/** Checks the fields of a resource against the items of its list. */
 export function checkFields(
   items: readonly JsonObject[],
   resource: ListedResource,

@@ -1,8 +1,8 @@
 import { checkLeafValue, LeafValueError, parseOperation, parseParameter } from './leaf-value.ts';
 import { isLeafName, LEAVES, type LeafName, type OperationLeaf, type ParameterLeaf, parametersOf } from './leaves.ts';
 
-/** Parameters that change no call's main meaning, so that they are left out where a service does not take them. */
-export const DISPENSABLE: readonly ParameterLeaf[] = [
+/** Parameters that may be left out if a service does not accept them: the call keeps its meaning. */
+export const OMITTABLE: readonly ParameterLeaf[] = [
   'spaces.provision.description',
   'spaces.provision.is_org_wide',
   'spaces.provision.agents.auto_create_api_chat',
@@ -14,9 +14,9 @@ export const DISPENSABLE: readonly ParameterLeaf[] = [
   'cron_jobs.create.type',
 ];
 
-/** Parameters that may be set to none. Without any other, a call would mean something else. */
-const OPTIONAL: ReadonlySet<LeafName> = new Set<LeafName>([
-  ...DISPENSABLE,
+/** Parameters that may be set to `none`. Without any other, a call would mean something else. */
+const CAN_BE_NONE: ReadonlySet<LeafName> = new Set<LeafName>([
+  ...OMITTABLE,
   'messages.history.source_id',
   'messages.history.session_id',
   'messages.history.after_message_id',
@@ -42,7 +42,7 @@ function checkOperation(name: OperationLeaf, value: string): void {
     const names = allowed.length === 0 ? 'takes none' : `knows ${allowed.map((each) => `{${each}}`).join(', ')}`;
     throw new LeafValueError(`has the placeholder {${unknown}}; it ${names}`);
   }
-  // The path of an agent need not name its space, too.
+  // An agent_id may identify an agent without its space.
   const required = known.includes('agent_id') ? ['agent_id'] : known;
   const missing = required.find((placeholder) => !given.includes(placeholder));
   if (missing !== undefined) throw new LeafValueError(`needs the placeholder {${missing}}`);
@@ -51,13 +51,13 @@ function checkOperation(name: OperationLeaf, value: string): void {
 function checkParameter(name: LeafName, value: string): void {
   const parameter = parseParameter(value);
   if (parameter === undefined) {
-    if (OPTIONAL.has(name)) return;
+    if (CAN_BE_NONE.has(name)) return;
     throw new LeafValueError('cannot be none: the call would mean something else without it');
   }
   const lists = (path: readonly string[]) => path.filter((step) => step.endsWith('[]')).length;
-  const wanted = lists(parseParameter(LEAVES[name].value)?.path ?? []);
-  if (lists(parameter.path) !== wanted) {
-    const count = wanted === 0 ? 'no list' : 'one list';
+  const expected = lists(parseParameter(LEAVES[name].value)?.path ?? []);
+  if (lists(parameter.path) !== expected) {
+    const count = expected === 0 ? 'no list' : 'one list';
     throw new LeafValueError(`must have ${count} ([]) in its path, as ${LEAVES[name].value}`);
   }
 }
@@ -67,8 +67,8 @@ function isOperationLeaf(name: LeafName): name is OperationLeaf {
 }
 
 /**
- * Checks that a leaf can have a value: its form, and that the call keeps its meaning.
- * @throws LeafValueError whose message follows the name of the leaf
+ * Checks that a leaf can have a value: the form of the value, and that the call keeps its meaning.
+ * @throws LeafValueError with a message that continues the name of the leaf
  */
 export function checkLeaf(name: LeafName, value: string): void {
   checkLeafValue(LEAVES[name].kind, value);
@@ -77,8 +77,8 @@ export function checkLeaf(name: LeafName, value: string): void {
 }
 
 /**
- * Returns the valid values of untrusted data.
- * @returns also the first complaint, as a sentence, if any value was left out
+ * Picks the valid values from untrusted data.
+ * @returns the values, and what is wrong with the first one that was left out, as a sentence
  */
 export function validLeaves(stored: Readonly<Record<string, unknown>>): {
   readonly values: Readonly<Record<string, string>>;

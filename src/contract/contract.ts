@@ -29,14 +29,14 @@ import {
 /** Values that replace defaults, by leaf. */
 export type LeafValues = Readonly<Record<string, string>>;
 
-/** What is known of a service beyond the defaults, in the order of precedence. */
+/** The values of a service that replace the defaults, in the order of precedence. */
 export interface ContractLayers {
   readonly override?: LeafValues;
   readonly imported?: LeafValues;
   readonly observed?: LeafValues;
 }
 
-/** A leaf with the value that is in force. */
+/** A leaf with its effective value. */
 export interface Leaf extends Omit<LeafSpec, 'source'> {
   readonly name: LeafName;
   readonly source: Source;
@@ -56,7 +56,7 @@ export class Contract {
     this.layers = layers;
   }
 
-  /** Returns the contract with a proved value, or without the earlier one if the value is undefined. */
+  /** Returns the contract with an observed value; undefined removes an earlier one. */
   withObserved(name: LeafName, value: string | undefined): Contract {
     const { [name]: _, ...others } = this.layers.observed ?? {};
     return new Contract({ ...this.layers, observed: value === undefined ? others : { ...others, [name]: value } });
@@ -93,7 +93,7 @@ export class Contract {
     return this.parse(name, parseParameter);
   }
 
-  /** The path to the items of a list, undefined to look for them. */
+  /** The path to the items of a list; undefined if they must be searched for. */
   items(list: ListLeaf): readonly string[] | undefined {
     return this.parse(`${list}.items`, parseItems);
   }
@@ -130,7 +130,7 @@ export class Contract {
     };
   }
 
-  /** The values of stored layers are checked when they are read, so that none fails here. */
+  /** Never fails: the values of stored layers were checked when they were loaded. */
   private parse<Value>(name: LeafName, parser: (value: string) => Value): Value {
     return parser(this.leaf(name).value);
   }

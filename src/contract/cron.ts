@@ -44,14 +44,14 @@ function firstOf(place: Named, names: readonly string[]): unknown {
 const MINUTES = ['minute', 'minutes', 'min'];
 const HOURS = ['hour', 'hours'];
 const DAYS = ['dayofweek', 'daysofweek', 'dow', 'weekday', 'weekdays'];
-/** Other fields that a schedule may have. If one is restricted, WireSchedule cannot express the schedule. */
+/** Other fields that a schedule may have. `WireSchedule` cannot express a schedule that restricts one of them. */
 const OTHER_FIELDS = ['dayofmonth', 'day', 'dom', 'month', 'monthofyear', 'year', 'week', 'second', 'seconds'];
 const ANY = ['*', '?'];
 const EXPRESSIONS = ['expression', 'cron', 'cronexpression', 'expr', 'crontab', 'value'];
 const TYPES = ['type', 'kind'];
 const CRON_TYPES = ['cron', 'crontab', 'cronexpression', 'cronschedule'];
 /** Names under which a schedule nests its fields. */
-const DATA = ['data', 'cron', 'crontab', 'fields', 'spec', 'value'];
+const NESTED = ['data', 'cron', 'crontab', 'fields', 'spec', 'value'];
 
 function cronField(value: unknown): string | undefined {
   if (typeof value === 'string') return value.trim() === '' ? undefined : value.trim();
@@ -60,14 +60,14 @@ function cronField(value: unknown): string | undefined {
 
 type CronFields = Omit<WireSchedule, 'timezone'>;
 
-/** Returns the fields if all three are present: the service's default for a missing field is unknown. */
+/** Returns the fields if all three are present. The default of a missing one is unknown. */
 function fromFields(place: Named): CronFields | undefined {
   const [minute, hour, day_of_week] = [MINUTES, HOURS, DAYS].map((names) => cronField(firstOf(place, names)));
   if (minute === undefined || hour === undefined || day_of_week === undefined) return undefined;
   const others = OTHER_FIELDS.map((field) => place.get(field)).filter((value) => value !== undefined && value !== null);
-  const isFree = (value: unknown) =>
+  const isUnrestricted = (value: unknown) =>
     ANY.includes(jsonText(Array.isArray(value) && value.length === 1 ? value[0] : value));
-  return others.every(isFree) ? { minute, hour, day_of_week } : undefined;
+  return others.every(isUnrestricted) ? { minute, hour, day_of_week } : undefined;
 }
 
 /** Parses `0 9 * * 1-5`: five fields, where the day of the month and the month must be unrestricted. */
@@ -83,7 +83,7 @@ function fieldsIn(schedule: unknown): CronFields | undefined {
   const place = namedValues(schedule);
   const type = firstOf(place, TYPES);
   if (type !== undefined && !(typeof type === 'string' && CRON_TYPES.includes(normalizeName(type)))) return undefined;
-  const data = DATA.map((name) => place.get(name)).find(isJsonObject);
+  const data = NESTED.map((name) => place.get(name)).find(isJsonObject);
   if (data !== undefined) return fromFields(namedValues(data)) ?? fieldsOfExpression(namedValues(data));
   return fromFields(place) ?? fieldsOfExpression(place);
 }
@@ -93,7 +93,7 @@ function fieldsOfExpression(place: Named): CronFields | undefined {
   return fromExpression(texts.find((value) => typeof value === 'string'));
 }
 
-/** The zone of the schedule, or else of the job. */
+/** Returns the time zone of the schedule, or else of the job. */
 function timezoneOf(schedule: unknown, job: Fields, contract: Contract): string | undefined {
   const inner = isJsonObject(schedule) ? [schedule, ...Object.values(schedule).filter(isJsonObject)] : [];
   const zones = [...inner.map((place) => fieldsOf(place, 'cron_job', contract)), job].map((place) =>
@@ -122,7 +122,7 @@ function agentOf(job: Fields, contract: Contract): Pick<ListedCronJob, 'agent_id
   const reference = nested && (isJsonObject(nested.data) ? nested.data : nested);
   const inner = reference && fieldsOf(reference, 'agent', contract).id('agent.id');
   const own = job.ownId('cron_job.agent_id') ?? inner ?? (typeof agent === 'number' ? String(agent) : undefined);
-  // A text in `agent` may be a name. If it were taken for an id, the job would seem to belong to another agent.
+  // A string in `agent` may be a name. Taken for an id, it would assign the job to another agent.
   if (own !== undefined || typeof agent === 'string') {
     return { agent_id: own, agent_text: typeof agent === 'string' ? agent : undefined };
   }
@@ -130,7 +130,7 @@ function agentOf(job: Fields, contract: Contract): Pick<ListedCronJob, 'agent_id
 }
 
 /**
- * Reads one job of a list. Does not guess: a schedule that is unclear is undefined.
+ * Reads one job of a list. A schedule that is not clear is undefined.
  * @throws UnknownShape if the job has no id, or if its name or agent was sent and cannot be read
  */
 export function readCronJob(item: JsonObject, contract: Contract): ListedCronJob {
@@ -161,7 +161,7 @@ function isOperation(fields: Fields, object: JsonObject): boolean {
 }
 
 /**
- * Returns the id from the response to creating a job (spec §4.5), in any customary envelope.
+ * Returns the id from the response to creating a job (spec §4.5), in any common envelope.
  * @throws UnknownShape if the response has no id or reports an error
  */
 export function readCreatedCronJob(body: unknown, contract: Contract): string {

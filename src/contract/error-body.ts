@@ -8,13 +8,13 @@ export interface ErrorBody {
   readonly message?: string;
   /** Errors about individual fields of the request. */
   readonly fields: readonly { readonly path: string; readonly message: string }[];
-  /** Set if the body is a page or text: the service itself sends JSON, or nothing. */
+  /** Set if the body is not a JSON object or array, which a service would send. */
   readonly fromGateway?: true;
 }
 
 const MAX_TEXT = 500;
 const MAX_NESTING = 4;
-const MAX_COMPLAINTS = 50;
+const MAX_FIELD_ERRORS = 50;
 /** The title of an HTML page is near its start. */
 const MAX_HTML = 10_000;
 const MAX_TITLE = 200;
@@ -33,7 +33,7 @@ function pathOf(value: unknown): string | undefined {
 }
 
 function messagesOf(value: unknown): string | undefined {
-  const parts = (Array.isArray(value) ? value.slice(0, MAX_COMPLAINTS) : [value]).map((item) =>
+  const parts = (Array.isArray(value) ? value.slice(0, MAX_FIELD_ERRORS) : [value]).map((item) =>
     isJsonObject(item) ? text(item.message) : text(item),
   );
   const messages = parts.filter((part) => part !== undefined);
@@ -41,9 +41,9 @@ function messagesOf(value: unknown): string | undefined {
 }
 
 /** Reads `[{field|path|loc|pointer, message|detail|msg}]`, `["text"]`, or `{name: ["text"]}`. */
-function complaints(value: unknown): { path: string; message: string }[] {
+function readFieldErrors(value: unknown): { path: string; message: string }[] {
   if (Array.isArray(value)) {
-    return value.slice(0, MAX_COMPLAINTS).flatMap((item) => {
+    return value.slice(0, MAX_FIELD_ERRORS).flatMap((item) => {
       if (!isJsonObject(item)) return text(item) === undefined ? [] : [{ path: '', message: text(item) ?? '' }];
       const source = isJsonObject(item.source) ? item.source : {};
       const path = pathOf(item.path ?? item.field ?? item.loc ?? item.pointer ?? item.name ?? source.pointer);
@@ -54,23 +54,23 @@ function complaints(value: unknown): { path: string; message: string }[] {
   }
   if (!isJsonObject(value)) return [];
   return Object.entries(value)
-    .slice(0, MAX_COMPLAINTS)
+    .slice(0, MAX_FIELD_ERRORS)
     .flatMap(([path, found]) => {
       const message = messagesOf(found);
       return message === undefined ? [] : [{ path: text(path) ?? '', message }];
     });
 }
 
-const COMPLAINT_KEYS = ['fields', 'errors', 'field_errors', 'invalid_params', 'invalid-params', 'violations'];
+const FIELD_ERROR_KEYS = ['fields', 'errors', 'field_errors', 'invalid_params', 'invalid-params', 'violations'];
 
-function complaintsIn(body: JsonObject, inner: JsonObject): ErrorBody['fields'] {
+function findFieldErrors(body: JsonObject, inner: JsonObject): ErrorBody['fields'] {
   for (const place of [inner, body]) {
-    for (const key of COMPLAINT_KEYS) {
-      const found = complaints(place[key]);
+    for (const key of FIELD_ERROR_KEYS) {
+      const found = readFieldErrors(place[key]);
       if (found.length > 0) return found;
     }
     // FastAPI and DRF put the list directly under `detail` or at the top.
-    const found = Array.isArray(place.detail) || isJsonObject(place.detail) ? complaints(place.detail) : [];
+    const found = Array.isArray(place.detail) || isJsonObject(place.detail) ? readFieldErrors(place.detail) : [];
     if (found.length > 0) return found;
   }
   return [];
@@ -93,8 +93,8 @@ const MESSAGES = ['errordescription', 'message', 'errormessage', 'detail', 'faul
 const LAST_MESSAGES = ['msg', 'errormsg', 'error', 'errors', 'messages', 'title', 'userinfo', 'info'];
 const CODES = ['code', 'errorcode', 'errcode', 'faultcode', 'type'];
 
-/** The service's message and code under a customary name, or nested below one. */
-function findSentence(body: JsonObject, depth = 0): { readonly code?: string; readonly message?: string } {
+/** Finds the message and the code under common names, at the top or nested. */
+function findMessage(body: JsonObject, depth = 0): { readonly code?: string; readonly message?: string } {
   const named = new Map(Object.entries(body).map(([key, value]) => [key.toLowerCase().replace(/[_-]/g, ''), value]));
   const at = (names: readonly string[]) =>
     names.map((name) => messagesOf(named.get(name))).find((found) => found !== undefined);
@@ -102,7 +102,7 @@ function findSentence(body: JsonObject, depth = 0): { readonly code?: string; re
     .map((name) => named.get(name))
     .map((value): unknown => (Array.isArray(value) ? value[0] : value))
     .filter(isJsonObject);
-  const inner = depth < MAX_NESTING ? objects.map((object) => findSentence(object, depth + 1)) : [];
+  const inner = depth < MAX_NESTING ? objects.map((object) => findMessage(object, depth + 1)) : [];
   const message = at(MESSAGES) ?? inner.find((each) => each.message !== undefined)?.message ?? at(LAST_MESSAGES);
   const extensions = named.get('extensions');
   const extended = isJsonObject(extensions) ? text(extensions.code) : undefined;
@@ -111,7 +111,7 @@ function findSentence(body: JsonObject, depth = 0): { readonly code?: string; re
   return { ...(code !== undefined && { code }), ...(message !== undefined && { message }) };
 }
 
-/** Returns the text of a field at the place that was chosen for this service; undefined if there is none. */
+/** Returns the text of a field at the path that is set for this service; undefined if none is set. */
 function chosenText(body: JsonObject, leaf: 'error.code' | 'error.message', contract: Contract): string | undefined {
   if (!contract.namesOf('error').rule(leaf).isChosen) return undefined;
   const found = fieldsOf(body, 'error', contract).all(leaf);
@@ -119,27 +119,31 @@ function chosenText(body: JsonObject, leaf: 'error.code' | 'error.message', cont
 }
 
 function readObject(body: JsonObject, contract: Contract): ErrorBody {
-  const found = readCustomary(body);
+  const found = readStandard(body);
   const code = chosenText(body, 'error.code', contract) ?? found.code;
   const message = chosenText(body, 'error.message', contract) ?? found.message;
   return { ...(code !== undefined && { code }), ...(message !== undefined && { message }), fields: found.fields };
 }
 
-function readCustomary(body: JsonObject): ErrorBody {
-  const said = readKnownObject(body);
-  const found = findSentence(body);
-  const code = said.code ?? found.code;
-  const extra =
-    found.message !== undefined && !said.fields.some(({ message }) => message.includes(found.message ?? ''));
-  const message = said.message ?? (extra ? found.message : undefined);
-  const whole =
+function readStandard(body: JsonObject): ErrorBody {
+  const known = readKnownObject(body);
+  const found = findMessage(body);
+  const code = known.code ?? found.code;
+  const isExtra =
+    found.message !== undefined && !known.fields.some(({ message }) => message.includes(found.message ?? ''));
+  const message = known.message ?? (isExtra ? found.message : undefined);
+  const combined =
     message !== undefined &&
     found.message !== undefined &&
     !message.includes(found.message) &&
     message.length < found.message.length
       ? `${message}: ${found.message}`
       : message;
-  return { ...(code !== undefined && { code }), ...(whole !== undefined && { message: whole }), fields: said.fields };
+  return {
+    ...(code !== undefined && { code }),
+    ...(combined !== undefined && { message: combined }),
+    fields: known.fields,
+  };
 }
 
 function readKnownObject(body: JsonObject): ErrorBody {
@@ -154,8 +158,8 @@ function readKnownObject(body: JsonObject): ErrorBody {
     text(body.error) ??
     text(body.error_description) ??
     text(body.title);
-  let fields = complaintsIn(body, inner);
-  if (ownMessage === undefined && fields.length === 0) fields = complaints(body);
+  let fields = findFieldErrors(body, inner);
+  if (ownMessage === undefined && fields.length === 0) fields = readFieldErrors(body);
   const message = ownMessage ?? text(first.message) ?? text(first.detail);
   return { ...(code !== undefined && { code }), ...(message !== undefined && { message }), fields };
 }
@@ -167,8 +171,9 @@ function titleOf(html: string): string {
 }
 
 /**
- * Reads the body of a 4xx or 5xx response, whose shape the spec does not define (spec §7): JSON in any common form,
- * problem+json, or text; the code and the message first where the contract has them. Reduces an HTML page to its title. Never throws.
+ * Reads the body of a 4xx or 5xx response, whose shape the spec leaves open (spec §7): JSON in any common form,
+ * problem+json, or text. Reads the code and the message first where the contract has them. Reduces an HTML page to its
+ * title. Never throws.
  */
 export function readErrorBody(
   body: string,
@@ -188,8 +193,7 @@ export function readErrorBody(
   }
   if (isJsonObject(parsed)) return readObject(parsed, contract);
   if (Array.isArray(parsed)) {
-    const fields = complaints(parsed);
-    return { fields };
+    return { fields: readFieldErrors(parsed) };
   }
   const message = text(parsed);
   return { ...(message !== undefined && { message }), fields: [], fromGateway: true };

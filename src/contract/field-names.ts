@@ -1,23 +1,23 @@
-import { isLikelyName } from './kinship.ts';
 import type { FieldLeaf } from './leaves.ts';
+import { isLikelyName } from './likely-names.ts';
 
 /** The resources whose fields the tool reads (spec §2), and the body of an error response. */
 export type Resource = 'space' | 'agent' | 'source' | 'message' | 'cron_job' | 'document' | 'file_attachment' | 'error';
 
-/** How a field is found: the candidates of its leaf with normalized names. */
+/** The candidates for a field, with normalized names. */
 export interface FieldRule {
-  /** Ranks, of which an earlier one wins; in a rank, equals that must agree; each a path of names. */
+  /** Lists of paths. An earlier list (rank) wins; the values of one rank must agree. */
   readonly ranks: readonly (readonly (readonly string[])[])[];
-  /** Whether the candidates were chosen for this service, so that a path from the top is meant as it is written. */
+  /** Whether the candidates are set for this service: then a path starts at the top of the object. */
   readonly isChosen: boolean;
 }
 
-/** Returns the form of a name in which its spellings are equal: `space_id`, `spaceId`, `SpaceId`, `space-id`. */
+/** Returns a text that is equal for all spellings of a name: `space_id`, `spaceId`, `SpaceId`, `space-id`. */
 export function normalizeName(name: string): string {
   return name.toLowerCase().replace(/[_-]/g, '');
 }
 
-/** Names under which an object nests the resource itself: its own and those that paths and services use for it. */
+/** Normalized names under which an object nests a resource: its own, and those in paths and of other services. */
 const OWN_NAMES: Readonly<Record<Resource, readonly string[]>> = {
   space: ['space', 'workspace'],
   agent: ['agent'],
@@ -29,7 +29,7 @@ const OWN_NAMES: Readonly<Record<Resource, readonly string[]>> = {
   error: ['error'],
 };
 
-/** The normalized names under which an object nests the resource. */
+/** Returns the normalized names under which an object nests a resource. */
 export function ownNames(resource: Resource): readonly string[] {
   return OWN_NAMES[resource];
 }
@@ -49,7 +49,7 @@ export function resourceOf(leaf: FieldLeaf): Resource {
   return isResource(resource) ? resource : 'error';
 }
 
-/** What an object with a certain name contains: the resource (an envelope), or a part of the resource. */
+/** What a nested object is: an envelope of the resource, or a part of it. */
 export type Nesting = 'envelope' | 'part';
 
 const NESTINGS: Readonly<Record<string, Nesting>> = {
@@ -65,23 +65,23 @@ const NESTINGS: Readonly<Record<string, Nesting>> = {
   fields: 'part',
 };
 
-/** Gives the path that was chosen for the id the lowest rank for other fields: if `name` is the id, it is not the name. */
+/** Moves the path that is set for the id to the last rank of other fields: if `name` is the id, it is not the name. */
 function withoutChosenId(rules: ReadonlyMap<FieldLeaf, FieldRule>): ReadonlyMap<FieldLeaf, FieldRule> {
   const [id] = [...rules].filter(([leaf, { isChosen }]) => isChosen && leaf.endsWith('.id'));
   const chosen = new Set((id?.[1].ranks ?? []).flat().map((path) => path.join('.')));
-  const isTaken = (path: readonly string[]): boolean => chosen.has(path.join('.'));
+  const isId = (path: readonly string[]): boolean => chosen.has(path.join('.'));
   const entries = [...rules].map(([leaf, rule]): [FieldLeaf, FieldRule] => {
-    if (leaf === id?.[0] || rule.isChosen || !rule.ranks.flat().some(isTaken)) return [leaf, rule];
-    const rest = rule.ranks.map((rank) => rank.filter((path) => !isTaken(path)));
-    return [leaf, { ...rule, ranks: [...rest, rule.ranks.flat().filter(isTaken)] }];
+    if (leaf === id?.[0] || rule.isChosen || !rule.ranks.flat().some(isId)) return [leaf, rule];
+    const rest = rule.ranks.map((rank) => rank.filter((path) => !isId(path)));
+    return [leaf, { ...rule, ranks: [...rest, rule.ranks.flat().filter(isId)] }];
   });
   return new Map(entries);
 }
 
-/** Objects with arbitrary keys would fill the memory. */
-const MAX_KNOWN = 10_000;
+/** Limits the caches: objects may have arbitrary keys. */
+const MAX_CACHED = 10_000;
 
-/** The names that matter in the objects of one resource. Remembers spellings, so that a long list is read quickly. */
+/** The names of the fields of one resource. Caches spellings, so that long lists are read quickly. */
 export class FieldNames {
   private readonly rules: ReadonlyMap<FieldLeaf, FieldRule>;
   private readonly nestings: ReadonlyMap<string, Nesting>;
@@ -101,27 +101,27 @@ export class FieldNames {
     return this.rules.get(leaf) ?? { ranks: [], isChosen: false };
   }
 
-  /** How objects under this normalized name are searched; undefined if they are not. */
+  /** What an object under a normalized name is; undefined if it is not searched. */
   nesting(name: string): Nesting | undefined {
     return this.nestings.get(name);
   }
 
-  /** Whether a key that no candidate names is probably the field. */
+  /** Whether a key that is no candidate probably holds the field. */
   isLikely(leaf: FieldLeaf, key: string): boolean {
     const pair = `${leaf} ${key}`;
     const known = this.likely.get(pair);
     if (known !== undefined) return known;
     const isLikely = this.nameOf(key) === undefined && isLikelyName(leaf, key);
-    if (this.likely.size < MAX_KNOWN) this.likely.set(pair, isLikely);
+    if (this.likely.size < MAX_CACHED) this.likely.set(pair, isLikely);
     return isLikely;
   }
 
-  /** Returns the normalized name of a key; undefined if no field of the resource is called so. */
+  /** Returns the normalized name of a key; undefined if no field of the resource has that name. */
   nameOf(key: string): string | undefined {
     if (this.known.has(key)) return this.known.get(key);
     const normalized = normalizeName(key);
     const name = this.names.has(normalized) ? normalized : undefined;
-    if (this.known.size < MAX_KNOWN) this.known.set(key, name);
+    if (this.known.size < MAX_CACHED) this.known.set(key, name);
     return name;
   }
 }

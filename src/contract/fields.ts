@@ -9,15 +9,23 @@ import {
   resourceOf,
 } from './field-names.ts';
 import { describeFields, isJsonObject, type JsonObject } from './json.ts';
-import { proposePath } from './kinship.ts';
 import type { FieldLeaf } from './leaves.ts';
-import { besideLinks, isBareName, isSupplement, PLAIN, pairedParts, tells, withoutLabel } from './resource-parts.ts';
+import { proposePath } from './likely-names.ts';
+import {
+  GENERIC_IDS,
+  isDistinctive,
+  isEnvelopeField,
+  isSupplement,
+  objectBesideLinks,
+  pairedParts,
+  withoutLabel,
+} from './resource-parts.ts';
 
-/** What `ApiResponse` puts in place of a secret that the service sends back. It identifies nothing. */
+/** What `ApiResponse` puts in place of a secret. It is never an id. */
 const REDACTED = '[redacted]';
 
-/** Google's APIs call the address of a resource its name. */
-const ADDRESS = /^(?:[\w-]+s\/[^/\s]+\/)*[\w-]+s\/[^/\s]+$/;
+/** In Google's APIs, the name of a resource is its path. */
+const RESOURCE_PATH = /^(?:[\w-]+s\/[^/\s]+\/)*[\w-]+s\/[^/\s]+$/;
 
 /** A resource may be nested under `node` or its own name, and its fields under `attributes` there. */
 const MAX_NESTING = 2;
@@ -29,7 +37,7 @@ interface Found {
   /** The dot path of keys from the top, as the service spells them. */
   readonly path: string;
   readonly value: unknown;
-  /** How many envelopes are around it. */
+  /** How many envelopes surround it. */
   readonly depth: number;
 }
 
@@ -44,7 +52,7 @@ function isScalar(value: unknown): value is string | number | bigint | boolean {
   return ['string', 'number', 'bigint', 'boolean'].includes(typeof value);
 }
 
-/** Compares as JSON, where a number and its digits are the same. */
+/** Compares JSON values. A number equals its digits as a string. */
 function isSame(a: unknown, b: unknown): boolean {
   if (isScalar(a) && isScalar(b)) return String(a) === String(b);
   const write = (value: unknown) =>
@@ -60,13 +68,13 @@ function assumptionOf(leaf: FieldLeaf): AssumptionName {
   return leaf.startsWith('agent.') ? 'agent.name' : 'space.external_id';
 }
 
-/** The fields of a resource in one object of the service, wherever the contract lets them be. */
+/** The fields of a resource in one object of the service, at any place that the contract allows. */
 export class Fields {
   private readonly object: JsonObject;
   private readonly names: FieldNames;
   private readonly contract: Contract;
   private readonly found: Found[] = [];
-  /** The names of what was found. */
+  /** The names in `found`. */
   private readonly keys: ReadonlySet<string>;
   /** The objects that hold the fields: the object itself, and those nested in it. */
   readonly places: JsonObject[] = [];
@@ -77,20 +85,20 @@ export class Fields {
     this.names = contract.namesOf(resource);
     this.collect(object, '', 0, 0);
     this.addSupplements(object);
-    const part = this.found.some(({ name }) => tells(name)) ? undefined : this.findPart();
+    const part = this.found.some(({ name }) => isDistinctive(name)) ? undefined : this.findPart();
     if (part !== undefined && isJsonObject(object[part])) {
       // Ids beside the part and in it must agree.
       this.collect(object[part], `${part}.`, 0, 1);
     }
-    const inner = besideLinks(object);
+    const inner = objectBesideLinks(object);
     if (inner && this.found.length === 0) this.collect(inner, '', 0, 0);
     this.keys = new Set(this.found.map(({ name }) => name));
   }
 
   /**
-   * Returns the value of a field. Null at one place gives way to a value at another.
-   * @returns null if the service sent only null, and undefined if it sent nothing
-   * @throws UnknownShape if candidates that must agree do not
+   * Returns the value of a field: the first that is not null.
+   * @returns null if the service sent only null; undefined if it sent nothing
+   * @throws UnknownShape if candidates of one rank have different values
    */
   value(leaf: FieldLeaf): unknown {
     let isNull = false;
@@ -99,13 +107,13 @@ export class Fields {
       index += 1;
       isNull ||= rank.some(({ value }) => value === null);
       const values = rank.filter(({ value }) => value !== null && value !== undefined);
-      const isAddress = values.some(({ value }) => this.isResourceName(leaf, value));
-      if (values.length > 0 && !(isAddress && this.hasLater(leaf, index))) return this.agreed(leaf, values);
+      const isPath = values.some(({ value }) => this.isResourcePath(leaf, value));
+      if (values.length > 0 && !(isPath && this.hasLater(leaf, index))) return this.agreed(leaf, values);
     }
     return isNull ? null : undefined;
   }
 
-  /** Returns every value that the service sent for a field, in the order of its candidates, whether they agree or not. */
+  /** Returns every value that the service sent for a field, in the order of its candidates, even if they differ. */
   all(leaf: FieldLeaf): readonly Pick<Found, 'path' | 'value'>[] {
     return [...this.ranks(leaf)].flat();
   }
@@ -118,12 +126,12 @@ export class Fields {
     const value = this.value(leaf);
     if (value === null || value === undefined) return undefined;
     if (isScalar(value)) return String(value);
-    throw this.unreadable(leaf, `The ${leaf} of the response is no text.`);
+    throw this.unreadable(leaf, `The ${leaf} of the response is not a text.`);
   }
 
   /**
-   * Returns a field to show, as `text` does.
-   * @throws as `text`, and if the service seems to have sent it under another name
+   * Returns a field as `text` does.
+   * @throws UnknownShape as `text`, or if the service probably sent the field under another name
    */
   shownText(leaf: FieldLeaf): string | undefined {
     const text = this.text(leaf);
@@ -135,26 +143,26 @@ export class Fields {
   }
 
   /**
-   * Returns the id of the resource: its own name wins over a plain one, and what cannot be an id is passed over.
+   * Returns the id of the resource. A specific name wins over a generic one; values that cannot be ids are skipped.
    * @throws UnknownShape as `value`
    */
   id(leaf: FieldLeaf): string | undefined {
     for (const rank of this.ranks(leaf)) {
       const ids = rank.filter(({ value }) => asId(value) !== undefined);
       const depth = Math.max(...ids.map((each) => each.depth));
-      const own = ids.filter((each) => !PLAIN.has(each.name) || each.depth === depth);
+      const own = ids.filter((each) => !GENERIC_IDS.has(each.name) || each.depth === depth);
       if (own.length > 0) return asId(this.agreed(leaf, own));
     }
     return undefined;
   }
 
-  /** Returns the id under a name that only this resource has, or at a path that was chosen for it. @throws as `value` */
+  /** Returns the id under a name that only this resource has, or at a path that is set for it. @throws as `value` */
   ownId(leaf: FieldLeaf): string | undefined {
     const { isChosen } = this.names.rule(leaf);
-    // The id of a document, which any other resource may be stored as, too.
+    // `documentId` is generic, except for a document.
     const ownName = normalizeName(leaf.replace('.', ''));
     for (const rank of this.ranks(leaf)) {
-      const isOwn = ({ name }: Found) => isChosen || !PLAIN.has(name) || name === ownName;
+      const isOwn = ({ name }: Found) => isChosen || !GENERIC_IDS.has(name) || name === ownName;
       const ids = rank.filter((each) => asId(each.value) !== undefined && isOwn(each));
       if (ids.length > 0) return asId(this.agreed(leaf, ids));
     }
@@ -168,16 +176,16 @@ export class Fields {
     throw this.unreadable(leaf, `The response contains no ${leaf.replace('.', '_')}.`);
   }
 
-  /** Returns the refusal of an object in which a field cannot be read, with the likeliest path to it. */
+  /** Returns the error for an object whose field cannot be read. Its fix is the likeliest path to the field. */
   unreadable(leaf: FieldLeaf, message: string): UnknownShape {
     const fix = { leaf, value: proposePath(this.object, leaf, this.contract) ?? '<path>' };
     return new UnknownShape(assumptionOf(leaf), message, describeFields(this.object), fix);
   }
 
-  /** Whether a name is the address of the resource, as in `spaces/s1`, where the name itself has another key. */
-  private isResourceName(leaf: FieldLeaf, value: unknown): boolean {
+  /** Whether a name is the path of the resource, such as `spaces/s1`: then another key has the name. */
+  private isResourcePath(leaf: FieldLeaf, value: unknown): boolean {
     if (!leaf.endsWith('.name') || this.names.rule(leaf).isChosen || typeof value !== 'string') return false;
-    return ADDRESS.test(value);
+    return RESOURCE_PATH.test(value);
   }
 
   private hasLater(leaf: FieldLeaf, index: number): boolean {
@@ -198,14 +206,14 @@ export class Fields {
     throw new UnknownShape(assumptionOf(leaf), message, describeFields(this.object), fix);
   }
 
-  /** The values for a field, rank by rank. A path that was chosen for this service is first taken as it is written. */
+  /** The values for a field by rank. A path that is set for this service is first followed as it is written. */
   private *ranks(leaf: FieldLeaf): Generator<readonly Found[]> {
     const { ranks, isChosen } = this.names.rule(leaf);
     if (isChosen) yield* this.chosen(leaf, ranks);
     for (const rank of ranks) yield this.inRank(rank);
   }
 
-  /** As `flatMap` over the paths, without a list for each of the many names that an object does not have. */
+  /** Like `flatMap` over the paths, but without a list for each name that the object does not have. */
   private inRank(rank: FieldRule['ranks'][number]): readonly Found[] {
     const all: Found[] = [];
     for (const path of rank) if (this.keys.has(path[0] ?? '')) all.push(...this.at(path));
@@ -227,32 +235,30 @@ export class Fields {
     return rest.reduce<readonly Found[]>((places, step) => places.flatMap((place) => stepsInto(place, step)), starts);
   }
 
-  /** Adds what only a supplement of the object has: `{id, profile: {name}}`. */
+  /** Adds fields that only a supplement of the object has: `{id, profile: {name}}`. */
   private addSupplements(object: JsonObject): void {
-    // A list of spaces has 100,000 objects, and hardly one with a supplement.
+    // Lists may have 100,000 objects, most without nested objects.
     if (!Object.values(object).some(isJsonObject)) return;
     const own = new Set(this.found.map(({ name }) => name));
     for (const [key, part] of Object.entries(object)) {
       if (!isJsonObject(part) || !isSupplement(key)) continue;
       for (const [inner, value] of Object.entries(part)) {
         const name = this.names.nameOf(inner);
-        if (name !== undefined && !PLAIN.has(name) && !own.has(name))
+        if (name !== undefined && !GENERIC_IDS.has(name) && !own.has(name))
           this.found.push({ name, path: `${key}.${inner}`, value, depth: 0 });
       }
     }
   }
 
-  /**
-   * Returns the only key of any name whose object has several fields of the resource: `snippet`, `document`, `data`.
-   */
+  /** Returns the key of the only nested object with several fields of the resource: `snippet`, `document`, `data`. */
   private findPart(): string | undefined {
-    const isBare = Object.keys(this.object).every((key) => isJsonObject(this.object[key]) || isBareName(key));
+    const isBare = Object.keys(this.object).every((key) => isJsonObject(this.object[key]) || isEnvelopeField(key));
     const parts = Object.entries(this.object).filter(([key, value]) => {
       const own = normalizeName(key);
       if (!isJsonObject(value) || (isResourceName(own) && own !== 'document')) return false;
       const names = Object.keys(value).flatMap((each) => this.names.nameOf(each) ?? []);
-      const telling = names.filter((name) => tells(name) && this.names.nesting(name) === undefined);
-      return telling.length > 1 || (telling.length === 1 && (isBare || names.includes('id')));
+      const distinctive = names.filter((name) => isDistinctive(name) && this.names.nesting(name) === undefined);
+      return distinctive.length > 1 || (distinctive.length === 1 && (isBare || names.includes('id')));
     });
     return parts.length === 1 ? parts[0]?.[0] : undefined;
   }
@@ -288,12 +294,12 @@ function stepsInto(place: Found, step: string): readonly Found[] {
     .map((key) => ({ name: step, path: `${path}.${key}`, value: value[key], depth }));
 }
 
-/** Reads the keys of an object of the service once, for all fields of a resource. */
+/** Reads an object of the service as a resource. */
 export function fieldsOf(object: JsonObject, resource: Resource, contract: Contract): Fields {
   return new Fields(object, resource, contract);
 }
 
-/** Returns the id in an object, as `Fields.id`. */
+/** Returns the id in an object as `Fields.id` does. */
 export function findId(object: JsonObject, contract: Contract, leaf: FieldLeaf): string | undefined {
   return fieldsOf(object, resourceOf(leaf), contract).id(leaf);
 }

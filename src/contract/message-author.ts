@@ -1,6 +1,6 @@
 import { normalizeName } from './field-names.ts';
 import { isJsonObject, type JsonObject } from './json.ts';
-import { wordsOf } from './kinship.ts';
+import { wordsOf } from './likely-names.ts';
 
 /** Who wrote a message, as far as its fields tell. */
 export interface Author {

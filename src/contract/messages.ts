@@ -3,7 +3,7 @@ import type { Contract } from './contract.ts';
 import { normalizeName } from './field-names.ts';
 import { type Fields, fieldsOf } from './fields.ts';
 import { describeFields, describeJson, isJsonObject, type JsonObject, jsonText } from './json.ts';
-import { proposePath, wordsOf } from './kinship.ts';
+import { proposePath, wordsOf } from './likely-names.ts';
 import { readList } from './lists.ts';
 import {
   type Author,

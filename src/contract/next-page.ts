@@ -1,5 +1,5 @@
 import type { NextValue } from './leaf-value.ts';
-import { type PageAnswer, type PageSigns, type Sign, type TokenSign, valueAt } from './page-signs.ts';
+import { type PageResponse, type PageSigns, type Sign, type TokenSign, valueAt } from './page-signs.ts';
 import { type Spelling, spell, toWords } from './paging-names.ts';
 
 /** A way to request the next page. */
@@ -77,12 +77,12 @@ export function tokenParameters(words: readonly string[], spelling: Spelling): r
   const isLast = words.includes('last') && words.length > 1;
   const nested = words[0] === 'page' && words.length === 2 ? [`page[${words[1]}]`] : [];
   const kin = [...(isLast || rest.length === 0 ? [] : [rest]), words];
-  const customary = words.flatMap((word) => CUSTOMARY[word] ?? []);
+  const common = words.flatMap((word) => CUSTOMARY[word] ?? []);
   const inOwnSpelling = (names: readonly (readonly string[])[]) => names.map((name) => spell(name, spelling));
   const others = (['snake', 'camel', 'kebab', 'joined'] as const).flatMap((other) =>
     kin.map((name) => spell(name, other)),
   );
-  const ordered = isLast ? [...inOwnSpelling(customary), ...inOwnSpelling(kin)] : inOwnSpelling([...kin, ...customary]);
+  const ordered = isLast ? [...inOwnSpelling(common), ...inOwnSpelling(kin)] : inOwnSpelling([...kin, ...common]);
   return unique([...nested, ...ordered, ...others, ...inOwnSpelling(TOKEN_NAMES)]);
 }
 
@@ -131,7 +131,7 @@ function tokenWays(tokens: readonly TokenSign[], pages: readonly Sign<number>[])
 }
 
 /** Returns the parameters for the number of a page or an offset: first those named as the answer names it. */
-function numberParameters(signs: readonly Sign<number>[], customary: readonly string[]): readonly string[] {
+function numberParameters(signs: readonly Sign<number>[], common: readonly string[]): readonly string[] {
   const own = signs.flatMap(({ path, words, spelling }) => {
     const rest = words.filter((word) => word !== 'current' && word !== 'cur' && word !== 'in');
     const inBrackets = bracketed(path);
@@ -141,7 +141,7 @@ function numberParameters(signs: readonly Sign<number>[], customary: readonly st
     if (rest.length === 0) return [spell(words, spelling), ...inBrackets];
     return rest.join() === 'number' ? inBrackets : [spell(rest, spelling), ...inBrackets];
   });
-  return unique([...own, ...customary]);
+  return unique([...own, ...common]);
 }
 
 /**
@@ -211,7 +211,10 @@ export function nextStep(way: PageWay, last: Step | undefined, signs: PageSigns,
 }
 
 /** Returns the link or token with which the next page is requested. */
-export function sourceValue(way: Extract<PageWay, { readonly kind: 'link' | 'header' | 'token' }>, answer: PageAnswer) {
+export function sourceValue(
+  way: Extract<PageWay, { readonly kind: 'link' | 'header' | 'token' }>,
+  answer: PageResponse,
+) {
   return valueAt(way.kind === 'header' ? ['header', 'link'] : way.source, answer);
 }
 
@@ -229,7 +232,7 @@ export function isCounted(way: PageWay): way is Extract<PageWay, { readonly kind
 }
 
 /** Whether a parameter is so close to the name that announces the token that even an empty page proves it. */
-export function isKin(way: PageWay, { tokens }: PageSigns): boolean {
+export function isCloseParameter(way: PageWay, { tokens }: PageSigns): boolean {
   if (way.kind !== 'token') return true;
   const sign = tokens.find(({ path }) => path === way.source.join('.'));
   return sign !== undefined && toWords(way.parameter).every((word) => sign.words.includes(word));
@@ -249,7 +252,7 @@ export function formatWay(way: PageWay | undefined): string {
  * Whether only the token or link itself announces more. Then an empty page may be the end: some services always send a
  * token or a link.
  */
-export function saysNothingElse(certain: readonly string[], way: PageWay): boolean {
+export function isOnlySign(certain: readonly string[], way: PageWay): boolean {
   const own = way.kind === 'header' ? 'header.link' : 'source' in way ? way.source.join('.') : undefined;
   return certain.every((sign) => sign === own);
 }
@@ -260,7 +263,7 @@ export function saysEnd({ flags, ends }: PageSigns): boolean {
 }
 
 /** Returns where a sign is, with the type of its value. */
-export function withType(sign: string, answer: PageAnswer): string {
+export function withType(sign: string, answer: PageResponse): string {
   const value = valueAt(sign.split('.'), answer);
   if (value === undefined) return sign;
   const type = Array.isArray(value) ? 'an array' : typeof value === 'object' ? 'an object' : `a ${typeof value}`;

@@ -18,7 +18,7 @@ import { parseOrUndefined, readRange, toFlag, toNumber, withoutVendor } from './
 import { isPagingName, type Spelling, spellingOf, toWords } from './paging-names.ts';
 
 /** A response, as far as paging is concerned. */
-export interface PageAnswer {
+export interface PageResponse {
   readonly body: unknown;
   readonly headers: Readonly<Record<string, string>>;
   readonly status: number;
@@ -81,7 +81,7 @@ interface Place {
 }
 
 /** Reads what a response says about its pages, in the body outside of the items, in the headers, and by its status. */
-export function readSigns(answer: PageAnswer): PageSigns {
+export function readSigns(answer: PageResponse): PageSigns {
   const signs: PageSigns = {
     links: [],
     tokens: [],
@@ -106,10 +106,10 @@ export function readSigns(answer: PageAnswer): PageSigns {
 
 class SignReader {
   private readonly signs: PageSigns;
-  private readonly answer: PageAnswer;
+  private readonly answer: PageResponse;
   private length: Sign<number> | undefined;
 
-  constructor(signs: PageSigns, answer: PageAnswer) {
+  constructor(signs: PageSigns, answer: PageResponse) {
     this.signs = signs;
     this.answer = answer;
   }
@@ -290,7 +290,7 @@ function countOf(signs: PageSigns): number {
  * Returns the value at a path as signs name it: keys of the body, which may contain dots themselves, or `header` and a
  * header's name. In a list of links, the relation is the key. A link in an object is returned as its address.
  */
-export function valueAt(path: readonly string[], { body, headers, headerLinks, lastItem }: PageAnswer): unknown {
+export function valueAt(path: readonly string[], { body, headers, headerLinks, lastItem }: PageResponse): unknown {
   const [top, name = '', ...rest] = path;
   if (top === LAST_ITEM) return lastItem?.[name];
   if (top !== 'header') return addressOf(descend(body, path.join('.')));

@@ -36,7 +36,7 @@ function findAgents(layers: readonly JsonObject[]): readonly unknown[] {
 }
 
 /**
- * Reads the response to provisioning, in any customary envelope (assumption `provision.agents`).
+ * Reads the response to provisioning, in any common envelope (assumption `provision.agents`).
  * @throws UnknownShape if the response has no space_id or reports an error
  */
 export function readProvisionResponse(body: unknown, contract: Contract): ProvisionResponse {

@@ -1,8 +1,8 @@
 import { normalizeName } from './field-names.ts';
 import { isJsonObject, type JsonObject } from './json.ts';
 
-/** Names that belong to any resource. Next to a nested resource, they belong to its envelope. */
-export const PLAIN = new Set([
+/** Normalized names of ids that any resource may have. Beside a nested resource, they are those of its envelope. */
+export const GENERIC_IDS = new Set([
   'id',
   '$id',
   'uuid',
@@ -17,16 +17,17 @@ export const PLAIN = new Set([
   'documentid',
 ]);
 
-/** Whether an object with this field is likely the resource: ids and the usual fields of envelopes prove nothing. */
-export function tells(name: string): boolean {
-  return !PLAIN.has(name) && !['type', 'kind', 'data', 'payload', 'date', 'time'].includes(name);
+/** Whether a field distinguishes a resource from an envelope, unlike ids and the usual fields of envelopes. */
+export function isDistinctive(name: string): boolean {
+  return !GENERIC_IDS.has(name) && !['type', 'kind', 'data', 'payload', 'date', 'time'].includes(name);
 }
 
-/** Whether a field may stand beside the object that holds all others: an id, a type, a version. */
-export function isBareName(key: string): boolean {
+/** Whether a field may be beside the object that has all others: an id, a type, a version. */
+export function isEnvelopeField(key: string): boolean {
   const name = normalizeName(key);
   return (
-    PLAIN.has(name) || ['type', 'kind', 'object', 'etag', 'version', 'url', 'href', 'self', 'links'].includes(name)
+    GENERIC_IDS.has(name) ||
+    ['type', 'kind', 'object', 'etag', 'version', 'url', 'href', 'self', 'links'].includes(name)
   );
 }
 
@@ -35,8 +36,8 @@ export function isSupplement(key: string): boolean {
   return ['profile', 'info'].includes(normalizeName(key));
 }
 
-/** The only object beside a block of links: `{links: […], content: {…}}`. */
-export function besideLinks(object: JsonObject): JsonObject | undefined {
+/** Returns the only object beside a block of links: `{links: […], content: {…}}`. */
+export function objectBesideLinks(object: JsonObject): JsonObject | undefined {
   const keys = Object.keys(object);
   if (keys.length !== 2 || !('links' in object || '_links' in object)) return undefined;
   const key = keys.find((each) => each !== 'links' && each !== '_links');
@@ -45,8 +46,8 @@ export function besideLinks(object: JsonObject): JsonObject | undefined {
 }
 
 /**
- * Returns the keys of objects that together are the resource, by the conventions of well-known platforms: `sys` and
- * `fields`, `metadata` and `spec`, or `_source` beside an `_id`. Alone, each of these names may mean anything.
+ * Returns the keys of objects that together are the resource, as on well-known platforms: `sys` and `fields`, `metadata` and
+ * `spec`, or `_source` beside an `_id`. Alone, each of these names may mean anything.
  */
 export function pairedParts(object: JsonObject): readonly string[] {
   if (isJsonObject(object._source) && object._id !== undefined) return ['_source'];
@@ -55,7 +56,7 @@ export function pairedParts(object: JsonObject): readonly string[] {
   return isJsonObject(object.metadata) && isJsonObject(object.spec) ? ['metadata', 'spec'] : [];
 }
 
-/** Returns the id in a pair of an id and what it is called, as Odoo sends relations: `agent_id: [41, 'Billing']`. */
+/** Returns the id of a pair of an id and a label, as Odoo sends relations: `agent_id: [41, 'Billing']`. */
 export function withoutLabel(key: string, value: unknown): unknown {
   if (!Array.isArray(value) || value.length !== 2 || !/id$/i.test(key)) return value;
   const [id, label]: readonly unknown[] = value;

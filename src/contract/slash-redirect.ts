@@ -7,11 +7,11 @@ interface Redirect {
 const REDIRECTS = new Set([301, 302, 307, 308]);
 
 /**
- * Returns the closing slash that a response asks for: `always` or `never` if it redirects to the same address with or
+ * Returns the trailing slash that a response asks for: `always` or `never` if it redirects to the same address with or
  * without one, and undefined otherwise.
  * @param url the address of the request
  */
-export function slashOfRedirect({ status, headers }: Redirect, url: string): 'always' | 'never' | undefined {
+export function readSlashRedirect({ status, headers }: Redirect, url: string): 'always' | 'never' | undefined {
   const { location } = headers;
   if (!REDIRECTS.has(status) || location === undefined || !URL.canParse(location, url)) return undefined;
   const [from, to] = [new URL(url), new URL(location, url)];
@@ -22,15 +22,15 @@ export function slashOfRedirect({ status, headers }: Redirect, url: string): 'al
 
 /**
  * Whether a response proves that a write did nothing because of its address: it is not known, or it redirects to the same
- * address with or without a closing slash. A 302 proves nothing: services also redirect to a list after they have created.
+ * address with or without a trailing slash. A 302 proves nothing: services also redirect to a list after they have created.
  */
-export function isRefusedAddress(response: Redirect, url: string): boolean {
+export function isPathRefused(response: Redirect, url: string): boolean {
   const { status } = response;
-  return status === 404 || status === 405 || (status !== 302 && slashOfRedirect(response, url) !== undefined);
+  return status === 404 || status === 405 || (status !== 302 && readSlashRedirect(response, url) !== undefined);
 }
 
-/** Returns a path and query with the closing slash that the path must have. */
-export function withClosingSlash(pathAndQuery: string, slash: 'always' | 'never'): string {
+/** Returns a path and query with the trailing slash that the path must have. */
+export function withTrailingSlash(pathAndQuery: string, slash: 'always' | 'never'): string {
   const [path = '', ...query] = pathAndQuery.split('?');
   const bare = path.replace(/\/$/, '');
   return [slash === 'always' ? `${bare}/` : bare, ...query].join('?');

@@ -27,7 +27,7 @@ export function assumedLeaves(kind: UploadKind, contract: Contract): readonly Le
 }
 
 /**
- * Returns the id of the uploaded resource from any customary envelope (assumption `id.field`).
+ * Returns the id of the uploaded resource from any common envelope (assumption `id.field`).
  * @throws UnknownShape if the response has no id or reports an error
  */
 export function readUploadId(body: unknown, kind: UploadKind, contract: Contract): string {

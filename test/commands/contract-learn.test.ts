@@ -341,7 +341,7 @@ describe('what a trace shows', () => {
     ]);
   });
 
-  test('the closing slash, after a redirect that was followed', async () => {
+  test('the trailing slash, after a redirect that was followed', async () => {
     const bare = SPACES.replace(/\/$/, '');
     const value = await learnedValue(
       'paths.trailing_slash',

@@ -4,7 +4,7 @@ import { fastClock, run, tempDirectory } from '../helpers/run.ts';
 import { write } from '../helpers/service.ts';
 
 /*
- * Services whose addresses differ by a closing slash, and those that refuse a request because of its address or a
+ * Services whose addresses differ by a trailing slash, and those that refuse a request because of its address or a
  * parameter.
  */
 
@@ -30,7 +30,7 @@ describe.each([301, 302, 307, 308])('a service that redirects with %i to the add
   });
 });
 
-test('what was learned of the closing slash is known the next time', async () => {
+test('what was learned of the trailing slash is known the next time', async () => {
   const service = await startFakeService({
     'GET /automation/spaces/': json({}, 301, { location: '/v1/automation/spaces' }),
     'GET /automation/spaces': json([]),
@@ -73,7 +73,7 @@ describe.each([
   [405, {}, 1],
   [308, { location: JOBS }, 8],
   [301, { location: JOBS }, 8],
-])('a write that is answered with %i because of its closing slash', (status, headers, code) => {
+])('a write that is answered with %i because of its trailing slash', (status, headers, code) => {
   const files = '/v1/automation/file-attachments';
   const moved = Object.keys(headers).length > 0 ? { location: files } : {};
 
@@ -94,7 +94,7 @@ describe.each([
     expect(linesOf(service)).toEqual([`POST ${files}`]);
   });
 
-  test('is a refusal that nothing was done if reads do not prove it, and names the closing slash', async () => {
+  test('is a refusal that nothing was done if reads do not prove it, and names the trailing slash', async () => {
     const service = await startFakeService({
       'GET /automation/partner-cron-jobs/': json([]),
       'GET /automation/spaces/': json([]),
@@ -122,7 +122,7 @@ test.each([
   expect(service.requests.filter(({ method }) => method === 'POST').length).toBe(1);
 });
 
-test('an agent that is not found may be one of a service without closing slashes', async () => {
+test('an agent that is not found may be one of a service without trailing slashes', async () => {
   const service = await startFakeService(json({ message: 'Not Found' }, 404));
   const ran = await run(['chat', 'setup', 's1', 'a1', '-o', 'json'], at(service));
   expect(ran.code).toBe(4);
@@ -150,7 +150,7 @@ test.each<[number, object, string]>([
 
 test.each([
   ['a path', `${JOBS}/c7`, 'created', 'c7'],
-  ['a path with a closing slash', `${JOBS}/c%207/`, 'created', 'c 7'],
+  ['a path with a trailing slash', `${JOBS}/c%207/`, 'created', 'c 7'],
   ['the list', `${JOBS}/`, 'unknown', null],
   ['another origin', 'http://127.0.0.1:9/v1/automation/partner-cron-jobs/c7', 'unknown', null],
 ])('a job created without a body has the id in its location: %s', async (_, location, status, id) => {

@@ -110,7 +110,7 @@ describe('a 4xx response proves that nothing was done', () => {
     expectNotDone(error);
     expect(error).toBeInstanceOf(kind);
     expect(error.info).toMatchObject({ status, code: 'the_code' });
-    // A 404 or 405 may be about the closing slash, which a read tells.
+    // A 404 or 405 may be about the trailing slash, which a read tells.
     expect(server.requests.filter(({ method }) => method !== 'GET')).toHaveLength(1);
   });
 

@@ -86,7 +86,7 @@ describe('a page of a list', () => {
   });
 });
 
-describe('an address with a closing slash', () => {
+describe('an address with a trailing slash', () => {
   test.each([
     ['drop-slash-301', 301],
     ['drop-slash-307', 307],

@@ -2,8 +2,8 @@ import type { Contract } from '../contract.ts';
 import { groupBy } from '../group-by.ts';
 import type { JsonObject } from '../json.ts';
 import { isJsonObject } from '../json.ts';
-import { wordsOf } from '../kinship.ts';
 import type { OperationLeaf } from '../leaves.ts';
+import { wordsOf } from '../likely-names.ts';
 import { singularName } from '../openapi/names.ts';
 import { PLACEHOLDERS, VOCABULARY } from '../openapi/vocabulary.ts';
 import type { Exchange } from './exchange.ts';
@@ -80,7 +80,7 @@ function usualSlash(exchanges: readonly Exchange[]): string {
   return exchanges.some(({ path }) => path.endsWith('/')) ? '/' : '';
 }
 
-/** Whether an exchange is a request of an operation as the contract has it, with either closing slash. */
+/** Whether an exchange is a request of an operation as the contract has it, with either trailing slash. */
 export function isOfOperation(
   { method, path, query }: Exchange,
   operation: OperationLeaf,

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../json.ts';
 import { formatWay, isLink, type PageWay, proposeSteps, sourceValue } from '../next-page.ts';
 import { PageProgress } from '../page-progress.ts';
-import { type PageAnswer, readSigns } from '../page-signs.ts';
+import { type PageResponse, readSigns } from '../page-signs.ts';
 import type { Exchange } from './exchange.ts';
 
 /** A recorded page of a list. */
@@ -24,7 +24,7 @@ export interface ProvedWay {
 /** Only the base's own host and path count, and no link leads out of them. */
 const HOST = 'https://host.invalid';
 
-function answerOf({ exchange, items }: TracedPage): PageAnswer {
+function answerOf({ exchange, items }: TracedPage): PageResponse {
   const { body, headers, status, headerLinks } = exchange;
   return { body, headers, status, itemCount: items.length, headerLinks };
 }

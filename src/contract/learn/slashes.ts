@@ -1,12 +1,12 @@
 import type { Contract } from '../contract.ts';
-import { slashOfRedirect } from '../slash-redirect.ts';
+import { readSlashRedirect } from '../slash-redirect.ts';
 import type { Evidence } from './evidence.ts';
 import { type Exchange, isSuccess } from './exchange.ts';
 import type { TracedOperation } from './operations.ts';
 
 const ORIGIN = 'https://host.invalid';
 
-/** Adds the closing slash that redirects ask for, if the other address then answered. */
+/** Adds the trailing slash that redirects ask for, if the other address then answered. */
 function addRedirects(
   exchanges: readonly Exchange[],
   requests: { origin: string; basePath: string },
@@ -14,26 +14,26 @@ function addRedirects(
 ) {
   for (const redirect of exchanges) {
     const url = requests.origin + requests.basePath + redirect.path;
-    const slash = slashOfRedirect(redirect, url);
+    const slash = readSlashRedirect(redirect, url);
     if (slash === undefined) continue;
     const wanted = slash === 'always' ? `${redirect.path}/` : redirect.path.replace(/\/$/, '');
     const followed = exchanges.find(
       (exchange) => exchange.path === wanted && exchange.line > redirect.line && isSuccess(exchange),
     );
     if (followed === undefined) continue;
-    const seen = `${redirect.method}: status ${redirect.status} to the other closing slash, which line ${followed.line} requests`;
+    const seen = `${redirect.method}: status ${redirect.status} to the other trailing slash, which line ${followed.line} requests`;
     evidence.add('paths.trailing_slash', slash, seen, [redirect, followed]);
   }
 }
 
-/** The closing slash of a request; undefined for the base URL itself. */
+/** The trailing slash of a request; undefined for the base URL itself. */
 function hasSlash({ path }: Exchange): boolean {
   return path.endsWith('/');
 }
 
 /**
  * Adds how paths end, if the service redirects, or if the operations of the contract are only answered with the other
- * closing slash.
+ * trailing slash.
  */
 export function addSlashes(
   exchanges: readonly Exchange[],
@@ -42,9 +42,10 @@ export function addSlashes(
   { evidence, ...requests }: { evidence: Evidence; origin: string; basePath: string },
 ): void {
   addRedirects(exchanges, requests, evidence);
-  if (contract.slash() !== 'as-written' || exchanges.some((each) => slashOfRedirect(each, ORIGIN + each.path))) return;
+  if (contract.slash() !== 'as-written' || exchanges.some((each) => readSlashRedirect(each, ORIGIN + each.path)))
+    return;
   const all = operations.flatMap(({ leaf, value, exchanges: own }) => {
-    // Another path of an operation has its own closing slash.
+    // Another path of an operation has its own trailing slash.
     if (value !== contract.leaf(leaf).value) return [];
     const path = contract.operation(leaf)?.path.split('?')[0];
     return own.map((exchange) => ({ exchange, isWritten: path?.endsWith('/') === hasSlash(exchange) }));
@@ -55,7 +56,7 @@ export function addSlashes(
   evidence.add(
     'paths.trailing_slash',
     slash,
-    'every request that was answered has the other closing slash',
+    'every request that was answered has the other trailing slash',
     all.map(({ exchange }) => exchange),
   );
 }

@@ -1,4 +1,4 @@
-import { checkLeaf, DISPENSABLE } from '../check-leaf.ts';
+import { checkLeaf, OMITTABLE } from '../check-leaf.ts';
 import { LeafValueError } from '../leaf-value.ts';
 import { type FieldLeaf, LEAVES, type LeafName, type ListLeaf, type OperationLeaf } from '../leaves.ts';
 import { type OpenApiDocument, openDocument } from './document.ts';
@@ -102,7 +102,7 @@ class Proposer {
     const body = (endpoint.form ?? endpoint.json)?.shape;
     const isDescribed = (body?.properties.size ?? 0) > 0 || (endpoint.method === 'GET' && matches.length > 0);
     for (const leaf of isDescribed ? missing : []) {
-      if (DISPENSABLE.includes(leaf)) {
+      if (OMITTABLE.includes(leaf)) {
         if (body?.isClosed) this.propose(leaf, 'none', `${nameOf(endpoint)}, request: no further properties`);
       } else if (leaf === SESSION) this.isSessionMissing = true;
       else this.askForParameter(leaf, endpoint);

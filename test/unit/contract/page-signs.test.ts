@@ -3,15 +3,15 @@ import { describe, expect, it } from 'vitest';
 import { parseNext } from '../../../src/contract/leaf-value.ts';
 import { formatWay, proposeSteps, tokenParameters } from '../../../src/contract/next-page.ts';
 import { PageProgress } from '../../../src/contract/page-progress.ts';
-import { type PageAnswer, type PageSigns, readSigns, valueAt } from '../../../src/contract/page-signs.ts';
+import { type PageResponse, type PageSigns, readSigns, valueAt } from '../../../src/contract/page-signs.ts';
 import { spellingOf, toWords } from '../../../src/contract/paging-names.ts';
 
-function answer(body: unknown, more: Partial<PageAnswer> = {}): PageAnswer {
+function answer(body: unknown, more: Partial<PageResponse> = {}): PageResponse {
   return { body, headers: {}, status: 200, itemCount: 2, headerLinks: {}, ...more };
 }
 
 /** What is left after the first page of two items: certain, or only possible. */
-function outlookOf(given: PageAnswer): { certain: readonly string[]; possible: readonly string[] } {
+function outlookOf(given: PageResponse): { certain: readonly string[]; possible: readonly string[] } {
   const signs = readSigns(given);
   const progress = new PageProgress();
   progress.add(['a', 'b'], 0, signs);

@@ -88,7 +88,7 @@ describe('The OpenAPI document of', () => {
     });
   });
 
-  test('FastAPI: references, nullable unions, plain lists, skip and limit, no closing slashes', () => {
+  test('FastAPI: references, nullable unions, plain lists, skip and limit, no trailing slashes', () => {
     const { provision, setup, message, job } = requests();
     const nullable = { anyOf: [text, { type: 'null' }] };
     const paging = query({ skip: { type: 'integer', default: 0 } }, { limit: { type: 'integer', default: 100 } });
@@ -138,7 +138,7 @@ describe('The OpenAPI document of', () => {
     expect(questions).toEqual([]);
   });
 
-  test('Django REST framework with drf-spectacular: named pages, closing slashes, primary keys in nested routes', () => {
+  test('Django REST framework with drf-spectacular: named pages, trailing slashes, primary keys in nested routes', () => {
     const page = (name: string): Data =>
       object(
         { count: { type: 'integer' } },
