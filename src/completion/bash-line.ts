@@ -1,8 +1,8 @@
 import type { CommandLine } from './parse-line.ts';
 
-/** A line of bash, read up to the cursor. */
+/** A bash command line, read up to the cursor. */
 export interface BashLine extends CommandLine {
-  /** How much of the current word bash keeps: it replaces only what follows the last of COMP_WORDBREAKS, or a quote. */
+  /** The length of the current word's start that bash keeps: it replaces only what follows a quote or the last word break. */
   readonly keptLength: number;
   /** The quote that is open at the cursor, or ''. */
   readonly quote: string;
@@ -13,12 +13,12 @@ export interface BashLine extends CommandLine {
 interface Word {
   readonly text: string;
   readonly keptLength: number;
-  /** The quote that it does not close, or ''. */
+  /** The quote that is still open at its end, or ''. */
   readonly quote: string;
   readonly isRedirected: boolean;
 }
 
-/** Quoted text (perhaps without its closing quote), an escaped character, blanks, a redirection, or a character. */
+/** Matches quoted text (perhaps without its closing quote), an escaped character, blanks, a redirection, or a character. */
 const UNIT =
   /'(?<single>[^']*)(?<singleEnd>'?)|"(?<double>(?:[^"\\]|\\[\s\S])*\\?)(?<doubleEnd>"?)|\\(?<escaped>[\s\S])|(?<blank>\s+)|\d*(?<redirection>[<>])|(?<plain>[\s\S])/g;
 
@@ -62,10 +62,10 @@ function splitWords(line: string, wordBreaks: string): Word[] {
 }
 
 /**
- * Reads a line of bash. Pure.
- * @param line up to the cursor, with the program
- * @param rest what follows the cursor
- * @param wordBreaks COMP_WORDBREAKS
+ * Parses a bash command line. Pure.
+ * @param line the line up to the cursor, including the program
+ * @param rest the line after the cursor
+ * @param wordBreaks the value of COMP_WORDBREAKS
  */
 export function readBashLine(line: string, rest: string, wordBreaks: string): BashLine {
   const words = splitWords(line, wordBreaks);
@@ -76,7 +76,7 @@ export function readBashLine(line: string, rest: string, wordBreaks: string): Ba
   return {
     before: typed.slice(program + 1),
     current: current?.text ?? '',
-    // The first of them is the end of the word at the cursor.
+    // The first word is the end of the word at the cursor.
     after: after.slice(1),
     keptLength: current?.keptLength ?? 0,
     quote: current?.quote ?? '',
@@ -85,9 +85,9 @@ export function readBashLine(line: string, rest: string, wordBreaks: string): Ba
 }
 
 /**
- * Quotes what bash inserts, so that nothing in it is expanded or run.
- * @param quote the quote that is open at the cursor
- * @returns undefined if it cannot be quoted: between double quotes, nothing stops the expansion of `!`
+ * Quotes text for bash to insert, so that bash expands and runs nothing in it.
+ * @param quote the quote that is open at the cursor, or ''
+ * @returns undefined if that is impossible: between double quotes, nothing prevents the expansion of `!`
  */
 export function quoteForBash(text: string, quote: string): string | undefined {
   if (quote === "'") return text.replaceAll("'", "'\\''");

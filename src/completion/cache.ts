@@ -2,26 +2,26 @@ import type { LiveKind } from './complete.ts';
 import type { Described } from './tree.ts';
 
 /*
- * The cache is a directory for each profile and service, with a file for each kind of value. A line of a file is a value, its
- * description, and what it belongs to, separated by tabs. Lines are sorted by the value, so that even in a large file those
- * that begin with what was typed are found at once, without parsing the others.
+ * The cache is a directory for each profile and service, with a file for each kind of value. A line is a value, its
+ * description, and its owner, separated by tabs. Lines are sorted by value, so that those with a prefix are found without
+ * parsing a large file.
  */
 
-/** What the cache knows of a value. */
+/** A value in the cache. */
 export interface CacheLine {
   readonly value: string;
   readonly description: string;
-  /** Of an agent, its space_id; of a session, its source_id; of a space, its own id. */
+  /** An agent's space_id, a session's source_id, or a space's own id. */
   readonly owner: string;
 }
 
-/** How often and how successfully the cache was refreshed. */
+/** The outcome of the last refreshes. */
 export interface CacheStatus {
   /** When the last refresh ended, in milliseconds since the epoch. */
   readonly at: number;
   /** How long it took, in milliseconds. */
   readonly tookMs: number;
-  /** How many refreshes failed since the last one that did not. */
+  /** How many refreshes have failed since the last successful one. */
   readonly failures: number;
   /** The spaces whose agents were read. */
   readonly spaces: readonly string[];
@@ -29,12 +29,12 @@ export interface CacheStatus {
 
 const INTERVAL_MS = 60_000;
 const MAX_INTERVAL_MS = 3_600_000;
-/** A refresh takes no more than this part of the time. */
-const LOAD = 1 / 30;
-/** Longer than a refresh can take: see its --timeout in entry.ts. */
+/** Refreshes take up at most this fraction of the time. */
+const MAX_LOAD = 1 / 30;
+/** Longer than the --timeout of a refresh in entry.ts. */
 const MIN_INTERVAL_MS = 20_000;
 
-/** A name for the directory of a profile and service: short, and made of letters and digits (53 bits of cyrb53). */
+/** Returns the directory name for a profile and service: short, letters and digits only (the hash cyrb53). */
 export function cacheName(profile: string, baseUrl: string): string {
   let [high, low] = [0xdeadbeef, 0x41c6ce57];
   for (const character of `${profile}\n${baseUrl}`) {
@@ -48,29 +48,29 @@ export function cacheName(profile: string, baseUrl: string): string {
 }
 
 /**
- * Whether the cache is to be refreshed: a minute after the last time, later if that took long or failed. Pure.
+ * Whether the cache is due for a refresh: a minute after the last one, or later if that took long or failed. Pure.
  * @param lockedAt when the last refresh began, in milliseconds since the epoch
  * @param space the space_id whose agents are wanted
  */
 export function isDue(status: CacheStatus, now: number, lockedAt: number, space: string | undefined): boolean {
   const { at, tookMs, failures, spaces } = status;
-  // A clock that was set back must not stop it.
+  // If the clock was set back, refresh.
   const isPast = (time: number, ms: number): boolean => now >= time + ms || now < time;
   if (!isPast(lockedAt, MIN_INTERVAL_MS)) return false;
   if (space !== undefined && failures === 0 && at > 0 && !spaces.includes(space)) return true;
-  const interval = Math.max(INTERVAL_MS, tookMs / LOAD) * 2 ** Math.min(failures, 10);
+  const interval = Math.max(INTERVAL_MS, tookMs / MAX_LOAD) * 2 ** Math.min(failures, 10);
   return isPast(Math.max(at, lockedAt), Math.min(interval, MAX_INTERVAL_MS));
 }
 
-/** The ways to name a space or an agent other than by its id. */
+/** The prefixes of references to a space or an agent. */
 const PREFIXES: Readonly<Partial<Record<LiveKind, readonly string[]>>> = { space: ['ext:', 'name:'], agent: ['name:'] };
 
-/** The name of the file for a kind of value that begins with a prefix such as `name:`. */
+/** Returns the name of the file for a kind of value. @param prefix for references, such as `name:` */
 export function cacheFile(kind: LiveKind, prefix = ''): string {
   return `${kind}${prefix === '' ? '' : `.${prefix.slice(0, -1)}`}.tsv`;
 }
 
-/** Formats the lines of a file, each value of an owner once. */
+/** Formats the lines of a file, sorted and without duplicates. */
 export function formatCacheLines(lines: readonly CacheLine[]): string {
   const rows = lines.map(({ value, description, owner }) => `${value}\t${description}\t${owner}\n`);
   return [...new Set(rows)].sort((a, b) => (a < b ? -1 : 1)).join('');
@@ -83,9 +83,9 @@ function readLine(text: string, start: number): CacheLine {
 }
 
 /**
- * Finds the lines whose values begin with what was typed.
- * @param owner only those that belong to it
- * @returns at most `limit`, the last one among them: shells insert what the first and the last one begin with
+ * Finds the lines whose values start with `typed`.
+ * @param owner finds only lines of this owner
+ * @returns at most `limit` lines, including the last one, because shells insert the common prefix of all matches
  */
 function findLines(
   text: string,
@@ -107,7 +107,7 @@ function findLines(
   return found.length <= limit || !last ? found : [...found.slice(0, limit - 1), last];
 }
 
-/** The file of the cache that has a value with a reference such as `name:Acme`, or with an id. */
+/** Returns the file for a reference such as `name:Acme`, or for an id. */
 function fileOf(kind: LiveKind, typed: string): string {
   return cacheFile(
     kind,
@@ -117,6 +117,7 @@ function fileOf(kind: LiveKind, typed: string): string {
 
 const MAX_VALUES = 100;
 
+/** A search in the cache. */
 export interface LiveQuery {
   readonly resource: LiveKind;
   readonly typed: string;
@@ -125,14 +126,14 @@ export interface LiveQuery {
   readonly source: string | undefined;
 }
 
-/** Returns the space_id of a space as typed, or undefined if the cache does not know it. */
+/** Returns the space_id of a space as typed. @returns undefined if the cache does not know it, or if it is ambiguous */
 export function findSpaceId(space: string | undefined, read: (file: string) => string): string | undefined {
   if (space === undefined) return undefined;
   const found = findLines(read(fileOf('space', space)), `${space}\t`, { limit: 2 });
   return found.length === 1 ? found[0]?.owner : undefined;
 }
 
-/** Returns the values of the cache that complete a word. @param read returns the text of a file, or '' */
+/** Returns the cached values that complete a word. @param read returns the text of a cache file, or '' */
 export function findLive(
   { resource, typed, space, source }: LiveQuery,
   read: (file: string) => string,
@@ -143,14 +144,14 @@ export function findLive(
       : resource === 'session'
         ? source
         : undefined;
-  // A name alone does not tell which agent: commands take it only with its space.
-  const isNamed = resource !== 'agent' || space !== undefined;
-  const prefixes = isNamed ? (PREFIXES[resource] ?? []) : [];
-  const isByName = prefixes.some((prefix) => typed.startsWith(prefix));
-  if (!isNamed && PREFIXES[resource]?.some((prefix) => typed.startsWith(prefix))) return [];
+  // Agent names are only unique in their space.
+  const mayUseReferences = resource !== 'agent' || space !== undefined;
+  const prefixes = PREFIXES[resource] ?? [];
+  const isReference = prefixes.some((prefix) => typed.startsWith(prefix));
+  if (isReference && !mayUseReferences) return [];
   const found = findLines(read(fileOf(resource, typed)), typed, { limit: MAX_VALUES, owner });
   const values = found.map(({ value, description }): Described => [value, description]);
-  if (isByName) return values;
+  if (isReference || !mayUseReferences) return values;
   const begun = prefixes.filter((prefix) => prefix.startsWith(typed) && read(cacheFile(resource, prefix)) !== '');
   return [...values, ...begun.map((prefix): Described => [prefix, ''])];
 }

@@ -1,12 +1,12 @@
 import { type CommandLine, flagsOf, HELP, type ParsedLine, parseLine, readFlagWord } from './parse-line.ts';
 import type { CompletionTree, Described, TreeFlag, ValueKind } from './tree.ts';
 
-/** What the service or the state knows by id. */
+/** The kinds of values that come from the service or the state. */
 export type LiveKind = 'agent' | 'job' | 'key' | 'session' | 'source' | 'space';
 
 const LIVE_KINDS: readonly string[] = ['agent', 'job', 'key', 'session', 'source', 'space'] satisfies LiveKind[];
 
-/** What completes the current word. `prefix` is the part of the word before what is completed: `--output=`, `@`. */
+/** What completes the current word. `prefix` is the part of the word before the completed value: `--output=`, `@`. */
 export type Wanted = { readonly prefix: string } & (
   | { readonly kind: 'values'; readonly values: readonly Described[] }
   | { readonly kind: 'files' | 'directories' | 'commands' }
@@ -14,16 +14,15 @@ export type Wanted = { readonly prefix: string } & (
   | {
       readonly kind: 'live';
       readonly resource: LiveKind;
-      /** As typed: only its agents. */
+      /** The space whose agents are wanted, as typed. */
       readonly space: string | undefined;
-      /** As typed: only its sessions. */
+      /** The source whose sessions are wanted, as typed. */
       readonly source: string | undefined;
     }
 );
 
 const NOTHING: Wanted = { kind: 'values', prefix: '', values: [] };
 
-/** Whether a kind of value is live. */
 function isLive(kind: unknown): kind is LiveKind {
   return typeof kind === 'string' && LIVE_KINDS.includes(kind);
 }
@@ -36,17 +35,18 @@ function timeZones(): readonly Described[] {
   return ['UTC', ...Intl.supportedValuesOf('timeZone')].map((zone) => [zone, '']);
 }
 
-/** The place of a value: what it may be, and what was typed of it. */
-interface Place {
+/** A value to complete. */
+interface PartialValue {
   readonly tree: CompletionTree;
   readonly line: ParsedLine;
   /** The text before the value in its word. */
   readonly prefix: string;
+  /** The typed part of the value. */
   readonly text: string;
 }
 
-/** A list of columns: completes the last one, with those that are not there yet. */
-function completeColumns({ line, prefix, text }: Place): Wanted {
+/** Completes the last column of a list, with columns that the list does not have yet. */
+function completeColumns({ line, prefix, text }: PartialValue): Wanted {
   const start = text.lastIndexOf(',') + 1;
   const listed = text.slice(0, start).split(',');
   const names = (line.command?.columns ?? []).filter((name) => !listed.includes(name));
@@ -57,30 +57,30 @@ function completeColumns({ line, prefix, text }: Place): Wanted {
   return { kind: 'values', prefix: prefix + text.slice(0, start), values };
 }
 
-/** A file after a mark such as the @ in `@notes.txt`; nothing before it. */
-function completeFileAfter(mark: RegExp, { prefix, text }: Place): Wanted {
+/** Completes a file after a mark, such as the @ in `@notes.txt`. Without the mark, offers nothing. */
+function completeFileAfter(mark: RegExp, { prefix, text }: PartialValue): Wanted {
   const start = mark.exec(text)?.[0].length;
   return start === undefined ? NOTHING : { kind: 'files', prefix: prefix + text.slice(0, start) };
 }
 
-function completeLive(resource: LiveKind, { tree, line, prefix }: Place): Wanted {
+function completeLive(resource: LiveKind, { tree, line, prefix }: PartialValue): Wanted {
   const { command, typed, positionals } = line;
   const spaceAt = command?.args.findIndex(({ value }) => value === 'space') ?? -1;
   const space = typed.get('--space')?.at(-1) ?? (spaceAt === -1 ? undefined : positionals[spaceAt]);
-  const ofSource = [...(command?.flags ?? []), ...tree.globals].find(({ value }) => value === 'source');
-  const source = ofSource && typed.get(ofSource.name)?.at(-1);
+  const sourceFlag = [...(command?.flags ?? []), ...tree.globals].find(({ value }) => value === 'source');
+  const source = sourceFlag && typed.get(sourceFlag.name)?.at(-1);
   return { kind: 'live', prefix, resource, space, source };
 }
 
-function completeValue(kind: ValueKind, place: Place): Wanted {
-  const { tree, line, prefix, text } = place;
+function completeValue(kind: ValueKind, partial: PartialValue): Wanted {
+  const { tree, line, prefix, text } = partial;
   const choose = (values: readonly Described[]): Wanted => {
     return { kind: 'values', prefix, values: startingWith(text, values) };
   };
-  if (isLive(kind)) return completeLive(kind, place);
+  if (isLive(kind)) return completeLive(kind, partial);
   switch (kind) {
     case 'column':
-      return completeColumns(place);
+      return completeColumns(partial);
     case 'sort':
       return choose((line.command?.columns ?? []).map((name) => [text.startsWith('-') ? `-${name}` : name, '']));
     case 'file':
@@ -90,9 +90,9 @@ function completeValue(kind: ValueKind, place: Place): Wanted {
     case 'command':
       return { kind: 'commands', prefix };
     case 'text':
-      return completeFileAfter(/^@/, place);
+      return completeFileAfter(/^@/, partial);
     case 'form':
-      return completeFileAfter(/^[^=]*=@/, place);
+      return completeFileAfter(/^[^=]*=@/, partial);
     case 'leaf-or-value':
       return line.positionals.length % 2 === 0 ? choose(tree.leaves) : NOTHING;
     case 'leaf':
@@ -110,20 +110,20 @@ function completeValue(kind: ValueKind, place: Place): Wanted {
   }
 }
 
-/** The flags that may still be typed. @param isAll also those of every command */
+/** Offers the flags that may still be given. @param isGlobal whether to include the global flags */
 function completeFlags(
   tree: CompletionTree,
   line: ParsedLine,
-  { current, isAll }: { current: string; isAll: boolean },
+  { current, isGlobal }: { current: string; isGlobal: boolean },
 ) {
   const { path, command, typed } = line;
-  const isOpen = ({ name, isRepeatable }: TreeFlag): boolean => isRepeatable === true || !typed.has(name);
-  const flags = isAll ? flagsOf(tree, path, command) : (command?.flags ?? []);
-  const values = flags.filter(isOpen).map(({ name, description }) => [name, description] as const);
+  const mayBeGiven = ({ name, isRepeatable }: TreeFlag): boolean => isRepeatable === true || !typed.has(name);
+  const flags = isGlobal ? flagsOf(tree, path, command) : (command?.flags ?? []);
+  const values = flags.filter(mayBeGiven).map(({ name, description }) => [name, description] as const);
   return { kind: 'values' as const, prefix: '', values: startingWith(current, values) };
 }
 
-/** The names that may follow those of a path. */
+/** The groups and commands that may follow a path. */
 function namesAfter(tree: CompletionTree, path: readonly string[]): readonly Described[] {
   const start = path.map((name) => `${name} `).join('');
   const names = new Map<string, string>();
@@ -135,7 +135,7 @@ function namesAfter(tree: CompletionTree, path: readonly string[]): readonly Des
   return [...names];
 }
 
-/** What `help` takes: a topic, or the names of a group and a command. */
+/** Completes an argument of `help`: a topic, a group, or a command. */
 function completeHelp(tree: CompletionTree, operands: readonly string[], current: string): Wanted {
   const names = operands.length < 2 ? namesAfter(tree, operands) : [];
   const topics = operands.length === 0 ? tree.topics.filter(([topic]) => !names.some(([name]) => name === topic)) : [];
@@ -147,7 +147,7 @@ function completeInner(tree: CompletionTree, { before, current, after }: Command
   const [program, ...words] = before;
   if (program !== 'partnerctl') return { kind: 'files', prefix: '' };
   const wanted = complete(tree, { before: words, current, after }).wanted;
-  // It talks to another service than what is typed here.
+  // The inner command calls a sandbox, whose values are not in the cache.
   return wanted.kind === 'live' ? NOTHING : wanted;
 }
 
@@ -161,9 +161,9 @@ function completeArgument(tree: CompletionTree, line: ParsedLine, { current, aft
   }
   const wanted = argument ? completeValue(argument.value, { tree, line, prefix: '', text: current }) : NOTHING;
   const isEmpty = wanted.kind === 'values' && wanted.values.length === 0;
-  // Where nothing else can be offered, the flags of the command tell what it takes.
+  // Without any other value, offer the flags of the command.
   return isEmpty && current === '' && !line.isPastDashes
-    ? completeFlags(tree, line, { current, isAll: false })
+    ? completeFlags(tree, line, { current, isGlobal: false })
     : wanted;
 }
 
@@ -179,16 +179,16 @@ function completeWord(tree: CompletionTree, line: ParsedLine, words: CommandLine
   if (flag?.value !== undefined && value !== undefined) {
     return completeValue(flag.value, { tree, line, prefix, text: value });
   }
-  return completeFlags(tree, line, { current, isAll: true });
+  return completeFlags(tree, line, { current, isGlobal: true });
 }
 
-/** Finds what completes a word. Pure, and defined for any words. */
+/** Finds what completes the current word. Pure, and accepts any words. */
 export function complete(
   tree: CompletionTree,
   words: CommandLine,
 ): { readonly line: ParsedLine; readonly wanted: Wanted } {
   const line = parseLine(tree, words);
-  // Nobody who asks for help needs more.
+  // Nothing is useful after --help.
   const wanted = line.typed.has(HELP.name) ? NOTHING : completeWord(tree, line, words);
   return { line, wanted };
 }

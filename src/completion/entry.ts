@@ -4,15 +4,15 @@ import { takeLock } from './lock.ts';
 import { type Refresh, respond } from './respond.ts';
 
 /*
- * The program that runs at each Tab. It is built into its own file, loads nothing of partnerctl, reads a few
- * small files, and makes no request. Whatever goes wrong, it offers nothing and says nothing.
+ * The program that runs at each Tab. It is built into a file of its own that contains little of partnerctl, reads a few small
+ * files, and sends no requests. If anything fails, it offers nothing and prints nothing.
  */
 
-/** Starts a process that refreshes the cache, and does not wait for it. */
+/** Starts a process that refreshes the cache, without waiting for it. */
 function startRefresh({ directory, flags }: Refresh, [file = '', ...script]: readonly string[]): void {
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   if (!takeLock(join(directory, 'lock'), process.pid)) return;
-  // Loading it takes as long as all the rest.
+  // Load this only here: it takes as long as everything else.
   const { spawn } = process.getBuiltinModule('node:child_process');
   const limits = ['--timeout', '15s', '--retries', '0'];
   const all = [...script, 'completion', 'refresh', '--background', '--no-input', '--quiet', ...limits, ...flags];
@@ -22,8 +22,8 @@ function startRefresh({ directory, flags }: Refresh, [file = '', ...script]: rea
 }
 
 /**
- * Completes a word for the script that started this process.
- * @param readTree reads the `CompletionTree`, as JSON
+ * Completes a word for the shell script that started this process, and prints the result.
+ * @param readTree returns the `CompletionTree` as JSON
  * @param selfCommand the command that starts partnerctl
  */
 export function run(readTree: () => string, selfCommand: readonly string[]): void {
@@ -34,6 +34,6 @@ export function run(readTree: () => string, selfCommand: readonly string[]): voi
     writeSync(1, text);
     if (refresh) startRefresh(refresh, selfCommand);
   } catch {
-    // A message would end up in the line that is typed.
+    // A message would end up in the user's command line.
   }
 }

@@ -1,32 +1,34 @@
 import { isAbsolute, join } from 'node:path';
 import type { Environment } from '../cli/io.ts';
 import { shellQuote } from '../shell-quote.ts';
+import { quoteForPowerShell } from './format.ts';
 import type { Shell } from './scripts.ts';
 
 /** A change to a file. */
 export interface Change {
   readonly file: string;
-  /** `append` adds the text at the end; `replace` replaces the whole script, or the line that an earlier install added. */
+  /** `append` adds the text at the end; `replace` replaces the script, or the line that an earlier install added. */
   readonly action: 'create' | 'append' | 'replace' | 'none';
   readonly text: string;
 }
 
+/** What determines where the script is installed. */
 export interface InstallSettings {
   readonly env: Environment;
   readonly home: string;
   readonly platform: NodeJS.Platform;
-  /** The file that the shell reads when it starts, if not the usual one. */
+  /** The startup file of the shell, if it is not the usual one. */
   readonly rcFile: string | undefined;
 }
 
 /** Where the script is installed, and the line that loads it when a shell starts. */
-export interface Places {
+export interface InstallPaths {
   readonly script: string;
   /** Undefined if the shell finds the script itself. */
   readonly rc: { readonly file: string; readonly line: string; readonly isNeededUnless?: RegExp } | undefined;
 }
 
-/** Marks the line, so that the next install finds it. */
+/** Marks the line for the next install. */
 const MARK = '# partnerctl completion';
 
 function directory(env: Environment, name: string, fallback: string): string {
@@ -34,11 +36,7 @@ function directory(env: Environment, name: string, fallback: string): string {
   return value && isAbsolute(value) ? value : fallback;
 }
 
-function quoteForPowerShell(path: string): string {
-  return `'${path.replaceAll("'", "''")}'`;
-}
-
-function powerShellPlaces({ env, home, platform, rcFile }: InstallSettings): Places {
+function powerShellPaths({ env, home, platform, rcFile }: InstallSettings): InstallPaths {
   const isWindows = platform === 'win32';
   const data = isWindows
     ? (env.LOCALAPPDATA ?? join(home, 'AppData', 'Local'))
@@ -51,8 +49,8 @@ function powerShellPlaces({ env, home, platform, rcFile }: InstallSettings): Pla
   return { script, rc: { file, line: `. ${quoteForPowerShell(script)}  ${MARK}` } };
 }
 
-/** Returns where a shell loads the completion from. Pure. */
-export function findPlaces(shell: Shell, settings: InstallSettings): Places {
+/** Returns where to install the script of a shell. Pure. */
+export function installPaths(shell: Shell, settings: InstallSettings): InstallPaths {
   const { env, home, platform, rcFile } = settings;
   const data = directory(env, 'XDG_DATA_HOME', join(home, '.local', 'share'));
   switch (shell) {
@@ -67,25 +65,25 @@ export function findPlaces(shell: Shell, settings: InstallSettings): Places {
       return { script, rc: { file, line: `${compinit}; source ${shellQuote(script)}  ${MARK}` } };
     }
     case 'bash': {
-      const own = env.BASH_COMPLETION_USER_DIR || join(data, 'bash-completion');
-      const script = join(own, 'completions', 'partnerctl');
+      const userDirectory = env.BASH_COMPLETION_USER_DIR || join(data, 'bash-completion');
+      const script = join(userDirectory, 'completions', 'partnerctl');
       const file = rcFile ?? join(home, platform === 'darwin' ? '.bash_profile' : '.bashrc');
-      // The library bash-completion loads the script itself.
+      // A startup file with this loads the library bash-completion, which finds the script.
       const isNeededUnless = /^[^#\n]*bash_completion/m;
       return { script, rc: { file, line: `. ${shellQuote(script)}  ${MARK}`, isNeededUnless } };
     }
     case 'powershell':
-      return powerShellPlaces(settings);
+      return powerShellPaths(settings);
   }
 }
 
-/** Plans the script file. @param current its content; undefined if it does not exist */
+/** Plans the change of the script file. @param current its content; undefined if it does not exist */
 export function planScript(file: string, script: string, current: string | undefined): Change {
   if (current === undefined) return { file, action: 'create', text: script };
   return { file, action: current === script ? 'none' : 'replace', text: script };
 }
 
-/** Plans the line in the shell's startup file, whose other bytes stay as they are. */
+/** Plans the change of the shell's startup file. @param current its content; undefined if it does not exist */
 export function planLine(file: string, line: string, current: string | undefined): Change {
   if (current === undefined) return { file, action: 'create', text: `${line}\n` };
   const own = findOwnLine(current);
@@ -97,7 +95,7 @@ function findOwnLine(text: string): string | undefined {
   return text.split(/\r?\n/).find((line) => line.trimEnd().endsWith(MARK));
 }
 
-/** Returns the content of a startup file after a change. */
+/** Returns the content of a startup file after a change. Keeps all other bytes. */
 export function applyLine(current: string, { action, text }: Change): string {
   const own = findOwnLine(current);
   if (action === 'replace' && own !== undefined) return current.replace(own, () => text);

@@ -4,10 +4,11 @@ import type { Context } from '../cli/context.ts';
 import { describeFileError } from '../cli/input.ts';
 import { makeDirectories } from '../config/make-directories.ts';
 import { errorCode, LocalError, UsageError } from '../errors.ts';
-import { applyLine, type Change, findPlaces, type InstallSettings, planLine, planScript } from './install-plan.ts';
+import { applyLine, type Change, type InstallSettings, installPaths, planLine, planScript } from './install-plan.ts';
 import { replaceFile } from './replace-file.ts';
 import { completionScript, SHELLS, type Shell } from './scripts.ts';
 
+/** The result of `install`. */
 export interface Installed {
   readonly shell: Shell;
   readonly status: 'installed' | 'unchanged' | 'planned';
@@ -28,7 +29,7 @@ const BASH_COMPLETION = [
   '/opt/homebrew/share/bash-completion/bash_completion',
 ];
 
-/** Reads a file as Latin-1, which keeps every byte: not all startup files are UTF-8. */
+/** Reads a file as Latin-1, which preserves every byte, because a startup file need not be UTF-8. */
 async function readBytes(file: string): Promise<string | undefined> {
   try {
     return await readFile(file, 'latin1');
@@ -46,7 +47,7 @@ function findShell({ env, platform }: Pick<InstallSettings, 'env' | 'platform'>)
   const name = basename(env.SHELL ?? '').replace(/^pwsh$/, 'powershell');
   const shell = SHELLS.find((each) => each === name) ?? (platform === 'win32' ? 'powershell' : undefined);
   if (shell) return shell;
-  throw new UsageError('The shell is not known.', { hint: `Name it with --shell: ${SHELLS.join(', ')}.` });
+  throw new UsageError('Cannot tell the shell from SHELL.', { hint: `Name it with --shell: ${SHELLS.join(', ')}.` });
 }
 
 async function exists(path: string): Promise<boolean> {
@@ -58,14 +59,14 @@ async function exists(path: string): Promise<boolean> {
 
 /** Plans the changes to the files. @throws LocalError if a file cannot be read, or is UTF-16 */
 async function planChanges(shell: Shell, settings: InstallSettings): Promise<readonly Change[]> {
-  const { script, rc } = findPlaces(shell, settings);
+  const { script, rc } = installPaths(shell, settings);
   const planned = planScript(script, toBytes(completionScript(shell)), await readBytes(script));
   if (!rc) return [planned];
   const current = await readBytes(rc.file);
   const hasLibrary = (await Promise.all(BASH_COMPLETION.map(exists))).includes(true);
   if (hasLibrary && settings.rcFile === undefined && rc.isNeededUnless?.test(current ?? '')) return [planned];
   if (current?.startsWith('\xff\xfe')) {
-    throw new LocalError(`${rc.file} is UTF-16, to which no line is added.`, {
+    throw new LocalError(`Cannot add a line to ${rc.file}, because it is UTF-16.`, {
       hint: `Add this line yourself: ${rc.line}`,
     });
   }
@@ -76,7 +77,7 @@ async function apply(change: Change, isScript: boolean): Promise<void> {
   const { file, text } = change;
   try {
     await makeDirectories(dirname(file));
-    // The file may have changed while the question was open.
+    // The file may have changed while the prompt was open.
     const current = await readBytes(file);
     const next = isScript || current === undefined ? text : applyLine(current, change);
     await replaceFile(file, Buffer.from(next, 'latin1'), 0o644);
@@ -93,24 +94,24 @@ const DOES: Readonly<Record<Change['action'], string>> = {
   none: 'leaves',
 };
 
-/** Says what would change, and asks. @throws UsageError without a terminal, or if the answer is no */
-async function askFirst(context: Context, changes: readonly Change[]): Promise<void> {
+/** Describes the changes, and asks for confirmation. @throws UsageError without a terminal, or if the answer is no */
+async function confirmChanges(context: Context, changes: readonly Change[]): Promise<void> {
   const files = changes.map(({ action, file }) => `${DOES[action]} ${file}`).join(', and ');
   if (!context.isInteractive) {
-    throw new UsageError(`completion install asks before it ${files}.`, {
-      why: 'There is no terminal to ask in. Nothing was changed.',
-      hint: 'Add --yes to do so, or --dry-run to see the text.',
+    throw new UsageError('completion install needs a confirmation, and there is no terminal to ask for it.', {
+      why: `It ${files}. Nothing was changed.`,
+      hint: 'Add --yes to confirm, or --dry-run to see the changes.',
     });
   }
   for (const { action, text, file } of changes) {
     if (action !== 'create' || text.split('\n').length < 3) await context.notice(`To ${file}: ${text.trimEnd()}`);
   }
-  if (await context.confirm(`This ${files}. Go on?`)) return;
+  if (await context.confirm(`This ${files}. Continue?`)) return;
   throw new UsageError('Nothing was changed.', { hint: 'Run it again and answer y, or pass --yes.' });
 }
 
 /**
- * Sets up completion in a shell, after asking for confirmation. A repeat changes nothing.
+ * Sets up completion in a shell, after asking for confirmation. Repeating it changes nothing.
  * @throws UsageError if the shell is unknown, or if the user cannot be asked or declines; LocalError if a file cannot be read
  *   or written
  */
@@ -125,7 +126,7 @@ export async function install(context: Context, options: InstallOptions): Promis
   if (due.length === 0) return { shell, status: 'unchanged', changes };
   if (options.dryRun) return { shell, status: 'planned', changes };
   if (!options.yes)
-    await askFirst(
+    await confirmChanges(
       context,
       changes.filter(({ action }) => action !== 'none'),
     );

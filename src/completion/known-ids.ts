@@ -24,6 +24,7 @@ function sourcesOf({ type, source_id, agent_id, agents }: LogRecord): readonly C
 
 /**
  * Reads the ids of a service from the state file of this machine.
+ * @param path the state file
  * @param origin the base URL of the service
  * @throws LocalError if the file cannot be read
  */
@@ -35,7 +36,7 @@ export async function readKnownIds(path: string, origin: string): Promise<KnownI
     if (entry.kind !== 'record' || entry.record.origin !== origin) continue;
     const { type, key, name, agent_id, cron_job_id } = entry.record;
     for (const source of sourcesOf(entry.record)) {
-      // A later record may not repeat the agent.
+      // A later record may lack the agent.
       if (source.description !== '' || !sources.has(source.value)) sources.set(source.value, source);
     }
     if (!type.startsWith('cron.') || !isText(name)) continue;

@@ -8,16 +8,16 @@ export interface CommandLine {
   readonly after: readonly string[];
 }
 
-/** What the words before the cursor say. */
+/** The parsed words before the cursor. */
 export interface ParsedLine {
-  /** The names of groups and commands that were typed. */
+  /** The group and the command, as typed. */
   readonly path: readonly string[];
   /** Undefined until the words name a command. */
   readonly command: TreeCommand | undefined;
   /** Whether the words name neither a command nor a group. */
   readonly isUnknown: boolean;
   readonly positionals: readonly string[];
-  /** The values of each flag that was typed, also after the cursor; empty for a flag without a value. */
+  /** The values of each flag, also after the cursor; empty for a flag without a value. */
   readonly typed: ReadonlyMap<string, readonly string[]>;
   /** The flag whose value the current word is. */
   readonly awaiting: TreeFlag | undefined;
@@ -28,12 +28,12 @@ export interface ParsedLine {
 export const HELP: TreeFlag = { name: '--help', short: '-h', description: 'show this help' };
 const VERSION: TreeFlag = { name: '--version', description: 'show the version' };
 
-/** The flags that may be typed after a path, those of the command first. */
+/** Returns the flags that a command accepts, its own first. @param path empty for flags of the program itself */
 export function flagsOf(tree: CompletionTree, path: readonly string[], command: TreeCommand | undefined): TreeFlag[] {
   return [...(command?.flags ?? []), ...tree.globals, HELP, ...(path.length === 0 ? [VERSION] : [])];
 }
 
-/** A word that is a flag, and its value if that is in the same word. */
+/** A word of one or more flags, with the value if it is in the same word. */
 interface FlagWord {
   readonly flags: readonly TreeFlag[];
   readonly value: string | undefined;
@@ -41,7 +41,7 @@ interface FlagWord {
   readonly prefix: string;
 }
 
-/** Reads `--output=json`, `--output`, `-o`, `-ojson`, or `-qo`. The last of the flags may take a value. */
+/** Parses `--output=json`, `--output`, `-o`, `-ojson`, or `-qo`. Only the last flag may take a value. */
 export function readFlagWord(word: string, flags: readonly TreeFlag[]): FlagWord {
   const [, long = word, value] = /^(--[^=]+)=(.*)$/s.exec(word) ?? [];
   if (word.startsWith('--')) {
@@ -67,13 +67,13 @@ function isFlag(word: string): boolean {
   return word.startsWith('-') && word !== '-';
 }
 
-/** Whether words begin the path of a command. */
-function beginsPath(tree: CompletionTree, path: readonly string[]): boolean {
+/** Whether a path names a group or a command. */
+function isKnownPath(tree: CompletionTree, path: readonly string[]): boolean {
   const name = path.join(' ');
   return Object.hasOwn(tree.groups, name) || Object.hasOwn(tree.commands, name);
 }
 
-/** Parses the words around the cursor. Pure, and defined for any words. */
+/** Parses the words around the cursor. Pure, and accepts any words. */
 export function parseLine(tree: CompletionTree, { before, after }: CommandLine): ParsedLine {
   const path: string[] = [];
   const positionals: string[] = [];
@@ -100,7 +100,7 @@ export function parseLine(tree: CompletionTree, { before, after }: CommandLine):
       return;
     }
     path.push(word);
-    isUnknown ||= !beginsPath(tree, path);
+    isUnknown ||= !isKnownPath(tree, path);
     const name = path.join(' ');
     command = Object.hasOwn(tree.commands, name) ? tree.commands[name] : undefined;
   };
@@ -119,7 +119,7 @@ export function parseLine(tree: CompletionTree, { before, after }: CommandLine):
   for (const word of before) take(word);
   const state = { path: [...path], command, isUnknown, positionals: [...positionals], awaiting, isPastDashes };
   awaiting = undefined;
-  // Words after the cursor may be flags, but do not affect the arguments before them.
+  // Of the words after the cursor, only the flags count.
   if (command) for (const word of after) take(word);
   return { ...state, typed };
 }

@@ -11,7 +11,7 @@ import { toListedJob } from '../cron/job-list.ts';
 import { InterruptedError, PartnerctlError, ShapeError } from '../errors.ts';
 import type { CacheLine } from './cache.ts';
 
-/** The lines of the cache from the service's lists. Those of a list that cannot be read are missing. */
+/** The cache lines from the service's lists. Those of lists that cannot be read are missing. */
 export interface ReadLists {
   readonly space?: SpaceLines;
   readonly agent?: AgentLines;
@@ -32,7 +32,7 @@ type AgentLines = Omit<SpaceLines, 'ext'>;
 
 const MAX_ITEMS = 10_000;
 const MAX_SPACES = 20;
-/** The agents of this many spaces are read in advance. */
+/** How many spaces to read the agents of, even if nobody asked for them. */
 const FIRST_SPACES = 5;
 const CONCURRENCY = 4;
 
@@ -82,8 +82,8 @@ async function readJobs(http: Http): Promise<readonly CacheLine[]> {
 
 /**
  * Reads the lists that completion offers.
- * @param wanted the spaces whose agents are wanted, the most important first
- * @throws InterruptedError; the failure of a list is a part of the result
+ * @param wanted the ids of spaces whose agents are wanted, the most important first
+ * @throws InterruptedError; the failure of a list is part of the result
  */
 export async function readLists(http: Http, wanted: readonly string[]): Promise<ReadLists> {
   const failures: PartnerctlError[] = [];

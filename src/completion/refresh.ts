@@ -13,7 +13,7 @@ import { type ReadLists, readLists } from './read-lists.ts';
 import { replaceFile } from './replace-file.ts';
 import { parseStatus } from './status.ts';
 
-/** How many values of each kind the cache holds. */
+/** The number of values of each kind in the cache. */
 export interface Refreshed {
   readonly profile: string;
   readonly base_url: string;
@@ -25,12 +25,12 @@ export interface Refreshed {
 }
 
 const MAX_LENGTH = 200;
-/** The cache of a service that was not used for this long is removed. */
-const FORGOTTEN_AFTER_MS = 30 * 24 * 60 * 60 * 1_000;
+/** The cache of a service that is unused for this long is removed. */
+const UNUSED_AFTER_MS = 30 * 24 * 60 * 60 * 1_000;
 
 type Lines = Readonly<Record<string, readonly CacheLine[]>>;
 
-/** Drops values that cannot be typed or hold a secret, and sanitizes the descriptions, which a terminal shows. */
+/** Removes values that cannot be typed or contain a secret, and sanitizes and redacts the descriptions. */
 function usable(lines: readonly CacheLine[], redact: (text: string) => string): readonly CacheLine[] {
   const isPlain = (text: string): boolean =>
     text.length <= MAX_LENGTH && sanitizeLine(text) === text && redact(text) === text;
@@ -42,12 +42,11 @@ function usable(lines: readonly CacheLine[], redact: (text: string) => string): 
 }
 
 /** Removes the caches of services that are no longer used, such as sandboxes. */
-async function removeForgotten(directory: string, now: number): Promise<void> {
+async function removeUnused(directory: string, now: number): Promise<void> {
   for (const name of await readdir(dirname(directory)).catch(() => [])) {
     const other = join(dirname(directory), name);
     const used = await stat(join(other, 'lock')).catch(() => stat(other));
-    if (other !== directory && now - used.mtimeMs > FORGOTTEN_AFTER_MS)
-      await rm(other, { recursive: true, force: true });
+    if (other !== directory && now - used.mtimeMs > UNUSED_AFTER_MS) await rm(other, { recursive: true, force: true });
   }
 }
 
@@ -62,7 +61,7 @@ function toFiles({ space, agent, job }: ReadLists, known: Awaited<ReturnType<typ
       [cacheFile('space', 'name:')]: space.names,
     }),
     ...(agent && { [cacheFile('agent')]: agent.ids, [cacheFile('agent', 'name:')]: agent.names }),
-    // The list has the current names, the state only those at creation.
+    // Prefer the list, because the state may have outdated names.
     ...(job && { [cacheFile('job')]: [...job, ...jobs.filter(({ value }) => !listed.has(value))] }),
     [cacheFile('source')]: sources,
     [cacheFile('session')]: sessions,
@@ -94,7 +93,7 @@ async function readAll(
 /**
  * Reads the ids and names that completion offers, and stores them in the cache. Sends only reads.
  * @param space a space whose agents are wanted, as typed
- * @throws PartnerctlError if no list can be read; the cache stays as it is
+ * @throws PartnerctlError if no list can be read; the cached values stay
  */
 export async function refreshCache(context: Context, space: string | undefined): Promise<Refreshed> {
   const { clock, config, contractKey, redact } = context;
@@ -114,7 +113,7 @@ export async function refreshCache(context: Context, space: string | undefined):
     const cleaned = Object.entries(files).map(([name, lines]) => [name, usable(lines, redact)] as const);
     await write(directory, Object.fromEntries(cleaned.map(([name, lines]) => [name, formatCacheLines(lines)])));
     await finish({ failures: 0, spaces });
-    await removeForgotten(directory, clock.now());
+    await removeUnused(directory, clock.now());
     const counts = new Map(cleaned.map(([name, lines]) => [name, lines.length]));
     const count = (kind: Parameters<typeof cacheFile>[0]): number => counts.get(cacheFile(kind)) ?? 0;
     return {

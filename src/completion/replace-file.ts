@@ -3,9 +3,9 @@ import { chmod, open, realpath, rename, rm, stat } from 'node:fs/promises';
 import { errorCode } from '../errors.ts';
 
 /**
- * Writes a file at once: whoever reads it meanwhile reads the old text or the new one. Replaces the file that a symbolic link
- * points to, not the link, and keeps the mode.
- * @param newMode of a file that does not exist yet
+ * Replaces a file atomically: a reader sees the old text or the new one. Replaces the target of a symbolic link, not the link.
+ * Keeps the mode.
+ * @param newMode the mode if the file does not exist yet
  * @throws Error of the file system
  */
 export async function replaceFile(path: string, text: string | Buffer, newMode: number): Promise<void> {
@@ -21,7 +21,7 @@ export async function replaceFile(path: string, text: string | Buffer, newMode: 
   const file = await open(temporary, 'wx', newMode);
   try {
     await file.writeFile(text);
-    // The umask does not apply to a mode that was chosen before.
+    // Unlike `open`, chmod ignores the umask.
     if (mode !== undefined) await chmod(temporary, mode);
     await file.sync();
     await file.close();

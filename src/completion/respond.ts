@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import type { Environment } from '../cli/io.ts';
 import { configDirectory } from '../config/config-directory.ts';
 import { readBashLine } from './bash-line.ts';
 import { findLive, findSpaceId, isDue } from './cache.ts';
@@ -6,44 +7,44 @@ import { complete, type Wanted } from './complete.ts';
 import { formatForBash, formatForPowerShell, formatLines, type Offer } from './format.ts';
 import { lockedAt } from './lock.ts';
 import type { CommandLine, ParsedLine } from './parse-line.ts';
-import { type Env, findService, readProfiles, readText } from './service.ts';
+import { findServiceCache, readProfilesLeniently, readTextOrEmpty } from './service-cache.ts';
 import { parseStatus } from './status.ts';
 import type { CompletionTree, Described } from './tree.ts';
 
 /** What the completer needs from its process. */
 export interface CompleterDeps {
-  readonly env: Env;
+  readonly env: Environment;
   readonly platform: NodeJS.Platform;
   readonly home: string;
   /** Milliseconds since the epoch. */
   readonly now: number;
-  /** Reads the `CompletionTree`, as JSON. */
+  /** Returns the `CompletionTree` as JSON. */
   readonly readTree: () => string;
 }
 
-/** A refresh of the cache in a directory. */
+/** A refresh to start. */
 export interface Refresh {
   readonly directory: string;
   /** The flags of `completion refresh`. */
   readonly flags: readonly string[];
 }
 
-/** What to offer, and the refresh that is due. */
+/** What to offer, and the refresh to start, if one is due. */
 interface Completion {
   readonly offer: Offer;
   readonly refresh?: Refresh;
 }
 
-/** Offers the live values in the cache, and requests a refresh if one is due. */
+/** Offers values from the cache, and requests a refresh if one is due. */
 function completeLive(
   wanted: Extract<Wanted, { kind: 'live' }>,
   { line, typed }: { readonly line: ParsedLine; readonly typed: string },
   { env, platform, home, now }: CompleterDeps,
 ): Completion {
-  const service = findService(line, env, configDirectory(env, platform, home));
-  if (!service) return { offer: { kind: 'values', values: [] } };
-  const { directory, refreshFlags } = service;
-  const read = (file: string): string => readText(join(directory, file));
+  const cache = findServiceCache(line, env, configDirectory(env, platform, home));
+  if (!cache) return { offer: { kind: 'values', values: [] } };
+  const { directory, refreshFlags } = cache;
+  const read = (file: string): string => readTextOrEmpty(join(directory, file));
   const offer: Offer = { kind: 'values', values: withPrefix(wanted.prefix, findLive({ ...wanted, typed }, read)) };
   if (!refreshFlags) return { offer };
   const space = wanted.resource === 'agent' ? findSpaceId(wanted.space, read) : undefined;
@@ -57,7 +58,7 @@ function withPrefix(prefix: string, values: readonly Described[]): readonly Desc
 }
 
 function listProfiles({ env, platform, home }: CompleterDeps): readonly Described[] {
-  const { profiles } = readProfiles(configDirectory(env, platform, home));
+  const { profiles } = readProfilesLeniently(configDirectory(env, platform, home));
   return Object.entries(profiles).map(([name, { base_url }]) => [name, typeof base_url === 'string' ? base_url : '']);
 }
 
@@ -88,7 +89,7 @@ function readWords([current = '', count = '0', ...words]: readonly string[]): Co
  * Completes a word.
  * @param shell the shell of the calling script
  * @param args the arguments that the script passes; see scripts.ts
- * @returns the text for the script, and the refresh to start once it is written
+ * @returns the text for the script, and the refresh to start after writing it
  */
 export function respond(
   [shell, ...args]: readonly string[],

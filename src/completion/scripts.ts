@@ -12,10 +12,10 @@ export const SCRIPT_FILES: Readonly<Record<Shell, string>> = {
 };
 
 /*
- * The scripts ask `partnerctl __complete`, which prints what to offer as text (see format.ts). No script evaluates any of it.
+ * The scripts call `partnerctl __complete`, which prints what to offer (see format.ts). No script evaluates any of its output.
  */
 
-// Also works with bash 3.2, which has neither compopt nor mapfile.
+// Must also work in bash 3.2, which has neither compopt nor mapfile.
 const BASH = `# Completes partnerctl in bash. Printed by: partnerctl completion bash
 _partnerctl() {
   local kind= word= prefix= action= line

@@ -5,7 +5,7 @@ export function isRecord(value: unknown): value is Readonly<Record<string, unkno
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Parses a JSON object. @returns an empty one for any other text */
+/** Parses a JSON object. @returns an empty object for any other text */
 export function parseRecord(text: string): Readonly<Record<string, unknown>> {
   try {
     const value: unknown = JSON.parse(text);
@@ -15,7 +15,7 @@ export function parseRecord(text: string): Readonly<Record<string, unknown>> {
   }
 }
 
-/** Reads the status of a cache. What is missing or damaged counts as never refreshed. */
+/** Parses the status of a cache. A missing or damaged status counts as never refreshed. */
 export function parseStatus(text: string): CacheStatus {
   const { at, tookMs, failures, spaces } = parseRecord(text);
   const toNumber = (value: unknown): number => (typeof value === 'number' ? value : 0);

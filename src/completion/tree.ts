@@ -1,4 +1,4 @@
-/** What completes a value: a list to choose from, or the kind of thing that it names. `text` is free, or `@<file>`. */
+/** What completes a value: a list of choices, or what the value names. `text` is free text or `@<file>`. */
 export type ValueKind =
   | readonly string[]
   | 'agent'
@@ -49,7 +49,7 @@ export interface TreeCommand {
 /** A value and its description. */
 export type Described = readonly [value: string, description: string];
 
-/** All that completion knows about the program. The build writes it to dist/complete.json, which each Tab reads. */
+/** The commands, for completion. The build writes this to dist/complete.json, which each Tab reads. */
 export interface CompletionTree {
   /** By path, such as `chat send`. */
   readonly commands: Readonly<Record<string, TreeCommand>>;

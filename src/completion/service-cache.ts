@@ -1,15 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Environment } from '../cli/io.ts';
 import { cacheName } from './cache.ts';
 import type { ParsedLine } from './parse-line.ts';
 import { isRecord, parseRecord } from './status.ts';
 
-export type Env = Readonly<Record<string, string | undefined>>;
-
-/** Where the live values of a command line come from. */
-export interface Service {
+/** The cache of the service that a command line calls. */
+export interface ServiceCache {
   readonly directory: string;
-  /** What starts a refresh of them; undefined if none may be started. */
+  /** The flags of `completion refresh`; undefined if no refresh may be started. */
   readonly refreshFlags: readonly string[] | undefined;
 }
 
@@ -19,7 +18,7 @@ interface Profiles {
 }
 
 /** Reads a file. @returns '' if it cannot be read */
-export function readText(path: string): string {
+export function readTextOrEmpty(path: string): string {
   try {
     return readFileSync(path, 'utf8');
   } catch {
@@ -27,9 +26,9 @@ export function readText(path: string): string {
   }
 }
 
-/** Reads the profiles. What is damaged does not exist here: the program reports it. */
-export function readProfiles(directory: string): Profiles {
-  const { current, profiles } = parseRecord(readText(join(directory, 'config.json')));
+/** Reads the profiles. Ignores damaged ones, which other commands report. */
+export function readProfilesLeniently(directory: string): Profiles {
+  const { current, profiles } = parseRecord(readTextOrEmpty(join(directory, 'config.json')));
   const entries = Object.entries(isRecord(profiles) ? profiles : {});
   return {
     current: typeof current === 'string' ? current : 'default',
@@ -44,15 +43,16 @@ function normalizeUrl(text: string): string {
 }
 
 /**
- * Finds the service by the same precedence as the program.
+ * Finds the cache of the service, with the same precedence of settings as commands.
  *
- * A refresh sends the token although nobody has pressed Enter yet, and must not ask anyone for it. So it is started only for
- * a token in the environment or in the file of the profile, and never for a service or a token that the line names. A profile
- * that the line names is refreshed only with its own token.
+ * A refresh sends the token before the user presses Enter, and must not prompt. So it may only be started for a token in the
+ * environment or in the profile's file, never for a service or a token that the command line names. A profile that the command
+ * line names may only be refreshed with its own token.
+ * @param directory the directory of the profiles
  * @returns undefined if no service is configured
  */
-export function findService({ typed }: ParsedLine, env: Env, directory: string): Service | undefined {
-  const stored = readProfiles(directory);
+export function findServiceCache({ typed }: ParsedLine, env: Environment, directory: string): ServiceCache | undefined {
+  const stored = readProfilesLeniently(directory);
   const typedProfile = typed.get('--profile')?.at(-1);
   const named = typedProfile ?? (env.PARTNER_PROFILE || undefined);
   const typedUrl = typed.get('--base-url')?.at(-1);
@@ -63,15 +63,15 @@ export function findService({ typed }: ParsedLine, env: Env, directory: string):
   if (typeof baseUrl !== 'string') return undefined;
   const { token_command: command, keychain_account: account, token } = profile ?? {};
   const isStored = typeof token === 'string' && !command && !account;
-  const isOfLine = typedUrl !== undefined || typed.has('--token-file');
+  const isTyped = typedUrl !== undefined || typed.has('--token-file');
   const mayRefresh =
     typedProfile === undefined ? isStored || env.PARTNER_TOKEN : isStored && !env.PARTNER_TOKEN && !givenUrl;
-  const isOff = env.PARTNER_COMPLETION === 'offline';
-  // The contract of a service without a profile is that of the default profile, and so is its cache.
+  const isOffline = env.PARTNER_COMPLETION === 'offline';
+  // A service without a profile has the contract of the default profile (see `contractProfile`), and so its cache.
   const cacheProfile = named === undefined && givenUrl !== undefined ? 'default' : name;
   return {
     directory: join(directory, 'completion', cacheName(cacheProfile, normalizeUrl(baseUrl))),
     refreshFlags:
-      isOff || isOfLine || !mayRefresh ? undefined : typedProfile === undefined ? [] : ['--profile', typedProfile],
+      isOffline || isTyped || !mayRefresh ? undefined : typedProfile === undefined ? [] : ['--profile', typedProfile],
   };
 }
