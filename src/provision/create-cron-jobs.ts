@@ -7,7 +7,7 @@ import { type Action, createJobAction } from './actions.ts';
 import type { AgentResult, DocumentResult } from './document-result.ts';
 import { cronJobsOf, type ManifestDocument } from './manifest.ts';
 import { findUnmanagedJobs } from './provision-plan.ts';
-import { failedJobsError, inStep, missingAgentId, stopsRun } from './run-failure.ts';
+import { failedJobsError, inStep, missingAgentIdError, stopsRun } from './run-failure.ts';
 
 export interface DocumentJobDeps {
   /** Undefined if no document of the run has a job. */
@@ -53,7 +53,7 @@ async function createCronJob(create: CreateJob, spaceId: string, { agent, initia
   const { agent_id } = agent;
   const result: CronResult =
     agent_id === null
-      ? { ...initial, status: 'failed', error: missingAgentId(spaceId, 'cron create --agent <agent_id> …') }
+      ? { ...initial, status: 'failed', error: missingAgentIdError(spaceId, 'cron create --agent <agent_id> …') }
       : await create({ index, source, job: { ...job, agent_id } });
   if (result.status !== 'failed') return result;
   const step = `The job ${JSON.stringify(job.name)} of the agent ${JSON.stringify(agent.name)} is not created`;

@@ -4,7 +4,7 @@ import type { BlockingLine } from '../state/unusable-lines.ts';
 import type { Manifest } from './manifest.ts';
 import type { OpenSpace } from './post-once.ts';
 import type { PlannedAgent, PresentAgent, PresentSpace, ProvisionPlan } from './provision-plan.ts';
-import { ambiguousError, blockedError, hiddenAgentsError, unreadableError } from './space-errors.ts';
+import { ambiguousError, blockedError, hiddenAgentsError, unusableLineError } from './space-errors.ts';
 import type { SpaceSnapshot } from './space-records.ts';
 
 /*
@@ -28,8 +28,8 @@ export class SettleWindow {
   }
 
   /**
-   * Called after a read of the service that did not show these things.
-   * @param missing for the id of each, when it was certain that nothing more is sent to bring it about
+   * Call it after a read of the service that did not show some things.
+   * @param missing the id of each, with the time from which on no request is sent that could create it
    * @param readAt when that read began
    * @returns how many milliseconds to sleep before the next read, and for how many they may appear; 0 if no longer
    */
@@ -47,7 +47,7 @@ export class SettleWindow {
 }
 
 /** Whether one of these missing agents exists according to the records. */
-function lacksRecorded(missing: readonly PlannedAgent[], recorded: PresentSpace | undefined): boolean {
+function isAnyRecorded(missing: readonly PlannedAgent[], recorded: PresentSpace | undefined): boolean {
   return missing.some(({ wanted }) =>
     recorded?.agents.some(({ name, template_id }) => name === wanted.name && template_id === wanted.template_id),
   );
@@ -68,7 +68,7 @@ function findSuspects(
   const missing = plan.agents.filter((agent) => !agent.present);
   // An earlier run may have installed them without learning their ids.
   const unnamed = known && { ...known, agents: known.agents.filter(({ agent_id }) => agent_id === undefined) };
-  const isUnnamed = known?.space_id === present?.space_id && lacksRecorded(missing, unnamed);
+  const isUnnamed = known?.space_id === present?.space_id && isAnyRecorded(missing, unnamed);
   return (present?.agents ?? []).filter(({ agent_id }) => {
     if (agent_id === undefined || paired.has(agent_id)) return false;
     return isUnnamed || open.some(({ reservation }) => !reservation.remoteIdsSeen?.includes(agent_id));
@@ -109,7 +109,7 @@ export function findObstacle(
   const [first] = unsettled;
   if (first && !canRead) return blockedError(first, lostPost);
   const decisive = lines.find(({ kind }) => kind === 'newer' || !(canRead || retryUnknown));
-  if (decisive) return unreadableError(decisive, label, external_space_id);
+  if (decisive) return unusableLineError(decisive, label, external_space_id);
   const isHidden = !canRead && !retryUnknown && listedSpaceId !== undefined && listedSpaceId !== recalled?.space_id;
   return isHidden ? hiddenAgentsError(external_space_id, listedSpaceId) : undefined;
 }
@@ -133,7 +133,7 @@ export function findLateEffects(
   return {
     reservations: unsettled,
     lines: retryUnknown ? [] : lines,
-    hasRecorded: canRead && lacksRecorded(missing, recalled),
+    hasRecorded: canRead && isAnyRecorded(missing, recalled),
   };
 }
 

@@ -81,7 +81,7 @@ class PlanReader {
     }
   }
 
-  /** Says once that a list cannot be read. @throws any other error; that of a token that is not valid at all */
+  /** Reports once that a list cannot be read. @throws any other error; that of a token that is not valid at all */
   private async reportUnavailable(error: unknown, list: 'spaces' | 'agents', step?: string): Promise<void> {
     const reason = error instanceof RemoteStateUnavailable ? error.reason : error;
     const isAbsent = list === 'agents' && reason instanceof NotFoundError && reason.info.fromGateway !== true;
@@ -178,10 +178,10 @@ async function dryRunJob(
 }
 
 /**
- * Makes the lookup of listed jobs go on without a list that is not understood: where no manifest has a job, only jobs that
- * the manifests do not have are in it.
+ * For manifests without jobs: makes the lookup return undefined, after a note, where the list has an unexpected shape. All
+ * that the list could show are jobs that the manifests do not have.
  */
-function withoutList(context: Context, jobsOf: JobCreator['jobsOf']): JobCreator['jobsOf'] {
+function tolerateUnreadable(context: Context, jobsOf: JobCreator['jobsOf']): JobCreator['jobsOf'] {
   let isReported = false;
   return async (agentId) => {
     try {
@@ -265,7 +265,7 @@ async function readPlans(
       : await openJobCreator(context, http, wanted, { ensure: true, dryRun: true, warned: reportedLines, agents });
   const creator = opened && {
     ...opened,
-    ...(wanted.length === 0 && { jobsOf: withoutList(context, opened.jobsOf) }),
+    ...(wanted.length === 0 && { jobsOf: tolerateUnreadable(context, opened.jobsOf) }),
   };
   const deps: JobDeps = { creator, describe: createScheduleDescriber(), now: clock.now() };
   const plans: SpacePlan[] = [];

@@ -170,8 +170,8 @@ export function foundSnapshot(origin: string, { manifest, agents }: FoundSpace):
   };
 }
 
-/** Shows every entry that is read to `observe`, too. */
-function observed(store: RecordStore, observe: (entry: StoreEntry) => Promise<void>): RecordStore {
+/** Passes each entry that is read to `observe`, too. */
+function observeReads(store: RecordStore, observe: (entry: StoreEntry) => Promise<void>): RecordStore {
   return {
     append: (record, role) => store.append(record, role),
     async *readNew() {
@@ -201,7 +201,7 @@ export async function openHistory(
   const externalIds = documents.map(({ manifest }) => manifest.external_space_id);
   const keys = new Set(externalIds.map((externalId) => spaceKey(origin, externalId)));
   const isSkipped = otherLines(SPACE_RECORDS, keys.size > MAX_COMPARED_KEYS ? undefined : [...keys]);
-  const store = observed(state.open({ isSkipped }), async (entry) => {
+  const store = observeReads(state.open({ isSkipped }), async (entry) => {
     if (entry.kind === 'restart') spaces.clear();
     if (entry.kind !== 'record' || spaces.add(entry.record)) return;
     await onUnusable({ line: entry.line, why: `not a complete record of ${SPACE_RECORDS.noun}` });

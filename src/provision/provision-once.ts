@@ -19,7 +19,7 @@ import { type PostDeps, postOnce, type SpaceState, waitForOthers } from './post-
 import { type ProvisionHistory, withHistory } from './provision-history.ts';
 import { type PresentSpace, type ProvisionPlan, planProvision } from './provision-plan.ts';
 import { fetchRemoteState, RemoteStateUnavailable, type SpaceList } from './remote-state.ts';
-import { lostPostError, missingIdsError, outOfTime, unrecordedSpaceError, withLostPost } from './space-errors.ts';
+import { lostPostError, missingIdsError, outOfTimeError, unrecordedSpaceError, withLostPost } from './space-errors.ts';
 import { agentKeys, spaceKey } from './space-records.ts';
 
 export interface ProvisionOptions {
@@ -41,7 +41,7 @@ export interface ProvisionDeps extends DocumentJobDeps, PostDeps, ProvisionOptio
   readonly onUnavailable: (reason: RemoteStateUnavailable) => Promise<void>;
 }
 
-/** What an attempt saw before it decides. */
+/** What an attempt sees before it decides. */
 interface Observation {
   readonly state: SpaceState;
   /** By reservation, the monotonic time from which on its owner sends nothing more. */
@@ -105,7 +105,7 @@ class DocumentRun {
       const step = await this.attempt().catch((error: unknown): Step => ({ kind: 'failed', step: 'read', error }));
       if (step.kind === 'done') return step.result;
       const { waitMs, why } = step.kind === 'wait' ? step : await this.afterFailure(step);
-      if (waitMs > http.remainingMs()) throw outOfTime(this.document.manifest.external_space_id, this.lostPost);
+      if (waitMs > http.remainingMs()) throw outOfTimeError(this.document.manifest.external_space_id, this.lostPost);
       if (why) onWait(why.text, why.leftMs);
       if (waitMs > 0) await clock.sleep(waitMs, interrupt).catch((error) => this.fail(error));
       onWait('');

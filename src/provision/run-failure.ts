@@ -35,7 +35,7 @@ export function inStep(step: string, error: unknown): unknown {
 }
 
 /** The failure of a step that needs the id of an agent. @param command the command that performs the step */
-export function missingAgentId(spaceId: string, command: string): ShapeError {
+export function missingAgentIdError(spaceId: string, command: string): ShapeError {
   return new ShapeError('the service did not return the agent_id.', {
     hint: `Find the agent with: partnerctl agents list ${spaceId}\nThen run: partnerctl ${command}`,
     details: { assumption: 'provision.agents' },

@@ -6,7 +6,7 @@ import { setUpChatAction } from './actions.ts';
 import { type Difference, sourceDifferences, wantedChat } from './differences.ts';
 import type { AgentResult, DocumentResult } from './document-result.ts';
 import type { ManifestDocument } from './manifest.ts';
-import { inStep, missingAgentId } from './run-failure.ts';
+import { inStep, missingAgentIdError } from './run-failure.ts';
 
 async function setUpChat(
   http: Http,
@@ -14,7 +14,7 @@ async function setUpChat(
   agent: AgentResult,
   wanted: Partial<ChatSetup>,
 ): Promise<{ source: ChatSource; differences: Difference[] }> {
-  if (agent.agent_id === null) throw missingAgentId(spaceId, `chat setup ${spaceId} <agent_id>`);
+  if (agent.agent_id === null) throw missingAgentIdError(spaceId, `chat setup ${spaceId} <agent_id>`);
   const source = await setUpChatSource(http, spaceId, agent.agent_id, { ...CHAT_DEFAULTS, ...wanted });
   return { source, differences: sourceDifferences(agent.name, source, wanted) };
 }

@@ -48,7 +48,7 @@ export function missingIdsError(
 }
 
 /** The error for a command that may not wait until it is certain what a POST did. */
-export function outOfTime(externalId: string, lostPost: OutcomeUnknownError | undefined): PartnerctlError {
+export function outOfTimeError(externalId: string, lostPost: OutcomeUnknownError | undefined): PartnerctlError {
   if (lostPost) {
     const message = 'The service failed, and the space may or may not have been provisioned.';
     return unusableResponse(lostPost) ?? new ServiceError(message, { ...lostPost.info, hint: RERUN_HINT });
@@ -73,7 +73,7 @@ export function unrecordedSpaceError(
   });
 }
 
-/** The error for a space with such agents: only a person can decide. */
+/** The error for a space with agents that may be the missing ones: only a person can decide. */
 export function ambiguousError(suspects: readonly PresentAgent[]): OutcomeUnknownError {
   return new OutcomeUnknownError('Some agents of the space may be the ones that an earlier request installed.', {
     why: suspects.map(({ agent_id, name }) => `${agent_id} ${name ?? ''}`.trim()).join('\n'),
@@ -114,7 +114,7 @@ export function blockedError(
 }
 
 /** The error for a line of the state file that may be about a space, and cannot be used. */
-export function unreadableError(
+export function unusableLineError(
   { line, why, kind }: BlockingLine,
   path: string,
   externalId: string,

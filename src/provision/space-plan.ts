@@ -12,7 +12,7 @@ import {
   planProvision,
   type Unmanaged,
 } from './provision-plan.ts';
-import { missingAgentId } from './run-failure.ts';
+import { missingAgentIdError } from './run-failure.ts';
 
 /** Something that provisioning leaves as it is, because only a person can decide. */
 export interface Block {
@@ -127,7 +127,7 @@ function missingIds({ agents }: ProvisionPlan, jobs: readonly JobKnowledge[], sp
   return agents.flatMap(({ wanted, present }, index) => {
     const needsId = wanted.chat !== undefined || jobs.some(({ agent }) => agent === index);
     if (!present || present.agent_id !== undefined || !needsId) return [];
-    return [toBlock('agent', wanted.name, missingAgentId(spaceId, 'plan <file...>'))];
+    return [toBlock('agent', wanted.name, missingAgentIdError(spaceId, 'plan <file...>'))];
   });
 }
 
