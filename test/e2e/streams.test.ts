@@ -103,6 +103,12 @@ test('--version, --help, and help -o json load one file, and nothing of the prog
   expect(loaded.filter((name) => !/^(node:fs|url)$/.test(name ?? ''))).toEqual([]);
 });
 
+test('what needs no service does not load the HTTP client', () => {
+  const chunks = join(PROGRAM, '..', '..', 'dist', 'chunks');
+  const core = readdirSync(chunks).find((name) => name.startsWith('core-')) ?? '';
+  expect(readFileSync(join(chunks, core), 'utf8')).not.toMatch(/require\(["'`]node:http["'`]\)/);
+});
+
 test('the compiled program is kept in the cache directory, private to the user', async () => {
   const directory = tempDirectory();
   const { exitCode } = await start(['state', 'path'], { env: { XDG_CACHE_HOME: directory } });
