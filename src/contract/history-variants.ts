@@ -26,7 +26,7 @@ const OTHER_NAMES: readonly Names[] = [
   { source_id: 'source_id', session_id: 'thread_id', after_message_id: 'after_message_id' },
 ];
 
-/** The history, asked by POST. */
+/** The operation that reads the history by POST. */
 export const POST_HISTORY = LEAVES['messages.history'].value.replace('GET', 'POST');
 
 function parametersAt(place: 'query' | 'body', names: Names): HistoryVariant['values'] {

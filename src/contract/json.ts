@@ -8,7 +8,7 @@ export function isJsonObject(value: unknown): value is JsonObject {
 const MAX_KEYS = 12;
 const MAX_TEXT = 60;
 
-/** Returns a short text unchanged, and only the length of a long one: a truncated secret would escape redaction. */
+/** Replaces a long text with its length: a truncated secret would escape redaction. */
 function shorten(text: string): string {
   return text.length > MAX_TEXT ? `(${text.length} characters)` : text;
 }
@@ -53,11 +53,11 @@ export function describeFields(object: JsonObject): string {
   return `an object with ${fields.slice(0, MAX_FIELDS).join(', ')}${more}`;
 }
 
-/** A number of 16 digits or more: only these characters stand before a number, and an id in a text rarely follows them. */
+/** Probably a number of 16 digits or more. Matches rarely within a string, because of what precedes it. */
 const LONG_NUMBER = /(?:^|[:,[\s])-?\d{16}/;
 const STRING_OR_NUMBER = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 
-/** Nested more deeply, a value could exceed the stack of whatever reads or prints it. */
+/** Deeper values could exceed the stack of code that reads or prints them. */
 const MAX_DEPTH = 200;
 /** The time to read and print a number grows with the square of its digits. */
 const MAX_DIGITS = 1_000;
@@ -71,7 +71,7 @@ function isTooLong(token: string): boolean {
   throw new JsonLimitError(`contains a number of more than ${MAX_DIGITS.toLocaleString('en')} digits`);
 }
 
-/** @throws JsonLimitError if a value is nested too deeply. Does not recurse itself */
+/** Does not recurse. @throws JsonLimitError if a value is nested too deeply */
 function refuseDeepNesting(root: unknown): void {
   let level = [root];
   for (let depth = 1; level.length > 0; depth += 1) {
@@ -84,7 +84,7 @@ function refuseDeepNesting(root: unknown): void {
   }
 }
 
-/** Types of MongoDB's extended JSON that stand for one plain value: `{"$oid": "65f0c0"}`. */
+/** Types of MongoDB's extended JSON that hold one plain value: `{"$oid": "65f0c0"}`. */
 const EXTENDED = /"\$(?:oid|date|numberLong|numberInt)"/;
 
 /** Returns the plain value of extended JSON; anything else as it is. For `JSON.parse`. */
@@ -95,8 +95,8 @@ function reviveExtended(_key: string, value: unknown): unknown {
 }
 
 /**
- * Parses JSON and keeps integers exact: an integer that a JavaScript number would round becomes a BigInt. Otherwise, a
- * 17-digit id could turn into the id of another object. Extended JSON of MongoDB becomes plain.
+ * Parses JSON. An integer that a JavaScript number would round becomes a BigInt: otherwise, a 17-digit id could become the id
+ * of another object. MongoDB's extended JSON becomes plain.
  * @throws SyntaxError if the text is not JSON; JsonLimitError if it is nested deeper than 200 levels, or has an integer of
  * more than 1,000 digits
  */
@@ -115,7 +115,7 @@ export function parseJson(text: string): unknown {
   );
 }
 
-/** Returns a value of a JSON document as text. Unlike `String`, it does not fail for an object with a key `toString`. */
+/** Converts a JSON value to text. Unlike `String`, does not fail for an object with a key `toString`. */
 export function jsonText(value: unknown): string {
   if (typeof value !== 'object' || value === null) return String(value);
   return JSON.stringify(value, (_, inner: unknown) => (typeof inner === 'bigint' ? String(inner) : inner));

@@ -1,6 +1,6 @@
 import type { LeafKind } from './leaves.ts';
 
-/** A value that does not have the form of its leaf. */
+/** A value that does not have the form of its leaf. The message continues the name of the leaf. */
 export class LeafValueError extends Error {}
 
 /** The method and path of an operation. The path is relative to the base URL; `{name}` is a parameter. */
@@ -26,7 +26,7 @@ export type NextValue =
   | { readonly kind: 'page'; readonly parameter: string; readonly first?: 0 };
 
 /**
- * The candidates for a field: ranks, of which an earlier one wins; in a rank, equals that must agree; each a path of keys.
+ * The candidates for a field: lists of paths of keys. An earlier list (rank) wins; the values of one rank must agree.
  */
 export type FieldValue = readonly (readonly (readonly string[])[])[];
 
@@ -50,7 +50,7 @@ export function parseOperation(value: string): OperationValue | undefined {
 function parsePath(text: string): readonly string[] {
   const steps = text.split('.').map((step) => step.trim());
   if (steps.some((step) => step === '' || step.length > 100)) {
-    throw new LeafValueError(`has the path ${JSON.stringify(text)}, which is not a list of names with dots between`);
+    throw new LeafValueError(`has the path ${JSON.stringify(text)}, which is not a list of names separated by dots`);
   }
   return steps;
 }
@@ -98,7 +98,7 @@ export function parseField(value: string): FieldValue {
   return parseNames(value, ',').map((rank) => parseNames(rank, '|').map(parsePath));
 }
 
-/** Parses `assistant, agent, bot`; returned in lower case. @throws LeafValueError */
+/** Parses `assistant, agent, bot` to lower-case values. @throws LeafValueError */
 export function parseValues(value: string): readonly string[] {
   return parseNames(value, ',').map((name) => name.toLowerCase());
 }
@@ -123,7 +123,7 @@ const PARSERS: Readonly<Record<LeafKind, (value: string) => unknown>> = {
   slash: parseSlash,
 };
 
-/** Checks that a value has the form of its leaf. @throws LeafValueError whose message follows the name of the leaf */
+/** Checks that a value has the form of its leaf. @throws LeafValueError */
 export function checkLeafValue(kind: LeafKind, value: string): void {
   PARSERS[kind](value);
 }

@@ -3,10 +3,10 @@ export const SOURCES = ['spec', 'assumed', 'observed', 'imported', 'override'] a
 
 export type Source = (typeof SOURCES)[number];
 
-/** What the value of a leaf means, and so how it is written. */
+/** What the value of a leaf means. Determines its form. */
 export type LeafKind = 'operation' | 'parameter' | 'items' | 'next' | 'field' | 'values' | 'slash';
 
-/** A value of the wire format that a user can look up and change, with the default that the tool goes by. */
+/** A value of the wire format that a user can look up and change, with its default. */
 export interface LeafSpec {
   readonly kind: LeafKind;
   readonly value: string;
@@ -18,12 +18,12 @@ function leaf(kind: LeafKind, source: LeafSpec['source'], value: string, note: s
   return { kind, source, value, note };
 }
 
-/** Names of ids in general. */
+/** Generic names of ids. */
 const EQUAL_IDS = 'id|uuid|uid|guid|pk|_id|$id';
-/** Names of ids that well-known platforms use instead. */
+/** Names of ids on well-known platforms. */
 const OTHER_IDS = 'gid|sid|object_id|sys_id|identifier';
 
-/** Some platforms call the id of every resource `documentId`. That of an upload could be the id of something else. */
+/** Some platforms call every id `documentId`. For uploads it is not generic: it could be the id of something else. */
 function idLeaf(own: string, generic = `${EQUAL_IDS}|document_id, ${OTHER_IDS}`): LeafSpec {
   const [first = own] = own.split(',');
   const others = ['uuid', 'guid', 'arn'].map((kind) => first.replace(/id$/, kind)).join('|');
@@ -249,8 +249,8 @@ const VALUE_LEAVES = {
 } as const;
 
 /**
- * Every leaf of the contract with the service: what the spec defines, and what the tool assumes where the spec is
- * silent (spec §4.7). This is the only place that declares them.
+ * Every leaf of the contract: what the spec defines, and what is assumed where the spec leaves it open (spec §4.7). Leaves
+ * are declared only here.
  */
 export const LEAVES = {
   ...OPERATION_LEAVES,
@@ -267,6 +267,7 @@ export type FieldLeaf = keyof typeof FIELD_LEAVES;
 export type ValuesLeaf = 'message.author.agent' | 'message.author.user';
 export type ListLeaf = 'spaces.list' | 'agents.list' | 'messages.history' | 'cron_jobs.list';
 
+/** Whether a leaf has this name. */
 export function isLeafName(name: string): name is LeafName {
   return Object.hasOwn(LEAVES, name);
 }

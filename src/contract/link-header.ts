@@ -1,6 +1,6 @@
 /**
  * Reads the Link header (RFC 8288) of a list.
- * @returns the addresses by relation; undefined if a header that mentions a next page cannot be parsed
+ * @returns the URLs by relation; undefined if a header that mentions a next page cannot be parsed
  */
 export async function parseLinkHeader(
   header: string | undefined,
@@ -11,7 +11,7 @@ export async function parseLinkHeader(
     const links = LinkHeader.parse(header);
     const found = (['next', 'prev', 'first', 'last'] as const).flatMap((relation) => {
       const [found] = [...links.rel(relation), ...(relation === 'prev' ? links.rel('previous') : [])];
-      // Some services link the next page of the last one, too, and say that it has no results.
+      // Some services link a next page from the last one, marked `results="false"`.
       return found === undefined || found.results === 'false' ? [] : [[relation, found.uri] as const];
     });
     return Object.fromEntries(found);

@@ -5,7 +5,7 @@ import { descend } from './json-path.ts';
 import type { ListLeaf } from './leaves.ts';
 import { type PageSigns, readSigns } from './page-signs.ts';
 
-/** Keys that may hold a list, as `normalizeName` returns them. */
+/** Normalized keys that may hold a list. */
 const LIST_KEYS: ReadonlySet<string> = new Set(
   [
     'results result data items value values content contents records list entries nodes edges elements objects rows docs hits',
@@ -13,7 +13,7 @@ const LIST_KEYS: ReadonlySet<string> = new Set(
   ].flatMap((line) => line.split(' ')),
 );
 
-/** Keys of objects that may hold a list one level down. */
+/** Normalized keys of objects that may have a list one level down. */
 const WRAPPERS: ReadonlySet<string> = new Set([
   'response',
   'result',
@@ -26,10 +26,10 @@ const WRAPPERS: ReadonlySet<string> = new Set([
   'd',
 ]);
 
-/** Keys whose arrays are never the list. */
+/** Normalized keys whose arrays are never the list. */
 const NO_LISTS = /^(errors?|warnings?|included|links?|facets|aggregations|filters?|meta|metadata|pagination|paging)$/;
 
-/** Every name of a listed resource. */
+/** The normalized names of listed resources. */
 const NAMES: Readonly<Record<string, readonly string[]>> = {
   spaces: ['spaces', 'workspaces'],
   agents: ['agents', 'assistants'],
@@ -56,12 +56,12 @@ function leafOf(resource: string): `${ListLeaf}.items` {
   return resource === 'cron_jobs' ? 'cron_jobs.list.items' : 'messages.history.items';
 }
 
-/** Whether the key names another resource than the one that is listed. */
-function isOfAnother(key: string, own: readonly string[]): boolean {
+/** Whether a key is the name of a resource other than the listed one. */
+function isOtherResource(key: string, own: readonly string[]): boolean {
   return !own.includes(key) && Object.values(NAMES).some((names) => names.includes(key));
 }
 
-/** Returns the items of an object with numbers as keys, which PHP makes of a filtered list: `{"0": {…}, "2": {…}}`. */
+/** Returns the items of an object with numeric keys, as PHP encodes a filtered list: `{"0": {…}, "2": {…}}`. */
 function indexedItems(value: unknown): readonly unknown[] | undefined {
   if (!isJsonObject(value)) return undefined;
   const entries = Object.entries(value);
@@ -70,8 +70,8 @@ function indexedItems(value: unknown): readonly unknown[] | undefined {
 }
 
 /**
- * Returns the list that a value is.
- * @param isBelowOwn whether XML was turned into JSON: `{spaces: {space: […]}}`, and the object alone where there is only one
+ * Returns a value as a list; undefined if it is none.
+ * @param isBelowOwn whether it is nested as in JSON from XML: `{spaces: {space: […]}}`, where a single item has no array
  */
 function listIn(value: unknown, isKnown: boolean, isBelowOwn: boolean): readonly unknown[] | null | undefined {
   if (isKnown && (Array.isArray(value) || value === null)) return value;
@@ -80,7 +80,7 @@ function listIn(value: unknown, isKnown: boolean, isBelowOwn: boolean): readonly
   return isBelowOwn && isJsonObject(value) ? [value] : undefined;
 }
 
-/** Collects the values that may be the list: arrays, and `null` under a key of a list, at the top or up to two levels down. */
+/** Collects the values that may be the list: arrays, or `null` under the key of a list, at most two levels down. */
 function findCandidates(body: JsonObject, own: readonly string[]): readonly Candidate[] {
   const found: Candidate[] = [];
   const visit = (object: JsonObject, path: readonly string[], isWrapper: boolean): void => {
@@ -106,14 +106,14 @@ function isFilled(list: readonly unknown[]): boolean {
 }
 
 /** Returns all arrays of objects under any key, at the top or in an envelope, with their paths. */
-function findArrays(body: JsonObject, isWanted = isFilled): readonly Candidate[] {
+function findArrays(body: JsonObject, isMatch = isFilled): readonly Candidate[] {
   const found: Candidate[] = [];
   const visit = (object: JsonObject, path: readonly string[]): void => {
     for (const [name, value] of Object.entries(object)) {
       const key = normalizeName(name);
       if (NO_LISTS.test(key)) continue;
       const place = [...path, name];
-      if (Array.isArray(value) && isWanted(value)) {
+      if (Array.isArray(value) && isMatch(value)) {
         found.push({ path: place, value, isOwn: false, depth: path.length });
       }
       if (isJsonObject(value) && path.length < MAX_DEPTH) visit(value, place);
@@ -129,7 +129,7 @@ export function listPaths(body: unknown): readonly string[] {
   return isJsonObject(body) ? findArrays(body).map(({ path }) => path.join('.')) : [];
 }
 
-/** Picks the candidate that is the list: the highest one with items, by the resource's own name where it has one. */
+/** Picks the list: the highest candidate with items, preferably by the resource's name. Returns several if they tie. */
 function pick(candidates: readonly Candidate[]): Candidate | readonly Candidate[] | undefined {
   const arrays = candidates.filter(({ value }) => value !== null);
   const filled = arrays.filter(({ value }) => value?.some(isJsonObject));
@@ -141,7 +141,7 @@ function pick(candidates: readonly Candidate[]): Candidate | readonly Candidate[
   return preferred[0] ?? arrays[0] ?? candidates[0];
 }
 
-/** A connection may offer `edges` and, as a shortcut, `nodes` with the same items. */
+/** Drops the `edges` of a connection that also has `nodes`, which have the same items. */
 function withoutEdges(candidates: readonly Candidate[]): readonly Candidate[] {
   const nodes = candidates.filter(({ path }) => normalizeName(path.at(-1) ?? '') === 'nodes');
   return nodes.length > 0 ? candidates.filter(({ path }) => normalizeName(path.at(-1) ?? '') !== 'edges') : candidates;
@@ -161,11 +161,11 @@ function toItems(list: readonly unknown[], resource: string): readonly JsonObjec
   return nodes.length === items.length ? nodes : items;
 }
 
-/** Converts a pair of paging information and items, `[{ page, total }, [items]]`, to an object. Returns other bodies as is. */
+/** Converts a pair of paging information and items, `[{ page, total }, [items]]`, to an object. Returns other bodies unchanged. */
 export function pairAsObject(body: unknown): unknown {
   if (!Array.isArray(body) || body.length !== 2) return body;
-  const [about, list]: readonly unknown[] = body;
-  return isJsonObject(about) && Array.isArray(list) ? { 0: about, 1: list } : body;
+  const [paging, list]: readonly unknown[] = body;
+  return isJsonObject(paging) && Array.isArray(list) ? { 0: paging, 1: list } : body;
 }
 
 function atPath(body: unknown, path: readonly string[], resource: string): readonly JsonObject[] {
@@ -173,25 +173,25 @@ function atPath(body: unknown, path: readonly string[], resource: string): reado
   if (value === null) return [];
   const items = Array.isArray(value) ? value : indexedItems(value);
   if (items) return toItems(items, resource);
-  // Protocol buffers leave empty lists out.
+  // Protocol buffers omit empty lists.
   if (isEmptyObject(body) || isEmptyObject(descend(body, path.slice(0, -1).join('.')))) return [];
   const message = `The response contains no list of ${resource} at ${path.length === 0 ? '$' : path.join('.')}.`;
   throw noList(body, resource, message);
 }
 
-/** Whether a key is at the top of a body, or of what HAL embeds. */
+/** Whether a path is at the top of a body, or of the `_embedded` of HAL. */
 function isAtTop(path: readonly string[]): boolean {
   return path.length === 1 || (path.length === 2 && normalizeName(path[0] ?? '') === 'embedded');
 }
 
-/** Returns the arrays of objects under names that are not known: those at the top, or else those in envelopes. */
+/** Returns the arrays of objects under unknown names: those at the top, or else those in envelopes. */
 function findOthers(body: JsonObject, own: readonly string[]): readonly Candidate[] {
-  const isOwn = ({ path }: Candidate): boolean => !isOfAnother(normalizeName(path.at(-1) ?? ''), own);
+  const isOwn = ({ path }: Candidate): boolean => !isOtherResource(normalizeName(path.at(-1) ?? ''), own);
   const atTop = findArrays(body).filter((each) => isAtTop(each.path) && isOwn(each));
   return atTop.length > 0 ? atTop : findEnveloped(body).filter(isOwn);
 }
 
-/** Returns the arrays of objects below envelopes alone: `Response.SpaceSet`. An empty one counts, as it may be the list. */
+/** Returns the arrays of objects that are nested only in envelopes: `Response.SpaceSet`. They may be empty. */
 function findEnveloped(body: JsonObject): readonly Candidate[] {
   return findArrays(body, (list) => list.every(isJsonObject)).filter(({ path }) => {
     const parents = path.slice(0, -1).map(normalizeName);
@@ -199,12 +199,12 @@ function findEnveloped(body: JsonObject): readonly Candidate[] {
   });
 }
 
-/** Whether a body states a total of 0 beside an empty list of any name. */
+/** Whether a body has a total of 0 beside an empty list of any name. */
 function isEmptyList(body: JsonObject): boolean {
   return findEnveloped(body).length === 1 && readStatedExtent(body).total === 0;
 }
 
-/** Whether a body has links and a page with a total of 0 alone: HAL leaves empty lists out. */
+/** Whether a body has only links and a page with a total of 0: HAL omits empty lists. */
 function isEmptyHal(body: JsonObject): boolean {
   const isBare = Object.keys(body).every((key) => ['links', 'page'].includes(normalizeName(key)));
   return isBare && readStatedExtent(body).total === 0;
@@ -224,8 +224,8 @@ function noList(body: unknown, resource: string, message: string): UnknownShape 
  * Returns the items of the list in a response (assumption `list.envelope`).
  * @param response its body
  * @param resource the plural resource name, as the spec spells it: `spaces`, `agents`
- * @param path where the items are; undefined to look for them
- * @throws UnknownShape with the keys of the body if it has no list; ErrorInBody if it reports an error
+ * @param path where the items are; undefined to search for them
+ * @throws UnknownShape if the body has no list; ErrorInBody if it reports an error
  */
 export function readList(response: unknown, resource: string, path?: readonly string[]): readonly JsonObject[] {
   const body = pairAsObject(response);
@@ -234,7 +234,7 @@ export function readList(response: unknown, resource: string, path?: readonly st
   }
   if (path) return atPath(body, path, resource);
   if (Array.isArray(body)) return toItems(body, resource);
-  // What Go writes for an empty list.
+  // Go encodes an empty list as null.
   if (body === null) return [];
   const isPair = body !== response;
   if (isPair && isJsonObject(body)) return atPath(body, ['1'], resource);
@@ -256,19 +256,15 @@ export function readList(response: unknown, resource: string, path?: readonly st
   return list.value === null ? [] : toItems(list.value, resource);
 }
 
-/** What a response says about the size of a list. */
+/** What a response states about the size of a list. */
 interface StatedExtent {
   readonly total?: number;
-  /** Where the total is. */
   readonly totalPath?: string;
-  /** Whether this is the end. */
+  /** Whether the response marks this page as the last. */
   readonly ends: boolean;
 }
 
-/**
- * Returns what the response states about the extent of the list: `total`, the number of all items, and `ends`, whether
- * the response marks this page as the last.
- */
+/** Returns what a response states about the size of the list. @param body of the response */
 export function readStatedExtent(body: unknown): StatedExtent {
   const page = { body: pairAsObject(body), headers: {}, status: 200, itemCount: -1, headerLinks: {} };
   const signs: PageSigns = readSigns(page);

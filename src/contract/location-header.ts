@@ -1,6 +1,6 @@
 import type { OperationLeaf } from './leaves.ts';
 
-/** The id that each write returns, and how the collection is called in which its resource is. */
+/** The id that each write returns, and the last path segment of the collection of its resource. */
 const CREATED: { readonly [operation in OperationLeaf]?: readonly [id: string, collection: RegExp] } = {
   'spaces.provision': ['space_id', /spaces?$/],
   'sources.setup': ['source_id', /(sources?|chats?)$/],
@@ -11,8 +11,9 @@ const CREATED: { readonly [operation in OperationLeaf]?: readonly [id: string, c
 };
 
 /**
- * Reads a response to a write that has no body but a Location header, whose last segment is the id of the new resource.
- * @param url the address of the request: the location must have its origin
+ * Reads the response to a write that has a Location header in place of a body. Its last segment is the id of the new
+ * resource.
+ * @param url of the request: the location must have the same origin
  * @returns a body with the id; undefined if the location is not that of such a resource
  */
 export function bodyOfLocation(

@@ -2,26 +2,27 @@ import { normalizeName } from './field-names.ts';
 import { isJsonObject, type JsonObject } from './json.ts';
 import { wordsOf } from './likely-names.ts';
 
-/** Who wrote a message, as far as its fields tell. */
+/** The author of a message. */
 export interface Author {
   /** `assistant`, `user`, or the service's own name. */
   readonly role: string;
+  /** Whether the role is recognized: `assistant` or `user`. */
   readonly isKnown: boolean;
 }
 
-/** The names by which a service calls the two sides, in lower case. */
+/** The names of the two sides at a service, in lower case. */
 export interface AuthorNames {
   readonly agent: readonly string[];
   readonly user: readonly string[];
 }
 
-/** Keys of an author object that may say who it is, normalized. */
+/** Normalized keys of an author object that may identify the side. */
 const KEYS = ['role', 'type', 'kind', 'sendertype', 'authortype', 'usertype'];
 const MAX_DEPTH = 2;
 
 type Side = 'assistant' | 'user';
 
-/** Names that mean a side only as a whole: an `opt_in` is not a user. */
+/** Names of a side only if they are the whole name: an `opt_in` is not a user. */
 const DIRECTIONS = ['in', 'out'];
 
 function decide(isAgent: boolean, isUser: boolean): Side | undefined {
@@ -29,9 +30,9 @@ function decide(isAgent: boolean, isUser: boolean): Side | undefined {
   return isAgent ? 'assistant' : 'user';
 }
 
-/** A name with spaces may be a person's (Agent Smith), so only a single identifier is taken apart. */
+/** Returns the side of a name. Splits only identifiers: a name with spaces may be a person's (Agent Smith). */
 function sideOf(name: string, names: AuthorNames): Side | undefined {
-  // `5` and `-5` are two names, although their spellings are equal.
+  // First as written: `5` and `-5` normalize to the same name.
   const text = name.toLowerCase();
   const literal = decide(names.agent.includes(text), names.user.includes(text));
   if (literal !== undefined) return literal;
@@ -40,15 +41,15 @@ function sideOf(name: string, names: AuthorNames): Side | undefined {
   const exact = decide(isNamed(names.agent), isNamed(names.user));
   if (exact !== undefined || !/^[\w.:-]+$/.test(name)) return exact;
   const words = wordsOf(name).filter((word) => !DIRECTIONS.includes(word));
-  // `bots` and `guests` are the kinds of authors, too.
+  // Also the plural: `bots`, `guests`.
   const hasWord = (list: readonly string[]) => list.some((each) => words.includes(each) || words.includes(`${each}s`));
   return decide(hasWord(names.agent), hasWord(names.user));
 }
 
-/** The words that a flag about the author may have besides the name of a side. */
+/** The words that the name of an author flag may have besides that of a side. */
 const FLAG_WORDS = ['is', 'was', 'has', 'by', 'from', 'sent', 'author', 'sender', 'message'];
 
-/** Reads `is_bot: true`: the name of the flag says whose it is, and its value whether that holds. */
+/** Reads `is_bot: true`: the name identifies a side, and `false` means the other one. */
 function sideOfFlag(key: string, value: boolean, names: AuthorNames): Side | undefined {
   const words = wordsOf(key);
   const known = [...FLAG_WORDS, ...names.agent, ...names.user];
@@ -59,7 +60,7 @@ function sideOfFlag(key: string, value: boolean, names: AuthorNames): Side | und
   return side === 'assistant' ? 'user' : 'assistant';
 }
 
-/** Reads `{user: null, application: {…}}`: the keys are the kinds of authors, and one of them has a value. */
+/** Reads `{user: null, application: {…}}`: the keys are kinds of authors, of which one has a value. */
 function sideOfKind(author: JsonObject, names: AuthorNames): Side | undefined {
   const kinds = Object.entries(author).filter(([, value]) => value === null || isJsonObject(value));
   const [set, ...others] = kinds.filter(([, value]) => value !== null);
@@ -68,13 +69,13 @@ function sideOfKind(author: JsonObject, names: AuthorNames): Side | undefined {
   return sideOf(set[0], names) ?? 'assistant';
 }
 
-/** What a value says about the author: the names in it, and the side if one is recognized. */
+/** What a value says about the author: a name, and the side if it is recognized. */
 interface Reading {
   readonly side?: Side | undefined;
   readonly name?: string | undefined;
 }
 
-/** Words of a name whose 0 and 1, or N and Y, are a flag. Under other names they may be an id: `user: 1`. */
+/** Words in names of flags that may be 0 and 1, or N and Y. Under other names they may be an id: `user: 1`. */
 const NUMBER_FLAG = /^(is|was|has|inbound|incoming|outbound|outgoing)$/;
 
 function flagIn(key: string, value: unknown): boolean | undefined {
@@ -101,7 +102,7 @@ function read(key: string, value: unknown, names: AuthorNames, depth: number): R
   return { side: readings.find(({ side }) => side)?.side, name: readings.find(({ name }) => name)?.name };
 }
 
-/** Reads a flag that is the author by the contract: `true` may name one side; `false` is then the other. */
+/** Reads a flag that the contract names as the author: `true` may be the name of one side, `false` then is the other. */
 function readFlag(key: string, value: boolean, names: AuthorNames): Reading {
   const name = String(value);
   const side = sideOfFlag(key, value, names) ?? sideOf(name, names);
@@ -112,7 +113,7 @@ function readFlag(key: string, value: boolean, names: AuthorNames): Reading {
 
 /**
  * Decides who wrote a message. A recognized value in any field wins over an earlier field, which may hold a person's name.
- * @param fields the fields that may tell the author, in order
+ * @param fields that may identify the author, in order
  */
 export function decideAuthor(fields: readonly (readonly [key: string, value: unknown])[], names: AuthorNames): Author {
   const readings = fields.map(([key, value]) =>
@@ -123,14 +124,14 @@ export function decideAuthor(fields: readonly (readonly [key: string, value: unk
   return { role: readings.find(({ name }) => name !== undefined)?.name ?? 'unknown', isKnown: false };
 }
 
-/** Words in the names of fields that tell whom a message is for, or where it was written. */
+/** Words in the names of fields about the recipient or the place of a message. */
 const NOT_THE_AUTHOR =
   /^(to|recipient|recipients|receiver|target|audience|assignee|assigned|mention|mentions|channel)$/;
 
 /**
- * Looks for the author in the other fields of a message: a flag, an object that says what it is, or a text that is exactly the
- * name of a side.
- * @returns undefined if there is none, or if they disagree
+ * Searches the other fields of a message for the author: a flag, an object with a role, or a text that is exactly the name of
+ * a side.
+ * @returns undefined if there is none, or if the fields disagree
  */
 export function searchAuthor(
   entries: readonly (readonly [key: string, value: unknown])[],
@@ -142,7 +143,7 @@ export function searchAuthor(
       return read(key, value, names, 1).side ?? [];
     }),
   );
-  // `user: null, bot: {…}`: the kinds of authors, one of which has a value.
+  // `user: null, bot: {…}`: kinds of authors, of which one has a value.
   const kinds = entries.filter(([key]) => sideOf(key, names) !== undefined);
   const side = sides.size === 0 ? sideOfKind(Object.fromEntries(kinds), names) : [...sides][0];
   return side !== undefined && sides.size <= 1 ? { role: side, isKnown: true } : undefined;
@@ -153,7 +154,7 @@ const AUTHOR_WORDS = /^(user|author|sender|from|actor)$/;
 /** A kind of message that is null for what people write. */
 const KIND_OR_NULL = 'subtype';
 
-/** Returns where a message says that an agent wrote it, in a way in which others may say nothing: `author.bot: true`. */
+/** Returns the paths of marks that only the messages of agents may have: `author.bot: true`. */
 export function findAgentMarks(message: JsonObject, names: AuthorNames): readonly string[] {
   return Object.entries(message).flatMap(([key, value]) => {
     if (wordsOf(key).some((word) => NOT_THE_AUTHOR.test(word))) return [];
@@ -168,7 +169,7 @@ export function findAgentMarks(message: JsonObject, names: AuthorNames): readonl
   });
 }
 
-/** Whether a message has nothing where those of agents have a mark. */
+/** Whether a message has no value where those of agents have a mark. */
 export function lacksMark(message: JsonObject, mark: string): boolean {
   const [key = '', inner] = mark.split('.');
   const value = message[key];
@@ -177,7 +178,7 @@ export function lacksMark(message: JsonObject, mark: string): boolean {
 }
 
 /** Whether a field is about the author of a message: `user_id`. */
-export function namesAuthor(key: string): boolean {
+export function isAuthorField(key: string): boolean {
   const words = wordsOf(key);
   return words.some((word) => AUTHOR_WORDS.test(word)) && !words.some((word) => NOT_THE_AUTHOR.test(word));
 }

@@ -55,7 +55,7 @@ function isTime(value: unknown): boolean {
   return ['string', 'number', 'bigint'].includes(typeof value);
 }
 
-/** The unit of a number of this size, as a divisor that makes milliseconds: seconds, milli-, micro-, or nanoseconds. */
+/** Recognizes the unit of a time by its size: seconds, milli-, micro-, or nanoseconds. */
 const UNITS = [
   { below: 1e11, toMs: (time: number) => time * 1000 },
   { below: 1e14, toMs: (time: number) => time },
@@ -63,7 +63,7 @@ const UNITS = [
   { below: 1e20, toMs: (time: number) => time / 1e6 },
 ];
 
-/** Microsoft's JSON of old: `/Date(1772444580000+0000)/`, where the offset changes nothing about the moment. */
+/** A date in older Microsoft JSON, `/Date(1772444580000+0000)/`. The offset does not affect the time. */
 const MICROSOFT_DATE = /^\/Date\((-?\d+)(?:[+-]\d{4})?\)\/$/;
 
 /** Keys of an object that hold its time: `{actor, time}`, `{$date}`. */
@@ -73,8 +73,8 @@ const TIME_KEYS = [
 ];
 
 /**
- * Returns the time of a message: a text unchanged, even if it is not a date; the seconds, milliseconds, microseconds, or
- * nanoseconds since 1970, as a number or as digits, in ISO 8601; of an object that holds the time, that one. Undefined for
+ * Returns the time of a message in ISO 8601: from the seconds, milliseconds, microseconds, or nanoseconds since 1970, as a
+ * number or as digits, also within an object. Any other text is returned unchanged, even if it is not a date. Undefined for
  * anything else.
  */
 export function readTimestamp(value: unknown): string | undefined {

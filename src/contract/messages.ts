@@ -10,8 +10,8 @@ import {
   type AuthorNames,
   decideAuthor,
   findAgentMarks,
+  isAuthorField,
   lacksMark,
-  namesAuthor,
   searchAuthor,
 } from './message-author.ts';
 import { extractText, readTimestamp } from './message-text.ts';
@@ -20,7 +20,7 @@ import { findCreated, findResource, layersOf } from './resource.ts';
 /** A message of a session's history. */
 export interface Message {
   readonly message_id: string;
-  /** `assistant` for a reply, `user` for a message to the agent, otherwise the service's own value, or `unknown`. */
+  /** `assistant` for a reply, `user` for a message to the agent; otherwise the service's own value, or `unknown`. */
   readonly role: string;
   /** Whether an agent wrote it. An intermediate step without text is not a reply. */
   readonly isReply: boolean;
@@ -40,7 +40,7 @@ export interface Acknowledgement {
   readonly created: boolean | undefined;
 }
 
-/** Fields that may say what kind of message it is rather than who wrote it. Only a recognized author counts there. */
+/** Fields that may hold the kind of message. Only a recognized author counts there. */
 const KINDS = ['type', 'kind'];
 
 function namesOfAuthors(contract: Contract): AuthorNames {
@@ -58,14 +58,14 @@ function authorOf(entry: JsonObject, fields: Fields, contract: Contract, marks: 
   const { isChosen } = contract.namesOf('message').rule('message.author');
   const candidates = fields
     .all('message.author')
-    // A number means something only where it was chosen: elsewhere, it may be the id of a person.
+    // A number counts only at a path that is set for this service: elsewhere, it may be the id of a person.
     .map(({ path, value }) => [path.split('.').at(-1) ?? path, isChosen ? toText(value) : value] as const);
   const names = namesOfAuthors(contract);
   const author = decideAuthor(candidates, names);
   const found = author.isKnown ? author : searchAuthor(Object.entries(entry), names);
   if (found) return found;
-  const isSigned = candidates.some(([, value]) => value !== null) || Object.keys(entry).some(namesAuthor);
-  if (isSigned && [...marks].some((mark) => lacksMark(entry, mark))) return USER;
+  const hasAuthorField = candidates.some(([, value]) => value !== null) || Object.keys(entry).some(isAuthorField);
+  if (hasAuthorField && [...marks].some((mark) => lacksMark(entry, mark))) return USER;
   const named = candidates.filter(([key]) => isChosen || !KINDS.includes(normalizeName(key)));
   const value = named.length === 0 ? proposePath(entry, 'message.author', contract) : undefined;
   if (value === undefined) return decideAuthor(named, names);
@@ -73,13 +73,13 @@ function authorOf(entry: JsonObject, fields: Fields, contract: Contract, marks: 
   throw new UnknownShape('message.author', 'The author of a message cannot be found.', describeFields(entry), fix);
 }
 
-/** Words in the names of fields with another time than that of writing. */
+/** Words in the names of times other than that of writing. */
 const OTHER_TIMES =
   /^(udate|mdate|mtime|updated?|modified|edit(ed)?|changed|deleted?|read|seen|delivered|expires|expired|expiry|last|next)$/;
 const TIME_WORDS =
   /^(created|creation|create|sent|posted|inserted|published|written|occurred|received|date|cdate|time|ctime|datetime|timestamp|ts|at)$/;
 
-/** Looks for the time of a message under a name that the contract does not have. */
+/** Searches for the time of a message under names that the contract does not have. */
 function searchTime({ places }: Fields): string | undefined {
   const entries = places.flatMap((place) => Object.entries(place));
   const times = entries.flatMap(([key, value]) => {
@@ -110,13 +110,13 @@ function findUnknownText(entry: JsonObject, contract: Contract): string | undefi
 
 const TEXT_WORDS = /^(text|content|body|message|msg|blocks|formats)$/;
 /** Words in the names of objects whose texts are not that of the message. */
-const ABOUT_OTHERS =
+const OTHER_OBJECTS =
   /^(author|sender|user|from|actor|to|recipient|agent|bot|reply|parent|quoted|quote|forwarded|original|error|metadata)$/;
 
 /** Returns the text in an object that is not about the author: `event.message`. Undefined if there are several. */
 function findNestedText(entry: JsonObject): string | undefined {
   const texts = Object.entries(entry).flatMap(([key, value]) => {
-    if (!isJsonObject(value) || wordsOf(key).some((word) => ABOUT_OTHERS.test(word))) return [];
+    if (!isJsonObject(value) || wordsOf(key).some((word) => OTHER_OBJECTS.test(word))) return [];
     const found = Object.entries(value).filter(([inner]) => TEXT_WORDS.test(normalizeName(inner)));
     return found.map(([, text]) => extractText(text)).filter((text) => text !== undefined);
   });
@@ -131,7 +131,7 @@ function textOf(entry: JsonObject, fields: Fields, contract: Contract): Pick<Mes
     if (text !== undefined) return { text, isStep: false };
   }
   if (candidates.length === 0) {
-    // `rich_text` is a text, too.
+    // `rich_text`
     const texts = Object.entries(entry).filter(([key]) => {
       const words = wordsOf(key);
       return words.some((word) => TEXT_WORDS.test(word)) && !words.some((word) => OTHER_WORDS.test(word));
@@ -151,7 +151,7 @@ function textOf(entry: JsonObject, fields: Fields, contract: Contract): Pick<Mes
 /**
  * Decodes the entries of a page like `decodeMessage`. If the service marks only the messages of agents, those without a mark
  * are the user's.
- * @param marks where the service marks what agents write, as far as that is known; this page may add to it
+ * @param marks the known paths of agent marks (see `findAgentMarks`); those of this page are added
  */
 export function decodeMessages(
   entries: readonly JsonObject[],
@@ -199,10 +199,10 @@ export class ForeignMessages extends UnknownShape {
 
   constructor(hasOwn: boolean, path: string, { leaf, sent }: { leaf: SessionParameter; sent: string }) {
     const named = `query:${path.split('.').at(-1) ?? path}`;
-    // A service that ignores the name that its messages have has no parameter for it.
+    // A service that ignores the name that its own messages use has no parameter for it.
     const isIgnored = normalizeName(named) === normalizeName(sent) && leaf === 'messages.history.session_id';
     const value = isIgnored ? 'none' : named;
-    const message = 'The history contains messages of another session than the requested one.';
+    const message = 'The history contains messages of a session other than the requested one.';
     super('history.query', message, `messages whose ${path} differs`, { leaf, value });
     this.hasOwn = hasOwn;
   }
@@ -224,8 +224,8 @@ function findForeignField(entry: JsonObject, requested: RequestedSession, contra
 }
 
 /**
- * Makes sure that no entry of a page is of another session or source, as in the response of a service that ignores the
- * parameters of the history. An entry that names neither is taken to be of the session.
+ * Makes sure that no entry of a page is of another session or source: a service may ignore the parameters of the history. An
+ * entry that names neither counts as one of the session.
  * @throws ForeignMessages
  */
 export function rejectForeignMessages(
@@ -234,7 +234,7 @@ export function rejectForeignMessages(
   contract: Contract,
 ): void {
   const foreign = entries.map((entry) => findForeignField(entry, requested, contract));
-  // A service that was not told the session has the messages of all.
+  // A request without the session returns the messages of all sessions.
   const isExpected = (parameter: SessionParameter) =>
     parameter === 'messages.history.session_id' && contract.parameter(parameter) === undefined;
   const first = foreign.find((found) => found !== undefined && !isExpected(found.parameter));
@@ -244,9 +244,9 @@ export function rejectForeignMessages(
 }
 
 /**
- * Returns the messages of a session among those of a page: all of them, unless the history has no parameter for the session
+ * Returns the messages of a page that belong to the session: all of them, unless the history has no parameter for the session
  * (`none`).
- * @throws UnknownShape for a message that does not name its session then
+ * @throws UnknownShape if it has none, and a message does not name its session
  */
 export function messagesOfSession(
   messages: readonly Message[],
@@ -257,12 +257,12 @@ export function messagesOfSession(
   return messages.filter(({ raw }) => {
     const fields = fieldsOf(raw, 'message', contract);
     if (fields.all('message.session_id').length > 0) return findForeignField(raw, requested, contract) === undefined;
-    const message = 'The history has the messages of all sessions, and one of them does not name its own.';
+    const message = 'The history has the messages of all sessions, and one of them does not name its session.';
     throw fields.unreadable('message.session_id', message);
   });
 }
 
-/** Returns the messages of an object that has them by id, beside a list of the ids: `{order: ['b', 'a'], posts: {…}}`. */
+/** Returns the messages of an object that maps ids to messages, beside a list of the ids: `{order: ['b', 'a'], posts: {…}}`. */
 function findOrdered(body: JsonObject): readonly JsonObject[] | undefined {
   const { order } = body;
   if (!Array.isArray(order)) return undefined;

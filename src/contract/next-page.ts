@@ -5,7 +5,7 @@ import { type Spelling, spell, toWords } from './paging-names.ts';
 /** A way to request the next page. */
 export type PageWay = Exclude<NextValue, { readonly kind: 'auto' | 'none' }>;
 
-/** A request for a page: the way, and the number of the page or of its first item if the way counts. */
+/** A request for a page: the way, and for a way that counts, the number of the page or of its first item. */
 export interface Step {
   readonly way: PageWay;
   readonly number?: number;
@@ -42,8 +42,8 @@ const TOKEN_NAMES: readonly string[][] = [
   ['start'],
 ];
 
-/** Parameters that carry the token of a name with this word, by custom. */
-const CUSTOMARY: Readonly<Record<string, readonly string[][]>> = {
+/** Parameters that commonly take the token of a name with this word. */
+const COMMON_PARAMETERS: Readonly<Record<string, readonly string[][]>> = {
   cursor: [['cursor'], ['after'], ['start', 'cursor'], ['page', 'token']],
   token: [
     ['page', 'token'],
@@ -65,24 +65,26 @@ const CUSTOMARY: Readonly<Record<string, readonly string[][]>> = {
   id: [['after', 'id'], ['starting', 'after'], ['after'], ['start', 'after']],
 };
 
-/** Returns the parameters in brackets that a value in an object named `page` or `pagination` may be sent with. */
+/** Returns parameters in brackets, such as `page[number]`, for a value in an object named `page` or `pagination`. */
 function bracketed(path: string, ...names: readonly string[]): readonly string[] {
   const [own = '', parent = ''] = path.split('.').toReversed();
   return /^(page|pagination)$/.test(parent) ? [own, ...names].map((name) => `${parent}[${name}]`) : [];
 }
 
-/** Returns the query parameters that may take a token, those closest to the name that announces it first. */
+/** Returns the query parameters that may take a token, the closest to its name first. @param words of that name */
 export function tokenParameters(words: readonly string[], spelling: Spelling): readonly string[] {
   const rest = words.filter((word) => word !== 'next');
   const isLast = words.includes('last') && words.length > 1;
   const nested = words[0] === 'page' && words.length === 2 ? [`page[${words[1]}]`] : [];
-  const kin = [...(isLast || rest.length === 0 ? [] : [rest]), words];
-  const common = words.flatMap((word) => CUSTOMARY[word] ?? []);
+  const ownNames = [...(isLast || rest.length === 0 ? [] : [rest]), words];
+  const common = words.flatMap((word) => COMMON_PARAMETERS[word] ?? []);
   const inOwnSpelling = (names: readonly (readonly string[])[]) => names.map((name) => spell(name, spelling));
   const others = (['snake', 'camel', 'kebab', 'joined'] as const).flatMap((other) =>
-    kin.map((name) => spell(name, other)),
+    ownNames.map((name) => spell(name, other)),
   );
-  const ordered = isLast ? [...inOwnSpelling(common), ...inOwnSpelling(kin)] : inOwnSpelling([...kin, ...common]);
+  const ordered = isLast
+    ? [...inOwnSpelling(common), ...inOwnSpelling(ownNames)]
+    : inOwnSpelling([...ownNames, ...common]);
   return unique([...nested, ...ordered, ...others, ...inOwnSpelling(TOKEN_NAMES)]);
 }
 
@@ -94,13 +96,13 @@ function splitPath(path: string): readonly string[] {
   return path.split('.');
 }
 
-/** Returns the parameters for a number of the next page or its first item, if its name says no more. */
+/** Returns the parameters for a number that is called only `next` or `next_page`. */
 function numberedNames(words: readonly string[], pages: readonly Sign<number>[]): readonly string[] | undefined {
   if (words.join() === 'next') return ['page', 'offset', 'next', 'cursor', 'start', 'skip', 'until', 'before'];
   return words.join() === 'next,page' && pages.length > 0 ? numberParameters(pages, PAGE_NAMES).slice(0, 6) : undefined;
 }
 
-/** Returns the ways for an offset in the first page that is not its own, but where the next one begins. */
+/** Returns the ways for an offset in the first page that is not 0: it is where the next page begins. */
 function nextOffsets(signs: readonly Sign<number>[]): readonly PageWay[] {
   return signs
     .filter(({ value }) => value > 0)
@@ -111,7 +113,7 @@ function nextOffsets(signs: readonly Sign<number>[]): readonly PageWay[] {
     }));
 }
 
-/** Returns the ways for a cursor that is 0 in the first page: it counts the items before a page. */
+/** Returns the ways for a cursor that is 0 in the first page: it counts items. */
 function countingCursors(tokens: readonly TokenSign[]): readonly PageWay[] {
   return tokens
     .filter(({ isWeak, value }) => isWeak && value === '0')
@@ -125,12 +127,12 @@ function tokenWays(tokens: readonly TokenSign[], pages: readonly Sign<number>[])
       (parameter): PageWay => ({ kind: 'token', source: splitPath(path), parameter }),
     );
   });
-  // Several tokens take turns, so that no one uses up all tries.
+  // Alternate between tokens, so that none uses up all tries.
   const longest = Math.max(0, ...ways.map((each) => each.length));
   return Array.from({ length: longest }, (_, index) => ways.flatMap((each) => each[index] ?? [])).flat();
 }
 
-/** Returns the parameters for the number of a page or an offset: first those named as the answer names it. */
+/** Returns the parameters for the number of a page or an offset: first those with the name in the response. */
 function numberParameters(signs: readonly Sign<number>[], common: readonly string[]): readonly string[] {
   const own = signs.flatMap(({ path, words, spelling }) => {
     const rest = words.filter((word) => word !== 'current' && word !== 'cur' && word !== 'in');
@@ -145,8 +147,8 @@ function numberParameters(signs: readonly Sign<number>[], common: readonly strin
 }
 
 /**
- * Returns the ways in which the next page may be requested, the most likely one first: what the response announces, then
- * what services customarily understand. A link excludes guesses only if it works.
+ * Returns the ways to request the next page, the likeliest first: what the response announces, then what is common. Guesses
+ * are included even if there is a link, which may not work.
  */
 function proposeWays(signs: PageSigns): readonly PageWay[] {
   const { links, tokens, pages, offsets, pageTotals, flags } = signs;
@@ -184,14 +186,14 @@ function interleave<Item>(left: readonly Item[], right: readonly Item[]): readon
   return left.flatMap((item, index) => [item, ...right.slice(index, index + 1)]);
 }
 
-/** Returns the requests to try for the page after the first one, the most likely one first. */
+/** Returns the requests to try for the second page, the likeliest first. */
 export function proposeSteps(signs: PageSigns, itemCount: number): readonly Step[] {
   const [page] = signs.pages;
   const [offset] = signs.offsets;
   const steps = proposeWays(signs).flatMap((way): readonly Step[] => {
     if (way.kind === 'offset') return [{ way, number: (offset?.value ?? 0) + itemCount }];
     if (way.kind !== 'page') return [{ way }];
-    // Page 1 comes first: it repeats the first page, or it is the second one where pages count from 0.
+    // Try page 1 first: it repeats the first page, or is the second one if pages count from 0.
     const known = page ? [page.value] : [0, 1];
     return known.map((first) => ({ way: first === 0 ? { ...way, first } : way, number: first + 1 }));
   });
@@ -200,8 +202,8 @@ export function proposeSteps(signs: PageSigns, itemCount: number): readonly Step
 }
 
 /**
- * Returns what to request next in a known way.
- * @param last how the page was requested; undefined for the first one
+ * Returns the request for the next page in a known way.
+ * @param last the request for this page; undefined for the first page
  */
 export function nextStep(way: PageWay, last: Step | undefined, signs: PageSigns, itemCount: number): Step {
   const number = last?.number;
@@ -210,35 +212,37 @@ export function nextStep(way: PageWay, last: Step | undefined, signs: PageSigns,
   return { way };
 }
 
-/** Returns the link or token with which the next page is requested. */
+/** Returns the link or token of the next page. */
 export function sourceValue(
   way: Extract<PageWay, { readonly kind: 'link' | 'header' | 'token' }>,
-  answer: PageResponse,
+  response: PageResponse,
 ) {
-  return valueAt(way.kind === 'header' ? ['header', 'link'] : way.source, answer);
+  return valueAt(way.kind === 'header' ? ['header', 'link'] : way.source, response);
 }
 
+/** Whether a value of `<list>.next` is a way to request the next page. */
 export function isWay(next: NextValue): next is PageWay {
   return next.kind !== 'auto' && next.kind !== 'none';
 }
 
+/** Whether a way follows a link. */
 export function isLink(way: PageWay): way is Extract<PageWay, { readonly kind: 'link' | 'header' }> {
   return way.kind === 'link' || way.kind === 'header';
 }
 
-/** Whether the service does not tell how to request the next page. */
+/** Whether a way needs no value from the response. */
 export function isCounted(way: PageWay): way is Extract<PageWay, { readonly kind: 'page' | 'offset' | 'after' }> {
   return way.kind === 'page' || way.kind === 'offset' || way.kind === 'after';
 }
 
-/** Whether a parameter is so close to the name that announces the token that even an empty page proves it. */
+/** Whether the parameter of a way is so close to the name of its token that even an empty page proves it. */
 export function isCloseParameter(way: PageWay, { tokens }: PageSigns): boolean {
   if (way.kind !== 'token') return true;
   const sign = tokens.find(({ path }) => path === way.source.join('.'));
   return sign !== undefined && toWords(way.parameter).every((word) => sign.words.includes(word));
 }
 
-/** Returns a way as a value of the leaf `<list>.next`; `none` if there is no next page. */
+/** Formats a way as a value of the leaf `<list>.next`; `none` if there is none. */
 export function formatWay(way: PageWay | undefined): string {
   if (way === undefined) return 'none';
   if (way.kind === 'header') return 'header:link';
@@ -249,8 +253,8 @@ export function formatWay(way: PageWay | undefined): string {
 }
 
 /**
- * Whether only the token or link itself announces more. Then an empty page may be the end: some services always send a
- * token or a link.
+ * Whether nothing but the token or link of the way announces more. Then an empty page may be the end: some services always
+ * send a token or a link.
  */
 export function isOnlySign(certain: readonly string[], way: PageWay): boolean {
   const own = way.kind === 'header' ? 'header.link' : 'source' in way ? way.source.join('.') : undefined;
@@ -262,9 +266,9 @@ export function saysEnd({ flags, ends }: PageSigns): boolean {
   return flags.length > 0 ? flags.every(({ value }) => !value) : ends.length > 0;
 }
 
-/** Returns where a sign is, with the type of its value. */
-export function withType(sign: string, answer: PageResponse): string {
-  const value = valueAt(sign.split('.'), answer);
+/** Describes a sign: its path, with the type of its value. */
+export function withType(sign: string, response: PageResponse): string {
+  const value = valueAt(sign.split('.'), response);
   if (value === undefined) return sign;
   const type = Array.isArray(value) ? 'an array' : typeof value === 'object' ? 'an object' : `a ${typeof value}`;
   return `${sign} (${type})`;

@@ -27,14 +27,14 @@ export interface RawOperation {
     readonly method: HttpMethod;
     /** Path and query, starting with the base path. */
     readonly path: string;
-    /** Replace those that every request has. The names are in lower case. */
+    /** Replace the default headers. Names in lower case. */
     readonly headers: Readonly<Record<string, string>>;
     /** The body, sent as it is. */
     readonly text?: string | undefined;
   };
 }
 
-/** The operations that the tool uses. This is the only place that declares their safety (spec §4.6). */
+/** The operations of the tool. Their safety (spec §4.6) is declared only here. */
 export const OPERATIONS = {
   listSpaces: { name: 'listSpaces', leaf: 'spaces.list', safety: 'safe' },
   listAgents: { name: 'listAgents', leaf: 'agents.list', safety: 'safe' },

@@ -4,11 +4,11 @@ import type { PageSigns, Sign } from './page-signs.ts';
 
 /** What a response says about further pages. */
 export interface Outlook {
-  /** Signs that there is more, by their path: `meta.total: 5, and 2 read`. */
+  /** Signs that there is more, with their paths: `meta.total: 5, and 2 read`. */
   readonly certain: readonly string[];
-  /** Signs that there may be more: a full page, a cursor that may stand in the last page, too. */
+  /** Signs that there may be more: a full page, a cursor that the last page may also have. */
   readonly possible: readonly string[];
-  /** Whether the response says anything about where the list ends. */
+  /** Whether the response says where the list ends. */
   readonly isStated: boolean;
 }
 
@@ -18,7 +18,7 @@ export type Comparison =
   { readonly kind: 'new'; readonly repeated: number } | { readonly kind: 'empty' | 'repeated' | 'overlapping' };
 
 /**
- * Returns what identifies each item on a page: its id, or all of it where ids are missing or not unique.
+ * Returns a text that identifies each item on a page: its id, or the whole item if ids are missing or not unique.
  * @param idOf returns the id of an item, if it has one
  */
 export function identify(
@@ -33,7 +33,7 @@ export function identify(
   );
 }
 
-/** Returns a hash of 53 bits, so that a list of any length needs little memory. */
+/** Returns a 53-bit hash. */
 export function fingerprint(text: string): number {
   let high = 0xdeadbeef;
   let low = 0x41c6ce57;
@@ -52,7 +52,7 @@ interface Range {
   readonly largest: number;
 }
 
-/** What has been read of a list, and what its pages said. Holds one page and fingerprints, not the list. */
+/** What has been read of a list, and what its pages stated. Keeps one page and fingerprints, not the list. */
 export class PageProgress {
   /** How many different items were read. */
   read = 0;
@@ -61,15 +61,15 @@ export class PageProgress {
   emptyPages = 0;
   private first: ReadonlySet<string> = new Set();
   private last: readonly string[] = [];
-  /** The paths where the first page announced more. Later pages may also count the items before them. */
+  /** The direction in which the first page announced more. Later pages may also have flags for the other direction. */
   private direction: 'older' | 'newer' | undefined;
   private readonly pages = new Set<number>();
   private readonly totals = new Map<string, Range>();
-  /** Paths of numbers that were those of the items on one page. */
+  /** Paths of numbers that equaled the item count of a page. */
   private readonly counts = new Set<string>();
   private readonly pageTotals = new Map<string, number>();
 
-  /** Compares the items of a page that may be the next one with those read before. */
+  /** Compares the items of a possible next page with those read before. */
   compare(ids: readonly string[]): Comparison {
     if (ids.length === 0) return { kind: 'empty' };
     const repeated = this.overlap(ids);
@@ -124,7 +124,7 @@ export class PageProgress {
     const weak = saysEnd || isComplete ? [] : tokens.filter(({ isWeak }) => isWeak);
     const isOpen = !saysEnd && totals.length + pageTotals.length === 0;
     const partial = isOpen ? signs.partial : [];
-    // A part without items, and none before it, would pass for an empty list.
+    // Without any items, a part of the list would look like an empty list.
     const isOnlyPart = this.read === 0;
     return {
       certain: [
@@ -148,7 +148,7 @@ export class PageProgress {
     return wrong && `${wrong[0]}: ${wrong[1].largest}, and ${this.describeRead(wrong[0])}`;
   }
 
-  /** A number that equaled the item count of an earlier page is not a total. */
+  /** Leaves out numbers that equaled the item count of an earlier page: they are not totals. */
   private realTotals({ totals }: PageSigns): readonly Sign<number>[] {
     return totals.filter(({ path }) => !this.counts.has(path));
   }
@@ -163,7 +163,7 @@ export class PageProgress {
     return `${this.pagesRead} ${this.pagesRead === 1 ? 'page' : 'pages'} read`;
   }
 
-  /** Returns how many items at the start of the page are those at the end of the one before. */
+  /** Returns how many items at the start of the page repeat the end of the previous one. */
   private overlap(ids: readonly string[]): number {
     const [start] = ids;
     const at = start === undefined ? -1 : this.last.lastIndexOf(start);
@@ -173,7 +173,7 @@ export class PageProgress {
   }
 }
 
-/** Returns the stated page sizes that the page filled. A bare `size` counts only beside a page number or an offset. */
+/** Returns the paths of page sizes that the page fills. A bare `size` counts only beside a page number or an offset. */
 function fullPages({ sizes, pages, offsets }: PageSigns, itemCount: number): readonly string[] {
   const isNumbered = pages.length + offsets.length > 0;
   return sizes

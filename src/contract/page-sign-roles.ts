@@ -1,7 +1,7 @@
 /** The meaning of a number in paging information. */
 export type NumberRole = 'more' | 'next' | 'total' | 'size' | 'page-total' | 'page' | 'offset' | 'token';
 
-/** Words of names that a response may have in any place, and that say nothing of the next page. */
+/** Words in names that are not about the next page. */
 const IGNORED =
   /^(prev|previous|backward|before|first|self|sync|delta|rate|ratelimit|retry|access|refresh|csrf|xsrf|auth|bearer|expires|query)$/;
 const SKIPPED_CONTAINER =
@@ -26,7 +26,7 @@ const includes = (words: Words, ...wanted: string[]): boolean => wanted.some((wo
 
 const DIRECTION = /^(prev|previous|backward|before|first|self)$/;
 
-/** Whether a name says nothing of the next page. Of an object, only the way back and a name of one word do not. */
+/** Whether a name is not about the next page. An object is ignored only for a direction, or if its name is one word. */
 export function isIgnored(words: Words, isContainer: boolean): boolean {
   return isContainer ? some(words, DIRECTION) || (words.length === 1 && some(words, IGNORED)) : some(words, IGNORED);
 }
@@ -37,7 +37,7 @@ export const leadsOn = (words: Words): boolean => some(words, LEADS_ON);
 export const namesNext = (words: Words): boolean => some(words, NAMES_NEXT);
 export const isTime = (words: Words): boolean => some(words, TIME);
 
-/** Whether a text has the form of a link: an address, a path, or a query. */
+/** Whether a text has the form of a link: a URL, a path, or a query. */
 export function isLinkText(text: string): boolean {
   return LINK.test(text);
 }
@@ -46,7 +46,7 @@ export function isDate(text: string): boolean {
   return ISO_DATE.test(text);
 }
 
-/** Returns whether a flag with this name says that there is more (true) or that this is the end (false) when it is set. */
+/** Returns true if a flag with this name announces more, and false if it marks the end. */
 export function roleOfFlag(words: Words): boolean | undefined {
   if (some(words, SAYS_MORE)) return true;
   return some(words, SAYS_END) ? false : undefined;
@@ -66,7 +66,7 @@ export function isTokenName(words: Words): boolean {
   return !isStart && (some(words, TOKEN) || isLast);
 }
 
-/** Whether a number is of items: `total`, `count`, `page.totalElements`, and not of pages. */
+/** Whether a name is that of a number of items, not of pages: `total`, `count`, `page.totalElements`. */
 function isTotal(words: Words): boolean {
   if (!some(words, TOTAL) || includes(words, 'pages', 'skip', 'offset', 'ms')) return false;
   return !includes(words, 'page') || (words.length > 2 && !includes(words, 'size', 'limit', 'number', 'last'));
@@ -95,7 +95,7 @@ function roleOfPosition(words: Words): NumberRole | undefined {
   return includes(words, 'offset', 'skip', 'start') || words.join() === 'from' ? 'offset' : undefined;
 }
 
-/** Adds the parent's words if the name alone is ambiguous: `page.number`, `next.cursor`, `total.value`. */
+/** Adds words of the parent if the name alone is ambiguous: `page.number`, `next.cursor`, `total.value`. */
 export function withParent(own: Words, parent: Words): Words {
   const last = parent.at(-1);
   if (last === 'next' && !own.includes('next')) return ['next', ...own];

@@ -1,7 +1,7 @@
 import { namesNext } from './page-sign-roles.ts';
 import { isPagingName, toWords } from './paging-names.ts';
 
-/** Drops a vendor prefix of a header's name: `nomad-nexttoken`, `pw-total`. */
+/** Removes the vendor prefix from the name of a header: `nomad-nexttoken`, `pw-total`. */
 export function withoutVendor(name: string): string {
   const rest = name.replace(/^[a-z0-9]+-/, '');
   const words = toWords(rest);

@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject } from './json.ts';
-import { addressIn, addressOf, descend, relationOf } from './json-path.ts';
+import { descend, relationOf, urlIn, urlOf } from './json-path.ts';
 import {
   isDate,
   isEnvelope,
@@ -17,19 +17,19 @@ import {
 import { parseOrUndefined, readRange, toFlag, toNumber, withoutVendor } from './page-sign-values.ts';
 import { isPagingName, type Spelling, spellingOf, toWords } from './paging-names.ts';
 
-/** A response, as far as paging is concerned. */
+/** The parts of a response that matter for paging. */
 export interface PageResponse {
   readonly body: unknown;
   readonly headers: Readonly<Record<string, string>>;
   readonly status: number;
   readonly itemCount: number;
-  /** The last item, as some services tell there that more follow. */
+  /** The last item: some services mark there that more follow. */
   readonly lastItem?: JsonObject | undefined;
-  /** What the Link header (RFC 8288) names, by relation: `next`, `prev`, `first`, `last`. */
+  /** The URLs of the Link header (RFC 8288) by relation: `next`, `prev`, `first`, `last`. */
   readonly headerLinks: Readonly<Record<string, string>>;
 }
 
-/** A value in a response that tells something about its pages. */
+/** A value in a response that says something about its pages. */
 export interface Sign<Value> {
   /** Where it is, as in a leaf: `meta.next_cursor`, `header.x-next-page`. */
   readonly path: string;
@@ -38,7 +38,7 @@ export interface Sign<Value> {
   readonly value: Value;
 }
 
-/** A token of the next page. A weak one may stand in the last page, too: `cursor`, `end_cursor`, `last_id`. */
+/** A token of the next page. The last page may also have a weak one: `cursor`, `end_cursor`, `last_id`. */
 export interface TokenSign extends Sign<string> {
   readonly isWeak: boolean;
   readonly isNumber: boolean;
@@ -49,7 +49,7 @@ export interface PageSigns {
   /** Links to the next page. */
   readonly links: Sign<string>[];
   readonly tokens: TokenSign[];
-  /** Whether the service says that there is more. */
+  /** Whether there is more. */
   readonly flags: Sign<boolean>[];
   /** The number of this page. */
   readonly pages: Sign<number>[];
@@ -60,28 +60,28 @@ export interface PageSigns {
   /** Numbers that equal the item count of this page and are not called a total. */
   readonly counts: Sign<number>[];
   readonly pageTotals: Sign<number>[];
-  /** Names of a next page without a value: this is the last page. */
+  /** Paths of next-page fields without a value: this is the last page. */
   readonly ends: string[];
   /** Status 206 without a range. */
   readonly partial: string[];
-  /** Values that announce more in an unknown way. */
+  /** Paths of values that announce more in an unknown way. */
   readonly unknown: string[];
 }
 
 const MAX_DEPTH = 6;
-/** Represents the last item in the path of a sign. */
+/** Stands for the last item in the path of a sign. */
 const LAST_ITEM = '$last';
 
 interface Place {
   readonly path: string;
   readonly words: readonly string[];
   readonly name: string;
-  /** Whether the place holds paging information; elsewhere only names that consist of paging words count. */
+  /** Whether it is within paging information. Elsewhere, only names that consist of paging words count. */
   readonly isPaging: boolean;
 }
 
 /** Reads what a response says about its pages, in the body outside of the items, in the headers, and by its status. */
-export function readSigns(answer: PageResponse): PageSigns {
+export function readSigns(response: PageResponse): PageSigns {
   const signs: PageSigns = {
     links: [],
     tokens: [],
@@ -96,22 +96,23 @@ export function readSigns(answer: PageResponse): PageSigns {
     partial: [],
     unknown: [],
   };
-  const reader = new SignReader(signs, answer);
-  if (isJsonObject(answer.body)) reader.readObject(answer.body, { path: '', words: [], name: '', isPaging: true }, 0);
+  const reader = new SignReader(signs, response);
+  if (isJsonObject(response.body))
+    reader.readObject(response.body, { path: '', words: [], name: '', isPaging: true }, 0);
   reader.readHeaders();
-  if (answer.lastItem) reader.readLastItem(answer.lastItem);
+  if (response.lastItem) reader.readLastItem(response.lastItem);
   reader.readLength();
   return signs;
 }
 
 class SignReader {
   private readonly signs: PageSigns;
-  private readonly answer: PageResponse;
+  private readonly response: PageResponse;
   private length: Sign<number> | undefined;
 
-  constructor(signs: PageSigns, answer: PageResponse) {
+  constructor(signs: PageSigns, response: PageResponse) {
     this.signs = signs;
-    this.answer = answer;
+    this.response = response;
   }
 
   /** Reads an object and what is in it, except for the items. */
@@ -130,7 +131,7 @@ class SignReader {
   }
 
   readHeaders(): void {
-    const { headers, headerLinks, status } = this.answer;
+    const { headers, headerLinks, status } = this.response;
     const { next, prev, first, last } = headerLinks;
     const link: Place = { path: 'header.link', words: ['next'], name: 'link', isPaging: true };
     if (next !== undefined) this.signs.links.push(signOf(link, next));
@@ -143,7 +144,7 @@ class SignReader {
       if (range.total !== undefined) this.signs.totals.push(signOf(place, range.total));
     }
     if (status === 206 && range?.total === undefined) this.signs.partial.push('status 206');
-    else if (range && range.total === undefined && this.answer.itemCount > 0)
+    else if (range && range.total === undefined && this.response.itemCount > 0)
       this.signs.partial.push('header.content-range');
     for (const [name, value] of Object.entries(headers)) {
       if (name !== 'link' && name !== 'content-range') this.readHeader(name.toLowerCase(), value);
@@ -163,9 +164,9 @@ class SignReader {
 
   /** Reads `length` beside the items. It is the size of the list only if nothing else states one. */
   readLength(): void {
-    const { signs, answer, length } = this;
+    const { signs, response, length } = this;
     if (!length || signs.totals.length + signs.offsets.length + signs.pages.length > 0) return;
-    (length.value === answer.itemCount ? signs.counts : signs.totals).push(length);
+    (length.value === response.itemCount ? signs.counts : signs.totals).push(length);
   }
 
   private readHeader(name: string, value: string): void {
@@ -183,10 +184,10 @@ class SignReader {
   private readNested(value: JsonObject, place: Place, depth: number): void {
     const { words, path } = place;
     if (isSkippedContainer(words) || depth >= MAX_DEPTH) return;
-    const address = addressIn(value);
+    const url = urlIn(value);
     const isNext = value.rel !== undefined && relationOf(value) === 'next';
-    if ((isNext || leadsOn(words)) && address !== undefined) {
-      this.readValue(address, isNext ? { ...place, words: ['next'] } : place);
+    if ((isNext || leadsOn(words)) && url !== undefined) {
+      this.readValue(url, isNext ? { ...place, words: ['next'] } : place);
       return;
     }
     if (words.join() === 'continue') this.readContinue(value, path);
@@ -198,7 +199,7 @@ class SignReader {
     else if (countOf(this.signs) === before) this.signs.unknown.push(path);
   }
 
-  /** Reads an object of the parameters of the next request, as MediaWiki sends it: `continue: { apcontinue: … }`. */
+  /** Reads an object with the parameters of the next request, as MediaWiki sends it: `continue: { apcontinue: … }`. */
   private readContinue(parameters: JsonObject, path: string): void {
     for (const [name, value] of Object.entries(parameters)) {
       if (typeof value !== 'string' || value === '' || isPagingName(toWords(name))) continue;
@@ -207,14 +208,14 @@ class SignReader {
     }
   }
 
-  /** Reads a list of links (`[{ rel: 'next', href }]`). Another array under a name of the next page has no reading. */
+  /** Reads a list of links (`[{ rel: 'next', href }]`). Any other array under a next-page name is unknown. */
   private readArray(list: readonly unknown[], place: Place): void {
     const links = list
       .filter(isJsonObject)
-      .filter((item) => addressIn(item) !== undefined && relationOf(item) !== undefined);
+      .filter((item) => urlIn(item) !== undefined && relationOf(item) !== undefined);
     for (const item of links) {
       if (relationOf(item) !== 'next') continue;
-      this.readValue(addressIn(item), { ...place, path: `${place.path}.next`, words: ['next'] });
+      this.readValue(urlIn(item), { ...place, path: `${place.path}.next`, words: ['next'] });
     }
     if (links.length > 0 || !namesNext(place.words) || !isPagingName(place.words)) return;
     if (list.length === 0) this.signs.ends.push(place.path);
@@ -247,7 +248,7 @@ class SignReader {
     else if (role === 'next' && value <= 0) signs.ends.push(place.path);
     else if (role === 'next' || role === 'token') this.addToken(place, String(value), true);
     if (value < 0) return;
-    const isOfThisPage = value === this.answer.itemCount && !words.includes('total') && !words.includes('totals');
+    const isOfThisPage = value === this.response.itemCount && !words.includes('total') && !words.includes('totals');
     if (role === 'total') (isOfThisPage ? signs.counts : signs.totals).push(sign);
     if (role === 'size' && value > 0) signs.sizes.push(sign);
     if (role === 'page-total') signs.pageTotals.push(sign);
@@ -259,17 +260,17 @@ class SignReader {
     const { words, path } = place;
     const isOther = !isKnown && !leadsOn(words) && !words.includes('cursor') && !words.includes('marker');
     if (isOther || (isDate(text) && isTime(words)) || !isTokenName(words)) return;
-    const isAddress = words.some((word) => /^(url|uri|href|link)$/.test(word));
-    if (isLinkText(text) || isAddress) {
+    const isUrlName = words.some((word) => /^(url|uri|href|link)$/.test(word));
+    if (isLinkText(text) || isUrlName) {
       if (leadsOn(words)) this.signs.links.push(signOf(place, text));
     } else if (/^[a-z][a-z+.-]*:\/\//i.test(text)) this.signs.unknown.push(path);
     else this.addToken(place, text, false);
   }
 
-  /** Whether a value is a field of the last item: `before` then leads on to older items, not back. */
+  /** Whether a value is a field of the last item. Then `before` leads to older items, not back. */
   private isOfLastItem(value: unknown): boolean {
     const isText = (typeof value === 'string' && value !== '') || typeof value === 'number';
-    return isText && Object.values(this.answer.lastItem ?? {}).some((each) => String(each) === String(value));
+    return isText && Object.values(this.response.lastItem ?? {}).some((each) => String(each) === String(value));
   }
 
   private addToken(place: Place, value: string, isNumber: boolean): void {
@@ -287,14 +288,14 @@ function countOf(signs: PageSigns): number {
 }
 
 /**
- * Returns the value at a path as signs name it: keys of the body, which may contain dots themselves, or `header` and a
- * header's name. In a list of links, the relation is the key. A link in an object is returned as its address.
+ * Returns the value at the path of a sign: keys of the body, which may contain dots, or `header` and the name of a header. In
+ * a list of links, the relation is the key. For a link object, returns its URL.
  */
 export function valueAt(path: readonly string[], { body, headers, headerLinks, lastItem }: PageResponse): unknown {
   const [top, name = '', ...rest] = path;
   if (top === LAST_ITEM) return lastItem?.[name];
-  if (top !== 'header') return addressOf(descend(body, path.join('.')));
+  if (top !== 'header') return urlOf(descend(body, path.join('.')));
   if (name === 'link') return headerLinks.next;
   const value = headers[name.toLowerCase()];
-  return rest.length === 0 ? value : addressOf(descend(parseOrUndefined(value ?? ''), rest.join('.')));
+  return rest.length === 0 ? value : urlOf(descend(parseOrUndefined(value ?? ''), rest.join('.')));
 }

@@ -1,7 +1,7 @@
-/** How a name is spelled. A parameter is tried in the spelling of the name that announces it. */
+/** How a name is spelled. A parameter is tried in the spelling of its sign. */
 export type Spelling = 'snake' | 'camel' | 'pascal' | 'kebab' | 'joined';
 
-/** The words that names of paging information consist of. */
+/** The words of names of paging information. */
 const PAGING_WORDS: ReadonlySet<string> = new Set(
   [
     'next more cursor cursors token marker continuation continue continues offset page pages paging pagination total',
@@ -17,7 +17,7 @@ const PAGING_WORDS: ReadonlySet<string> = new Set(
 
 const MAX_SEGMENTED = 40;
 
-/** Splits a name written in one piece, such as `nextpagetoken`, if it consists of known words only. */
+/** Splits a name such as `nextpagetoken` if it consists of paging words only. */
 function segment(text: string): readonly string[] | undefined {
   if (text === '') return [];
   for (let length = text.length; length > 1; length -= 1) {
@@ -56,7 +56,7 @@ function remember(split: (name: string) => readonly string[]): (name: string) =>
 /** Returns the words of a name in lower case: `nextPageToken`, `NextPageToken`, `@odata.next-page-token`. */
 export const toWords = remember(splitName);
 
-/** Whether all words of a name are of paging. */
+/** Whether all words of a name are paging words. */
 export function isPagingName(words: readonly string[]): boolean {
   return words.length > 0 && words.every((word) => PAGING_WORDS.has(word));
 }
@@ -70,12 +70,12 @@ export function spellingOf(name: string): Spelling {
   return toWords(name).length > 1 ? 'joined' : 'snake';
 }
 
-/** Joins words to a name. */
+/** Joins words into a name. */
 export function spell(words: readonly string[], spelling: Spelling): string {
-  const capital = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1);
+  const capitalize = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1);
   if (spelling === 'snake') return words.join('_');
   if (spelling === 'kebab') return words.join('-');
   if (spelling === 'joined') return words.join('');
-  if (spelling === 'pascal') return words.map(capital).join('');
-  return words.map((word, index) => (index === 0 ? word : capital(word))).join('');
+  if (spelling === 'pascal') return words.map(capitalize).join('');
+  return words.map((word, index) => (index === 0 ? word : capitalize(word))).join('');
 }

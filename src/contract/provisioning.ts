@@ -6,14 +6,14 @@ import { fieldsOf } from './fields.ts';
 import { describeJson, isJsonObject, type JsonObject } from './json.ts';
 import { findCreated, findResource, layersOf } from './resource.ts';
 
-/** The response to provisioning, whose shape spec §4.1 does not define. */
+/** The response to provisioning, whose shape spec §4.1 leaves open. */
 export interface ProvisionResponse {
   readonly space_id: string;
   /** False if the space existed before; undefined if the service does not say. */
   readonly created: boolean | undefined;
   /** The agents that the response lists with an id. The caller finds the others in the space's list of agents. */
   readonly agents: readonly ListedAgent[];
-  /** The refusal of an agent that the response lists without an id. */
+  /** The error for an agent that the response lists without an id, if there is one. */
   readonly unreadable: UnknownShape | undefined;
 }
 

@@ -3,7 +3,7 @@ import { isJsonObject, type JsonObject } from './json.ts';
 import { type OperationValue, type ParameterValue, parseParameter } from './leaf-value.ts';
 import { LEAVES, type OperationLeaf, parametersOf } from './leaves.ts';
 
-/** What a call sends, with the names and places of the spec. */
+/** The values of a request, with the names and places of the spec. */
 export interface RequestValues {
   /** The values of `{name}` in the path. */
   readonly parameters?: Readonly<Record<string, string>>;
@@ -28,7 +28,7 @@ type Extracted = { readonly value: unknown } | { readonly each: readonly (Extrac
 
 const isEmpty = (value: unknown): boolean => isJsonObject(value) && Object.keys(value).length === 0;
 
-/** Takes the value at a path out of an object, and drops objects that are empty without it. */
+/** Removes the value at a path from an object, with objects that become empty. @returns the rest, and the value */
 function take(object: JsonObject, [step = '', ...rest]: readonly string[]): readonly [JsonObject, Extracted] {
   const key = step.replace(/\[\]$/, '');
   const { [key]: inner, ...others } = object;
@@ -44,7 +44,7 @@ function take(object: JsonObject, [step = '', ...rest]: readonly string[]): read
   return [isEmpty(left) ? others : { ...object, [key]: left }, found];
 }
 
-/** Puts a value at a path of an object, and creates the objects and lists on the way. */
+/** Sets the value at a path of an object, and creates missing objects and lists. */
 function put(object: JsonObject, [step = '', ...rest]: readonly string[], found: Extracted): JsonObject {
   if (found === undefined) return object;
   const key = step.replace(/\[\]$/, '');
@@ -88,7 +88,7 @@ const PLACEHOLDER = /\{(\w+)\}/g;
 
 /**
  * Moves every value from its place in the spec to its place at the service.
- * @param path may name parameters as placeholders; they are then sent nowhere else
+ * @param path parameters that it has as placeholders are sent nowhere else
  */
 function relocate(contract: Contract, operation: OperationLeaf, path: string, parts: Parts) {
   const inPath: Record<string, unknown> = {};
@@ -116,8 +116,8 @@ function withSlash(path: string, contract: Contract): string {
 }
 
 /**
- * Returns the request of a call as the service expects it: method, path, and query by the contract, and every parameter
- * that the contract moves at its new place.
+ * Builds a request as the service expects it: with the method and path of the contract, and every parameter where the
+ * contract puts it.
  * @throws NoOperation if the service has no such operation; RangeError for a path parameter that cannot be one segment:
  * empty, `.`, `..`, or not well-formed Unicode
  */

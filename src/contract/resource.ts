@@ -7,10 +7,10 @@ import type { FieldLeaf } from './leaves.ts';
 /** Names under which a response to a write may nest the resource that it is about. */
 const ENVELOPES = new Set(['data', 'result', 'results', 'response', 'payload', 'item', 'record', 'entity', 'content']);
 
-/** Names that nest the resource only where the object has no id itself: `{code: "SUCCESS", details: {id}, status}`. */
+/** Names that nest the resource only in an object without an id: `{code: "SUCCESS", details: {id}, status}`. */
 const DETAILS = new Set(['detail', 'details']);
 
-/** Limits the recursion. No response with a single resource should be nested deeper. */
+/** Limits the recursion. */
 const MAX_DEPTH = 8;
 
 function onlyKey(object: JsonObject): string | undefined {
@@ -19,8 +19,8 @@ function onlyKey(object: JsonObject): string | undefined {
 }
 
 /**
- * Returns the objects of a response that may be its resource or an envelope around it, from the outside in. A list of
- * one counts as its item where `lists` allows it.
+ * Returns the objects of a response that may be the resource or an envelope of it, the outermost first.
+ * @param lists whether a list of one item counts as the item
  */
 export function layersOf(body: unknown, resource: Resource, lists = false, depth = 0): readonly JsonObject[] {
   if (depth > MAX_DEPTH) return [];
@@ -47,10 +47,10 @@ export interface FoundResource {
 }
 
 /**
- * Returns the resource in a response to a write: where the id has its own name, or else the innermost object with an id,
- * because a plain id beside a nested resource belongs to the envelope.
+ * Returns the resource in the response to a write: the object whose id has a specific name, or else the innermost object with
+ * an id, because a generic id beside a nested resource is that of the envelope.
  * @param layers as `layersOf` returns them
- * @throws UnknownShape if ids that must agree do not
+ * @throws UnknownShape if the object has two different ids
  */
 export function findResource(
   layers: readonly JsonObject[],
@@ -66,7 +66,7 @@ export function findResource(
   return found && id !== undefined ? { ...found, id } : undefined;
 }
 
-/** Returns the first boolean, or text that spells one, among the values of these names (normalized), from the outside in. */
+/** Returns the first boolean, also as text, under one of these normalized names. */
 function findFlag(layers: readonly JsonObject[], names: readonly string[]): boolean | undefined {
   for (const layer of layers) {
     for (const [key, value] of Object.entries(layer)) {

@@ -1,6 +1,5 @@
 /**
- * The scopes of a token that commands need (spec §5.3). The specification names three; for the others it says at most what
- * they are for.
+ * The token scopes that commands need (spec §5.3). The spec names three of them, and describes the others.
  */
 export const SCOPE = {
   readSpaces: 'spaces.read',

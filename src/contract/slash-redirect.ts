@@ -1,4 +1,4 @@
-/** The parts of a response that tell where it redirects. */
+/** The parts of a response that matter for a redirect. */
 interface Redirect {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -7,9 +7,9 @@ interface Redirect {
 const REDIRECTS = new Set([301, 302, 307, 308]);
 
 /**
- * Returns the trailing slash that a response asks for: `always` or `never` if it redirects to the same address with or
- * without one, and undefined otherwise.
- * @param url the address of the request
+ * Returns which trailing slash a response asks for: `always` or `never` if it redirects to the same URL with or without one;
+ * otherwise undefined.
+ * @param url of the request
  */
 export function readSlashRedirect({ status, headers }: Redirect, url: string): 'always' | 'never' | undefined {
   const { location } = headers;
@@ -21,15 +21,15 @@ export function readSlashRedirect({ status, headers }: Redirect, url: string): '
 }
 
 /**
- * Whether a response proves that a write did nothing because of its address: it is not known, or it redirects to the same
- * address with or without a trailing slash. A 302 proves nothing: services also redirect to a list after they have created.
+ * Whether a response proves that a write did nothing because of its path: the path is unknown, or the response redirects to
+ * the same URL with or without a trailing slash. A 302 does not: services also redirect to a list after a create.
  */
 export function isPathRefused(response: Redirect, url: string): boolean {
   const { status } = response;
   return status === 404 || status === 405 || (status !== 302 && readSlashRedirect(response, url) !== undefined);
 }
 
-/** Returns a path and query with the trailing slash that the path must have. */
+/** Adds or removes the trailing slash of the path in a path and query. */
 export function withTrailingSlash(pathAndQuery: string, slash: 'always' | 'never'): string {
   const [path = '', ...query] = pathAndQuery.split('?');
   const bare = path.replace(/\/$/, '');

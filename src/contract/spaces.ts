@@ -10,7 +10,7 @@ export interface ListedSpace {
   readonly name: string | undefined;
   /** Null if the service says that the space has none. */
   readonly description: string | null | undefined;
-  /** A text if the service sent anything but a boolean. */
+  /** A text if the service sent anything other than a boolean. */
   readonly is_org_wide: boolean | string | undefined;
 }
 

@@ -21,7 +21,7 @@ const WRITES = {
   document: ['documents.create', 'documents.create.file'],
 } as const;
 
-/** Returns the leaves of an upload that the spec leaves open, and that nothing has settled for this service. */
+/** Returns the leaves of an upload that are only assumed for this service. */
 export function assumedLeaves(kind: UploadKind, contract: Contract): readonly Leaf[] {
   return WRITES[kind].map((name) => contract.leaf(name)).filter(({ source }) => source === 'assumed');
 }
