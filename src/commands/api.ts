@@ -14,7 +14,7 @@ interface Input {
   readonly path: string;
   readonly data: TextSource | undefined;
   readonly form: readonly FormField[];
-  /** The names are in lower case. */
+  /** By name in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   readonly paginate: boolean;
   readonly include: boolean;
@@ -22,7 +22,7 @@ interface Input {
   readonly unguarded: boolean;
 }
 
-/** Headers that the client sets itself. Any other value would break the request, or send the token elsewhere. */
+/** Headers that the client sets. Another value would break the request, or leak the token. */
 const OWN_HEADERS = new Set([
   'authorization',
   'proxy-authorization',
@@ -45,7 +45,7 @@ function isWrite(method: HttpMethod): boolean {
 function parseMethod(typed: string): HttpMethod {
   const method = HTTP_METHODS.find((known) => known === typed.toUpperCase());
   if (method) return method;
-  throw new UsageError(`${JSON.stringify(typed)} is not a method.`, {
+  throw new UsageError(`${JSON.stringify(typed)} is not an HTTP method.`, {
     hint: `Use one of: ${HTTP_METHODS.join(', ')}.`,
   });
 }
@@ -60,13 +60,13 @@ function parseHeaders(lines: readonly string[]): Record<string, string> {
     }
     if (OWN_HEADERS.has(key)) {
       throw new UsageError(`--header cannot set ${name}.`, {
-        why: 'The tool sets it itself.',
+        why: 'partnerctl sets this header itself.',
         ...(key === 'authorization' && {
           hint: 'The token comes from PARTNER_TOKEN, --token-file, or a profile.',
         }),
       });
     }
-    if (headers.has(key)) throw new UsageError(`--header gives ${name} twice.`, { hint: 'Give it once.' });
+    if (headers.has(key)) throw new UsageError(`--header sets ${name} twice.`, { hint: 'Set it once.' });
     headers.set(key, value.trim());
   }
   return Object.fromEntries(headers);
@@ -92,15 +92,17 @@ function parse(args: Args): Input {
   refuseTogether('--data', data !== undefined, '--form', form.length > 0);
   refuseTogether('--paginate', paginate, '--include', include);
   refuseTogether('--paginate', paginate, '--header', Object.keys(headers).length > 0);
-  if (paginate && method !== 'GET') throw new UsageError('--paginate reads a list: it needs the method GET.');
+  if (paginate && method !== 'GET') throw new UsageError('--paginate needs the method GET.');
   if (!isWrite(method) && (data !== undefined || form.length > 0)) {
-    throw new UsageError(`${method} has no body.`, { hint: 'Put the values into the query: /path/?name=value' });
+    throw new UsageError(`A ${method} request has no body.`, {
+      hint: 'Put the values into the query: /path/?name=value',
+    });
   }
   if (!isWrite(method) && args.isSet('idempotent')) {
-    throw new UsageError('--idempotent is for writes.', { hint: 'A read is repeated without it.' });
+    throw new UsageError('--idempotent is only for writes.', { hint: 'Reads are retried without it.' });
   }
   if (form.length > 0 && 'content-type' in headers) {
-    throw new UsageError('--form sets the content type itself.', { hint: 'Leave out the header.' });
+    throw new UsageError('--form sets the content type itself.', { hint: 'Omit the header.' });
   }
   return {
     method,
@@ -115,7 +117,7 @@ function parse(args: Args): Input {
   };
 }
 
-/** Reads the body, which must be JSON unless a header says otherwise. @throws InputError */
+/** Reads the body. @throws InputError if it cannot be read, or if it is invalid JSON and no header sets another type */
 async function readData({ data, headers }: Input, context: Context): Promise<string | undefined> {
   if (data === undefined) return undefined;
   if (data.from === 'stdin') refuseTokenOnStdin(context.flags, 'data');
@@ -129,19 +131,19 @@ async function readData({ data, headers }: Input, context: Context): Promise<str
     `The data has ${parsed.message} (line ${before.length}, column ${(before.at(-1) ?? '').length + 1}).`,
     {
       why: 'Nothing was sent.',
-      hint: "Mend it, or say what it is: -H 'Content-Type: text/plain'",
+      hint: "Correct it, or set its type if it is not JSON: -H 'Content-Type: text/plain'",
     },
   );
 }
 
-/** Keeps a job from being created outside of the guard against duplicates, unless that is meant. @throws UsageError */
+/** Prevents creating a job without the guard against duplicates. With --unguarded, only warns. @throws UsageError */
 async function guardJobs({ method, unguarded }: Input, isJobPath: boolean, context: Context): Promise<void> {
   if (!isJobPath || !isWrite(method) || method === 'DELETE') return;
-  const why = 'A call that creates a scheduled job like this is in no record: the same job can be created twice.';
+  const why = 'This call creates a scheduled job without recording it, so the same job could be created twice.';
   if (unguarded) return context.warn(`${why} Record it with: partnerctl cron adopt <cron_job_id>`);
   throw new UsageError('Scheduled jobs are created with `partnerctl cron create`.', {
     why: `${why} Nothing was sent.`,
-    hint: 'Use `partnerctl cron create`, which never creates a job twice. To send this call all the same, add --unguarded.',
+    hint: 'Use `partnerctl cron create`, which never creates a job twice. To send this call anyway, add --unguarded.',
   });
 }
 
@@ -170,7 +172,7 @@ async function run(context: Context, input: Input): Promise<CommandResult> {
 
 export default command<Input>({
   description:
-    'Makes any call of the service, with the configured token, the retries of every other command, and secrets removed from the output. Reads are repeated after failures; a write is sent once, unless --idempotent says that it may be repeated. In a terminal, JSON is indented; a pipe gets the body byte by byte, and -o json a JSON document. The body of an error goes to stdout, too. Exits as every command does: 2 for a path outside of the base URL, 3 for 401 and 403, 4 for 404, 6 for 402, 7 for 429, 1 for other refusals, 8 for failures of the service, 9 if nobody knows whether a write happened.',
+    'Sends any request to the service, with the configured token, and removes secrets from the output. Reads are retried like those of every command; a write is sent once, unless --idempotent says that it may be repeated. A terminal gets indented JSON, a pipe the unchanged body, and -o json prints a JSON document. The body of an error goes to stdout, too. Exit codes: 2 for a path outside the base URL, 3 for 401 and 403, 4 for 404, 6 for 402, 7 for 429, 1 for other refusals, 8 for failures of the service, 9 if a write may or may not have happened.',
   args: [
     { usage: '<method>', description: `${HTTP_METHODS.join(', ')}`, choices: HTTP_METHODS },
     { usage: '<path>', description: 'a path below the base URL, with its query: /automation/spaces/?page=2' },
@@ -187,9 +189,9 @@ export default command<Input>({
       description: "a header of the request, 'Name: value'; not Authorization or Host; repeatable",
       repeatable: true,
     },
-    { usage: '--paginate', description: 'read a list to its end, an item a line in a pipe (GET only)' },
+    { usage: '--paginate', description: 'read all pages of a list (GET only); a pipe gets one item per line' },
     { usage: '-i, --include', description: 'also show the status and the headers of the response' },
-    { usage: '--idempotent', description: 'the service does this write only once, so it may be repeated' },
+    { usage: '--idempotent', description: 'retry this write: the service recognizes a repeat' },
     { usage: '--unguarded', description: 'create a scheduled job without the guard against duplicates' },
   ],
   output: async () => (await import('../output-schemas/network.ts')).API,
@@ -198,15 +200,15 @@ export default command<Input>({
     { line: 'partnerctl api GET /automation/spaces/', does: 'one page of the spaces, as the service sends it' },
     {
       line: "partnerctl api GET /automation/spaces/ --paginate --query '[].space_id'",
-      does: 'all pages, and only the ids',
+      does: 'the ids on all pages',
     },
     {
       line: 'partnerctl api POST /automation/documents/ -F file=@notes.txt -F name=notes',
       does: 'send a form with a file',
     },
     {
-      line: `partnerctl api POST /integrations/api-chat/message/ --idempotent -d @message.json`,
-      does: 'a write that the service recognizes when it is repeated',
+      line: 'partnerctl api POST /integrations/api-chat/message/ --idempotent -d @message.json',
+      does: 'a write that may be retried',
     },
   ],
   parse,

@@ -27,24 +27,24 @@ const MINIMUM_NODE = pkg.engines.node.replace(/^[^\d]*/, '');
 
 function parse(args: Args): BundleRequest | undefined {
   const [path, include, isForced] = [args.value('bundle'), args.value('include'), args.isSet('force')];
-  if (path === '') throw new UsageError('The name of the file for --bundle is empty.');
+  if (path === '') throw new UsageError('--bundle is empty.', { hint: 'Check the shell variable it comes from.' });
   if (path !== undefined) return { path, include, isForced };
   const flag = include !== undefined ? '--include' : isForced ? '--force' : undefined;
-  if (flag !== undefined) throw new UsageError(`${flag} is for --bundle, which is missing.`);
+  if (flag !== undefined) throw new UsageError(`${flag} needs --bundle.`);
   return undefined;
 }
 
-interface Examined {
+interface Examination {
   readonly checks: readonly Check[];
   readonly bundle: { readonly saved: SavedBundle; readonly description: string } | undefined;
 }
 
-async function examine(context: Context): Promise<Examined> {
+async function examine(context: Context): Promise<Examination> {
   const facts = await gatherFacts(context, MINIMUM_NODE, () => undefined);
   return { checks: diagnose(facts, context.env.NODE_EXTRA_CA_CERTS), bundle: undefined };
 }
 
-async function examineAndBundle(context: Context, request: BundleRequest): Promise<Examined> {
+async function examineAndBundle(context: Context, request: BundleRequest): Promise<Examination> {
   const [{ toSeenExchange }, { readIncluded, saveBundle }, { refuseOverwriting }] = await Promise.all([
     import('../doctor/bundle/exchange.ts'),
     import('../doctor/bundle/save-bundle.ts'),
@@ -75,9 +75,9 @@ function toJson({ name, status, message, hint }: Check) {
 
 export default command({
   description:
-    'Checks every setting and connection, and says what to do: the program and Node.js, the profiles, which service and token are used and which setting each comes from, proxy, DNS, connection, TLS, clock, token, scopes, balance, the contract, and the state. Sends only reads, and writes nothing at the service or in the state. Each call may take 10 seconds. Exits with 0 if nothing failed, also with warnings, and otherwise with the code of the first check that failed: 1 for the state or Node.js, 2 for settings, 3 for the token, 6 for the balance, 8 for the network, the service, or the contract. --bundle also writes what was found to a file for support, without secrets, names, and texts, which `sandbox run --replay` replays.',
+    'Checks every setting and connection, and says what to do: the program and Node.js, the profiles, which service and token are used and which setting each comes from, proxy, DNS, connection, TLS, clock, token, scopes, balance, the contract, and the state. Sends only reads, and writes nothing at the service or in the state. Each call may take 10 seconds. Exits with 0 if no check failed (warnings are not failures), and otherwise with the code of the first check that failed: 1 for the state or Node.js, 2 for settings, 3 for the token, 6 for the balance, 8 for the network, the service, or the contract. --bundle also writes the findings to a file for support, without secrets, names, and texts, which `sandbox run --replay` can replay.',
   flags: [
-    { usage: '--bundle <file>', description: 'write a redacted support file (NDJSON), whatever the checks find' },
+    { usage: '--bundle <file>', description: 'also write a redacted support file (NDJSON)' },
     {
       usage: '--include <trace>',
       description: 'add the requests that --debug-file recorded, redacted in the same way',

@@ -24,13 +24,10 @@ function fileSource(path: string): TokenSource {
   return { kind: 'file', path, from: nameTokenFile(path), fixHint: `${fixTokenFile(path)}.` };
 }
 
-/** How long to wait for a token on standard input. Programs that start this one often leave it open without writing. */
+/** How long to wait for a token on standard input: a parent process often leaves it open without writing. */
 const SILENCE_MS = 1000;
 
-/**
- * Refuses a token on standard input other than the one from PARTNER_TOKEN: it would not be stored.
- * @throws UsageError
- */
+/** @throws UsageError if standard input holds another token than PARTNER_TOKEN: only one of them would be stored */
 async function refuseSecondToken(context: Context, fromEnvironment: string): Promise<void> {
   const { io, abortSignal, clock } = context;
   if (io.stdin.isTTY) return;
@@ -54,11 +51,11 @@ async function refuseSecondToken(context: Context, fromEnvironment: string): Pro
   if (piped === '' || piped === fromEnvironment.trim()) return;
   context.addSecret(piped);
   throw new UsageError('Standard input and PARTNER_TOKEN hold different tokens.', {
-    hint: 'To store the one on standard input, unset PARTNER_TOKEN or add --token-file -. To store that from PARTNER_TOKEN, add < /dev/null.',
+    hint: 'To store the one from standard input, unset PARTNER_TOKEN or add --token-file -. To store the one from PARTNER_TOKEN, add < /dev/null.',
   });
 }
 
-/** The first that is available: a flag, PARTNER_TOKEN, a prompt, standard input. @throws UsageError */
+/** Chooses the first available source: a flag, PARTNER_TOKEN, a prompt, standard input. @throws UsageError if there is none */
 async function tokenSource(context: Context, tokenCommand: string | undefined): Promise<TokenSource> {
   const { flags, env, io } = context;
   if (tokenCommand !== undefined) {
@@ -82,8 +79,8 @@ async function tokenSource(context: Context, tokenCommand: string | undefined): 
   });
 }
 
-/** Why a text is no base URL, for a person who just typed it. */
-function complaintAbout(text: string): string | true {
+/** Validates a base URL from the prompt. @returns true, or the message for an invalid one */
+function checkBaseUrl(text: string): string | true {
   try {
     parseBaseUrl(text.trim(), 'the prompt');
     return true;
@@ -93,20 +90,21 @@ function complaintAbout(text: string): string | true {
   }
 }
 
-/** The base URL of a flag, the environment, the profile, or a prompt. @throws UsageError */
+/** Returns the base URL from a flag, the environment, the profile, or a prompt. @throws UsageError if it is missing or invalid */
 async function findBaseUrl(context: Context, stored: Profile | undefined): Promise<string> {
   const { flags, env } = context;
   if (flags.baseUrl !== undefined) return parseBaseUrl(flags.baseUrl, '--base-url');
   if (env.PARTNER_BASE_URL) return parseBaseUrl(env.PARTNER_BASE_URL, 'PARTNER_BASE_URL');
   if (stored?.base_url !== undefined) return parseBaseUrl(stored.base_url, 'the profile');
   if (!context.isInteractive) throw new UsageError('No base URL is given.', { hint: 'Give --base-url https://…/v1.' });
-  const typed = await context.askText('Address of the service (https://…/v1)', complaintAbout);
+  const typed = await context.askText('Base URL of the service (https://…/v1)', checkBaseUrl);
   return parseBaseUrl(typed.trim(), 'the prompt');
 }
 
 /**
- * Makes a call with the token. One that cannot list spaces (403) is still valid.
+ * Verifies the token with a read. A token that may not list spaces (403) is still valid.
  * @returns the call: `GET https://api.example.com/v1/automation/spaces/`
+ * @throws CredentialsError if the service rejects the token; the other errors of the call
  */
 async function verifyToken(context: Context, baseUrl: string, token: string, source: TokenSource): Promise<string> {
   const http = await context.httpTo(baseUrl, token, source);
@@ -125,7 +123,11 @@ async function verifyToken(context: Context, baseUrl: string, token: string, sou
 
 type StateSettings = Pick<Profile, 'state' | 'state_password_command'>;
 
-/** The state of the profile: the flags, else what it has. A stored command is only for the address that it was stored with. */
+/**
+ * Returns where the profile keeps its state: from the flags, else as stored. A stored password command is kept only with the
+ * address that it was stored for.
+ * @throws UsageError if the address or the command is invalid
+ */
 async function stateSettings(
   context: Context,
   stored: Profile | undefined,
@@ -135,7 +137,7 @@ async function stateSettings(
   if (context.flags.state !== undefined) await context.stateLocation();
   const command = passwordCommand ?? (state === stored?.state ? stored?.state_password_command : undefined);
   if (passwordCommand !== undefined && !/^postgres(ql)?:/.test(state ?? '')) {
-    throw new UsageError('--state-password-command needs a state in a database.', {
+    throw new UsageError('--state-password-command is only for a state in a database.', {
       hint: 'Add --state postgres://user@host/database.',
     });
   }
@@ -144,7 +146,7 @@ async function stateSettings(
 
 export default command<Input>({
   description:
-    "Stores a service's base URL and a token in a profile, after a call that verifies them. The token comes from a prompt, standard input, a file, or a command. With --state, the profile also keeps where the state is.",
+    "Stores a service's base URL and a token in a profile, after verifying them with one call. The token comes from a prompt, standard input, a file, or a command. With --state, the profile also stores where the state is.",
   flags: [
     {
       usage: '--token-command <command>',
@@ -152,13 +154,13 @@ export default command<Input>({
     },
     {
       usage: '--state-password-command <command>',
-      description: "store this command, too; its first line of output is the password of the state's database",
+      description: "also store this command; its first line of output is the password of the state's database",
     },
     {
       usage: '--token-storage <where>',
       description:
-        'where the token is kept: keychain is that of the operating system, file the profile, readable by you alone',
-      defaultText: 'keychain in a terminal, where one works, else file',
+        "where to store the token: the operating system's keychain, or the profile's file, which only you can read",
+      defaultText: 'keychain in a terminal if it works, else file',
       choices: TOKEN_STORAGES,
     },
     { usage: '--protect', description: 'ask for the name of the profile before each write; see profile protect' },
@@ -203,9 +205,9 @@ export default command<Input>({
     });
     context.addSecret(token);
     const verified_by = verify ? await verifyToken(context, base_url, token, source) : null;
-    const state = await stateSettings(context, stored.profiles[name], passwordCommand);
-    const earlier = stored.profiles[name];
-    const newToken = { profileName: name, baseUrl: base_url, token, chosen: storage, stored: earlier };
+    const previous = stored.profiles[name];
+    const state = await stateSettings(context, previous, passwordCommand);
+    const newToken = { profileName: name, baseUrl: base_url, token, chosen: storage, stored: previous };
     const profile: Profile = {
       base_url,
       ...(tokenCommand === undefined ? await storeToken(context, newToken) : { token_command: tokenCommand }),
@@ -216,12 +218,12 @@ export default command<Input>({
       const changed = withProtection(latest, name, profile, protect || latest.profiles[name]?.protected === true);
       return isFirst ? { ...changed, current: name } : changed;
     });
-    const replaced = earlier?.keychain_account;
+    const replaced = previous?.keychain_account;
     if (replaced !== undefined && replaced !== profile.keychain_account) await removeReplaced(context, replaced);
     const { current } = await config.read();
     if (current !== name) {
       await context.notice(
-        `${current} stays the current profile. To make this the current one: ${shellCommand(['profile', 'use', name], {})}`,
+        `${current} stays the current profile. To change that: ${shellCommand(['profile', 'use', name], {})}`,
       );
     }
     return objectResult(

@@ -47,7 +47,7 @@ async function printSchema(): Promise<CommandResult> {
 
 export default command<Input>({
   description:
-    'Creates or reuses spaces, installs agents and creates their scheduled jobs, from YAML manifests. All input is checked before anything is sent. It reads what exists before it writes, so a repeated run installs nothing and creates no job twice. After a request of unknown outcome, it posts again only once it is certain that nothing was installed.',
+    'Creates or reuses spaces, installs agents, and creates their scheduled jobs, from YAML manifests. All input is checked before anything is sent. It reads what exists before it writes, so a repeated run installs nothing and creates no job twice. After a request with an unknown outcome, it posts again only when it is certain that nothing was installed.',
   args: [{ usage: '[file...]', description: 'YAML files, directories of them, or - for standard input' }],
   flags: [
     { usage: '--check', description: 'check the manifests; send nothing' },
@@ -55,15 +55,15 @@ export default command<Input>({
     { usage: '--schema', description: 'print the JSON Schema of a manifest' },
     ...MANIFEST_FLAGS,
     { ...EXIT_CODE_FLAG, description: `with --dry-run: ${EXIT_CODE_FLAG.description}` },
-    { usage: '--fail-fast', description: 'start no further document after a failure' },
+    { usage: '--fail-fast', description: 'do not start further documents after a failure' },
     {
       usage: '--settle <duration>',
-      description: 'how long a lost request may still take effect: it reads that long before it posts again',
+      description: 'how long to look for the effect of a lost request before posting again',
       default: '10s',
     },
     {
       usage: '--retry-unknown',
-      description: 'post again, although an earlier run whose outcome is unknown may have installed the agents',
+      description: 'post again, even if an earlier run with an unknown outcome may have installed the agents',
     },
   ],
   columns: HEADERS.map((header) => ({ header })),

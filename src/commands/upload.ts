@@ -46,7 +46,7 @@ function parseContentType(args: Args): string | undefined {
   throw new UsageError(`--content-type takes a type such as application/pdf, not ${JSON.stringify(type)}.`);
 }
 
-/** What each flag applies to. */
+/** What each flag can be used with, for messages. */
 const APPLIES_TO = {
   recursive: 'directories',
   include: 'directories',
@@ -128,12 +128,11 @@ function parseSource(args: Args, as: UploadKind): UploadInput {
 const SKIPPED_KEEP_FIELDS =
   'Skipped files keep their earlier fields and content type. To upload them again, add --force.';
 
-/** Whether flags set form fields or a content type. */
 function hasFormFlags(source: UploadInput): boolean {
   return source.from !== 'text' && (source.fields.length > 0 || source.contentType !== undefined);
 }
 
-/** What the command reads from standard input, if anything. */
+/** What standard input contains, for messages. @returns undefined if the command does not read it */
 function contentOfStdin(source: UploadInput): 'file' | 'text' | undefined {
   if (source.from === 'stdin') return 'file';
   return source.from === 'text' && source.text.from === 'stdin' ? 'text' : undefined;
@@ -142,7 +141,7 @@ function contentOfStdin(source: UploadInput): 'file' | 'text' | undefined {
 /** @throws UsageError if --field sets the field that holds the file */
 function refuseFileField(source: UploadInput, fileField: string): void {
   if (source.from === 'text' || !source.fields.some(([name]) => name === fileField)) return;
-  throw new UsageError(`--field cannot set ${fileField}: that field holds the file itself.`);
+  throw new UsageError(`--field cannot set ${fileField}, because that field is the file itself.`);
 }
 
 async function runUpload(context: Context, { source, options }: Input): Promise<CommandResult> {
@@ -153,7 +152,7 @@ async function runUpload(context: Context, { source, options }: Input): Promise<
   ]);
   const stdinContent = contentOfStdin(source);
   if (stdinContent !== undefined) refuseTokenOnStdin(context.flags, stdinContent);
-  // Check the token before reading standard input, which cannot be read again.
+  // Check the token first: standard input cannot be read again.
   const hasFields = source.from !== 'text' && source.fields.length > 0;
   const earlyHttp = stdinContent === undefined && !hasFields ? undefined : await context.http();
   if (earlyHttp) refuseFileField(source, fileFieldOf(options.as, earlyHttp.contract));
@@ -209,8 +208,8 @@ export default command<Input>({
     },
     { usage: '--name <name>', description: 'the name of the document with --text' },
     { usage: '--concurrency <n>', description: 'how many files at a time, 1 to 32', default: '4' },
-    { usage: '--force', description: 'also upload files that were, or may have been, uploaded before' },
-    { usage: '--retry-unknown', description: 'upload a file again if the outcome of its earlier upload is unknown' },
+    { usage: '--force', description: 'also upload files that were already uploaded, or may have been' },
+    { usage: '--retry-unknown', description: 'upload a file again if the outcome of its last upload is unknown' },
     { usage: '--dry-run', description: 'show what would be uploaded; nothing is sent' },
     SUMMARY_FLAG,
   ],
@@ -226,7 +225,7 @@ export default command<Input>({
     },
     {
       line: "partnerctl upload manuals/ --recursive --exclude .git --query '[].[file,id]'",
-      does: 'the id of each file; uploaded files are not sent again',
+      does: 'print the id of each file; files that were already uploaded are not sent again',
     },
     { line: 'partnerctl upload - --filename acme.sql < acme.sql', does: 'standard input, with a file name' },
     {

@@ -1,7 +1,7 @@
 import { type TokenStatus, verifyToken } from '../api/verify-token.ts';
 import { command } from '../cli/command.ts';
 import type { Context } from '../cli/context.ts';
-import { namesServiceAndToken, resolveService, type ServiceSettings } from '../config/settings.ts';
+import { namesServiceAndToken, resolveService } from '../config/settings.ts';
 import { CredentialsError, type PartnerctlError } from '../errors.ts';
 import { type Column, objectResult, type Tone } from '../output/command-result.ts';
 
@@ -15,7 +15,7 @@ interface Identity {
   /** Null if no token is configured. */
   readonly token_from: string | null;
   readonly token_status: TokenStatus | 'none';
-  /** The call that the token was tried with; null if nothing was sent. */
+  /** The call that verified the token; null if nothing was sent. */
   readonly verified_by: string | null;
   /** The settings that others override. */
   readonly overridden: readonly string[];
@@ -44,11 +44,11 @@ const COLUMNS: readonly Column<Identity>[] = [
 
 type TokenResult = Pick<Identity, 'token_status' | 'verified_by'> & { readonly error: PartnerctlError | undefined };
 
-/** Tries the token, if there is one. @throws what says nothing of the token */
-async function tryConfiguredToken(context: Context): Promise<TokenResult> {
+/** Verifies the token with a read. @throws errors that are not about the token, such as of the network */
+async function verifyConfiguredToken(context: Context): Promise<TokenResult> {
   try {
     const http = await context.http();
-    context.progress.start('Trying the token');
+    context.progress.start('Verifying the token');
     const { status, verified_by, error } = await verifyToken(http);
     return { token_status: status, verified_by, error };
   } catch (error) {
@@ -62,9 +62,9 @@ async function tryConfiguredToken(context: Context): Promise<TokenResult> {
 
 async function describeSettings({ flags, env, config }: Context) {
   const profiles = await config.read();
-  const { profile, baseUrl, token, shadowed }: ServiceSettings = resolveService(flags, env, profiles);
+  const { profile, baseUrl, token, shadowed } = resolveService(flags, env, profiles);
   const stored = Object.hasOwn(profiles.profiles, profile.value) ? profiles.profiles[profile.value] : undefined;
-  // As for --confirm: a service and a token from elsewhere belong to no profile.
+  // As in `confirmWrite`: if both service and token come from elsewhere, no profile is in use.
   const isInUse = stored !== undefined && !namesServiceAndToken(flags, env);
   return {
     profile: isInUse ? profile.value : null,
@@ -79,7 +79,7 @@ async function describeSettings({ flags, env, config }: Context) {
 
 export default command({
   description:
-    'Shows the service, the profile, and where the token comes from (never the token), and tries the token with one harmless read: the list of spaces, or of scheduled jobs for a token that may not list spaces. The API has no call that names the organization or the user of a token. Exits with 3 if there is no token or the service refuses it, and with 8 if the service cannot be reached.',
+    'Shows the service, the profile, and where the token comes from (never the token), and verifies the token with one read: the list of spaces, or of scheduled jobs if the token may not list spaces. The API has no call that tells the organization or the user of a token. Exits with 3 if there is no token or the service rejects it, and with 8 if the service cannot be reached.',
   columns: COLUMNS,
   output: async () => (await import('../output-schemas/profiles.ts')).WHOAMI,
   exits: ['credentials', 'rateLimited', 'service'],
@@ -91,7 +91,7 @@ export default command({
   parse: () => undefined,
   async run(context) {
     const settings = await describeSettings(context);
-    const { error, ...token } = await tryConfiguredToken(context);
+    const { error, ...token } = await verifyConfiguredToken(context);
     const identity: Identity = { ...settings, ...token };
     return { ...objectResult(identity, COLUMNS), ...(error && { failure: error }) };
   },

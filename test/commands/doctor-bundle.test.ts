@@ -182,8 +182,8 @@ test('replaces no directory and no link, not even with --force, and leaves no te
 });
 
 test.each([
-  ['--include without --bundle', ['--include', 'trace.jsonl'], /--include is for --bundle/],
-  ['--force without --bundle', ['--force'], /--force is for --bundle/],
+  ['--include without --bundle', ['--include', 'trace.jsonl'], /--include needs --bundle/],
+  ['--force without --bundle', ['--force'], /--force needs --bundle/],
   ['a trace that is missing', ['--bundle', 'b', '--include', '/nowhere'], /cannot be read from \/nowhere/],
 ])('%s is refused before anything is sent', async (_, flags, message) => {
   const { env, fake, HOME } = await customer(json([]));

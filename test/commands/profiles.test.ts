@@ -77,7 +77,7 @@ describe('login', () => {
     const ran = await run(login, { env, stdin: 'pat_another' });
     expect(ran).toMatchObject({ code: 2, stdout: '' });
     expect(ran.stderr).toBe(
-      'error: Standard input and PARTNER_TOKEN hold different tokens.\nhint: To store the one on standard input, unset PARTNER_TOKEN or add --token-file -. To store that from PARTNER_TOKEN, add < /dev/null.\n',
+      'error: Standard input and PARTNER_TOKEN hold different tokens.\nhint: To store the one from standard input, unset PARTNER_TOKEN or add --token-file -. To store the one from PARTNER_TOKEN, add < /dev/null.\n',
     );
     expect(() => home.read()).toThrow();
     const ways: [string[], Record<string, string>, string, string][] = [
@@ -102,9 +102,7 @@ describe('login', () => {
     });
     const call = `GET ${sandbox.baseUrl}/automation/spaces/`;
     expect(ran.stdout).toBe(`other one\t${sandbox.baseUrl}\tstored\t${call}\tacme\n`);
-    expect(ran.stderr).toBe(
-      "acme stays the current profile. To make this the current one: partnerctl profile use 'other one'\n",
-    );
+    expect(ran.stderr).toBe("acme stays the current profile. To change that: partnerctl profile use 'other one'\n");
     expect((await run(['profile', 'use', 'other one'], { env: home.env })).code).toBe(0);
   });
 

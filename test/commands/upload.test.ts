@@ -218,7 +218,7 @@ describe('upload', () => {
     [['x', '--concurrency', 'many'], /--concurrency/],
     [['x', '--field', 'novalue'], /--field takes name=value/],
     [['x', '--field', '=v'], /--field takes name=value/],
-    [['x', '--field', 'file=v'], /that field holds the file itself/],
+    [['x', '--field', 'file=v'], /that field is the file itself/],
     [['x', '--content-type', 'pdf'], /--content-type takes a type/],
     [['x', '--content-type', 'a/b\r\nX: y'], /--content-type takes a type/],
     [['x', '--filename', 'y'], /--filename can only be used with standard input/],

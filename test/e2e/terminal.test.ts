@@ -96,7 +96,7 @@ describe.skipIf(!hasScript)('in a real terminal (needs script of util-linux)', (
     const home = tempDirectory();
     const env = { HOME: home, PARTNER_CONFIG_DIR: join(home, 'config') };
     const child = inTerminal(['login'], { env });
-    await until(child.stdout, /Address of the service/);
+    await until(child.stdout, /Base URL of the service/);
     child.stdin?.write(`${it.sandbox.baseUrl.replace('/v1', '')}\r`);
     await until(child.stdout, /does not end in/);
     child.stdin?.write('/v1\r');

@@ -4,7 +4,7 @@ import { objectResult } from '../../output/command-result.ts';
 
 export default command({
   description:
-    "Protects a profile: every command that writes to its service asks for the profile's name, and needs --confirm <profile> where it cannot ask. Reads and dry runs never ask.",
+    "Protects a profile: every command that writes to its service asks for the profile's name, or needs --confirm <profile> where it cannot ask. Reads and dry runs never ask.",
   args: [{ usage: '<name>', description: 'the profile' }],
   output: async () => (await import('../../output-schemas/profiles.ts')).PROFILE_PROTECTION,
   exits: ['notFound'],

@@ -3,11 +3,11 @@ import { findProfile, withProtection } from '../../config/profiles.ts';
 import { objectResult } from '../../output/command-result.ts';
 
 export default command({
-  description: 'Ends the protection of a profile: writes no longer ask for its name.',
+  description: 'Removes the protection of a profile: writes no longer ask for its name.',
   args: [{ usage: '<name>', description: 'the profile' }],
   output: async () => (await import('../../output-schemas/profiles.ts')).PROFILE_PROTECTION,
   exits: ['notFound'],
-  examples: [{ line: 'partnerctl profile unprotect acme', does: 'write to acme without a question' }],
+  examples: [{ line: 'partnerctl profile unprotect acme', does: 'write to acme without being asked' }],
   parse: ({ positionals }) => ({ name: positionals[0] ?? '' }),
   async run({ config }, { name }) {
     await config.update((latest) => withProtection(latest, name, findProfile(latest, name), false));

@@ -3,7 +3,7 @@ import { findProfile } from '../../config/profiles.ts';
 import { objectResult } from '../../output/command-result.ts';
 
 export default command({
-  description: 'Makes a profile the current one, which is used where none is named.',
+  description: 'Makes a profile the current one, which commands use if no other is named.',
   args: [{ usage: '<name>', description: 'the profile' }],
   output: async () => (await import('../../output-schemas/profiles.ts')).PROFILE_USE,
   exits: ['notFound'],

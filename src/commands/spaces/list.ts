@@ -14,7 +14,8 @@ interface SpaceRow {
   readonly item: JsonObject;
 }
 
-function orgWide({ space: { is_org_wide } }: SpaceRow): string | undefined {
+/** `yes` or `no`; a value that is not a boolean is shown unchanged. */
+function formatOrgWide({ space: { is_org_wide } }: SpaceRow): string | undefined {
   return typeof is_org_wide === 'boolean' ? (is_org_wide ? 'yes' : 'no') : is_org_wide;
 }
 
@@ -23,7 +24,7 @@ const COLUMNS: readonly Column<SpaceRow>[] = [
   { header: 'EXTERNAL ID', value: ({ space }) => space.external_space_id },
   { header: 'NAME', value: ({ space }) => space.name },
   { header: 'DESCRIPTION', value: ({ space }) => space.description, tone: () => 'dim', fit: 'end', isOptional: true },
-  { header: 'ORG-WIDE', value: orgWide },
+  { header: 'ORG-WIDE', value: formatOrgWide },
 ];
 
 function readRows(http: Http): Paged<SpaceRow> {
