@@ -1,7 +1,7 @@
 import { Contract, type ContractLayers } from '../contract/contract.ts';
 import { LEAVES, type LeafName, type Source } from '../contract/leaves.ts';
 
-/** A value that a document or recorded traffic gives a leaf, and where it says so. */
+/** A value for a leaf from a document or recorded traffic, and where it was found. */
 export interface ProposedValue {
   readonly leaf: LeafName;
   readonly value: string;
@@ -23,8 +23,8 @@ export interface ProposedChange {
 }
 
 /**
- * Compares proposed values with what is in force. Pure.
- * @returns the changes, in the order of the proposals, and the leaves that stay as they are
+ * Compares proposed values with the effective ones.
+ * @returns the changes, in the order of the proposals, and the leaves whose values stay the same
  */
 export function compareProposals(
   proposals: readonly ProposedValue[],
@@ -40,9 +40,9 @@ export function compareProposals(
       confirmed.push(leaf);
       continue;
     }
-    // The client itself follows redirects to the other trailing slash, and remembers them.
-    const isOfSpec = LEAVES[leaf].source === 'spec' && LEAVES[leaf].kind !== 'slash';
-    const isConflict = isOfSpec && value !== LEAVES[leaf].value;
+    // Not for trailing slashes: the client follows and records such redirects itself.
+    const isFixedBySpec = LEAVES[leaf].source === 'spec' && LEAVES[leaf].kind !== 'slash';
+    const isConflict = isFixedBySpec && value !== LEAVES[leaf].value;
     const status = isConflict ? 'conflict' : source === 'override' ? 'overridden' : 'change';
     changes.push({ leaf, old, new: value, old_source: source, status, evidence });
   }

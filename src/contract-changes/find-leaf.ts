@@ -4,7 +4,7 @@ import { UsageError } from '../errors.ts';
 
 const MAX_DISTANCE = 6;
 
-/** Returns the leaf with a name. @throws UsageError with a suggestion if there is none */
+/** Returns the leaf with this name. @throws UsageError with a suggestion if there is none */
 export function findLeaf(name: string): LeafName {
   if (isLeafName(name)) return name;
   const close = closestMatch(name.toLowerCase(), Object.keys(LEAVES), { maxDistance: MAX_DISTANCE });

@@ -13,14 +13,14 @@ const MAX_EXCHANGES = 20_000;
 
 const NOTHING_CHANGED = 'Nothing was changed.';
 
-/** What a trace holds for one service. */
+/** The records of a trace for one service. */
 export interface Trace {
   readonly exchanges: readonly Exchange[];
   /** The other origins, with the number of records for each. */
   readonly foreign: ReadonlyMap<string, number>;
-  /** Records without a response, and of addresses outside of the base URL. */
+  /** The number of records without a response or outside of the base URL. */
   readonly skipped: number;
-  /** The lines that hold a credential. */
+  /** The lines with a credential. */
   readonly secretLines: readonly number[];
 }
 
@@ -31,7 +31,7 @@ export interface TraceOptions {
   readonly service: RecordedService;
   /** Replaces secrets in a text. */
   readonly redact: (text: string) => string;
-  /** Called with credentials that the trace holds, so that nothing shows them. */
+  /** Called with each credential in the trace, so that no output shows it. */
   readonly addSecret: (text: string) => void;
 }
 
@@ -44,13 +44,13 @@ function lineError(name: string, line: number, column: number, why: string): Inp
 }
 
 const SECRET_NAMES = /^(proxy-)?authorization$/i;
-const MARK = /^(\w+\s+)?\[redacted\]$/i;
+const REDACTED = /^(\w+\s+)?\[redacted\]$/i;
 
 /** Returns the credentials in the headers of a record. */
 function credentialsIn(record: unknown): readonly string[] {
   const headers = isJsonObject(record) && isJsonObject(record.request_headers) ? record.request_headers : {};
   return Object.entries(headers).flatMap(([name, value]) =>
-    SECRET_NAMES.test(name) && typeof value === 'string' && !MARK.test(value) ? [value.replace(/^\w+\s+/, '')] : [],
+    SECRET_NAMES.test(name) && typeof value === 'string' && !REDACTED.test(value) ? [value.replace(/^\w+\s+/, '')] : [],
   );
 }
 
@@ -89,7 +89,7 @@ class TraceReader {
     }
   }
 
-  /** Redacts credentials in keys and values, so that no later step sees them. */
+  /** Redacts credentials, also in keys. */
   private withoutCredentials(text: string, line: number): string {
     const { addSecret, redact } = this.options;
     const parsed = /authorization/i.test(text) ? parseJsonText(text) : undefined;
@@ -134,7 +134,7 @@ export async function readTrace(chunks: AsyncIterable<Buffer | string>, options:
     if (size > MAX_TRACE_MIB * 1024 * 1024 || reader.exchanges.length > MAX_EXCHANGES) {
       throw new InputError(`${options.name} is too large.`, {
         why: `It has more than ${MAX_TRACE_MIB} MiB or ${MAX_EXCHANGES.toLocaleString('en')} requests.`,
-        hint: 'Record only the commands that matter, or give the first lines: head -n 1000 <trace> > part.jsonl',
+        hint: 'Record only the commands that matter, or use the first lines: head -n 1000 <trace> > part.jsonl',
       });
     }
   }
@@ -142,7 +142,7 @@ export async function readTrace(chunks: AsyncIterable<Buffer | string>, options:
   return { exchanges, foreign, skipped, secretLines };
 }
 
-/** Returns the error for a trace that cannot be read at all. */
+/** Returns the error for a file that cannot be read. */
 export function unreadableTrace(name: string, error: unknown): InputError {
   return new InputError(`The trace cannot be read from ${name}.`, {
     why: describeFileError(error),

@@ -3,9 +3,9 @@ import { UsageError } from '../errors.ts';
 import type { Column, Tone } from '../output/command-result.ts';
 import type { ProposedChange } from './compare-proposals.ts';
 
-/** Where proposed values come from, and what the user has agreed to. */
+/** Where proposed values come from, and the flags of the user. */
 export interface Review {
-  /** `document`, `trace`: what the values are of, for messages. */
+  /** `document` or `trace`, for messages. */
   readonly origin: string;
   readonly yes: boolean;
   /** Whether values may contradict the specification. */
@@ -19,7 +19,7 @@ const TONES: Readonly<Record<ProposedChange['status'], Tone>> = {
   ambiguous: 'warn',
 };
 
-/** How proposed changes are shown. */
+/** The columns of proposed changes. */
 export const CHANGE_COLUMNS: readonly Column<ProposedChange>[] = [
   { header: 'LEAF', value: ({ leaf }) => leaf },
   { header: 'OLD', value: ({ old }) => old },
@@ -38,8 +38,8 @@ function conflictsIn(changes: readonly ProposedChange[]): readonly ProposedChang
 }
 
 function conflictError(conflicts: readonly ProposedChange[], { origin }: Review): UsageError {
-  const what = count(conflicts.length, `value of the ${origin} contradicts`, `values of the ${origin} contradict`);
-  return new UsageError(`${what} the specification. Nothing was written.`, {
+  const values = count(conflicts.length, `value of the ${origin} contradicts`, `values of the ${origin} contradict`);
+  return new UsageError(`${values} the specification. Nothing was written.`, {
     why: conflicts.map(({ leaf, old, new: value }) => `${leaf}: ${old} → ${value}`).join('\n'),
     hint: `If the ${origin} is right, add --accept. To ${origin === 'trace' ? 'learn' : 'import'} only some of its values, add --only <leaf>.`,
     details: { conflicts },
@@ -62,8 +62,11 @@ export async function mayWrite(changes: readonly ProposedChange[], review: Revie
   const writable = writableChanges(changes);
   if (yes || writable.length === 0 || !context.isInteractive) return yes;
   for (const { leaf, old, new: value } of writable) await context.notice(`${leaf}: ${old} → ${value}`);
-  const against = conflicts.length > 0 && !accept ? `, ${conflicts.length} of them against the specification` : '';
-  return context.confirm(`Write ${count(writable.length, 'value', 'values')}${against}?`);
+  const contradicting =
+    conflicts.length > 0 && !accept
+      ? `, of which ${count(conflicts.length, 'contradicts', 'contradict')} the specification`
+      : '';
+  return context.confirm(`Write ${count(writable.length, 'value', 'values')}${contradicting}?`);
 }
 
 /** Returns the sentence that ends a review. @param source where `contract show` lists what was written */
@@ -77,7 +80,7 @@ export function summarizeReview(
   if (writable.length === 0) {
     return changes.length === 0
       ? `Nothing to change: the contract agrees with the ${origin}.`
-      : `Nothing to write: the ${origin} does not settle these values.`;
+      : `Nothing to write: the ${origin} has several values for each of these leaves.`;
   }
   const values = count(writable.length, 'value', 'values');
   if (isWritten) return `Wrote ${values}. See them with: partnerctl contract show --source ${source}`;

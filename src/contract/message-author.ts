@@ -20,6 +20,18 @@ export interface AuthorNames {
 const KEYS = ['role', 'type', 'kind', 'sendertype', 'authortype', 'usertype'];
 const MAX_DEPTH = 2;
 
+/** Names of authors on neither side of a conversation. */
+export const NEITHER_SIDE: readonly string[] = [
+  'system',
+  'tool',
+  'event',
+  'function',
+  'notification',
+  'unknown',
+  'internal',
+  'note',
+];
+
 type Side = 'assistant' | 'user';
 
 /** Names of a side only if they are the whole name: an `opt_in` is not a user. */

@@ -2,12 +2,11 @@ import { UnknownShape } from '../assumptions.ts';
 import type { Contract } from '../contract.ts';
 import type { JsonObject } from '../json.ts';
 import type { ValuesLeaf } from '../leaves.ts';
+import { NEITHER_SIDE } from '../message-author.ts';
 import { decodeAcknowledgement, decodeMessage, type Message } from '../messages.ts';
 import type { Evidence } from './evidence.ts';
 import type { Exchange } from './exchange.ts';
 
-/** Authors that belong to neither side of a conversation. */
-const NEITHER = ['system', 'tool', 'event', 'function', 'notification', 'unknown', 'internal', 'note'];
 /** Anything else may be the name of a person. */
 const AUTHOR = /^[a-z][\w.-]{0,39}$/i;
 
@@ -20,20 +19,20 @@ function tryRead<Value>(read: () => Value): Value | undefined {
   }
 }
 
-/** Returns the ids of the messages that the trace sends. */
+/** Returns the ids of the messages that the trace sent. */
 function sentIds(sends: readonly Exchange[], contract: Contract): ReadonlySet<string> {
   return new Set(sends.flatMap(({ body }) => tryRead(() => decodeAcknowledgement(body, contract).message_id) ?? []));
 }
 
-/** Returns the authors that no value of the contract names. */
+/** Returns the authors that the contract does not have. */
 function unknownAuthors(messages: readonly Message[]): readonly string[] {
   const roles = messages.map(({ role }) => role).filter((role) => role !== 'user' && role !== 'assistant');
-  return [...new Set(roles)].filter((role) => AUTHOR.test(role) && !NEITHER.includes(role.toLowerCase()));
+  return [...new Set(roles)].filter((role) => AUTHOR.test(role) && !NEITHER_SIDE.includes(role.toLowerCase()));
 }
 
 /**
- * Adds the names of authors that the contract does not have: the author of messages that the trace sends is the user, and
- * the only other author beside the user is the agent.
+ * Adds the names of authors that the contract does not have. The author of the messages that the trace sent is the user; if
+ * there is one other author, it is the agent.
  */
 export function addAuthors(
   entries: readonly JsonObject[],

@@ -9,7 +9,7 @@ import { PLACEHOLDERS, VOCABULARY } from '../openapi/vocabulary.ts';
 import type { Exchange } from './exchange.ts';
 import { schemaOf } from './schema.ts';
 
-/** Exchanges with the same method and the same path but for the ids in it. */
+/** Exchanges with the same method and, apart from ids, the same path. */
 export interface TracedEndpoint {
   readonly method: string;
   /** With `{id}` for every id. */
@@ -25,7 +25,7 @@ function withoutSlash(path: string): string {
   return path.replace(/(?<=.)\/$/, '');
 }
 
-/** Collects the values that seem to be ids, wherever they are in the bodies. */
+/** Collects the values in a body that are probably ids. */
 function collectIds(value: unknown, ids: Set<string>, depth = 0): void {
   if (depth > MAX_DEPTH || ids.size > MAX_IDS) return;
   if (Array.isArray(value)) for (const item of value) collectIds(item, ids, depth + 1);
@@ -40,7 +40,7 @@ function collectIds(value: unknown, ids: Set<string>, depth = 0): void {
 const NOUNS: ReadonlySet<string> = new Set(Object.values(VOCABULARY).flatMap(({ nouns }) => nouns));
 const OWNERS: ReadonlySet<string> = new Set(Object.values(PLACEHOLDERS).flat());
 
-/** Whether a segment is an id: it is one in a body, looks like one, or stands between a resource and a part of it. */
+/** Whether a segment is an id: a body has it, it looks like one, or it is between a resource and a nested one. */
 function isId(segments: readonly string[], index: number, ids: ReadonlySet<string>): boolean {
   const segment = segments[index] ?? '';
   if (segment === '' || index === 0) return false;
@@ -80,7 +80,7 @@ function usualSlash(exchanges: readonly Exchange[]): string {
   return exchanges.some(({ path }) => path.endsWith('/')) ? '/' : '';
 }
 
-/** Whether an exchange is a request of an operation as the contract has it, with either trailing slash. */
+/** Whether an exchange is a request of an operation by the contract, with or without a trailing slash. */
 export function isOfOperation(
   { method, path, query }: Exchange,
   operation: OperationLeaf,
@@ -88,9 +88,9 @@ export function isOfOperation(
 ): boolean {
   const target = contract.operation(operation);
   if (target === undefined || target.method !== method) return false;
-  const [wanted = '', search = ''] = target.path.split('?');
+  const [expected = '', search = ''] = target.path.split('?');
   const hasQuery = [...new URLSearchParams(search).keys()].every((name) => Object.hasOwn(query, name));
-  const [own, given] = [withoutSlash(wanted).split('/'), withoutSlash(path).split('/')];
+  const [own, given] = [withoutSlash(expected).split('/'), withoutSlash(path).split('/')];
   return hasQuery && own.length === given.length && own.every((step, at) => step.includes('{') || step === given[at]);
 }
 
@@ -113,7 +113,7 @@ function operationOf({ exchanges }: TracedEndpoint): JsonObject {
   return { parameters, responses: {}, ...requestBodyOf(exchanges) };
 }
 
-/** Describes endpoints as an OpenAPI document would, so that what reads such documents can find the operations. */
+/** Describes endpoints as an OpenAPI document, so that operations are found as in one. */
 export function documentOf(endpoints: readonly TracedEndpoint[], basePath: string): JsonObject {
   const paths = new Map<string, Record<string, JsonObject>>();
   for (const endpoint of endpoints) {

@@ -3,13 +3,13 @@ import { LeafValueError } from '../leaf-value.ts';
 import type { LeafName } from '../leaves.ts';
 import type { Exchange } from './exchange.ts';
 
-/** A value that recorded traffic gives a leaf. */
+/** A value for a leaf that recorded traffic shows. */
 export interface LearnedValue {
   readonly leaf: LeafName;
   readonly value: string;
-  /** What was seen where: `line 3, GET /spaces: …`; keys and types, never values. */
+  /** Where it was seen, and what: `line 3, GET /spaces: …`. Has keys and types, never values. */
   readonly evidence: string;
-  /** The lines of the trace that show it. */
+  /** The lines of the trace that show it, from 1. */
   readonly lines: readonly number[];
 }
 
@@ -27,10 +27,10 @@ export interface OpenQuestion {
 
 const MAX_LINES = 20;
 const MAX_VALUE = 300;
-/** Steps of a path that JavaScript treats in its own way, and characters that a person cannot see. */
+/** Path steps with a special meaning in JavaScript, and invisible characters. */
 const UNSAFE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]|(?:^|[.:,|\s])(?:__proto__|constructor|prototype)(?:$|[.:,|\s[])/u;
 
-/** Whether a value can be that of a leaf, and be shown and typed. */
+/** Whether a value is valid for a leaf, and a person can read and type it. */
 function isPossibleValue(leaf: LeafName, value: string): boolean {
   if (value.length > MAX_VALUE || UNSAFE.test(value)) return false;
   try {
@@ -42,7 +42,7 @@ function isPossibleValue(leaf: LeafName, value: string): boolean {
   }
 }
 
-/** Returns where exchanges are, for people: `line 3`, `lines 3 and 7`, `lines 3, 7, and 12 more`. */
+/** Describes where exchanges are: `line 3`, `lines 3 and 7`, `lines 3, 7, and 12 more`. */
 function describeLines(exchanges: readonly Pick<Exchange, 'line'>[]): string {
   const [first, second, ...others] = linesOf(exchanges);
   if (second === undefined) return `line ${first ?? 0}`;
@@ -59,8 +59,8 @@ export class Evidence {
   private readonly found = new Map<LeafName, Map<string, { seen: string; exchanges: Exchange[] }>>();
 
   /**
-   * Adds a value. Values that no leaf can have are left out.
-   * @param seen what the exchanges show, after where they are
+   * Adds a value. Ignores values that are not valid for the leaf.
+   * @param seen what the exchanges show
    */
   add(leaf: LeafName, value: string, seen: string, exchanges: readonly Exchange[]): void {
     if (!isPossibleValue(leaf, value)) return;
@@ -76,7 +76,7 @@ export class Evidence {
   }
 
   /** Returns the leaves with one value, and those with several. */
-  settle(): { readonly learned: readonly LearnedValue[]; readonly ambiguous: readonly AmbiguousLeaf[] } {
+  summarize(): { readonly learned: readonly LearnedValue[]; readonly ambiguous: readonly AmbiguousLeaf[] } {
     const all = [...this.found].map(([leaf, values]) => ({
       leaf,
       candidates: [...values].map(([value, { seen, exchanges }]) => ({

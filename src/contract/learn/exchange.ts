@@ -4,7 +4,7 @@ import { isJsonObject, type JsonObject } from '../json.ts';
 export interface Exchange {
   /** From 1. */
   readonly line: number;
-  /** When it was answered, in ISO 8601, if the record tells. */
+  /** When the response came, in ISO 8601, if the record says. */
   readonly at?: string | undefined;
   readonly method: string;
   /** Relative to the base URL. */
@@ -14,7 +14,7 @@ export interface Exchange {
   readonly requestBody: unknown;
   /** The names of the fields of a multipart form. */
   readonly form: readonly string[];
-  /** What the Link header of the response names, by relation. */
+  /** The URLs in the Link header of the response, by relation. */
   readonly headerLinks: Readonly<Record<string, string>>;
   readonly status: number;
   /** Names in lower case. */
@@ -22,7 +22,7 @@ export interface Exchange {
   readonly body: unknown;
 }
 
-/** Whether the service did what was asked. */
+/** Whether the status is a 2xx. */
 export function isSuccess({ status }: Exchange): boolean {
   return status >= 200 && status < 300;
 }
@@ -36,7 +36,7 @@ function lowerCaseNames(headers: Readonly<Record<string, string>>): Readonly<Rec
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
 }
 
-/** Returns a path relative to the base URL; another service may have another prefix before the same version. */
+/** Returns a path relative to the base URL. Accepts another prefix before the same version. */
 function relativePath(path: string, basePath: string): string | undefined {
   if (path.startsWith(`${basePath}/`)) return path.slice(basePath.length);
   const version = `/${basePath.split('/').at(-1) ?? ''}/`;
@@ -44,12 +44,12 @@ function relativePath(path: string, basePath: string): string | undefined {
   return at === -1 ? undefined : path.slice(at + version.length - 1);
 }
 
-/** A parsed line of a trace: an exchange, one without a response or of another service, or not a record. */
+/** A line of a trace: an exchange, a request without a response or outside of the base URL, or not a record. */
 export type ReadLine =
   | { readonly kind: 'exchange'; readonly exchange: Exchange }
   /** @property origin of the request */
   | { readonly kind: 'foreign'; readonly origin: string }
-  | { readonly kind: 'unanswered' | 'outside' }
+  | { readonly kind: 'no-response' | 'outside' }
   | { readonly kind: 'invalid'; readonly why: string };
 
 /** Where the exchanges of a trace must have been recorded. */
@@ -60,9 +60,9 @@ export interface RecordedService {
 }
 
 /**
- * Reads a record of a trace. Pure.
+ * Reads a record of a trace.
  * @param value the parsed line
- * @param headerLinks what its Link header names
+ * @param headerLinks the URLs in its Link header, by relation
  */
 export function readExchange(
   value: unknown,
@@ -76,7 +76,7 @@ export function readExchange(
     return { kind: 'invalid', why: 'it has no method, origin, and path' };
   }
   if (origin !== service.origin) return { kind: 'foreign', origin };
-  if (typeof status !== 'number') return { kind: 'unanswered' };
+  if (typeof status !== 'number') return { kind: 'no-response' };
   const relative = relativePath(path, service.basePath);
   if (relative === undefined) return { kind: 'outside' };
   return { kind: 'exchange', exchange: { ...toExchange(value, method, status), line, path: relative, headerLinks } };

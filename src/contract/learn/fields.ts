@@ -19,12 +19,12 @@ import type { Evidence } from './evidence.ts';
 import type { Exchange } from './exchange.ts';
 import { schemaOf } from './schema.ts';
 
-/** Objects of one resource, and where they came from. */
+/** Objects of one resource, and where they were recorded. */
 export interface TracedObjects {
   readonly resource: Resource & ResourceName;
   /** `GET /spaces, items`. */
   readonly where: string;
-  /** Whether the objects are the resource itself, and not a response around it. */
+  /** Whether the objects are the resource itself, not responses that contain it. */
   readonly areItems: boolean;
   readonly objects: readonly JsonObject[];
   readonly exchanges: readonly Exchange[];
@@ -53,7 +53,7 @@ export const WRITTEN: Readonly<Partial<Record<OperationLeaf, Pick<TracedObjects,
   },
 };
 
-/** Fields without which commands are of little use. Where the client finds none, its likeliest place is looked for. */
+/** Fields that commands need. If the client finds none, its likeliest path is searched for. */
 const ESSENTIAL: readonly FieldLeaf[] = [
   'space.external_space_id',
   'space.name',
@@ -79,7 +79,7 @@ interface Refusal {
   readonly error: UnknownShape;
 }
 
-/** Returns the first field that the client refuses to read, if the contract can settle it. */
+/** Returns the first field that the client cannot read and that a leaf could fix. */
 function firstRefusal({ objects, read }: TracedObjects, contract: Contract): Refusal | undefined {
   for (const object of objects.slice(0, MAX_OBJECTS)) {
     try {
@@ -98,13 +98,13 @@ function isPresent(object: JsonObject, resource: Resource, leaf: FieldLeaf, cont
     const fields = fieldsOf(object, resource, contract);
     return leaf.endsWith('.id') ? fields.id(leaf) !== undefined : fields.all(leaf).length > 0;
   } catch (error) {
-    // Candidates that disagree are refused elsewhere.
+    // Candidates that disagree are reported by `firstRefusal`.
     if (error instanceof UnknownShape) return true;
     throw error;
   }
 }
 
-/** Returns the first essential field that no object has where the client looks for it. */
+/** Returns the first essential field that the client finds in no object. */
 function firstMissing(
   { objects, resource, areItems }: TracedObjects,
   contract: Contract,
@@ -115,7 +115,7 @@ function firstMissing(
   return own.find((leaf) => !objects.some((object) => isPresent(object, resource, leaf, contract)));
 }
 
-/** The paths of candidates that disagree, or that may be the field, the likeliest first. */
+/** Returns the paths of candidates that disagree, or that may be the field, the likeliest first. */
 function candidatesFor(
   leaf: FieldLeaf,
   traced: TracedObjects,
@@ -128,17 +128,17 @@ function candidatesFor(
   if (refused && disagreeing.size > 1) return [...disagreeing];
   const named = namedPath(leaf, traced);
   if (named !== undefined) return [named];
-  // The client decodes without this field, so it may be absent: accept only an unambiguous name.
+  // The client can read the object without this field, so accept only an unambiguous name.
   if (refused === undefined) return [];
   const likely = proposedPaths(leaf, refused, traced, contract).filter((path) => isInAll(objects, path, leaf));
-  // Prefer a name with the resource's own word: spaceRef rather than ownerRef.
+  // Prefer a name with a word of the resource: spaceRef to ownerRef.
   const own = likely.filter((path) => wordsOf(path).some((word) => resource.split('_').includes(word)));
   return own.length === 1 ? own : likely;
 }
 
 /**
- * Returns the paths that are likely by their names, among them what the client's refusal proposes; otherwise that, and what
- * it would propose if that were not there.
+ * Returns the paths that are likely by their names, if the fix that the client proposes is among them. Otherwise returns
+ * that fix, and those that the client proposes without it.
  */
 function proposedPaths(
   leaf: FieldLeaf,
@@ -171,7 +171,7 @@ function fixOf(read: () => unknown): ContractFix | undefined {
   return undefined;
 }
 
-/** The path of the property that a document of the service would be read to have the field in. */
+/** Returns the path that `contract import` would choose if a document described these objects. */
 function namedPath(leaf: FieldLeaf, { resource, objects }: TracedObjects): string | undefined {
   const document = new OpenApiDocument({});
   const shape = shapeOf(document, [schemaOf(objects.slice(0, MAX_OBJECTS))]);
@@ -194,7 +194,7 @@ function isInAll(objects: readonly JsonObject[], path: string, leaf: FieldLeaf):
   return !leaf.endsWith('.id') || new Set(values.map(jsonText)).size === new Set(objects).size || values.length === 1;
 }
 
-/** An id may have its usual name in other responses. */
+/** Returns the value of a leaf for a path. An id may have its usual name in other responses. */
 function valueFor(leaf: FieldLeaf, path: string): string {
   return leaf.endsWith('.id') ? `${path}, ${LEAVES[leaf].value}` : path;
 }
@@ -209,8 +209,8 @@ function bigintAsText(_: string, value: unknown): unknown {
 }
 
 /**
- * Reads the objects of a resource as the client does, and finds each field that it refuses, or that is missing, at its only
- * likely place.
+ * Reads the objects of a resource as the client does. Searches for each field that the client cannot read or that is missing,
+ * and adds it if it has one likely path.
  * @returns the contract with what was learned
  */
 export function addFields(given: TracedObjects, contract: Contract, evidence: Evidence): Contract {
@@ -233,7 +233,7 @@ export function addFields(given: TracedObjects, contract: Contract, evidence: Ev
       evidence.ask(leaf, `line ${exchanges[0]?.line}, ${where}: ${refusal.error.message} It is ${refusal.error.seen}.`);
     }
     if (path !== undefined && candidates.length === 1) learned = learned.withObserved(leaf, valueFor(leaf, path));
-    // What else the object holds can only be told once its id is known.
+    // Other fields can be found only once the id is known.
     else if (leaf.endsWith('.id')) return learned;
   }
   return learned;

@@ -27,6 +27,7 @@ const IDS: Readonly<Record<ListLeaf, FieldLeaf>> = {
   'messages.history': 'message.id',
 };
 
+/** Whether an operation is a list. */
 export function isList(leaf: OperationLeaf): leaf is ListLeaf {
   return Object.hasOwn(RESOURCES, leaf);
 }
@@ -80,14 +81,14 @@ function toPages(
   return { pages, refused };
 }
 
-/** Returns the paths to lists that all of these bodies have. */
+/** Returns the paths to lists that all bodies have. */
 function commonPaths(bodies: readonly unknown[]): readonly string[] {
   const [first = [], ...others] = bodies.map(listPaths).filter((paths) => paths.length > 0);
   return first.filter((path) => others.every((paths) => paths.includes(path)));
 }
 
 /**
- * Reads the responses of a list, and finds its items where the contract does not: at the only place that has a list of
+ * Reads the responses of a list. If the contract does not find the items, searches for the only path that has a list of
  * objects in all responses.
  */
 export function readTracedList(
@@ -101,17 +102,17 @@ export function readTracedList(
   const [first] = refused.filter(([, error]) => error.fix?.leaf === leaf);
   if (first === undefined) return { leaf: list, value, pages, contract };
   const [exchange, error] = first;
-  const places = commonPaths(refused.map(([{ body }]) => body));
+  const paths = commonPaths(refused.map(([{ body }]) => body));
   const unreadable = refused.map(([each]) => each);
-  for (const place of places) evidence.add(leaf, place, `${value}: ${describeJson(exchange.body)}`, unreadable);
-  if (places.length === 0) evidence.ask(leaf, `line ${exchange.line}, ${value}: ${error.message} It is ${error.seen}.`);
-  const [place] = places;
-  if (place === undefined || places.length > 1) return { leaf: list, value, pages, contract };
-  const learned = contract.withObserved(leaf, place);
+  for (const each of paths) evidence.add(leaf, each, `${value}: ${describeJson(exchange.body)}`, unreadable);
+  if (paths.length === 0) evidence.ask(leaf, `line ${exchange.line}, ${value}: ${error.message} It is ${error.seen}.`);
+  const [path] = paths;
+  if (path === undefined || paths.length > 1) return { leaf: list, value, pages, contract };
+  const learned = contract.withObserved(leaf, path);
   return { leaf: list, value, pages: toPages(list, exchanges, learned).pages, contract: learned };
 }
 
-/** Adds how the next page of a list is requested, where the trace proves it; otherwise asks, if there are more pages. */
+/** Adds how the next page of a list is requested, if the trace proves it. Otherwise asks, if there are more pages. */
 export function addNext(list: TracedList, requests: PagedRequests, evidence: Evidence): void {
   const leaf = `${list.leaf}.next` as const;
   const byPath = groupBy(list.pages, ({ exchange }) => exchange.path);
@@ -128,12 +129,12 @@ export function addNext(list: TracedList, requests: PagedRequests, evidence: Evi
     const sign = openSign(page);
     if (sign === undefined) continue;
     const where = `line ${page.exchange.line}, ${list.value}: ${sign}`;
-    evidence.ask(leaf, `${where} announces more, and no request in the trace brought it`);
+    evidence.ask(leaf, `${where} announces more, but no request in the trace fetched it`);
     return;
   }
 }
 
-/** Returns how a page announces more, if it certainly does. */
+/** Returns the sign with which a page announces more; undefined if it does not. */
 function openSign({ exchange, items, ids }: TracedPage): string | undefined {
   const { body, headers, status, headerLinks } = exchange;
   const signs = readSigns({ body, headers, status, itemCount: items.length, headerLinks });

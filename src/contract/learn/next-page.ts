@@ -12,24 +12,24 @@ export interface TracedPage {
   readonly ids: readonly string[];
 }
 
-/** A way to the next page, and the request that went it. */
+/** A way to request the next page, and the request that proves it. */
 export interface ProvedWay {
   readonly way: string;
-  /** What the page said about the next one, by its place. */
+  /** The path of the sign that announced the next page. */
   readonly announced: string;
   readonly from: Exchange;
   readonly to: Exchange;
 }
 
-/** Only the base's own host and path count, and no link leads out of them. */
+/** Stands for the base URL of the service. */
 const HOST = 'https://host.invalid';
 
-function answerOf({ exchange, items }: TracedPage): PageResponse {
+function toPageResponse({ exchange, items }: TracedPage): PageResponse {
   const { body, headers, status, headerLinks } = exchange;
   return { body, headers, status, itemCount: items.length, headerLinks };
 }
 
-function addressOf({ path, query }: Exchange): URL {
+function urlOf({ path, query }: Exchange): URL {
   const url = new URL(HOST);
   url.pathname = path;
   for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
@@ -45,15 +45,15 @@ function sortedQuery(url: URL): string {
 
 /** Whether a link on a page leads to a request. A link to another host proves nothing. */
 function leadsTo(link: unknown, from: Exchange, to: Exchange, { origin, basePath }: PagedRequests): boolean {
-  const base = new URL(addressOf(from).href.replace(HOST, origin + basePath));
+  const base = new URL(urlOf(from).href.replace(HOST, origin + basePath));
   if (typeof link !== 'string' || !URL.canParse(link, base.href)) return false;
   const target = new URL(link, base);
-  const wanted = addressOf(to);
-  const isSamePath = target.pathname.replace(/\/$/, '') === (basePath + wanted.pathname).replace(/\/$/, '');
-  return target.origin === base.origin && isSamePath && sortedQuery(target) === sortedQuery(wanted);
+  const requested = urlOf(to);
+  const isSamePath = target.pathname.replace(/\/$/, '') === (basePath + requested.pathname).replace(/\/$/, '');
+  return target.origin === base.origin && isSamePath && sortedQuery(target) === sortedQuery(requested);
 }
 
-/** Returns the only query parameter in which a request differs from an earlier one, with both values. */
+/** Returns the query parameter in which two requests differ, with both values; undefined if it is not exactly one. */
 function changedParameter(from: Exchange, to: Exchange, own: readonly string[]) {
   const names = [...new Set([...Object.keys(from.query), ...Object.keys(to.query)])];
   const changed = names.filter((name) => from.query[name] !== to.query[name]);
@@ -63,7 +63,7 @@ function changedParameter(from: Exchange, to: Exchange, own: readonly string[]) 
   return { name, value, before: from.query[name] };
 }
 
-/** The requests of a list, and their parameters that are not for paging. */
+/** Where the requests of a list go, and their parameters that are not for paging. */
 export interface PagedRequests {
   readonly origin: string;
   readonly basePath: string;
@@ -72,7 +72,7 @@ export interface PagedRequests {
 }
 
 function numberedWays(page: TracedPage, name: string, value: number, before: string | undefined): readonly PageWay[] {
-  const signs = readSigns(answerOf(page));
+  const signs = readSigns(toPageResponse(page));
   const count = page.items.length;
   const last = before === undefined ? undefined : Number(before);
   const [number] = signs.pages;
@@ -88,20 +88,20 @@ function numberedWays(page: TracedPage, name: string, value: number, before: str
     ...(isNextOffset ? [{ kind: 'offset', parameter: name } as const] : []),
   ];
   if (ways.length < 2) return ways;
-  // Both fit: the name decides.
+  // Both match: the name decides.
   return /page|^p$/i.test(name) ? ways.slice(0, 1) : ways.slice(1);
 }
 
-/** Returns the ways in which a request may have come from a page, the most telling one first. */
+/** Returns the ways that may have led from a page to a request, the surest first. */
 function waysBetween(page: TracedPage, to: Exchange, requests: PagedRequests): readonly PageWay[] {
   const { exchange, ids } = page;
-  const answer = answerOf(page);
-  const signs = readSigns(answer);
+  const response = toPageResponse(page);
+  const signs = readSigns(response);
   const steps = signs.links.length === 0 ? [] : proposeSteps(signs, page.items.length);
   const links = steps
     .map(({ way }) => way)
     .filter(isLink)
-    .filter((way) => leadsTo(sourceValue(way, answer), exchange, to, requests));
+    .filter((way) => leadsTo(sourceValue(way, response), exchange, to, requests));
   const changed = changedParameter(exchange, to, requests.own);
   if (changed === undefined) return links;
   const { name, value, before } = changed;
@@ -114,17 +114,17 @@ function waysBetween(page: TracedPage, to: Exchange, requests: PagedRequests): r
   return [...links, ...tokens, ...numbered, ...after];
 }
 
-/** How many later requests may lie between a page and the next one. */
+/** How many requests after a page may be the one for the next page. */
 const MAX_DISTANCE = 20;
 
 /**
- * Finds the ways to the next page that a trace proves: a page announced it, or its number follows, it was requested so, and
- * it had new items. For each pair of pages, the most telling way.
+ * Finds the ways to the next page that a trace proves: a page announces the next one, or its number follows; the next page was
+ * requested in that way, and has new items. Returns the surest way for each pair of pages.
  */
 export function proveNext(pages: readonly TracedPage[], requests: PagedRequests): readonly ProvedWay[] {
   const proved: { readonly ways: readonly PageWay[]; readonly from: TracedPage; readonly to: TracedPage }[] = [];
   for (const [index, from] of pages.entries()) {
-    const signs = readSigns(answerOf(from));
+    const signs = readSigns(toPageResponse(from));
     const progress = new PageProgress();
     progress.add(from.ids, 0, signs);
     const to = pages.slice(index + 1, index + 1 + MAX_DISTANCE).find(({ exchange, ids }) => {

@@ -12,7 +12,7 @@ import { documentOf, groupByEndpoint, isOfOperation, type TracedEndpoint } from 
 import type { Evidence } from './evidence.ts';
 import { type Exchange, isSuccess } from './exchange.ts';
 
-/** An operation and the exchanges in which the service carried it out. */
+/** An operation, and its successful exchanges. */
 export interface TracedOperation {
   readonly leaf: OperationLeaf;
   /** `GET /automation/spaces/`, as the leaf has it. */
@@ -20,10 +20,10 @@ export interface TracedOperation {
   readonly exchanges: readonly Exchange[];
 }
 
-/** Enough to see every field and to follow pages, also in the trace of a client that polls for days. */
+/** Limits the trace of a client that polls for days. */
 const MAX_EXCHANGES = 1_000;
 
-/** Returns the value at a place of a request; for a place in each item of a list, that of the first item. */
+/** Returns the value at a place in a request. For a place in the items of a list, returns that of the first item. */
 export function valueAtPlace({ query, form, requestBody }: Exchange, { place, path }: ParameterValue): unknown {
   const [name = ''] = path;
   if (place === 'query') return Object.hasOwn(query, name) ? query[name] : undefined;
@@ -35,7 +35,7 @@ export function valueAtPlace({ query, form, requestBody }: Exchange, { place, pa
   }, requestBody);
 }
 
-/** Returns what distinguishes requests of an operation: the names in their query, body, and form. */
+/** Returns a text that is equal for requests with the same names in the query, body, and form. */
 function signatureOf({ query, requestBody, form }: Exchange): string {
   const names = (value: unknown): unknown => {
     if (Array.isArray(value)) return value.slice(0, 1).map(names);
@@ -48,8 +48,8 @@ function signatureOf({ query, requestBody, form }: Exchange): string {
 }
 
 /**
- * Finds the places of an operation's parameters in a request. A place of the contract that the request uses is right;
- * otherwise, names tell.
+ * Finds the places of an operation's parameters in a request: by the contract if the request has a value there, otherwise by
+ * their names.
  */
 export function placesIn(
   exchange: Exchange,
@@ -80,7 +80,7 @@ function formatPlace({ place, path }: ParameterValue): string {
   return `${place}:${path.join('.')}`;
 }
 
-/** Adds where the requests of an operation have its parameters. */
+/** Adds the places of the parameters in the requests of an operation. */
 export function addParameters(operation: TracedOperation, contract: Contract, evidence: Evidence): void {
   for (const exchanges of groupBy(operation.exchanges, signatureOf).values()) {
     const [exchange] = exchanges;
@@ -93,7 +93,7 @@ export function addParameters(operation: TracedOperation, contract: Contract, ev
   }
 }
 
-/** Finds the tool's operations in a trace, first by the contract, then as in a document of the service. */
+/** Finds operations in a trace: first by the contract, then as in an OpenAPI document. */
 export function findOperations(
   exchanges: readonly Exchange[],
   contract: Contract,
@@ -122,7 +122,7 @@ export function findOperations(
     for (const endpoint of endpoints) {
       const group = groupOf(endpoint);
       const value = `${endpoint.method} ${endpoint.path}`;
-      if (group) evidence.add(leaf, value, `${value}: answered with success`, group.exchanges);
+      if (group) evidence.add(leaf, value, `${value}: responded with success`, group.exchanges);
     }
   }
   return [...current, ...found];

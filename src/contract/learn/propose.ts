@@ -22,7 +22,7 @@ export interface TraceProposals {
   readonly questions: readonly OpenQuestion[];
 }
 
-/** The messages of a history that were asked for; a response with those of other sessions proves nothing. */
+/** Leaves out pages with messages of sessions other than the requested one. */
 function ownHistory(operation: TracedOperation, list: TracedList): TracedList {
   const pages = list.pages.filter(({ exchange, items }) => {
     const places = placesIn(exchange, operation, list.contract);
@@ -54,7 +54,7 @@ function isOwn(
   }
 }
 
-/** The names of the query parameters of an operation that are not for paging. */
+/** Returns the query parameters of an operation that are not for paging. */
 function ownNames(operation: TracedOperation, contract: Contract): readonly string[] {
   const names = operation.exchanges
     .slice(0, 50)
@@ -67,7 +67,7 @@ function ownNames(operation: TracedOperation, contract: Contract): readonly stri
   return [...new Set([...names, ...inPath])];
 }
 
-/** Learns from the responses of one list. @returns the contract with what was learned; undefined if none is a list */
+/** Learns from the responses of a list. @returns the contract with what was learned; undefined if no response has a list */
 function learnList(
   operation: TracedOperation,
   contract: Contract,
@@ -92,6 +92,7 @@ function learnList(
   return learned;
 }
 
+/** What learning from every operation needs. */
 interface Learning {
   readonly service: RecordedService;
   readonly sends: readonly Exchange[];
@@ -111,8 +112,8 @@ function learnWrite(operation: TracedOperation, contract: Contract, { evidence }
 }
 
 /**
- * Reads what recorded traffic says about the contract, with the decoders that the client uses for live responses. Pure. The
- * result has only leaves that the traffic shows.
+ * Derives contract values from recorded traffic, with the decoders of the client. The result has only leaves that the traffic
+ * shows.
  * @param contract the current contract; leaves that the traffic confirms are proposed unchanged
  */
 export function proposeFromTrace(
@@ -129,13 +130,13 @@ export function proposeFromTrace(
     const { leaf, value } = operation;
     const result = isList(leaf) ? learnList(operation, learned, learning) : learnWrite(operation, learned, learning);
     learned = result ?? learned;
-    // A new address whose response is not a list may be anything.
+    // A new path without a list in its response may be another operation.
     if (result === undefined && value !== contract.leaf(leaf).value) continue;
-    evidence.add(leaf, value, `${value}: answered with status ${operation.exchanges[0]?.status}`, operation.exchanges);
+    evidence.add(leaf, value, `${value}: responded with status ${operation.exchanges[0]?.status}`, operation.exchanges);
     if (leaf !== 'messages.history') addParameters(operation, contract, evidence);
   }
   addSlashes(exchanges, operations, contract, { evidence, ...service });
-  const { learned: values, ambiguous } = evidence.settle();
+  const { learned: values, ambiguous } = evidence.summarize();
   const order = Object.keys(LEAVES);
   return {
     proposals: values.toSorted((left, right) => order.indexOf(left.leaf) - order.indexOf(right.leaf)),

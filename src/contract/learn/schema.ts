@@ -26,7 +26,7 @@ function propertiesOf(objects: readonly JsonObject[], depth: number): JsonObject
   );
 }
 
-/** Returns a JSON schema that fits the samples, with the keywords that a service's document would have. */
+/** Returns a JSON schema for the samples, with the keywords of OpenAPI documents. */
 export function schemaOf(samples: readonly unknown[], depth = 0): JsonObject {
   const types = typesOf(samples);
   const objects = samples.filter(isJsonObject).slice(0, MAX_SAMPLES);

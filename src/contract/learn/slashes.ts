@@ -6,7 +6,7 @@ import type { TracedOperation } from './operations.ts';
 
 const ORIGIN = 'https://host.invalid';
 
-/** Adds the trailing slash that redirects ask for, if the other address then answered. */
+/** Adds the trailing slash that a redirect asks for, if a later request to the other path succeeded. */
 function addRedirects(
   exchanges: readonly Exchange[],
   requests: { origin: string; basePath: string },
@@ -16,9 +16,9 @@ function addRedirects(
     const url = requests.origin + requests.basePath + redirect.path;
     const slash = readSlashRedirect(redirect, url);
     if (slash === undefined) continue;
-    const wanted = slash === 'always' ? `${redirect.path}/` : redirect.path.replace(/\/$/, '');
+    const target = slash === 'always' ? `${redirect.path}/` : redirect.path.replace(/\/$/, '');
     const followed = exchanges.find(
-      (exchange) => exchange.path === wanted && exchange.line > redirect.line && isSuccess(exchange),
+      (exchange) => exchange.path === target && exchange.line > redirect.line && isSuccess(exchange),
     );
     if (followed === undefined) continue;
     const seen = `${redirect.method}: status ${redirect.status} to the other trailing slash, which line ${followed.line} requests`;
@@ -26,14 +26,13 @@ function addRedirects(
   }
 }
 
-/** The trailing slash of a request; undefined for the base URL itself. */
 function hasSlash({ path }: Exchange): boolean {
   return path.endsWith('/');
 }
 
 /**
- * Adds how paths end, if the service redirects, or if the operations of the contract are only answered with the other
- * trailing slash.
+ * Adds the trailing slash, if the service redirects, or if all successful requests have a trailing slash other than in the
+ * contract.
  */
 export function addSlashes(
   exchanges: readonly Exchange[],
@@ -56,7 +55,7 @@ export function addSlashes(
   evidence.add(
     'paths.trailing_slash',
     slash,
-    'every request that was answered has the other trailing slash',
+    'every request with a response has the other trailing slash',
     all.map(({ exchange }) => exchange),
   );
 }

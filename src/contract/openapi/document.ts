@@ -1,6 +1,6 @@
 import { describeJson, isJsonObject, type JsonObject, jsonText } from '../json.ts';
 
-/** The keys that lead to a value in a document. */
+/** The keys of the path to a value in a document. */
 export type Pointer = readonly string[];
 
 /** A document that cannot be used: not OpenAPI 3.0 or 3.1, or with references that cannot be resolved. */
@@ -16,7 +16,7 @@ export class OpenApiError extends Error {
   }
 }
 
-/** Limits that bound the time and memory that a hostile document can cost. */
+/** Limits for the time and memory that a hostile document can cost. */
 const MAX_VALUES = 1_000_000;
 const MAX_DEPTH = 200;
 const MAX_RESOLUTIONS = 500_000;
@@ -24,7 +24,7 @@ const MAX_RESOLUTIONS = 500_000;
 /** Keys whose values are data: a `$ref` in them is not a reference. */
 const DATA_KEYS = new Set(['example', 'examples', 'default', 'enum', 'const', 'x-examples']);
 
-/** Returns a pointer as it is written: `#/paths/~1spaces/get`. */
+/** Formats a JSON pointer: `#/paths/~1spaces/get`. */
 export function formatPointer(pointer: Pointer): string {
   return `#${pointer.map((key) => `/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')}`;
 }
@@ -51,7 +51,7 @@ function pointerOf(visit: Visit): Pointer {
   return keys.reverse();
 }
 
-function refuseExternal(visit: Visit): void {
+function rejectExternal(visit: Visit): void {
   const reference = isJsonObject(visit.value) ? visit.value.$ref : undefined;
   if (typeof reference !== 'string' || reference.startsWith('#') || visit.parent?.key === 'properties') return;
   throw new OpenApiError(
@@ -68,7 +68,7 @@ function checkValues(root: unknown): void {
   for (let visit = stack.pop(); visit !== undefined; visit = stack.pop()) {
     const { value, depth } = visit;
     if (depth > MAX_DEPTH) throw new OpenApiError(`values are nested deeper than ${MAX_DEPTH} levels`);
-    refuseExternal(visit);
+    rejectExternal(visit);
     const entries = Array.isArray(value) ? value.entries() : isJsonObject(value) ? Object.entries(value) : [];
     for (const [key, inner] of entries) {
       count += 1;
@@ -92,9 +92,9 @@ export class OpenApiDocument {
   }
 
   /**
-   * Returns the object that a value is, or that its local references lead to; undefined if that is no object. Keys next
-   * to a reference win over those of its target, as OpenAPI 3.1 allows them.
-   * @throws OpenApiError for a reference that leads nowhere or to itself
+   * Returns an object after following local references; undefined if there is no object. Keys beside a reference override
+   * those of its target (OpenAPI 3.1).
+   * @throws OpenApiError for a reference to nothing or to itself
    */
   resolve(value: unknown): JsonObject | undefined {
     const visited = new Set<string>();
@@ -115,7 +115,7 @@ export class OpenApiDocument {
   private countResolution(reference: string): void {
     this.resolutions += 1;
     if (this.resolutions <= MAX_RESOLUTIONS) return;
-    throw new OpenApiError(`too many references have to be followed, the last one ${JSON.stringify(reference)}`);
+    throw new OpenApiError(`it has too many references; the last one followed was ${JSON.stringify(reference)}`);
   }
 
   private target(reference: string): unknown {
@@ -134,7 +134,7 @@ export class OpenApiDocument {
   }
 }
 
-function refuseVersion(root: JsonObject): never {
+function rejectVersion(root: JsonObject): never {
   if (root.swagger !== undefined) {
     throw new OpenApiError(
       `it is a Swagger ${jsonText(root.swagger).slice(0, 20)} document; OpenAPI 3.0 and 3.1 are supported`,
@@ -154,7 +154,7 @@ function refuseVersion(root: JsonObject): never {
   ]);
 }
 
-/** YAML reads `openapi: 3.0` without quotes as the number 3. */
+/** Accepts numbers: YAML parses `openapi: 3.0` as 3. */
 function isSupported(version: unknown): boolean {
   return typeof version === 'number'
     ? version === 3 || version === 3.1
@@ -163,13 +163,13 @@ function isSupported(version: unknown): boolean {
 
 /**
  * Opens a parsed OpenAPI 3.0 or 3.1 document.
- * @throws OpenApiError if it is no such document, is too large, or has references to other documents
+ * @throws OpenApiError if it is another kind of document, is too large, or has references to other documents
  */
 export function openDocument(root: unknown): OpenApiDocument {
   if (!isJsonObject(root)) {
     throw new OpenApiError(`it is not an OpenAPI document, but ${describeJson(root)}`);
   }
-  if (!isSupported(root.openapi) || root.swagger !== undefined) refuseVersion(root);
+  if (!isSupported(root.openapi) || root.swagger !== undefined) rejectVersion(root);
   checkValues(root);
   if (!isJsonObject(root.paths) || Object.keys(root.paths).length === 0) {
     throw new OpenApiError('it describes no paths', 'paths' in root ? ['paths'] : []);

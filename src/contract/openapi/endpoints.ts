@@ -36,19 +36,20 @@ export interface Endpoint {
   readonly json: Content | undefined;
   /** The multipart form, if the operation takes one. */
   readonly form: Content | undefined;
-  /** The JSON body of the success, and the names of its headers. */
+  /** The JSON body of the success response. */
   readonly response: Content | undefined;
+  /** The names of the headers of the success response. */
   readonly responseHeaders: readonly string[];
   /** The JSON body of an error. */
   readonly errorResponse: Content | undefined;
-  /** Where it is in the document, as `#/paths/~1spaces/get`. */
+  /** Where it is in the document: `#/paths/~1spaces/get`. */
   readonly pointer: string;
 }
 
-/** How deep properties are looked for in bodies. */
+/** How deep the properties of bodies are read. */
 const BODY_DEPTH = 5;
 
-/** Returns the properties of a body; a list as the body is a list of its items' properties under `[]`. */
+/** Returns the properties of a body; those of the items under `[]` if the body is a list. */
 export function contentProperties(document: OpenApiDocument, content: Content | undefined): readonly Property[] {
   return content === undefined ? [] : propertiesOf(document, content.shape, BODY_DEPTH);
 }
@@ -61,7 +62,7 @@ function isPlace(value: unknown): value is EndpointParameter['place'] {
   return value === 'path' || value === 'query' || value === 'header' || value === 'cookie';
 }
 
-/** The parameters of an operation replace those of the path item with the same name and place. */
+/** Returns the parameters of an operation, which override those of the path item with the same name and place. */
 function parametersIn(document: OpenApiDocument, item: JsonObject, operation: JsonObject): EndpointParameter[] {
   const found = new Map<string, EndpointParameter>();
   for (const given of [item.parameters, operation.parameters].flatMap((list) => (Array.isArray(list) ? list : []))) {
@@ -93,7 +94,7 @@ function contentIn(document: OpenApiDocument, holder: JsonObject | undefined, ty
   return undefined;
 }
 
-/** @param isRead a write answers 201 with what it created, and 200 perhaps with an error */
+/** @param isRead for a write, the 201 has the created resource; its 200 may be an error */
 function responsesIn(document: OpenApiDocument, operation: JsonObject, isRead: boolean) {
   const responses = isJsonObject(operation.responses) ? operation.responses : {};
   const named = (pattern: RegExp) =>
@@ -101,7 +102,7 @@ function responsesIn(document: OpenApiDocument, operation: JsonObject, isRead: b
       const response = pattern.test(status) ? document.resolve(given) : undefined;
       return response === undefined ? [] : [response];
     });
-  // An operation that lists no success status may describe it as the default.
+  // Without a success status, the default may be the success.
   const usual = isRead ? named(/^200$/) : named(/^201$/);
   const successes = [...usual, ...named(/^2(0[0-6]|xx)$/i), ...(named(/^2/).length === 0 ? named(/^default$/) : [])];
   const success = successes.find((each) => contentIn(document, each, JSON_TYPE)) ?? successes[0];
@@ -127,13 +128,13 @@ function serverPath(server: JsonObject): string {
 }
 
 /**
- * Returns a path relative to the base URL: servers, gateways, and the paths themselves may repeat its prefix.
+ * Returns a path relative to the base URL. Servers, gateways, and the paths themselves may repeat the base path.
  * @param basePath the path of the base URL, such as `/v1`
  */
 function relativePath(path: string, server: string, basePath: string): string {
   const inner = (full: string, prefix: string): string | undefined =>
     full.startsWith(`${prefix}/`) ? full.slice(prefix.length) : undefined;
-  // .NET documents its versions as a placeholder: /api/v{version}/spaces.
+  // .NET documents versions as a placeholder: /api/v{version}/spaces.
   const version = `/${basePath.split('/').at(-1) ?? ''}`;
   const full = (server + path).replace(/\/v\{[^{}]*\}\//, `${version}/`);
   const at = full.indexOf(`${version}/`);

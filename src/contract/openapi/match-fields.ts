@@ -1,5 +1,6 @@
 import { type FieldValue, parseField } from '../leaf-value.ts';
 import { type FieldLeaf, LEAVES } from '../leaves.ts';
+import { NEITHER_SIDE } from '../message-author.ts';
 import type { OpenApiDocument } from './document.ts';
 import { normalizeName } from './names.ts';
 import { type Property, propertiesOf, type Shape, shapeOf } from './shape.ts';
@@ -15,7 +16,7 @@ export type ResourceName =
   | 'file_attachment'
   | 'error';
 
-/** Keys under which a resource may sit, besides those that any resource may sit under. */
+/** Keys that may nest one kind of resource. */
 const RESOURCE_LAYERS: Readonly<Record<ResourceName, readonly string[]>> = {
   space: ['space', 'workspace'],
   agent: ['agent', 'assistant'],
@@ -26,7 +27,7 @@ const RESOURCE_LAYERS: Readonly<Record<ResourceName, readonly string[]>> = {
   file_attachment: ['file_attachment', 'attachment', 'file'],
   error: [],
 };
-/** Keys that the tool looks under by default, and others that documents put fields under. */
+/** Keys that the tool searches by default, and others that documents use. */
 const LAYERS = ['attributes', 'node', 'properties', 'fields', 'resource'];
 const OTHER_LAYERS = ['metadata', 'meta', 'spec', 'data', 'details', 'info', 'content', 'object', 'values'];
 const ENVELOPES = ['data', 'result', 'results', 'response', 'payload', 'item', 'items'];
@@ -34,9 +35,9 @@ const FIELD_DEPTH = 3;
 
 interface Candidate {
   readonly property: Property;
-  /** Its path without the keys around all fields, normalized. */
+  /** The normalized path without `LAYERS`, `OTHER_LAYERS`, and those of the resource. */
   readonly name: string;
-  /** Its path without the keys that the tool looks under by default, normalized. */
+  /** The normalized path without the keys that the tool searches by default. */
   readonly plainName: string;
 }
 
@@ -60,12 +61,12 @@ function candidatesOf(document: OpenApiDocument, resource: ResourceName, shape: 
     });
 }
 
-/** Whether the default finds this property, and no other that could disagree with it. */
-function isFoundBy(value: FieldValue, candidates: readonly Candidate[], wanted: Candidate): boolean {
+/** Whether the default finds only this property. */
+function isFoundBy(value: FieldValue, candidates: readonly Candidate[], target: Candidate): boolean {
   for (const rank of value) {
     const names = rank.map((path) => path.map(normalizeName).join('.'));
     const present = candidates.filter(({ plainName }) => names.includes(plainName));
-    if (present.length > 0) return present.length === 1 && present[0] === wanted;
+    if (present.length > 0) return present.length === 1 && present[0] === target;
   }
   return false;
 }
@@ -86,38 +87,38 @@ function textChoices({ shape }: Property): readonly string[] {
   return shape.choices.filter((choice) => typeof choice === 'string').map((choice) => choice.toLowerCase());
 }
 
-/** Words that name an author in an enum, on either side of a conversation. */
+/** Values of an enum that name an author on either side. */
 const AUTHOR_WORDS = [
   ...LEAVES['message.author.agent'].value.split(', '),
   ...LEAVES['message.author.user'].value.split(', '),
 ];
 
-/** The author is the property whose values name authors. Its own name does not matter. */
+/** Finds the author: the property whose values name authors, or else by name. */
 function findAuthor(candidates: readonly Candidate[]): Candidate | undefined {
   const byValues = candidates.find(({ property }) =>
     textChoices(property).some((choice) => AUTHOR_WORDS.includes(choice)),
   );
   const byName = findByName('message.author', candidates);
-  // The type of an author object is found under the object's own name.
+  // The author is an object, and the values are those of its type.
   if (byName && byValues?.name.startsWith(`${byName.name}.`)) return byName;
   return byValues ?? byName ?? candidates.find(({ name }) => BOOLEAN_AUTHORS.map(normalizeName).includes(name));
 }
 
 function findByName(leaf: FieldLeaf, candidates: readonly Candidate[]): Candidate | undefined {
-  for (const wanted of FIELD_NAMES[leaf]) {
-    const name = wanted.split('.').map(normalizeName).join('.');
+  for (const path of FIELD_NAMES[leaf]) {
+    const name = path.split('.').map(normalizeName).join('.');
     const found = candidates.find((candidate) => candidate.name === name);
     if (found) return found;
   }
   return undefined;
 }
 
-/** What a document says about a field. */
+/** A field in a document. */
 export interface MatchedField {
   readonly leaf: FieldLeaf;
-  /** The path of the property; undefined if none seems to be the field. */
+  /** The path of the property; undefined if the document has none for the field. */
   readonly path: readonly string[] | undefined;
-  /** Whether the default finds it, so that nothing has to change. */
+  /** Whether the default finds the property. */
   readonly isDefault: boolean;
 }
 
@@ -132,12 +133,8 @@ export function matchFields(document: OpenApiDocument, resource: ResourceName, s
   });
 }
 
-/** Author values that belong to neither side of a conversation. */
-const NEITHER = ['system', 'tool', 'event', 'function', 'notification', 'unknown', 'internal', 'note'];
-
 /**
- * Returns the values that mark an agent's messages, where the document lists the authors and the defaults do not know
- * which of them is the agent.
+ * Returns the author values of agents, if the document lists the authors and the default does not have the one of the agent.
  */
 export function matchAgentValues(document: OpenApiDocument, message: Shape): readonly string[] | undefined {
   const candidates = candidatesOf(document, 'message', message);
@@ -146,14 +143,14 @@ export function matchAgentValues(document: OpenApiDocument, message: Shape): rea
   const inner = candidates.filter(({ name }) => name === author.name || name.startsWith(`${author.name}.`));
   const values = inner.flatMap(({ property }) => textChoices(property));
   const agents: readonly string[] = LEAVES['message.author.agent'].value.split(', ');
-  const known = [...AUTHOR_WORDS, ...NEITHER];
+  const known = [...AUTHOR_WORDS, ...NEITHER_SIDE];
   const others = values.filter((value) => !known.includes(value));
   return values.some((value) => agents.includes(value)) || others.length !== 1 ? undefined : others;
 }
 
 function propertyNamed(shape: Shape, names: readonly string[]): readonly unknown[] | undefined {
-  const wanted = names.map(normalizeName);
-  return [...shape.properties].find(([name]) => wanted.includes(normalizeName(name)))?.[1];
+  const normalized = names.map(normalizeName);
+  return [...shape.properties].find(([name]) => normalized.includes(normalizeName(name)))?.[1];
 }
 
 /** Returns the shape of the one resource in a response, without the envelopes around it. */

@@ -42,7 +42,7 @@ function itemsShape(document: OpenApiDocument, { items }: Shape): Shape | undefi
   return items.length === 0 ? undefined : shapeOf(document, items);
 }
 
-/** Rates a property as the list: the resource's name first, then the usual envelopes; nearer to the top first. */
+/** Rates a property as the list; lower is better. Names of the resource come first, then the usual envelopes. */
 function rateList(list: ListLeaf, { path }: Property): number {
   const own = normalizeName(path.at(-1) ?? '');
   const names = [...RESOURCE_NAMES[list].map(normalizeName), ...ENVELOPES];
@@ -58,8 +58,8 @@ export function matchItems(
   response: Content | undefined,
 ): MatchedItems | undefined {
   if (response === undefined) return undefined;
-  const whole = itemsShape(document, response.shape);
-  if (whole) return { value: '$', shape: whole };
+  const bodyItems = itemsShape(document, response.shape);
+  if (bodyItems) return { value: '$', shape: bodyItems };
   const lists = contentProperties(document, response)
     .filter(
       ({ path, shape }) => path.length <= 4 && !path.some((step) => step.endsWith('[]')) && shape.items.length > 0,
@@ -71,7 +71,7 @@ export function matchItems(
     .sort((one, other) => rateList(list, one) - rateList(list, other));
   const [best] = lists;
   const shape = best && itemsShape(document, best.shape);
-  // The only list is the one, unless it is known to be something else.
+  // A single list is the one, unless its name means something else.
   const isOther =
     best !== undefined &&
     rateList(list, best) >= 1_000 &&

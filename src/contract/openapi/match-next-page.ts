@@ -56,7 +56,7 @@ const OFFSET_PARAMETERS = ['offset', 'skip', 'start', 'start_index', 'start_at',
 const MORE_NAMES = ['has_more', 'has_next', 'has_next_page', 'more', 'is_last', 'last'];
 const NEXT_NAMES = ['next', 'next_page'];
 
-/** Returns the query parameter of the endpoint that has one of these names; `page[cursor]` counts as cursor, too. */
+/** Returns the query parameter with one of these names; `page[cursor]` also counts as `cursor`. */
 function queryParameter(
   { parameters }: Endpoint,
   names: readonly string[],
@@ -79,7 +79,7 @@ function isNamed({ path }: Property, names: readonly string[]): boolean {
   return names.some((name) => normalizeName(name) === own);
 }
 
-function isAddress({ shape }: Property): boolean {
+function isUrl({ shape }: Property): boolean {
   const { format, text, examples } = shape;
   const isExample = examples.some((example) => typeof example === 'string' && /^(https?:\/)?\//.test(example));
   return (
@@ -91,7 +91,7 @@ function isAddress({ shape }: Property): boolean {
   );
 }
 
-/** The `href` of a link that is an object (HAL), or the link itself. */
+/** Returns the path of the link, or of the `href` in a link object (HAL). */
 function linkPath(property: Property): string {
   const href = [...property.shape.properties.keys()].find((name) => normalizeName(name) === 'href');
   return [...property.path, ...(href === undefined ? [] : [href])].join('.');
@@ -112,7 +112,7 @@ function tokenFor(property: Property, parameter: string | undefined): string | u
   return parameter === undefined ? undefined : `token:${property.path.join('.')}:${parameter}`;
 }
 
-/** Reads whether a property of a response leads to the next page: by a link, or by a token for a query parameter. */
+/** Returns how a property of a response leads to the next page: as a link, or as a token for a query parameter. */
 function nextIn(property: Property, { token, page, offset }: PagingParameters): string | undefined {
   if (isNamed(property, LINK_NAMES)) return `link:${linkPath(property)}`;
   if (isNamed(property, [...TOKEN_NAMES, 'after'])) return tokenFor(property, token);
@@ -122,15 +122,15 @@ function nextIn(property: Property, { token, page, offset }: PagingParameters): 
   return types.has('integer') || types.has('number') ? tokenFor(property, page) : linkOrToken(property, token);
 }
 
-/** Reads what `next` is: an address, an object with one, or a token. */
+/** Returns what `next` is: a URL, an object with one, or a token. */
 function linkOrToken(property: Property, token: string | undefined): string | undefined {
   const { properties, text } = property.shape;
   const link = linkPath(property);
-  // Examine the fields of an object without an address one by one.
+  // The fields of an object without a URL are examined one by one.
   if (properties.size > 0 && link === property.path.join('.')) return undefined;
-  const isLink = isAddress(property) || isWithinLinks(property);
+  const isLink = isUrl(property) || isWithinLinks(property);
   const isToken = /\b(cursor|token|opaque|marker|continuation)\b/.test(text);
-  // Where both are possible, what comes will tell: `auto` looks at the value.
+  // If both are possible, leave it to `auto`, which looks at the value.
   if (isLink === isToken && token !== undefined) return undefined;
   return isToken && !isLink ? tokenFor(property, token) : `link:${link}`;
 }

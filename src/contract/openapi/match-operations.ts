@@ -4,16 +4,16 @@ import { contentProperties, type Endpoint } from './endpoints.ts';
 import { normalizeName, singularName, wordsOf } from './names.ts';
 import { PARAMETER_NAMES, PLACEHOLDERS, type PlaceholderName, VOCABULARY } from './vocabulary.ts';
 
-/** The endpoint of a document that is one of the tool's operations. */
+/** An operation, and its endpoint in a document. */
 export interface MatchedOperation {
   readonly leaf: OperationLeaf;
   readonly endpoint: Endpoint;
-  /** The endpoint's path with the tool's names of the path parameters. */
+  /** The path of the endpoint, with the tool's names for path parameters. */
   readonly path: string;
   readonly placeholders: readonly PlaceholderName[];
 }
 
-/** Endpoints that fit an operation equally well. */
+/** Endpoints that match an operation equally well. */
 export interface AmbiguousOperation {
   readonly leaf: OperationLeaf;
   readonly endpoints: readonly Endpoint[];
@@ -22,10 +22,11 @@ export interface AmbiguousOperation {
 interface Candidate {
   readonly endpoint: Endpoint;
   readonly segments: readonly string[];
-  /** The names of what it takes; computed once, and only if they matter. */
-  readonly taken: () => ReadonlySet<string>;
+  /** The normalized names of its parameters. Computed on first use. */
+  readonly parameterNames: () => ReadonlySet<string>;
 }
 
+/** The leaves of all operations. */
 export const OPERATION_LEAVES = Object.keys(VOCABULARY).filter((name): name is OperationLeaf =>
   Object.hasOwn(VOCABULARY, name),
 );
@@ -57,7 +58,7 @@ function isPlaceholder(segment: string): boolean {
   return segment.startsWith('{');
 }
 
-/** Returns which of the tool's path parameters a placeholder is, by its name or else by the segment before it. */
+/** Returns the path parameter for a placeholder, by its name, or else by the segment before it. */
 function placeholderName(segment: string, before: string | undefined): PlaceholderName | undefined {
   const name = normalizeName(segment);
   const resource = name.replace(ID_SUFFIX, '');
@@ -91,7 +92,7 @@ function scorePath(leaf: OperationLeaf, segments: readonly string[]): number {
   const { nouns } = VOCABULARY[leaf];
   const fixed = segments.filter((segment) => !isPlaceholder(segment));
   const last = nouns.indexOf(fixed.at(-1) ?? '');
-  // A usual name says more than a rare one.
+  // The usual names come first.
   if (last !== -1) return SCORES.lastSegment - Math.min(last, 9);
   return fixed.some((segment) => nouns.includes(segment)) ? SCORES.anySegment : 0;
 }
@@ -106,29 +107,29 @@ function scoreNames(leaf: OperationLeaf, { operationId, tags }: Endpoint): numbe
   return noun + (noun > 0 ? verb : 0) + tag;
 }
 
-/** The names of what an endpoint takes, wherever it takes it. */
-function takenNames(document: OpenApiDocument, { parameters, json, form }: Endpoint): ReadonlySet<string> {
+/** Returns the normalized names of the parameters of an endpoint, wherever they are in the request. */
+function parameterNamesOf(document: OpenApiDocument, { parameters, json, form }: Endpoint): ReadonlySet<string> {
   const inBodies = [...contentProperties(document, json), ...contentProperties(document, form)];
   return new Set(
     [...parameters.map(({ name }) => name), ...inBodies.map(({ path }) => path.at(-1) ?? '')].map(normalizeName),
   );
 }
 
-/** Up to 30 for the share of the operation's parameters that the endpoint has under their usual names. */
-function scoreParameters(leaf: OperationLeaf, { taken }: Candidate): number {
+/** Returns up to 30 points, for the fraction of the operation's parameters that the endpoint has. */
+function scoreParameters(leaf: OperationLeaf, { parameterNames }: Candidate): number {
   const own = parametersOf(leaf);
-  const known = own.filter((name) => PARAMETER_NAMES[name].some((each) => taken().has(normalizeName(each))));
+  const known = own.filter((name) => PARAMETER_NAMES[name].some((each) => parameterNames().has(normalizeName(each))));
   return own.length === 0 ? 0 : Math.round((30 * known.length) / own.length);
 }
 
-/** Whether an endpoint of a POST reads: it shares the path of no write. */
-function saysHistory({ path, operationId }: Endpoint): boolean {
+/** Whether the name of an endpoint says that it reads a history. */
+function isNamedHistory({ path, operationId }: Endpoint): boolean {
   return [...wordsOf(path), ...wordsOf(operationId)].some((word) =>
     ['history', 'poll', 'search', 'list', 'read'].includes(word),
   );
 }
 
-/** The query parameter that takes the space of a list of agents, where the path does not. */
+/** Returns the query parameter with the space of a list of agents, if the path has none. */
 function spaceParameter(leaf: OperationLeaf, { path, parameters }: Endpoint): string | undefined {
   if (leaf !== 'agents.list' || placeholdersOf(segmentsOf(path)).includes('space_id')) return undefined;
   const query = parameters.filter(({ place, name }) => place === 'query' && /^\w+$/.test(name));
@@ -141,11 +142,11 @@ function isPossible(leaf: OperationLeaf, endpoint: Endpoint, segments: readonly 
   const usual = placeholdersOf(segmentsOf(LEAVES[leaf].value));
   const fillable = [...usual, ...parametersOf(leaf).map((name) => name.slice(leaf.length + 1))];
   const given = [...found, spaceParameter(leaf, endpoint) && 'space_id'];
-  // An agent's own id says which space it is in.
+  // An agent_id may identify an agent without its space.
   const needed = usual.includes('agent_id') ? ['agent_id'] : usual;
   if (!methods.includes(endpoint.method)) return false;
-  if (leaf === 'messages.history' && endpoint.method === 'POST' && !saysHistory(endpoint)) return false;
-  if (leaf === 'messages.send' && saysHistory(endpoint)) return false;
+  if (leaf === 'messages.history' && endpoint.method === 'POST' && !isNamedHistory(endpoint)) return false;
+  if (leaf === 'messages.send' && isNamedHistory(endpoint)) return false;
   // A path that ends in a placeholder is about one resource, not about a list or a new one.
   const isOne = isPlaceholder(segments.at(-1) ?? '') && found.at(-1) !== 'external_space_id';
   const isFillable = found.every((name) => name !== undefined && fillable.includes(name));
@@ -157,12 +158,12 @@ function isPossible(leaf: OperationLeaf, endpoint: Endpoint, segments: readonly 
   );
 }
 
-/** Whether the parameters of a write are the operation's: a word such as "task" in a path may mean anything. */
+/** Whether an endpoint has the parameters of a write. A word such as "task" in a path is not enough. */
 function takesParameters(leaf: OperationLeaf, candidate: Candidate): boolean {
   return scoreParameters(leaf, candidate) >= MIN_PARAMETERS;
 }
 
-/** Whether more than a common word supports the match: the spec's path, the parameters, or for a list those of its POST. */
+/** Whether more than a word supports the match: the path of the spec, the parameters, or for a list those of its POST. */
 function isSupported(leaf: OperationLeaf, candidate: Candidate, pathScore: number, all: readonly Candidate[]): boolean {
   if (pathScore >= SCORES.tail) return true;
   if (leaf !== 'cron_jobs.list') return parametersOf(leaf).length === 0 || takesParameters(leaf, candidate);
@@ -198,7 +199,7 @@ function toMatch(leaf: OperationLeaf, endpoint: Endpoint): MatchedOperation {
 
 /**
  * Finds the tool's operations among the endpoints of a document: by path, then by operation id, tags, and parameters.
- * An endpoint is at most one operation, the one that it fits best.
+ * An endpoint is at most one operation, the one that it matches best.
  */
 export function matchOperations(
   document: OpenApiDocument,
@@ -209,11 +210,11 @@ export function matchOperations(
 } {
   const candidates = endpoints.map((endpoint): Candidate => {
     let names: ReadonlySet<string> | undefined;
-    const taken = (): ReadonlySet<string> => {
-      names ??= takenNames(document, endpoint);
+    const parameterNames = (): ReadonlySet<string> => {
+      names ??= parameterNamesOf(document, endpoint);
       return names;
     };
-    return { endpoint, segments: segmentsOf(endpoint.path), taken };
+    return { endpoint, segments: segmentsOf(endpoint.path), parameterNames };
   });
   const scored = OPERATION_LEAVES.flatMap((leaf) =>
     candidates.map((candidate) => ({
@@ -226,14 +227,16 @@ export function matchOperations(
     .sort((one, other) => other.score - one.score);
   const matches = new Map<OperationLeaf, MatchedOperation>();
   const ambiguous = new Map<OperationLeaf, AmbiguousOperation>();
-  const taken = new Set<Endpoint>();
+  const matched = new Set<Endpoint>();
   for (const { leaf, endpoint, score } of scored) {
-    if (matches.has(leaf) || ambiguous.has(leaf) || taken.has(endpoint)) continue;
-    const equals = scored.filter((other) => other.leaf === leaf && other.score === score && !taken.has(other.endpoint));
+    if (matches.has(leaf) || ambiguous.has(leaf) || matched.has(endpoint)) continue;
+    const equals = scored.filter(
+      (other) => other.leaf === leaf && other.score === score && !matched.has(other.endpoint),
+    );
     if (equals.length > 1) ambiguous.set(leaf, { leaf, endpoints: equals.map((other) => other.endpoint) });
     else {
       matches.set(leaf, toMatch(leaf, endpoint));
-      taken.add(endpoint);
+      matched.add(endpoint);
     }
   }
   return { matches: [...matches.values()], ambiguous: [...ambiguous.values()] };

@@ -15,7 +15,7 @@ interface MatchedParameter {
 
 export interface ParameterMatches {
   readonly matches: readonly MatchedParameter[];
-  /** The parameters that the document seems not to have. */
+  /** The parameters that were not found in the document. */
   readonly missing: readonly ParameterLeaf[];
   /** The document's parameters that are required, but unknown to the tool, as `query:tenant`. */
   readonly unknown: readonly string[];
@@ -24,7 +24,7 @@ export interface ParameterMatches {
 /** Headers that the tool sends with every request. */
 const SENT_HEADERS = ['authorization', 'accept', 'contenttype', 'useragent', 'xrequestid'];
 
-/** A place for a value in a request, with the names that lead to it. */
+/** A place for a value in a request. */
 interface Slot {
   readonly value: string;
   readonly path: readonly string[];
@@ -33,7 +33,7 @@ interface Slot {
   readonly isPlain: boolean;
 }
 
-function isBodyOf(property: Property): boolean {
+function isPlainProperty(property: Property): boolean {
   const { types, properties, items } = property.shape;
   return properties.size === 0 && (items.length === 0 || !types.has('array'));
 }
@@ -48,61 +48,61 @@ function slotsOf(document: OpenApiDocument, { parameters, json, form }: Endpoint
       value: `${place}:${property.path.join('.')}`,
       path: property.path,
       isRequired: property.isRequired,
-      isPlain: isBodyOf(property),
+      isPlain: isPlainProperty(property),
     });
-  // A file travels in a form, even where the operation takes JSON, too.
+  // Files are sent as a form, even if the operation also accepts JSON.
   const body = contentProperties(document, form ? undefined : json).map(toSlot('body'));
   const fields = contentProperties(document, form).filter(({ path }) => path.length === 1);
   return [...query, ...body, ...fields.map((field) => ({ ...toSlot('form')(field), isPlain: true }))];
 }
 
-function levels(path: readonly string[]): number {
+function listLevels(path: readonly string[]): number {
   return path.filter((step) => step.endsWith('[]')).length;
 }
 
-/** The names that a slot may be known by: its own, and joined with those around it (`agent.id` is an agent id). */
+/** Returns the normalized names of a slot: its own, and with that of its parent (`agent.id` is an agent id). */
 function namesOf(path: readonly string[]): readonly string[] {
   const own = path.at(-1) ?? '';
   const outer = path.at(-2)?.replace('[]', '');
   return outer === undefined ? [normalizeName(own)] : [normalizeName(own), normalizeName(`${outer}_${own}`)];
 }
 
-/** Keys around all parameters, as JSON:API and others have them. */
+/** Keys that nest all parameters, as in JSON:API. */
 const WRAPPERS = ['data', 'attributes', 'payload', 'request', 'input', 'params', 'spec'];
 
 /**
- * Rates a slot for a parameter: the better of its names first, then the nearer to the place of the spec.
- * @returns a smaller number for a better slot; undefined if the slot is for something else
+ * Rates a slot for a parameter: by its name, then by the distance to the place in the spec.
+ * @returns lower is better; undefined if the slot is for another parameter
  */
 function rate(slot: Slot, leaf: ParameterLeaf): number | undefined {
   const [, place = '', path = ''] = /^(\w+):(.*)$/.exec(LEAVES[leaf].value) ?? [];
   const spec = path.split('.');
   const isFile = place === 'form';
-  if (isFile !== slot.value.startsWith('form:') || !slot.isPlain || levels(slot.path) !== levels(spec))
+  if (isFile !== slot.value.startsWith('form:') || !slot.isPlain || listLevels(slot.path) !== listLevels(spec))
     return undefined;
   const names = namesOf(slot.path);
   const rank = PARAMETER_NAMES[leaf].findIndex((name) => names.includes(normalizeName(name)));
   if (rank === -1) return undefined;
-  const around = slot.path.slice(0, -1).map(normalizeName);
-  const wanted = spec.slice(0, -1).map(normalizeName);
-  const strangers = around.filter((name) => !wanted.includes(name) && !WRAPPERS.includes(name)).length;
-  const absent = wanted.filter((name) => !around.includes(name)).length;
-  return rank * 4 + strangers * 6 + absent * 2;
+  const parents = slot.path.slice(0, -1).map(normalizeName);
+  const specParents = spec.slice(0, -1).map(normalizeName);
+  const extra = parents.filter((name) => !specParents.includes(name) && !WRAPPERS.includes(name)).length;
+  const missing = specParents.filter((name) => !parents.includes(name)).length;
+  return rank * 4 + extra * 6 + missing * 2;
 }
 
 function isKnownHeader({ name, place }: EndpointParameter): boolean {
   return place === 'cookie' || SENT_HEADERS.includes(normalizeName(name));
 }
 
-/** Finds the places of an operation's parameters. A slot is for one parameter, the one that it fits best. */
+/** Finds the places of an operation's parameters. A slot is for one parameter, the one that it matches best. */
 export function matchParameters(
   document: OpenApiDocument,
   { leaf: operation, endpoint, path, placeholders }: MatchedOperation,
 ): ParameterMatches {
   const slots = slotsOf(document, endpoint);
   const inPath = (leaf: ParameterLeaf): boolean => placeholders.some((name) => leaf === `${operation}.${name}`);
-  const wanted = parametersOf(operation).filter((leaf) => !inPath(leaf));
-  const rated = wanted
+  const parameters = parametersOf(operation).filter((leaf) => !inPath(leaf));
+  const rated = parameters
     .flatMap((leaf) => slots.flatMap((slot) => ({ leaf, slot, rating: rate(slot, leaf) })))
     .flatMap(({ leaf, slot, rating }) => (rating === undefined ? [] : [{ leaf, slot, rating }]))
     .sort((one, other) => one.rating - other.rating);
@@ -115,11 +115,11 @@ export function matchParameters(
   const headers = endpoint.parameters.filter(
     (parameter) => parameter.place === 'header' && parameter.isRequired && !isKnownHeader(parameter),
   );
-  // An object counts as required only because of its fields.
-  const slotsWithout = slots.filter(({ isRequired, isPlain, value }) => isRequired && isPlain && !used.has(value));
+  // Not objects: only their fields count as required.
+  const unusedSlots = slots.filter(({ isRequired, isPlain, value }) => isRequired && isPlain && !used.has(value));
   return {
     matches: [...found].map(([leaf, { value }]) => ({ leaf, value })),
-    missing: wanted.filter((leaf) => !found.has(leaf)),
-    unknown: [...headers.map(({ name }) => `header:${name}`), ...slotsWithout.map(({ value }) => value)],
+    missing: parameters.filter((leaf) => !found.has(leaf)),
+    unknown: [...headers.map(({ name }) => `header:${name}`), ...unusedSlots.map(({ value }) => value)],
   };
 }

@@ -1,4 +1,4 @@
-/** Returns a name in the form in which snake, camel, Pascal, and kebab case are one: `sourceid`. */
+/** Returns a text that is equal for all spellings of a name, also with spaces and dots: `sourceid`. */
 export function normalizeName(name: string): string {
   return name.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '');
 }
@@ -20,7 +20,7 @@ export function wordsOf(name: string): readonly string[] {
     .map(singular);
 }
 
-/** Returns the words of a name as one: `cron_jobs`, `CronJob`, and `cron-jobs` all give `cronjob`. */
+/** Joins the words of a name in the singular: `cron_jobs`, `CronJob`, and `cron-jobs` all give `cronjob`. */
 export function singularName(name: string): string {
   return wordsOf(name).join('');
 }

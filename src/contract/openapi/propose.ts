@@ -10,35 +10,35 @@ import { type MatchedOperation, matchOperations, OPERATION_LEAVES } from './matc
 import { matchParameters } from './match-parameters.ts';
 import type { Shape } from './shape.ts';
 
-/** A value that a document gives a leaf. */
+/** A value for a leaf from a document. */
 interface Proposal {
   readonly leaf: LeafName;
   readonly value: string;
-  /** Where the document says so: `GET /spaces, response`. */
+  /** Where the document has it: `GET /spaces, response`. */
   readonly evidence: string;
 }
 
 /** Something that a document leaves open, or that the tool cannot do. */
 interface OpenQuestion {
-  /** The leaf to set where the document does not help; null if no leaf settles it. */
+  /** The leaf to set; null if no leaf helps. */
   readonly leaf: LeafName | null;
   readonly message: string;
 }
 
-/** What a document says about the contract. */
+/** The contract values in a document. */
 export interface DocumentProposals {
   readonly title: string | undefined;
   readonly version: string | undefined;
   /** One value per leaf, in the order of the catalog. */
   readonly proposals: readonly Proposal[];
-  /** The operations that the document seems not to have. */
+  /** The operations that were not found in the document. */
   readonly missing: readonly OperationLeaf[];
   readonly questions: readonly OpenQuestion[];
 }
 
 const SESSION = 'messages.history.session_id';
 
-/** Fields without which commands are of little use. */
+/** Fields that commands need. */
 const ESSENTIAL: readonly FieldLeaf[] = [
   'space.id',
   'space.external_space_id',
@@ -116,7 +116,7 @@ class Proposer {
     this.ask(leaf, `${nameOf(endpoint)} has no parameter that looks like ${leaf}`);
   }
 
-  /** A history without a parameter for the session has those of all, if its messages name theirs. */
+  /** Adds that the history has no parameter for the session, if its messages name their session. */
   addSession(endpoint: Endpoint, message: Shape | undefined): void {
     if (!this.isSessionMissing) return;
     const fields = message ? matchFields(this.document, 'message', message) : [];
@@ -144,7 +144,7 @@ class Proposer {
       if (path === undefined) {
         if (ESSENTIAL.includes(leaf)) this.ask(leaf, `${where} has no property that looks like ${leaf}`);
       } else {
-        // What one response calls an id, another may call by its usual name.
+        // The id may have its usual name in other responses.
         const others = leaf.endsWith('.id') ? `, ${LEAVES[leaf].value}` : '';
         this.propose(leaf, `${path.join('.')}${others}`, where);
       }
@@ -184,7 +184,7 @@ function addLists(proposer: Proposer, found: readonly MatchedOperation[]): void 
 }
 
 /**
- * Reads what an OpenAPI 3.0 or 3.1 document says about the contract. Pure. The result has only leaves that it settles.
+ * Derives contract values from an OpenAPI 3.0 or 3.1 document. The result has only leaves that the document determines.
  * @param parsed the parsed document
  * @param basePath the path of the service's base URL, such as `/v1`
  * @throws OpenApiError if the document cannot be used
@@ -196,7 +196,7 @@ export function proposeFromOpenApi(parsed: unknown, basePath: string): DocumentP
   const endpointOf = (leaf: MatchedOperation['leaf']) => matches.find((match) => match.leaf === leaf)?.endpoint;
   for (const matched of matches) proposer.addOperation(matched);
   for (const { leaf, endpoints } of ambiguous) {
-    proposer.ask(leaf, `${endpoints.map(nameOf).join(' and ')} look like ${leaf} alike`);
+    proposer.ask(leaf, `${endpoints.map(nameOf).join(' and ')} both look like ${leaf}`);
   }
   addLists(proposer, matches);
   proposer.addResponse('source', endpointOf('sources.setup'));

@@ -4,7 +4,7 @@ import { type OpenApiDocument, OpenApiError } from './document.ts';
 /** A schema with its references, `allOf`, `oneOf`, and `anyOf` resolved, one level deep. */
 export interface Shape {
   readonly types: ReadonlySet<string>;
-  /** The schemas that a property has in the parts of the schema. */
+  /** The schemas of each property, one for each part of the schema. */
   readonly properties: ReadonlyMap<string, readonly unknown[]>;
   readonly items: readonly unknown[];
   readonly required: ReadonlySet<string>;
@@ -33,7 +33,7 @@ interface Parts {
   startsAtZero: boolean;
 }
 
-/** Parts of parts of a schema; honest schemas have fewer levels. */
+/** Limits the nesting of `allOf`, `oneOf`, and `anyOf`. */
 const MAX_PARTS_DEPTH = 32;
 
 function list(value: unknown): readonly unknown[] {
@@ -65,7 +65,7 @@ function addOwn(schema: Readonly<Record<string, unknown>>, parts: Parts): void {
 }
 
 /**
- * Returns the shape of schemas that describe the same value together.
+ * Returns the shape of a value that all these schemas describe.
  * @throws OpenApiError if a schema is a part of itself
  */
 export function shapeOf(document: OpenApiDocument, schemas: readonly unknown[]): Shape {
@@ -102,7 +102,7 @@ export interface Property {
 
 const MAX_PROPERTIES = 2_000;
 
-/** Names that no leaf can express. */
+/** Whether the path of a leaf can have this name. */
 function isExpressible(name: string): boolean {
   return name.length > 0 && name.length <= 100 && !/[.[\]:,|\s]/.test(name);
 }
@@ -117,7 +117,7 @@ function propertiesIn(document: OpenApiDocument, { path, shape, isRequired }: Pr
     }));
 }
 
-/** The items of a list of objects, as the holder of their properties. */
+/** Returns the items of a list of objects as a property with `[]` in its path. */
 function eachItem(document: OpenApiDocument, { path, shape, isRequired }: Property): Property[] {
   const items = shape.items.length > 0 ? shapeOf(document, shape.items) : undefined;
   if (items === undefined || items.properties.size === 0) return [];
@@ -125,7 +125,7 @@ function eachItem(document: OpenApiDocument, { path, shape, isRequired }: Proper
 }
 
 /**
- * Returns the properties of a value, those of the top first. A recursive schema ends at the depth.
+ * Returns the properties of a value, the outermost first.
  * @param maxDepth how many names a path may have
  */
 export function propertiesOf(document: OpenApiDocument, root: Shape, maxDepth: number): readonly Property[] {

@@ -1,16 +1,16 @@
 import type { FieldLeaf, OperationLeaf, ParameterLeaf } from '../leaves.ts';
 
-/** How documents name what an operation works on, as the last segment of a path, in a tag, or in an operation id. */
+/** The words for an operation in paths, tags, and operation ids of documents. */
 export interface Vocabulary {
   readonly methods: readonly string[];
-  /** In the singular, without separators; the usual name first. */
+  /** Its resource, in the singular, without separators; the usual name first. */
   readonly nouns: readonly string[];
   readonly verbs: readonly string[];
 }
 
 export type PlaceholderName = 'space_id' | 'agent_id' | 'source_id' | 'session_id' | 'external_space_id';
 
-/** The resource that a path parameter identifies, as the segment before it or its name says. */
+/** The names of path parameters, and of the segments before them. */
 export const PLACEHOLDERS: Readonly<Record<PlaceholderName, readonly string[]>> = {
   space_id: ['space', 'workspace', 'customerspace', 'customerworkspace', 'tenant'],
   agent_id: ['agent', 'assistant', 'bot'],
@@ -36,6 +36,7 @@ const JOBS = [
 ];
 const SPACES = ['space', 'workspace', 'customerspace', 'customerworkspace', 'tenant'];
 
+/** The words for each operation. */
 export const VOCABULARY: Readonly<Record<OperationLeaf, Vocabulary>> = {
   'spaces.list': { methods: ['GET'], nouns: SPACES, verbs: READS },
   'spaces.provision': {
@@ -122,7 +123,7 @@ const DAY_OF_WEEK = ['day_of_week', 'days_of_week', 'weekday', 'weekdays', 'dow'
 const TIMEZONE = ['timezone', 'time_zone', 'tz', 'timezone_name', 'time_zone_id', 'zone'];
 const FILE = ['file', 'upload', 'document', 'attachment', 'content', 'data', 'media', 'files', 'blob'];
 
-/** How documents name a parameter, the usual name first. */
+/** The names of parameters in documents, the usual name first. */
 export const PARAMETER_NAMES: Readonly<Record<ParameterLeaf, readonly string[]>> = {
   'spaces.provision.external_space_id': EXTERNAL_SPACE,
   'spaces.provision.name': [...NAME, 'space_name', 'workspace_name'],
@@ -180,7 +181,7 @@ export const PARAMETER_NAMES: Readonly<Record<ParameterLeaf, readonly string[]>>
   'file_attachments.create.file': FILE,
 };
 
-/** How documents name a field, the usual name first; `.` leads into a nested object. */
+/** The names of fields in documents, the usual name first; `.` separates the keys of a path. */
 export const FIELD_NAMES: Readonly<Record<FieldLeaf, readonly string[]>> = {
   'space.id': ['space_id', 'workspace_id', ...IDS],
   'space.external_space_id': EXTERNAL_SPACE,

@@ -473,7 +473,7 @@ describe('The OpenAPI document of', () => {
     });
     const { changes, questions } = read(document);
     expect(changes).toEqual({});
-    expect(questions).toEqual(['spaces.list: GET /a/spaces and GET /b/spaces look like spaces.list alike']);
+    expect(questions).toEqual(['spaces.list: GET /a/spaces and GET /b/spaces both look like spaces.list']);
   });
 
   test('parameters that the tool does not send, and headers: named as open', () => {
