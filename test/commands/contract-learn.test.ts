@@ -460,7 +460,7 @@ describe('a trace that cannot be used changes nothing', () => {
       { path: SPACES, response_body: { a: { b: { c: [{ id: 1, [TOKEN]: 1 }] } } } },
     );
     const ran = await learn(trace, '-o', 'json');
-    expect(ran.stderr).toContain('The trace holds a token (line 1 and 1 more)');
+    expect(ran.stderr).toContain('The trace contains a token (line 1 and 1 more)');
     expect(ran.stdout + ran.stderr).not.toMatch(/0815|4711/);
   });
 });

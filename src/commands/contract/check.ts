@@ -23,7 +23,7 @@ function parse(args: Args) {
   const source_id = args.value('source');
   const session_id = args.value('session');
   if ((source_id === undefined) !== (session_id === undefined)) {
-    throw new UsageError('--source and --session belong together: they name the history to read.');
+    throw new UsageError('--source and --session must be used together: they name the history to read.');
   }
   return { session: source_id && session_id ? { source_id, session_id } : undefined };
 }
@@ -45,7 +45,6 @@ function contradiction(checks: readonly LeafCheck[]): ShapeError | undefined {
 
 const ORDER: readonly LeafCheck['result'][] = ['contradicted', 'confirmed', 'unobservable'];
 
-/** What matters comes first: what is wrong, what is right, what no read shows. */
 function inOrder(checks: readonly LeafCheck[]): readonly LeafCheck[] {
   return checks.toSorted((left, right) => ORDER.indexOf(left.result) - ORDER.indexOf(right.result));
 }

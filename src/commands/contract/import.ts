@@ -27,16 +27,16 @@ const MAX_MIB = 10;
 /** @throws UsageError for plain http to another machine, and for credentials in the URL */
 function parseSource(text: string): Source {
   if (!/^https?:\/\//i.test(text)) return { kind: 'file', path: text };
-  if (!URL.canParse(text)) throw new UsageError('The address of the document is not a URL.');
+  if (!URL.canParse(text)) throw new UsageError('The URL of the document is invalid.');
   const url = new URL(text);
   if (url.username !== '' || url.password !== '') {
-    throw new UsageError('The address of the document contains credentials.', {
+    throw new UsageError('The URL of the document contains credentials.', {
       hint: 'Download the document yourself, and import the file.',
     });
   }
   if (url.protocol === 'http:' && !isLoopback(url)) {
-    throw new UsageError('The address of the document uses plain http.', {
-      why: 'Anyone on the way could change what the tool sends, and where. Plain http works only for this machine.',
+    throw new UsageError('The URL of the document uses plain http.', {
+      why: 'Anyone on the network could change what partnerctl sends, and where. Plain http works only for this machine.',
       hint: `Use https://${url.host}${url.pathname}`,
     });
   }
@@ -122,8 +122,8 @@ async function run(context: Context, input: Input): Promise<CommandResult> {
 
 export default command<Input>({
   description:
-    "Reads the wire format from the service's OpenAPI 3.0 or 3.1 document (JSON or YAML) and shows what would change. Writes only with --yes, or after a yes at the prompt. No token is sent to download the document.",
-  args: [{ usage: '<file|url>', description: 'the document: a file, - for standard input, or an https address' }],
+    "Reads the wire format from the service's OpenAPI 3.0 or 3.1 document (JSON or YAML) and shows what would change. Writes only with --yes, or after a yes at the prompt. Downloads the document without sending a token.",
+  args: [{ usage: '<file|url>', description: 'the document: a file, - for standard input, or an https URL' }],
   flags: [
     { usage: '--yes', description: 'write the changes' },
     { usage: '--accept', description: 'also accept values that contradict the specification' },

@@ -25,17 +25,17 @@ interface Input {
   readonly only: readonly LeafName[];
   readonly yes: boolean;
   readonly accept: boolean;
-  /** The origin of the service that the trace was recorded of, if it is another one. */
+  /** The origin that the trace was recorded against, if it is not the configured one. */
   readonly origin: string | undefined;
 }
 
-/** @throws UsageError for anything but the origin of a web address */
+/** @throws UsageError unless it is an http or https URL */
 function parseOrigin(text: string | undefined): string | undefined {
   if (text === undefined) return undefined;
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url && /^https?:$/.test(url.protocol)) return url.origin;
-  throw new UsageError('--origin is not an address.', {
-    hint: 'Give scheme and host, such as https://staging.example.com',
+  throw new UsageError('--origin is not a URL.', {
+    hint: 'Give the scheme and the host, such as https://staging.example.com',
   });
 }
 
@@ -49,17 +49,21 @@ function parse(args: Args): Input {
   };
 }
 
-interface ReadTrace extends Trace {
+interface HashedTrace extends Trace {
   readonly sha256: string;
 }
 
-async function read(context: Context, { path, origin }: Input, key: ContractKey): Promise<ReadTrace> {
+interface TracedService {
+  readonly origin: string;
+  /** The path of the base URL, without a trailing slash. */
+  readonly basePath: string;
+}
+
+async function readHashed(context: Context, path: string, service: TracedService): Promise<HashedTrace> {
   const { abortSignal, addSecret, flags, io, redact } = context;
   if (path === '-') refuseTokenOnStdin(flags, 'trace');
-  // Tokens of the profiles may be in the trace.
+  // The trace may contain tokens of the profiles, which reading them adds to the redactor.
   await context.config.read();
-  const base = new URL(key.baseUrl);
-  const service = { origin: origin ?? base.origin, basePath: base.pathname.replace(/\/$/, '') };
   const name = path === '-' ? '<stdin>' : path;
   const hash = createHash('sha256');
   async function* hashed(): AsyncGenerator<Buffer | string> {
@@ -78,18 +82,17 @@ async function read(context: Context, { path, origin }: Input, key: ContractKey)
 }
 
 /** @throws InputError for a trace without exchanges of the service */
-function refuseUseless({ exchanges, foreign, skipped }: Trace, origin: string): void {
+function refuseEmpty({ exchanges, foreign, skipped }: Trace, origin: string): void {
   if (exchanges.length > 0) return;
   const [other] = [...foreign].toSorted(([, left], [, right]) => right - left);
   if (other) {
     throw new InputError(`The trace was recorded against ${other[0]}, not against ${origin}.`, {
-      why: 'What one service does says nothing of another.',
+      why: 'Another service may use another wire format.',
       hint: `Choose its profile or --base-url. If both are the same service, add: --origin ${other[0]}`,
     });
   }
-  const why = skipped > 0 ? 'It has no request below the base URL that was answered.' : 'It is empty.';
-  throw new InputError('The trace has nothing to learn from.', {
-    why,
+  throw new InputError('There is nothing to learn from the trace.', {
+    why: skipped > 0 ? 'It has no request below the base URL with a response.' : 'It is empty.',
     hint: 'Record one with: partnerctl <command> --debug-file <path>',
   });
 }
@@ -109,7 +112,7 @@ function toRows(ambiguous: readonly AmbiguousLeaf[], contract: Contract): readon
   });
 }
 
-/** Returns an open question with the command that settles it. */
+/** Formats an open question, with the command that answers it. */
 function describeQuestion({ leaf, message }: OpenQuestion): string {
   const sentence = message.endsWith('.') ? message : `${message}.`;
   if (leaf === null) return sentence;
@@ -117,17 +120,18 @@ function describeQuestion({ leaf, message }: OpenQuestion): string {
   return `${sentence} If you know it, run: partnerctl contract set ${leaf} '${value}'`;
 }
 
-async function warnOf({ secretLines, foreign, skipped }: Trace, { warn, notice }: Context): Promise<void> {
+/** Warns about tokens in the trace, and counts the skipped requests. */
+async function reportSkipped({ secretLines, foreign, skipped }: Trace, { warn, notice }: Context): Promise<void> {
   const [line] = secretLines;
   if (line !== undefined) {
     const lines = secretLines.length === 1 ? `line ${line}` : `line ${line} and ${secretLines.length - 1} more`;
-    await warn(`The trace holds a token (${lines}). Delete the file; if anyone else has it, replace the token.`);
+    await warn(`The trace contains a token (${lines}). Delete the file; if anyone else has it, replace the token.`);
   }
   for (const [origin, count] of foreign) await notice(`skipped: ${count} requests to ${origin}`);
-  if (skipped > 0) await notice(`skipped: ${skipped} requests without a response or outside of the base URL`);
+  if (skipped > 0) await notice(`skipped: ${skipped} requests without a response or outside the base URL`);
 }
 
-/** Writes values as observed. An imported value gives way: the service has shown otherwise, and the user agreed. */
+/** Stores observed values. Removes imported ones of the same leaves, which the service has contradicted. */
 async function write(context: Context, key: ContractKey, values: readonly LearnedValue[]): Promise<void> {
   const { config, clock, random, abortSignal: signal } = context;
   const deps = { clock, random, signal };
@@ -146,26 +150,22 @@ async function write(context: Context, key: ContractKey, values: readonly Learne
 
 async function run(context: Context, input: Input): Promise<CommandResult> {
   const key = await context.contractKey();
-  const trace = await read(context, input, key);
-  await warnOf(trace, context);
   const base = new URL(key.baseUrl);
   const service = { origin: input.origin ?? base.origin, basePath: base.pathname.replace(/\/$/, '') };
-  refuseUseless(trace, service.origin);
+  const trace = await readHashed(context, input.path, service);
+  await reportSkipped(trace, context);
+  refuseEmpty(trace, service.origin);
   const layers = await readContractLayers(context.config.directory, key);
   const contract = new Contract(layers);
   const isChosen = ({ leaf }: { readonly leaf: LeafName }) => input.only.length === 0 || input.only.includes(leaf);
   const { proposals, ambiguous, missing, questions } = proposeFromTrace(trace.exchanges, contract, service);
   const chosen = proposals.filter(isChosen);
-  const { changes: settled, confirmed } = compareProposals(chosen, layers);
-  const changes = [...settled, ...toRows(ambiguous.filter(isChosen), contract)];
+  const { changes: certain, confirmed } = compareProposals(chosen, layers);
+  const changes = [...certain, ...toRows(ambiguous.filter(isChosen), contract)];
   const review = { origin: 'trace', yes: input.yes, accept: input.accept };
-  const isWritten = (await mayWrite(changes, review, context)) && settled.length > 0;
-  if (isWritten)
-    await write(
-      context,
-      key,
-      chosen.filter(({ leaf }) => settled.some((change) => change.leaf === leaf)),
-    );
+  const isWritten = (await mayWrite(changes, review, context)) && certain.length > 0;
+  const changed = chosen.filter(({ leaf }) => certain.some((change) => change.leaf === leaf));
+  if (isWritten) await write(context, key, changed);
   for (const question of questions) await context.notice(`open: ${describeQuestion(question)}`);
   await context.notice(summarizeReview(changes, isWritten, review, 'observed'));
   const { sha256, exchanges } = trace;
@@ -175,7 +175,7 @@ async function run(context: Context, input: Input): Promise<CommandResult> {
     document: () => ({
       trace: { from: input.path === '-' ? '<stdin>' : input.path, sha256, exchanges: exchanges.length },
       written: isWritten,
-      changes: settled.map((change) => ({ ...change, lines: lines.get(change.leaf) ?? [] })),
+      changes: certain.map((change) => ({ ...change, lines: lines.get(change.leaf) ?? [] })),
       ambiguous: ambiguous.filter(isChosen),
       confirmed,
       missing,
@@ -186,13 +186,16 @@ async function run(context: Context, input: Input): Promise<CommandResult> {
 
 export default command<Input>({
   description:
-    'Reads the wire format from traffic that --debug-file recorded of this service, and shows what would change, with the lines that show it. Writes only with --yes, or after a yes at the prompt. Sends nothing.',
+    'Reads the wire format from requests to this service that --debug-file recorded, and shows what would change, with the lines of evidence. Writes only with --yes, or after a yes at the prompt. Sends nothing.',
   args: [{ usage: '<trace>', description: 'the file that --debug-file wrote, or - for standard input' }],
   flags: [
     { usage: '--yes', description: 'write the changes' },
     { usage: '--accept', description: 'also accept values that contradict the specification' },
     { usage: '--only <leaf>', description: 'learn only this value; repeatable', repeatable: true },
-    { usage: '--origin <url>', description: 'the trace is of this other address of the same service, such as staging' },
+    {
+      usage: '--origin <url>',
+      description: 'the trace was recorded against this other URL of the same service, such as staging',
+    },
   ],
   columns: CHANGE_COLUMNS,
   output: async () => (await import('../../output-schemas/contract.ts')).CONTRACT_LEARN,

@@ -41,7 +41,7 @@ function parseSetting(name: string, value: string): Setting {
   return { leaf, value };
 }
 
-/** Stores all settings at once. Returns what changed. */
+/** Stores all settings together. @returns the new and previous values */
 async function store(context: Context, settings: readonly Setting[]): Promise<readonly ChangedLeaf[]> {
   const { config, contractKey, clock, random, abortSignal: signal } = context;
   const key = await contractKey();
@@ -56,17 +56,17 @@ async function store(context: Context, settings: readonly Setting[]): Promise<re
 
 export default command({
   description:
-    'Sets values of the wire format for this profile and service. They win over what the tool assumes, observed, or imported. See `partnerctl help contract` for the form of each kind of value.',
+    'Sets values of the wire format for this profile and service. They override assumed, observed, and imported values. See `partnerctl help contract` for the form of each kind of value.',
   args: [
     { usage: '<leaf>', description: 'the name of the value, as `contract show` lists it' },
     { usage: '<value>', description: 'the new value', quoteHint: QUOTE_HINT },
-    { usage: '[more...]', description: 'more leaves, each followed by its value; all are set, or none' },
+    { usage: '[more...]', description: 'more leaves, each followed by its value; either all are set, or none' },
   ],
   columns: COLUMNS,
   output: async () => (await import('../../output-schemas/contract.ts')).CONTRACT_SET,
   exits: [],
   examples: [
-    { line: 'partnerctl contract set cron_jobs.list none', does: 'go on without a list of jobs' },
+    { line: 'partnerctl contract set cron_jobs.list none', does: 'work without a list of jobs' },
     { line: 'partnerctl contract set spaces.list.items data.rows', does: 'say where the spaces are in the response' },
     {
       line: "partnerctl contract set messages.history 'POST /integrations/api-chat/history/'",
@@ -79,7 +79,9 @@ export default command({
   ],
   parse({ positionals }) {
     if (positionals.length % 2 !== 0) {
-      throw new UsageError(`${positionals.at(-1)} has no value: each leaf is followed by one.`, { hint: QUOTE_HINT });
+      throw new UsageError(`${positionals.at(-1)} has no value. Each leaf must be followed by one.`, {
+        hint: QUOTE_HINT,
+      });
     }
     const names = positionals.filter((_, index) => index % 2 === 0);
     return names.map((name, index) => parseSetting(name, positionals[2 * index + 1] ?? ''));

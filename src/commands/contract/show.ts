@@ -13,8 +13,8 @@ const TONES: Readonly<Partial<Record<Source, Tone>>> = {
   override: 'warn',
 };
 
-/** So few leaves are shown with their whole values and notes. */
-const FEW = 3;
+/** Up to this many leaves are shown with complete values and notes. */
+const MAX_COMPLETE = 3;
 
 const COLUMNS: readonly Column<Leaf>[] = [
   { header: 'LEAF', value: ({ name }) => name },
@@ -24,7 +24,7 @@ const COLUMNS: readonly Column<Leaf>[] = [
 ];
 
 function columnsFor(count: number): readonly Column<Leaf>[] {
-  return count > FEW ? COLUMNS : COLUMNS.map((column) => ({ ...column, fit: 'wrap', isOptional: false }));
+  return count > MAX_COMPLETE ? COLUMNS : COLUMNS.map((column) => ({ ...column, fit: 'wrap', isOptional: false }));
 }
 
 function parseSource(text: string | undefined): Source | undefined {
@@ -35,14 +35,14 @@ function parseSource(text: string | undefined): Source | undefined {
   return source;
 }
 
-/** @throws UsageError if no leaf begins so */
+/** @throws UsageError if no leaf starts with the prefix */
 function parsePrefix(prefix = ''): string {
   return Object.keys(LEAVES).some((name) => name.startsWith(prefix)) ? prefix : findLeaf(prefix);
 }
 
 export default command({
   description:
-    'Shows the wire format that the tool expects of the service: every value, and where it comes from (spec, assumed, observed, imported, or override).',
+    'Shows the wire format that partnerctl expects: every value, and where it comes from (spec, assumed, observed, imported, or override).',
   args: [{ usage: '[prefix]', description: 'only the leaves whose names start with this, such as messages.history' }],
   flags: [{ usage: '--source <source>', description: 'only the values from this source', choices: SOURCES }],
   columns: COLUMNS,
