@@ -72,7 +72,7 @@ describe('cron list', () => {
     expect(rows.slice(1).map((row) => row.split(/ +/).at(-1))).toEqual(['recorded', 'unrecorded', 'gone', 'unknown']);
     expect(rows[1]).toMatch(/At 09:00, Monday through Friday \(Europe\/Berlin\) +in \d+ \w+ +recorded$/);
     expect(ran.stderr).toBe(
-      '1 with an unknown outcome: find out with partnerctl cron reconcile.\n' +
+      '1 with an unknown outcome: resolve it with partnerctl cron reconcile.\n' +
         '1 gone from the service: partnerctl cron forget allows it to be created again.\n',
     );
     const narrow = await it.cron(['list', '-o', 'table', '--color', 'never'], { columns: 44 });

@@ -19,7 +19,7 @@ const COLUMNS: readonly Column<RecordedJob>[] = [
   { header: 'KEY', value: ({ key }) => key, fit: 'middle', isOptional: true, tone: () => 'dim' },
 ];
 
-/** Rejects an id from an empty shell variable: nothing else checks it when the list cannot be read. */
+/** Rejects an empty shell variable, because nothing else checks the id if the list cannot be read. @throws UsageError */
 function parseJobId(typed = ''): string {
   if (/^\S+$/.test(typed)) return typed;
   throw new UsageError(`${JSON.stringify(typed)} is not the id of a job.`, {
@@ -29,7 +29,7 @@ function parseJobId(typed = ''): string {
 
 export default command<Input>({
   description:
-    'Records that a job at the service is the job of an agent and name, so that it is not created again. The service is not changed.',
+    'Records a job of the service in the state, as the job with this agent and name, so that it is not created again. Does not change the service.',
   args: [{ usage: '<cron_job_id>', description: 'the id of the job at the service' }],
   flags: [
     { usage: '--key <key>', description: 'the key of the job in the state' },
@@ -42,7 +42,7 @@ export default command<Input>({
   examples: [
     {
       line: 'partnerctl cron adopt cron_1 --key 4a51c2d9e0b37f6688a1d2c4',
-      does: 'settle a job whose outcome was unknown',
+      does: 'resolve an unknown outcome',
     },
     { line: 'partnerctl cron adopt cron_1 --agent agt_1 --name daily --yes', does: 'without a prompt, for a script' },
   ],

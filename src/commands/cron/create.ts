@@ -4,7 +4,7 @@ import { SCOPE } from '../../contract/scopes.ts';
 import type { WantedJob } from '../../cron/create-jobs.ts';
 import type { CronResult } from '../../cron/cron-result.ts';
 import { type JobInput, parseJobInput } from '../../cron/job-input.ts';
-import { InterruptedError, type PartnerctlError, UsageError } from '../../errors.ts';
+import { InterruptedError, UsageError } from '../../errors.ts';
 import { batchResult } from '../../output/batch-result.ts';
 import { type Column, type CommandResult, objectResult } from '../../output/command-result.ts';
 import { warnIfUnshared } from '../../state/warn-unshared.ts';
@@ -32,7 +32,7 @@ const UNLESS_FILE = { unless: ['file', 'schema'], hint: 'To read the jobs from a
 const SCHEDULE_HINT =
   "Add --schedule '0 9 * * 1-5', or --minute and --hour (and --day-of-week, unless it is every day).";
 
-/** The next runs; empty for a job that does not exist with this schedule. */
+/** Formats the next runs; '' for a job that does not exist with this schedule. */
 function formatRuns({ status, next_runs }: CronResult): string {
   const hasRuns = status === 'created' || status === 'exists' || status === 'adopted' || status === 'planned';
   return hasRuns ? next_runs.join(', ') : '';
@@ -53,10 +53,10 @@ async function printSchema(): Promise<CommandResult> {
   return { kind: 'text', text: `${JSON.stringify(cronJobsJsonSchema(), null, 2)}\n` };
 }
 
-/** Says of an interruption that nothing came of it. Once a job was sent, its outcome counts instead. */
-function unsent(error: PartnerctlError, what: string): PartnerctlError {
+/** Adds to an interruption that no job was sent. Returns other errors unchanged. */
+function withNothingSent(error: unknown): unknown {
   return error instanceof InterruptedError
-    ? new InterruptedError(`Interrupted. ${what} was sent.`, error.exitCode)
+    ? new InterruptedError('Interrupted. No job was sent.', error.exitCode)
     : error;
 }
 
@@ -73,13 +73,13 @@ async function wantedJobs(context: Context, from: Exclude<Input['from'], 'schema
   try {
     return await readJobs(context, from);
   } catch (error) {
-    throw error instanceof InterruptedError ? unsent(error, 'No job') : error;
+    throw withNothingSent(error);
   }
 }
 
 export default command<Input>({
   description:
-    'Creates scheduled jobs for agents, each at most once: a job that exists according to the state or the service, or that may exist, is not created again.',
+    'Creates scheduled jobs for agents, each at most once: a job that exists or may exist, according to the state or the service, is not created again.',
   flags: [
     { usage: '--agent <agent>', description: 'an agent_id, or name:<name> with --space' },
     { usage: '--space <space>', description: 'a space_id, ext:<external_space_id> or name:<name>' },
@@ -196,7 +196,7 @@ export default command<Input>({
     const [result] = results;
     const failed = failure(results);
     if (!result || (failed && (result.status === 'failed' || result.status === 'skipped')))
-      throw failed && unsent(failed, 'No job');
+      throw withNothingSent(failed);
     return { ...objectResult(result, COLUMNS), json: cronResultJson(result), ...(failed && { failure: failed }) };
   },
 });

@@ -23,10 +23,10 @@ const COLUMNS: readonly Column<JobRow>[] = [
   { header: 'STATE', value: ({ state }) => state, tone: ({ state }) => TONES[state] },
 ];
 
-/** What to do about jobs that need attention. */
+/** Returns what to do about jobs that need attention, a line each. */
 function formatAdvice(unknown: number, gone: number, unlisted: number): string {
   const lines = [
-    unknown > 0 && `${unknown} with an unknown outcome: find out with partnerctl cron reconcile.`,
+    unknown > 0 && `${unknown} with an unknown outcome: resolve it with partnerctl cron reconcile.`,
     gone > 0 && `${gone} gone from the service: partnerctl cron forget allows it to be created again.`,
     unlisted > 0 && `${unlisted} recorded just now and not listed yet: the service may list a new job a little later.`,
   ];
@@ -60,8 +60,8 @@ export default command<{ readonly local: boolean }>({
   exits: SERVICE_EXITS,
   examples: [
     { line: 'partnerctl cron list', does: 'all jobs, with their schedules in words' },
-    { line: "partnerctl cron list -o json --query '[?!recorded]'", does: 'those that the state does not know' },
-    { line: 'partnerctl cron list --local', does: 'without network' },
+    { line: "partnerctl cron list -o json --query '[?!recorded]'", does: 'jobs that the state does not know' },
+    { line: 'partnerctl cron list --local', does: 'without the network' },
   ],
   parse: (args) => ({ local: args.isSet('local') }),
   async run(context, { local }) {

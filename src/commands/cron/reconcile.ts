@@ -57,10 +57,10 @@ function openOutcomesError(results: readonly ReconcileResult[], flags: GlobalFla
   const guessable = open.some(({ candidates }) => candidates.length > 0);
   const hints = [
     missing.length > 0 &&
-      `If you are sure that it was not created: ${shellCommand(['cron', 'reconcile', '--assume-not-created'], flags)}`,
+      `If you are sure that a job which is not listed was not created: ${shellCommand(['cron', 'reconcile', '--assume-not-created'], flags)}`,
     guessable &&
-      `Only you can tell which job it is: ${shellCommand(['cron', 'adopt', '<cron_job_id>', '--key', '<key>'], flags)}`,
-    guessable && `If it is none of them, and was not created: ${shellCommand(['cron', 'forget', '<key>'], flags)}`,
+      `If you know which job it is: ${shellCommand(['cron', 'adopt', '<cron_job_id>', '--key', '<key>'], flags)}`,
+    guessable && `If it is none of them, and so was not created: ${shellCommand(['cron', 'forget', '<key>'], flags)}`,
   ];
   return new OutcomeUnknownError(
     open.length === 1
@@ -82,17 +82,17 @@ function replayNote({ remoteId, snapshot }: RecordedJob): string {
 
 export default command<ReconcileOptions & { readonly key: string | undefined }>({
   description:
-    "Finds out from the service's list whether jobs with an unknown outcome were created. Adopts a new job if it is the only match; never guesses among several.",
+    "Checks in the service's list whether jobs with an unknown outcome were created. Adopts a new job if it is the only match; never guesses among several.",
   flags: [
-    { usage: '--key <key>', description: 'only this job; the error that blocked it shows its key' },
+    { usage: '--key <key>', description: 'only this job; the error about it shows its key' },
     {
       usage: '--assume-not-created',
-      description: 'treat a job that is not listed as not created; it may be created again',
+      description: 'treat jobs that are not listed as not created; they may be created again',
     },
     {
       usage: '--grace <duration>',
       description:
-        'how long a job may still appear in the list, counted from when this command first sees that its process is done',
+        'how long a job may take to appear in the list, from when this command first sees that its process has ended',
       default: '10s',
     },
   ],
@@ -104,7 +104,7 @@ export default command<ReconcileOptions & { readonly key: string | undefined }>(
     { line: 'partnerctl cron reconcile', does: 'find out whether jobs whose response was lost exist' },
     {
       line: 'partnerctl cron reconcile --assume-not-created',
-      does: 'allow those that are not listed to be created again',
+      does: 'let jobs that are not listed be created again',
     },
   ],
   parse: (args) => ({
