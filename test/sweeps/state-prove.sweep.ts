@@ -138,7 +138,7 @@ describe.skipIf(programs === undefined)('state prove of a database', () => {
     const ran = await prove(address);
     expect(ran.code).toBe(8);
     expect(ran.error()).toMatchObject({
-      message: 'The store could not be tried to the end.',
+      message: 'The store became unavailable during the test.',
       hint: expect.stringContaining('Check the triggers and rules'),
     });
   });

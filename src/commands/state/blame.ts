@@ -19,13 +19,14 @@ const IDENTIFYING_FIELDS = [
   'sha256',
 ];
 
-/** Fields with the id of what a record says was created. */
+/** Fields with the id of what was created. */
 const ID_FIELDS = ['cron_job_id', 'space_id', 'upload_id'];
 
-interface Blamed {
+/** A record, and who wrote it. */
+interface BlameEntry {
   readonly at: string;
-  /** The record's type: what happened. */
   readonly type: string;
+  /** What the record is about: a name or an id. */
   readonly about: string;
   /** The id of what was created. */
   readonly object_id: string | null;
@@ -40,18 +41,19 @@ function textOf(value: unknown): string | null {
   return typeof value === 'string' ? value : null;
 }
 
-function names(value: unknown, wanted: string): boolean {
+/** Whether a record, or one of its agents, has the wanted name or id. */
+function mentions(value: unknown, wanted: string): boolean {
   if (!isJsonObject(value)) return false;
   const { agents } = value;
   const nested = Array.isArray(agents) ? agents : [];
-  return IDENTIFYING_FIELDS.some((field) => value[field] === wanted) || nested.some((agent) => names(agent, wanted));
+  return IDENTIFYING_FIELDS.some((field) => value[field] === wanted) || nested.some((agent) => mentions(agent, wanted));
 }
 
-/** The keys of everything that a name or an id stands for. Records that end a reservation have only the key. */
+/** The keys of all records with a name or an id. Records that end a reservation have only the key. */
 async function keysOf(store: StateStore, wanted: string): Promise<ReadonlySet<string>> {
   const keys = new Set<string>();
   for await (const entry of readStore(store)) {
-    if (entry.kind !== 'record' || !names(entry.record, wanted)) continue;
+    if (entry.kind !== 'record' || !mentions(entry.record, wanted)) continue;
     const { key } = entry.record;
     if (typeof key === 'string') keys.add(key);
   }
@@ -63,7 +65,7 @@ function describe({ name, external_space_id, filename, agent_id, key }: LogRecor
   return String(label ?? '');
 }
 
-function blame(record: LogRecord): Blamed {
+function toBlameEntry(record: LogRecord): BlameEntry {
   const by = isJsonObject(record.by) ? record.by : {};
   return {
     at: record.at,
@@ -78,7 +80,7 @@ function blame(record: LogRecord): Blamed {
   };
 }
 
-const COLUMNS: readonly Column<Blamed>[] = [
+const COLUMNS: readonly Column<BlameEntry>[] = [
   { header: 'AT', value: ({ at }) => at, tone: () => 'dim', isTime: true },
   { header: 'WHAT', value: ({ type }) => type },
   { header: 'ABOUT', value: ({ about }) => about },
@@ -88,7 +90,7 @@ const COLUMNS: readonly Column<Blamed>[] = [
 
 export default command({
   description:
-    'Shows who created something, when, and in which run of which CI system: every record about a space, an agent, a scheduled job, or a file, from the first to the last.',
+    'Shows who created something, when, and in which CI run: every record about a space, an agent, a scheduled job, or a file, the oldest first.',
   args: [
     {
       usage: '<what>',
@@ -107,22 +109,20 @@ export default command({
   async run(context, { what, wanted }) {
     const store = await context.stateStore();
     const keys = await keysOf(store, wanted);
-    const found: Blamed[] = [];
+    const found: BlameEntry[] = [];
     for await (const entry of readStore(store)) {
       if (entry.kind !== 'record') continue;
-      const { key } = entry.record;
-      if (names(entry.record, wanted) || (typeof key === 'string' && keys.has(key))) found.push(blame(entry.record));
+      const { record } = entry;
+      const isSameKey = typeof record.key === 'string' && keys.has(record.key);
+      if (mentions(record, wanted) || isSameKey) found.push(toBlameEntry(record));
     }
     if (found.length === 0) {
       throw new NotFoundError(`The state has no record about ${JSON.stringify(what)}.`, {
-        hint: 'List all records: partnerctl state show',
+        hint: 'List all records with: partnerctl state show',
       });
     }
-    const rows = (async function* () {
-      yield* found;
-    })();
-    return listResult(rows, COLUMNS, {
-      empty: 'The state has no such record.',
+    return listResult(found, COLUMNS, {
+      empty: '',
       json: ({ record: { key, id }, ...fields }) => ({ ...fields, key: key ?? null, id }),
     });
   },

@@ -4,7 +4,7 @@ import { sanitizeLine } from '../../output/sanitize.ts';
 
 export default command({
   description:
-    'Copies the records of one place to another, in their order: to move the state of a team from a file to a database, for example. Records that are there already are not copied again, and nothing is removed.',
+    "Copies all records from one place to another, in order: for example, to move a team's state from a file to a database. Skips records that are already there, and removes nothing.",
   args: [
     { usage: '<from>', description: 'a file, or the address of a database or a repository' },
     { usage: '<to>', description: 'the place to copy to; `partnerctl state init` prepares it' },

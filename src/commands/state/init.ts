@@ -4,7 +4,7 @@ import { sanitizeLine } from '../../output/sanitize.ts';
 
 export default command({
   description:
-    'Prepares the place where the state is kept: creates the table of a PostgreSQL database, the branch of a git repository, or a file. One that exists stays as it is. Says what the other users of a database need to be granted.',
+    'Prepares a place for the state: creates the table in a PostgreSQL database, the branch in a git repository, or the file. Does not change one that exists. Shows what to grant to the other users of a database.',
   args: [{ usage: '[address]', description: 'the place to prepare; the configured one by default' }],
   output: async () => (await import('../../output-schemas/state.ts')).STATE_INIT,
   exits: STATE_EXITS,

@@ -5,12 +5,12 @@ import { objectResult } from '../../output/command-result.ts';
 import { sanitizeLine } from '../../output/sanitize.ts';
 import { findStateFile, isPathTaken, isWritable } from '../../state/state-file.ts';
 
-/** What can be said of the place where the state is kept. */
+/** The condition of the place where the state is kept. */
 interface Inspection {
   readonly exists: boolean;
   readonly bytes: number | null;
   readonly writable: boolean;
-  /** Why it cannot be used, if so. */
+  /** Why it cannot be used; null if it can. */
   readonly problem: string | null;
   /** What to do about it. */
   readonly hint: string | null;
@@ -43,12 +43,15 @@ async function inspectShared(context: Context): Promise<Inspection> {
 
 export default command({
   description:
-    'Prints the path of the state file, whether or not it exists, or the address of a shared state. The JSON form says what set it, how large a file is, and whether it can be written.',
+    'Prints the path of the state file, whether or not it exists, or the address of a shared state. -o json also shows which setting chose it, its size, and whether it can be written.',
   output: async () => (await import('../../output-schemas/state.ts')).STATE_PATH,
   exits: [],
   examples: [
-    { line: 'partnerctl state path', does: 'the path alone' },
-    { line: 'partnerctl state path -o json', does: 'with what set it: a flag, a variable, or the default' },
+    { line: 'partnerctl state path', does: 'only the path' },
+    {
+      line: 'partnerctl state path -o json',
+      does: 'with the setting that chose it: a flag, a variable, or the default',
+    },
   ],
   parse: () => undefined,
   async run(context) {
@@ -57,7 +60,7 @@ export default command({
     const result = { path: address, from, ...inspection };
     if (result.problem !== null) {
       const advice = result.hint === null ? '' : `. ${result.hint}`;
-      await context.warn(`this place cannot be used for the state: ${result.problem}${advice}`);
+      await context.warn(`The state cannot be kept there: ${result.problem}${advice}`);
     }
     return { ...objectResult(result, []), text: `${sanitizeLine(address)}\n` };
   },

@@ -30,7 +30,7 @@ interface Proof {
   readonly acknowledged: number;
   /** The records of this proof, which stay in the store. */
   readonly records: number;
-  /** The keys whose owner came to its end. The owners of the others were killed. */
+  /** The keys whose owner survived. The owners of the others were killed. */
   readonly claimed: number;
   readonly seed: number;
   readonly run: string;
@@ -62,11 +62,11 @@ const COLUMNS: readonly Column<Proof>[] = [
 ];
 
 const FAST = { killsPerProcess: 2, longestKillDelayMs: 20 };
-/** For a store that publishes the records of many keys together, a second at a time. */
+/** For a store that publishes the records of many keys together, once a second. */
 const SLOW = { killsPerProcess: 1, longestKillDelayMs: 1000 };
 
-/** Works as one process of a proof that another process of this program started. */
-async function work(context: Context, address: string, task: WorkerTask): Promise<void> {
+/** Runs one of the processes that a proof starts. */
+async function runWorker(context: Context, address: string, task: WorkerTask): Promise<void> {
   const { raceForKeys } = await import('../../state/prove/worker.ts');
   const store = await context.stateStore(address, task);
   await raceForKeys(task, { store, clock: context.clock, io: context.io });
@@ -81,7 +81,7 @@ async function startProxy(context: Context, address: string, random: () => numbe
   return await startCuttingProxy(connection, random);
 }
 
-/** Reads what a new machine reads. */
+/** Reads the records of the proof as another machine would. */
 async function readRecords(context: Context, address: string, directory: string, run: string) {
   const { openLedger } = await import('../../state/ledger.ts');
   const { PROOF_RECORDS, proofText } = await import('../../state/prove/records.ts');
@@ -93,7 +93,7 @@ async function readRecords(context: Context, address: string, directory: string,
 function throwIfUnavailable({ lives }: Trial): void {
   for (const event of lives.flatMap(({ events }) => events)) {
     if (event.kind !== 'failed' || !event.isUnavailable) continue;
-    throw new StateUnavailableError('The store could not be tried to the end.', {
+    throw new StateUnavailableError('The store became unavailable during the test.', {
       why: event.message,
       hint: event.hint ?? 'Run the command again when the store can be read and written.',
     });
@@ -186,7 +186,7 @@ async function prove(context: Context, input: Input) {
 
 export default command<Input>({
   description:
-    'Tries a place for the state the way the guard uses it: processes race for keys of their own, are killed, and are started again; connections to a database are cut, and its answers held back. Refuses the place (exit code 1) with one counterexample if two processes own a key, a record is lost, or two readers see a different order. Takes up to a minute. Leaves its records there for good, about 3,200 (1 MB): to keep them apart from the real ones, name a file, ?table=, or #branch of its own, in the same database or repository, that you can remove.',
+    'Tests a place for the state the way the guard against duplicates uses it: processes race for test keys, are killed, and are started again; connections to a database are cut, and its responses delayed. Rejects the place (exit code 1) with one counterexample if two processes own a key, a record is lost, or two readers see a different order. Takes up to a minute. Leaves about 3,200 records (1 MB) there permanently: to keep them apart from the real ones, name a separate file, ?table=, or #branch, in the same database or repository, that you can remove.',
   args: [{ usage: '<address>', description: 'a file, or the address of a database or a repository' }],
   flags: [
     { usage: '--keys <n>', description: 'how many keys to race for', default: '200' },
@@ -199,9 +199,9 @@ export default command<Input>({
   examples: [
     {
       line: "partnerctl state prove 'postgres://ops@db.example.com/ops?table=proof'",
-      does: 'try a database, in a table of its own',
+      does: 'test a database, in a separate table',
     },
-    { line: 'partnerctl state prove /mnt/shared/proof.jsonl', does: 'try a network file system' },
+    { line: 'partnerctl state prove /mnt/shared/proof.jsonl', does: 'test a network file system' },
   ],
   parse: (args) => ({
     address: args.positionals[0] ?? '',
@@ -213,7 +213,7 @@ export default command<Input>({
     const { WORKER_VARIABLE } = await import('../../state/prove/trial.ts');
     const task = context.env[WORKER_VARIABLE];
     if (task === undefined) return await prove(context, input);
-    await work(context, input.address, JSON.parse(task));
+    await runWorker(context, input.address, JSON.parse(task));
     return { kind: 'none' };
   },
 });

@@ -15,10 +15,10 @@ interface Filter {
   readonly key: string | undefined;
 }
 
-/** Further unusable lines are only counted. */
+/** How many unusable lines to warn about; further ones are only counted. */
 const MAX_WARNINGS = 20;
 
-/** The fields that identify what a record is about, in display order. */
+/** The fields that tell what a record is about, in display order. */
 const DESCRIBING_FIELDS = [
   'name',
   'agent_id',
@@ -50,7 +50,7 @@ const COLUMNS: readonly Column<NumberedRecord>[] = [
   { header: 'ABOUT', value: ({ record }) => describeRecord(record), fit: 'below' },
 ];
 
-/** The records that match. Warns about every line that cannot be used, whatever the filter. */
+/** Yields the records that match the filter. Warns about unusable lines, regardless of the filter. */
 async function* readRecords(
   store: StateStore,
   { type, key }: Filter,
@@ -79,7 +79,7 @@ async function* readRecords(
 
 export default command({
   description:
-    'Shows the records of the state in order. A line that a merge repeated is shown once; a warning names each line that cannot be used.',
+    'Shows the records of the state in order. Shows lines that a merge repeated only once, and warns about lines that cannot be used.',
   flags: [
     {
       usage: '--type <type>',
@@ -91,7 +91,7 @@ export default command({
   output: async () => (await import('../../output-schemas/state.ts')).STATE_SHOW,
   exits: STATE_EXITS,
   examples: [
-    { line: 'partnerctl state show', does: 'every record, a line each' },
+    { line: 'partnerctl state show', does: 'every record' },
     { line: 'partnerctl state show --type space -o json', does: 'the spaces that were provisioned, with every field' },
   ],
   parse: ({ value }) => ({ type: value('type'), key: value('key') }),

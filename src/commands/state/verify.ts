@@ -56,7 +56,7 @@ function formatRecordCounts({ exists, records }: Verified): string {
   return `${formatCount(all, 'record')}${types.length > 0 ? `: ${types.join(', ')}` : ''}`;
 }
 
-/** The report as text, with the lines of the file in their order. */
+/** Formats the report, with line numbers in order. */
 function formatReport(verified: Verified, unusable: readonly UnusableLine[]): string {
   const { path, duplicates, tails, sound } = verified;
   const repeats = duplicates.map((line) => ({ line, why: 'the same record as on an earlier line; it counts once' }));
@@ -104,7 +104,7 @@ function damageError({ path, newer, damaged, sound }: Verified): LocalError | un
 
 export default command({
   description:
-    'Reads every line of the state and lists those that cannot be used, each with the reason. Exits with 1 if there are any; lines that a merge repeated do no harm.',
+    'Reads every line of the state and lists those that cannot be used, each with the reason. Exits with 1 if there are any. Lines that a merge repeated are harmless.',
   output: async () => (await import('../../output-schemas/state.ts')).STATE_VERIFY,
   exits: STATE_EXITS,
   examples: [
