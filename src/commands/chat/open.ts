@@ -24,7 +24,7 @@ interface Input extends SessionInput {
 
 export default command<Input>({
   description:
-    'Opens a conversation with an agent: type messages at a prompt, and see new ones above it. Alt+Enter starts a new line; /help lists the commands. Without a terminal, use `chat send --wait`.',
+    'Opens a conversation with an agent: you type messages at a prompt, and new messages appear above it. Alt+Enter starts a new line; /help lists the commands. Without a terminal, use `chat send --wait`.',
   flags: [...SOURCE_FLAGS, SESSION_FLAG, ...WEBHOOK_FLAGS],
   output: async () => (await import('../../output-schemas/chat.ts')).CHAT_OPEN,
   scopes: [SCOPE.chat],

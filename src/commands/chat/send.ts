@@ -28,10 +28,10 @@ import type { SessionRef } from '../../state/session-ref.ts';
 
 interface MessageInput extends SessionInput {
   readonly external_message_id: string | undefined;
-  /** Whether to send another message, even if an earlier one with this text was not acknowledged. */
+  /** Whether to send a new message, even if an earlier one with this text was not acknowledged. */
   readonly isAnother: boolean;
   readonly text: TextSource;
-  /** Undefined to wait for nothing. */
+  /** Undefined to not wait for replies. */
   readonly criteria: ReplyCriteria | undefined;
   /** --wait, --replies, and --settle as typed. */
   readonly waitFlags: readonly string[];
@@ -65,14 +65,16 @@ function parseText(args: Args): TextSource {
   });
 }
 
-/** The flags of one message, and what to do with rows in place of each. */
+const READ_REPLIES = 'Read the replies with: partnerctl chat tail --source <source_id> --session <session_id>';
+
+/** The flags that only apply to a single message, each with the hint for rows. */
 const NOT_WITH_ROWS = {
-  file: 'It holds the text of one message. Give each row its "text".',
-  'external-id': 'It names one message. Give rows an "external_message_id".',
-  again: 'Each row is one message. To send its text once more, add the row again.',
-  wait: 'Read the replies with: partnerctl chat tail --source <source_id> --session <session_id>',
-  replies: 'Read the replies with: partnerctl chat tail --source <source_id> --session <session_id>',
-  settle: 'Read the replies with: partnerctl chat tail --source <source_id> --session <session_id>',
+  file: 'The file is the text of one message. Give each row a "text".',
+  'external-id': 'The id is for one message. Give rows an "external_message_id".',
+  again: 'To send the text of a row again, add the row again.',
+  wait: READ_REPLIES,
+  replies: READ_REPLIES,
+  settle: READ_REPLIES,
 } as const;
 
 /** @returns undefined without --rows */
@@ -105,7 +107,7 @@ function parseMessage(args: Args): MessageInput {
   const isAnother = args.isSet('again');
   if (isAnother && external_message_id !== undefined) {
     throw new UsageError('--again and --external-id cannot be combined.', {
-      hint: 'To send another message, give another id.',
+      hint: 'To send another message, use another id.',
     });
   }
   const criteria = parseReplyCriteria(args);
@@ -134,7 +136,7 @@ interface Registered extends SentMessage {
   readonly send: RecordedSend;
 }
 
-/** Sends the message to a source. @throws PartnerctlError as `sendMessage` does */
+/** Records and sends the message. @throws PartnerctlError as `sendMessage` */
 async function sendTo(
   context: Context,
   http: Http,
@@ -150,7 +152,7 @@ async function sendTo(
   return { ...(await sendMessage(context, http, { ...message, send, isRemembered }, resend)), source_id, send };
 }
 
-/** Sends the message. After a 404 for the remembered source of an agent, looks the source up, once, and sends again. */
+/** Sends the message. If the agent's remembered source no longer exists (404), looks it up and sends again, once. */
 async function send(context: Context, http: Http, text: string, input: MessageInput): Promise<Registered> {
   const source = await findSource(context, http, input.source);
   const { source_id: found, isRemembered } = source;
@@ -158,14 +160,14 @@ async function send(context: Context, http: Http, text: string, input: MessageIn
   try {
     return await sendTo(context, http, { source_id: found, isRemembered, text }, input);
   } catch (error) {
-    const isUnknown = error instanceof PartnerctlError && error.info.status === 404 && isRefused(error);
-    if (!isUnknown || !isRemembered) throw error;
+    const isGone = error instanceof PartnerctlError && error.info.status === 404 && isRefused(error);
+    if (!isGone || !isRemembered) throw error;
     const source_id = (await source.renew()) ?? found;
     return await sendTo(context, http, { source_id, isRemembered: false, text }, input);
   }
 }
 
-/** Waits for the replies to a message that was just registered. Without its id, they cannot be told from earlier ones. */
+/** Waits for the replies to a message that was just registered. Without its id, returns a failure. */
 async function wait(
   context: Context,
   http: Http,
@@ -180,9 +182,9 @@ async function wait(
   }
   const tail = ['chat', 'tail', '--source', source_id, '--session', session_id, '--from-start', '--no-follow'];
   const failure = new ShapeError(
-    'The message is registered, but its replies cannot be told from earlier ones: its message_id is not known.',
+    'The message is registered, but its message_id is not known, so its replies cannot be told from earlier ones.',
     {
-      why: 'The response to registering it is empty, and the history does not show its external id.',
+      why: 'The response to the message is empty, and the history does not show its external id.',
       hint: `${describeFix({ leaf: 'message.external_message_id', value: '<path>' })}\nTo read the history: ${shellCommand(tail, context.flags)}`,
       details: { ...ids },
     },
@@ -196,7 +198,7 @@ async function sendOne(context: Context, input: MessageInput): Promise<CommandRe
   const text = await readText(input.text, 'The message', () => context.io.stdin, context.abortSignal);
   const http = await context.http();
   const { message_id, created, source_id, send: recorded } = await send(context, http, text, input);
-  // Nothing else is recorded of a message with an id of the user's own.
+  // The record of a send without --external-id already contains the session.
   if (input.external_message_id !== undefined) {
     const sessions = new SessionMemory(context, http.baseUrl);
     await sessions.add({ source_id, session_id });
@@ -215,7 +217,7 @@ async function sendOne(context: Context, input: MessageInput): Promise<CommandRe
       ...(criteria?.isExplicit && { replies: replyJson }),
     },
     ...(criteria && { text: joinTexts(replies) }),
-    // Not earlier: if the run is killed before, nobody has seen that the message is registered.
+    // Only now has somebody seen that the message is registered.
     onWritten: () => recorded.acknowledge(message_id),
     ...(failure && { failure }),
   };
@@ -223,18 +225,18 @@ async function sendOne(context: Context, input: MessageInput): Promise<CommandRe
 
 export default command<Input>({
   description:
-    'Sends a message to an agent. The service acknowledges it at once; with --wait, waits for the reply and prints only its text.',
+    'Sends a message to an agent. The service only acknowledges it; with --wait, the command waits for the reply and prints only its text.',
   args: [
     {
       usage: '[text]',
-      description: 'the message, quoted as one argument; - reads standard input, and sends it byte for byte',
+      description: 'the message, quoted as one argument; - reads standard input, and sends it unchanged',
       quoteHint: "Quote the message: partnerctl chat send … 'hi there'",
     },
   ],
   flags: [
     ...SOURCE_FLAGS,
     SESSION_FLAG,
-    { usage: '--file <path>', description: 'read the message from a file, and send it byte for byte' },
+    { usage: '--file <path>', description: 'read the message from a file, and send it unchanged' },
     {
       usage: '--external-id <id>',
       description: 'your id for the message: sending it again with the same id registers nothing new',
@@ -249,7 +251,7 @@ export default command<Input>({
     {
       usage: '-f, --rows <path>',
       description:
-        'send one message for each row of a file, or of standard input (-): {"session_id", "text"}, a JSON object per line. A repeat sends only what is left. After a failure, later rows of the session are not sent',
+        'send one message for each row of a file, or of standard input (-): {"session_id", "text"}, a JSON object per line. Repeating the command sends only the remaining rows. After a failure, later rows of the session are not sent',
     },
     { usage: '--concurrency <n>', description: 'with --rows: how many sessions at a time, 1 to 32', default: '8' },
     { usage: '--dry-run', description: 'with --rows: show what would be sent; nothing is sent' },

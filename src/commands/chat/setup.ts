@@ -63,9 +63,9 @@ export default command<Input>({
   ],
   flags: [
     { usage: '--name <name>', description: 'the display name of a new source', default: CHAT_DEFAULTS.name },
-    // Declared first, so that the positive flag is the default.
-    { usage: '--no-reply-capable', description: 'a new source accepts messages but gives no replies' },
-    { usage: '--reply-capable', description: 'a new source gives replies (the default)' },
+    // Declare this first, so that commander's default is the positive flag.
+    { usage: '--no-reply-capable', description: 'a new source accepts messages but returns no replies' },
+    { usage: '--reply-capable', description: 'a new source returns replies (the default)' },
     {
       usage: '--routing-mode <mode>',
       description: 'how a new source routes messages: to one inbox, or each to its own workflow run',

@@ -30,7 +30,7 @@ function parseStart(args: Args, selection: SessionSelection): TailInput['start']
   return { from: 'last', count: args.count('tail', { min: 0, max: MAX_TAIL, fallback: DEFAULT_TAIL }) };
 }
 
-/** What to say if a tail that does not follow has nothing to show. */
+/** Returns the notice if a tail with --no-follow has nothing to show. */
 function describeEmpty({ follow, sessions, start }: Pick<TailOptions, 'follow' | 'sessions' | 'start'>) {
   if (follow || (start.from === 'last' && start.count === 0)) return undefined;
   const names = sessions.map(({ session_id }) => session_id);
@@ -41,12 +41,12 @@ function describeEmpty({ follow, sessions, start }: Pick<TailOptions, 'follow' |
 
 export default command<TailInput>({
   description:
-    'Shows the messages of one or more sessions as they arrive, each once and in order, until Ctrl-C. It survives failures of the service and the network.',
+    'Shows the messages of one or more sessions as they arrive, each once and in order, until Ctrl-C. It continues after failures of the service and the network.',
   flags: [
     ...SESSION_SELECTION_FLAGS,
     {
       usage: '--after <message_id>',
-      description: 'start after this message: an id that `chat send` or a tail printed',
+      description: 'start after this message: a message_id that `chat send` or `chat tail` printed',
     },
     { usage: '--tail <n>', description: 'start with the last n messages', default: String(DEFAULT_TAIL) },
     { usage: '--from-start', description: 'start with the first message' },
@@ -70,7 +70,7 @@ export default command<TailInput>({
     { line: 'partnerctl chat tail --source src_1 --session anna', does: 'the last ten messages, then new ones' },
     {
       line: 'partnerctl chat tail --source src_1 --session anna --session ben --resume -o json',
-      does: 'two sessions, each message once over any number of runs',
+      does: 'two sessions, showing each message only once across runs',
     },
     {
       line: 'partnerctl chat tail --source src_1 --session anna --source src_2 --session anna --session ben',

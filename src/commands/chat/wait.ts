@@ -18,9 +18,9 @@ interface Input extends SessionInput {
 }
 
 const AFTER_HINT =
-  'It is the message_id of the message sent: partnerctl chat send --source <source_id> --session <session_id> <text> --query message_id';
+  'Get the message_id when you send: partnerctl chat send --source <source_id> --session <session_id> <text> --query message_id';
 
-/** A service that refuses the position of the history names its own parameter for it, not the flag. */
+/** Adds a hint that names the flag: a service that rejects the message_id names its own parameter. */
 function nameFlag(failure: PartnerctlError): PartnerctlError {
   const isRefusal = failure.type === 'refused' && (failure.info.status === 400 || failure.info.status === 422);
   if (!isRefusal) return failure;
@@ -31,13 +31,13 @@ function nameFlag(failure: PartnerctlError): PartnerctlError {
 
 export default command<Input>({
   description:
-    'Waits for the reply to a message sent earlier, and prints only its text, like `chat send --wait`. A reply that already exists counts.',
+    'Waits for the reply to a message that was sent earlier, and prints only its text, like `chat send --wait`. A reply that already exists counts.',
   flags: [
     ...SOURCE_FLAGS,
     SESSION_FLAG,
     {
       usage: '--after <message_id>',
-      description: 'the message after which replies count: the message_id that `chat send` printed',
+      description: 'wait for replies after this message: a message_id that `chat send` printed',
     },
     ...REPLY_FLAGS,
   ],

@@ -20,7 +20,7 @@ function unansweredSince({ unanswered }: Conversation): string | null {
   return unanswered ? new Date(unanswered.since).toISOString() : null;
 }
 
-/** Since when a conversation has its status. */
+/** When the conversation got its status. */
 function statusSince(conversation: Conversation): string | null {
   return unansweredSince(conversation) ?? conversation.last?.created_at ?? null;
 }
@@ -81,9 +81,10 @@ function parseExpression(args: Args, flag: string, flags: string): RegExp | unde
   try {
     return new RegExp(text, flags);
   } catch (error) {
+    // V8 repeats the expression in front of the reason.
     const why = error instanceof Error ? error.message.replace(/^.*\/[a-z]*: /s, '') : String(error);
     throw new UsageError(`--${flag} takes a regular expression, not ${JSON.stringify(text)}: ${why}.`, {
-      hint: 'Put a backslash before characters that are meant as they are: \\( \\? \\$',
+      hint: 'Escape special characters with a backslash: \\( \\? \\$',
     });
   }
 }
@@ -100,25 +101,32 @@ function parseAlert(args: Args): AlertInput | undefined {
   return afterMs === undefined ? undefined : { afterMs, command: alertCommand };
 }
 
-const FOLLOWING_FLAGS = ['grep', 'highlight', 'alert-command', 'interval', 'webhook'];
+const FOLLOW_FLAGS = ['grep', 'highlight', 'alert-command', 'interval', 'webhook'];
 
-function refuseWithoutFollowing(args: Args): void {
-  const flag = FOLLOWING_FLAGS.find((each) => args.value(each) !== undefined);
+function refuseFollowFlags(args: Args): void {
+  const flag = FOLLOW_FLAGS.find((each) => args.value(each) !== undefined);
   if (flag !== undefined) throw new UsageError(`--${flag} and --no-follow cannot be combined.`);
 }
 
 export default command<Input>({
   description:
-    'Shows where every conversation of this machine stands, the longest unanswered first, and then their messages as they arrive. The conversations are those that this machine had sent messages to, or followed, when the watch started.',
+    'Shows the status of every conversation of this machine, the longest unanswered first, and then new messages as they arrive. The conversations are those that this machine had sent messages to, or followed, when the watch started.',
   flags: [
     {
       usage: '--space <space>',
-      description: 'only those of a space: a space_id, ext:<external_space_id> or name:<name>',
+      description: 'only conversations in a space: a space_id, ext:<external_space_id>, or name:<name>',
     },
-    { usage: '--agent <agent>', description: 'only those of an agent: an agent_id, or name:<name> with --space' },
-    { usage: '--source <source_id>', description: 'only those of an API chat source; repeatable', repeatable: true },
+    {
+      usage: '--agent <agent>',
+      description: 'only conversations with an agent: an agent_id, or name:<name> with --space',
+    },
+    {
+      usage: '--source <source_id>',
+      description: 'only conversations of an API chat source; repeatable',
+      repeatable: true,
+    },
     { usage: '--grep <regex>', description: 'show only messages that match a regular expression' },
-    { usage: '--highlight <regex>', description: 'mark what matches a regular expression, where there are colors' },
+    { usage: '--highlight <regex>', description: 'highlight matches of a regular expression, if colors are on' },
     {
       usage: '--alert-after <duration>',
       description: 'exit 11 as soon as a conversation is unanswered for this long',
@@ -126,7 +134,7 @@ export default command<Input>({
     {
       usage: '--alert-command <command>',
       description:
-        'run this shell command instead, once per unanswered conversation; PARTNER_SPACE_ID, PARTNER_SOURCE_ID, and PARTNER_SESSION_ID name it',
+        'instead of exiting, run this shell command once per unanswered conversation, which PARTNER_SPACE_ID, PARTNER_SOURCE_ID, and PARTNER_SESSION_ID name',
     },
     { usage: '--no-follow', description: 'exit once the conversations are shown' },
     {
@@ -149,7 +157,7 @@ export default command<Input>({
   examples: [
     {
       line: 'partnerctl chat watch --space ext:acme-001',
-      does: 'every conversation of a space that this machine knows',
+      does: 'the conversations in one space',
     },
     {
       line: 'partnerctl chat watch --alert-after 5m --alert-command \'notify-send "$PARTNER_SESSION_ID waits"\'',
@@ -162,7 +170,7 @@ export default command<Input>({
   ],
   parse(args) {
     const follow = args.isSet('follow');
-    if (!follow) refuseWithoutFollowing(args);
+    if (!follow) refuseFollowFlags(args);
     return {
       selection: parseSessionSelection(args),
       follow,
