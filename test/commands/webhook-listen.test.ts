@@ -225,7 +225,7 @@ describe('verification', () => {
     [['--forward-to', 'http://example.com/'], '--forward-to uses plain http'],
     [['--forward-to', 'https://a:b@example.com/'], '--forward-to contains credentials'],
     [['--forward-to', 'localhost:3000'], '--forward-to is not a URL'],
-    [['--forward-to', 'http://localhost:4310/', '--port', '4310'], 'are the same port'],
+    [['--forward-to', 'http://localhost:4310/', '--port', '4310'], 'use the same port'],
     [['--path', 'hooks'], '--path must begin with a slash'],
     [['--save', ''], '--save is empty'],
     [['--exit-after', '0'], '--exit-after'],

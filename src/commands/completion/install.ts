@@ -12,10 +12,10 @@ const COLUMNS: readonly Column<Change>[] = [
 
 export default command<InstallOptions>({
   description:
-    'Makes your shell complete partnerctl: writes the script where the shell finds it and, if the shell needs it, adds one line to the file that it reads when it starts. Says what it changes, and asks.',
+    "Sets up completion in your shell: writes the script where the shell finds it and, if necessary, adds one line to the shell's startup file. Shows what it changes, and asks first.",
   flags: [
     { usage: '--shell <name>', description: 'the shell', choices: SHELLS, defaultText: 'the one in SHELL' },
-    { usage: '--rc-file <path>', description: 'the file to add the line to, such as $PROFILE of PowerShell' },
+    { usage: '--rc-file <path>', description: "the startup file to add the line to, such as PowerShell's $PROFILE" },
     { usage: '--yes', description: 'do not ask' },
     { usage: '--dry-run', description: 'show what would change; nothing is written' },
   ],
@@ -23,8 +23,8 @@ export default command<InstallOptions>({
   output: async () => (await import('../../output-schemas/completion.ts')).COMPLETION_INSTALL,
   exits: [],
   examples: [
-    { line: 'partnerctl completion install', does: 'set it up for your login shell, after a question' },
-    { line: 'partnerctl completion install --shell zsh --yes', does: 'without a question' },
+    { line: 'partnerctl completion install', does: 'set it up for your login shell, after confirming' },
+    { line: 'partnerctl completion install --shell zsh --yes', does: 'without confirming' },
     { line: 'partnerctl completion install --shell fish --dry-run -o json', does: 'show the script and where it goes' },
   ],
   parse(args) {
@@ -38,7 +38,7 @@ export default command<InstallOptions>({
     const installed = await install(context, options);
     const next = installed.status === 'installed' ? `Completion works in each new ${installed.shell}.` : '';
     return listResult(installed.changes, COLUMNS, {
-      empty: 'Nothing is to be changed.',
+      empty: 'There is nothing to change.',
       document: () => installed,
       summary: () => (installed.status === 'unchanged' ? 'Everything is in place.' : next),
     });

@@ -20,17 +20,17 @@ interface Input {
   readonly background: boolean;
 }
 
-/** Whether the token is at hand: no command, no keychain, and nobody is asked for it. */
+/** Whether the token can be read without running a command, opening the keychain, or asking. */
 async function hasToken({ flags, env, config }: Context): Promise<boolean> {
   return resolveService(flags, env, await config.read()).token?.kind === 'text';
 }
 
 export default command<Input>({
   description:
-    'Reads the ids and names that completion offers, and stores them for this profile and service: spaces, agents of some spaces, and jobs from the service; sources, sessions, and jobs from the state. Completion does this itself, in the background, where the token is in PARTNER_TOKEN or in the profile.',
+    'Reads the ids and names that completion offers, and stores them for this profile and service: spaces, agents of some spaces, and jobs from the service; sources, sessions, and jobs from the state. Completion does this itself in the background if the token is in PARTNER_TOKEN or in the profile.',
   flags: [
     { usage: '--space <space>', description: 'also read the agents of this space' },
-    { usage: '--background', description: 'do nothing where the token comes from a command, a file, or the keychain' },
+    { usage: '--background', description: 'do nothing if the token comes from a command, a file, or the keychain' },
   ],
   columns: COLUMNS,
   scopes: [SCOPE.readSpaces],

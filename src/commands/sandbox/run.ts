@@ -19,7 +19,11 @@ interface Input extends SandboxInput {
   readonly commandLine: readonly string[];
 }
 
-/** Writes `partnerctl` scripts that start this program. @param self the command of this program @returns the directory for PATH */
+/**
+ * Writes `partnerctl` scripts that start this program.
+ * @param self the command that starts it
+ * @returns the directory for PATH
+ */
 async function createLauncher(directory: string, self: readonly string[]): Promise<string> {
   const { mkdir, writeFile } = await import('node:fs/promises');
   const bin = join(directory, 'bin');
@@ -31,14 +35,14 @@ async function createLauncher(directory: string, self: readonly string[]): Promi
   return bin;
 }
 
-/** The state of the rehearsal: never the one that the environment or a profile names. @throws UsageError */
+/** Returns the state for the command: never that of the environment or a profile. @throws UsageError if --state is invalid */
 async function findState({ flags, stateLocation }: Context, directory: string): Promise<string> {
   if (flags.state === undefined) return join(directory, 'state.jsonl');
   const { kind, address } = await stateLocation();
   return kind === 'file' ? resolve(address) : address;
 }
 
-/** The environment of the command. Its service, token, and state are never the real ones. */
+/** Returns the environment of the command, in which service, token, and state are those of the sandbox. */
 async function childEnvironment(
   { sandbox, configDirectory }: StartedSandbox,
   input: SandboxInput,
@@ -63,7 +67,7 @@ async function childEnvironment(
 
 export default command<Input>({
   description:
-    'Starts a sandbox, runs a command against it, and exits with the exit code of the command. Sets for the command: PARTNER_BASE_URL and PARTNER_TOKEN; PARTNER_SANDBOX_URL and PARTNER_SANDBOX_KEY, for the admin API; PARTNER_STATE, a temporary state file unless --state names another one; with --webhook, PARTNER_WEBHOOK_SECRET, the secret of its deliveries. PARTNER_PROFILE is unset.',
+    'Starts a sandbox, runs a command against it, and exits with the exit code of the command. Sets for the command: PARTNER_BASE_URL and PARTNER_TOKEN; PARTNER_SANDBOX_URL and PARTNER_SANDBOX_KEY, for the admin API; PARTNER_STATE, a temporary state file unless --state names another one; with --webhook, PARTNER_WEBHOOK_SECRET, the secret that signs deliveries. Unsets PARTNER_PROFILE.',
   args: [{ usage: '<command...>', description: 'the command and its arguments, after --' }],
   flags: SANDBOX_FLAGS,
   output: async () => (await import('../../output-schemas/sandbox.ts')).SANDBOX_RUN,
@@ -74,7 +78,7 @@ export default command<Input>({
       line: "partnerctl sandbox run -- sh -c 'partnerctl provision acme.yaml && partnerctl spaces list'",
       does: 'several commands against the same sandbox',
     },
-    { line: 'partnerctl sandbox run --shape camel -- partnerctl spaces list', does: 'a sandbox of another dialect' },
+    { line: 'partnerctl sandbox run --shape camel -- partnerctl spaces list', does: 'a sandbox with another dialect' },
     { line: 'partnerctl sandbox run --replay support.ndjson -- partnerctl doctor', does: 'see what a customer saw' },
   ],
   parse: (args) => ({ ...parseSandboxOptions(args), commandLine: args.positionals }),

@@ -8,7 +8,7 @@ const COLUMNS: readonly Column<{ readonly name: string; readonly description: st
 
 export default command({
   description:
-    'Lists the shapes that the sandbox can answer in: dialects with other names, pages, histories, errors, or statuses, as other services have them.',
+    'Lists the shapes of responses that the sandbox can use: dialects with the names, pages, histories, errors, or statuses of other services.',
   columns: COLUMNS,
   output: async () => (await import('../../output-schemas/sandbox.ts')).SANDBOX_SHAPES,
   exits: [],

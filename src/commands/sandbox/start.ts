@@ -6,7 +6,7 @@ import { shellQuote } from '../../shell-quote.ts';
 
 export default command<SandboxInput>({
   description:
-    'Runs the whole service on a loopback address of this machine, with a token and an admin API of its own. Stop it with Ctrl-C.',
+    'Runs the whole service on a loopback address of this machine, with its own token and admin API. Stop it with Ctrl-C.',
   flags: [...SANDBOX_FLAGS, { usage: '--port <n>', description: 'the port to listen on', defaultText: 'a free one' }],
   output: async () => (await import('../../output-schemas/sandbox.ts')).SANDBOX_START,
   exits: [],
@@ -16,13 +16,13 @@ export default command<SandboxInput>({
       line: 'partnerctl sandbox start --port 4310 --data ./sandbox',
       does: 'with its data on disk, always on the same port',
     },
-    { line: 'partnerctl sandbox start --script replies.yaml', does: 'with agents that reply as a file says' },
+    { line: 'partnerctl sandbox start --script replies.yaml', does: 'with scripted replies' },
     {
       line: 'partnerctl sandbox start --webhook http://127.0.0.1:4000/hooks',
-      does: 'and deliver replies to a receiver',
+      does: 'deliver replies to a receiver',
     },
-    { line: 'partnerctl sandbox start --shape json-api', does: 'in another dialect' },
-    { line: 'partnerctl sandbox start --replay support.ndjson', does: 'with the answers that a customer got' },
+    { line: 'partnerctl sandbox start --shape json-api', does: 'with another dialect' },
+    { line: 'partnerctl sandbox start --replay support.ndjson', does: 'with the responses that a customer got' },
   ],
   parse: parseSandboxOptions,
   async run(context, input) {

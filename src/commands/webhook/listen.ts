@@ -17,7 +17,7 @@ function parseTargetOf(args: Args, port: number): URL | undefined {
   const target = text === undefined ? undefined : parseTarget(text);
   if (!target && args.isSet('relay-status')) throw new UsageError('--relay-status needs --forward-to.');
   if (target?.protocol === 'http:' && port !== 0 && Number(target.port || 80) === port) {
-    throw new UsageError(`--forward-to and --port are the same port: ${port}.`, {
+    throw new UsageError(`--forward-to and --port use the same port: ${port}.`, {
       hint: 'Use another port for your program, or omit --port.',
     });
   }

@@ -26,9 +26,7 @@ export default command<Input>({
     'Sends saved deliveries again, in the order of their arrival, with their exact bytes and headers. The timestamp and the signature are those of the original: a program that allows five minutes refuses older ones.',
   args: [{ usage: '<file|dir...>', description: 'what `webhook listen --save` wrote' }],
   flags: [{ usage: '--forward-to <url>', description: 'where to send them: https, or http on this machine' }],
-  required: [
-    { oneOf: ['forward-to'], hint: 'Name the program that is to get them: --forward-to http://localhost:3000/hooks' },
-  ],
+  required: [{ oneOf: ['forward-to'], hint: 'Name the receiver: --forward-to http://localhost:3000/hooks' }],
   columns: COLUMNS,
   output: async () => (await import('../../output-schemas/webhooks.ts')).WEBHOOK_REPLAY,
   exits: ['notFound', 'service', 'partial'],

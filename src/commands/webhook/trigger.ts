@@ -25,7 +25,7 @@ interface Input {
   readonly secretFile: string | undefined;
 }
 
-/** What signs a delivery to an address of its own. */
+/** Reads the secret that signs a delivery to --to. Warns if there is none. @returns undefined without --to or a secret */
 async function secretFor({ to, secretFile }: Input, context: Context): Promise<string | undefined> {
   if (to === undefined) return undefined;
   const { env, io, abortSignal } = context;
@@ -41,12 +41,12 @@ async function secretFor({ to, secretFile }: Input, context: Context): Promise<s
 
 export default command<Input>({
   description:
-    'Makes the sandbox deliver an assistant message, and waits for the first attempt. With --source the message is put into a session of that source, where the history shows it, and goes to the webhooks of that source; without, it is made up and goes to the webhooks of every source. Needs PARTNER_SANDBOX_URL and PARTNER_SANDBOX_KEY. Exits with 8 if the receiver does not respond with a 2xx; the sandbox then retries.',
+    'Makes the sandbox deliver an assistant message, and waits for the first attempt. With --source, the message is added to a session of that source, where the history shows it, and goes to the webhooks of that source; without --source, it is a test message that goes to the webhooks of every source. Needs PARTNER_SANDBOX_URL and PARTNER_SANDBOX_KEY. Exits with 8 if the receiver does not respond with a 2xx; the sandbox then retries.',
   flags: [
-    { usage: '--source <source_id>', description: 'the source of the message', defaultText: 'none: a made-up one' },
+    { usage: '--source <source_id>', description: 'the source of the message', defaultText: 'none: a test message' },
     { usage: '--session <session_id>', description: 'the session of the message', default: 'webhook-test' },
     { usage: '--text <text>', description: 'the text of the message', defaultText: 'a test' },
-    { usage: '--to <url>', description: 'deliver to this address of this machine, and to no configured webhook' },
+    { usage: '--to <url>', description: 'deliver to this URL of this machine instead of the configured webhooks' },
     {
       usage: '--secret-file <path>',
       description:
@@ -57,7 +57,7 @@ export default command<Input>({
   output: async () => (await import('../../output-schemas/webhooks.ts')).WEBHOOK_TRIGGER,
   exits: SERVICE_EXITS,
   examples: [
-    { line: 'partnerctl webhook trigger', does: 'a made-up message, to the webhook of sandbox start --webhook' },
+    { line: 'partnerctl webhook trigger', does: 'a test message, to the webhook of sandbox start --webhook' },
     {
       line: "partnerctl webhook trigger --source src_1 --session s-1 --text 'Your order is on its way.'",
       does: 'a message that chat tail shows too',
