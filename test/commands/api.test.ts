@@ -5,7 +5,7 @@ import { service, write } from '../helpers/service.ts';
 
 const TOKEN = 'pat_a-token-that-nobody-may-see-0123456789';
 
-/** A fake service, and `api` called with it. */
+/** A fake service, and a function that calls `api` on it. */
 async function scene(script: Script) {
   const fake = await startFakeService(script);
   const env = { PARTNER_BASE_URL: fake.baseUrl, PARTNER_TOKEN: TOKEN };
@@ -15,7 +15,7 @@ async function scene(script: Script) {
 }
 
 describe('api', () => {
-  test('makes a call with the token and shows what came, byte by byte where stdout is no terminal', async () => {
+  test('makes a call with the token and writes the response byte for byte where stdout is not a terminal', async () => {
     const body = '{"b" : 12345678901234567890,\n "a":"\\u0041"}';
     const { api, fake } = await scene((_, response) => response.end(body));
     const ran = await api(['get', 'automation/things/?page=2']);
@@ -24,7 +24,7 @@ describe('api', () => {
     expect(fake.requests[0]?.headers.authorization).toBe(`Bearer ${TOKEN}`);
   });
 
-  test('indents JSON in a terminal, and -o json gives one document with exact numbers', async () => {
+  test('indents JSON in a terminal, and prints one document with exact numbers under -o json', async () => {
     const { api } = await scene((_, response) => response.end('{"id":12345678901234567890,"t":"a\\u001bb"}'));
     const shown = await api(['GET', '/x', '--color', 'never'], { columns: 80 });
     expect(shown.stdout).toBe('{\n  "id": 12345678901234567890,\n  "t": "a\\u001bb"\n}\n');
@@ -32,7 +32,7 @@ describe('api', () => {
     expect((await api(['GET', '/x', '--query', 't', '-o', 'json'])).json()).toBe('a\u001bb');
   });
 
-  test('a terminal gets other text without controls, and no binary data', async () => {
+  test('strips controls from other text in a terminal, and withholds binary data', async () => {
     const { api, fake } = await scene((_, response) => response.end('plain \u001b[31m text'));
     expect((await api(['GET', '/x'], { columns: 80 })).stdout).toBe('plain \\x1b[31m text\n');
     expect((await api(['GET', '/x'])).stdout).toBe('plain \u001b[31m text');
@@ -44,7 +44,7 @@ describe('api', () => {
     expect((await api(['GET', '/x', '-o', 'json'])).json()).toBe('iVD/AA==');
   });
 
-  test('the token never comes out, whatever the service repeats', async () => {
+  test('never prints the token, even if the service echoes it', async () => {
     const { api } = await scene((_, response) =>
       response.end(Buffer.concat([Buffer.from([0xff]), Buffer.from(TOKEN)])),
     );
@@ -72,7 +72,7 @@ describe('the body of an api call', () => {
     ['an argument', () => ({ data: '{ "n": 1.0 }' })],
     ['a file', () => ({ data: `@${write('data.json', '{ "n": 1.0 }')}` })],
     ['standard input', () => ({ data: '-', stdin: '{ "n": 1.0 }' })],
-  ])('comes from %s, and is sent as it is', async (_, given) => {
+  ])('comes from %s, and is sent unchanged', async (_, given) => {
     const { api, fake } = await scene({ 'POST *': (__, response) => sendJson(response, { id: 1 }, 201) });
     const { data, stdin }: { data: string; stdin?: string } = given();
     const ran = await api(['POST', '/x', '-d', data], stdin === undefined ? {} : { stdin });
@@ -81,7 +81,7 @@ describe('the body of an api call', () => {
     expect(fake.requests[0]?.headers['content-type']).toBe('application/json');
   });
 
-  test('must be JSON unless a header says otherwise', async () => {
+  test('must be JSON unless a header names another content type', async () => {
     const { api, fake } = await scene(json({}));
     const refused = await api(['POST', '/x', '-d', '{\n "a": }']);
     expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('line 2, column 7') });
@@ -92,7 +92,7 @@ describe('the body of an api call', () => {
     expect(fake.requests[0]?.headers).toMatchObject({ 'content-type': 'text/csv', 'x-extra': 'yes' });
   });
 
-  test('is a form of texts and files', async () => {
+  test('can be a form of texts and files', async () => {
     const { env, sandbox, posts } = await service();
     const file = write('notes.txt', 'some notes');
     const args = ['POST', '/automation/file-attachments/', '-F', `file=@${file}`];
@@ -120,7 +120,7 @@ describe('the body of an api call', () => {
   });
 });
 
-describe('where an api call goes', () => {
+describe('the URL of an api call', () => {
   test.each([
     'https://elsewhere.example/v1/x',
     'http://127.0.0.1:1/v1/x',
@@ -136,14 +136,14 @@ describe('where an api call goes', () => {
     '',
     '/v1/automation/spaces/',
     '/a#b',
-  ])('%j is refused with exit code 2, and nothing is sent', async (path) => {
+  ])('%j exits with 2, and nothing is sent', async (path) => {
     const { api, fake } = await scene(json({}));
     const ran = await api(['GET', path]);
     expect(ran).toMatchObject({ code: 2, stdout: '' });
     expect(fake.requests).toHaveLength(0);
   });
 
-  test('a whole address of the service, and dots that stay within it, are taken', async () => {
+  test('may be a full URL of the service, or contain dots that stay within its path', async () => {
     const { api, fake } = await scene(json({}));
     expect((await api(['GET', `${fake.baseUrl}/a/../b?x=%2e%2e`])).code).toBe(0);
     expect(fake.requests[0]?.path).toBe('/v1/b?x=%2e%2e');
@@ -158,25 +158,25 @@ describe('where an api call goes', () => {
     ['--paginate', '-i'],
     ['-d', '{}'],
     ['--idempotent'],
-  ])('GET with %s %s is refused', async (...flags) => {
+  ])('rejects GET with %s %s', async (...flags) => {
     const { api, fake } = await scene(json({}));
     expect(await api(['GET', '/x', ...flags])).toMatchObject({ code: 2, stdout: '' });
     expect(fake.requests).toHaveLength(0);
   });
 
-  test('other methods are refused', async () => {
+  test('rejects other methods', async () => {
     expect(await run(['api', 'BREW', '/x'])).toMatchObject({ code: 2, stderr: expect.stringContaining('GET, HEAD') });
   });
 });
 
-describe('repeats of an api call', () => {
-  test('a read is repeated after a failure', async () => {
+describe('retries of an api call', () => {
+  test('retries a read after a failure', async () => {
     const { api, fake } = await scene([json({}, 503), reset, json({ ok: true })]);
     expect(await api(['GET', '/x'])).toMatchObject({ code: 0, stdout: '{"ok":true}' });
     expect(fake.requests).toHaveLength(3);
   });
 
-  test('a write whose answer is lost is sent once, and exits with 9', async () => {
+  test('sends a write whose response is lost only once, and exits with 9', async () => {
     for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) {
       const { api, fake } = await scene([reset, json({})]);
       const ran = await api([method, '/x', '-o', 'json']);
@@ -186,20 +186,20 @@ describe('repeats of an api call', () => {
     }
   });
 
-  test('a failure of the service after a write is an unknown outcome, too, and its body is shown', async () => {
+  test('reports a 5xx after a write as an unknown outcome, and shows its body', async () => {
     const { api, fake } = await scene(json({ message: 'oops' }, 500));
     const ran = await api(['POST', '/x', '-d', '{}']);
     expect(ran).toMatchObject({ code: 9, stdout: '{"message":"oops"}' });
     expect(fake.requests).toHaveLength(1);
   });
 
-  test('--idempotent repeats a write', async () => {
+  test('retries a write with --idempotent', async () => {
     const { api, fake } = await scene([reset, json({}, 503), json({ ok: true })]);
     expect(await api(['POST', '/x', '-d', '{}', '--idempotent'])).toMatchObject({ code: 0 });
     expect(fake.requests).toHaveLength(3);
   });
 
-  test('a deadline ends a write whose answer does not come with 9', async () => {
+  test('exits with 9 if the response to a write does not arrive before the deadline', async () => {
     const { api } = await scene(neverAnswer);
     expect((await api(['POST', '/x', '-d', '{}', '--timeout', '300ms'])).code).toBe(9);
   });
@@ -227,14 +227,14 @@ describe('errors of an api call', () => {
     expect(ran.stderr).not.toContain('contract set');
   });
 
-  test('--query does not select from the body of an error', async () => {
+  test('does not apply --query to the body of an error', async () => {
     const { api } = await scene(json({ message: 'no' }, 404));
     expect(await api(['GET', '/x', '--query', 'id'])).toMatchObject({ code: 4, stdout: '' });
   });
 });
 
 describe('api --paginate', () => {
-  test('reads a list to its end, an item a line, also at a path that no command uses', async () => {
+  test('reads a list to its end, one item per line, even on a path that no command uses', async () => {
     const pages = (request: { query: URLSearchParams }) => {
       const page = Number(request.query.get('page') ?? '1');
       const next = page < 3 ? `/v1/things/?page=${page + 1}` : null;
@@ -255,7 +255,7 @@ describe('api --paginate', () => {
     expect((await api(['GET', '/things/'])).stdout).toContain('"t1"');
   });
 
-  test('refuses a list whose end it cannot prove, and what is no list', async () => {
+  test('rejects a list whose end it cannot prove, and a response that is not a list', async () => {
     const { api, fake } = await scene(json({ results: [{ id: 'a' }], total: 5 }));
     const ran = await api(['GET', '/things/', '--paginate', '-o', 'json']);
     expect(ran).toMatchObject({ code: 8 });
@@ -265,7 +265,7 @@ describe('api --paginate', () => {
     expect(await api(['POST', '/things/', '--paginate'])).toMatchObject({ code: 2 });
   });
 
-  test('remembers nothing of how the list is paged', async () => {
+  test('does not record how the list is paginated', async () => {
     const { env, admin } = await service();
     await admin('POST', '/spaces', { count: 3, prefix: 'acme' });
     const listed = await run(['api', 'GET', '/automation/spaces/?page_size=2', '--paginate'], { env });
@@ -282,14 +282,14 @@ describe('api and scheduled jobs', () => {
     '/automation/partner-cron-jobs/',
     '/automation//Partner-Cron-Jobs',
     '/automation/%70artner-cron-jobs/?x=1',
-  ])('a call that creates one at %s is refused, with what to do instead', async (path) => {
+  ])('refuses a call that creates a job at %s, and says what to do instead', async (path) => {
     const { api, fake } = await scene(json({}, 201));
     const ran = await api(['POST', path, '-d', JOB]);
     expect(ran).toMatchObject({ code: 2, stderr: expect.stringContaining('partnerctl cron create') });
     expect(fake.requests).toHaveLength(0);
   });
 
-  test('--unguarded sends it, with one warning', async () => {
+  test('sends the call with --unguarded, with one warning', async () => {
     const { api, fake } = await scene(json({ cron_job_id: 'c1' }, 201));
     const ran = await api(['POST', '/automation/partner-cron-jobs/', '-d', JOB, '--unguarded']);
     expect(ran.code).toBe(0);
@@ -297,7 +297,7 @@ describe('api and scheduled jobs', () => {
     expect(fake.requests).toHaveLength(1);
   });
 
-  test('reading and deleting them is as any call', async () => {
+  test('reads and deletes jobs like any other resource', async () => {
     const { api } = await scene(json([]));
     expect((await api(['GET', '/automation/partner-cron-jobs/'])).code).toBe(0);
     expect((await api(['DELETE', '/automation/partner-cron-jobs/c1/'])).code).toBe(0);

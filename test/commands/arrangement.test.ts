@@ -54,7 +54,7 @@ describe('--columns and --sort', () => {
       'The query can select and sort fields.',
     ],
     [['--sort', 'name', '--sort', 'space'], '--sort is given twice.', 'Give it once.'],
-  ])('%j: nothing is sent', async (args, message, hint) => {
+  ])('exit with 2 for %j, and nothing is sent', async (args, message, hint) => {
     const ran = await list(args);
     expect(ran.code).toBe(2);
     expect(ran.stdout).toBe('');
@@ -73,7 +73,7 @@ describe('--columns and --sort', () => {
     ['provision acme.yaml --dry-run', 'provision --dry-run'],
     ['provision --schema', 'provision --schema'],
     ['cron create --schema', 'cron create --schema'],
-  ])('are refused by `%s`, which prints no table: nothing is sent', async (typed, name) => {
+  ])('are refused by `%s`, which prints no table, and nothing is sent', async (typed, name) => {
     for (const flag of ['columns', 'sort']) {
       const ran = await run([...typed.split(' '), `--${flag}`, 'name'], { env: it.env });
       expect(ran).toMatchObject({ code: 2, stdout: '' });
@@ -83,13 +83,13 @@ describe('--columns and --sort', () => {
   });
 });
 
-test('provision names the columns that it shows', () => {
+test('provision declares the columns that it shows', () => {
   const headers = (columns: readonly { readonly header: string }[]) => columns.map(({ header }) => header);
   expect(headers(provision.columns)).toEqual(headers(COLUMNS));
 });
 
 describe('a flag with one value', () => {
-  test('that is given twice is an error, for every command', async () => {
+  test('exits with 2 if it is given twice, for every command', async () => {
     for (const { commandPath, load } of COMMANDS) {
       const { flags } = (await load()).default;
       const globals = commandPath === 'spaces list' ? GLOBAL_FLAGS : [];

@@ -12,7 +12,7 @@ async function talking(agent: Record<string, unknown> = {}) {
   const chat = await createChat(it, 'session_workflow', agent);
   const [space] = await it.spaces();
   const named = ['--agent', 'name:Support', '--space', `ext:${space?.external_space_id}`];
-  /** The paths of what a command sends, in order. */
+  /** The paths of the requests of a command, in order. */
   const pathsOf = async (words: readonly string[]): Promise<readonly string[]> => {
     await it.forget();
     const ran = await run(words, { env: it.env });
@@ -33,7 +33,7 @@ const SPACES = 'GET /automation/spaces/';
 const POST = `POST ${MESSAGE}`;
 const GET = `GET ${HISTORY}`;
 
-/** Records in the state that the agent has another source, which the service does not know. */
+/** Records in the state that the agent has another source, which does not exist at the service. */
 async function rememberStale({ state, chat }: Awaited<ReturnType<typeof talking>>): Promise<void> {
   const { encodeRecord } = await import('../../src/state/record.ts');
   const { appendFileSync } = await import('node:fs');
@@ -46,8 +46,8 @@ async function rememberStale({ state, chat }: Awaited<ReturnType<typeof talking>
   appendFileSync(state, `\n${encodeRecord({ ...record, id: 'stale', source_id: 'src_gone' })}\n`);
 }
 
-describe('a chat by name', () => {
-  test('needs no lookup after chat setup, and repeating that adds no record', async () => {
+describe('a chat selected by --agent', () => {
+  test('needs no lookup after chat setup, and repeating the setup adds no record', async () => {
     const { named, env, pathsOf, state, chat } = await talking();
     const setup = ['chat', 'setup', String(named[3]), 'name:Support'];
     await run(setup, { env });
@@ -59,7 +59,7 @@ describe('a chat by name', () => {
     expect(await pathsOf(['chat', 'send', '--agent', chat.agent_id, '--session', 's1', 'Hi'])).toEqual([POST]);
   });
 
-  test('finds the source once, and needs no further call the second time', async () => {
+  test('looks the source up once, and needs no further request the second time', async () => {
     const { pathsOf, named, chat } = await talking();
     const send = ['chat', 'send', ...named, '--session', 's1', '-o', 'json', 'Hello!'];
     const agents = `${SPACES}${chat.space_id}/agents/`;
@@ -74,14 +74,14 @@ describe('a chat by name', () => {
     expect(await pathsOf(['chat', 'send', '--agent', chat.agent_id, '--session', 's1', 'Hi'])).toEqual([POST]);
   });
 
-  test('takes an agent_id without a space, which is looked for in every space', async () => {
+  test('accepts an agent_id without a space, and searches every space for it', async () => {
     const { pathsOf, chat } = await talking();
     const send = ['chat', 'send', '--agent', chat.agent_id, '--session', 's1', 'Hello!'];
     expect(await pathsOf(send)).toEqual([SPACES, `${SPACES}${chat.space_id}/agents/`, POST]);
     expect(await pathsOf(send)).toEqual([POST]);
   });
 
-  test('is looked up again after a day, because a name may be given to another agent', async () => {
+  test('is looked up again after a day, because the name may belong to another agent by then', async () => {
     const { named, env, it } = await talking();
     const send = ['chat', 'send', ...named, '--session', 's1', 'Hello!'];
     await run(send, { env });
@@ -93,7 +93,7 @@ describe('a chat by name', () => {
     expect((await it.received()).filter(({ method }) => method === 'GET')).toHaveLength(2);
   });
 
-  test('keeps ids in the state, and no names', async () => {
+  test('stores ids in the state, and no names', async () => {
     const { named, env, state, chat } = await talking();
     await run(['chat', 'send', ...named, '--session', 's1', 'Hello!'], { env });
     const text = readFileSync(state, 'utf8');
@@ -101,7 +101,7 @@ describe('a chat by name', () => {
     expect(text).not.toContain('Support');
   });
 
-  test('an agent without a chat gets none: exit 4, and the command that sets it up', async () => {
+  test('exits with 4 for an agent without a chat, creates none, and names the command that does', async () => {
     const { it, named, env } = await talking({ auto_create_api_chat: false });
     await it.forget();
     const send = ['chat', 'send', ...named, '--session', 's1'];
@@ -113,7 +113,7 @@ describe('a chat by name', () => {
     expect((await run([...send, 'Hello!'], { env })).code).toBe(0);
   });
 
-  test('an agent that is not found is exit 4, with the candidates', async () => {
+  test('exits with 4 for an unknown agent, and lists the candidates', async () => {
     const { it, named, env, chat } = await talking();
     await it.forget();
     const other = ['--agent', 'name:Suport', '--space', String(named[3])];
@@ -133,7 +133,7 @@ describe('a chat by name', () => {
     ['an empty space', ['--agent', 'name:Support', '--space', '']],
     ['a name that is empty', ['--agent', 'name:', '--space', 'spc_1']],
     ['no source and no agent', []],
-  ])('%s is a mistake, for each command, and nothing is sent', async (_, flags) => {
+  ])('rejects %s for each command, and sends nothing', async (_, flags) => {
     const { it, env } = await talking();
     await it.forget();
     const more = { send: ['text'], wait: ['--after', 'm'], tail: [], open: [] };
@@ -144,8 +144,8 @@ describe('a chat by name', () => {
   });
 });
 
-describe('a remembered source that the service does not know', () => {
-  test('is replaced by chat setup, so that nothing needs to be looked up', async () => {
+describe('a recorded source that no longer exists at the service', () => {
+  test('is replaced by chat setup, so that no lookup is needed', async () => {
     const talk = await talking();
     const { named, env, pathsOf } = talk;
     const send = ['chat', 'send', ...named, '--session', 's1', 'Hello!'];
@@ -157,7 +157,7 @@ describe('a remembered source that the service does not know', () => {
     expect(await pathsOf(['chat', 'send', '--agent', talk.chat.agent_id, '--session', 's1', 'Hi'])).toEqual([POST]);
   });
 
-  test('although it is right is a 404 that the command tells', async () => {
+  test('is not replaced if it turns out to be right: the 404 is reported', async () => {
     const talk = await talking();
     const { it, named, env } = talk;
     const send = ['chat', 'send', ...named, '--session', 's1', 'Hello!'];
@@ -168,7 +168,7 @@ describe('a remembered source that the service does not know', () => {
     expect((await run(send, { env })).code).toBe(0);
   });
 
-  test('is looked up once by a send, which sends the message to the source found', async () => {
+  test('is looked up again once by a send, which sends the message to the source found', async () => {
     const talk = await talking();
     const { it, named, env, chat, pathsOf } = talk;
     const send = ['chat', 'send', ...named, '--session', 's1', '-o', 'json', 'Hello!'];
@@ -190,7 +190,7 @@ describe('a remembered source that the service does not know', () => {
   test.each([
     ['tail', ['--from-start', '--no-follow']],
     ['wait', ['--timeout', '5s']],
-  ])('is looked up once by a %s, which reads the session of the source found', async (name, words) => {
+  ])('is looked up again once by a %s, which reads the session of the source found', async (name, words) => {
     const talk = await talking();
     const { it, named, env, chat } = talk;
     const sent = await run(['chat', 'send', ...named, '--session', 's1', '-o', 'json', 'Hello!', '--wait'], { env });

@@ -23,7 +23,7 @@ async function talking() {
       env,
       random: hasty,
     });
-  /** Sends a text under the faults, and returns the external id in the error. */
+  /** Sends a text under the faults, and returns the external id from the error. */
   const fail = async (text: string, ...faults: object[]): Promise<string> => {
     await it.faults(...faults);
     const ran = await send(text, '--retries', faults.length > 1 ? '1' : '0');
@@ -37,7 +37,7 @@ async function talking() {
 }
 
 describe('chat send after a lost response', () => {
-  test('goes under the same id, says so, and registers nothing new', async () => {
+  test('sends the message under the same id, says so, and registers nothing new', async () => {
     const { send, fail, registered, chat } = await talking();
     const id = await fail('Hello!', LOST);
     const again = await send('Hello!');
@@ -48,14 +48,14 @@ describe('chat send after a lost response', () => {
     expect(await registered()).toEqual([id]);
   });
 
-  test('registers a message that never arrived under the id it was given', async () => {
+  test('registers a message that never arrived under its original id', async () => {
     const { send, fail, registered } = await talking();
     const id = await fail('Hello!', { kind: 'reset', on: POST });
     expect((await send('Hello!')).json()).toMatchObject({ external_message_id: id, created: true });
     expect(await registered()).toEqual([id]);
   });
 
-  test('sends another message once the earlier one is acknowledged', async () => {
+  test('sends a new message once the earlier one is acknowledged', async () => {
     const { send, fail, registered } = await talking();
     const id = await fail('Hello!', LOST);
     await send('Hello!');
@@ -67,7 +67,7 @@ describe('chat send after a lost response', () => {
     expect(external_message_id).not.toBe(id);
   });
 
-  test('counts the acknowledgement of the command in the hint', async () => {
+  test('treats the message as settled once the command in the hint is acknowledged', async () => {
     const { send, fail, registered } = await talking();
     const id = await fail('Hello!', LOST);
     expect((await send('Hello!', '--external-id', id)).json()).toMatchObject({ created: false });
@@ -75,7 +75,7 @@ describe('chat send after a lost response', () => {
     expect(await registered()).toHaveLength(2);
   });
 
-  test('does not count a refusal of the command in the hint', async () => {
+  test('does not treat the message as settled if the command in the hint is rejected', async () => {
     const { it, send, fail, registered } = await talking();
     const id = await fail('Hello!', LOST);
     await it.faults({ kind: 'status', status: 401, on: POST, times: 1 });
@@ -84,7 +84,7 @@ describe('chat send after a lost response', () => {
     expect(await registered()).toEqual([id]);
   });
 
-  test('does so for each of several lost responses, the oldest first', async () => {
+  test('reuses the ids of several lost responses, the oldest first', async () => {
     const { it, send, registered } = await talking();
     await it.faults(LOST);
     const lost = await Promise.all([send('Hello!', '--retries', '0'), send('Hello!', '--retries', '0')]);
@@ -95,7 +95,7 @@ describe('chat send after a lost response', () => {
     expect((await registered()).toSorted()).toEqual(ids.toSorted());
   });
 
-  test('repeats each of several lost messages once, even if all are repeated at the same time', async () => {
+  test('repeats each of several lost messages once, even if all are repeated concurrently', async () => {
     const { it, send, registered } = await talking();
     const all = () => Promise.all(['hi', 'hi', 'hi'].map((text) => send(text, '--retries', '0')));
     await it.faults({ kind: 'reset', on: POST });
@@ -105,7 +105,7 @@ describe('chat send after a lost response', () => {
     expect((await registered()).toSorted()).toEqual(ids.toSorted());
   });
 
-  test('with --again, sends another message, and settles the earlier one', async () => {
+  test('with --again, sends a new message, and settles the earlier one', async () => {
     const { send, fail, registered } = await talking();
     const id = await fail('Hello!', LOST);
     expect(await send('Hello!', '--again')).toMatchObject({ code: 0, stderr: '' });
@@ -115,7 +115,7 @@ describe('chat send after a lost response', () => {
     expect(all[0]).toBe(id);
   });
 
-  test('repeats only the same text to the same session and service', async () => {
+  test('reuses an id only for the same text to the same session and service', async () => {
     const { it, send, fail, registered, chat, env } = await talking();
     const id = await fail('Hello!', LOST);
     expect((await send('Hello')).stderr).toBe('');
@@ -142,7 +142,7 @@ describe('chat send', () => {
       ],
       true,
     ],
-  ])('after a message that %s, goes under its id: %j', async (_, faults, isRepeated) => {
+  ])('after a message that %s, reuses its id: %j', async (_, faults, isRepeated) => {
     const { send, fail } = await talking();
     const id = await fail('Hello!', ...faults);
     const again = await send('Hello!');
@@ -150,14 +150,14 @@ describe('chat send', () => {
     expect(again.stderr !== '').toBe(isRepeated);
   });
 
-  test('of the same text at the same time registers as many messages as there are commands', async () => {
+  test('registers one message per command if the same text is sent concurrently', async () => {
     const { send, registered } = await talking();
     const all = await Promise.all(['hi', 'hi', 'hi'].map((text) => send(text)));
     for (const ran of all) expect(ran).toMatchObject({ code: 0, stderr: '' });
     expect(new Set(await registered()).size).toBe(3);
   });
 
-  test('keeps ids and hashes in the state file, and no text', async () => {
+  test('stores ids and hashes in the state file, and no text', async () => {
     const { send, fail, state } = await talking();
     await fail('A secret word', LOST);
     await send('A secret word');
@@ -168,7 +168,7 @@ describe('chat send', () => {
     expect(text).not.toMatch(/secret|word/);
   });
 
-  test('sends without a usable state file, and warns unless the id is given', async () => {
+  test('works without a usable state file, and warns unless the id is given', async () => {
     const { send, registered } = await talking();
     const unusable = join(write('file', ''), 'state.jsonl');
     const warned = await send('Hello!', '--state', unusable);
@@ -179,7 +179,7 @@ describe('chat send', () => {
     expect((await send('Hello!', '--state', '')).code).toBe(2);
   });
 
-  test('refuses --again together with --external-id', async () => {
+  test('rejects --again together with --external-id', async () => {
     const { send, registered } = await talking();
     expect((await send('Hello!', '--again', '--external-id', 'mine')).code).toBe(2);
     expect(await registered()).toEqual([]);

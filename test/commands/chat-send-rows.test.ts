@@ -37,7 +37,7 @@ async function talking() {
   return { it, chat, send, texts, state };
 }
 
-/** A service that answers messages with these steps, and the rows sent to it. */
+/** A service that answers messages with these steps, and a function that sends rows to it. */
 async function answering(steps: Parameters<typeof startFakeService>[0]) {
   const fake = await startFakeService(steps);
   const env = { PARTNER_BASE_URL: fake.baseUrl, PARTNER_TOKEN: 'tok', HOME: tempDirectory() };
@@ -57,7 +57,7 @@ async function answering(steps: Parameters<typeof startFakeService>[0]) {
 const acknowledged = json({ message_id: 'm1', created: true }, 201);
 
 describe('chat send -f', () => {
-  test('sends each row as one message, in the order of its session, and a repeat sends nothing', async () => {
+  test('sends each row as one message, in order per session, and a repeat sends nothing', async () => {
     const { it, chat, send, texts } = await talking();
     const rows = lines(
       { session_id: 'anna', text: 'one' },
@@ -88,7 +88,7 @@ describe('chat send -f', () => {
     expect(await it.received()).toEqual([]);
   });
 
-  test('without a record of it, a repeat registers nothing new', async () => {
+  test('registers nothing new on a repeat without the state', async () => {
     const { chat, send, texts, it } = await talking();
     const rows = lines({ session_id: 'anna', text: 'one' }, { session_id: 'anna', text: 'one' });
     await send(rows);
@@ -101,7 +101,7 @@ describe('chat send -f', () => {
     expect(chat.source_id).toBe(ran.json<RowJson[]>()[0]?.source_id);
   });
 
-  test('reads standard input, takes the source of a row before --source, and --session where a row names none', async () => {
+  test('reads standard input, prefers the source of a row to --source, and uses --session for rows without one', async () => {
     const { chat, it, texts } = await talking();
     const other = await createChat(it, 'agent_inbox', { name: 'Sales' });
     const stdin = `\ufeff${lines({ text: 'a' })}\r\n\n  \n${lines({ text: 'b', source_id: other.source_id })}{"text":"c"}`;
@@ -117,7 +117,7 @@ describe('chat send -f', () => {
     expect((await other.history()).filter(({ role }) => role === 'user').map(({ text }) => text)).toEqual(['b']);
   });
 
-  test('finds the source by --agent, and looks a remembered one up again when the service does not know it', async () => {
+  test('finds the source by --agent, and looks it up again when the service does not know the recorded one', async () => {
     const { chat, it, texts, state } = await talking();
     const args = (rows: string) => ['chat', 'send', '-f', write('rows.ndjson', rows), '--agent', chat.agent_id];
     const first = await run([...args(lines({ session_id: 's1', text: 'a' })), '-o', 'json'], { env: it.env });
@@ -138,7 +138,7 @@ describe('chat send -f', () => {
     expect(statuses(await run([...args(rows), '-o', 'json'], { env: it.env }))).toEqual(Array(3).fill('skipped'));
   });
 
-  test('--dry-run shows what would be sent, and sends nothing', async () => {
+  test('shows what --dry-run would send, and sends nothing', async () => {
     const { send, it } = await talking();
     await send(lines({ session_id: 'anna', text: 'one' }));
     await it.forget();
@@ -150,12 +150,12 @@ describe('chat send -f', () => {
     expect(await it.posts()).toEqual([]);
   });
 
-  test('an input without rows is no failure', async () => {
+  test('accepts an input without rows', async () => {
     const { send } = await talking();
     expect(await send('\n')).toMatchObject({ code: 0, stdout: '[]\n' });
   });
 
-  test('says that the service keeps the earlier text of an id that the state does not know', async () => {
+  test('warns that the service keeps the earlier text of an id that the state does not know', async () => {
     const { send, texts, state } = await talking();
     const derived = { session_id: 'anna', text: 'two' };
     await send(lines({ session_id: 'anna', text: 'one', external_message_id: 'own' }, derived));
@@ -166,7 +166,7 @@ describe('chat send -f', () => {
     expect(await texts('anna')).toEqual(['one', 'two']);
   });
 
-  test('keeps ids and hashes in the state, and no text', async () => {
+  test('stores ids and hashes in the state, and no text', async () => {
     const { send, state } = await talking();
     await send(lines({ session_id: 'anna', text: 'Secret plans', external_message_id: 'own-17' }));
     const content = readFileSync(state, 'utf8');
@@ -175,7 +175,7 @@ describe('chat send -f', () => {
   });
 });
 
-describe('rows with mistakes', () => {
+describe('invalid rows', () => {
   const MISTAKES = [
     ['no JSON', '{"session_id": "a", "text": }', 29, /invalid JSON/],
     ['a list', '[{"session_id": "a", "text": "b"}]', 1, /a row must be an object, not a list/],
@@ -202,7 +202,7 @@ describe('rows with mistakes', () => {
     ['bytes that are not UTF-8', Buffer.from('{"session_id": "a", "text": "\xff"}', 'latin1'), 30, /not UTF-8 text/],
   ] as const;
 
-  test.each(MISTAKES)('%s: exit 2 with line and column, and nothing is sent', async (_, row, column, message) => {
+  test.each(MISTAKES)('exit with 2, line, and column for %s; nothing is sent', async (_, row, column, message) => {
     const { env, fake } = await answering(acknowledged);
     const path = write(
       'rows.ndjson',
@@ -216,7 +216,7 @@ describe('rows with mistakes', () => {
     expect(fake.requests).toEqual([]);
   });
 
-  test('are shown together, with their source lines', async () => {
+  test('are reported together, with their source lines', async () => {
     const { send, it } = await talking();
     await it.forget();
     const ran = await send(`{"session_id": "a", "text": ""}\n${lines({ session_id: 'a', text: 'b' })}{"text": 5}\n`, [
@@ -230,13 +230,13 @@ describe('rows with mistakes', () => {
     expect(await it.received()).toEqual([]);
   });
 
-  test('are not shown beyond the first hundred', async () => {
+  test('are reported up to a hundred', async () => {
     const { send } = await talking();
     const ran = await send(lines(...Array.from({ length: 5_000 }, () => ({ text: 'a' }))));
     expect(ran.error().message).toBe('The input has at least 100 mistakes; nothing was sent.');
   });
 
-  test('an external id of two texts is one of them; of the same text twice it is one message', async () => {
+  test('include two texts with one external id, but not the same text twice, which is one message', async () => {
     const { send, texts, it } = await talking();
     const row = { session_id: 'a', text: 'b', external_message_id: 'x' };
     const ran = await send(lines(row, { ...row, text: 'c' }));
@@ -251,7 +251,7 @@ describe('rows with mistakes', () => {
     expect(await texts('a')).toEqual(['b']);
   });
 
-  test('a text that changed under an id that was sent is refused, because the service would drop it', async () => {
+  test('include a text that changed under an id that was sent, because the service would ignore it', async () => {
     const { send, it } = await talking();
     const row = { session_id: 'a', text: 'b', external_message_id: 'x' };
     await send(lines(row));
@@ -262,7 +262,7 @@ describe('rows with mistakes', () => {
     expect(await it.received()).toEqual([]);
   });
 
-  test('a file that is not there is exit 2', async () => {
+  test('exit with 2 if the file does not exist', async () => {
     const ran = await run(['chat', 'send', '-f', '/nowhere/rows.ndjson', '--source', 'src_1']);
     expect(ran.code).toBe(2);
     expect(ran.stderr).toMatch(/cannot be read from \/nowhere\/rows\.ndjson[\s\S]*no such file/);
@@ -279,14 +279,14 @@ describe('rows with mistakes', () => {
     [['--agent', 'agt_1'], /--source and --agent cannot be combined/],
     [['--session', ''], /--session is empty/],
     [['--concurrency', '0'], /--concurrency takes a whole number from 1 to 32/],
-  ])('%j is refused with the reason and the way out', async (more, message) => {
+  ])('%j is refused with the reason and an alternative', async (more, message) => {
     const path = write('rows.ndjson', lines({ session_id: 'a', text: 'b' }));
     const ran = await run(['chat', 'send', '-f', path, '--source', 'src_1', ...more]);
     expect(ran.code).toBe(2);
     expect(ran.stderr).toMatch(message);
   });
 
-  test('without --rows, everything that a message lacks is named at once', async () => {
+  test('without --rows, all missing options of a message are named at once', async () => {
     const ran = await run(['chat', 'send', 'Hi']);
     expect(ran.code).toBe(2);
     expect(ran.stderr).toContain('--source and --session are missing.');
@@ -316,7 +316,7 @@ describe('rows that fail', () => {
     { session_id: 'ben', text: '4' },
   );
 
-  test('hold back the later rows of their session alone: exit 10, and a repeat sends what is left, in order', async () => {
+  test('hold back only the later rows of their session: exit 10, and a repeat sends the rest in order', async () => {
     const { send, fake, sent } = await failingOn('bad', 422);
     const ran = await send(ROWS);
     expect(ran.code).toBe(10);
@@ -337,7 +337,7 @@ describe('rows that fail', () => {
     expect(sent()).toEqual(['bad', '3']);
   });
 
-  test('are all told with the exit code of their kind if none was sent', async () => {
+  test('are all reported with the exit code of their failure if none was sent', async () => {
     const { send } = await answering(json({ detail: 'no such source' }, 404));
     const one = await send(lines({ session_id: 'a', text: '1' }, { session_id: 'a', text: '2' }));
     expect(one.code).toBe(4);
@@ -373,7 +373,7 @@ describe('rows that fail', () => {
 });
 
 describe('Ctrl-C', () => {
-  test('records what was sent, says how many are left, and the same command goes on', async () => {
+  test('records what was sent and says how many rows are left, and the same command continues', async () => {
     const signals = handSignals();
     const { InterruptedError } = await import('../../src/errors.ts');
     const { send, fake, sent } = await answering({
@@ -395,7 +395,7 @@ describe('Ctrl-C', () => {
   });
 });
 
-test('several sessions are sent at a time, each in order', async () => {
+test('several sessions are sent concurrently, each in order', async () => {
   const { it, send, texts } = await talking();
   await it.faults({ kind: 'delay', ms: 30, on: POST });
   const rows = Array.from({ length: 24 }, (_, index) => ({ session_id: `s${index % 8}`, text: `${index}` }));
@@ -405,7 +405,7 @@ test('several sessions are sent at a time, each in order', async () => {
   expect(await texts('s3')).toEqual(['3', '11', '19']);
 });
 
-test('a table at 80 columns shows what matters of each row', async () => {
+test('a table at 80 columns shows the important part of each row', async () => {
   const { send } = await answering({
     'POST *': (request, response, count) => {
       const isBad = request.json<{ text: string }>().text === 'bad';
@@ -430,7 +430,7 @@ test('a table at 80 columns shows what matters of each row', async () => {
 });
 
 describe('the state', () => {
-  test('that cannot be written ends the command before anything is sent', async () => {
+  test('ends the command before anything is sent if it cannot be written', async () => {
     const { it, send } = await talking();
     await it.forget();
     const ran = await send(lines({ session_id: 'a', text: 'b' }), ['--state', '/dev/full']);
@@ -438,7 +438,7 @@ describe('the state', () => {
     expect(await it.received()).toEqual([]);
   });
 
-  test('that cannot be written anymore is one warning, and the messages are told', async () => {
+  test('causes one warning if it becomes unwritable during the run, and the messages are still reported', async () => {
     const path = join(tempDirectory(), 'state.jsonl');
     const { send } = await answering({
       'POST *': (request, response, count) => {

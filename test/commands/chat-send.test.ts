@@ -20,7 +20,7 @@ async function talking() {
   return { it, chat, to, env: it.env, script, reply };
 }
 
-/** The words of a command that a hint names, as a shell reads them, without the program's own name. */
+/** The arguments of the command that a hint names, as a shell parses them, without the program's name. */
 function commandIn(hint: string | null): string[] {
   const line = /(?:it|waiting): partnerctl (.*)$/s.exec(hint ?? '')?.[1];
   if (line === undefined) throw new Error(`There is no command in ${hint}`);
@@ -76,14 +76,14 @@ describe('chat send', () => {
     ['no replies', ['text', '--replies', '0']],
     ['a settle without a unit', ['text', '--settle', '3']],
     ['a missing file', ['--file', '/nonexistent/x']],
-  ])('%s is a mistake, and nothing is sent', async (_, words) => {
+  ])('rejects %s, and sends nothing', async (_, words) => {
     const { it, env, to } = await talking();
     await it.forget();
     expect((await run([...to, ...words], { env })).code).toBe(2);
     expect(await it.received()).toEqual([]);
   });
 
-  test('an empty standard input and a missing --source are refused', async () => {
+  test('rejects empty standard input and a missing --source', async () => {
     const { env, to } = await talking();
     expect((await run([...to, '-'], { env, stdin: '' })).code).toBe(2);
     expect((await run(['chat', 'send', '--session', 's', 'x'], { env })).stderr).toContain(
@@ -91,7 +91,7 @@ describe('chat send', () => {
     );
   });
 
-  test('invalid UTF-8 is refused with its origin named, and a real U+FFFD is sent', async () => {
+  test('rejects invalid UTF-8 and names where it comes from, but sends a real U+FFFD', async () => {
     const { it, env, to, chat } = await talking();
     await it.forget();
     const latin1 = Buffer.from('caf\xe9', 'latin1');
@@ -100,7 +100,7 @@ describe('chat send', () => {
     expect(file).toMatchObject({ code: 2, stderr: expect.stringMatching(/latin1\.txt[\s\S]*UTF-8/) });
     const stdin = await run([...to, '-'], { env, stdin: latin1 });
     expect(stdin).toMatchObject({ code: 2, stderr: expect.stringMatching(/standard input[\s\S]*UTF-8/) });
-    // Node puts U+FFFD in the place of what is not UTF-8 in an argument: the text that was meant is lost.
+    // Node replaces invalid UTF-8 in an argument with U+FFFD, so the original text is lost.
     const argument = await run([...to, 'caf\ufffd', '-o', 'json'], { env });
     expect(argument.code).toBe(2);
     expect(argument.error()).toMatchObject({ type: 'usage', hint: expect.stringMatching(/ - .*--file/) });
@@ -120,7 +120,7 @@ describe('chat send', () => {
     expect((await chat.history()).filter(({ role }) => role === 'user')).toHaveLength(1);
   });
 
-  test('a duplicate after its own retry is described as possibly its own', async () => {
+  test('says that a duplicate after its own retry may be its own message', async () => {
     const { it, env, to, chat } = await talking();
     await it.faults({ kind: 'reset', stage: 'after', on: `POST ${MESSAGE}`, times: 1 });
     const ran = await run([...to, 'Hello!', '-o', 'json'], { env, random: hasty });
@@ -137,7 +137,7 @@ describe('an error of chat send', () => {
     [403, 3],
     [422, 1],
     [503, 8],
-  ])('%i prints the id and the command that sends the message again without duplicating it', async (status, code) => {
+  ])('with %i prints the id and a command that resends without a duplicate', async (status, code) => {
     const { it, env, to, chat } = await talking();
     await it.faults({ kind: 'status', status, on: `POST ${MESSAGE}`, stage: 'after' });
     const text = "it's\n“two” lines";
@@ -165,7 +165,7 @@ describe('an error of chat send', () => {
     expect(ran.error().hint).not.toContain('was not processed');
   });
 
-  test('to an unknown source does not advise to send it there again', async () => {
+  test('does not advise to send to an unknown source again', async () => {
     const { env } = await talking();
     const ran = await run(['chat', 'send', '--source', 'src_none', '--session', 's', 'Hello!', '-o', 'json'], { env });
     expect(ran.code).toBe(4);
@@ -189,7 +189,7 @@ describe('an error of chat send', () => {
 });
 
 describe('chat send --wait', () => {
-  test('survives a history that does not know the registered message yet', async () => {
+  test('keeps waiting while the history does not contain the registered message yet', async () => {
     const { it, env, to } = await talking();
     await it.faults({ kind: 'status', status: 404, on: `GET ${HISTORY}`, times: 2 });
     const ran = await run([...to, 'Hello!', '--wait', '--timeout', '2m'], { env, random: hasty, clock: fasterClock() });
@@ -228,7 +228,7 @@ describe('chat send --wait', () => {
     expect(query.stdout).toBe('You said: x\n');
   });
 
-  test('finds a reply that came before the wait began', async () => {
+  test('finds a reply that arrived before the wait began', async () => {
     const { env, to, chat } = await talking();
     await run([...to, 'Hello!', '--external-id', 'e1'], { env });
     await expect.poll(async () => (await chat.history()).length).toBe(2);
@@ -236,7 +236,7 @@ describe('chat send --wait', () => {
     expect(ran).toMatchObject({ code: 0, stdout: 'You said: Hello!\n' });
   });
 
-  test('prints as many replies as asked for, or all until it is quiet', async () => {
+  test('prints the number of replies in --replies, or all until the agent is quiet', async () => {
     const { env, to, script } = await talking();
     const replies = ['one', 'two', 'three'].map((text) => ({ text, delay_ms: 20 }));
     await script({ pattern: '.', replies });
@@ -246,7 +246,7 @@ describe('chat send --wait', () => {
     expect(json.json()).toMatchObject({ reply: { text: 'one' }, replies: replies.map(({ text }) => ({ text })) });
   });
 
-  test('exits 11 if no reply came in time, with the command that keeps waiting', async () => {
+  test('exits with 11 if no reply arrives in time, with the command that keeps waiting', async () => {
     const { it, env, to, chat, script, reply } = await talking();
     await script({ pattern: 'slow', fail: 'silent' });
     const ran = await runUntilPolled(it, [...to, 'slow', '--wait', '-o', 'json']);
@@ -273,7 +273,7 @@ describe('chat send --wait', () => {
     });
   });
 
-  test('names --after, not the parameter of the service, where the message is of no such session', async () => {
+  test('names --after, not the parameter of the service, if the message does not belong to the session', async () => {
     const { env, to, chat } = await talking();
     await run([...to, 'x'], { env });
     const target = ['--source', chat.source_id, '--session', 's1', '--after', 'msg_of_another_session'];
@@ -292,7 +292,7 @@ describe('chat send --wait', () => {
     });
   });
 
-  test('prints the replies that came even if some are missing', async () => {
+  test('prints the replies that arrived even if some are missing', async () => {
     const { it, to, chat } = await talking();
     const before = () => expect.poll(async () => (await chat.history()).length).toBe(2);
     const ran = await runUntilPolled(it, [...to, 'x', '--replies', '2'], { before });
@@ -324,7 +324,7 @@ describe('chat send --wait', () => {
     expect(last).toMatchObject({ code: 0, stdout: 'four\n', stderr: '' });
   });
 
-  test('with --settle, the command that keeps waiting waits until it is quiet', async () => {
+  test('with --settle, suggests a command that waits until the agent is quiet', async () => {
     const { it, env, to, script, reply } = await talking();
     await script({ pattern: '.', fail: 'silent' });
     const ran = await runUntilPolled(it, [...to, 'x', '--settle', '900ms', '-o', 'json']);
@@ -344,7 +344,7 @@ describe('chat send --wait', () => {
     expect(commandIn(late.error().hint).slice(-2)).toEqual(['--settle', '9s']);
   });
 
-  test('survives failures of the history, and names the message if it cannot', async () => {
+  test('survives failures of the history, and names the message if it never succeeds', async () => {
     const { it, env, to } = await talking();
     await it.faults({ kind: 'reset', on: `GET ${HISTORY}`, times: 2 });
     expect((await run([...to, 'x', '--wait'], { env, clock: fasterClock() })).stdout).toBe('You said: x\n');
@@ -354,7 +354,7 @@ describe('chat send --wait', () => {
     expect(ran.error()).toMatchObject({ type: 'credentials', details: { message_id: expect.stringMatching(/^msg_/) } });
   });
 
-  test('Ctrl-C ends the wait with the command that keeps waiting', async () => {
+  test('on Ctrl-C, ends the wait with the command that keeps waiting', async () => {
     const { it, env, to, script } = await talking();
     await script({ pattern: '.', fail: 'silent' });
     const signals = handSignals();

@@ -49,7 +49,7 @@ describe('chat setup', () => {
     expect(await it.posts()).toMatchObject(Array.from({ length: 4 }, () => ({ path, body })));
   });
 
-  test('an agent_id and a space_id are sent as they are, without looking them up', async () => {
+  test('sends an agent_id and a space_id as they are, without looking them up', async () => {
     const it = await withAgents(['Support']);
     await setUp(it, [it.spaceId, it.ids[0] ?? '']);
     expect((await it.received()).map(({ method }) => method)).toEqual(['POST']);
@@ -65,7 +65,7 @@ describe('chat setup', () => {
     expect(await it.posts()).toMatchObject([{ body: fields }]);
   });
 
-  test('the table shows the source, its routing, and whether it was created or reused', async () => {
+  test('shows the source, its routing, and whether it was created or reused in the table', async () => {
     const it = await withAgents(['Support']);
     const made = await setUp(it, ['ext:acme', 'name:Support'], 'table');
     expect(made.stdout).toMatch(/^SOURCE: +src_\S+\nNAME: +API chat\nROUTING: +agent_inbox\nSTATUS: +created\n$/);
@@ -73,7 +73,7 @@ describe('chat setup', () => {
     expect(found.stdout).toMatch(/^src_\S+\tAPI chat\tagent_inbox\treused\n$/);
   });
 
-  test('an existing source that differs is not changed but noted', async () => {
+  test('notes how an existing source differs, and does not change it', async () => {
     const it = await withAgents(['Support']);
     await setUp(it, ['ext:acme', 'name:Support', '--no-reply-capable']);
     const asked = ['ext:acme', 'name:Support', '--routing-mode', 'session_workflow', '--name', 'Other'];
@@ -86,7 +86,7 @@ describe('chat setup', () => {
     expect((await setUp(it, [...asked, '-q'])).stderr).toBe('');
   });
 
-  test('defaults that were not requested are not noted as differences', async () => {
+  test('does not note differences from defaults that were not requested', async () => {
     const it = await withAgents(['Support']);
     await setUp(it, ['ext:acme', 'name:Support', '--routing-mode', 'session_workflow', '--name', 'Web']);
     expect((await setUp(it, ['ext:acme', 'name:Support'])).stderr).toBe('');
@@ -96,7 +96,7 @@ describe('chat setup', () => {
     ['a lost answer', { kind: 'reset', stage: 'after' }],
     ['an answer cut short', { kind: 'cut' }],
     ['a 503 after it was processed', { kind: 'status', status: 503, stage: 'after' }],
-  ])('%s is retried, and there is one source', async (_, fault) => {
+  ])('retries %s, and one source exists', async (_, fault) => {
     const it = await withAgents(['Support']);
     await it.faults({ ...fault, on: SETUP, times: 2 });
     const ran = await setUp(it, ['ext:acme', 'name:Support']);
@@ -108,7 +108,7 @@ describe('chat setup', () => {
 });
 
 describe('an agent that is not found', () => {
-  test('an unknown name exits 4 with similar names, and sends nothing', async () => {
+  test('exits with 4 for an unknown name, lists similar names, and sends nothing', async () => {
     const it = await withAgents(['Support EU', 'Sales']);
     const ran = await setUp(it, ['ext:acme', 'name:support']);
     expect(ran).toMatchObject({ code: 4, stdout: '' });
@@ -120,7 +120,7 @@ describe('an agent that is not found', () => {
     expect(await it.posts()).toEqual([]);
   });
 
-  test('an ambiguous name exits 2 with all candidates', async () => {
+  test('exits with 2 for an ambiguous name, and lists all candidates', async () => {
     const it = await service();
     await it.set({ agents_on_repeat: 'install' });
     const [first, second] = [
@@ -138,7 +138,7 @@ describe('an agent that is not found', () => {
     expect(await it.posts()).toEqual([]);
   });
 
-  test('an unknown agent_id exits 4 with the command that lists agents', async () => {
+  test('exits with 4 for an unknown agent_id, with the command that lists agents', async () => {
     const it = await withAgents(['Support']);
     const ran = await setUp(it, ['ext:acme', 'agt_none']);
     expect(ran).toMatchObject({ code: 4, stdout: '' });
@@ -155,7 +155,7 @@ describe('an agent that is not found', () => {
     [['ext:acme'], /--help/],
     [['ext:acme', 'name:Support', '--routing-mode', 'fast'], /--help/],
     [['ext:acme', 'name:Support', '--name', ' '], null],
-  ])('%j is a mistake, and nothing is sent', async (words, hint) => {
+  ])('%j is rejected, and nothing is sent', async (words, hint) => {
     const it = await withAgents(['Support']);
     const ran = await setUp(it, words);
     expect(ran).toMatchObject({ code: 2, stdout: '' });
@@ -169,7 +169,7 @@ describe('an agent that is not found', () => {
     [402, 6],
     [403, 3],
     [422, 1],
-  ])('status %i exits %i after one request', async (status, code) => {
+  ])('status %i exits with %i after one request', async (status, code) => {
     const it = await withAgents(['Support']);
     await it.faults({ kind: 'status', status, on: SETUP });
     expect(await setUp(it, ['ext:acme', 'name:Support'])).toMatchObject({ code, stdout: '' });
@@ -177,7 +177,7 @@ describe('an agent that is not found', () => {
   });
 });
 
-describe('other services', () => {
+describe('chat setup on services with other conventions', () => {
   const answering = (body: unknown, status = 200): Promise<FakeService> =>
     startFakeService((_, response) => sendJson(response, body, status));
   const ask = ({ baseUrl }: FakeService, format: string) =>
@@ -187,7 +187,7 @@ describe('other services', () => {
     ['an id of its own name', { id: 's-7', name: 'Chat', extra: [1] }, { source_id: 's-7' }],
     ['a number, which stays one', { source_id: 7, name: 'Chat' }, {}],
     ['one level down', { source: { source_id: 's-7', name: 'Chat' }, created: false }, undefined],
-  ])('the object is printed as sent, with its source_id: %s', async (_, body, added) => {
+  ])('prints the object as sent, with its source_id: %s', async (_, body, added) => {
     const expected = added === undefined ? { source_id: 's-7', name: 'Chat' } : { ...body, ...added };
     const server = await answering(body);
     expect((await ask(server, 'json')).json()).toEqual(expected);
@@ -198,17 +198,17 @@ describe('other services', () => {
     [{ source_id: 's-7' }, 201, 'created'],
     [{ source_id: 's-7', created: true }, 200, 'created'],
     [{ source: { id: 's-7' }, created: false }, 201, 'reused'],
-  ])('%j with status %i is shown as %s', async (body, status, word) => {
+  ])('shows %j with status %i as %s', async (body, status, word) => {
     expect((await ask(await answering(body, status), 'tsv')).stdout).toBe(`s-7\t\t\t${word}\n`);
   });
 
-  test('a response without a source_id is an error that shows its shape', async () => {
+  test('fails for a response without a source_id, and shows its shape', async () => {
     const ran = await ask(await answering({ status: 'ok' }), 'json');
     expect(ran).toMatchObject({ code: 8, stdout: '' });
     expect(ran.error()).toMatchObject({ type: 'unexpected_shape', details: { assumption: 'chat.source' } });
   });
 
-  test('text of the service is sanitized on a terminal', async () => {
+  test('sanitizes text of the service on a terminal', async () => {
     const body = { source_id: 's-7', name: '\u001b[31mred\r', routing_mode: '\u202eagent_inbox' };
     const server = await answering(body);
     const words = ['chat', 'setup', 's1', 'a1', '--name', 'x', '--routing-mode', 'agent_inbox'];
@@ -221,7 +221,7 @@ describe('other services', () => {
     expect((await run([...words, '-o', 'json'], { env })).json()).toEqual(body);
   });
 
-  test('one agent that is listed twice is one agent', async () => {
+  test('counts an agent that is listed twice as one', async () => {
     const agent = { agent_id: 'a1', name: 'Support' };
     const server = await startFakeService(({ method }, response) =>
       sendJson(response, method === 'GET' ? [agent, agent] : { source_id: 's-7' }),

@@ -3,7 +3,7 @@ import { fastClock, hasty, run } from '../helpers/run.ts';
 import { service, write } from '../helpers/service.ts';
 import { type Chat, createChat } from '../sandbox/chat.ts';
 
-/** Two agents, each with a conversation `same`, and one with a name of its own. */
+/** Two agents, each with a conversation `same`, and one with another conversation. */
 async function twoSources() {
   const it = await service();
   const [support, billing] = [
@@ -43,7 +43,7 @@ function linesOf(stdout: string): string[] {
 }
 
 describe('a tail of sessions of several sources', () => {
-  test('takes each --session from the --source before it', async () => {
+  test('pairs each --session with the --source before it', async () => {
     const { support, billing, selection, tail } = await twoSources();
     const ran = await tail(...selection, '-o', 'json');
     expect(linesOf(ran.stdout)).toEqual(
@@ -61,7 +61,7 @@ describe('a tail of sessions of several sources', () => {
     expect(stdout).toContain('[ben] assistant: for ben\n');
   });
 
-  test('remembers where it is in each', async () => {
+  test('remembers its position in each', async () => {
     const { support, billing, tail, say, chats } = await twoSources();
     const words = ['--source', support, '--session', 'same', '--source', billing, '--session', 'same', '-o', 'json'];
     expect((await tail(...words)).stdout.split('\n')).toHaveLength(3);
@@ -99,7 +99,7 @@ describe('a tail of sessions of several sources', () => {
     [['--pairs', ''], '--pairs is empty'],
     [['--source', 'a'], '--session is missing.\n'],
     [[], '--source and --session are missing'],
-  ])('refuses what is ambiguous, and sends nothing: %j', async (words, message) => {
+  ])('rejects ambiguous flags, and sends nothing: %j', async (words, message) => {
     const { it, tail } = await twoSources();
     await it.forget();
     const ran = await tail(...words);
@@ -111,7 +111,7 @@ describe('a tail of sessions of several sources', () => {
 });
 
 describe('--pairs', () => {
-  test('reads lines of words and of JSON, from a file and from standard input', async () => {
+  test('reads tab-separated and JSON lines, from a file and from standard input', async () => {
     const { env, support, billing } = await twoSources();
     const text = `# two agents\n${support} same\n\n{"session_id":"same","source_id":"${billing}","text":"x"}\r\n${support}\tsame\n`;
     const words = ['chat', 'tail', '--no-follow', '-o', 'json', '--pairs'];
@@ -121,7 +121,7 @@ describe('--pairs', () => {
     expect(linesOf((await run([...words, '-'], { env, stdin: text })).stdout)).toEqual(expected);
   });
 
-  test('shows every mistake with its place, before anything is sent', async () => {
+  test('reports every mistake with its position, before anything is sent', async () => {
     const { it, env } = await twoSources();
     await it.forget();
     const path = write(
@@ -139,7 +139,7 @@ describe('--pairs', () => {
     expect(await it.received()).toEqual([]);
   });
 
-  test('reads 300 sessions, each once', async () => {
+  test('reads each of 300 sessions once', async () => {
     const { it, env, support, say, chats } = await twoSources();
     const ids = Array.from({ length: 300 }, (_, index) => `s${index}`);
     await Promise.all(ids.slice(0, 20).map((id) => say(chats.support, id, `hello ${id}`)));
@@ -154,7 +154,7 @@ describe('--pairs', () => {
     expect(ran.code).toBe(0);
     expect(linesOf(ran.stdout)).toHaveLength(20);
     const polls = await it.received();
-    // Two for a session with messages, since a response may be cut short.
+    // Two requests for a session with messages, because a page may be incomplete.
     expect(polls.length).toBeLessThanOrEqual(340);
   });
 });

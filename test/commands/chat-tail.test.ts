@@ -43,7 +43,7 @@ describe('a tail of an empty session', () => {
     [['--resume'], 'No new messages in session s1.\n'],
     [['--tail', '0'], ''],
     [['--quiet'], ''],
-  ])('that does not follow says so in a terminal: %j', async (flags, notice) => {
+  ])('says so in a terminal if it does not follow: %j', async (flags, notice) => {
     const { env, of } = await talking();
     const ran = await run([...of, '--no-follow', ...flags], { env, columns: 80 });
     expect(ran).toMatchObject({ code: 0, stdout: '' });
@@ -51,7 +51,7 @@ describe('a tail of an empty session', () => {
     if (flags.length === 0) expect((await run([...of, '--no-follow'], { env })).stderr).toBe('');
   });
 
-  test('that does not follow says after which message there is none', async () => {
+  test('says which message has none after it if it does not follow', async () => {
     const { env, of } = await talking(1);
     const [line] = linesOf((await run([...of, '--no-follow', '-o', 'json'], { env })).stdout);
     const ran = await run([...of, '--no-follow', '--after', line?.message_id ?? ''], { env, columns: 80 });
@@ -78,7 +78,7 @@ describe('a tail starts', () => {
     expect(textsOf(after.stdout)).toEqual(numbered(301, 350));
   });
 
-  test('where the last tail ended, regardless of where that one started', async () => {
+  test('where the last tail ended, wherever that one started', async () => {
     const { it, env, of, chat } = await talking(5);
     const resume = [...of, '--no-follow', '--resume', '-o', 'json'];
     const first = await run(resume, { env });
@@ -118,7 +118,7 @@ describe('a tail starts', () => {
     ['--max-outage', 'soon'],
     ['--after', ''],
     ['--session', ''],
-  ])('only with valid flags: %s %s %s is a usage error, and nothing is sent', async (...words) => {
+  ])('only with valid flags: %s %s %s exits with 2, and nothing is sent', async (...words) => {
     const { it, env, of } = await talking();
     await it.forget();
     expect((await run([...of, ...words], { env })).code).toBe(2);
@@ -174,7 +174,7 @@ describe('a tail writes to stderr', () => {
     expect((await run([...of, '-q'], { env })).stderr).toBe('');
   });
 
-  test('that a 404 without a word about the session may mean another path', async () => {
+  test('that a 404 that does not mention the session may mean a different path', async () => {
     const { it, env, of } = await talking();
     await it.faults({ kind: 'status', status: 404, on: `GET ${HISTORY}` });
     expect((await runUntilPolled(it, of)).stderr).toContain('does not know session s1 yet');
@@ -235,7 +235,7 @@ describe('a tail exits', () => {
     [401, 3],
     [402, 6],
     [403, 3],
-  ])('at once for status %i, with code %i', async (status, code) => {
+  ])('immediately for status %i, with code %i', async (status, code) => {
     const { it, env, of } = await talking(1);
     await it.faults({ kind: 'status', status, on: `GET ${HISTORY}` });
     expect((await run(of, { env })).code).toBe(code);

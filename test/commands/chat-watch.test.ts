@@ -32,7 +32,7 @@ async function say(it: Service, { source_id }: Chat, session_id: string, role: s
 
 const START = Date.UTC(2026, 0, 1);
 
-/** Two agents of two spaces; this machine knows the sessions `anna`, `ben`, and `empty` of one, and `zoe` of the other. */
+/** Two agents of two spaces; this machine has recorded the sessions `anna`, `ben`, and `empty` of one, and `zoe` of the other. */
 async function knownConversations() {
   let now = START;
   const it = await service({ now: () => now });
@@ -47,7 +47,7 @@ async function knownConversations() {
   await say(it, billing, 'zoe', 'user', 'The invoice is wrong.');
   now += 60_000;
   const pairs = [...['anna', 'ben', 'empty'].map((id) => `${support.source_id} ${id}`), `${billing.source_id} zoe`];
-  // A tail is how this machine gets to know a session without sending to it; it notes nothing of an empty one.
+  // A tail records a session without sending to it, but not an empty one.
   await run(['chat', 'tail', '--pairs', '-', '--no-follow'], { env, stdin: pairs.join('\n') });
   const clock = () => fastClock(now);
   const watch = (words: readonly string[], options: RunOptions = {}) =>
@@ -95,14 +95,14 @@ describe('chat watch --no-follow', () => {
     ]);
   });
 
-  test('knows a session that a message was sent to', async () => {
+  test('lists a session that a message was sent to', async () => {
     const { watch, env, support } = await knownConversations();
     await run(['chat', 'send', '--source', support.source_id, '--session', 'new', 'Hi!'], { env });
     const ran = await watch(['--no-follow', '-o', 'json', '--query', '[].session_id']);
     expect(ran.json<string[]>().sort()).toEqual(['anna', 'ben', 'new', 'zoe']);
   });
 
-  test('knows sessions that rows, or a message with an id of its own, were sent to, and records each once', async () => {
+  test('lists sessions that rows, or a message with an explicit id, were sent to, and records each once', async () => {
     const { watch, env, support } = await knownConversations();
     const path = join(env.HOME ?? '', 'rows.ndjson');
     const source = ['--source', support.source_id];
@@ -124,15 +124,15 @@ describe('chat watch --no-follow', () => {
     ['an agent', ({ billing }: { billing: Chat }) => ['--agent', 'name:Billing', '--space', billing.space_id], ['zoe']],
     ['a source', ({ billing }: { billing: Chat }) => ['--source', billing.source_id], ['zoe']],
     ['no known source', () => ['--source', 'src_other'], []],
-  ])('lists only those of %s', async (_, words, expected) => {
+  ])('lists only the conversations of %s', async (_, words, expected) => {
     const known = await knownConversations();
     const ran = await known.watch([...words(known as never), '--no-follow', '-o', 'json']);
     expect(list(ran.stdout).map(({ session_id }) => session_id)).toEqual(expected);
   });
 
-  test('leaves out a conversation whose source is gone, and says so', async () => {
+  test('omits a conversation whose source no longer exists, and says so', async () => {
     const { watch, env, support } = await knownConversations();
-    // A send that the service refused is recorded, too.
+    // A send that the service rejected is recorded, too.
     await run(['chat', 'send', '--source', 'src_gone', '--session', 'x', 'Hi!'], { env });
     const ran = await watch(['--no-follow', '-o', 'json']);
     expect(ran.code).toBe(0);
@@ -157,7 +157,7 @@ describe('chat watch --no-follow', () => {
     });
   });
 
-  test('says that this machine knows none', async () => {
+  test('says that this machine has recorded no conversation', async () => {
     const { env } = await service();
     const none = await run(['chat', 'watch', '--no-follow', '-o', 'json'], { env });
     expect(none).toMatchObject({ code: 0, stdout: '[]\n', stderr: '' });
@@ -191,7 +191,7 @@ async function watchUntil(
 }
 
 describe('chat watch', () => {
-  test('streams the new messages as chat tail does, without those that exist', async () => {
+  test('streams new messages as chat tail does, without the existing ones', async () => {
     const known = await knownConversations();
     const { it, support, billing } = known;
     const ran = await watchUntil(known, ['-o', 'json'], {
@@ -245,7 +245,7 @@ describe('chat watch', () => {
     expect(ran.stderr).toContain('3 conversations, 2 unanswered.');
   });
 
-  test('shows the most urgent last where the screen does not hold all: it stays visible', async () => {
+  test('shows the most urgent conversation last if the screen is too small, so that it stays visible', async () => {
     const known = await knownConversations();
     const act = () => polled(known.it, 6);
     const { stdout } = await watchUntil(known, [], { columns: 60, rows: 6, act });
@@ -253,7 +253,7 @@ describe('chat watch', () => {
     expect(stdout.indexOf('anna')).toBeGreaterThan(stdout.indexOf('zoe'));
   });
 
-  test('ends with 11 once a conversation is unanswered for too long, after it was asked for again', async () => {
+  test('exits with 11 once a conversation is unanswered for too long, after reading it again', async () => {
     const it = await service();
     const support = await createChat(it);
     const { env } = it;
@@ -301,7 +301,7 @@ describe('chat watch', () => {
     expect(billing.source_id).toBeTruthy();
   });
 
-  test('warns of a command that fails, and goes on', async () => {
+  test('warns if a command fails, and continues', async () => {
     const known = await knownConversations();
     const ran = await watchUntil(known, ['--alert-after', '1m', '--alert-command', 'exit 7', '-o', 'json'], {
       act: () => polled(known.it, 20),
@@ -310,7 +310,7 @@ describe('chat watch', () => {
     expect(ran.stderr.match(/The --alert-command for session \w+ failed: exit code 7\./g)).toHaveLength(2);
   });
 
-  test('ends a command that ignores SIGTERM', async () => {
+  test('kills a command that ignores SIGTERM', async () => {
     const known = await knownConversations();
     const log = join(tempDirectory(), 'started');
     const command = `trap "" TERM; echo yes > '${log}'; while :; do sleep 0.1; done`;
@@ -330,7 +330,7 @@ describe('chat watch', () => {
     [['--agent', 'name:Support'], '--agent name:<name> needs --space'],
     [['--source', 'a', '--space', 'spc_1'], '--space can only be used with --agent'],
     [['--interval', '1ms'], '--interval must be 100ms or more'],
-  ])('refuses %j', async (words, message) => {
+  ])('rejects %j', async (words, message) => {
     const { env } = await service();
     const ran = await run(['chat', 'watch', ...words], { env });
     expect(ran).toMatchObject({ code: 2, stderr: expect.stringContaining(message) });

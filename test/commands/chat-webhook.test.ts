@@ -15,7 +15,7 @@ async function freePort(): Promise<number> {
   return typeof address === 'object' && address !== null ? address.port : 0;
 }
 
-/** An agent's chat, and a place where the sandbox delivers its replies. */
+/** An agent's chat, and a port on which the sandbox delivers its replies. */
 async function delivering() {
   const it: Service = await service();
   const chat = await createChat(it);
@@ -23,13 +23,13 @@ async function delivering() {
   const url = `http://127.0.0.1:${port}/hook`;
   expect((await it.admin('POST', '/webhooks', { url })).status).toBe(201);
   const session = ['--source', chat.source_id, '--session', 's1'];
-  // Polls alone would take an hour.
+  // Polling alone would take an hour.
   const webhook = ['--interval', '1h', '--webhook', port, '--webhook-path', '/hook'];
   return { it, env: it.env, chat, url, session, webhook };
 }
 
 describe('--webhook', () => {
-  test('shows a reply of a tail as soon as it is delivered', async () => {
+  test('makes a tail show a reply as soon as it is delivered', async () => {
     const { it, env, chat, url, session, webhook } = await delivering();
     const running = run(['chat', 'tail', ...session, ...webhook, '--until-reply', '-o', 'json'], { env });
     await expect.poll(async () => (await it.received()).some(({ path }) => path.endsWith(HISTORY))).toBe(true);
@@ -39,7 +39,7 @@ describe('--webhook', () => {
     expect(ran.stdout).toContain('You said: Hello!');
   });
 
-  test('shows a reply of a watch as soon as it is delivered, and believes nothing that a delivery says', async () => {
+  test('makes a watch show a reply as soon as it is delivered, and trusts no content of a delivery', async () => {
     const { it, env, chat, url, session, webhook } = await delivering();
     await run(['chat', 'send', ...session, 'Hi!'], { env });
     const signals = handSignals();
@@ -49,7 +49,7 @@ describe('--webhook', () => {
     await expect.poll(deliver).toBe(204);
     await chat.send('Hello!');
     await expect.poll(async () => (await chat.history()).at(-1)?.text).toBe('You said: Hello!');
-    // With the second poll after that, the answer to the first was read.
+    // The second poll after the act starts after the response to the first was read.
     for (let round = 0; round < 2; round += 1) await polled(it, 1, deliver);
     signals.abort(new InterruptedError('Interrupted.'));
     const ran = await running;
@@ -69,13 +69,13 @@ describe('--webhook', () => {
     ],
     [['watch', '--webhook-path', '/x'], '--webhook-path needs --webhook'],
     [['watch', '--webhook', '0', '--webhook-path', 'x'], '--webhook-path must begin with a slash'],
-  ])('refuses %j', async (words, message) => {
+  ])('rejects %j', async (words, message) => {
     const { env } = await service();
     const ran = await run(['chat', ...words], { env });
     expect(ran).toMatchObject({ code: 2, stderr: expect.stringContaining(message) });
   });
 
-  test('says that the port is taken', async () => {
+  test('reports that the port is in use', async () => {
     const { env, url, session, webhook } = await delivering();
     const server = createServer().listen(Number(new URL(url).port), '127.0.0.1');
     await once(server, 'listening');

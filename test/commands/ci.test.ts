@@ -7,7 +7,7 @@ import { json, sendJson, startFakeService } from '../helpers/fake-service.ts';
 import { fasterClock, handSignals, hasty, type RunOptions, run, tempDirectory } from '../helpers/run.ts';
 import { manifest, type Service, service, write } from '../helpers/service.ts';
 
-/** What a runner of GitHub Actions sets. The repository is the directory of the file. */
+/** The variables that a runner of GitHub Actions sets. The repository is the directory of the file. */
 function actions(path: string, more: Record<string, string> = {}): Record<string, string> {
   const directory = dirname(path);
   return {
@@ -31,7 +31,7 @@ const JOB = "{ name: daily, instructions: Sum up SECRET-PLAN., schedule: '0 9 * 
 const withJob = (id: string) => manifest(id).replace('"Support" }', `"Support", cron: [${JOB}] }`);
 
 describe('annotations in GitHub Actions', () => {
-  test('show each mistake in the input at its line and column, as a path of the repository', async () => {
+  test('show each mistake in the input at its line and column, with a path relative to the repository', async () => {
     const it = await service();
     const path = write('acme.yaml', `${manifest('acme')}colour: red\n`);
     const ran = await runIn(it, ['provision', path], actions(path));
@@ -101,7 +101,7 @@ describe('annotations in GitHub Actions', () => {
     expect(sent.stderr).not.toContain('PRIVATE');
   });
 
-  test('are one without a file where no file is at fault', async () => {
+  test('have no file if the failure is not about a file', async () => {
     const it = await service();
     const path = write('acme.yaml', manifest('acme'));
     const ran = await runIn(it, ['plan', path], actions(path, { PARTNER_TOKEN: 'pt_wrong_token' }));
@@ -110,21 +110,21 @@ describe('annotations in GitHub Actions', () => {
     ]);
   });
 
-  test('leave the error object of -o json alone on stderr', async () => {
+  test('do not mix with the error object of -o json on stderr', async () => {
     const it = await service();
     const path = write('acme.yaml', 'colour: red\n');
     const ran = await runIn(it, ['plan', path, '-o', 'json'], actions(path));
     expect(Object(JSON.parse(ran.stderr)).error.details.problems[0]).toMatchObject({ line: 1 });
   });
 
-  test('are not written elsewhere', async () => {
+  test('are written only in GitHub Actions', async () => {
     const it = await service();
     const path = write('acme.yaml', 'colour: red\n');
     expect((await runIn(it, ['plan', path], { CI: 'true' })).stderr).not.toContain('::');
   });
 });
 
-test('text of a service is no workflow command, in whatever a command prints', async () => {
+test('text of a service never becomes a workflow command, in the output of any command', async () => {
   const name = '::add-mask::Support';
   const fake = await startFakeService({
     'GET /automation/spaces/': json([{ space_id: '::debug::1', external_space_id: 'x ##[error]x', name }]),
@@ -147,7 +147,7 @@ test('text of a service is no workflow command, in whatever a command prints', a
 });
 
 describe('--summary', () => {
-  test('appends to the summary of the step: the plan, then what was done', async () => {
+  test('appends the plan, then the results, to the summary of the step', async () => {
     const it = await service();
     const path = write('acme.yaml', `${withJob('acme')}---\n${manifest('beta')}`);
     const env = actions(path);
@@ -161,7 +161,7 @@ describe('--summary', () => {
     expect(text).not.toContain('SECRET-PLAN');
   });
 
-  test('shows what failed first, and neither the token nor instructions', async () => {
+  test('shows failures first, and neither the token nor instructions', async () => {
     const token = 'pt_1234567890abcdef';
     const fake = await startFakeService({
       'GET *': json([]),
@@ -226,7 +226,7 @@ describe('--summary', () => {
     const signals = handSignals();
     const fake = await startFakeService({
       'GET *': (request, response) => {
-        // The list of agents gets no answer.
+        // The list of agents gets no response.
         if (request.path.includes('agents')) signals.abort(new InterruptedError('Interrupted.'));
         else sendJson(response, [{ space_id: 'sp_1', external_space_id: 'one', name: 'Space one' }]);
       },
@@ -241,7 +241,7 @@ describe('--summary', () => {
     expect(read(summary)).not.toMatch(/❌|failed<|<pre><\/pre>/);
   });
 
-  test('shows mistakes in the input with their places', async () => {
+  test('shows mistakes in the input with their positions', async () => {
     const path = write('acme.yaml', 'external_space_id: acme\ncolour: SECRET-COLOUR\n');
     const summary = join(dirname(path), 'summary.md');
     expect((await run(['plan', path, '--summary', summary])).code).toBe(2);
@@ -249,7 +249,7 @@ describe('--summary', () => {
     expect(read(summary)).not.toContain('SECRET-COLOUR');
   });
 
-  test('is of jobs and files, too', async () => {
+  test('covers jobs and files, too', async () => {
     const it = await service();
     const summary = join(tempDirectory(), 'summary.md');
     const file = write('a <b>.txt', 'a');
@@ -258,7 +258,7 @@ describe('--summary', () => {
     expect(read(summary)).toContain('a &lt;b&gt;.txt  uploaded, ');
   });
 
-  test('that cannot be written in the end is a warning, also where it is a device', async () => {
+  test('only warns if the summary cannot be written at the end, even to a device', async () => {
     const it = await service();
     const path = write('acme.yaml', manifest('acme'));
     const env = actions(path, { GITHUB_STEP_SUMMARY: '/dev/full' });
@@ -267,7 +267,7 @@ describe('--summary', () => {
     expect(ran.stderr).toContain('The report /dev/full cannot be written: ');
   });
 
-  test('holds no line of the input, not even of standard input', async () => {
+  test('contains no line of the input, not even of standard input', async () => {
     const it = await service();
     const stdin = withJob('acme').replace('schedule:', 'shedule:');
     const path = write('plan.md', '');
@@ -293,7 +293,7 @@ describe('--summary', () => {
       argv: (path: string) => ['chat', 'send', '--rows', path, '--source', 's', `--code-quality=${path}`],
     },
     { input: 'an upload', argv: (path: string) => ['upload', path, `--summary=${dirname(path)}/./manifest`] },
-  ])('no report overwrites $input', async ({ argv }) => {
+  ])('never overwrites $input', async ({ argv }) => {
     const it = await service();
     const path = write('manifest', manifest('acme'));
     const ran = await runIn(it, argv(path), {});
@@ -318,7 +318,7 @@ describe('--summary', () => {
   });
 });
 
-test('where CI is set, a terminal shows no progress', async () => {
+test('a terminal shows no progress if CI is set', async () => {
   const it = await service();
   await it.faults({ kind: 'delay', ms: 400, on: 'GET /automation/spaces/' });
   const path = write('acme.yaml', manifest('acme'));
@@ -335,7 +335,7 @@ test('where CI is set, a terminal shows no progress', async () => {
 });
 
 describe('--code-quality', () => {
-  test('writes what failed for GitLab, by path of the repository, and an empty report if nothing did', async () => {
+  test('writes failures for GitLab with paths relative to the repository, and an empty report if nothing failed', async () => {
     const it = await service();
     const path = write('acme.yaml', `${manifest('acme')}colour: red\n`);
     const report = join(dirname(path), 'gl-code-quality-report.json');
@@ -352,7 +352,7 @@ describe('--code-quality', () => {
     expect(JSON.parse(read(report))).toEqual([]);
   });
 
-  test('needs what has files', async () => {
+  test('is rejected by commands that read no files', async () => {
     const job = ['cron', 'create', '--agent', 'a', '--name', 'b', '--instructions', 'c', '--schedule', '0 9 * * *'];
     expect((await run([...job, '--code-quality', 'q.json'])).stderr).toContain('can only be used with -f');
     const message = ['chat', 'send', 'hi', '--source', 's', '--session', 'x'];

@@ -24,7 +24,7 @@ describe('a table is colored', () => {
   });
 });
 
-test('without a terminal there are no questions, spinners, or colors', async () => {
+test('a process without a terminal gets no questions, spinners, or colors', async () => {
   const it = await service();
   await it.set({ latency_ms: 1_100 });
   expect(await run(LIST, { env: it.env })).toMatchObject({

@@ -32,7 +32,7 @@ function service() {
   });
 }
 
-/** Completes words as at a Tab in zsh. */
+/** Completes a command line as zsh does at a Tab. */
 function tab(env: Record<string, string>, ...words: string[]) {
   const all = ['zsh', words.at(-1) ?? '', String(words.length - 1), ...words.slice(0, -1)];
   const surroundings = { env, platform: process.platform, home: env.HOME ?? '', now: Date.now(), readTree: () => TREE };
@@ -46,7 +46,7 @@ function cacheFiles(config: string): string[] {
 }
 
 describe('completion refresh', () => {
-  it('reads ids and names, which Tab then offers, and writes no token and no other text', async () => {
+  it('reads ids and names, which Tab then offers, and stores no token and no other text', async () => {
     const { baseUrl: base, requests } = await service();
     const { env: own, config } = createProfileHome();
     const env = { ...own, PARTNER_BASE_URL: base, PARTNER_TOKEN: TOKEN };
@@ -70,7 +70,7 @@ describe('completion refresh', () => {
     }
   });
 
-  it('knows the jobs and sessions of this machine', async () => {
+  it('offers the jobs and sessions of this machine', async () => {
     const { baseUrl: base } = await service();
     const { env: own, config } = createProfileHome();
     const state = join(config, 'state.jsonl');
@@ -88,7 +88,7 @@ describe('completion refresh', () => {
     for (const file of cacheFiles(config)) expect(readFileSync(file, 'utf8')).not.toContain('secret message');
   });
 
-  it('keeps what it knows when the service fails, and is due later then', async () => {
+  it('keeps the cached values when the service fails, and is due later', async () => {
     const fake = await service();
     const { env: own, config } = createProfileHome();
     const env = { ...own, PARTNER_BASE_URL: fake.baseUrl, PARTNER_TOKEN: TOKEN };
@@ -100,7 +100,7 @@ describe('completion refresh', () => {
     expect(JSON.parse(readFileSync(status, 'utf8'))).toMatchObject({ failures: 1 });
   });
 
-  it('in the background, does nothing where a token would have to be fetched', async () => {
+  it('does nothing in the background if a token would have to be fetched', async () => {
     const fake = await service();
     const { env, config } = createProfileHome();
     mkdirSync(config);
@@ -118,8 +118,8 @@ describe('completion refresh', () => {
   });
 });
 
-describe('Tab starts a refresh', () => {
-  it('only where the token is at hand, and not for what only the line names', async () => {
+describe('a Tab', () => {
+  it('starts a refresh only if the token is available, and not for settings that only the line names', async () => {
     const home = createProfileHome();
     await storeProfile(home, 'default');
     const { env } = home;
@@ -135,7 +135,7 @@ describe('Tab starts a refresh', () => {
     expect(tab({ HOME: tempDirectory() }, 'agents', 'list', '')).toEqual({ values: [], refresh: undefined });
   });
 
-  it('and knows the names of the profiles, however damaged their file is', async () => {
+  it('offers the names of the profiles, and survives a damaged profiles file', async () => {
     const home = createProfileHome();
     await storeProfile(home, 'acme');
     expect(tab(home.env, 'profile', 'use', '').values).toEqual(['acme\thttps://api.example.com/v1']);
@@ -149,7 +149,7 @@ describe('Tab starts a refresh', () => {
 describe('completion install', () => {
   const zsh = ['completion', 'install', '--shell', 'zsh'];
 
-  it('writes nothing without consent', async () => {
+  it('writes nothing without confirmation', async () => {
     const HOME = tempDirectory();
     const refused = await run([...zsh, '-o', 'json'], { env: { HOME } });
     expect(refused).toMatchObject({ code: 2, stdout: '' });
@@ -161,7 +161,7 @@ describe('completion install', () => {
     expect(readdirSync(HOME)).toEqual([]);
   });
 
-  it('adds one line, keeps every other byte, the mode, and a symbolic link, and changes nothing the second time', async () => {
+  it('adds one line, preserves every other byte, the mode, and a symbolic link, and changes nothing the second time', async () => {
     const HOME = tempDirectory();
     const file = join(HOME, 'dotfiles-zshrc');
     const before = Buffer.from('# caf\xe9\r\nalias x=y', 'latin1');
@@ -202,7 +202,7 @@ describe('completion install', () => {
     ['bash', ['.bashrc', '.local/share/bash-completion/completions/partnerctl']],
     ['fish', ['.config/fish/completions/partnerctl.fish']],
     ['powershell', ['.config/powershell/Microsoft.PowerShell_profile.ps1', '.local/share/partnerctl/partnerctl.ps1']],
-  ])('knows the places of %s', async (shell, files) => {
+  ])('finds the files of %s', async (shell, files) => {
     const HOME = tempDirectory();
     const installed = await run(['completion', 'install', '--yes', '-o', 'json'], {
       env: { HOME, SHELL: `/bin/${shell}` },
@@ -212,7 +212,7 @@ describe('completion install', () => {
     for (const file of files) expect(readFileSync(join(HOME, file), 'utf8')).toContain('partnerctl');
   });
 
-  it('prints a change a line as ndjson', async () => {
+  it('prints one change per line as ndjson', async () => {
     const env = { HOME: tempDirectory(), SHELL: '/bin/bash' };
     const ran = await run(['completion', 'install', '--dry-run', '-o', 'ndjson'], { env });
     const actions = ran.stdout
@@ -222,7 +222,7 @@ describe('completion install', () => {
     expect(actions).toEqual(['create', 'create']);
   });
 
-  it('takes the file for the line from --rc-file', async () => {
+  it('adds the line to the file in --rc-file', async () => {
     const HOME = tempDirectory();
     const rc = join(HOME, 'my profile.ps1');
     const args = ['completion', 'install', '--shell', 'powershell', '--rc-file', rc, '--yes'];
@@ -232,7 +232,7 @@ describe('completion install', () => {
     );
   });
 
-  it('asks for the shell where it is not known', async () => {
+  it('asks for the shell if it cannot be detected', async () => {
     expect(await run(['completion', 'install', '--yes'], { env: { SHELL: '/bin/tcsh' } })).toMatchObject({ code: 2 });
   });
 });

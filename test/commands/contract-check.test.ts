@@ -48,7 +48,7 @@ describe('contract check', () => {
     ]) {
       expect(of(leaf), leaf).toMatchObject({ result: 'confirmed' });
     }
-    // One page shows no other, and an empty list no item.
+    // A single page proves nothing about paging, and an empty list nothing about items.
     expect(of('spaces.list.next')).toMatchObject({ result: 'unobservable' });
     expect(of('cron_jobs.list.items')).toMatchObject({ result: 'unobservable', detail: 'the list is empty' });
     expect(of('cron_job.id')).toMatchObject({ result: 'unobservable', detail: 'there was nothing to read' });
@@ -56,7 +56,7 @@ describe('contract check', () => {
     expect(await posts()).toEqual([]);
   });
 
-  test('shows in a terminal what is wrong first, and counts the rest at the end', async () => {
+  test('lists contradictions first in a terminal, and counts the rest at the end', async () => {
     const { env } = await fake({
       'GET /automation/spaces/': json({ spaces: [{ pk: 'spc_1', name: 'Acme' }] }),
       'GET /automation/spaces/spc_1/agents/': json([]),
@@ -71,7 +71,7 @@ describe('contract check', () => {
     expect(stderr.replaceAll(/\s+/g, ' ')).toContain('--source and --session also check the history of a session.');
   });
 
-  test('names what is contradicted with the keys and types that came, never the values, and exits with 8', async () => {
+  test('reports contradictions with the keys and types received, never the values, and exits with 8', async () => {
     const { env, requests } = await fake({
       'GET /automation/spaces/': json([{ handle: 'private-1', name: 'private name' }]),
       'GET /automation/partner-cron-jobs/': json({ detail: 'gone' }, 404),
@@ -88,7 +88,7 @@ describe('contract check', () => {
     expect(requests.every(({ method }) => method === 'GET')).toBe(true);
   });
 
-  test('confirms the way to the next page once it was followed', async () => {
+  test('confirms how the next page is requested once it was followed', async () => {
     const { env } = await fake((request, response) => {
       if (!request.path.includes('/spaces/')) return sendJson(response, []);
       if (request.path.includes('/agents/')) return sendJson(response, []);
@@ -103,7 +103,7 @@ describe('contract check', () => {
     }
   });
 
-  test('reads jobs as other commands do, and contradicts a schedule that they do not understand', async () => {
+  test('reads jobs as other commands do, and contradicts a schedule that those do not understand', async () => {
     const schedule = { type: 'cron', data: { minute: '0', hour: '9', day_of_week: '*' }, timezone: 'UTC' };
     const job = { cron_job_id: 'c1', name: 'Daily', agent: { id: 'a1' }, schedule };
     const { env } = await fake({ 'GET /automation/partner-cron-jobs/': json([job]), 'GET *': json([]) });
@@ -152,12 +152,12 @@ describe('contract check', () => {
     expect(of('agents.list')).toMatchObject({ result: 'unobservable' });
   });
 
-  test('a rejected token ends it', async () => {
+  test('stops at a rejected token', async () => {
     const { env } = await fake(json({ detail: 'no' }, 401));
     expect((await check(env)).code).toBe(3);
   });
 
-  test('asks for both --source and --session', async () => {
+  test('requires both --source and --session', async () => {
     const { env } = await fake(json([]));
     expect((await check(env, '--source', 'src_1')).code).toBe(2);
   });

@@ -9,7 +9,7 @@ import { type Data, list, object, openApi, operation } from '../unit/contract/op
 
 const BASE_URL = 'http://127.0.0.1:9/v1';
 
-/** A document of the list of spaces: it agrees with the path of the specification, and names its own fields. */
+/** A document with the list of spaces: it agrees with the path in the specification, and declares its own fields. */
 function spacesDocument(path = '/automation/spaces/', more: Data = {}): Data {
   return openApi(
     { [path]: { get: operation(object({ rows: list(object('id', 'customerRef', 'name', 'clientReference')) })) } },
@@ -62,7 +62,7 @@ interface Imported {
 }
 
 describe('contract import', () => {
-  test('shows what would change, old and new, and writes nothing without --yes', async () => {
+  test('shows the old and the new value of each change, and writes nothing without --yes', async () => {
     const { importFrom, stored } = home();
     const ran = await importFrom(file(spacesDocument()), '-o', 'json');
     expect(ran.code).toBe(0);
@@ -96,7 +96,7 @@ describe('contract import', () => {
     });
   });
 
-  test('says so when there is nothing to change', async () => {
+  test('says so if there is nothing to change', async () => {
     const { importFrom } = home();
     const path = file(spacesDocument());
     await importFrom(path, '--yes');
@@ -105,7 +105,7 @@ describe('contract import', () => {
     expect(again.stderr).toContain('Nothing to change');
   });
 
-  test('leaves what the document does not say as it is', async () => {
+  test('leaves values unchanged that the document does not mention', async () => {
     const { importFrom, value, env } = home();
     await run(['contract', 'set', 'cron_jobs.list', 'none'], { env });
     await importFrom(file(spacesDocument()), '--yes');
@@ -113,7 +113,7 @@ describe('contract import', () => {
     expect((await value('agents.list')).source).toBe('spec');
   });
 
-  test('an override stays in force over an imported value, and the list says so', async () => {
+  test('keeps an override in force over an imported value, and shows both', async () => {
     const { importFrom, value, env } = home();
     await run(['contract', 'set', 'spaces.list.items', 'data'], { env });
     const { changes } = (await importFrom(file(spacesDocument()), '--yes', '-o', 'json')).json<Imported>();
@@ -121,7 +121,7 @@ describe('contract import', () => {
     expect(await value('spaces.list.items')).toEqual({ value: 'data', source: 'override' });
   });
 
-  test('a value that contradicts the specification needs --accept', async () => {
+  test('requires --accept for a value that contradicts the specification', async () => {
     const { importFrom, value, stored } = home();
     const path = file(spacesDocument('/automation/workspaces'));
     const refused = await importFrom(path, '--yes');
@@ -133,7 +133,7 @@ describe('contract import', () => {
     expect(await value('spaces.list')).toEqual({ value: 'GET /automation/workspaces', source: 'imported' });
   });
 
-  test('--only imports the named values alone', async () => {
+  test('imports only the values in --only', async () => {
     const { importFrom, value } = home();
     const path = file(spacesDocument('/automation/workspaces'));
     expect(await importFrom(path, '--yes', '--only', 'spaces.list.items')).toMatchObject({ code: 0 });
@@ -149,7 +149,7 @@ describe('contract import', () => {
     expect(ran.json<Imported>().changes.map(({ leaf }) => leaf)).toContain('spaces.list.items');
   });
 
-  test('downloads a document without the token, follows a redirect on the same origin, and drops the query from its name', async () => {
+  test('downloads a document without the token, follows a redirect on the same origin, and drops the query from the stored URL', async () => {
     const service = await startFakeService({
       'GET /openapi.json': json(spacesDocument()),
       'GET /latest': (_, response) => response.writeHead(302, { location: '/v1/openapi.json' }).end(),
@@ -179,14 +179,14 @@ describe('contract import', () => {
     [401, 3, 'no token is sent for it'],
     [404, 4, 'Check the address of the document.'],
     [500, 8, 'Run the command again later.'],
-  ])('a status of %i is exit code %i', async (status, code, hint) => {
+  ])('exits with the code of the status: %i exits with %i', async (status, code, hint) => {
     const service: FakeService = await startFakeService(json({}, status));
     const ran = await home().importFrom(`${service.baseUrl}/openapi.json`, '--retries', '0');
     expect(ran.code).toBe(code);
     expect(ran.stderr).toContain(hint);
   });
 
-  test('ends at --timeout when the document does not arrive', async () => {
+  test('stops at --timeout if the document does not arrive', async () => {
     const service = await startFakeService(() => undefined);
     const ran = await home().importFrom(`${service.baseUrl}/openapi.json`, '--timeout', '200ms');
     expect(ran.code).not.toBe(0);
@@ -196,7 +196,7 @@ describe('contract import', () => {
   test.each([
     ['http://api.example.com/openapi.json', 'plain http'],
     ['https://user:pass@api.example.com/openapi.json', 'credentials'],
-  ])('refuses the address %s before anything is sent', async (address, reason) => {
+  ])('rejects the URL %s before anything is sent', async (address, reason) => {
     const ran = await home().importFrom(address);
     expect(ran.code).toBe(2);
     expect(ran.stderr).toContain(reason);
@@ -209,7 +209,7 @@ const bomb = Array.from(
   (_, index) => `x${index}: &a${index} [${index === 0 ? '1' : `${`*a${index - 1},`.repeat(9)}`}]`,
 );
 
-describe('A document that cannot be used is refused with its place, and nothing changes:', () => {
+describe('a document that cannot be used is rejected with its position, and nothing changes:', () => {
   test.each<readonly [string, string, RegExp]>([
     ['broken JSON', '{\n  "openapi": "3.1.0",\n  "paths": {,}\n}', /doc:3:13: invalid JSON/],
     ['JSON that is cut off', '{"openapi": "3.1.0", "paths": {', /doc:1:32: invalid JSON/],
@@ -310,18 +310,18 @@ describe('A document that cannot be used is refused with its place, and nothing 
   });
 });
 
-describe('A hostile document changes nothing but what it may:', () => {
+describe('a hostile document', () => {
   test.each<readonly [string, string, RegExp]>([
     ['a reference to a file', '{"$ref": "file:///etc/passwd"}', /points out of the document/],
     ['a reference to a file beside it', '{"$ref": "../secret.json#/x"}', /points out of the document/],
-  ])('%s is refused', async (_, path, message) => {
+  ])('is rejected: %s', async (_, path, message) => {
     const { importFrom, stored } = home();
     const ran = await importFrom(write('doc', `{"openapi": "3.1.0", "paths": {"/a": ${path}}}`), '--yes');
     expect(ran).toMatchObject({ code: 2, stderr: expect.stringMatching(message) });
     expect(stored()).toEqual([]);
   });
 
-  test('schemas that contain themselves through allOf and oneOf end', async () => {
+  test('may contain itself through allOf and oneOf', async () => {
     const schemas = {
       A: { allOf: [{ $ref: '#/components/schemas/B' }, { type: 'object', properties: { id: { type: 'string' } } }] },
       B: { oneOf: [{ $ref: '#/components/schemas/A' }, { $ref: '#/components/schemas/B' }] },
@@ -332,7 +332,7 @@ describe('A hostile document changes nothing but what it may:', () => {
     expect([0, 2]).toContain(ran.code);
   });
 
-  test('names of prototypes are names like others', async () => {
+  test('may use names of object prototypes', async () => {
     const { importFrom } = home();
     const text = JSON.stringify(spacesDocument())
       .replaceAll('"rows"', '"__proto__"')
@@ -343,7 +343,7 @@ describe('A hostile document changes nothing but what it may:', () => {
     expect(({} as Record<string, unknown>).items).toBeUndefined();
   });
 
-  test('escape sequences in its names do not reach the terminal', async () => {
+  test('cannot send escape sequences in its names to the terminal', async () => {
     const { importFrom } = home();
     const text = JSON.stringify(spacesDocument())
       .replaceAll('"rows"', '"ro\\u001b[2Jws"')
@@ -354,7 +354,7 @@ describe('A hostile document changes nothing but what it may:', () => {
     }
   });
 
-  test('servers elsewhere do not change where requests go', async () => {
+  test('cannot move requests to another server', async () => {
     const { importFrom, env } = home();
     const document = spacesDocument('/automation/spaces/', { servers: [{ url: 'https://evil.example/v1' }] });
     expect(await importFrom(file(document), '--yes')).toMatchObject({ code: 0 });

@@ -86,8 +86,8 @@ async function learnedValue(leaf: string, ...records: readonly Recorded[]): Prom
 
 const SPACES = '/v1/automation/spaces/';
 
-describe('contract learn, as an operator', () => {
-  /** Runs a command that is refused, records it, learns, and returns the run after that. */
+describe('contract learn after a failed command', () => {
+  /** Runs a command that fails, records it, learns, and returns the run after that. */
   async function learnFrom(script: Script, ...argv: string[]): Promise<{ ran: Ran; learned: Ran }> {
     const fake = await startFakeService(script);
     const { run: runHere, learn, trace } = home(fake.baseUrl);
@@ -98,14 +98,14 @@ describe('contract learn, as an operator', () => {
     return { learned: learnedNow, ran: await runHere(...argv, '-o', 'json') };
   }
 
-  test('a list in an unknown place works after learning from the refused run', async () => {
+  test('makes a list in an unknown place readable', async () => {
     const body = { overview: { inner: { everything: [{ id: 's1', name: 'Acme' }] } } };
     const { ran } = await learnFrom(json(body), 'spaces', 'list');
     expect(ran).toMatchObject({ code: 0 });
     expect(ran.json()).toEqual([{ id: 's1', name: 'Acme' }]);
   });
 
-  test('ids and names in unknown fields work after learning from the refused run', async () => {
+  test('makes ids and names in unknown fields readable', async () => {
     const spaces = [
       { ref_no: 'a-1', caption: 'Acme' },
       { ref_no: 'a-2', caption: 'Wayne' },
@@ -122,7 +122,7 @@ describe('contract learn, as an operator', () => {
 });
 
 describe('contract learn', () => {
-  test('after a run of another client, everything works as with the document of the service', async () => {
+  test('after a trace of another client, makes everything work as with the document of the service', async () => {
     const { env, sandbox } = await service({ shape: 'data-requests' });
     const trace = join(tempDirectory(), 'trace.jsonl');
     const recorded = {
@@ -150,7 +150,7 @@ describe('contract learn', () => {
     await runAll('two', env);
   });
 
-  test('shows what would change, with the lines and the types, and writes nothing without --yes', async () => {
+  test('shows each change with its lines and types, and writes nothing without --yes', async () => {
     const { learn, stored } = home();
     const trace = record({
       path: SPACES,
@@ -174,7 +174,7 @@ describe('contract learn', () => {
     expect(stored()).toEqual([]);
   });
 
-  test('writes with --yes, as observed', async () => {
+  test('writes with --yes, with the source "observed"', async () => {
     const { learn, show } = home();
     const trace = record({ path: SPACES, response_body: { deep: { er: { rows: [{ id: 's1' }] } } } });
     const ran = await learn(trace, '--yes');
@@ -183,7 +183,7 @@ describe('contract learn', () => {
   });
 });
 
-describe('what a trace shows', () => {
+describe('learning from a trace', () => {
   const page = (items: string[], more: object): object => ({ results: items.map((id) => ({ id, name: id })), ...more });
 
   test.each([
@@ -192,7 +192,7 @@ describe('what a trace shows', () => {
     ['an offset', {}, { first: '2' }, { total: 4 }, 'offset:first'],
     ['the last id', {}, { behind: 's2' }, { has_more: true }, 'after:behind'],
     ['a link', {}, { p: '2' }, { links: { next: `${ORIGIN}${SPACES}?p=2` } }, 'link:links.next'],
-  ])('how the next page is requested: %s', async (_, query, nextQuery, more, expected) => {
+  ])('finds how the next page is requested: %s', async (_, query, nextQuery, more, expected) => {
     const value = await learnedValue(
       'spaces.list.next',
       { path: SPACES, query, response_body: page(['s1', 's2'], more) },
@@ -201,7 +201,7 @@ describe('what a trace shows', () => {
     expect(value).toBe(expected);
   });
 
-  test('a next page with the same items proves nothing, and is asked for', async () => {
+  test('asks about a next page with the same items, which proves nothing', async () => {
     const first = page(['s1', 's2'], { total: 4 });
     const { changes, questions } = await learned(
       { path: SPACES, response_body: first },
@@ -211,14 +211,14 @@ describe('what a trace shows', () => {
     expect(questions).toEqual([{ leaf: 'spaces.list.next', message: expect.stringContaining('total') }]);
   });
 
-  test('what stays open is said with the command that settles it', async () => {
+  test('names the command that settles each open value', async () => {
     const ran = await home().learn(record({ path: SPACES, response_body: page(['s1', 's2'], { total: 4 }) }));
     expect(ran.stderr).toMatch(
       /open: .*\. If you know it, run: partnerctl contract set spaces\.list\.next 'page:<parameter>'/,
     );
   });
 
-  test('a link to another origin proves nothing', async () => {
+  test('ignores a link to another origin', async () => {
     const { changes } = await learned(
       { path: SPACES, response_body: page(['s1'], { next: `https://evil.example${SPACES}?x=2&y=1` }) },
       { path: SPACES, query: { x: '2', y: '1' }, response_body: page(['s2'], {}) },
@@ -226,7 +226,7 @@ describe('what a trace shows', () => {
     expect(changes).toEqual([]);
   });
 
-  test('a list that two clients page in two ways is ambiguous, and is not written', async () => {
+  test('treats a list that two clients page in two ways as ambiguous, and does not write it', async () => {
     const { learn, stored } = home();
     const trace = record(
       { path: SPACES, response_body: page(['s1', 's2'], { has_more: true }) },
@@ -241,7 +241,7 @@ describe('what a trace shows', () => {
     expect(stored()).toEqual([]);
   });
 
-  test('operations and parameters under other names, with --accept where they contradict the specification', async () => {
+  test('finds operations and parameters under other names, with --accept where they contradict the specification', async () => {
     const { learn, show } = home();
     const job = { id: 'j1', agentRef: 'a1', title: 'daily' };
     const trace = record(
@@ -290,7 +290,7 @@ describe('what a trace shows', () => {
     ]);
   });
 
-  test('the response to a write says nothing of how the fields of listed resources are called', async () => {
+  test('learns nothing about the fields of listed resources from the response to a write', async () => {
     const space = { space_id: 's1', external_space_id: 'acme', name: 'Acme' };
     const { changes, ambiguous } = await learned(
       {
@@ -308,17 +308,17 @@ describe('what a trace shows', () => {
     ]);
   });
 
-  test('another address whose response is no list is not that of a list', async () => {
+  test('does not mistake another path whose response is no list for that of a list', async () => {
     const { changes } = await learned({ path: '/v1/workspaces', response_body: { id: 's1', plan: 'free' } });
     expect(changes).toEqual([]);
   });
 
-  test('the field of a form with a file', async () => {
+  test('finds the field of a file in a form', async () => {
     const upload = { method: 'POST', path: '/v1/automation/documents/', response_body: { id: 'd1' } };
     expect(await learnedValue('documents.create.file', { ...upload, request_form: ['upload'] })).toBe('form:upload');
   });
 
-  test('the authors of messages: who sent them is the user, and the other one is the agent', async () => {
+  test('finds the roles of messages: the sender of the request is the user, and the other one is the agent', async () => {
     const { changes } = await learned(
       {
         method: 'POST',
@@ -341,7 +341,7 @@ describe('what a trace shows', () => {
     ]);
   });
 
-  test('the trailing slash, after a redirect that was followed', async () => {
+  test('learns the trailing slash from a redirect that was followed', async () => {
     const bare = SPACES.replace(/\/$/, '');
     const value = await learnedValue(
       'paths.trailing_slash',
@@ -351,7 +351,7 @@ describe('what a trace shows', () => {
     expect(value).toBe('never');
   });
 
-  test('a history with messages of another session shows no parameters', async () => {
+  test('learns no parameters from a history with messages of another session', async () => {
     const { changes, confirmed } = await learned({
       path: '/v1/integrations/api-chat/history/',
       query: { source: 'c', conversation: 's' },
@@ -361,13 +361,13 @@ describe('what a trace shows', () => {
     expect(confirmed).not.toContain('messages.history.session_id');
   });
 
-  test('nothing changes where the client reads everything already', async () => {
+  test('changes nothing if the client reads everything already', async () => {
     const { changes, confirmed } = await learned({ path: SPACES, response_body: [{ space_id: 's1', name: 'Acme' }] });
     expect(changes).toEqual([]);
     expect(confirmed).toEqual(['spaces.list']);
   });
 
-  test('several places that may be the list are ambiguous', async () => {
+  test('treats several places that may be the list as ambiguous', async () => {
     const { ambiguous } = await learned({
       path: SPACES,
       response_body: { a: { b: { one: [{ id: 1 }], two: [{ id: 2 }] } } },
@@ -449,7 +449,7 @@ describe('a trace that cannot be used changes nothing', () => {
     expect(key === 'a,b|c' ? [] : stored()).toEqual([]);
   });
 
-  test('a token in a trace is never shown, and is warned of', async () => {
+  test('never shows a token in a trace, and warns about it', async () => {
     const { learn } = home();
     const trace = record(
       {
@@ -465,8 +465,8 @@ describe('a trace that cannot be used changes nothing', () => {
   });
 });
 
-describe('which service a trace is of', () => {
-  test('--origin accepts the trace of another address of the service', async () => {
+describe('the service that a trace belongs to', () => {
+  test('may be at another URL with --origin', async () => {
     const { learn } = home();
     const trace = record({
       origin: 'https://staging.example',
@@ -477,7 +477,7 @@ describe('which service a trace is of', () => {
     expect(ran.json<Learned>().changes.map(({ leaf }) => leaf)).toEqual(['spaces.list.items']);
   });
 
-  test('requests to other origins are left out, and said', async () => {
+  test('excludes requests to other origins, which are reported', async () => {
     const { learn } = home();
     const trace = record(
       { path: SPACES, response_body: [{ id: 1 }] },
@@ -488,7 +488,7 @@ describe('which service a trace is of', () => {
     expect(ran.stderr).toContain('skipped: 1 requests to https://docs.example');
   });
 
-  test('a learned value replaces an imported one, and yields to an override', async () => {
+  test('gets the learned value instead of an imported one, but keeps an override', async () => {
     const { learn, show, run: runHere } = home();
     const schema = { type: 'array', items: { type: 'object', properties: { id: {} } } };
     const document = {

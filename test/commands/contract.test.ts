@@ -30,7 +30,7 @@ describe('contract show', () => {
     expect(leaves.map(({ leaf }) => leaf)).toContain('message.text');
   });
 
-  test('refuses a prefix of no leaf, with the leaf that may be meant', async () => {
+  test('rejects a prefix that no leaf has, and suggests a similar leaf', async () => {
     const ran = await run(['contract', 'show', 'mesages.history']);
     expect(ran).toMatchObject({ code: 2, stdout: '' });
     expect(ran.stderr).toContain('Did you mean messages.history?');
@@ -44,7 +44,7 @@ describe('contract show', () => {
     expect(history.json<Leaf[]>().every(({ leaf }) => leaf.startsWith('messages.history'))).toBe(true);
   });
 
-  test('refuses an unknown source', async () => {
+  test('rejects an unknown source', async () => {
     const ran = await run(['contract', 'show', '--source', 'guess']);
     expect(ran.code).toBe(2);
     expect(ran.stderr).toContain('assumed');
@@ -98,7 +98,7 @@ describe('contract set and unset', () => {
     expect(shown.json()).toEqual([]);
   });
 
-  test('lose nothing when several run at once', async () => {
+  test('lose nothing if several run concurrently', async () => {
     const env = homeEnv();
     const leaves = ['space.id', 'agent.id', 'source.id', 'message.id', 'cron_job.id', 'document.id'];
     const ran = await Promise.all(leaves.map((leaf) => run(['contract', 'set', leaf, 'ref'], { env })));
@@ -107,7 +107,7 @@ describe('contract set and unset', () => {
     expect(shown.json<Leaf[]>().map(({ leaf }) => leaf)).toEqual(leaves);
   });
 
-  test('belong to the profile', async () => {
+  test('apply to one profile', async () => {
     const it = await service();
     const { HOME } = it.env;
     const env = { HOME };
@@ -121,7 +121,7 @@ describe('contract set and unset', () => {
     expect((await run(['cron', 'list', '--profile', 'b'], { env })).code).toBe(0);
   });
 
-  test('are in a file that only its owner can read', async () => {
+  test('write a file that only its owner can read', async () => {
     const env = { ...homeEnv(), PARTNER_CONFIG_DIR: tempDirectory() };
     await run(['contract', 'set', 'cron_jobs.list', 'none'], { env });
     const directory = join(env.PARTNER_CONFIG_DIR, 'contracts');
@@ -143,7 +143,7 @@ describe('contract set and unset', () => {
     [['spaces.list.next', 'cursor'], 'must be auto, none'],
     [['space.id', 'a,,b'], 'has an empty name'],
     [['paths.trailing_slash', 'sometimes'], 'as-written'],
-  ])('refuse %j', async (args, message) => {
+  ])('reject %j', async (args, message) => {
     const ran = await run(['contract', 'set', ...args], { env: homeEnv() });
     expect(ran.code).toBe(2);
     expect(ran.stderr).toContain(message);
@@ -162,7 +162,7 @@ describe('contract set and unset', () => {
   });
 });
 
-test('a call goes to the method, path, and parameters that were set', async () => {
+test('a call uses the method, path, and parameters that were set', async () => {
   const fake = await startFakeService({ 'GET /workspaces': json([{ space_id: 's1' }]) });
   const env = { PARTNER_BASE_URL: fake.baseUrl, PARTNER_TOKEN: 'test-token', HOME: tempDirectory() };
   await run(['contract', 'set', 'spaces.list', 'GET /workspaces'], { env });
@@ -170,7 +170,7 @@ test('a call goes to the method, path, and parameters that were set', async () =
   expect(ran.json()).toEqual([{ space_id: 's1' }]);
 });
 
-test('where the contract says that there is no list of jobs, the state file alone guards them', async () => {
+test('the state file alone guards jobs if the contract says that there is no list', async () => {
   const it = await schedules();
   await run(['contract', 'set', 'cron_jobs.list', 'none'], { env: it.env });
   await it.forget();

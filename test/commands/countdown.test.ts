@@ -7,20 +7,20 @@ import { createChat } from '../sandbox/chat.ts';
 import { PROVISION } from '../sandbox/client.ts';
 import { CRON_JOBS } from '../sandbox/cron.ts';
 
-/** Runs a command line in a terminal, ten times as fast. @returns the exit code, and what the terminal showed */
+/** Runs a command line in a terminal, ten times as fast. @returns the exit code and the terminal output */
 async function watch(args: readonly string[], env: Record<string, string | undefined>) {
   const terminal = new Screen();
   const { code, stderr } = await run(args, { env, terminal, columns: 80, clock: fasterClock(), random: hasty });
   return { code, stderr, shown: terminal.output };
 }
 
-/** The times that a text was shown with: `12 s`. */
+/** The durations that were shown with a text: `12 s`. */
 function timesIn(shown: string, pattern: RegExp): string[] {
   return [...new Set([...shown.matchAll(pattern)].map(([, left]) => left ?? ''))];
 }
 
-describe('a wait counts down in a terminal', () => {
-  test.each(['wait', 'send'])('for a reply: chat %s', async (command) => {
+describe('a terminal shows a countdown', () => {
+  test.each(['wait', 'send'])('while chat %s waits for a reply', async (command) => {
     const it = await service();
     await it.admin('PUT', '/script', { rules: [{ pattern: '.', fail: 'silent' }] });
     const { source_id } = await createChat(it);
@@ -34,7 +34,7 @@ describe('a wait counts down in a terminal', () => {
     expect(ran.stderr).not.toContain('left');
   });
 
-  test('for a job that may be listed late: cron reconcile', async () => {
+  test('while cron reconcile waits for a job that may be listed late', async () => {
     const it = await schedules();
     await it.faults({ kind: 'reset', stage: 'before', on: `POST ${CRON_JOBS}`, times: 1 });
     expect((await it.create([])).code).toBe(9);
@@ -47,7 +47,7 @@ describe('a wait counts down in a terminal', () => {
     expect(times.length).toBeGreaterThan(3);
   });
 
-  test('for what a lost request may still do: provision', async () => {
+  test('while provision waits for the effects of a lost request', async () => {
     const it = await service();
     await it.faults({ kind: 'reset', stage: 'before', on: `POST ${PROVISION}`, times: 1 });
     const path = write('acme.yaml', manifest('acme-001'), tempDirectory());

@@ -39,7 +39,7 @@ describe('cron create', () => {
     expect(readFileSync(it.state, 'utf8')).not.toContain('Sum up');
   });
 
-  test('a repeat exits with 5 and sends nothing; with --ensure it exits with 0', async () => {
+  test('exits with 5 on a repeat and sends nothing; exits with 0 with --ensure', async () => {
     const it = await schedules();
     await it.create();
     await it.forget();
@@ -58,7 +58,7 @@ describe('cron create', () => {
     expect(await it.jobs()).toHaveLength(1);
   });
 
-  test('a job with other content is blocked and shows the differences, even with --ensure', async () => {
+  test('blocks a job with other content and shows the differences, even with --ensure', async () => {
     const it = await schedules();
     await it.create();
     const words = ['create', '--agent', it.agent, '--name', 'daily', '--instructions', 'Other.', '--schedule'];
@@ -82,7 +82,7 @@ describe('cron create', () => {
     expect(await it.jobs()).toHaveLength(1);
   });
 
-  test('a job spelled differently is the same job', async () => {
+  test('recognizes a job that is spelled differently as the same', async () => {
     const it = await schedules();
     await it.create();
     const ran = await it.cron(
@@ -99,7 +99,7 @@ describe('cron create', () => {
   test.each([
     ['ext:acme', 'name:Support'],
     ['name:Acme', 'name:Support'],
-  ])('the agent is found by name in %s', async (space, agent) => {
+  ])('finds the agent by name in %s', async (space, agent) => {
     const it = await schedules();
     const spaces = await it.spaces();
     const within = space === 'name:Acme' ? `name:${spaces[0]?.name}` : space;
@@ -121,7 +121,7 @@ describe('cron create', () => {
     expect(ran).toMatchObject({ code: 0, stdout: `${it.agent}\n` });
   });
 
-  test('instructions from the command line, a file, or standard input are sent unchanged', async () => {
+  test('sends instructions from the command line, a file, or standard input unchanged', async () => {
     const it = await schedules();
     const text = '# Weekly\n\nÜber  alles: "x" \\ ${y}\n';
     const words = ['create', '--agent', it.agent, '--schedule', '@daily'];
@@ -131,7 +131,7 @@ describe('cron create', () => {
     expect((await it.created()).map((body) => Object(body).instructions)).toEqual([text, text, text]);
   });
 
-  test('--dry-run shows what would be done and writes nothing', async () => {
+  test('shows what --dry-run would do, and writes nothing', async () => {
     const it = await schedules();
     const dry = await it.create(['--dry-run', '-o', 'json']);
     expect(dry.json()).toMatchObject({ status: 'planned', cron_job_id: null, key: expect.any(String) });
@@ -144,7 +144,7 @@ describe('cron create', () => {
     expect(await it.posts()).toEqual([]);
   });
 
-  test('a job that is only at the service is adopted; several of its name block', async () => {
+  test('adopts a job that only the service has, and blocks if several have the name', async () => {
     const it = await schedules();
     const id = await it.make({ name: 'daily', instructions: 'Sum up the day.' });
     await it.forget();
@@ -162,7 +162,7 @@ describe('cron create', () => {
     expect(await it.created()).toHaveLength(2);
   });
 
-  test('a lost response exits with 9 and blocks further creates, whatever the flags', async () => {
+  test('exits with 9 after a lost response and blocks further creates, whatever the flags', async () => {
     const it = await schedules();
     await it.faults({ kind: 'reset', stage: 'after', on: POST, times: 1 });
     const lost = await it.create(['-o', 'json']);
@@ -181,7 +181,7 @@ describe('cron create', () => {
     [404, 4],
     [422, 1],
     [429, 7],
-  ])('a %i is proof that nothing was created: exit %i, and the next create goes through', async (status, code) => {
+  ])('concludes from a %i that nothing was created: exit %i; a repeat creates it', async (status, code) => {
     const it = await schedules();
     await it.faults({ kind: 'status', status, on: POST, times: 1 });
     const refused = await it.create(['-o', 'json']);
@@ -191,7 +191,7 @@ describe('cron create', () => {
     expect(await it.jobs()).toHaveLength(1);
   });
 
-  test('the result is a card on a terminal and a row elsewhere', async () => {
+  test('prints a card on a terminal and a row elsewhere', async () => {
     const it = await schedules();
     const shown = await it.create(['-o', 'table', '--color', 'never'], { columns: 100 });
     expect(shown.stdout).toMatch(
@@ -207,7 +207,7 @@ describe('cron create', () => {
   });
 });
 
-describe('a mistake exits with 2 and sends nothing:', () => {
+describe('cron create exits with 2 and sends nothing for', () => {
   const without = (flag: string): string[] => {
     const words = JOB('agt_1');
     const at = words.indexOf(flag);
@@ -310,7 +310,7 @@ describe('a mistake exits with 2 and sends nothing:', () => {
     expect(await it.posts()).toEqual([]);
   });
 
-  test('an unknown agent or space exits with 4', async () => {
+  test('cron create exits with 4 for an unknown agent or space', async () => {
     const it = await schedules();
     const by = (agent: string, space: string) => it.create(['--agent', agent, '--space', space]);
     expect(await by('name:Nobody', 'ext:acme')).toMatchObject({ code: 4, stderr: expect.stringContaining('Support') });
@@ -409,7 +409,7 @@ jobs:
     expect(await it.received()).toEqual([]);
   });
 
-  test('refuses a file that is given twice, however it is spelled', async () => {
+  test('rejects a file that is given twice, however it is spelled', async () => {
     const it = await schedules();
     const file = write('jobs.yaml', MANY);
     const other = file.replace('/jobs.yaml', '/./jobs.yaml');
@@ -425,7 +425,7 @@ jobs:
     expect(await it.received()).toEqual([]);
   });
 
-  test('refuses one job under its agent_id and its agent name before anything is posted', async () => {
+  test('rejects one job under its agent_id and its agent name before anything is posted', async () => {
     const it = await schedules();
     const job = "name: daily, instructions: x, schedule: '@daily'";
     const file = write(
@@ -440,7 +440,7 @@ jobs:
   test.each([
     [402, 6],
     [401, 3],
-  ])('a %i stops the run and skips the rest, even if the list is forbidden', async (status, code) => {
+  ])('stops at a %i and skips the rest, even if the list is forbidden', async (status, code) => {
     const it = await schedules();
     await it.faults({ kind: 'status', status: 403, on: LIST }, { kind: 'status', status, on: POST });
     const jobs = Array.from(
@@ -454,7 +454,7 @@ jobs:
     expect(await it.created()).toHaveLength(statuses.filter((each) => each === 'failed').length);
   });
 
-  test('a file may contain variables, and --schema describes it', async () => {
+  test('accepts variables in a file, which --schema describes', async () => {
     const it = await schedules();
     const file = write(
       'jobs.yaml',

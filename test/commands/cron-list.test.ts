@@ -14,7 +14,7 @@ interface Listed {
   readonly remote?: boolean | null;
 }
 
-/** One job of each standing: recorded, not recorded, gone, and of unknown outcome. */
+/** One job in each state: recorded, not recorded, gone, and of unknown outcome. */
 async function everyStanding() {
   const it = await schedules();
   await it.create();
@@ -28,7 +28,7 @@ async function everyStanding() {
   return { it, removed, stranger };
 }
 
-/** Long enough after the jobs were created that a service would list them. */
+/** Long enough after the jobs were created for a service to list them. */
 const later = () => fastClock(Date.now() + 120_000);
 
 describe('cron list', () => {
@@ -51,7 +51,7 @@ describe('cron list', () => {
     expect(await it.posts()).toEqual([]);
   });
 
-  test('keeps the fields of the service that are called like ours', async () => {
+  test('keeps fields of the service that have the same name as ours', async () => {
     const service = await startFakeService({
       'GET /automation/partner-cron-jobs/': (_, response) =>
         sendJson(response, [{ cron_job_id: 'c1', agent_id: 'a1', name: 'Daily', key: 'K-1', in_words: 'daily' }]),
@@ -64,7 +64,7 @@ describe('cron list', () => {
     expect(job).toMatchObject({ cron_job_id: 'c1', key: 'K-1', in_words: 'daily', recorded: true });
   });
 
-  test('the table shows the schedule in words, the next run, and the state, with advice on stderr', async () => {
+  test('shows the schedule in plain English, the next run, and the state in the table, with advice on stderr', async () => {
     const { it } = await everyStanding();
     const ran = await it.cron(['list', '-o', 'table', '--color', 'never'], { columns: 160, clock: later() });
     const rows = ran.stdout.trimEnd().split('\n');
@@ -93,7 +93,7 @@ describe('cron list', () => {
     expect(unknown.stdout).toBe('stranger\n');
   });
 
-  test('a job that was just created and is not listed yet is not reported as gone', async () => {
+  test('does not report a job as gone that was just created and is not listed yet', async () => {
     const { it } = await everyStanding();
     const listed = await it.cron(['list', '-o', 'json']);
     expect(listed.json<Listed[]>()[2]).toMatchObject({ name: 'removed', remote: false, status: 'unlisted' });
@@ -103,7 +103,7 @@ describe('cron list', () => {
     expect(ran.stderr).toContain('1 recorded just now and not listed yet');
   });
 
-  test('--local needs no network, token, or base URL', async () => {
+  test('needs no network, token, or base URL with --local', async () => {
     const { it, removed } = await everyStanding();
     for (const env of [{ PARTNER_TOKEN: undefined, PARTNER_BASE_URL: undefined }, { PARTNER_TOKEN: undefined }]) {
       const ran = await it.cron(['list', '--local', '-o', 'json'], { env });
@@ -122,7 +122,7 @@ describe('cron list', () => {
     expect(await it.cron(['list'], { env: { PARTNER_TOKEN: undefined } })).toMatchObject({ code: 3 });
   });
 
-  test('an empty list is explained in the table', async () => {
+  test('explains an empty list in the table', async () => {
     const it = await schedules();
     expect(await it.cron(['list', '-o', 'json'])).toMatchObject({ code: 0, stdout: '[]\n', stderr: '' });
     expect(await it.cron(['list', '-o', 'table'])).toMatchObject({
@@ -135,7 +135,7 @@ describe('cron list', () => {
     expect(await it.cron(['list'])).toMatchObject({ code: 0, stdout: '', stderr: '' });
   });
 
-  test('unusable lines of the state file are reported with their numbers, and the rest is shown', async () => {
+  test('reports unusable lines of the state file by number, and shows the rest', async () => {
     const { it } = await everyStanding();
     const { appendFileSync } = await import('node:fs');
     appendFileSync(it.state, '<<<<<<< ours\n{"type":"cron.created","torn');

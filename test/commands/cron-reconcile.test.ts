@@ -6,7 +6,7 @@ import { CRON_JOBS } from '../sandbox/cron.ts';
 
 const POST = `POST ${CRON_JOBS}`;
 
-/** A service with a job whose answer was lost. @param made whether the job was made all the same */
+/** A service with a job whose response was lost. @param made whether the job was created nevertheless */
 async function withLost(made: boolean): Promise<Schedules & { readonly key: string }> {
   const it = await schedules();
   await it.faults({ kind: 'reset', stage: made ? 'after' : 'before', on: POST, times: 1 });
@@ -16,7 +16,7 @@ async function withLost(made: boolean): Promise<Schedules & { readonly key: stri
   return { ...it, key: lost.json<JobAnswer>().key ?? '' };
 }
 
-/** What of a reconcile is settled at once: the time of grace is over. */
+/** Settles everything immediately: the grace period is over. */
 const NOW = ['--grace', '1ms'];
 
 describe('cron reconcile', () => {
@@ -44,7 +44,7 @@ describe('cron reconcile', () => {
     expect(it.records()).toEqual(['cron.reserved', 'cron.unknown', 'cron.adopted']);
   });
 
-  test('a job that is not listed exits with 9, and --assume-not-created releases it after the grace period', async () => {
+  test('exits with 9 for a job that is not listed, and releases it with --assume-not-created after the grace period', async () => {
     const it = await withLost(false);
     const open = await it.cron(['reconcile', '-o', 'json']);
     expect(open.code).toBe(9);
@@ -52,7 +52,7 @@ describe('cron reconcile', () => {
       { status: 'unknown', note: expect.stringContaining('it may still appear until') },
     ]);
     expect(open.error()).toMatchObject({ hint: expect.stringContaining('--assume-not-created') });
-    // All of the grace is still to come, however long the first one has taken.
+    // The grace period counts from here, however long the first run took.
     const [{ reserved_at = '' } = {}] = open.json<{ reserved_at?: string }[]>();
     const clock = fastClock(Date.parse(reserved_at));
     const released = await it.cron(['reconcile', '--assume-not-created', '-o', 'json'], { clock });
@@ -63,7 +63,7 @@ describe('cron reconcile', () => {
     expect(await it.jobs()).toHaveLength(1);
   });
 
-  test('exits with 9 if several jobs match, until one is adopted by hand', async () => {
+  test('exits with 9 if several jobs match, until one is adopted manually', async () => {
     const it = await withLost(true);
     const twin = await it.make({ name: 'daily', instructions: 'Sum up the day.' });
     for (const more of [[], ['--assume-not-created', ...NOW]]) {
@@ -79,7 +79,7 @@ describe('cron reconcile', () => {
     expect(await it.cron(['reconcile'])).toMatchObject({ code: 0, stdout: '' });
   });
 
-  test('--key reconciles one job, and an unknown key exits with 4', async () => {
+  test('reconciles one job with --key, and exits with 4 for an unknown key', async () => {
     const it = await withLost(true);
     await it.faults({ kind: 'reset', stage: 'after', on: POST, times: 1 });
     await it.create(['--name', 'other']);
@@ -128,7 +128,7 @@ describe('cron adopt', () => {
     expect(await it.posts()).toEqual([]);
   });
 
-  test('refuses invalid, unknown, and unconfirmed jobs and records nothing', async () => {
+  test('rejects invalid, unknown, and unconfirmed jobs, and records nothing', async () => {
     const it = await schedules();
     const id = await it.make({ name: 'stranger' });
     const named = ['--agent', it.agent, '--name', 'daily'];
@@ -175,7 +175,7 @@ describe('cron adopt', () => {
     expect(it.records()).toEqual([]);
   });
 
-  test('records nothing after Ctrl-C during the read of the list', async () => {
+  test('records nothing after Ctrl-C while reading the list', async () => {
     const it = await schedules();
     await it.faults({ kind: 'stall', on: 'GET' });
     const signals = handSignals();
@@ -187,7 +187,7 @@ describe('cron adopt', () => {
     expect(it.records()).toEqual([]);
   });
 
-  test('refuses a job that the state file has under another name', async () => {
+  test('rejects a job that the state file has under another name', async () => {
     const it = await schedules();
     await it.faults({ kind: 'status', status: 403, on: 'GET' });
     const made = (await it.create(['-o', 'json'])).json<JobAnswer>();
@@ -203,7 +203,7 @@ describe('cron adopt', () => {
 });
 
 describe('cron forget', () => {
-  test('lets a job that is gone from the service be created again', async () => {
+  test('allows a job that is gone from the service to be created again', async () => {
     const it = await schedules();
     await it.create();
     const [job] = await it.jobs();
@@ -221,7 +221,7 @@ describe('cron forget', () => {
     expect(it.records()).toEqual(['cron.reserved', 'cron.created', 'cron.forgotten', 'cron.reserved', 'cron.created']);
   });
 
-  test('leads to an adoption by the next create if the service still lists the job', async () => {
+  test('makes the next create adopt the job if the service still lists it', async () => {
     const it = await schedules();
     await it.create();
     await it.forget();

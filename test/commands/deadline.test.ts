@@ -35,14 +35,14 @@ test('--timeout ends the wait for a token_command', async () => {
   expect(ran.code).not.toBe(0);
 });
 
-test('an empty --state is a usage error, and nothing is sent', async () => {
+test('an empty --state exits with 2, and nothing is sent', async () => {
   const it = await service();
   const ran = await run(['provision', write('a.yaml', manifest('a')), '--state', ''], { env: it.env });
   expect(ran.code).toBe(2);
   expect(await it.received()).toEqual([]);
 });
 
-test('a manifest with a byte order mark and CRLF is accepted', async () => {
+test('provision accepts a manifest with a byte order mark and CRLF', async () => {
   const it = await service();
   const path = write('a.yaml', `\ufeff${manifest('a').replaceAll('\n', '\r\n')}`);
   const ran = await run(['provision', path], { env: it.env });

@@ -14,7 +14,7 @@ async function start() {
   return { service, file, env: { HOME, PARTNER_BASE_URL: service.baseUrl, PARTNER_TOKEN: TOKEN } };
 }
 
-test('--debug-file appends a line for each request, without secrets, to a private file', async () => {
+test('--debug-file appends one line per request, without secrets, to a private file', async () => {
   const { env, file } = await start();
   const ran = await run(['spaces', 'list', '--debug-file', file], { env });
   expect(ran).toMatchObject({ code: 0, stderr: '' });
@@ -40,7 +40,7 @@ test('--debug-file appends a line for each request, without secrets, to a privat
   });
 });
 
-test('--debug-file that cannot be written is an error before anything is sent', async () => {
+test('--debug-file fails before anything is sent if it cannot be written', async () => {
   const { env, file, service } = await start();
   mkdirSync(file);
   const ran = await run(['spaces', 'list', '--debug-file', file], { env });
@@ -49,7 +49,7 @@ test('--debug-file that cannot be written is an error before anything is sent', 
   expect(service.requests).toEqual([]);
 });
 
-test('--debug-file records the names of the fields of an upload, and not its content', async () => {
+test('--debug-file records the field names of an upload, and not its content', async () => {
   const { env, file, service } = await start();
   service.respond(json({ id: 'd1' }, 201));
   const ran = await run(['upload', '--debug-file', file, write('note.txt', 'the content')], { env });

@@ -31,7 +31,7 @@ function linesOf(path: string): readonly Line[] {
     .map((line) => JSON.parse(line));
 }
 
-/** The environment of support: a sandbox that replays the bundle. */
+/** The environment at support: a sandbox that replays the bundle. */
 async function support(path: string): Promise<Record<string, string>> {
   const { signal } = new AbortController();
   const replay = await readReplay(path, signal);
@@ -48,7 +48,7 @@ async function support(path: string): Promise<Record<string, string>> {
   };
 }
 
-/** An error without what differs between the service and its replay: addresses, and what pseudonyms stand for. */
+/** An error without what differs between the service and its replay: URLs and pseudonymized values. */
 function comparable({ code, stderr }: Ran): unknown {
   if (code === 0) return { code };
   const { error } = JSON.parse(stderr.trim().split('\n').at(-1) ?? '');
@@ -95,7 +95,7 @@ test.each<[string, Record<string, Handler>, readonly string[]]>([
     { 'GET *': (request) => request.connection.resetAndDestroy() },
     ['spaces', 'list', '--retries', '0'],
   ],
-])('the replay of %s ends as with the service', async (_, script, args) => {
+])('the replay of %s ends as it did with the service', async (_, script, args) => {
   const { env, path, fake } = await customer(script);
   const seen = await run(['doctor', '-o', 'json', '--bundle', path], { env });
   const failed = await run([...args, '-o', 'json'], { env });
@@ -109,7 +109,7 @@ test.each<[string, Record<string, Handler>, readonly string[]]>([
   expect(statuses(again)).toEqual(statuses(seen));
 });
 
-test('a bundle has the shape of what was answered, and none of the names and texts', async () => {
+test('a bundle has the shape of the responses, and none of their names and texts', async () => {
   const { env, path } = await customer({
     'GET /automation/spaces/': json({ results: SPACES, next: null, total: 2 }),
     'GET *': json([]),
@@ -144,12 +144,12 @@ test('a bundle has the shape of what was answered, and none of the names and tex
     body: { json: { next: null, total: 2, results: [{ seats: expect.any(Number) }, { seats: 7 }] } },
   });
   const ids = JSON.stringify(first).match(/sp_\w+|\w\w_[0-9a-f]{10}/g) ?? [];
-  // The agents were read of the same space.
+  // The request for the agents names the same space.
   expect(exchanges[2]).toMatchObject({ path: `/automation/spaces/${ids[0]}/agents/` });
   expect(ran.json()).toMatchObject({ bundle: { path, exchanges: 4, bytes: statSync(path).size } });
 });
 
-test('says what is in a bundle and what is not, and replaces no file without --force', async () => {
+test('doctor --bundle says what a bundle contains and omits, and replaces no file without --force', async () => {
   const { env, path, fake } = await customer(json([]));
   const first = await run(['doctor', '--bundle', path], { env, columns: 400 });
   expect(first.stderr).toMatch(/Left out: tokens, passwords/);
@@ -167,7 +167,7 @@ test('says what is in a bundle and what is not, and replaces no file without --f
   expect(readFileSync(path, 'utf8')).not.toBe(before);
 });
 
-test('replaces no directory and no link, not even with --force, and leaves no temporary file', async () => {
+test('doctor --bundle replaces no directory or link, even with --force, and leaves no temporary file', async () => {
   const { env, path, fake, HOME } = await customer(json([]));
   const link = join(HOME, 'link');
   symlinkSync('/dev/null', link);
@@ -185,7 +185,7 @@ test.each([
   ['--include without --bundle', ['--include', 'trace.jsonl'], /--include needs --bundle/],
   ['--force without --bundle', ['--force'], /--force needs --bundle/],
   ['a trace that is missing', ['--bundle', 'b', '--include', '/nowhere'], /cannot be read from \/nowhere/],
-])('%s is refused before anything is sent', async (_, flags, message) => {
+])('doctor --bundle rejects %s before anything is sent', async (_, flags, message) => {
   const { env, fake, HOME } = await customer(json([]));
   const ran = await run(['doctor', '-o', 'json', ...flags.map((flag) => (flag === 'b' ? join(HOME, 'b') : flag))], {
     env,
@@ -195,7 +195,7 @@ test.each([
   expect(fake.requests).toEqual([]);
 });
 
-test('a trace over the limit is refused with a way to shorten it, and nothing is written', async () => {
+test('doctor --bundle rejects a trace over the limit, suggests how to shorten it, and writes nothing', async () => {
   const { env, fake, path } = await customer(json([]));
   const { origin, pathname } = new URL(fake.baseUrl);
   const record = { method: 'GET', origin, path: `${pathname}/spaces/`, status: 200, response_body: [] };
@@ -210,7 +210,7 @@ test('a trace over the limit is refused with a way to shorten it, and nothing is
   expect(fake.requests).toEqual([]);
 });
 
-test('a recorded conversation is included, and the replay shows it under other names', async () => {
+test('doctor --bundle includes a recorded conversation, which the replay shows under pseudonyms', async () => {
   const it = await service();
   const HOME = it.env.HOME ?? '';
   const env = { ...it.env, PARTNER_STATE: join(HOME, 'state.jsonl') };
@@ -262,7 +262,7 @@ test('a recorded conversation is included, and the replay shows it under other n
   expect(roles(again)).toEqual(roles(tail));
 });
 
-test('the replay uses the contract of the customer, follows its pages, and refuses what was not recorded', async () => {
+test("the replay uses the customer's contract, follows its pages, and rejects requests that were not recorded", async () => {
   const page = (items: unknown, next: string | null) => json({ payload: { rows: items, more: next } });
   const { env, path, fake } = await customer({ 'GET /workspaces': [page([SPACES[0]], 'x')] });
   const respond: Handler = (request, response) => {
@@ -293,7 +293,7 @@ test('the replay uses the contract of the customer, follows its pages, and refus
   expect(other.stderr).toContain('no response to GET /automation/spaces/sp_unheard/agents/');
 });
 
-test('sandbox run --replay sets up the client, and leaves nothing behind', async () => {
+test('sandbox run --replay configures the client, and leaves no files behind', async () => {
   const { env, path } = await customer({ 'GET *': forbidden });
   await run(['doctor', '-q', '--bundle', path], { env });
   const out = write('env.json', '');
@@ -320,7 +320,7 @@ test.each([
     `${HEAD}\n{"kind":"exchange","at":null,"method":"GET","path":"/x","query":[],"request_body":null,"status":7,"headers":{},"body":null}`,
     ':2:',
   ],
-])('a bundle with %s is refused with its line and column', async (_, text, where) => {
+])('a bundle with %s is rejected with its line and column', async (_, text, where) => {
   const path = write('support.ndjson', text);
   const ran = await run(['sandbox', 'run', '-o', 'json', '--replay', path, '--', 'false']);
   expect(ran.code).toBe(2);
@@ -331,7 +331,7 @@ test.each([
   expect(ran.stderr).toContain(where);
 });
 
-test('--replay excludes what would change the answers', async () => {
+test('--replay rejects flags that would change the responses', async () => {
   const ran = await run(['sandbox', 'run', '-o', 'json', '--replay', 'x', '--shape', 'camel', '--', 'false']);
   expect({ ...ran.error(), code: ran.code }).toMatchObject({
     code: 2,

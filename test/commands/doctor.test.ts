@@ -27,11 +27,11 @@ interface Report {
 
 const BIN = join(import.meta.dirname, '../../bin/partnerctl.js');
 
-/** A machine: its environment, clock, and Node.js, which faults spoil and advice mends. */
+/** The environment, clock, and Node.js of a machine, which faults break and advice repairs. */
 interface Machine {
   readonly env: Record<string, string>;
   readonly options: { clock?: Clock; nodeVersion?: string };
-  /** Whether the program runs in a process of its own, which reads the certificates when it starts. */
+  /** Whether the program runs in its own process, which reads the certificates when it starts. */
   readonly isSpawned?: boolean;
 }
 
@@ -51,7 +51,7 @@ function named({ checks }: Report, name: string): Check {
   return check;
 }
 
-/** A sandbox with a space and a profile for it, on a machine where nothing is wrong. */
+/** A sandbox with a space and a profile for it, on a machine without problems. */
 async function healthy(host = '127.0.0.1'): Promise<{ it: Service; machine: Machine; path: string }> {
   const it = await service();
   await it.admin('POST', '/spaces', { count: 2, prefix: 'acme' });
@@ -65,7 +65,7 @@ async function healthy(host = '127.0.0.1'): Promise<{ it: Service; machine: Mach
   };
 }
 
-/** Runs a command that advice names, as a shell would. */
+/** Runs a command from the advice, as a shell would. */
 async function shell(line: string, machine: Machine, stdin?: string): Promise<void> {
   const [command = ''] = line.split(' ');
   if (command !== 'partnerctl') return void (await execa(line, { shell: true }));
@@ -76,7 +76,7 @@ async function shell(line: string, machine: Machine, stdin?: string): Promise<vo
 
 interface Planted {
   readonly machine: Machine;
-  /** Does what the advice says. @param advice the part of the hint that the row looks for */
+  /** Follows the advice. @param advice the part of the hint that the row looks for */
   follow(advice: string): Promise<unknown>;
 }
 
@@ -84,7 +84,7 @@ interface Fault {
   readonly fault: string;
   readonly check: string;
   readonly finds: Pick<Check, 'status'> & { readonly code: number; readonly message: RegExp };
-  /** What the hint says; its first group is what is done. */
+  /** Matches the hint; its first group is the step to take. */
   readonly advice: RegExp;
   plant(): Promise<Planted>;
 }
@@ -276,7 +276,7 @@ const FAULTS: readonly Fault[] = [
   },
 ];
 
-describe('doctor finds a planted fault, and its advice mends it:', () => {
+describe('doctor finds a planted fault, and its advice fixes it:', () => {
   test.each(FAULTS)('$fault', async ({ check, finds, advice, plant }) => {
     const { machine, follow } = await plant();
     const before = await doctor(machine);
@@ -297,7 +297,7 @@ describe('doctor finds a planted fault, and its advice mends it:', () => {
 });
 
 describe('doctor', () => {
-  test('where nothing is wrong, checks everything by reads and writes nothing', async () => {
+  test('checks everything with reads and writes nothing if there is no problem', async () => {
     const { it, machine } = await healthy();
     const { code, report, stderr } = await doctor(machine);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
@@ -325,7 +325,7 @@ describe('doctor', () => {
     expect(existsSync(join(machine.env.PARTNER_CONFIG_DIR ?? '', 'contracts'))).toBe(false);
   });
 
-  test('a service that answers only 402 is no service that does not answer', async () => {
+  test('does not report a service that answers only 402 as unreachable', async () => {
     const { machine, it } = await healthy();
     await it.set({ balance_usd: 0.5 });
     const { report } = await doctor(machine);
@@ -339,7 +339,7 @@ describe('doctor', () => {
     expect(named(limited.report, 'token').message).toBe('not checked: the service responded with 429');
   });
 
-  test('independent checks go on where one fails, and the first failure decides the exit code', async () => {
+  test('continues independent checks after a failure, and exits with the code of the first one', async () => {
     const { machine } = await healthy();
     writeFileSync(machine.env.PARTNER_STATE ?? '', '\nnot a record\n');
     machine.env.PARTNER_TOKEN = TOKEN;
@@ -353,7 +353,7 @@ describe('doctor', () => {
     });
   });
 
-  test('says what it cannot check without a token, or without a service', async () => {
+  test('names the checks that it skips without a token or a service', async () => {
     const noToken = await doctor({
       env: { HOME: tempDirectory(), PARTNER_BASE_URL: 'http://127.0.0.1:9/v1' },
       options: {},
@@ -366,7 +366,7 @@ describe('doctor', () => {
     expect(named(nothing.report, 'state').status).toBe('ok');
   });
 
-  test('warns where a variable overrides the service of the profile, and names the way back', async () => {
+  test('warns if a variable overrides the service of the profile, and says how to undo that', async () => {
     const { machine } = await healthy();
     const other = await service();
     Object.assign(machine.env, other.env, { HOME: machine.env.HOME });
@@ -378,7 +378,7 @@ describe('doctor', () => {
     });
   });
 
-  test('a token that may read nothing fails, and one that lacks a scope only warns', async () => {
+  test('fails for a token that may read nothing, and only warns about one that lacks a scope', async () => {
     const { it, machine } = await healthy();
     const env = { ...machine.env, PARTNER_BASE_URL: it.sandbox.baseUrl };
     const none = await it.sandbox.createToken({ scopes: ['api_chat.runtime'] });
@@ -392,7 +392,7 @@ describe('doctor', () => {
     expect(named(report, 'scopes').hint).toMatch(/use it in place of the one from PARTNER_TOKEN$/);
   });
 
-  test('a missing scope fails where the state shows that commands need it, and its advice mends it', async () => {
+  test('fails for a missing scope that the recorded commands need, with advice that fixes it', async () => {
     const { it, machine } = await healthy();
     const file = write('acme.yaml', manifest('acme'));
     await shell(`partnerctl provision ${file}`, machine);
@@ -425,7 +425,7 @@ describe('doctor', () => {
     if (check === 'service') expect(named(ran.report, 'contract').status).not.toBe('failed');
   });
 
-  test('a service without a list of spaces is checked by that of scheduled jobs', async () => {
+  test('checks a service without a list of spaces by its list of scheduled jobs', async () => {
     const fake = await startFakeService({ 'GET /automation/partner-cron-jobs/': json([]) });
     const machine: Machine = {
       env: { HOME: tempDirectory(), PARTNER_BASE_URL: fake.baseUrl, PARTNER_TOKEN: TOKEN },
@@ -436,7 +436,7 @@ describe('doctor', () => {
     expect({ code, token: named(report, 'token').status }).toEqual({ code: 0, token: 'ok' });
   });
 
-  test('a state on a branch is shared, and one that cannot be reached fails', async () => {
+  test('reports a state on a branch as shared, and fails if it is unreachable', async () => {
     const { machine } = await healthy();
     const repository = tempDirectory();
     await execa('git', ['init', '--bare', '-q', repository]);
@@ -458,7 +458,7 @@ describe('doctor', () => {
     expect(named(lost.report, 'token').status).toBe('ok');
   });
 
-  test('a table shows each check, and what to do below it', async () => {
+  test('shows each check in a table, with advice below it', async () => {
     const { machine } = await healthy();
     machine.env.PARTNER_TOKEN = TOKEN;
     const ran = await run(['doctor', '--color', 'never'], { env: machine.env, columns: 100 });
@@ -468,7 +468,7 @@ describe('doctor', () => {
   });
 });
 
-test('the scopes that doctor names are those that the commands declare', async () => {
+test('doctor names exactly the scopes that the commands declare', async () => {
   const declared = new Map<string, readonly string[]>();
   for (const { commandPath, load } of COMMANDS) declared.set(commandPath, (await load()).default.scopes);
   for (const { scope, neededBy } of LISTINGS) {

@@ -44,7 +44,7 @@ function* namesIn({ properties = {}, items, anyOf = [] }: JsonSchema): Generator
 }
 
 describe('help for programs', () => {
-  test('is the same at every call, and plain JSON, so that the build can keep it', async () => {
+  test('is the same on every call, and plain JSON, so that the build can prerender it', async () => {
     const [first, second] = [await describeProgram([]), await describeProgram([])];
     expect(JSON.stringify(second)).toBe(JSON.stringify(first));
     expect(JSON.parse(JSON.stringify(first))).toStrictEqual(first);
@@ -52,13 +52,13 @@ describe('help for programs', () => {
     expect(elsewhere.json()).toEqual(await readHelp());
   });
 
-  test('has every command and topic, in the order of the help for people', async () => {
+  test('lists every command and topic, in the order of the human-readable help', async () => {
     const help = await readHelp();
     expect(help.commands.map(({ command }) => command)).toEqual(COMMANDS.map(({ commandPath }) => commandPath));
     expect(help).toMatchObject({ topics: HELP_TOPICS.map(({ name, summary }) => ({ name, summary })) });
   });
 
-  test('gives defaults that their flags take', async () => {
+  test('gives defaults that their flags accept', async () => {
     const { commands, global_flags } = await readHelp();
     for (const { flag, type, choices, default: value } of [
       ...commands.flatMap(({ flags }) => flags),
@@ -72,7 +72,7 @@ describe('help for programs', () => {
     }
   });
 
-  test('takes values from fields that some command prints', async () => {
+  test('takes values only from fields that some command prints', async () => {
     const { commands } = await readHelp();
     const shapes = commands.flatMap(({ output }) => [output, ...output.variants]);
     const schemas = shapes.flatMap((shape) => [shape.json, lineSchema(shape)]).filter((schema) => schema !== null);
@@ -82,7 +82,7 @@ describe('help for programs', () => {
     expect(taken).toEqual(expect.arrayContaining(['space_id', 'agent_id', 'source_id', 'message_id', 'cron_job_id']));
   });
 
-  test('has variables and flags that the help for people has, too', async () => {
+  test('lists the same variables and flags as the human-readable help', async () => {
     const { environment, global_flags } = await readHelp();
     const topic = readFileSync(new URL('../../src/help/environment.md', import.meta.url), 'utf8');
     for (const { name, flag } of environment) {
@@ -101,15 +101,15 @@ describe('help for programs', () => {
     }
   });
 
-  test.each(HELP_TOPICS)('has the text of the topic $name', async ({ name }) => {
+  test.each(HELP_TOPICS)('contains the text of the topic $name', async ({ name }) => {
     const described = (await run(['help', name, '-o', 'json'])).json<{ text?: string; topic?: { text: string } }>();
     const text = described.topic?.text ?? described.text;
     expect(text).toBe((await run(['help', name])).stdout);
   });
 });
 
-describe('the examples of files', () => {
-  test('are manifests that provision takes', async () => {
+describe('the examples of input files', () => {
+  test('are manifests that provision accepts', async () => {
     const { commands } = await readHelp();
     const inputs = commands
       .filter(({ command }) => /^(plan|provision)$/.test(command))

@@ -37,7 +37,7 @@ describe('help topics', () => {
     expect(shown.stdout).not.toContain('.md)');
   });
 
-  it.each(HELP_TOPICS)('$name does not show what its blocks tell the tests', async ({ name }) => {
+  it.each(HELP_TOPICS)('$name does not show the info strings of its code blocks', async ({ name }) => {
     const { stdout } = await run(['help', name]);
     expect(stdout).not.toMatch(/^```\w+ /m);
     const json = await run(['help', name, '-o', 'json', '--query', 'text || topic.text']);
@@ -53,7 +53,7 @@ describe('help topics', () => {
     expect(stdout).not.toMatch(/^(#|```|\|)/m);
   });
 
-  it.each(['provision', 'doctor', 'cron create'])('that %s names fit into 80 columns', async (commandPath) => {
+  it.each(['provision', 'doctor', 'cron create'])('with commands of %s fit into 80 columns', async (commandPath) => {
     const { stdout } = await run([...commandPath.split(' '), '--help'], { columns: 80 });
     const section = stdout.slice(stdout.indexOf('Learn more:'));
     expect(section).toContain('partnerctl help ');
@@ -67,7 +67,7 @@ describe('help topics', () => {
   });
 
   it.each(HELP_TOPICS.filter(({ name }) => Object.hasOwn(GROUPS, name)))(
-    '$name, also a group of commands, begins with these',
+    '$name starts with the commands of the group of the same name',
     async ({ name }) => {
       const { stdout } = await run(['help', name]);
       const commands = COMMANDS.filter(({ commandPath }) => commandPath.startsWith(`${name} `));
@@ -81,7 +81,7 @@ describe('help topics', () => {
     for (const { usage } of GLOBAL_FLAGS) expect(stdout).toContain(`\`${usage}\``);
   });
 
-  it('for programs is also what a query selects from', async () => {
+  it('for programs matches what a query selects from', async () => {
     const { stdout } = await run(['help', 'upload', '--query', 'command']);
     expect(stdout).toBe('upload\n');
   });
@@ -96,7 +96,7 @@ describe('help topics', () => {
     ['exit-cods', 'Did you mean exit-codes?'],
     ['provison', 'Did you mean provision?'],
     ['nope', 'Run `partnerctl help` to list commands and topics.'],
-  ])('help %s is refused with exit code 2 and a suggestion', async (topic, hint) => {
+  ])('exclude %s, which exits with 2 and suggests a name', async (topic, hint) => {
     const refused = await run(['help', topic, '-o', 'json']);
     expect(refused).toMatchObject({ code: 2, stdout: '' });
     expect(refused.error()).toMatchObject({

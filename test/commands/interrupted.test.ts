@@ -5,9 +5,7 @@ import { json, type Step, startFakeService } from '../helpers/fake-service.ts';
 import { fasterClock, handSignals, hasty, type Ran, type RunOptions, run, tempDirectory } from '../helpers/run.ts';
 import { write } from '../helpers/service.ts';
 
-/*
- * What is said when Ctrl-C ends a command.
- */
+/* What a command reports when Ctrl-C ends it. */
 
 const JOB = ['--agent', 'agt_1', '--name', 'daily', '--instructions', 'Go.', '--schedule', '0 9 * * *'];
 
@@ -35,7 +33,7 @@ async function interruptAt(
 }
 
 describe('Ctrl-C during cron create', () => {
-  test('before the job is sent says that nothing was sent', async () => {
+  test('says that nothing was sent if the job was not sent yet', async () => {
     const { ran, requests } = await interruptAt('GET', { 'GET *': stall, 'POST *': json({}, 500) }, [
       'cron',
       'create',
@@ -46,13 +44,13 @@ describe('Ctrl-C during cron create', () => {
     expect(ran.stderr).toContain('Interrupted. No job was sent.');
   });
 
-  test('while agents are looked up by name says that nothing was sent, too', async () => {
+  test('says that nothing was sent while agents are looked up by name, too', async () => {
     const byName = ['--agent', 'name:Support', '--space', 'ext:acme', ...JOB.slice(2)];
     const { ran } = await interruptAt('GET', { 'GET *': stall }, ['cron', 'create', ...byName]);
     expect(ran.stderr).toContain('Interrupted. No job was sent.');
   });
 
-  test('after the job was sent says that it may exist', async () => {
+  test('says that the job may exist if it was sent', async () => {
     const { ran } = await interruptAt('POST', { 'GET *': json([]), 'POST *': stall }, ['cron', 'create', ...JOB]);
     expect(ran.code).toBe(9);
     expect(ran.stderr).toMatch(/may (exist|have been created)/);
@@ -61,7 +59,7 @@ describe('Ctrl-C during cron create', () => {
 });
 
 describe('Ctrl-C during chat send --rows', () => {
-  test('says of the row in flight that it may have been sent, and that a repeat is safe', async () => {
+  test('says that the row in flight may have been sent, and that a repeat is safe', async () => {
     const rows = write('rows.jsonl', '{"text":"one"}\n{"text":"two"}\n');
     const send = ['chat', 'send', '--rows', rows, '--source', 's', '--session', 'x'];
     const { ran } = await interruptAt('POST', { 'POST *': stall }, [...send, '-o', 'json']);
@@ -75,7 +73,7 @@ describe('Ctrl-C during chat send --rows', () => {
   });
 });
 
-test('a second Ctrl-C during an upload says which files may be there', async () => {
+test('a second Ctrl-C during an upload names the files that may exist', async () => {
   const listeners = new Map<string, () => void>();
   const written: string[] = [];
   const exit = (code: number): never => {

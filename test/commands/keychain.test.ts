@@ -7,8 +7,8 @@ import { service } from '../helpers/service.ts';
 import { createProfileHome, TOKEN } from './profile-home.ts';
 
 /*
- * A stand-in for the keychain of the operating system, which tests must not write to: what is tested is when it is used.
- * test/unit/config/keychain.test.ts has the real one.
+ * Replaces the keychain of the operating system, which tests must not change. These tests cover when it is used;
+ * test/unit/config/keychain.test.ts covers the real one.
  */
 
 interface FakeKeychain extends Keychain {
@@ -49,7 +49,7 @@ const hintOf = ({ stderr }: Ran): string => /^hint: (.*)$/m.exec(stderr)?.[1] ??
 const commandIn = (hint: string): string => /partnerctl (.*?)\.?$/.exec(hint)?.[1] ?? '';
 
 describe('a token in the keychain', () => {
-  test('is not in the file, is used by commands, and is named as the source', async () => {
+  test('is not in the file, is used by commands, and is reported as the source', async () => {
     const { token, keychain, act, login, account, stored } = await scene();
     const ran = await login(' --token-storage keychain');
     expect(ran).toMatchObject({ code: 0, stderr: '' });
@@ -63,7 +63,7 @@ describe('a token in the keychain', () => {
     expect((await act('whoami -o json')).json()).toMatchObject({ token_from: 'the keychain (profile "acme")' });
   });
 
-  test('takes the place of the one in the file at the next login, and stays there at further ones', async () => {
+  test('replaces the one in the file at the next login, and stays in the keychain at further ones', async () => {
     const { token, keychain, login, stored } = await scene();
     expect((await login()).json()).toMatchObject({ token: 'stored' });
     expect(stored()).toContain(token);
@@ -89,7 +89,7 @@ describe('a token in the keychain', () => {
     expect((await act('spaces list --profile acme')).code).not.toBe(0);
   });
 
-  test('that cannot be read is an error (exit 3) whose way out works', async () => {
+  test('exits with 3 if it cannot be read, with a hint that works', async () => {
     const { token, keychain, act, login } = await scene();
     await login(' --token-storage keychain');
     keychain.isLocked = true;
@@ -103,7 +103,7 @@ describe('a token in the keychain', () => {
     expect((await act('spaces list -o json')).code).toBe(0);
   });
 
-  test('that the service rejects, or that is gone: the hint works', async () => {
+  test('has a hint that works if the service rejects it or it no longer exists', async () => {
     const { token, keychain, act, login } = await scene();
     await login(' --token-storage keychain --no-verify', TOKEN);
     const rejected = await act('spaces list');
@@ -120,7 +120,7 @@ describe('a token in the keychain', () => {
     expect([...keychain.tokens.values()]).toEqual([token]);
   });
 
-  test('is refused where it was chosen and there is no keychain, and otherwise the file has it', async () => {
+  test('is refused if it was requested and there is no keychain, and otherwise goes into the file', async () => {
     const { token, keychain, login, stored } = await scene();
     keychain.isLocked = true;
     const ran = await login(' --token-storage keychain');

@@ -6,10 +6,7 @@ import { type FakeService, type Handler, sendJson, startFakeService } from '../h
 import { fastClock, hasty, run, tempDirectory } from '../helpers/run.ts';
 import { write } from '../helpers/service.ts';
 
-/*
- * Every leaf of the contract does something: set to a name that nothing else has (`zz`), it changes what a command
- * sends or reads.
- */
+/* Every leaf of the contract has an effect: set to a unique name (`zz`), it changes what a command sends or reads. */
 
 const manifest = (id: string) => `external_space_id: ${id}
 space: { name: Acme, description: Support, is_org_wide: true }
@@ -23,7 +20,7 @@ const SPACES = () => ['spaces', 'list'];
 const SEND = () => ['chat', 'send', ...SESSION, '--external-id', 'x1', 'Hello'];
 const TAIL = () => ['chat', 'tail', ...SESSION, '--after', 'm0', '--no-follow'];
 
-/** A command that each leaf with the prefix must change; the longest prefix counts. */
+/** A command that each leaf with the prefix must change; the longest prefix wins. */
 const COMMANDS: Readonly<Record<string, () => readonly string[]>> = {
   'spaces.list': SPACES,
   'space.': SPACES,
@@ -36,7 +33,7 @@ const COMMANDS: Readonly<Record<string, () => readonly string[]>> = {
   'messages.send': SEND,
   'messages.history': TAIL,
   'message.': TAIL,
-  // Looks in the history for a message that was acknowledged without an id.
+  // Searches the history for a message that was acknowledged without an id.
   'message.external_message_id': SEND,
   'cron_jobs.create': () => ['cron', 'create', ...JOB, '--name', 'Weekly'],
   'cron_jobs.list': () => ['cron', 'list'],
@@ -51,7 +48,7 @@ const COMMANDS: Readonly<Record<string, () => readonly string[]>> = {
   'paths.': SPACES,
 };
 
-/** What the service sends under the name `zz`, where a text would not do. */
+/** What the service sends under the name `zz` if a text would not do. */
 const ODD: Readonly<Partial<Record<LeafName, unknown>>> = {
   'space.is_org_wide': true,
   'source.reply_capable': false,
@@ -68,7 +65,7 @@ const JOB_1 = { cron_job_id: 'c1', agent_id: 'a1', name: 'Daily', instructions: 
 const MESSAGE = { message_id: 'm1', session_id: 's-1', source_id: 'src_1', external_message_id: 'x1', text: 'Hello' };
 const CREATED_AT = '2026-01-01T00:00:00Z';
 
-/** Answers in the way of the specification, with something more for the leaf under test. */
+/** Responds as the specification says, with an additional field for the leaf under test. */
 function answering(leaf: LeafName | undefined): Handler {
   const kind = leaf && LEAVES[leaf].kind;
   const zz = kind === 'field' && leaf ? { zz: ODD[leaf] ?? 'zz-value' } : {};
@@ -96,7 +93,7 @@ function answering(leaf: LeafName | undefined): Handler {
   };
 }
 
-/** Leaves that show in the requests, and so can be tried together. */
+/** Leaves that show in the requests, and so can be tested together. */
 const SENT = new Set(['operation', 'parameter', 'next']);
 
 function oddValue(leaf: LeafName, name: string): string {
@@ -120,7 +117,7 @@ function prefixOf(leaf: LeafName): string {
 
 const leaves = Object.keys(LEAVES).filter(isLeafName);
 
-/** Runs a command on a machine that knows nothing but this leaf, and returns all that it sent and wrote. */
+/** Runs a command on a machine that knows only this leaf, and returns everything that it sent and wrote. */
 async function observe(fake: FakeService, argv: readonly string[], overrides: Readonly<Record<string, string>>) {
   const [HOME, directory, clock] = [tempDirectory(), tempDirectory(), fastClock()];
   const deps = { clock, random: hasty, signal: new AbortController().signal };
@@ -161,14 +158,14 @@ test('every leaf of the requests changes what is sent', async () => {
 test('every other leaf of the contract changes what is read', async () => {
   const fake = await startFakeService(answering(undefined));
   const idle: string[] = [];
-  /** What each command does without the leaf. */
+  /** The output of each command without the leaf. */
   const usual = new Map<string, Awaited<ReturnType<typeof observe>>>();
   for (const leaf of leaves.filter((each) => !SENT.has(LEAVES[each].kind))) {
     const argv = COMMANDS[prefixOf(leaf)]?.() ?? [];
     const value = oddValue(leaf, 'zz');
     expect(() => checkLeaf(leaf, value), leaf).not.toThrow();
     fake.respond(answering(leaf));
-    // Nothing but the leaf reads `zz`, so that the fields of a resource have the same.
+    // Only the leaf reads `zz`, so all fields of a resource share one baseline.
     const key = LEAVES[leaf].kind === 'field' ? prefixOf(leaf) : leaf;
     const plain = usual.get(key) ?? (await observe(fake, argv, {}));
     usual.set(key, plain);

@@ -33,7 +33,7 @@ describe('spaces list', () => {
     expect(ran.json()).toEqual(await spaces());
   });
 
-  test('prints the same in every format', async () => {
+  test('prints the same data in every format', async () => {
     const { env, admin, spaces } = await service();
     await admin('POST', '/spaces', { count: 250, prefix: 'acme' });
     const expected = await spaces();
@@ -65,14 +65,14 @@ describe('spaces list', () => {
     expect(flag).toMatchObject({ code: 0, stdout: '' });
   });
 
-  test('a terminal gets a table, or a notice on stderr if the list is empty', async () => {
+  test('prints a table in a terminal, or a notice on stderr if the list is empty', async () => {
     const { env } = await service();
     const ran = await run(['spaces', 'list'], { env, columns: 120 });
     expect(ran).toMatchObject({ code: 0, stdout: '', stderr: 'The token can access no spaces.\n' });
     expect(await run(['spaces', 'list', '-q'], { env, columns: 120 })).toMatchObject({ stdout: '', stderr: '' });
   });
 
-  test('a narrow terminal gets cards', async () => {
+  test('prints cards in a narrow terminal', async () => {
     const { env, admin } = await service();
     await admin('POST', '/spaces', { count: 2, prefix: 'acme' });
     const ran = await run(['spaces', 'list', '--color', 'never'], { env, columns: 40 });
@@ -81,7 +81,7 @@ describe('spaces list', () => {
     for (const line of ran.stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(40);
   });
 
-  test('--query selects from the JSON form in every format', async () => {
+  test('selects from the JSON form with --query in every format', async () => {
     const { env, admin } = await service();
     await admin('POST', '/spaces', { count: 2, prefix: 'acme' });
     const query = ['spaces', 'list', '--query', '[].external_space_id'];
@@ -89,7 +89,7 @@ describe('spaces list', () => {
     expect((await run(query, { env })).stdout).toBe('acme-1\nacme-2\n');
   });
 
-  test('an invalid query costs no request', async () => {
+  test('rejects an invalid query before any request', async () => {
     const { env, received } = await service();
     const ran = await run(['spaces', 'list', '--query', '[}', '-o', 'json'], { env });
     expect(ran.code).toBe(2);
@@ -97,7 +97,7 @@ describe('spaces list', () => {
     expect(await received()).toEqual([]);
   });
 
-  test('-v writes a line for each request and leaves stdout unchanged', async () => {
+  test('writes a line per request with -v, and leaves stdout unchanged', async () => {
     const { env, admin } = await service();
     await admin('POST', '/spaces', { count: 101 });
     const quiet = await run(['spaces', 'list', '-o', 'json'], { env });
@@ -109,7 +109,7 @@ describe('spaces list', () => {
 });
 
 describe('agents list', () => {
-  test('finds the space by id, external id and name', async () => {
+  test('finds the space by id, external id, and name', async () => {
     const { env, partner } = await service();
     const made = await partner('POST', PROVISION, { body: provisionBody('acme-001') });
     await partner('POST', PROVISION, { body: provisionBody('other', { space: { name: 'Other' } }) });
@@ -134,7 +134,7 @@ describe('agents list', () => {
     expect(text).toContain('spaces list');
   });
 
-  test('lists all matches and asks for the id', async () => {
+  test('lists all spaces with the same name and suggests the id', async () => {
     const { env, partner } = await service();
     const ids = await Promise.all(
       ['a', 'b'].map(async (id) => (await partner('POST', PROVISION, { body: provisionBody(id) })).json.space.space_id),
@@ -154,13 +154,13 @@ describe('agents list', () => {
     expect(ran.error().request_id).toMatch(/^req-/);
   });
 
-  test.each(['', '..', '.'])('%j is not an id, and nothing is sent', async (id) => {
+  test.each(['', '..', '.'])('rejects %j as an id, and sends nothing', async (id) => {
     const { env, received } = await service();
     expect((await run(['agents', 'list', id], { env })).code).toBe(2);
     expect(await received()).toEqual([]);
   });
 
-  test('an id with a slash stays one segment', async () => {
+  test('keeps an id with a slash in one path segment', async () => {
     const { env, received } = await service();
     expect((await run(['agents', 'list', '../spaces'], { env })).code).toBe(4);
     expect((await received()).map(({ path }) => path)).toEqual(['/v1/automation/spaces/..%2Fspaces/agents/']);
@@ -200,7 +200,7 @@ describe('a failed list', () => {
     expect(ran.error().type).toBe(type);
   });
 
-  test('--timeout ends a call that never comes back', async () => {
+  test('ends at --timeout if the service never responds', async () => {
     const { env, faults } = await service();
     await faults({ kind: 'stall' });
     const ran = await run(['spaces', 'list', '--timeout', '200ms', '-o', 'json'], { env });
@@ -208,7 +208,7 @@ describe('a failed list', () => {
     expect(ran.error().hint).toContain('--timeout');
   });
 
-  test('a Retry-After past the deadline fails at once and prints when to retry', async () => {
+  test('fails immediately if Retry-After is past the deadline, and says when to retry', async () => {
     const { env, faults, received } = await service();
     await faults({ kind: 'status', status: 429, retry_after: 600 });
     const ran = await run(['spaces', 'list', '--timeout', '10s', '-o', 'json'], { env });

@@ -77,7 +77,7 @@ describe('the manual', () => {
     for (const { code, meaning } of program.exit_codes) expect(page).toContain(`\n${code}\n${meaning}.\n`);
   });
 
-  it("has a command's arguments, flags, exit codes, and examples in its page", () => {
+  it("lists a command's arguments, flags, exit codes, and examples in its page", () => {
     for (const { command, arguments: args, flags, exit_codes: exits, examples } of program.commands) {
       const page = readPage(command, 1);
       for (const { name } of args) expect(page).toContain(`.TP\n${name}\n`);
@@ -87,7 +87,7 @@ describe('the manual', () => {
     }
   });
 
-  it('has the fields of the JSON output, what flags make of it, and defaults', () => {
+  it('lists the fields of the JSON output, the flags that change it, and defaults', () => {
     const page = readPage('cron create', 1);
     expect(page).toMatch(/With -o json, an object with these fields:\n\.TP\ncron_job_id\n/);
     expect(page).toMatch(/With --file -o json, a list of objects with these fields:\n/);
@@ -95,20 +95,20 @@ describe('the manual', () => {
     expect(page).toMatch(/^--day-of-week field\n.*\nDefault: every day\.$/m);
   });
 
-  it('marks a flag as required where it is, and not where another one makes it unnecessary', () => {
+  it('marks a flag as required, unless another flag replaces it', () => {
     expect(readPage('webhook replay', 1)).toMatch(/--forward-to url\n.*\nRequired\.\n/);
     const page = readPage('cron create', 1);
     expect(page).not.toContain('\nRequired.\n');
     expect(page).toContain('--name is required, unless --file or --schema is given.');
   });
 
-  it.skipIf(!hasTool('mandoc'))('is free of warnings of mandoc (needs mandoc)', () => {
+  it.skipIf(!hasTool('mandoc'))('causes no warnings in mandoc (needs mandoc)', () => {
     expect(spawnSync('mandoc', ['-T', 'lint', '-W', 'warning', ...unpackPages()], { encoding: 'utf8' }).stdout).toBe(
       '',
     );
   });
 
-  it.skipIf(!hasTool('groff'))('is free of warnings of groff (needs groff)', () => {
+  it.skipIf(!hasTool('groff'))('causes no warnings in groff (needs groff)', () => {
     const shown = spawnSync('groff', ['-man', '-ww', '-Tutf8', '-z', ...unpackPages()], { encoding: 'utf8' });
     expect(shown).toMatchObject({ status: 0, stderr: '' });
   });
@@ -117,7 +117,7 @@ describe('the manual', () => {
 describe('SKILL.md', () => {
   const skill = readFileSync(new URL('skills/partnerctl/SKILL.md', DIST), 'utf8');
 
-  it('begins with a name, that of its directory, and a description that tells when to use it', () => {
+  it('starts with its name, which is that of its directory, and a description that says when to use it', () => {
     const [, name, description = ''] = /^---\nname: (\S+)\ndescription: (.*)\n---\n/.exec(skill) ?? [];
     expect(name).toBe('partnerctl');
     expect(description.length).toBeLessThanOrEqual(1024);

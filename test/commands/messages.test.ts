@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { run } from '../helpers/run.ts';
 import { service, write } from '../helpers/service.ts';
 
-test('a service that does not answer within --timeout is reported with the limit', async () => {
+test('the limit is reported if a service does not respond within --timeout', async () => {
   const it = await service();
   await it.faults({ kind: 'stall' });
   const ran = await run(['spaces', 'list', '--timeout', '1s'], { env: it.env });
@@ -11,7 +11,7 @@ test('a service that does not answer within --timeout is reported with the limit
   expect(ran.stderr).toContain('hint: Allow more time with --timeout.\n');
 });
 
-test('a value of another type is shown with what it must be', async () => {
+test('a value of the wrong type is shown with the expected type', async () => {
   const it = await service();
   const file = write('acme.yaml', 'external_space_id: acme\nspace: { name: Acme }\nagents: hi\n');
   const ran = await run(['provision', file], { env: it.env });
@@ -19,7 +19,7 @@ test('a value of another type is shown with what it must be', async () => {
   expect(await it.received()).toEqual([]);
 });
 
-test('a message without quotes is shown with quotes, after the flags that the shell split off', async () => {
+test('the hint for a message without quotes shows it with quotes, after the flags that the shell split off', async () => {
   const ran = await run(['chat', 'send', 'hi', 'there']);
   expect(ran).toMatchObject({
     code: 2,
@@ -27,7 +27,7 @@ test('a message without quotes is shown with quotes, after the flags that the sh
   });
 });
 
-test('an id that the service names as unknown is what is to be checked, not the path', async () => {
+test('the hint for an id that the service names as unknown is to check the id, not the path', async () => {
   const it = await service();
   const ran = await run(['chat', 'tail', '--source', 'src_1', '--session', 's', '--no-follow'], { env: it.env });
   expect(ran.code).toBe(4);

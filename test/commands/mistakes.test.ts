@@ -52,11 +52,11 @@ const MISTAKES: Readonly<Record<string, (text: string) => string>> = {
   'a control character in an id': (text) => text.replace('tmpl_support', '"tmpl\\a"'),
 };
 
-describe.each(Object.entries(MISTAKES))('%s', (_, spoil) => {
+describe.each(Object.entries(MISTAKES))('a manifest with %s', (_, spoil) => {
   test.each([
     ['first', 0],
     ['last', 6],
-  ])('in the %s document: exit 2, and nothing is sent', async (_, position) => {
+  ])('in the %s document exits with 2, and sends nothing', async (_, position) => {
     const { env, received } = await service();
     const good = ['twin', 'b', 'c', 'd', 'e', 'f', 'g'].map((id) => GOOD(id));
     const other = position === 0 ? good.toReversed() : good;
@@ -83,13 +83,13 @@ describe.each(Object.entries(MISTAKES))('%s', (_, spoil) => {
   });
 });
 
-describe('input', () => {
+describe('provision', () => {
   test.each([
     ['a missing file', () => ['/nowhere/acme.yaml']],
     ['a directory without YAML', () => [write('x.txt', '').slice(0, -6)]],
     ['bytes that are not UTF-8', () => [write('latin.yaml', Buffer.from([0x61, 0x3a, 0xff, 0xfe]))]],
     ['a file beyond the limit', () => [write('big.yaml', `# ${'x'.repeat(13 * 1024 * 1024)}\n`)]],
-  ])('%s among valid files: exit 2 with its name, and nothing is sent', async (_, createBad) => {
+  ])('exits with 2 for %s among valid files, names it, and sends nothing', async (_, createBad) => {
     const { env, received } = await service();
     const [bad = ''] = createBad();
     const ran = await run(['provision', write('a.yaml', manifest('a')), bad], { env });
@@ -97,14 +97,14 @@ describe('input', () => {
     expect(await received()).toEqual([]);
   });
 
-  test('--check reports the same as a run', async () => {
+  test('reports the same with --check as without', async () => {
     const path = write('a.yaml', GOOD('a').replace('session_workflow', 'sessions'));
     const check = await run(['provision', path, '--check']);
     expect(check).toMatchObject({ code: 2, stdout: '' });
     expect((await run(['provision', path])).stderr).toBe(check.stderr);
   });
 
-  test('all mistakes in all files are reported at once', async () => {
+  test('reports all mistakes in all files at once', async () => {
     const { env } = await service();
     const first = write('first.yaml', `${GOOD('a').replace('name: Acme, ', '')}color: red\n`);
     const second = write('second.yaml', GOOD('b').replace('session_workflow', 'sessions'));
@@ -115,7 +115,7 @@ describe('input', () => {
     expect(stderr).toMatch(/\n +7 \| +api_chat_routing_mode: sessions\n +\| +\^{8}\n/);
   });
 
-  test('the same file twice is a duplicate of every space', async () => {
+  test('reports every space as a duplicate if a file is given twice', async () => {
     const { env, received } = await service();
     const path = write('a.yaml', manifest('a'));
     expect(await run(['provision', path, path], { env })).toMatchObject({
@@ -125,7 +125,7 @@ describe('input', () => {
     expect(await received()).toEqual([]);
   });
 
-  test('standard input cannot be both the manifest and the token, or two manifests', async () => {
+  test('rejects standard input as both the manifest and the token, or as two manifests', async () => {
     const { env, received } = await service();
     const both = await run(['provision', '-', '--token-file', '-'], { env, stdin: manifest('a') });
     expect(both.code).toBe(2);

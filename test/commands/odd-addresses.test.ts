@@ -3,10 +3,7 @@ import { type FakeService, json, startFakeService } from '../helpers/fake-servic
 import { fastClock, run, tempDirectory } from '../helpers/run.ts';
 import { write } from '../helpers/service.ts';
 
-/*
- * Services whose addresses differ by a trailing slash, and those that refuse a request because of its address or a
- * parameter.
- */
+/* Services whose URLs differ by a trailing slash, and those that reject a request because of its path or a parameter. */
 
 const at = ({ baseUrl }: FakeService) => ({
   clock: fastClock(),
@@ -17,8 +14,8 @@ const CREATE = ['cron', 'create', '--agent', 'a1', '--name', 'Daily', '--instruc
 const CREATE_DAILY = [...CREATE, '--schedule', '0 9 * * *', '-o', 'json'];
 const JOBS = '/v1/automation/partner-cron-jobs';
 
-describe.each([301, 302, 307, 308])('a service that redirects with %i to the address without a slash', (status) => {
-  test('is read there, and a write goes there at once', async () => {
+describe.each([301, 302, 307, 308])('a service that redirects with %i to the URL without a slash', (status) => {
+  test('is read there, and a write goes there directly', async () => {
     const service = await startFakeService({
       'GET /automation/partner-cron-jobs/': json({}, status, { location: JOBS }),
       'GET /automation/partner-cron-jobs': json([]),
@@ -30,7 +27,7 @@ describe.each([301, 302, 307, 308])('a service that redirects with %i to the add
   });
 });
 
-test('what was learned of the trailing slash is known the next time', async () => {
+test('the trailing slash that a run learned is used by the next run', async () => {
   const service = await startFakeService({
     'GET /automation/spaces/': json({}, 301, { location: '/v1/automation/spaces' }),
     'GET /automation/spaces': json([]),
@@ -50,7 +47,7 @@ test.each([
   ['another path', '/v1/automation/workspaces'],
   ['another query', '/v1/automation/spaces?token=1'],
   ['itself', '/v1/automation/spaces/'],
-])('a redirect to %s is not followed, and names what to change', async (_, location) => {
+])('a redirect to %s is not followed, and the hint names the setting to change', async (_, location) => {
   const service = await startFakeService(json({}, 301, { location }));
   const ran = await run(['spaces', 'list', '-o', 'json'], at(service));
   expect(ran.code).toBe(8);
@@ -58,7 +55,7 @@ test.each([
   expect(service.requests.length).toBe(1);
 });
 
-test('a service that redirects back and forth is asked twice', async () => {
+test('a service that redirects back and forth gets two requests', async () => {
   const service = await startFakeService(({ path }, response) =>
     response.writeHead(301, { location: path.endsWith('/') ? path.slice(0, -1) : `${path}/` }).end(),
   );
@@ -73,11 +70,11 @@ describe.each([
   [405, {}, 1],
   [308, { location: JOBS }, 8],
   [301, { location: JOBS }, 8],
-])('a write that is answered with %i because of its trailing slash', (status, headers, code) => {
+])('a write that fails with %i because of its trailing slash', (status, headers, code) => {
   const files = '/v1/automation/file-attachments';
   const moved = Object.keys(headers).length > 0 ? { location: files } : {};
 
-  test('goes to the right address once a read has proved it', async () => {
+  test('goes to the right URL once a read has proved it', async () => {
     const service = await startFakeService({
       'POST /automation/file-attachments/': json({}, status, moved),
       'GET /automation/spaces/': json({}, 301, { location: '/v1/automation/spaces' }),
@@ -94,7 +91,7 @@ describe.each([
     expect(linesOf(service)).toEqual([`POST ${files}`]);
   });
 
-  test('is a refusal that nothing was done if reads do not prove it, and names the trailing slash', async () => {
+  test('fails with a hint about the trailing slash if no read proves the right URL', async () => {
     const service = await startFakeService({
       'GET /automation/partner-cron-jobs/': json([]),
       'GET /automation/spaces/': json([]),
@@ -111,7 +108,7 @@ test.each([
   ['302 to the list, as after a creation', 302, JOBS],
   ['307 to another origin', 307, 'http://127.0.0.1:9/v1/automation/partner-cron-jobs'],
   ['308 to another path', 308, '/v2/automation/partner-cron-jobs/'],
-])('after a write that is answered with a %s, the outcome is unknown', async (_, status, location) => {
+])('the outcome of a write is unknown after a %s', async (_, status, location) => {
   const service = await startFakeService({
     'GET /automation/partner-cron-jobs/': json([]),
     'POST *': json({}, status, { location }),
@@ -122,7 +119,7 @@ test.each([
   expect(service.requests.filter(({ method }) => method === 'POST').length).toBe(1);
 });
 
-test('an agent that is not found may be one of a service without trailing slashes', async () => {
+test('the hint for an agent that is not found mentions services without trailing slashes', async () => {
   const service = await startFakeService(json({ message: 'Not Found' }, 404));
   const ran = await run(['chat', 'setup', 's1', 'a1', '-o', 'json'], at(service));
   expect(ran.code).toBe(4);
@@ -141,7 +138,7 @@ test.each<[number, object, string]>([
   [400, { error: 'Unknown field: "instructions"' }, "cron_jobs.create.instructions 'body:<name>'"],
   [404, { message: 'Cannot POST /v1/automation/partner-cron-jobs/' }, "cron_jobs.create '<METHOD> <path>'"],
   [405, { message: 'Method not allowed.' }, "cron_jobs.create 'PUT /automation/partner-cron-jobs/'"],
-])('a refusal with %i and %j names the command that settles it', async (status, body, fix) => {
+])('a rejection with %i and %j names the command that settles it', async (status, body, fix) => {
   const service = await startFakeService({ 'GET *': json([]), 'POST *': json(body, status, { allow: 'GET, PUT' }) });
   const ran = await run(CREATE_DAILY, at(service));
   expect(ran.error().hint).toContain(`partnerctl contract set ${fix}`);
@@ -153,7 +150,7 @@ test.each([
   ['a path with a trailing slash', `${JOBS}/c%207/`, 'created', 'c 7'],
   ['the list', `${JOBS}/`, 'unknown', null],
   ['another origin', 'http://127.0.0.1:9/v1/automation/partner-cron-jobs/c7', 'unknown', null],
-])('a job created without a body has the id in its location: %s', async (_, location, status, id) => {
+])('a job created without a body gets its id from the Location header: %s', async (_, location, status, id) => {
   const service = await startFakeService({
     'GET *': json([]),
     'POST *': (_request, response) => response.writeHead(201, { location }).end(),

@@ -3,9 +3,7 @@ import { type FakeService, json, startFakeService } from '../helpers/fake-servic
 import { run, tempDirectory } from '../helpers/run.ts';
 import { manifest, write } from '../helpers/service.ts';
 
-/*
- * Services that spell and nest fields in the ways of other frameworks.
- */
+/* Services that name and nest fields as other frameworks do. */
 
 type Respell = (object: Record<string, unknown>, type: string) => object;
 
@@ -62,8 +60,8 @@ const at = ({ baseUrl }: FakeService) => ({
 });
 const posts = ({ requests }: FakeService) => requests.filter(({ method }) => method === 'POST');
 
-describe.each(SPELLINGS)('a service that answers in %s', (_, respell) => {
-  test('is listed without a blank, and nothing that exists is created again', async () => {
+describe.each(SPELLINGS)('a service that responds in %s', (_, respell) => {
+  test('is listed without blank fields, and nothing that exists is created again', async () => {
     const service = await lists(respell);
     const settings = at(service);
     const spaces = await run(['spaces', 'list', '-o', 'tsv'], settings);
@@ -111,7 +109,7 @@ test.each<[string, string[], Respell, string]>([
     'space.name name.en',
   ],
   ['two ids', ['spaces', 'list'], (space) => ({ ...space, SpaceId: 's2' }), 'space.id space_id'],
-])('%s that cannot be read is refused with the command that settles it', async (_, args, respell, fix) => {
+])('%s that cannot be read fails with the command that settles it', async (_, args, respell, fix) => {
   const service = await lists(respell);
   const settings = at(service);
   const refused = await run([...args, '-o', 'json'].slice(0, args.includes('-o') ? args.length : undefined), settings);

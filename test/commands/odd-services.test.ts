@@ -4,11 +4,9 @@ import { sendJson, startFakeService } from '../helpers/fake-service.ts';
 import { handSignals, hasty, run, tempDirectory } from '../helpers/run.ts';
 import { manifest, write } from '../helpers/service.ts';
 
-/*
- * Services that the spec allows as well, because it leaves their answers open.
- */
+/* Services that the specification allows, too, because it leaves their responses open. */
 
-/** A service that answers 200 with what `bodyFor` gives for `METHOD path`, with the path below `/v1/automation/`. */
+/** A service that responds 200 with what `bodyFor` returns for `METHOD path`, with the path below `/v1/automation/`. */
 async function answering(
   bodyFor: (line: string) => unknown,
 ): Promise<{ env: Record<string, string>; lines: string[] }> {
@@ -48,25 +46,20 @@ test.each<[string, unknown, unknown, string]>([
   ],
   ['in the response, and the list is of unknown shape', [], { rows: 1 }, 'agents.list.items'],
   ['in the response, and the list has only other agents', [], [{ id: 'a2', name: 'Sales' }], 'agent.name'],
-])(
-  'a space whose agents have no id that can be read %s is a refusal that names the leaf',
-  async (_, agents, list, fix) => {
-    const { env, lines } = await answering((line) => {
-      if (line === POST) return { space_id: 's1', agents };
-      return line === 'GET spaces/' ? [] : list;
-    });
-    const ran = await run(['provision', write('a.yaml', manifest('acme')), '-o', 'json'], { env, random: hasty });
-    expect(ran.code).toBe(8);
-    expect(ran.json()).toMatchObject({ results: [{ space_id: 's1', status: 'failed', agents: [{ agent_id: null }] }] });
-    expect(ran.error().message).toBe(
-      'The space is provisioned as s1, but the id of the agent "Support" cannot be read.',
-    );
-    expect(ran.error().hint).toContain(`partnerctl contract set ${fix}`);
-    expect(lines.filter((line) => line === POST)).toHaveLength(1);
-  },
-);
+])('a space whose agents have no readable id %s fails with the name of the leaf', async (_, agents, list, fix) => {
+  const { env, lines } = await answering((line) => {
+    if (line === POST) return { space_id: 's1', agents };
+    return line === 'GET spaces/' ? [] : list;
+  });
+  const ran = await run(['provision', write('a.yaml', manifest('acme')), '-o', 'json'], { env, random: hasty });
+  expect(ran.code).toBe(8);
+  expect(ran.json()).toMatchObject({ results: [{ space_id: 's1', status: 'failed', agents: [{ agent_id: null }] }] });
+  expect(ran.error().message).toBe('The space is provisioned as s1, but the id of the agent "Support" cannot be read.');
+  expect(ran.error().hint).toContain(`partnerctl contract set ${fix}`);
+  expect(lines.filter((line) => line === POST)).toHaveLength(1);
+});
 
-test('a list without external ids cannot be matched: nothing is posted until the contract says to go on without it', async () => {
+test('a list without external ids cannot be matched: nothing is posted until the contract allows it', async () => {
   const { env, lines } = await answering((line) =>
     line === POST ? { space: { id: 'x' }, agents: [{ id: 1, name: 'Support' }] } : [{ space_id: 'x', name: 'Acme' }],
   );
@@ -80,7 +73,7 @@ test('a list without external ids cannot be matched: nothing is posted until the
   expect(lines).toEqual(['GET spaces/', POST]);
 });
 
-test('a POST with a response of unknown shape is not repeated', async () => {
+test('a POST is not repeated if its response has an unknown shape', async () => {
   const { env, lines } = await answering((line) => (line === POST ? ['what is this'] : []));
   const args = ['provision', write('a.yaml', manifest('acme')), '-o', 'json', '--settle', '10ms'];
   const ran = await run(args, { env, random: hasty });
@@ -89,14 +82,14 @@ test('a POST with a response of unknown shape is not repeated', async () => {
   expect(lines.filter((line) => line === POST)).toHaveLength(1);
 });
 
-test('a list of unknown shape is an error that shows its keys', async () => {
+test('a list of unknown shape fails and shows its keys', async () => {
   const { env } = await answering(() => ({ rows: 3, total: 3 }));
   const ran = await run(['spaces', 'list', '-o', 'json'], { env });
   expect(ran).toMatchObject({ code: 8, stdout: '' });
   expect(JSON.stringify(ran.error())).toMatch(/rows.*total/);
 });
 
-test('a history that answers 204 after its last message is read to its end', async () => {
+test('a history that responds 204 after its last message is read to its end', async () => {
   const { baseUrl } = await startFakeService(({ query }, response) => {
     if (query.has('after_message_id')) response.writeHead(204).end();
     else sendJson(response, [{ message_id: 'm1', role: 'user', text: 'Hi' }]);
@@ -109,7 +102,7 @@ test('a history that answers 204 after its last message is read to its end', asy
   expect(await run([...tail, '--after', 'm1'], { env, random: hasty })).toMatchObject({ code: 0, stderr: '' });
 });
 
-test('a 404 that quotes the path of the agents says that the address may differ', async () => {
+test('the error for a 404 that quotes the path of the agents says that the path may differ', async () => {
   const { baseUrl } = await startFakeService(({ path }, response) => {
     sendJson(response, { detail: `There is nothing at ${path}.` }, 404);
   });
@@ -120,7 +113,7 @@ test('a 404 that quotes the path of the agents says that the address may differ'
   expect(stderr).toContain('partnerctl contract set paths.trailing_slash never');
 });
 
-test('a stated total that is not reached is refused by its name', async () => {
+test('a list that ends before the total that it states is rejected with a name', async () => {
   const messages = [{ message_id: 'm1', role: 'user', text: 'Hi' }];
   const { env } = await answering(() => ({ messages, total: 7, next_page: null }));
   const ran = await run(['chat', 'tail', '--source', 'src_1', '--session', 's1', '--from-start', '--no-follow'], {

@@ -8,7 +8,7 @@ import { service } from '../helpers/service.ts';
 
 const compile = createCompiler();
 
-/** Builds a value that fits a schema, with every field that it names. */
+/** Builds a value that fits a schema, with every field that it declares. */
 function sampleOf(schema: JsonSchema): unknown {
   if (schema.anyOf?.[0]) return sampleOf(schema.anyOf[0]);
   if (schema.enum) return schema.enum[0];
@@ -19,7 +19,7 @@ function sampleOf(schema: JsonSchema): unknown {
   return Object.fromEntries(Object.entries(properties).map(([name, value]) => [name, sampleOf(value)]));
 }
 
-/** Yields copies of a value that fits a schema, each without one field that must be there. */
+/** Yields copies of a value that fits a schema, each without one required field. */
 function* withoutOneField(value: unknown, schema: JsonSchema): Generator<unknown> {
   const chosen = schema.anyOf?.[0] ?? schema;
   if (Array.isArray(value)) {
@@ -36,7 +36,7 @@ function* withoutOneField(value: unknown, schema: JsonSchema): Generator<unknown
   }
 }
 
-/** Yields the objects in a schema that name no field at all. */
+/** Yields the objects in a schema that declare no field at all. */
 function* unnamedObjects(schema: JsonSchema): Generator<JsonSchema> {
   const { properties, items, anyOf = [], additionalProperties } = schema;
   if (schema.type === 'object' && !properties && additionalProperties === undefined) yield schema;
@@ -51,7 +51,7 @@ describe.each(COMMANDS)('$commandPath', ({ load }) => {
     return [output, ...(output.variants ?? [])];
   }
 
-  test('declares its output as schemas that refuse an object without one of its fields', async () => {
+  test('declares its output as schemas that reject an object without one of its fields', async () => {
     for (const shape of await shapesOf()) {
       const schemas = [shape.json, lineSchema(shape)].filter((schema) => schema !== null);
       expect(schemas.length === 0, 'either JSON or a text').toBe(shape.text !== undefined);
@@ -85,7 +85,7 @@ describe.each(COMMANDS)('$commandPath', ({ load }) => {
   });
 });
 
-test('the output of commands that no other test runs with -o json is as declared', async () => {
+test('the output of commands that no other test runs with -o json fits their schemas', async () => {
   const { env } = await service();
   await run(['login', '--profile', 'acme', '--no-verify', '-o', 'json'], { env });
   for (const name of ['protect', 'unprotect', 'remove']) {

@@ -26,7 +26,7 @@ describe('a table that is longer than the terminal', () => {
 
   const paged = () => (existsSync(file) ? readFileSync(file, 'utf8') : undefined);
 
-  test('goes through PAGER', async () => {
+  test('is piped to PAGER', async () => {
     const ran = await list([], `sh -c 'printf "%s " "$LESS" > ${file}; cat >> ${file}'`);
     expect(ran).toMatchObject({ code: 0, stdout: '', stderr: '' });
     expect(paged()).toMatch(/^FRX SPACE +EXTERNAL ID +NAME +DESCRIPTION +ORG-WIDE\n(.+\n){30}$/);
@@ -66,26 +66,26 @@ describe('a table that is longer than the terminal', () => {
     );
   });
 
-  test('is written directly if there is no less', async () => {
+  test('is written directly if less is not installed', async () => {
     const ran = await list([], undefined, { env: { PATH: tempDirectory() } });
     expect(ran).toMatchObject({ code: 0, stderr: '' });
     expect(ran.stdout).toContain('acme-30');
   });
 
-  test('a pager that the shell cannot find is named', async () => {
+  test('causes a warning if the shell cannot find the pager', async () => {
     const ran = await list([], 'no-such-pager 2> /dev/null | cat >&2; exit 127');
     expect(ran.code).toBe(0);
     expect(ran.stderr).toContain('ended with exit code 127');
   });
 
-  test('quitting the pager early ends without an error, and before the program does', async () => {
+  test('ends without an error, and before the program does, when the user quits the pager', async () => {
     await it.admin('POST', '/spaces', { count: 5_000, prefix: 'more' });
     const ran = await list([], `head -n 1 > ${file}; sleep 0.2; echo done >> ${file}`);
     expect(ran).toMatchObject({ code: 0, stdout: '', stderr: '' });
     expect(paged()).toMatch(/^SPACE.*\ndone\n$/);
   });
 
-  test('a signal ends the pager, and then the program', async () => {
+  test('ends the pager, and then the program, on a signal', async () => {
     const listeners = new Map<string, () => void>();
     const exit = (code: number): never => {
       throw new Error(`exit ${code}`);
@@ -103,7 +103,7 @@ describe('a table that is longer than the terminal', () => {
     expect(() => process.kill(Number(paged()), 0)).toThrow('ESRCH');
   });
 
-  test('a short table does not start the pager', async () => {
+  test('a table that fits the terminal does not start the pager', async () => {
     const ran = await list([], `cat > ${file}`, { rows: 40 });
     expect(ran.stdout).toContain('acme-30');
     expect(paged()).toBeUndefined();

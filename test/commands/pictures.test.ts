@@ -8,7 +8,7 @@ function readPicture(name: string): string {
   return readFileSync(new URL(`${name}.svg`, PICTURES), 'utf8');
 }
 
-/** The pieces of text that a picture shows, without the difference between plain and marked-up characters. */
+/** The text fragments of a picture, with plain and marked-up characters treated alike. */
 function shownTexts(picture: string): string[] {
   const entities: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"' };
   return [...picture.matchAll(/<text [^>]*>([^<]*)<\/text>/g)].map(([, text = '']) =>
@@ -19,9 +19,9 @@ function shownTexts(picture: string): string[] {
 describe.each(['plan', 'chat-tail', 'doctor'])('the picture %s of the README', (name) => {
   const picture = readPicture(name);
 
-  it('is well-formed SVG, and nothing stands outside of it', () => {
+  it('is well-formed SVG without overflow', () => {
     const [, width, height] = /^<svg [^>]*viewBox="0 0 (\d+) (\d+)"[^>]*>\n/.exec(picture) ?? [];
-    // One element a line: a text, a shape without content, or the title.
+    // One element per line: a text, a shape without content, or the title.
     const line =
       /^ {2}<(?:(?:rect|circle)(?: [\w-]+="[^"<]*")+\/>|(text|title)(?: [\w-]+="[^"<]*")*>(?:[^<&]|&\w+;)*<\/\1>)$/;
     const [, ...lines] = picture.trimEnd().split('\n');

@@ -23,12 +23,12 @@ test.each<[string, (pipe: string) => string[]]>([
   ['upload --text', (pipe) => ['upload', '--as', 'document', '--name', 'n', '--text', `@${pipe}`]],
   ['sandbox start --script', (pipe) => ['sandbox', 'start', '--script', pipe]],
   ['sandbox start --faults', (pipe) => ['sandbox', 'start', '--faults', pipe]],
-])('%s: a pipe without a writer is left at --timeout', async (_, args) => {
+])('%s: --timeout ends the wait for a pipe without a writer', async (_, args) => {
   const ran = await run([...args(await namedPipe()), '--timeout', '150ms'], { env });
   expect(ran).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('--timeout') });
 });
 
-test('a profiles file that is a pipe is refused', async () => {
+test('a pipe is rejected as the profiles file', async () => {
   const directory = tempDirectory();
   await execa('mkfifo', [join(directory, 'config.json')]);
   const ran = await run(['profile', 'list'], { env: { ...env, PARTNER_CONFIG_DIR: directory } });
@@ -40,7 +40,7 @@ test.runIf(process.platform === 'linux').each([
   ['the data of a sandbox', ['sandbox', 'start', '--data', '/proc/none/data']],
   ['profiles', ['login', '--no-verify']],
   ['a contract', ['contract', 'set', 'agents.list', 'GET /agents/{space_id}']],
-])('a directory for %s that no one can create is an error at once', async (_, args) => {
+])('a directory for %s that no one can create is an immediate error', async (_, args) => {
   const ran = await run(args, { env: { ...env, PARTNER_CONFIG_DIR: '/proc/none' } });
   expect(ran).toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(/no such file or directory/i) });
 });

@@ -4,8 +4,8 @@ import { type FakeRequest, type Handler, json, sendJson, startFakeService } from
 import { fastClock, hasty, run, tempDirectory } from '../helpers/run.ts';
 
 /*
- * What people see of a plan of 30 files with every kind of change, and of its application, in terminals of 80 and 120
- * columns. The screens are in screens/.
+ * The output of a plan of 30 files with every kind of change, and of its application, in terminals of 80 and 120 columns. The
+ * screens are in screens/.
  */
 
 interface Customer {
@@ -160,7 +160,7 @@ async function customers() {
 const HERE = process.cwd();
 afterAll(() => process.chdir(HERE));
 
-/** Writes the manifests where the screens name them by short paths. */
+/** Writes the manifests to where the screens name them by short paths. */
 function writeManifests(): void {
   process.chdir(tempDirectory());
   mkdirSync('customers');
@@ -176,7 +176,7 @@ describe.each([80, 120])('in a terminal of %i columns', (columns) => {
     return run([...argv, '--color', 'never'], { env, columns, clock, random: hasty });
   }
 
-  test('a plan of 30 files shows everything that matters, and nothing is cut', async () => {
+  test('a plan of 30 files shows every important part, and truncates none', async () => {
     const ran = await screen(['plan', 'customers/', '--detailed-exitcode']);
     expect(ran).toMatchObject({ code: 12, stderr: '' });
     expect(Math.max(...ran.stdout.split('\n').map((line) => line.length))).toBeLessThanOrEqual(columns);
@@ -186,7 +186,7 @@ describe.each([80, 120])('in a terminal of %i columns', (columns) => {
     await expect(shown).toMatchFileSnapshot(`screens/plan-${columns}.txt`);
   });
 
-  test('provision ends with the same report of what it did', async () => {
+  test('provision ends with the same report of its changes', async () => {
     const ran = await screen(['provision', 'customers/', '--concurrency', '1', '--settle', '1s']);
     expect(ran.code).toBe(10);
     expect(Math.max(...ran.stdout.split('\n').map((line) => line.length))).toBeLessThanOrEqual(columns);

@@ -10,8 +10,8 @@ import { fastClock, hasty, type Ran, run, tempDirectory } from '../helpers/run.t
 import { write } from '../helpers/service.ts';
 
 /*
- * A plan shows what the state knows and the service does not: reservations, unknown outcomes, and what is blocked. It waits
- * for nothing, and writes nothing.
+ * A plan shows what the state has and the service does not: reservations, unknown outcomes, and what is blocked. It does not
+ * wait, and writes nothing.
  */
 
 const AT = '2025-12-31T12:00:00.000Z';
@@ -138,7 +138,7 @@ describe('a job in a plan', () => {
     });
   });
 
-  test('that another process is creating is a remark, and the plan does not wait', async () => {
+  test('that another process is creating is a note, and the plan does not wait', async () => {
     const owner = await describeThisProcess();
     const { ran, space } = await planned((origin) => [jobRecord(origin, 'reserved', reservation(owner))]);
     expect(ran.code).toBe(0);
@@ -175,7 +175,7 @@ describe('a job in a plan', () => {
     expect(space).toMatchObject({ action: 'none', blocked: [], unchanged: { spaces: 1, agents: 1, jobs: 1 } });
   });
 
-  test('that was changed at the service is a difference, although the state has it as it was: exit 13', async () => {
+  test('that was changed at the service is a difference, even if the state has the original: exit 13', async () => {
     const record = { reservation: null, cron_job_id: 'c1' };
     const { ran, space } = await planned(
       (origin) => [jobRecord(origin, 'created', record)],
@@ -204,7 +204,7 @@ describe('a job in a plan', () => {
     });
   });
 
-  test('of an agent whose id nobody knows is blocked: exit 13', async () => {
+  test('of an agent whose id is unknown is blocked: exit 13', async () => {
     const { ran, space } = await planned(
       (origin) => [spaceRecord(origin, 'created', { agents: [], reservation: null, space_id: 's1' })],
       unlisted,
@@ -221,7 +221,7 @@ describe('a job in a plan', () => {
 describe('a space in a plan', () => {
   const lost = (origin: string) => [spaceRecord(origin, 'reserved', reservation(ELSEWHERE))];
 
-  test('that an earlier run may have provisioned is planned, and the wait of provision is a remark', async () => {
+  test('that an earlier run may have provisioned is planned, with a note that provision waits', async () => {
     const { ran, space } = await planned(lost, noSpaces);
     expect(ran.code).toBe(12);
     expect(space).toMatchObject({
@@ -248,7 +248,7 @@ describe('a space in a plan', () => {
     expect(space).toMatchObject({ action: 'create', blocked: [] });
   });
 
-  test('that another process is provisioning is a remark, and the plan does not wait', async () => {
+  test('that another process is provisioning is a note, and the plan does not wait', async () => {
     const owner = await describeThisProcess();
     const { space } = await planned((origin) => [spaceRecord(origin, 'reserved', reservation(owner))], noSpaces);
     expect(space).toMatchObject({
@@ -257,7 +257,7 @@ describe('a space in a plan', () => {
     });
   });
 
-  test('that the state has and the list lacks is created again, after a wait that is a remark', async () => {
+  test('that the state has and the list lacks is created again, with a note that provision waits first', async () => {
     const agents = [{ key: agentKey('Support', 'tmpl_support'), agent_id: 'a1' }];
     const { ran, space } = await planned(
       (origin) => [spaceRecord(origin, 'created', { agents, reservation: null, space_id: 's1' })],
@@ -270,7 +270,7 @@ describe('a space in a plan', () => {
     });
   });
 
-  test('that the state has under another id is the one that the service lists', async () => {
+  test('that the state has under another id is the listed one', async () => {
     const { space } = await planned((origin) => [
       spaceRecord(origin, 'created', { reservation: null, space_id: 's0' }),
     ]);
@@ -292,7 +292,7 @@ describe('a space in a plan', () => {
     });
   });
 
-  test('that a damaged line of the state may be about is planned, and the wait of provision is a remark', async () => {
+  test('that a damaged line of the state may belong to is planned, with a note that provision waits', async () => {
     const damaged = (origin: string) => [
       encodeRecord(spaceRecord(origin, 'reserved', reservation(ELSEWHERE))).slice(0, -9),
     ];

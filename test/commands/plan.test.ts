@@ -56,7 +56,7 @@ agents:
   - { template_id: tmpl_sales, name: Sales, chat: { name: Web, routing_mode: agent_inbox } }
 `;
 
-/** A provisioned space, and its manifest with a part replaced. */
+/** A provisioned space, and a function that returns its manifest with one part replaced. */
 async function applied(from: string | RegExp = /$^/, to = '') {
   const it = await service();
   const directory = tempDirectory();
@@ -66,7 +66,7 @@ async function applied(from: string | RegExp = /$^/, to = '') {
 }
 
 describe('a plan', () => {
-  test('of a new space has every call with its fields, and the next runs of jobs', async () => {
+  test('of a new space shows every request with its fields, and the next runs of jobs', async () => {
     const it = await service();
     const path = write('acme.yaml', ACME);
     const ran = await plan(it, path);
@@ -129,7 +129,7 @@ describe('a plan', () => {
     }
   });
 
-  test('of what is provisioned already has nothing to do, and is one line', async () => {
+  test('of what is provisioned already is empty, and takes one line', async () => {
     const { it, path } = await applied();
     const ran = await plan(it, path);
     expect(ran).toMatchObject({ code: 0, stderr: '' });
@@ -141,7 +141,7 @@ describe('a plan', () => {
     expect(shown.stdout).toBe('= 1 space unchanged: acme\nPlan: 1 space with nothing to do.\n');
   });
 
-  test('keeps the order of the input, and has one object a line in ndjson', async () => {
+  test('keeps the order of the input, and has one object per line in ndjson', async () => {
     const it = await service();
     const ids = ['e', 'b', 'd', 'a', 'c'];
     const path = write('all.yaml', ids.map((id) => manifest(id)).join('---\n'));
@@ -170,7 +170,7 @@ describe('a plan', () => {
     ]);
   });
 
-  test('applied by provision leaves nothing to do, and provision reports the same lines', async () => {
+  test('leaves nothing to do once provision applied it and reported the same lines', async () => {
     const it = await service();
     const path = write('acme.yaml', ACME);
     const lines = (text: string) =>
@@ -255,7 +255,7 @@ describe('a difference that no call can change', () => {
       'Summarize.',
       { ...job, field: 'instructions', service: 'Sum up the day.', manifest: 'Summarize.' },
     ],
-  ])('in %s is shown, old and new: exit 13', async (_, from, to, difference) => {
+  ])('in %s is shown with the old and the new value: exit 13', async (_, from, to, difference) => {
     const { it, path } = await applied(from, to);
     const ran = await plan(it, path);
     expect(ran.json<PlanAnswer>()).toMatchObject({
@@ -271,7 +271,7 @@ describe('a difference that no call can change', () => {
     expect(await it.posts()).toEqual([]);
   });
 
-  test('in an automatic chat that the agent does not have is shown: exit 13', async () => {
+  test('in an automatic chat that the agent lacks is shown: exit 13', async () => {
     const it = await service();
     const directory = tempDirectory();
     await apply(it, write('acme.yaml', manifest('acme'), directory));
@@ -295,7 +295,7 @@ describe('a difference that no call can change', () => {
 });
 
 describe('agents and jobs that the manifest does not have', () => {
-  test('are shown, and are nothing to do: exit 0', async () => {
+  test('are shown, but are no pending change: exit 0', async () => {
     const { it, path } = await applied(/ {4}cron:[\s\S]*$/, '');
     const ran = await plan(it, path);
     expect(ran.code).toBe(0);
@@ -310,7 +310,7 @@ describe('agents and jobs that the manifest does not have', () => {
     expect(stdout).toMatch(/^ {4}\? job "daily" \(of "Support", cron_\w+\): not in the manifest$/m);
   });
 
-  test('are shown for an agent that was renamed in the manifest, with the installation of another: exit 12', async () => {
+  test('are shown for an agent that was renamed in the manifest, with the planned installation of the new one: exit 12', async () => {
     const { it, path } = await applied('name: Sales', 'name: Vertrieb');
     const ran = await plan(it, path);
     expect(ran.code).toBe(12);
@@ -353,7 +353,7 @@ describe('agents and jobs that the manifest does not have', () => {
 });
 
 describe('an agent that was renamed at the service', () => {
-  test('is known from the state, and its name there is shown: exit 13', async () => {
+  test('is recognized from the state, and its name there is shown: exit 13', async () => {
     const agents = [{ agent_id: 'a1', name: 'Support', template_id: 'tmpl_support' }];
     const it = await startFakeService({
       'GET /automation/spaces/': json([{ space_id: 's1', external_space_id: 'acme', name: 'Space acme' }]),
@@ -382,7 +382,7 @@ describe('an agent that was renamed at the service', () => {
   });
 });
 
-/** The environment of a machine of its own. */
+/** The environment of a separate machine. */
 function envOf({ baseUrl }: { readonly baseUrl: string }): Env {
   return { PARTNER_BASE_URL: baseUrl, PARTNER_TOKEN: 'pat_x', HOME: tempDirectory() };
 }
@@ -399,7 +399,7 @@ function fake(routes: Readonly<Record<string, Handler>> = {}) {
   });
 }
 
-describe('reads', () => {
+describe('the reads of a plan', () => {
   test('are one list of spaces, the agents of each existing space, and one list of jobs; nothing is written', async () => {
     const it = await service();
     for (const id of ['a', 'b']) await it.partner('POST', PROVISION, { body: provisionBody(id) });
@@ -424,14 +424,14 @@ describe('reads', () => {
     expect(existsSync(join(it.env.HOME ?? '', '.local'))).toBe(false);
   });
 
-  test('of the jobs do not happen where no agent exists', async () => {
+  test('do not include jobs if no agent exists', async () => {
     const it = await service();
     await plan(it, write('acme.yaml', ACME));
     expect((await it.received()).map(({ path }) => path.replace(/\?.*/, ''))).toEqual(['/v1/automation/spaces/']);
   });
 
   test.each([403, 404, 405])(
-    'of the spaces that end with %i are said once, and the plan goes on with what the state knows',
+    'report spaces that fail with %i once, and the plan continues with the state',
     async (status) => {
       const it = await fake();
       const env = envOf(it);
@@ -461,7 +461,7 @@ describe('reads', () => {
   );
 
   test.each([403, 404, 405])(
-    'of agents that end with %i block a space that the state does not know',
+    'block a space that the state does not know if its agents fail with %i',
     async (status) => {
       const it = await fake({ 'GET /automation/spaces/{id}/agents/': json({ detail: 'no' }, status) });
       const ran = await planWith(envOf(it), write('acme.yaml', manifest('acme')));
@@ -487,7 +487,7 @@ describe('reads', () => {
   );
 
   test.each([403, 404, 405])(
-    'of jobs that end with %i are said once, and jobs are planned from the state',
+    'report jobs that fail with %i once, and jobs are planned from the state',
     async (status) => {
       const it = await fake({ 'GET /automation/partner-cron-jobs/': json({ detail: 'no' }, status) });
       const text = `${manifest('acme').trimEnd().slice(0, -2)}, cron: [{ name: x, instructions: y, schedule: '0 9 * * *' }, { name: z, instructions: y, schedule: '0 9 * * *' }] }\n`;
@@ -510,21 +510,21 @@ describe('reads', () => {
     ['spaces', 'GET /automation/spaces/'],
     ['agents', 'GET /automation/spaces/{id}/agents/'],
     ['jobs', 'GET /automation/partner-cron-jobs/'],
-  ])('of %s in an unknown shape end the plan: exit 8', async (_, route) => {
+  ])('end the plan if %s have an unknown shape: exit 8', async (_, route) => {
     const it = await fake({ [route]: json({ a: [{}], b: [{}] }) });
     const text = `${manifest('acme').trimEnd().slice(0, -2)}, cron: [{ name: x, instructions: y, schedule: '0 9 * * *' }] }\n`;
     const ran = await planWith(envOf(it), write('acme.yaml', text));
     expect(ran).toMatchObject({ code: 8, stdout: '' });
   });
 
-  test('of jobs in an unknown shape are said once if no manifest has a job', async () => {
+  test('report jobs of an unknown shape once if no manifest has a job', async () => {
     const it = await fake({ 'GET /automation/partner-cron-jobs/': json({ a: [{}], b: [{}] }) });
     const ran = await planWith(envOf(it), write('acme.yaml', manifest('acme')));
     expect(ran.code).toBe(0);
     expect(ran.stderr.match(/Jobs that the manifests do not have are not shown/g)).toHaveLength(1);
   });
 
-  test('that fail end the plan, and name the space and its file', async () => {
+  test('end the plan if they fail, and the error names the space and its file', async () => {
     const it = await fake({ 'GET /automation/spaces/{id}/agents/': json({ detail: 'broken' }, 500) });
     const path = write('acme.yaml', manifest('acme'));
     const ran = await planWith(envOf(it), path);
@@ -532,7 +532,7 @@ describe('reads', () => {
     expect(ran.error().message).toContain(`Cannot read the agents of "acme" (${path}:1)`);
   });
 
-  test('with a token that is not valid end the plan: exit 3', async () => {
+  test('end the plan if the token is invalid: exit 3', async () => {
     const it = await fake({ 'GET /automation/spaces/': json({ detail: 'who?' }, 401) });
     expect(await planWith(envOf(it), write('acme.yaml', manifest('acme')))).toMatchObject({ code: 3, stdout: '' });
   });
@@ -547,7 +547,7 @@ describe('reads', () => {
 });
 
 describe('text of the service and of manifests', () => {
-  test('is escaped where people read it, and exact in JSON', async () => {
+  test('is escaped in tables, and exact in JSON', async () => {
     const name = 'red\u001b[31m\u202e\r\u009b2Jname';
     const agents = [...AGENTS, { agent_id: 'a2\u001b[0m', name, template_id: 't' }];
     const it = await fake({
@@ -572,14 +572,14 @@ describe('text of the service and of manifests', () => {
   });
 });
 
-describe('arguments', () => {
+describe('invalid arguments of a plan', () => {
   test.each([
     [['plan'], "Missing required argument 'file'."],
     [['plan', 'nowhere.yaml'], 'nowhere.yaml'],
     [['provision', 'a.yaml', '--detailed-exitcode'], '--detailed-exitcode needs --dry-run.'],
     [['plan', 'a.yaml', '--detailed-exit-code'], 'Did you mean --detailed-exitcode?'],
     [['paln', 'a.yaml'], 'Did you mean plan?'],
-  ])('%j is an error before anything is sent: exit 2', async (argv, message) => {
+  ])('exit with 2 for %j before anything is sent', async (argv, message) => {
     const ran = await run(argv);
     expect(ran).toMatchObject({ code: 2, stdout: '' });
     expect(ran.stderr).toContain(message);

@@ -4,8 +4,8 @@ import type { Service } from '../helpers/service.ts';
 import { HISTORY } from '../sandbox/chat.ts';
 
 /**
- * Resolves once the history was asked for so many times more: with the second time, the answer to the first was read.
- * @param act what makes that happen, unless it happens again and again
+ * Resolves once the history was requested `times` more times: the second request proves that the first response was read.
+ * @param act what triggers the requests, unless they repeat anyway
  */
 export async function polled(
   { received }: Service,
@@ -18,7 +18,7 @@ export async function polled(
   await expect.poll(asked).toBeGreaterThanOrEqual(before + times);
 }
 
-/** Runs a command whose time is up once it has asked for the history twice, and after all that is to come `before` that. */
+/** Runs a command whose time runs out once it has requested the history twice after `before`. */
 export async function runUntilPolled(
   it: Service,
   words: readonly string[],

@@ -5,7 +5,7 @@ import { service, write } from '../helpers/service.ts';
 import { BASE, createProfileHome, storeProfile, TOKEN } from './profile-home.ts';
 
 describe('settings', () => {
-  test('a flag overrides the environment, the environment the profile, and -v says so', async () => {
+  test('use the flag over the environment, and the environment over the profile, and -v says so', async () => {
     const flag = await service();
     const environment = await service();
     const profile = await service();
@@ -31,7 +31,7 @@ describe('settings', () => {
     expect(await counts()).toEqual([1, 1, 1]);
   });
 
-  test('--profile overrides PARTNER_PROFILE, which overrides the current profile', async () => {
+  test('use --profile over PARTNER_PROFILE, and that over the current profile', async () => {
     const home = createProfileHome();
     for (const name of ['current', 'environment', 'flag']) await storeProfile(home, name);
     const shown = async (args: string[], env: Record<string, string>): Promise<string> =>
@@ -42,7 +42,7 @@ describe('settings', () => {
     expect(await shown(['--profile', 'flag'], { PARTNER_PROFILE: 'environment' })).toBe('flag');
   });
 
-  test('a variable that overrides a profile chosen by name is named once, with the way out', async () => {
+  test('name a variable once that overrides an explicitly selected profile, with the way to undo that', async () => {
     const [environment, profile] = [await service(), await service()];
     const home = createProfileHome();
     await storeProfile(home, 'acme', profile.sandbox.baseUrl, profile.token);
@@ -69,14 +69,14 @@ describe('settings', () => {
     ]);
   });
 
-  test('an unknown profile is a usage error, and nothing is sent', async () => {
+  test('reject an unknown profile with exit code 2, and send nothing', async () => {
     const { env, received } = await service();
     const ran = await run(['spaces', 'list', '--profile', 'acme'], { env });
     expect(ran).toMatchObject({ code: 2, stderr: expect.stringContaining('"acme"') });
     expect(await received()).toEqual([]);
   });
 
-  test('a stored token is not sent to another service', async () => {
+  test('do not send a stored token to another service', async () => {
     const home = createProfileHome();
     await storeProfile(home, 'acme');
     const ran = await run(['spaces', 'list', '--base-url', 'https://other.example.com/v1', '-o', 'json'], {
@@ -86,21 +86,21 @@ describe('settings', () => {
     expect(ran.error().message).toBe('A stored token is not sent to another service.');
   });
 
-  test('--token-file - reads the token from standard input', async () => {
+  test('read the token from standard input with --token-file -', async () => {
     const { sandbox, token } = await service();
     const env = { PARTNER_BASE_URL: sandbox.baseUrl, PARTNER_TOKEN: 'another-token-altogether' };
     const ran = await run(['spaces', 'list', '--token-file', '-'], { env, stdin: `${token}\n` });
     expect(ran.code).toBe(0);
   });
 
-  test('a missing base URL exits with 2, a missing token with 3', async () => {
+  test('exit with 2 without a base URL, and with 3 without a token', async () => {
     const nothing = await run(['spaces', 'list']);
     expect(nothing).toMatchObject({ code: 2, stderr: expect.stringContaining('No base URL') });
     const noToken = await run(['spaces', 'list', '--base-url', BASE]);
     expect(noToken).toMatchObject({ code: 3, stderr: expect.stringContaining('No token') });
   });
 
-  test('without a current profile, the hint names those that exist', async () => {
+  test('list the existing profiles in the hint if none is current', async () => {
     const home = createProfileHome();
     await storeProfile(home, 'acme');
     await storeProfile(home, 'other');
@@ -110,7 +110,7 @@ describe('settings', () => {
     expect(ran.stderr).toContain('`partnerctl profile use <name>`');
   });
 
-  test('the hint of a profile without a token logs in to that profile', async () => {
+  test('hint at a login to the profile that has no token', async () => {
     const home = createProfileHome();
     await storeProfile(home, 'acme');
     await storeProfile(home, 'other');
@@ -119,7 +119,7 @@ describe('settings', () => {
     expect(ran).toMatchObject({ code: 3, stderr: expect.stringContaining('`partnerctl login --profile other`') });
   });
 
-  test('a token_command that fails does not fall back to another token', async () => {
+  test('do not fall back to another token if token_command fails', async () => {
     const { sandbox, received } = await service();
     const home = createProfileHome();
     const profiles = { a: { base_url: sandbox.baseUrl, token: TOKEN, token_command: 'exit 7' } };

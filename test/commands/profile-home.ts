@@ -6,7 +6,7 @@ import { run, tempDirectory } from '../helpers/run.ts';
 export const BASE = 'https://api.example.com/v1';
 export const TOKEN = 'pat_a-token-that-nobody-may-see-0123456789';
 
-/** A temporary home directory with a place for profiles. */
+/** A temporary home directory with a directory for profiles. */
 export function createProfileHome() {
   const directory = tempDirectory();
   const config = join(directory, 'config');

@@ -6,7 +6,7 @@ import { service, write } from '../helpers/service.ts';
 import { BASE, createProfileHome, storeProfile, TOKEN } from './profile-home.ts';
 
 describe('login', () => {
-  test('verifies the token, stores it readable for its owner only, and never shows it', async () => {
+  test('verifies the token, stores it readable only by its owner, and never shows it', async () => {
     const { sandbox, token, received } = await service();
     const home = createProfileHome();
     const ran = await run(['login', '--base-url', sandbox.baseUrl, '-o', 'json', '--debug'], {
@@ -70,7 +70,7 @@ describe('login', () => {
     expect(ran.stdout + ran.stderr).not.toContain(TOKEN);
   });
 
-  test('refuses a token on standard input while PARTNER_TOKEN has another one, and each way of the hint works', async () => {
+  test('rejects a token on standard input if PARTNER_TOKEN has a different one, and each alternative in the hint works', async () => {
     const home = createProfileHome();
     const env = { ...home.env, PARTNER_TOKEN: TOKEN };
     const login = ['login', '--base-url', BASE, '--no-verify'];
@@ -92,7 +92,7 @@ describe('login', () => {
     }
   });
 
-  test('says what it verified, and which profile is the current one', async () => {
+  test('reports what it verified, and which profile is current', async () => {
     const { sandbox, token } = await service();
     const home = createProfileHome();
     await storeProfile(home, 'acme');
@@ -122,7 +122,7 @@ describe('login', () => {
     ['a missing token file', ['--token-file', '/nowhere/token'], ''],
     ['a command that fails', ['--token-command', 'exit 7'], ''],
     ['a command that prints nothing', ['--token-command', 'true'], ''],
-  ])('exits with 3 for %s, without a question', async (_, args, stdin) => {
+  ])('exits with 3 for %s, without a prompt', async (_, args, stdin) => {
     const home = createProfileHome();
     const ran = await run(['login', '--base-url', BASE, '--no-verify', ...args], { env: home.env, stdin });
     expect(ran).toMatchObject({ code: 3, stdout: '' });
@@ -159,7 +159,7 @@ describe('login', () => {
     });
   });
 
-  test.each(['constructor', '__proto__', 'toString'])('accepts a profile called %s', async (name) => {
+  test.each(['constructor', '__proto__', 'toString'])('accepts a profile named %s', async (name) => {
     const home = createProfileHome();
     await storeProfile(home, name);
     const shown = await run(['profile', 'show', name, '-o', 'json'], { env: home.env });
@@ -168,7 +168,7 @@ describe('login', () => {
   });
 });
 
-test('a directory that takes no profiles is named with the reason', async () => {
+test('login to a directory that cannot hold profiles fails with the reason', async () => {
   // Nobody can create files there, not even root.
   const env = { PARTNER_CONFIG_DIR: '/proc/self', PARTNER_TOKEN: TOKEN };
   const ran = await run(['login', '--base-url', BASE, '--no-verify', '--quiet'], { env });
@@ -253,7 +253,7 @@ describe('profiles', () => {
   });
 
   test.each(['', '{', '[]', '{"profiles":{"acme":7}}', 'null'])(
-    'a damaged file (%j) is named in the error and kept',
+    'a damaged file (%j) is named in the error and not changed',
     async (text) => {
       const home = createProfileHome();
       mkdirSync(home.config);

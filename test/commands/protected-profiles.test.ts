@@ -4,7 +4,7 @@ import { run } from '../helpers/run.ts';
 import { manifest, service, write } from '../helpers/service.ts';
 import { createProfileHome, storeProfile } from './profile-home.ts';
 
-/** A service with a space and an agent, and a protected profile `live` for it, which is the current one. */
+/** A service with a space and an agent, and a protected profile `live` for it, which is current. */
 async function scene() {
   const it = await service();
   const home = createProfileHome();
@@ -34,7 +34,7 @@ const WRITES: Readonly<Record<string, (source: string) => string[]>> = {
   },
 };
 
-test('the commands with --confirm are those that write', async () => {
+test('exactly the commands that write have --confirm', async () => {
   const loaded = await Promise.all(
     COMMANDS.map(async ({ commandPath, load }) => ({ commandPath, command: (await load()).default })),
   );
@@ -56,7 +56,7 @@ describe.each(Object.entries(WRITES))('%s with a protected profile', (_, argsOf)
     expect(await received()).toEqual([]);
   });
 
-  test('writes with the flag of the hint', async () => {
+  test('writes with the flag from the hint', async () => {
     const { env, source, posts } = await scene();
     const ran = await run([...argsOf(source), '--confirm', 'live'], { env, stdin: 'hello\n' });
     expect(ran.stderr).not.toContain('protected');
@@ -67,7 +67,7 @@ describe.each(Object.entries(WRITES))('%s with a protected profile', (_, argsOf)
   });
 });
 
-test('reads and dry runs never ask', async () => {
+test('reads and dry runs need no confirmation', async () => {
   const { env, source, posts } = await scene();
   const file = write('new.yaml', manifest('acme-002'));
   const reads = [
@@ -92,7 +92,7 @@ test('reads and dry runs never ask', async () => {
   expect(await posts()).toEqual([]);
 });
 
-test('a service and a token from the environment belong to no profile', async () => {
+test('the protection of a profile does not cover a service and a token from the environment', async () => {
   const it = await scene();
   const env = { ...it.env, PARTNER_BASE_URL: it.sandbox.baseUrl, PARTNER_TOKEN: it.token };
   expect((await run(['upload', write('notes.txt', 'some notes')], { env })).code).toBe(0);
@@ -100,7 +100,7 @@ test('a service and a token from the environment belong to no profile', async ()
   expect(named).toMatchObject({ code: 2, stderr: expect.stringContaining('--confirm live') });
 });
 
-test('login --protect protects, a later login and a logout keep the protection, unprotect ends it', async () => {
+test('login --protect protects, a later login and logout keep the protection, and unprotect ends it', async () => {
   const { sandbox, token, home, env } = await scene();
   const login = ['login', '--profile', 'other', '--base-url', sandbox.baseUrl];
   await run([...login, '--protect'], { env, stdin: token });

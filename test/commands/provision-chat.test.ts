@@ -56,7 +56,7 @@ describe('agents[].chat', () => {
     ]);
   });
 
-  test('has its source id in the table, with the agent name if there are several', async () => {
+  test('shows its source id in the table, with the agent name if there are several', async () => {
     const it = await service();
     const env = it.env;
     const source = 'src_\\w+';
@@ -141,7 +141,7 @@ describe('agents[].chat', () => {
       'api_chat_routing_mode: agent_inbox, chat: { routing_mode: session_workflow }',
       '"agents[0].chat.routing_mode" must be the same as "api_chat_routing_mode"',
     ],
-  ])('%s is an input error, and nothing is sent for any document', async (chat, message) => {
+  ])('%s exits with 2, and nothing is sent for any document', async (chat, message) => {
     const it = await service();
     const path = write('two.yaml', `${manifest('good')}---\n${asking('bad', { Support: chat })}`);
     const ran = await provision([path], it);
@@ -165,7 +165,7 @@ describe('agents[].chat', () => {
 describe('a chat that cannot be set up', () => {
   const document = (id: string) => asking(id, { One: 'chat: {}', Two: 'chat: {}', Three: 'chat: {}' });
 
-  test('fails its document, whose result has the space, the agents, and the sources so far', async () => {
+  test('fails its document, whose result has the space, the agents, and the sources created before', async () => {
     const it = await service();
     await it.faults({ kind: 'status', status: 422, on: SETUP, skip: 1, times: 1 });
     const path = write('acme.yaml', document('acme'));
@@ -220,7 +220,7 @@ describe('a chat that cannot be set up', () => {
     }
   });
 
-  test('is set up once, and each agent installed once, if responses to both calls are lost', async () => {
+  test('is set up once, and each agent installed once, if both responses are lost', async () => {
     const it = await service();
     await it.set({ agents_on_repeat: 'install' });
     await it.faults(

@@ -104,7 +104,7 @@ describe('agents[].cron', () => {
     expect(paths(await it.posts())).toEqual([POST_JOB]);
   });
 
-  test('requires one read of the job list for many documents at a time, one after them, and none without jobs', async () => {
+  test('requires one read of the job list before many documents, one after them, and none without jobs', async () => {
     const it = await service();
     const many = Array.from({ length: 20 }, (_, index) => scheduling(`acme-${index}`, { Support: [DAILY] }));
     const ran = await provision([write('many.yaml', many.join('---\n')), '--concurrency', '16'], it, {
@@ -119,7 +119,7 @@ describe('agents[].cron', () => {
     expect(paths(await it.received()).some((path) => path.includes(CRON_JOBS))).toBe(false);
   });
 
-  test('is read with the jobs that no manifest has, which the report shows without another request', async () => {
+  test('is read together with the jobs that no manifest has, which the report shows without another request', async () => {
     const it = await service();
     const directory = tempDirectory();
     await provision([write('a.yaml', scheduling('acme', { Support: [DAILY, HOURLY], Old: [DAILY] }), directory)], it);
@@ -249,7 +249,7 @@ describe('a job that cannot be created', () => {
     expect(await listed(it)).toHaveLength(3);
   });
 
-  test('is named along with the others that fail', async () => {
+  test('is reported along with the others that fail', async () => {
     const it = await service();
     await it.faults({ kind: 'status', status: 422, on: POST_JOB });
     const ran = await provision([write('acme.yaml', scheduling('acme', { Support: [DAILY, HOURLY] }))], it);
@@ -378,7 +378,7 @@ describe('a job that cannot be created', () => {
     [`${HOURLY}, ${HOURLY}`, 'this agent already has a job "hourly"'],
     ['{ name: a, schedule: 0 9 * * * }', 'instructions'],
     ['{ name: a, instructions: x, schedule: 0 9 * * *, when: x }', 'unknown key "when"'],
-  ])('%s is an input error, and nothing is sent', async (job, message) => {
+  ])('%s exits with 2, and nothing is sent', async (job, message) => {
     const it = await service();
     const path = write('two.yaml', `${manifest('good')}---\n${scheduling('bad', { Support: [job] })}`);
     const ran = await provision([path], it);

@@ -116,7 +116,7 @@ describe('a failure', () => {
     ['a 402', { kind: 'status', status: 402 }, 6],
     ['a 401', { kind: 'status', status: 401 }, 3],
     ['a response that is not JSON', { kind: 'garbage' }, 8],
-  ])('with a lost response and then %s for every read is reported as an unknown outcome', async (_, fault, code) => {
+  ])('with a lost response is an unknown outcome if every read then fails with %s', async (_, fault, code) => {
     const it = await service();
     await it.faults(
       { kind: 'reset', stage: 'after', on: POST, times: 1 },
@@ -128,7 +128,7 @@ describe('a failure', () => {
     expect(await it.posts()).toHaveLength(1);
   });
 
-  test('after a lost response and a successful read has a known outcome', async () => {
+  test('with a lost response and then a successful read has a known outcome', async () => {
     const it = await service();
     await it.faults({ kind: 'reset', on: POST, times: 1 }, { kind: 'status', status: 422, on: POST });
     const ran = await provision([many(1)], it);

@@ -16,7 +16,7 @@ agents:
   - { template_id: tmpl_sales, name: Sales }
 `;
 
-test('plan and provision count the same as unchanged: not what differs', async () => {
+test('plan and provision count the same as unchanged, and exclude differences', async () => {
   const it = await service();
   expect((await provision([write('acme.yaml', manifest('acme'))], it)).code).toBe(0);
   const more = write('acme.yaml', manifest('acme', ['Support', 'Sales']).replace('"Space acme"', '"Another name"'));
@@ -130,7 +130,7 @@ describe('provision', () => {
     expect(await it.spaces()).toHaveLength(5);
   });
 
-  test('lists results in the order of the documents, whichever is done first', async () => {
+  test('lists results in the order of the documents, whichever finishes first', async () => {
     const it = await service();
     await it.faults({ kind: 'delay', ms: 100, on: 'POST /automation/agent-templates', times: 1 });
     const path = write('many.yaml', ['a', 'b', 'c', 'd', 'e'].map((id) => manifest(id)).join('---\n'));
@@ -142,7 +142,7 @@ describe('provision', () => {
     expect(table.stderr).toBe('');
   });
 
-  test('takes variables from --var before the environment, and never as structure', async () => {
+  test('prefers variables from --var to the environment, and never lets them change the structure', async () => {
     const it = await service();
     const text = 'external_space_id: "${ID}"\nspace: { name: "${NAME}", description: "${NOTE:-none}" }\n';
     const path = write('v.yaml', `${text}agents:\n  - { template_id: tmpl_support, name: "\${AGENT}" }\n`);
@@ -164,7 +164,7 @@ describe('provision', () => {
     expect(await it.received()).toEqual([]);
   });
 
-  test('records ids and hashes in the state file, and no texts', async () => {
+  test('records ids and hashes in the state file, and no text', async () => {
     const it = await service();
     const state = join(tempDirectory(), 'deep', 'state.jsonl');
     const ran = await provision([write('acme.yaml', ACME)], it, { env: { PARTNER_STATE: state } });
@@ -204,7 +204,7 @@ describe('provision', () => {
     expect(ran.json<Answer>().summary).toEqual({ ...SUMMARY, unchanged: 1 });
   });
 
-  test('refuses a file without a document', async () => {
+  test('rejects a file without a document', async () => {
     const it = await service();
     const ran = await provision([write('empty.yaml', '# nothing yet\n')], it);
     expect(ran).toMatchObject({ code: 2, stdout: '' });
@@ -212,7 +212,7 @@ describe('provision', () => {
     expect(await it.received()).toEqual([]);
   });
 
-  test('has an ndjson, a yaml, and a tsv form', async () => {
+  test('prints ndjson, yaml, and tsv', async () => {
     const it = await service();
     const path = write('acme.yaml', `${ACME}---\n${manifest('other')}`);
     const { results } = (await provision([path], it)).json<Answer>();

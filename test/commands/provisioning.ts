@@ -16,13 +16,13 @@ export interface Result {
   readonly error?: { readonly type: string; readonly message: string; readonly status: number | null };
 }
 
-/** What `provision -o json` writes. */
+/** The output of `provision -o json`. */
 export interface Answer {
   readonly results: readonly Result[];
   readonly summary: Readonly<Record<string, number>>;
 }
 
-/** A summary of nothing. */
+/** A summary without any result. */
 export const SUMMARY = { created: 0, reused: 0, unchanged: 0, failed: 0, skipped: 0 };
 
 /** Runs `provision -o json` against a service, which carries out nothing late. */

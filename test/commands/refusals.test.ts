@@ -9,7 +9,7 @@ import { ODDITIES } from '../contract-matrix/services/oddities.ts';
 import { PUBLIC_APIS_1 } from '../contract-matrix/services/public-apis-1.ts';
 import { PUBLIC_APIS_2 } from '../contract-matrix/services/public-apis-2.ts';
 
-/** Services with what no guess can find out. */
+/** Services with gaps that no guess can fill. */
 const OWN: readonly Service[] = [
   {
     name: 'pages under an uncommon parameter',
@@ -49,7 +49,7 @@ test.each([
   ['pk-and-uuid', 'spaces list', 1],
   ['pk-and-uuid', 'upload document', 1],
   ['upload-field', 'upload again', 1],
-])('a refusal of the service %s names commands after which %s works', async (service, operation, most) => {
+])('the error for the service %s names commands after which %s works', async (service, operation, most) => {
   const { verdict, reasons, settings } = await runConfigured(named(SERVICES, service), named(OPERATIONS, operation));
   expect({ verdict, reasons }).toEqual({ verdict: 'works', reasons: [] });
   expect(settings.length).toBeGreaterThan(0);

@@ -20,7 +20,7 @@ const REAL = {
 };
 
 describe('sandbox run', () => {
-  test('keeps the real state, the chosen profile, and the real service from its command', async () => {
+  test('hides the real state, the selected profile, and the real service from its command', async () => {
     const PARTNER_STATE = join(tempDirectory(), 'real.jsonl');
     const { env } = await seenEnvironment([], { ...REAL, PARTNER_STATE });
     expect(env.PARTNER_PROFILE).toBeUndefined();
@@ -31,7 +31,7 @@ describe('sandbox run', () => {
     expect(existsSync(env.PARTNER_STATE ?? '')).toBe(false);
   });
 
-  test('gives its command the state that --state names, from whichever directory', async () => {
+  test('passes the state in --state to its command, from any directory', async () => {
     const state = join(tempDirectory(), 'rehearsal.jsonl');
     const given = { ...REAL, PARTNER_STATE: '/real.jsonl' };
     expect((await seenEnvironment(['--state', state], given)).env.PARTNER_STATE).toBe(state);
@@ -39,7 +39,7 @@ describe('sandbox run', () => {
     expect(relative.env.PARTNER_STATE).toBe(join(process.cwd(), 'rehearsal.jsonl'));
   });
 
-  test('says in a terminal what runs against the sandbox, and what stays', async () => {
+  test('says in a terminal what uses the sandbox, and what is kept', async () => {
     const { env, stderr } = await seenEnvironment([], {}, 300);
     const start = `Sandbox: ${process.execPath} runs against ${env.PARTNER_BASE_URL}, not the real service.`;
     expect(stderr).toBe(`${start} When it ends, everything in it is gone.\n`);
@@ -54,7 +54,7 @@ describe('sandbox run', () => {
     );
   });
 
-  test('says nothing without a terminal, and with --quiet', async () => {
+  test('says nothing without a terminal, or with --quiet', async () => {
     expect((await seenEnvironment([], {})).stderr).toBe('');
     expect((await seenEnvironment(['--quiet'], {}, 80)).stderr).toBe('');
   });

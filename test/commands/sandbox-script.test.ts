@@ -16,7 +16,7 @@ const RULES = [{ pattern: 'hello', replies: [{ text: 'Hi!', delay_ms: 5 }] }];
 test.each([
   ['YAML', "- pattern: hello\n  replies:\n    - { text: 'Hi!', delay_ms: 5 } # quickly\n"],
   ['JSON', JSON.stringify(RULES)],
-])('--script takes a %s file, and the agents use it', async (_, text) => {
+])('--script accepts a %s file, and the agents follow it', async (_, text) => {
   const out = join(tempDirectory(), 'script.json');
   const child = [process.execPath, '--input-type=module', '-e', SAVE_SCRIPT];
   const ran = await run(['sandbox', 'run', '--script', write('replies.yaml', text), '--', ...child], {
@@ -30,7 +30,7 @@ test.each([
   ['an invalid rule', '- { pattern: "(", replies: [{ text: x }] }', /\[0\]\.pattern must be a regular expression/],
   ['invalid YAML', '- pattern: [', /line 1/],
   ['an object instead of a list', 'pattern: x', /must be a list/],
-])('a script file with %s is exit 2, and nothing is started', async (_, text, why) => {
+])('a script file with %s exits with 2, and nothing starts', async (_, text, why) => {
   const path = write('replies.yaml', text);
   const ran = await run(['sandbox', 'run', '--script', path, '-o', 'json', '--', 'false']);
   expect(ran.code).toBe(2);
@@ -41,7 +41,7 @@ test.each([
   });
 });
 
-test('a missing script file is exit 2', async () => {
+test('a missing script file exits with 2', async () => {
   const ran = await run(['sandbox', 'start', '--script', join(tempDirectory(), 'none.yaml'), '-o', 'json']);
   expect(ran).toMatchObject({ code: 2, stdout: '' });
   expect(ran.error().details).toMatchObject({ why: 'there is no such file or directory' });

@@ -8,8 +8,8 @@ import { createChat } from '../sandbox/chat.ts';
 import { PROVISION, provisionBody } from '../sandbox/client.ts';
 
 /*
- * What operators see in terminals of 80 and 120 columns. Look at each screen before you accept a change of its snapshot:
- * what matters must be visible.
+ * The output in terminals of 80 and 120 columns. Look at each screen before you accept a change of its snapshot: the important
+ * parts must be visible.
  */
 
 const NOW = Date.UTC(2026, 0, 5, 10, 20, 50);
@@ -18,11 +18,11 @@ const WIDTHS = [80, 120];
 interface Scene extends Service {
   readonly state: string;
   readonly directory: string;
-  /** What a command line shows in a terminal of some width. */
+  /** The terminal output of a command line at some width. */
   screen(args: readonly string[], columns: number, options?: RunOptions): Promise<string>;
 }
 
-/** Replaces what is random by zeros of the same width. */
+/** Replaces random parts by zeros of the same width. */
 function withoutRandom(text: string): string {
   return text
     .replace(/\b(spc|agt|cron|src|att|fil|doc|msg)_[0-9a-f…]+/g, (id) => id.replace(/(?<=_.*)[0-9a-f]/g, '0'))
@@ -47,7 +47,7 @@ async function openScene(sandboxNow = (): number => NOW): Promise<Scene> {
       const ran = await run([...args, '--color', 'never'], { random: hasty, clock, columns, ...options, env }).finally(
         () => process.chdir(before),
       );
-      // Only words that people copy whole, such as URLs, may be wider.
+      // Only text that people copy in full, such as URLs, may be wider.
       const lines = ran.stdout.split('\n').filter((line) => line.trim().includes(' '));
       for (const line of lines) expect(line.length).toBeLessThanOrEqual(columns);
       return `${withoutRandom(ran.stdout)}${withoutRandom(ran.stderr)}exit ${ran.code}\n`;
@@ -55,7 +55,7 @@ async function openScene(sandboxNow = (): number => NOW): Promise<Scene> {
   };
 }
 
-/** Sorts what a tail shows by session: those of several arrive in any order. */
+/** Sorts the output of a tail by session: messages of several sessions arrive in any order. */
 function sortBlocks(screen: string): string {
   const blocks = screen.split(/\n(?=\[|exit)/);
   return [...blocks.slice(0, -1).sort((one, other) => one.localeCompare(other)), ...blocks.slice(-1)].join('\n');
@@ -109,7 +109,7 @@ async function createAgent({ partner }: Service): Promise<string> {
 }
 
 describe('terminals of 80 and 120 columns show', () => {
-  test('thirty manifests that were checked', async () => {
+  test('provision --check of thirty manifests', async () => {
     const scene = await openScene();
     writeCustomers(join(scene.directory, 'production', 'emea'));
     const source = join('production', 'emea', 'customers', 'customers-of-the-berlin-office.yaml');
@@ -122,7 +122,7 @@ describe('terminals of 80 and 120 columns show', () => {
     );
   });
 
-  test('spaces', async () => {
+  test('spaces list', async () => {
     const scene = await openScene();
     for (const [index, name] of CUSTOMERS.entries()) {
       const space = {
@@ -134,7 +134,7 @@ describe('terminals of 80 and 120 columns show', () => {
     await atEachWidth('spaces-list', (columns) => scene.screen(['spaces', 'list'], columns));
   });
 
-  test('agents', async () => {
+  test('agents list', async () => {
     const scene = await openScene();
     const names = ['Support', 'Onboarding and training of new colleagues', 'Billing', 'Sales (EMEA)'];
     const templates = ['support', 'onboarding', 'billing', 'sales'];
@@ -143,7 +143,7 @@ describe('terminals of 80 and 120 columns show', () => {
     await atEachWidth('agents-list', (columns) => scene.screen(['agents', 'list', 'ext:acme-001'], columns));
   });
 
-  test('nine scheduled jobs', async () => {
+  test('cron list with nine jobs', async () => {
     const scene = await openScene();
     const path = writeJobs(scene.directory, await createAgent(scene));
     await atEachWidth('cron-create-dry-run', (columns) =>
@@ -164,12 +164,12 @@ describe('terminals of 80 and 120 columns show', () => {
     await atEachWidth('upload', (columns) => scene.screen(['upload', 'uploads', '--recursive'], columns));
   });
 
-  test('the contract', async () => {
+  test('contract show', async () => {
     const scene = await openScene();
     await atEachWidth('contract-show', (columns) => scene.screen(['contract', 'show', 'messages'], columns));
   });
 
-  test('the state', async () => {
+  test('state show', async () => {
     const scene = await openScene();
     const agent = await createAgent(scene);
     for (const [name, schedule] of JOBS.slice(0, 3)) {
@@ -185,7 +185,7 @@ describe('terminals of 80 and 120 columns show', () => {
     );
   });
 
-  test('two conversations that are followed at once', async () => {
+  test('a tail of two conversations', async () => {
     const scene = await openScene();
     const chat = await createChat(scene);
     const say = (session_id: string, role: string, text: string) =>
@@ -212,7 +212,7 @@ describe('terminals of 80 and 120 columns show', () => {
     );
   });
 
-  test('conversations with the same name at two sources, and where each of them stands', async () => {
+  test('conversations with the same name in two sources, and the position of each', async () => {
     let now = NOW - 7_200_000;
     const scene = await openScene(() => now);
     const [support, billing] = [await createChat(scene), await createChat(scene, 'agent_inbox', { name: 'Billing' })];

@@ -11,7 +11,7 @@ interface Leaf {
   readonly value: string;
 }
 
-/** Runs a command twice, and returns what the second run cost: its requests, and whether it wrote what was observed. */
+/** Runs a command twice, and returns the cost of the second run: its requests, and whether it rewrote what was observed. */
 async function runTwice(fake: FakeService, args: readonly string[]) {
   const directory = tempDirectory();
   const env = { PARTNER_BASE_URL: fake.baseUrl, PARTNER_TOKEN: 'test-token', PARTNER_CONFIG_DIR: directory };
@@ -26,8 +26,8 @@ async function runTwice(fake: FakeService, args: readonly string[]) {
   return { asked: requests, askedAgain: fake.requests.length - requests, isRewritten: after.ino !== before.ino };
 }
 
-describe('a service that was seen before', () => {
-  it('is asked for the pages of a list alone', async () => {
+describe('a command on a service that was observed before', () => {
+  it('requests only the pages of a list', async () => {
     const fake = await startPagedService({
       start: (query) => (numberIn(query, 'p', 1) - 1) * 2,
       serve: ({ items, page, pages, total }) => ({ body: { items, current_page: page + 1, pages, total } }),
@@ -37,7 +37,7 @@ describe('a service that was seen before', () => {
     expect(cost.asked).toBeGreaterThan(3);
   });
 
-  it('is asked for a history and for what came after it alone', async () => {
+  it('requests only a history, and what comes after it', async () => {
     const message = { id: 'm1', sessionId: 's1', role: 'user', text: 'Hello' };
     const fake = await startFakeService((request, response) => {
       if (request.method === 'GET') return sendJson(response, { message: 'Use POST.' }, 405);
@@ -50,7 +50,7 @@ describe('a service that was seen before', () => {
     expect(cost.asked).toBeGreaterThan(2);
   });
 
-  it('is asked at the address that it redirected to', async () => {
+  it('sends requests directly to the URL that the service redirected to', async () => {
     const fake = await startFakeService((request, response) => {
       if (!request.path.endsWith('/')) return sendJson(response, spaceIds(1));
       sendJson(response, {}, 301, { location: request.path.slice(0, -1) });
@@ -59,7 +59,7 @@ describe('a service that was seen before', () => {
     expect(cost).toEqual({ asked: 2, askedAgain: 1, isRewritten: false });
   });
 
-  it('is forgotten once a hundred others were', async () => {
+  it('forgets a service after a hundred others', async () => {
     const directory = tempDirectory();
     const deps = { clock: fastClock(), random: Math.random, signal: new AbortController().signal };
     const addresses = Array.from({ length: 101 }, (_, index) => `http://127.0.0.1:${9000 + index}/v1`);

@@ -16,7 +16,7 @@ function passwordFile(mode: string): string {
   return path;
 }
 
-describe.skipIf(programs === undefined)('the password of a state in PostgreSQL', () => {
+describe.skipIf(programs === undefined)('the password of a PostgreSQL state', () => {
   let server: PostgresServer;
   let address: string;
   beforeAll(async () => {
@@ -35,7 +35,7 @@ describe.skipIf(programs === undefined)('the password of a state in PostgreSQL',
     ['PARTNER_STATE', () => ({ PARTNER_STATE: withPassword() })],
   ];
 
-  test.each(SOURCES)('comes from %s, and is not printed', async (_, envOf) => {
+  test.each(SOURCES)('comes from %s, and is never printed', async (_, envOf) => {
     const env = { HOME: tempDirectory(), ...envOf() };
     for (const args of [
       ['state', 'init'],
@@ -48,7 +48,7 @@ describe.skipIf(programs === undefined)('the password of a state in PostgreSQL',
     }
   });
 
-  test('is sound for doctor, which counts the records, and says why it cannot be read with a wrong password', async () => {
+  test('passes doctor, which counts the records, and a wrong one fails with the reason', async () => {
     const state = async (PARTNER_STATE: string, bundle: string) => {
       const env = { HOME: tempDirectory(), PARTNER_STATE };
       const ran = await run(['doctor', '-q', '-o', 'json', '--bundle', bundle], { env });
@@ -79,7 +79,7 @@ describe.skipIf(programs === undefined)('the password of a state in PostgreSQL',
     expect(refused?.hint).toBeTruthy();
   });
 
-  test.each(SOURCES)('a wrong one from %s is refused, and not printed either', async (_, envOf) => {
+  test.each(SOURCES)('is rejected if wrong, and never printed: from %s', async (_, envOf) => {
     server.sql(address, "alter role ops password 'another'");
     const env = { HOME: tempDirectory(), ...envOf() };
     const ran = await run(['state', 'verify', '--debug', '-v', '-o', 'json'], { env });
@@ -93,13 +93,13 @@ describe.skipIf(programs === undefined)('the password of a state in PostgreSQL',
     ['PGTARGETSESSIONATTRS', 'any'],
     ['PGTARGETSESSIONATTRS', 'standby'],
     ['PGSSL', 'require'],
-  ])('is all that the driver takes from the environment: not %s=%s', async (name, value) => {
+  ])('is the only driver setting taken from the environment, which ignores %s=%s', async (name, value) => {
     vi.stubEnv(name, value);
     const env = { HOME: tempDirectory(), PARTNER_STATE: withPassword() };
     expect(await run(['state', 'init'], { env })).toMatchObject({ code: 0, stderr: '' });
   });
 
-  test('a file of passwords that others can read, and one that is missing, are refused', async () => {
+  test('is not read from a password file that others can read, or that is missing', async () => {
     const env = { HOME: tempDirectory(), PARTNER_STATE: address };
     const open = await run(['state', 'verify'], { env: { ...env, PGPASSFILE: passwordFile('644') } });
     expect(open).toMatchObject({ code: 1, stderr: expect.stringContaining('chmod 600') });
@@ -107,7 +107,7 @@ describe.skipIf(programs === undefined)('the password of a state in PostgreSQL',
     expect(missing).toMatchObject({ code: 1, stderr: expect.stringContaining('PGPASSFILE') });
   });
 
-  test('comes from the command of the profile, for the state of the profile alone', async () => {
+  test("comes from the profile's command, only for the profile's state", async () => {
     const home = createProfileHome();
     const login = ['login', '--base-url', BASE, '--no-verify'];
     const command = write('say.sh', `echo ran >>"$(dirname "$0")/runs"; echo '${PASSWORD}'\n`);
@@ -120,14 +120,14 @@ describe.skipIf(programs === undefined)('the password of a state in PostgreSQL',
     const ran = await run(['state', 'verify', '--debug', '-v'], { env: home.env });
     expect(ran.code, ran.stderr).toBe(0);
     expect(ran.stdout + ran.stderr).not.toContain(PASSWORD);
-    // Nobody else's database is told this password.
+    // This password is sent to no other database.
     const elsewhere = await run(['state', 'verify'], { env: { ...home.env, PARTNER_STATE: address } });
     expect(elsewhere).toMatchObject({ code: 8, stderr: expect.stringContaining('password authentication failed') });
     expect((await run([...login, '--state', `${address}?table=other`], options)).code).toBe(0);
     expect(home.read().profiles.default).not.toHaveProperty('state_password_command');
   });
 
-  test('a command that fails or prints nothing says so', async () => {
+  test('is reported as missing if its command fails or prints nothing', async () => {
     const home = createProfileHome();
     for (const [command, said] of [
       ['exit 3', 'exit code 3'],
@@ -151,7 +151,7 @@ describe.skipIf(programs === undefined)('the password of a state in PostgreSQL',
     }
   });
 
-  test('a command without a state in a database is refused', async () => {
+  test('cannot come from a command if no state is in a database', async () => {
     const home = createProfileHome();
     const login = ['login', '--base-url', BASE, '--no-verify', '--state-password-command', 'true'];
     expect(await run(login, { env: home.env, stdin: TOKEN })).toMatchObject({

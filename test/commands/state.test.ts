@@ -14,7 +14,7 @@ function line(type: string, id: string, fields: Readonly<Record<string, unknown>
   return encodeRecord({ ...fields, type, at: AT, id });
 }
 
-/** A whole line of a later format. */
+/** A complete line of a later format. */
 function newerLine(): string {
   const covered = '{"v":7,"shape":["unknown"]';
   return `${covered},"sum":"${hash('sha256', covered, 'hex').slice(0, 16)}"}`;
@@ -25,7 +25,7 @@ const RESERVED = line('reserve', '2', { key: 'k1', agent_id: 'agt_1', content_ha
 const CREATED = line('created', '3', { key: 'k1', cron_job_id: 'job_1' });
 const OTHER = line('reserve', '4', { key: 'k2', agent_id: 'agt_1' });
 
-/** Every way in which a line can be of no use, and what is said of it. */
+/** Every way in which a line can be unusable, and the reason that is reported. */
 const LINES: readonly (readonly [line: string | Buffer, why: string | undefined])[] = [
   [SPACE, undefined],
   ['<<<<<<< ours', 'a merge conflict marker'],
@@ -53,7 +53,7 @@ function soundFile(): string {
 }
 
 describe('state path', () => {
-  test('prints the path alone, with no service and no file, and makes neither', async () => {
+  test('prints only the path, without a service or a file, and creates neither', async () => {
     const HOME = tempDirectory();
     const path = join(HOME, '.local/state/partnerctl/state.jsonl');
     for (const options of [{}, { columns: 80 }]) {
@@ -117,14 +117,14 @@ describe('state path', () => {
     }
   });
 
-  test('a path below a file is not writable', async () => {
+  test('reports a path below a file as not writable', async () => {
     const path = join(write('file', ''), 'deep', 'state.jsonl');
     expect((await run(['state', 'path', '--state', path, '-o', 'json'])).json()).toMatchObject({ writable: false });
   });
 });
 
 describe('state show', () => {
-  test('shows the records in their order, with every field in JSON', async () => {
+  test('shows the records in order, with every field in JSON', async () => {
     const path = soundFile();
     const rows = await run(['state', 'show', '--state', path]);
     expect(rows).toMatchObject({ code: 0, stderr: '' });
@@ -170,7 +170,7 @@ describe('state show', () => {
     ]);
   });
 
-  test('shows every intact record of a damaged file once and warns of the other lines', async () => {
+  test('shows every intact record of a damaged file once and warns about the other lines', async () => {
     const path = damagedFile();
     const ran = await run(['state', 'show', '--state', path, '-o', 'json', '-q']);
     expect(ran.code).toBe(0);
@@ -196,7 +196,7 @@ describe('state show', () => {
     expect(ran.stderr).toContain('980 more lines are ignored; `partnerctl state verify` names them all.');
   });
 
-  test('explains that there is no file or no such record', async () => {
+  test('says that there is no file or no such record', async () => {
     const missing = join(tempDirectory(), 'state.jsonl');
     expect(await run(['state', 'show', '--state', missing], { columns: 80 })).toMatchObject({
       code: 0,
@@ -221,7 +221,7 @@ interface Verified {
 }
 
 describe('state verify', () => {
-  test('an intact file exits with 0', async () => {
+  test('exits with 0 for an intact file', async () => {
     const path = soundFile();
     const ran = await run(['state', 'verify', '--state', path, '-o', 'json']);
     expect(ran).toMatchObject({ code: 0, stderr: '' });
@@ -248,7 +248,7 @@ describe('state verify', () => {
     expect(ran.stdout).toBe(`${path}\n4 records: 1 space, 2\n  reserve, 1 created\nsound\n`);
   });
 
-  test('a file with lines repeated by a merge exits with 0', async () => {
+  test('exits with 0 for a file with lines repeated by a merge', async () => {
     const path = write('state.jsonl', [SPACE, RESERVED, SPACE, CREATED, SPACE, RESERVED, ''].join('\n'));
     const ran = await run(['state', 'verify', '--state', path, '-o', 'json']);
     expect(ran.code).toBe(0);
@@ -259,7 +259,7 @@ describe('state verify', () => {
     });
   });
 
-  test('a damaged file exits with 1, and every unusable line is named', async () => {
+  test('exits with 1 for a damaged file, and names every unusable line', async () => {
     const path = damagedFile();
     const ran = await run(['state', 'verify', '--state', path, '-o', 'json']);
     expect(ran.code).toBe(1);
@@ -300,13 +300,13 @@ describe('state verify', () => {
     ],
     ['a newer record', [SPACE, newerLine()], /^Update partnerctl.*$/],
     ['a torn end', [SPACE, CREATED.slice(0, 30)], /^Restore the complete lines.*$/],
-  ])('the hint covers only the damage found: %s', async (_, lines, hint) => {
+  ])('hints only at the damage found: %s', async (_, lines, hint) => {
     const ran = await run(['state', 'verify', '--state', write('state.jsonl', lines.join('\n')), '-o', 'json']);
     expect(ran.code).toBe(1);
     expect(ran.error().hint).toMatch(hint);
   });
 
-  test('counts the checkpoint files beside the state file', async () => {
+  test('counts the checkpoint files next to the state file', async () => {
     const path = soundFile();
     mkdirSync(`${path}.tails`);
     for (const name of ['a', 'b']) writeFileSync(join(`${path}.tails`, name), line('tail', name));
@@ -314,7 +314,7 @@ describe('state verify', () => {
     expect(ran.stdout).toContain('\n2 tails beside it\n');
   });
 
-  test('counts types of any name', async () => {
+  test('counts record types with any name', async () => {
     const path = write(
       'state.jsonl',
       ['__proto__', 'constructor'].map((type, id) => line(type, String(id))).join('\n'),
@@ -378,10 +378,10 @@ describe('a path that is not a state file', () => {
   });
 });
 
-describe('a state at an address', () => {
+describe('a state at a URL', () => {
   const repository = () => `git+file://${bareRepository()}#state`;
 
-  test('is prepared, and shown like a file', async () => {
+  test('is initialized, and shown like a file', async () => {
     const HOME = tempDirectory();
     const address = repository();
     const made = await run(['state', 'init', address, '-o', 'json'], { env: { HOME } });
@@ -397,7 +397,7 @@ describe('a state at an address', () => {
     expect((await run(['state', 'show'], { env, columns: 80 })).stderr).toBe('The state has no such record.\n');
   });
 
-  test('takes the records of a file, and gives them back', async () => {
+  test('imports the records of a file, and exports them again', async () => {
     const HOME = tempDirectory();
     const [file, address, copy] = [soundFile(), repository(), join(HOME, 'copy.jsonl')];
     const copied = async (from: string, to: string) =>
@@ -424,7 +424,7 @@ describe('a state at an address', () => {
     expect(existsSync(to)).toBe(false);
   });
 
-  test('on a branch that does not exist is said to be missing', async () => {
+  test('is reported as missing if its branch does not exist', async () => {
     const env = { HOME: tempDirectory(), PARTNER_STATE: `${repository()}-mistyped` };
     const shown = await run(['state', 'show'], { env, columns: 200 });
     expect(shown.stderr).toBe(`There is no state yet: ${env.PARTNER_STATE}\n`);
@@ -442,7 +442,7 @@ describe('a state at an address', () => {
     });
   });
 
-  test('that cannot be reached is an error of its own', async () => {
+  test('has its own error if it is unreachable', async () => {
     const address = 'git+file:///nowhere/state.git#state';
     const env = { HOME: tempDirectory(), PARTNER_STATE: address };
     const ran = await run(['state', 'show', '-o', 'json'], { env });
@@ -460,14 +460,14 @@ describe('a state at an address', () => {
     ['postgres://ops:secret@db/main', '--state must not hold a password'],
     ['postgres://ops@db.example.com/main?sslmode=disable', 'must be encrypted'],
     ['git+ssh://git@example.com/ops.git#a..b', 'is not the name of a branch'],
-  ])('%s is refused: %s', async (address, message) => {
+  ])('is rejected for %s: %s', async (address, message) => {
     const ran = await run(['state', 'verify', '--state', address], { env: { HOME: tempDirectory() } });
     expect(ran).toMatchObject({ code: 2, stderr: expect.stringContaining(message) });
     expect(ran.stderr).not.toContain('secret');
   });
 
   test.each([
-    // A secret with a blank before it, or with the quotes of an .env file.
+    // A secret with a space before it, or with the quotes of an .env file.
     [' postgres://ops:secret@db/main', 'Remove blanks and quotes around it'],
     ['"postgres://ops:secret@db/main"', 'Remove blanks and quotes around it'],
     ['ops:secret@db.example.com/main', 'does not begin with a scheme'],
@@ -476,7 +476,7 @@ describe('a state at an address', () => {
     ['postgres://ops:12/secret@db/main', 'Write @ as %40'],
     ['postgres://ops:?secret@db/main', 'Write @ as %40'],
     ['git+https://ghp_secretsecretsecretsecret@github.com/acme/ops.git', 'must not hold a password'],
-  ])('%s in PARTNER_STATE is refused without repeating it: %s', async (address, message) => {
+  ])('is rejected for %s in PARTNER_STATE without repeating it: %s', async (address, message) => {
     const env = { HOME: tempDirectory(), PARTNER_STATE: address };
     for (const name of ['path', 'verify']) {
       const ran = await run(['state', name], { env });
@@ -485,7 +485,7 @@ describe('a state at an address', () => {
     }
   });
 
-  test('comes from the profile where nothing else names one', async () => {
+  test('comes from the profile unless a flag or variable names one', async () => {
     const HOME = tempDirectory();
     const file = soundFile();
     const login = ['login', '--base-url', 'https://api.example.com/v1', '--no-verify', '--state', file];
@@ -540,12 +540,12 @@ describe('state blame', () => {
     ['ext:acme', ['4']],
     ['att_1', ['6']],
     ['faq.pdf', ['6']],
-  ])('%s finds every record about it', async (what, expected) => {
+  ])('finds every record by %s', async (what, expected) => {
     const ran = await run(['state', 'blame', what, '--state', blamedFile(), '-o', 'json']);
     expect(ran.json<{ id: string }[]>().map(({ id }) => id)).toEqual(expected);
   });
 
-  test('says who, when, and in which run', async () => {
+  test('shows who, when, and in which run', async () => {
     const ran = await run(['state', 'blame', 'cron_1', '--state', blamedFile(), '-o', 'json']);
     expect(ran.json<unknown[]>()[1]).toEqual({
       at: AT,
@@ -561,7 +561,7 @@ describe('state blame', () => {
     expect(text.stdout).toContain('not recorded');
   });
 
-  test('of what the state does not know is not found', async () => {
+  test('exits with 4 for anything that the state does not know', async () => {
     expect(await run(['state', 'blame', 'cron_9', '--state', blamedFile()])).toMatchObject({ code: 4 });
   });
 });

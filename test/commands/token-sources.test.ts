@@ -19,7 +19,7 @@ function hintOf({ stderr }: Ran): string {
   return /^hint: (.*)$/m.exec(stderr)?.[1] ?? '';
 }
 
-/** The arguments of the partnerctl command that ends a hint. */
+/** The arguments of the partnerctl command at the end of a hint. */
 function commandIn(hint: string): string[] {
   return (/partnerctl (.*?)\.?$/.exec(hint)?.[1] ?? '').split(' ');
 }
@@ -27,7 +27,7 @@ function commandIn(hint: string): string[] {
 const LIST = ['spaces', 'list', '-o', 'json'];
 const AS_TEXT = ['spaces', 'list'];
 
-test('PARTNER_TOKEN: a valid one works, and so does the profile without it', async () => {
+test('the hint for PARTNER_TOKEN works: set a valid token, or unset it to use the profile', async () => {
   const { home, token } = await scene();
   const ran = await run(AS_TEXT, { env: { ...home.env, PARTNER_TOKEN: TOKEN } });
   expect(ran).toMatchObject({ code: 3 });
@@ -37,7 +37,7 @@ test('PARTNER_TOKEN: a valid one works, and so does the profile without it', asy
   expect((await run(LIST, { env: home.env })).code).toBe(0);
 });
 
-test('PARTNER_TOKEN with PARTNER_BASE_URL: the profile is a way out only where it is for the same service', async () => {
+test('the hint for PARTNER_TOKEN with PARTNER_BASE_URL offers the profile only for the same service', async () => {
   const { home, sandbox } = await scene();
   const env = { ...home.env, PARTNER_BASE_URL: sandbox.baseUrl };
   expect(hintOf(await run(AS_TEXT, { env: { ...env, PARTNER_TOKEN: TOKEN } }))).toContain('to use profile "acme".');
@@ -47,7 +47,7 @@ test('PARTNER_TOKEN with PARTNER_BASE_URL: the profile is a way out only where i
   expect(hintOf(await run(AS_TEXT, { env: elsewhere }))).toBe('Set a valid one.');
 });
 
-test('--token-file: a valid token in that file works, and so does leaving it out', async () => {
+test('the hint for --token-file works: put a valid token into the file, or omit the flag', async () => {
   const { env, file, token } = await scene();
   const args = [...AS_TEXT, '--token-file', file];
   const ran = await run(args, { env });
@@ -58,7 +58,7 @@ test('--token-file: a valid token in that file works, and so does leaving it out
   expect((await run(args, { env })).code).toBe(0);
 });
 
-test('standard input: a valid token there works', async () => {
+test('the hint for standard input works: pass a valid token', async () => {
   const { env, token } = await scene();
   const args = [...AS_TEXT, '--token-file', '-'];
   const ran = await run(args, { env, stdin: TOKEN });
@@ -67,28 +67,25 @@ test('standard input: a valid token there works', async () => {
   expect((await run(args, { env, stdin: token })).code).toBe(0);
 });
 
-test.each(['acme', 'customers of acme'])(
-  'a stored token of the profile %j: the login of the hint works',
-  async (name) => {
-    const { env, home, sandbox, token } = await scene();
-    await storeProfile(home, name, sandbox.baseUrl, TOKEN);
-    const ran = await run([...AS_TEXT, '--profile', name], { env });
-    expect(ran.stderr).toContain(`error: The service rejected the token from profile "${name}" (401).\n`);
-    expect(hintOf(ran)).toMatch(/^Store a valid one with: partnerctl login --profile /);
-    const words =
-      hintOf(ran)
-        .replace(/^.*partnerctl /, '')
-        .match(/'[^']*'|\S+/g) ?? [];
-    const login = await run(
-      words.map((word) => word.replaceAll("'", '')),
-      { env, stdin: token },
-    );
-    expect(login.code).toBe(0);
-    expect((await run([...LIST, '--profile', name], { env })).code).toBe(0);
-  },
-);
+test.each(['acme', 'customers of acme'])('the hint for a stored token works: log in to profile %j', async (name) => {
+  const { env, home, sandbox, token } = await scene();
+  await storeProfile(home, name, sandbox.baseUrl, TOKEN);
+  const ran = await run([...AS_TEXT, '--profile', name], { env });
+  expect(ran.stderr).toContain(`error: The service rejected the token from profile "${name}" (401).\n`);
+  expect(hintOf(ran)).toMatch(/^Store a valid one with: partnerctl login --profile /);
+  const words =
+    hintOf(ran)
+      .replace(/^.*partnerctl /, '')
+      .match(/'[^']*'|\S+/g) ?? [];
+  const login = await run(
+    words.map((word) => word.replaceAll("'", '')),
+    { env, stdin: token },
+  );
+  expect(login.code).toBe(0);
+  expect((await run([...LIST, '--profile', name], { env })).code).toBe(0);
+});
 
-test('a token_command: a command that prints a valid token works, and so does a stored token', async () => {
+test('the hint for token_command works: print a valid token, or store one', async () => {
   const { env, home, file, sandbox, token } = await scene();
   const login = ['login', '--profile', 'vault', '--base-url', sandbox.baseUrl, '--token-command', `cat ${file}`];
   expect((await run([...login, '--no-verify'], { env })).code).toBe(0);
@@ -104,7 +101,7 @@ test('a token_command: a command that prints a valid token works, and so does a 
   expect(home.read().profiles.vault).toEqual({ base_url: sandbox.baseUrl, token });
 });
 
-test('a token of another service: a token for this one works', async () => {
+test('the hint for a token of another service works: use a token for this one', async () => {
   const { env, sandbox } = await scene();
   const other = await service();
   const args = [...AS_TEXT, '--base-url', other.sandbox.baseUrl];
@@ -116,7 +113,7 @@ test('a token of another service: a token for this one works', async () => {
 test.each([
   ['empty', '  '],
   ['several words', 'two words'],
-])('%s: a token that cannot be one is refused with the way out of its source', async (_, text) => {
+])('the hint for a malformed token fits its source: %s', async (_, text) => {
   const { env, file } = await scene();
   const fromEnvironment = await run(AS_TEXT, { env: { ...env, PARTNER_TOKEN: text } });
   expect(fromEnvironment).toMatchObject({ code: 3, stderr: expect.stringContaining('The token from PARTNER_TOKEN') });
@@ -127,7 +124,7 @@ test.each([
   expect(hintOf(fromFile)).toContain(`Put a valid one into ${file}`);
 });
 
-test('a token file that does not exist is named with the way out', async () => {
+test('the hint for a missing token file names an alternative', async () => {
   const { env, file } = await scene();
   const ran = await run([...AS_TEXT, '--token-file', `${file}.missing`], { env });
   expect(ran).toMatchObject({
@@ -137,7 +134,7 @@ test('a token file that does not exist is named with the way out', async () => {
   expect(hintOf(ran)).toContain(`Put a valid one into ${file}.missing, or omit --token-file`);
 });
 
-test('a 403 names the source of the token', async () => {
+test('the error for a 403 names the source of the token', async () => {
   const { sandbox } = await service();
   const env = { PARTNER_BASE_URL: sandbox.baseUrl, PARTNER_TOKEN: await sandbox.createToken({ scopes: [] }) };
   const ran = await run(AS_TEXT, { env });
@@ -151,7 +148,7 @@ test.each([
   ['PARTNER_TOKEN', [], { PARTNER_TOKEN: TOKEN }, undefined],
   ['standard input', [], {}, TOKEN],
   ['--token-command', ['--token-command', `echo ${TOKEN}`], {}, undefined],
-])('login with a bad token from %s says so', async (source, args, more, stdin) => {
+])('login reports a bad token from %s', async (source, args, more, stdin) => {
   const { env, sandbox, home } = await scene();
   const before = readFileSync(home.path, 'utf8');
   const login = ['login', '--profile', 'acme', '--base-url', sandbox.baseUrl, ...args];

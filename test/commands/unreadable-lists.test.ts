@@ -3,9 +3,7 @@ import { type FakeService, type Handler, json, startFakeService } from '../helpe
 import { fasterClock, hasty, run, tempDirectory } from '../helpers/run.ts';
 import { manifest, write } from '../helpers/service.ts';
 
-/*
- * Lists in answers of 200 that cannot be read: there may be jobs, spaces, or agents in them, so that nothing is created.
- */
+/* Lists in 200 responses that cannot be read: they may contain jobs, spaces, or agents, so nothing is created. */
 
 const raw =
   (status: number, body: string, type = 'application/json'): Handler =>
@@ -88,7 +86,7 @@ const TARGETS: readonly (readonly [string, () => readonly string[], (list: Handl
 ];
 
 describe.each(TARGETS)('a list of %s', (_, argv, script) => {
-  test.each(UNREADABLE)('that is %s is refused, and nothing is created', async (name, list) => {
+  test.each(UNREADABLE)('that is %s is rejected, and nothing is created', async (name, list) => {
     const service = await startFakeService(script(list));
     const ran = await run(argv(), at(service));
     expect(posts(service)).toBe(0);
@@ -97,7 +95,7 @@ describe.each(TARGETS)('a list of %s', (_, argv, script) => {
     if (!/HTML|broken|error|failure/.test(name)) expect(ran.error().hint).toContain('partnerctl contract set ');
   });
 
-  test.each(EMPTY)('that is %s is empty', async (_name, list) => {
+  test.each(EMPTY)('that is %s is read as empty', async (_name, list) => {
     const service = await startFakeService(script(list));
     const ran = await run(argv(), at(service));
     expect(ran).toMatchObject({ code: 0, stderr: '' });

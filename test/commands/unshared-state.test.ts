@@ -4,9 +4,7 @@ import { type FakeService, type Handler, sendJson, startFakeService } from '../h
 import { hasty, type Ran, type RunOptions, run, tempDirectory } from '../helpers/run.ts';
 import { write } from '../helpers/service.ts';
 
-/*
- * A state file that only this machine has.
- */
+/* A state file that only this machine has. */
 
 const SPACE = { space_id: 'sp_1', external_space_id: 'acme', name: 'Acme' };
 const AGENT = { agent_id: 'agt_1', name: 'Support', template_id: 'tmpl_1' };
@@ -76,7 +74,7 @@ function start({ baseUrl }: FakeService, words: readonly string[], options: RunO
   return run([...words, '-o', 'json'], { random: hasty, ...options, env });
 }
 
-describe('in CI, without a state file', () => {
+describe('in CI, without a state file,', () => {
   const warning =
     /^warning: There is no state file yet .* covers this machine alone\..*postgres:\/\/.*git\+ssh:\/\/.*cache.*help state$/gm;
 
@@ -96,7 +94,7 @@ describe('in CI, without a state file', () => {
     expect((await start(it, args, { env })).stderr).not.toMatch(warning);
   });
 
-  test('does not warn outside CI, without jobs, or with a shared state', async () => {
+  test('no command warns outside CI, without jobs, or with a shared state', async () => {
     const it = await service();
     const file = write('a.txt', 'a');
     const manifest = write('a.yaml', MANIFEST.slice(0, MANIFEST.indexOf('    cron')));
@@ -125,7 +123,7 @@ describe('a second job that another machine created at the same time', () => {
     });
   });
 
-  test('is found with one more reading for all jobs of a file', async () => {
+  test('is detected with one more read for all jobs of a file', async () => {
     const it = await service(['weekly']);
     const ran = await start(it, ['cron', 'create', '-f', write('jobs.yaml', JOBS)]);
     expect(ran.code).toBe(10);
@@ -138,7 +136,7 @@ describe('a second job that another machine created at the same time', () => {
     expect(lists(it)).toBe(2);
   });
 
-  test('is found by provision', async () => {
+  test('is detected by provision', async () => {
     const it = await service(['daily']);
     const ran = await start(it, ['provision', write('a.yaml', MANIFEST)]);
     expect(ran.code).toBe(5);
@@ -148,7 +146,7 @@ describe('a second job that another machine created at the same time', () => {
     expect(ran.stderr).toMatch(/cron_2, cron_1/);
   });
 
-  test('is not looked for where the list cannot be read, and no list is read where nothing was created', async () => {
+  test('is not checked for if the list cannot be read, or if nothing was created', async () => {
     const closed = await service(['daily'], false);
     expect((await start(closed, CRON)).code).toBe(0);
     expect(lists(closed)).toBe(1);

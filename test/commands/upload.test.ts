@@ -23,7 +23,7 @@ import { type UploadAnswer, uploads } from './uploads.ts';
 
 const LARGE = 20_000_000;
 
-/** Counts what this process has read and written. */
+/** Counts the bytes that this process has read and written. */
 const OWN_IO = '/proc/self/io';
 
 function bytesRead(): number {
@@ -75,7 +75,7 @@ describe('upload', () => {
     expect(await it.kept()).toHaveLength(1);
   });
 
-  test('results are in the order of the arguments, whichever file is done first', async () => {
+  test('prints results in the order of the arguments, whichever file finishes first', async () => {
     const it = await uploads();
     const files = ['c', 'a', 'b', 'd'].map((name) => write(name, name, it.directory));
     await it.faults({ kind: 'delay', ms: 200, on: 'POST', times: 1 });
@@ -109,7 +109,7 @@ describe('upload', () => {
     ]);
   });
 
-  test('says once what it assumed of a service, when that has accepted it', async () => {
+  test('reports its assumptions about a service once, when that has accepted them', async () => {
     const it = await uploads();
     const shown = async () =>
       (await run(['contract', 'show', 'file_attachments.create', '--source', 'observed'], { env: it.env })).stdout;
@@ -127,7 +127,7 @@ describe('upload', () => {
     expect(document.stderr).toMatch(/^note: .*documents\.create is POST \S+\.\n$/);
   });
 
-  test('a document from a text is sent as JSON, once', async () => {
+  test('sends a document from a text once, as JSON', async () => {
     const it = await uploads();
     const text = 'Opening hours:\n"9 to 5" \u2028 日本 \\ \u0000';
     const args = ['--as', 'document', '--name', 'faq "1".md', '--text', text, '-o', 'json'];
@@ -141,9 +141,9 @@ describe('upload', () => {
     expect(await it.kept()).toHaveLength(1);
   });
 
-  test('standard input is uploaded under --filename and leaves no temporary file', async () => {
+  test('uploads standard input under --filename and leaves no temporary file', async () => {
     const it = await uploads();
-    // In the one that all share, tests of other processes keep theirs.
+    // The shared directory may have temporary files of tests in other processes.
     const temporary = tempDirectory();
     vi.stubEnv('TMPDIR', temporary);
     onTestFinished(() => void vi.unstubAllEnvs());
@@ -157,7 +157,7 @@ describe('upload', () => {
     expect(left.filter((name) => name.includes('partnerctl-upload-'))).toEqual([]);
   });
 
-  test('state show lists the id of each file', async () => {
+  test('records the id of each file for state show', async () => {
     const it = await uploads();
     await it.upload([write('faq.md', 'hello')]);
     const [kept] = await it.kept();
@@ -170,7 +170,7 @@ describe('upload', () => {
     ]);
   });
 
-  test('standard input without a temporary directory is a local error', async () => {
+  test('reports a local error for standard input without a temporary directory', async () => {
     const it = await uploads();
     vi.stubEnv('TMPDIR', join(it.directory, 'gone'));
     try {
@@ -186,7 +186,7 @@ describe('upload', () => {
   test.each<[string, readonly string[]]>([
     ['file', ['-', '--filename', 'x']],
     ['text', ['--text', '-', '--as', 'document', '--name', 'x']],
-  ])('a token and a %s cannot both come from standard input', async (what, args) => {
+  ])('rejects standard input as both the token and a %s', async (what, args) => {
     const it = await uploads();
     const options = { stdin: 'x', env: { PARTNER_TOKEN: undefined } };
     const ran = await it.upload([...args, '--token-file', '-', '-o', 'json'], options);
@@ -197,11 +197,11 @@ describe('upload', () => {
   test.each<[string, readonly string[]]>([
     ['a file', ['-', '--filename', 'x']],
     ['a text', ['--text', '-', '--as', 'document', '--name', 'x']],
-  ])('standard input is not read without a token: %s', async (_, args) => {
+  ])('does not read standard input without a token: %s', async (_, args) => {
     const it = await uploads();
     vi.stubEnv('TMPDIR', join(it.directory, 'gone'));
     try {
-      // There is no place to keep it, and it is empty: whoever read it would find that out.
+      // There is no temporary directory, and standard input is empty: reading it would fail with another error.
       const ran = await it.upload([...args, '-o', 'json'], { stdin: '', env: { PARTNER_TOKEN: undefined } });
       expect(ran.code).toBe(3);
       expect(ran.error()).toMatchObject({ type: 'credentials' });
@@ -255,7 +255,7 @@ describe('upload', () => {
     ],
     [['-', '--filename', 'y', '--recursive'], /--recursive can only be used with directories/],
     [['-', '--filename', 'y', '--exclude', '*'], /--exclude can only be used with directories/],
-  ])('%j exits with 2, and nothing is sent', async (args, said) => {
+  ])('exits with 2 for %j, and sends nothing', async (args, said) => {
     const it = await uploads();
     const ran = await it.upload([...args, '-o', 'json'], { stdin: 'x' });
     expect(ran.code).toBe(2);
@@ -266,8 +266,8 @@ describe('upload', () => {
   });
 });
 
-describe('an argument that cannot be uploaded is named before anything is sent', () => {
-  test('a directory, a pipe, a device, a broken link, and a missing file are reported at once', async () => {
+describe('an argument that cannot be uploaded', () => {
+  test('is reported together with the others: a directory, a pipe, a device, a broken link, and a missing file', async () => {
     const it = await uploads();
     const good = write('good', 'good', it.directory);
     const pipe = join(it.directory, 'pipe');
@@ -295,7 +295,7 @@ describe('an argument that cannot be uploaded is named before anything is sent',
     expect(shown.stderr).toContain('gone\\x1b[2J');
   });
 
-  test.skipIf(process.getuid?.() === 0)('a file without read permission exits with 2', async () => {
+  test.skipIf(process.getuid?.() === 0)('exits with 2 if it is a file without read permission', async () => {
     const it = await uploads();
     const file = write('secret', 'x', it.directory);
     chmodSync(file, 0o000);
@@ -305,8 +305,8 @@ describe('an argument that cannot be uploaded is named before anything is sent',
   });
 });
 
-describe('directories', () => {
-  test('all files below a directory, or those the patterns select, are uploaded once', async () => {
+describe('an upload of directories', () => {
+  test('sends each file below a directory, or those that the patterns select, once', async () => {
     const it = await uploads();
     mkdirSync(join(it.directory, 'sub', 'deep'), { recursive: true });
     const texts = { 'a.pdf': 'a', 'b.txt': 'b', '.hidden.pdf': 'h', 'sub/c.pdf': 'c', 'sub/deep/d.pdf': 'd' };
@@ -374,7 +374,7 @@ describe('an uploaded file', () => {
     ]);
   });
 
-  test('is uploaded again with --force, and the new id counts', async () => {
+  test('is uploaded again with --force, and the new id replaces the old one', async () => {
     const it = await uploads();
     const file = write('a.txt', 'a', it.directory);
     const [first] = (await it.upload([file, '-o', 'json'])).json<UploadAnswer[]>();
@@ -413,8 +413,8 @@ describe('an uploaded file', () => {
   });
 });
 
-describe('several files', () => {
-  test('files of the same name and content are uploaded once, however many run concurrently', async () => {
+describe('an upload of several files', () => {
+  test('sends files of the same name and content once, at any concurrency', async () => {
     const it = await uploads();
     const { directory } = it;
     for (let index = 0; index < 12; index += 1) {
@@ -430,7 +430,7 @@ describe('several files', () => {
     expect(await it.kept()).toHaveLength(3);
   });
 
-  test('the text of a document may come from a file or standard input', async () => {
+  test('takes the text of a document from a file or standard input', async () => {
     const it = await uploads();
     const document = ['--as', 'document', '--name', 'faq.md', '--text'];
     await it.upload([...document, `@${write('faq.txt', 'from a file')}`]);
@@ -439,7 +439,7 @@ describe('several files', () => {
     expect((await it.upload([...document, '@'])).code).toBe(2);
   });
 
-  test.skipIf(!existsSync(OWN_IO))('files that share name and length are not read again (needs /proc)', async () => {
+  test.skipIf(!existsSync(OWN_IO))('does not read files again that share name and length (needs /proc)', async () => {
     const it = await uploads();
     const paths = ['a', 'b'].map(() => write('large.bin', ''));
     for (const path of paths) truncateSync(path, LARGE);
@@ -449,7 +449,7 @@ describe('several files', () => {
     expect(bytesRead() - before).toBeLessThan(LARGE);
   });
 
-  test.skipIf(!existsSync(OWN_IO))('after a 402 no file of the same name is read (needs /proc)', async () => {
+  test.skipIf(!existsSync(OWN_IO))('reads no file of the same name after a 402 (needs /proc)', async () => {
     const it = await uploads();
     const paths = Array.from({ length: 6 }, () => write('large.bin', ''));
     for (const path of paths) truncateSync(path, LARGE);
@@ -461,7 +461,7 @@ describe('several files', () => {
     expect(bytesRead() - before).toBeLessThan(4 * LARGE);
   });
 
-  test('a note says that fields and types do not change an earlier upload', async () => {
+  test('notes that fields and types do not change an earlier upload', async () => {
     const it = await uploads();
     const path = write('a.txt', 'one');
     await it.upload([path]);
@@ -473,9 +473,9 @@ describe('several files', () => {
   });
 });
 
-describe('names', () => {
+describe('the name of an upload', () => {
   test.each(['a"b\r\nX: y.txt', '日本語.pdf', 'a\\b%22.txt', '\u001b[31mred\u202e.txt', ' spaces .txt', '-dash.txt'])(
-    '%j arrives unchanged, is exact in JSON, and is escaped in the table',
+    'arrives unchanged, is exact in JSON, and is escaped in the table: %j',
     async (name) => {
       const it = await uploads();
       const file = write(name, 'x', it.directory);
@@ -483,7 +483,7 @@ describe('names', () => {
       expect(ran.code).toBe(0);
       expect(ran.json()).toMatchObject([{ file }]);
       const [kept] = await it.kept();
-      // Quotes and line breaks are percent-encoded on the way, as browsers do.
+      // Quotes and line breaks are percent-encoded in the form, as browsers do.
       expect(kept?.filename?.replaceAll('%22', '"')).toBe(name.replaceAll('%22', '"'));
       const shown = await it.upload([file, '-o', 'table', '--color', 'never'], { columns: 200 });
       expect(shown.stdout).not.toMatch(/[\u001b\u202e\r]/);
@@ -492,7 +492,7 @@ describe('names', () => {
     },
   );
 
-  test('only the last part of a path is sent', async () => {
+  test('is only the last part of a path', async () => {
     const it = await uploads();
     mkdirSync(join(it.directory, 'a', 'b'), { recursive: true });
     write('x', 'x', it.directory);
@@ -501,15 +501,15 @@ describe('names', () => {
     expect(await it.kept()).toMatchObject([{ filename: 'x' }]);
   });
 
-  test('--filename is sent as given', async () => {
+  test('is sent as given in --filename', async () => {
     const it = await uploads();
     await it.upload(['-', '--filename', '../../x'], { stdin: 'x' });
     expect(await it.kept()).toMatchObject([{ filename: '../../x' }]);
   });
 });
 
-describe('failures', () => {
-  test('a single failure has its own exit code; some of several exit with 10 and are named', async () => {
+describe('an upload that fails', () => {
+  test('has its own exit code if it is the only file; otherwise 10, with the failed files named', async () => {
     const it = await uploads();
     const files = ['a', 'b', 'c'].map((name) => write(`${name}.txt`, name, it.directory));
     await it.set({ max_file_attachment_bytes: 1_000 });
@@ -536,7 +536,7 @@ describe('failures', () => {
   test.each([
     [402, 6, 'balance_too_low'],
     [401, 3, 'credentials'],
-  ])('%i stops the run', async (status, code, type) => {
+  ])('stops the run after %i', async (status, code, type) => {
     const it = await uploads();
     const files = ['a', 'b', 'c'].map((name) => write(`${name}.txt`, name, it.directory));
     await it.faults({ kind: 'status', status, on: 'POST' });
@@ -547,7 +547,7 @@ describe('failures', () => {
     expect(ran.json()).toMatchObject([{ status: 'failed', error: { type } }, notStarted, notStarted]);
   });
 
-  test('one unknown outcome of several exits with 10 and names --retry-unknown', async () => {
+  test('exits with 10 for one unknown outcome of several, and names --retry-unknown', async () => {
     const it = await uploads();
     const files = ['a', 'b'].map((name) => write(`${name}.txt`, name, it.directory));
     await it.faults({ kind: 'reset', stage: 'after', on: 'POST', times: 1 });
@@ -558,7 +558,7 @@ describe('failures', () => {
     expect(plain).toMatchObject({ code: 10, stdout: expect.stringMatching(/\tskipped\t/) });
   });
 
-  test('a file is not completed at the service if the state file cannot be written', async () => {
+  test('is not completed at the service if the state file cannot be written', async () => {
     const it = await uploads();
     const file = write('a.txt', 'a', it.directory);
     for (const state of [join(write('file', 'x'), 'state.jsonl'), it.directory]) {
@@ -569,7 +569,7 @@ describe('failures', () => {
     }
   });
 
-  test('a state file that can be read but not written is noticed before anything is sent', async () => {
+  test('is detected before anything is sent if the state file can be read but not written', async () => {
     const it = await uploads();
     const files = ['a', 'b'].map((name) => write(`${name}.txt`, name, it.directory));
     symlinkSync(join(it.directory, 'nowhere', 'state.jsonl'), it.state);
@@ -583,7 +583,7 @@ describe('failures', () => {
     expect(planned).toMatchObject({ code: 0, stderr: '' });
   });
 
-  test('a flipped bit in the only record of an upload, or a key that cannot be read, keeps it from being sent again without --retry-unknown', async () => {
+  test('is not sent again without --retry-unknown if its only record is damaged or its key cannot be read', async () => {
     const it = await uploads();
     const file = write('a.txt', 'a', it.directory);
     await it.upload([file]);
@@ -604,7 +604,7 @@ describe('failures', () => {
     expect((await it.upload([file, '-o', 'json'])).json()).toMatchObject([{ status: 'skipped' }]);
   });
 
-  test('a damaged line of the state file causes one warning, and the others count', async () => {
+  test('causes one warning for a damaged line of the state file, and the other lines count', async () => {
     const it = await uploads();
     const files = ['a', 'b'].map((name) => write(`${name}.txt`, name, it.directory));
     await it.upload([files[0] ?? '']);
@@ -618,7 +618,7 @@ describe('failures', () => {
     expect(statuses(ran)).toEqual(['skipped', 'uploaded']);
   });
 
-  test('without a network the run exits with 8, and the next one uploads', async () => {
+  test('exits with 8 without a network, and the next run uploads', async () => {
     const it = await uploads();
     const file = write('a.txt', 'a', it.directory);
     const away = await it.upload([file, '--retries', '0', '-o', 'json'], {
@@ -629,7 +629,7 @@ describe('failures', () => {
     expect((await it.upload([file, '-o', 'json'])).json()).toMatchObject([{ status: 'uploaded' }]);
   });
 
-  test('an interruption in the middle of a file completes nothing and says how to continue', async () => {
+  test('completes nothing if interrupted in the middle of a file, and says how to continue', async () => {
     const it = await uploads();
     const files = ['a', 'b', 'c'].map((name) => write(`${name}.txt`, name, it.directory));
     await it.faults({ kind: 'stall', on: 'POST', skip: 1 });

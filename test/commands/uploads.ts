@@ -13,7 +13,7 @@ export interface UploadAnswer {
   readonly error: { readonly type: string; readonly message: string } | null;
 }
 
-/** What the sandbox keeps. */
+/** The stored files of the sandbox. */
 export interface Kept {
   readonly file_attachment_id?: string;
   readonly document_id?: string;
@@ -26,12 +26,12 @@ export interface Kept {
 }
 
 export interface Uploads extends Service {
-  /** Where the files of the test are. */
+  /** The directory of the test's files. */
   readonly directory: string;
   readonly state: string;
   /** Runs `partnerctl upload …` with the state file. */
   upload(words: readonly string[], options?: RunOptions): Promise<Ran>;
-  /** What is at the service, in the order in which it came. */
+  /** What the service has stored, in order of arrival. */
   kept(): Promise<readonly Kept[]>;
 }
 

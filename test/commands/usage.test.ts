@@ -69,7 +69,7 @@ describe('wrong arguments', () => {
     expect(await received()).toEqual([]);
   });
 
-  test('with -o json are one JSON object on stderr', async () => {
+  test('with -o json are reported as one JSON object on stderr', async () => {
     for (const args of [
       ['spaces', 'lst'],
       ['spaces', 'list', '--timeout', 'soon'],
@@ -93,7 +93,7 @@ describe('wrong arguments', () => {
     expect(environment.error()).toMatchObject({ type: 'usage' });
   });
 
-  test('PARTNER_OUTPUT is checked like --output', async () => {
+  test('include an invalid PARTNER_OUTPUT, like --output', async () => {
     const ran = await run(['profile', 'list'], { env: { PARTNER_OUTPUT: 'xml' } });
     expect(ran).toMatchObject({ code: 2, stderr: expect.stringContaining('table, json, ndjson, yaml, tsv') });
     const near = await run(['profile', 'list'], { env: { PARTNER_OUTPUT: 'jsno' } });
@@ -107,13 +107,13 @@ describe('wrong arguments', () => {
     [['upload', 'a', '--as', 'documents'], 'document'],
     [['contract', 'show', '--source', 'overide'], 'override'],
     [['sandbox', 'start', '--shape', 'camle'], 'camel'],
-  ])('%j suggest the value that is meant', async (args, meant) => {
+  ])('%j suggest the intended value', async (args, meant) => {
     const ran = await run(args);
     expect(ran).toMatchObject({ code: 2, stdout: '' });
     expect(ran.stderr).toContain(`hint: Did you mean ${meant}? `);
   });
 
-  test('without a required argument show the usage of the command and an example', async () => {
+  test('show the usage and an example of the command if a required argument is missing', async () => {
     const needy = await Promise.all(
       COMMANDS.map(async (entry) => ({ ...entry, command: (await entry.load()).default })),
     );
@@ -134,20 +134,20 @@ describe('wrong arguments', () => {
     [['spaces', 'list', '--token', SECRET, '--debug', '-o', 'json']],
     [['spaces', 'list', `--partner-token=${SECRET}`]],
     [['login', `--tokne=${SECRET}`]],
-  ])('a token in a flag is refused and not repeated (case %#)', async (args) => {
+  ])('include a token in a flag, which is rejected and not repeated (case %#)', async (args) => {
     const ran = await run(args);
     expect(ran).toMatchObject({ code: 2, stdout: '' });
     expect(ran.stderr).not.toContain(SECRET);
   });
 
-  test('--token is refused with the reason and the alternatives', async () => {
+  test('include --token, which is rejected with the reason and the alternatives', async () => {
     const { stderr } = await run(['spaces', 'list', '--token', SECRET]);
     for (const part of ['arguments of a running command', 'PARTNER_TOKEN', '--token-file', 'partnerctl login']) {
       expect(stderr).toContain(part);
     }
   });
 
-  test('arguments after -- belong to the wrapped command', async () => {
+  test('do not include arguments after --, which belong to the wrapped command', async () => {
     const args = ['sandbox', 'run', '--', 'sh', '-c', 'exit 7', '--token', SECRET];
     const ran = await run(args, { env: { PATH: process.env.PATH } });
     expect(ran.code).toBe(7);
@@ -160,7 +160,7 @@ describe('wrong arguments', () => {
     [['-vqo', 'json', 'spaces', 'list']],
     [['--output=json', '-q', 'spaces', 'list']],
     [['spaces', 'list', '-qojson']],
-  ])('global flags can be anywhere: %j', async (args) => {
+  ])('do not include global flags, which can be anywhere: %j', async (args) => {
     const { env } = await service();
     expect(await run(args, { env })).toMatchObject({ code: 0, stdout: '[]\n' });
   });
@@ -171,7 +171,7 @@ describe('help', () => {
     JSON.parse(JSON.stringify(described)),
   );
 
-  test('without arguments, and --help, list every command', async () => {
+  test('without arguments, or with --help, lists every command', async () => {
     const help = await run(['--help']);
     expect(help).toMatchObject({ code: 0, stderr: '' });
     for (const first of new Set(COMMANDS.map(({ commandPath }) => commandPath.split(' ')[0] ?? ''))) {
@@ -197,7 +197,7 @@ describe('help', () => {
       expect((await run(['help', ...commandPath.split(' ')])).stdout).toBe(help.stdout);
     });
 
-    test('help for programs says what the parser takes', async () => {
+    test('help for programs matches the parser', async () => {
       const { default: command } = await load();
       const help = (await run(['help', ...commandPath.split(' '), '-o', 'json'])).json<HelpJson>();
       expect(help.command).toBe(commandPath);
@@ -208,7 +208,7 @@ describe('help', () => {
         const takes = (argv: readonly string[]) => parse([...commandPath.split(' '), ...argv], VERSION);
         expect(await takes([...given, '--', ...positionals]), flag).toMatchObject({ kind: 'command', commandPath });
         if (value === null) continue;
-        // A second value, a missing one, and one that is no choice are what the JSON says they are.
+        // A repeated flag, a missing value, and an invalid choice behave as the JSON says.
         const twice = takes([...given, ...given, '--', ...positionals]);
         await (repeatable ? expect(twice).resolves : expect(twice).rejects).toBeDefined();
         if (value_optional) await takes([flag, '--', ...positionals]);
@@ -260,7 +260,7 @@ describe('unknown names', () => {
     expect(ran.stderr).toMatch(/\n {2}cron forget +Remove .*\nhint: Run `partnerctl cron --help`/);
   });
 
-  test.each(Object.keys(GROUPS))('the list of the commands of %s fits a terminal of 80 columns', async (group) => {
+  test.each(Object.keys(GROUPS))('a group without a command lists its commands in 80 columns: %s', async (group) => {
     const ran = await run([group], { columns: 80 });
     expect(ran.stderr).toContain(`\n  ${group} `);
     for (const line of ran.stderr.split('\n')) expect(line.length, line).toBeLessThanOrEqual(80);

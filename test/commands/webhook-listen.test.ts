@@ -24,13 +24,13 @@ async function post(url: string, body: string | Buffer, headers: Record<string, 
   return fetch(url, { method: 'POST', body, headers });
 }
 
-/** The names of the files of deliveries in a directory. */
+/** The names of the delivery files in a directory. */
 function savedIn(directory: string): string[] {
   return readdirSync(directory).filter((name) => /\.(json|body)$/.test(name) && !name.startsWith('listening-'));
 }
 
-describe('what is shown', () => {
-  test('a message is recognized by the contract, with its session, and labeled', async () => {
+describe('the output of webhook listen', () => {
+  test('recognizes a message by the contract, with its session, and labels it', async () => {
     const listening = await startListening(STANDARD, WITH_SECRET);
     expect(await deliver(listening.url, 'dlv_1', PAYLOAD)).toBe(200);
     expect(await listening.event(0)).toEqual({
@@ -48,7 +48,7 @@ describe('what is shown', () => {
     expect(await listening.stop()).toBe(0);
   });
 
-  test('people see the address first, then each message as chat tail shows it, after its label', async () => {
+  test('shows the URL first, then each message as chat tail does, after its label', async () => {
     const env = { ...WITH_SECRET.env, PARTNER_OUTPUT: 'table' };
     const target = await startTarget();
     const listening = await startListening([...STANDARD, '--forward-to', target.url, '--exit-after', '3'], { env });
@@ -67,7 +67,7 @@ describe('what is shown', () => {
     ]);
   });
 
-  test('without a terminal, a delivery is a line of cells', async () => {
+  test('has one row of cells per delivery without a terminal', async () => {
     const listening = await startListening([], { env: { PARTNER_OUTPUT: 'tsv' } });
     await post(listening.url, PAYLOAD, { 'webhook-id': 'a' });
     await post(listening.url, '{"event":"ping"}', { 'webhook-id': 'b' });
@@ -78,7 +78,7 @@ describe('what is shown', () => {
     ]);
   });
 
-  test('what is no message is shown as it is: JSON, text, or bytes', async () => {
+  test('shows what is not a message as it is: JSON, text, or bytes', async () => {
     const listening = await startListening([]);
     await post(listening.url, '{"event":"ping","n":12345678901234567890}', { 'webhook-id': 'a' });
     await post(listening.url, 'plain text', { 'webhook-id': 'b' });
@@ -88,7 +88,7 @@ describe('what is shown', () => {
     expect(listening.events[1]?.body).toBe('plain text');
   });
 
-  test('the port and the path are those of the flags', async () => {
+  test('shows the port and the path from the flags', async () => {
     const first = await startListening(['--path', '/hooks/a']);
     const { port, pathname } = new URL(first.url);
     expect(pathname).toBe('/hooks/a');
@@ -98,7 +98,7 @@ describe('what is shown', () => {
     expect((await run(['webhook', 'listen', '--port', port])).stderr).toContain('Another program uses it.');
   });
 
-  test('while nobody reads the output, no more is accepted than fits into memory; what was accepted is shown later', async () => {
+  test('is buffered within a memory limit while nobody reads it, and shown later', async () => {
     let read = (): void => undefined;
     const reader = new Promise<void>((resolve) => {
       read = resolve;
@@ -115,7 +115,7 @@ describe('what is shown', () => {
     expect((await send(accepted)).status).toBe(200);
   });
 
-  test('requests for other paths are counted, and not shown one by one', async () => {
+  test('counts requests for other paths, and does not show each', async () => {
     const listening = await startListening([]);
     for (let count = 0; count < 12; count += 1) await post(new URL('/', listening.url).href, 'x');
     expect(await listening.stop()).toBe(0);
@@ -128,8 +128,8 @@ describe('what is shown', () => {
   });
 });
 
-describe('verification', () => {
-  test('a changed, an old, and an unsigned delivery get 401, are labeled, and are neither saved nor forwarded', async () => {
+describe('the verification of webhook listen', () => {
+  test('responds 401 to a changed, an old, and an unsigned delivery, labels them, and neither saves nor forwards them', async () => {
     const directory = tempDirectory();
     const target = await startTarget();
     const args = [...STANDARD, '--save', directory, '--forward-to', target.url];
@@ -148,20 +148,20 @@ describe('verification', () => {
       'it has no webhook-signature header',
     ]);
     expect(savedIn(directory)).toEqual([]);
-    // A failed one does not stand for the good one with the same id.
+    // A rejected delivery does not make a valid one with the same id a duplicate.
     expect(await deliver(listening.url, 'a', PAYLOAD)).toBe(200);
     await target.arrived(1);
     expect(target.requests).toHaveLength(1);
   });
 
-  test('the tolerance follows the clock of the tool', async () => {
+  test("measures the tolerance with the tool's clock", async () => {
     const clock = { ...fasterClock(1), now: () => Date.now() - 3_600_000 };
     const listening = await startListening(STANDARD, { ...WITH_SECRET, clock });
     expect((await post(listening.url, PAYLOAD, sign('a', PAYLOAD))).status).toBe(401);
     expect((await post(listening.url, PAYLOAD, sign('a', PAYLOAD, SECRET, clock.now()))).status).toBe(200);
   });
 
-  test('the secret comes from a file or standard input, too, several of them one per line', async () => {
+  test('takes the secret from a file or standard input, and accepts several, one per line', async () => {
     const file = join(tempDirectory(), 'hook.key');
     const old = `whsec_${Buffer.from('the old secret, still valid').toString('base64')}`;
     writeFileSync(file, `${SECRET}\n${old}\n`);
@@ -173,7 +173,7 @@ describe('verification', () => {
     expect(await deliver(fromStdin.url, 'b', 'x', old)).toBe(401);
   });
 
-  test('--print-secret shows the secret, or makes one that works', async () => {
+  test('prints the secret with --print-secret, or generates a valid one', async () => {
     const { stdout } = await run(['webhook', 'listen', ...STANDARD, '--print-secret', '--timeout', '1s', '-o', 'json']);
     const made: string = JSON.parse(stdout).webhook_secret;
     expect(made).toMatch(/^whsec_[\w+/]{43}=$/);
@@ -183,7 +183,7 @@ describe('verification', () => {
     expect(JSON.parse(hidden.stdout)).toEqual({ url: expect.any(String) });
   });
 
-  test('a scheme of the sender is described by flags', async () => {
+  test('supports other signature schemes by flags', async () => {
     const flags = ['--header', 'X-Signature', '--prefix', 'v0=', '--encoding', 'base64', '--algorithm', 'sha512'];
     const listening = await startListening(
       ['--verify', 'hmac', ...flags, '--signed-content', 'v0:{timestamp:X-Time}:{id:X-Id}:{body}'],
@@ -207,7 +207,7 @@ describe('verification', () => {
     [['--secret-file', '/nonexistent'], {}, 'there is no such file'],
     [['--secret-file', '-'], {}, 'from standard input is empty'],
     [[], { PARTNER_WEBHOOK_SECRET: 'whsec_' }, 'not one of Standard Webhooks'],
-  ])('an unusable secret ends the start with exit code 2: %j %j', async (args, env, message) => {
+  ])('exits with 2 at the start for an unusable secret: %j %j', async (args, env, message) => {
     const { code, stdout, stderr } = await run(['webhook', 'listen', ...STANDARD, ...args], { env });
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toContain(message);
@@ -229,15 +229,15 @@ describe('verification', () => {
     [['--path', 'hooks'], '--path must begin with a slash'],
     [['--save', ''], '--save is empty'],
     [['--exit-after', '0'], '--exit-after'],
-  ])('%j is refused before anything listens', async (args, message) => {
+  ])('rejects %j before it listens', async (args, message) => {
     const { code, stdout, stderr } = await run(['webhook', 'listen', ...args]);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toContain(message);
   });
 });
 
-describe('saving', () => {
-  test('the exact bytes are on disk, for their owner only, before the sender is answered', async () => {
+describe('webhook listen --save', () => {
+  test('writes the exact bytes to disk, readable only by their owner, before it responds', async () => {
     const directory = join(tempDirectory(), 'new', 'deliveries');
     const listening = await startListening(['--save', directory]);
     const body = Buffer.from([0, 1, 255, 13, 10]);
@@ -252,7 +252,7 @@ describe('saving', () => {
     for (const name of names) expect(statSync(join(directory, name)).mode & 0o777).toBe(0o600);
   });
 
-  test('a repeat is dropped by its id, also after a restart; without an id, by its bytes', async () => {
+  test('drops a duplicate by its id, even after a restart, or by its bytes without an id', async () => {
     const directory = tempDirectory();
     for (const [id, body] of [
       ['webhook-id', 'x'],
@@ -271,7 +271,7 @@ describe('saving', () => {
     expect(savedIn(directory)).toHaveLength(4);
   });
 
-  test('what cannot be saved is answered with 500, and taken when it comes again', async () => {
+  test('responds 500 to what cannot be saved, and accepts it when it is delivered again', async () => {
     const directory = tempDirectory();
     const listening = await startListening(['--save', directory]);
     renameSync(directory, `${directory}.away`);
@@ -282,7 +282,7 @@ describe('saving', () => {
     await listening.event(0);
   });
 
-  test('what a killed listener left does not hold up the next one, on the same port and path', async () => {
+  test('starts on the same port and path despite the files of a killed listener', async () => {
     const directory = tempDirectory();
     const claim = join(directory, `listening-${crypto.randomUUID()}.json`);
     const first = await startListening(['--path', '/hooks']);
@@ -293,19 +293,19 @@ describe('saving', () => {
     expect(existsSync(claim)).toBe(false);
   });
 
-  test('a directory that cannot be used, or that another listener uses, is refused', async () => {
+  test('rejects a directory that is unusable, or that another listener uses', async () => {
     const parent = tempDirectory();
     writeFileSync(join(parent, 'file'), '');
     const { code, stderr } = await run(['webhook', 'listen', '--save', join(parent, 'file')]);
     expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining('Cannot save deliveries in') });
     const directory = join(parent, 'deliveries');
     mkdirSync(directory);
-    // What a killed listener leaves.
+    // The file of a killed listener.
     writeFileSync(join(directory, `listening-${crypto.randomUUID()}.json`), '{"url":"http://127.0.0.1:9/x"}');
     const first = await startListening(['--save', directory]);
     const second = await run(['webhook', 'listen', '--save', directory]);
     expect(second).toMatchObject({ code: 1, stderr: expect.stringContaining('Another `webhook listen` uses') });
-    // As many as it takes: it closes further ones at once.
+    // As many connections as it accepts: it closes further ones immediately.
     const { hostname, port } = new URL(first.url);
     const idle = Array.from({ length: 100 }, () => connect(Number(port), hostname));
     await Promise.all(idle.map((socket) => once(socket, 'connect')));
@@ -317,8 +317,8 @@ describe('saving', () => {
   });
 });
 
-describe('forwarding', () => {
-  test('the target gets the exact bytes and the original headers, but neither those of the connection nor a token', async () => {
+describe('webhook listen --forward-to', () => {
+  test('sends the target the exact bytes and the original headers, but no connection headers and no token', async () => {
     const target = await startTarget();
     const listening = await startListening([...STANDARD, '--forward-to', target.url], {
       env: { PARTNER_WEBHOOK_SECRET: SECRET, PARTNER_TOKEN: 'tok_secret_123' },
@@ -340,7 +340,7 @@ describe('forwarding', () => {
     expect(listening.events[0]?.headers).not.toHaveProperty('x-token');
   });
 
-  test('the sender is answered at once, and the target gets it again until it takes it', async () => {
+  test('responds immediately, and retries the target until it accepts the delivery', async () => {
     const target = await startTarget((count) => (count === 1 ? 'cut' : { status: count < 4 ? 503 : 204 }));
     const listening = await startListening(['--forward-to', target.url], { clock: fasterClock(20) });
     expect((await post(listening.url, 'x', { 'webhook-id': 'a' })).status).toBe(200);
@@ -351,7 +351,7 @@ describe('forwarding', () => {
     expect(await listening.stop()).toBe(0);
   });
 
-  test('Ctrl-C says what is pending; the next run forwards it, and drops its repeats', async () => {
+  test('reports what is pending at Ctrl-C; the next run forwards it, and drops its duplicates', async () => {
     const env = { HOME: tempDirectory() };
     const target = await startTarget();
     await target.stop();
@@ -376,7 +376,7 @@ describe('forwarding', () => {
     ['at once', [], 200],
     ['with the answer of the target', ['--relay-status'], 201],
   ])(
-    'what the target took is not sent again when that cannot be recorded; the sender is answered %s',
+    'does not resend what the target accepted if that cannot be recorded; the sender gets %s',
     async (_, flags, status) => {
       const directory = join(tempDirectory(), 'deliveries');
       const target = await startTarget((count) => {
@@ -397,7 +397,7 @@ describe('forwarding', () => {
     },
   );
 
-  test('what an earlier run did not verify is not forwarded by one that verifies', async () => {
+  test('does not forward what an earlier run did not verify if this run verifies', async () => {
     const target = await startTarget((count) => ({ status: count === 1 ? 500 : 200 }));
     const args = ['--save', tempDirectory(), '--forward-to', target.url];
     const first = await startListening(args);
@@ -417,7 +417,7 @@ describe('forwarding', () => {
     expect(target.requests.map(({ headers }) => headers['webhook-id']).toSorted()).toEqual(['a', 'a', 'b', 'c']);
   });
 
-  test('a target that stalls is given up after a time, and others are forwarded meanwhile', async () => {
+  test('gives up a target that stalls after a time, and forwards other deliveries meanwhile', async () => {
     const target = await startTarget((_, { body }) => (body.toString() === 'slow' ? 'stall' : { status: 200 }));
     const listening = await startListening(['--forward-to', target.url], { clock: fasterClock(10) });
     await post(listening.url, 'slow');
@@ -429,7 +429,7 @@ describe('forwarding', () => {
     expect(await listening.stop()).toBe(130);
   });
 
-  test('--relay-status gives the sender the answer of the target, and lets it send again what was not taken', async () => {
+  test("passes the target's status to the sender with --relay-status, which can resend what failed", async () => {
     const answers = [{ status: 418, body: 'teapot' }, 'cut', { status: 201, body: 'made' }] as const;
     const target = await startTarget((count) => answers[count - 1] ?? { status: 200 });
     const directory = tempDirectory();
@@ -453,8 +453,8 @@ describe('forwarding', () => {
   });
 });
 
-describe('the end', () => {
-  test('--exit-after ends once the deliveries are forwarded', async () => {
+describe('the end of webhook listen', () => {
+  test('comes with --exit-after once the deliveries are forwarded', async () => {
     const target = await startTarget((count) => ({ status: count === 1 ? 500 : 200 }));
     const listening = await startListening(['--forward-to', target.url, '--exit-after', '2'], {
       clock: fasterClock(20),
@@ -466,7 +466,7 @@ describe('the end', () => {
     expect(listening.events).toHaveLength(2);
   });
 
-  test('too few deliveries within --timeout are exit code 11; without --exit-after, the time limit is the end', async () => {
+  test('exits with 11 if --timeout ends before enough deliveries; without --exit-after, the limit is a normal end', async () => {
     const { code, stderr } = await run(['webhook', 'listen', '--exit-after', '2', '--timeout', '1s']);
     expect({ code, stderr }).toEqual({ code: 11, stderr: expect.stringContaining('0 of 2 deliveries came') });
     expect((await run(['webhook', 'listen', '--timeout', '1s'])).code).toBe(0);

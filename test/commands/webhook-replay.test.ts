@@ -6,7 +6,7 @@ import { startListening } from '../helpers/listening.ts';
 import { fasterClock, handSignals, run, tempDirectory } from '../helpers/run.ts';
 import { deliver, SECRET, sign, startTarget } from '../helpers/webhook-target.ts';
 
-/** Saves one delivery for each body, with the ids a, b, …. @returns the directory */
+/** Saves one delivery per body, with the ids a, b, …. @returns the directory */
 async function save(...bodies: readonly string[]): Promise<string> {
   const directory = tempDirectory();
   const listening = await startListening(['--save', directory]);
@@ -20,7 +20,7 @@ function filesIn(directory: string, ending = '.json'): string[] {
   return names.sort().map((name) => join(directory, name));
 }
 
-test('everything in a directory is sent in the order of its arrival, with its bytes and headers', async () => {
+test('webhook replay sends everything in a directory in order of arrival, with its bytes and headers', async () => {
   const directory = await save('one', 'two', 'three');
   const target = await startTarget();
   const replayed = await run(['webhook', 'replay', directory, '--forward-to', target.url, '-o', 'json']);
@@ -38,7 +38,7 @@ test('everything in a directory is sent in the order of its arrival, with its by
   expect(target.requests[0]?.headers['webhook-signature']).toMatch(/^v1,/);
 });
 
-test('a file can be named by either of its two names, and is sent once', async () => {
+test('webhook replay accepts a file by either of its two names, and sends it once', async () => {
   const directory = await save('one', 'two');
   const target = await startTarget();
   const [, second = ''] = filesIn(directory);
@@ -47,7 +47,7 @@ test('a file can be named by either of its two names, and is sent once', async (
   expect(target.requests.map(({ body }) => body.toString())).toEqual(['two']);
 });
 
-test('what is still to be forwarded can be sent, too', async () => {
+test('webhook replay also sends deliveries that are still to be forwarded', async () => {
   const directory = tempDirectory();
   const gone = await startTarget();
   await gone.stop();
@@ -59,7 +59,7 @@ test('what is still to be forwarded can be sent, too', async () => {
   expect(target.requests).toHaveLength(1);
 });
 
-test('one that the target refuses is reported, the others are sent: exit code 10', async () => {
+test('webhook replay reports a delivery that the target rejects, and sends the others: exit code 10', async () => {
   const directory = await save('one', 'two');
   const target = await startTarget((_, { body }) => ({ status: body.toString() === 'one' ? 401 : 200 }));
   const replayed = await run(['webhook', 'replay', directory, '--forward-to', target.url, '-o', 'json']);
@@ -71,7 +71,7 @@ test('one that the target refuses is reported, the others are sent: exit code 10
   expect(replayed.error()).toMatchObject({ type: 'partial_failure', message: '1 of 2 deliveries failed.' });
 });
 
-test('a target that fails gets it again as often as --retries allows', async () => {
+test('webhook replay retries a failing target as often as --retries allows', async () => {
   const directory = await save('one');
   const target = await startTarget(() => ({ status: 503 }));
   const clock = fasterClock(50);
@@ -87,7 +87,7 @@ test('a target that fails gets it again as often as --retries allows', async () 
   });
 });
 
-test('Ctrl-C leaves the rest unsent and says so', async () => {
+test('webhook replay leaves the rest unsent at Ctrl-C and says so', async () => {
   const directory = await save('one', 'two', 'three');
   const signals = handSignals();
   const target = await startTarget((count) => {
@@ -107,7 +107,7 @@ test.each([
   ['a body that is missing', (directory: string) => rmSync(filesIn(directory, '.body')[1] ?? '')],
   ['a file that is not JSON', (directory: string) => writeFileSync(filesIn(directory)[1] ?? '', '{')],
   ['a file that is no delivery', (directory: string) => writeFileSync(filesIn(directory)[1] ?? '', '{}')],
-])('%s is an error before anything is sent', async (_, damage) => {
+])('webhook replay fails before anything is sent for %s', async (_, damage) => {
   const directory = await save('one', 'two');
   damage(directory);
   const target = await startTarget();
@@ -121,7 +121,7 @@ test.each([
   [[tempDirectoryName(), '--forward-to', 'http://localhost:1/'], 'There are no saved deliveries in'],
   [['x'], '--forward-to is missing'],
   [['x', '--forward-to', 'http://example.com/'], '--forward-to uses plain http'],
-])('%j is refused', async (args, message) => {
+])('webhook replay rejects %j', async (args, message) => {
   const { code, stderr } = await run(['webhook', 'replay', ...args]);
   expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(message) });
 });

@@ -22,7 +22,7 @@ async function environmentOf(sandbox: Sandbox): Promise<Record<string, string>> 
   };
 }
 
-test('what the sandbox signs is verified, and shown as the history has it', async () => {
+test('webhook listen verifies what the sandbox signs, and shows it as the history has it', async () => {
   const listening = await startListening([...VERIFYING, '--print-secret']);
   const { webhook_secret: secret } = JSON.parse(listening.lines[0] ?? '');
   const sandbox = await start({ webhook: { url: listening.url, secrets: [secret] } });
@@ -54,7 +54,7 @@ agents:
   expect(role).toBe('assistant');
 });
 
-test('while the sandbox replaces its secret, receivers with the old and with the new one verify', async () => {
+test('receivers verify with the old and the new secret while the sandbox rotates its secret', async () => {
   const [old, fresh] = await Promise.all(
     [SECRET, `whsec_${Buffer.from('the new secret of the webhook').toString('base64')}`].map((secret) =>
       startListening(VERIFYING, { env: { PARTNER_WEBHOOK_SECRET: secret } }),
@@ -72,7 +72,7 @@ test('while the sandbox replaces its secret, receivers with the old and with the
 });
 
 test.each(['pascal', 'mongo', 'json-api', 'metadata', 'properties', 'text-parts', 'bot-flag', 'newest-pages'])(
-  'a message in the shape %s is recognized, with its session',
+  'webhook listen recognizes a message in the shape %s, with its session',
   async (shape) => {
     const listening = await startListening([]);
     const sandbox = await start({ shape, webhook: { url: listening.url } });
@@ -84,7 +84,7 @@ test.each(['pascal', 'mongo', 'json-api', 'metadata', 'properties', 'text-parts'
   },
 );
 
-test('what the contract of the service says of messages counts for its deliveries, too', async () => {
+test('webhook listen reads deliveries with the contract of the service, too', async () => {
   const sandbox = await start({ shape: 'renamed-requests' });
   const env = await environmentOf(sandbox);
   const setting = ['contract', 'set', 'message.session_id', 'conversation_id'];

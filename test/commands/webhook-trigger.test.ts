@@ -45,7 +45,7 @@ test('webhook trigger with --source puts the message into the session too', asyn
   expect(await chat.history({ session_id: 's7' })).toEqual([receiver.received[0]?.json.data]);
 });
 
-test('webhook trigger tells an address that the sandbox refuses from a sandbox without webhooks', async () => {
+test('webhook trigger distinguishes a URL that the sandbox rejects from a sandbox without webhooks', async () => {
   const { trigger } = await startWith();
   const refused = await trigger(['--to', 'https://example.com/hooks']);
   expect(refused.code).toBe(2);
@@ -56,7 +56,7 @@ test('webhook trigger tells an address that the sandbox refuses from a sandbox w
   });
 });
 
-test('webhook trigger with --to delivers there only, signed with the secret that it is given, or unsigned', async () => {
+test('webhook trigger --to delivers only there, signed with the given secret, or unsigned', async () => {
   const [general, own] = [await startReceiver(), await startReceiver()];
   const { trigger } = await startWith({ webhook: { url: general.url } });
   expect(await trigger(['--to', own.url], { PARTNER_WEBHOOK_SECRET: SECRET })).toMatchObject({ code: 0, stderr: '' });
@@ -94,7 +94,7 @@ test.each([
   expect(JSON.stringify(ran.error())).toContain(JSON.stringify(why).slice(1, -1));
 });
 
-test('webhook trigger needs a sandbox, and the configured service to be that one', async () => {
+test('webhook trigger requires that the configured service is a sandbox', async () => {
   const none = await run(['webhook', 'trigger', '-o', 'json']);
   expect(none.code).toBe(2);
   expect(none.error()).toMatchObject({ message: 'webhook trigger works only with a sandbox.' });
@@ -123,7 +123,7 @@ const TRIGGER = `
 test.each([
   ['made', {}],
   ['of PARTNER_WEBHOOK_SECRET', { PARTNER_WEBHOOK_SECRET: SECRET }],
-])('sandbox run --webhook delivers, and gives its command the secret %s', async (_, given) => {
+])('sandbox run --webhook delivers, and passes its command the secret %s', async (_, given) => {
   const receiver = await startReceiver();
   const out = join(tempDirectory(), 'secret');
   const child = [process.execPath, '--input-type=module', '-e', TRIGGER];
@@ -153,7 +153,7 @@ test.each([
     { PARTNER_WEBHOOK_SECRET: 'hush' },
     'is not a Standard Webhooks secret',
   ],
-])('sandbox start with %s is exit 2', async (_, args, env, message) => {
+])('sandbox start with %s exits with 2', async (_, args, env, message) => {
   const ran = await run(['sandbox', 'start', '-o', 'json', ...args], { env });
   expect([ran.code, ran.stdout]).toEqual([2, '']);
   expect(ran.error().message).toContain(message);

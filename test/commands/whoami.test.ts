@@ -5,7 +5,7 @@ import { service, write } from '../helpers/service.ts';
 import { createProfileHome, storeProfile, TOKEN } from './profile-home.ts';
 
 describe('whoami', () => {
-  test('shows a profile, where each setting comes from, and that the service accepts the token', async () => {
+  test('shows a profile, the source of each setting, and that the service accepts the token', async () => {
     const { sandbox, token, received } = await service();
     const home = createProfileHome();
     await storeProfile(home, 'acme', sandbox.baseUrl, token);
@@ -27,7 +27,7 @@ describe('whoami', () => {
     expect(ran.stdout).not.toContain(token);
   });
 
-  test('does not say that a call verified the token where it failed', async () => {
+  test('does not claim that a call verified the token if it failed', async () => {
     const env = { PARTNER_BASE_URL: 'http://127.0.0.1:1/v1', PARTNER_TOKEN: TOKEN };
     const options = ['--retries', '0', '--color', 'never'];
     const ran = await run(['whoami', ...options], { env, columns: 80 });
@@ -36,14 +36,14 @@ describe('whoami', () => {
     expect(json.json()).toMatchObject({ verified_by: 'GET http://127.0.0.1:1/v1/automation/spaces/' });
   });
 
-  test('without a profile, people see nothing about protection', async () => {
+  test('shows nothing about protection in a table without a profile', async () => {
     const { env } = await service();
     const ran = await run(['whoami', '--color', 'never'], { env, columns: 80 });
     expect(ran.stdout).toMatch(/^SERVICE: /);
     expect(ran.stdout).not.toContain('PROTECTED');
   });
 
-  test('a flag wins over the environment, which wins over the profile, and the losers are named', async () => {
+  test('uses the flag over the environment and that over the profile, and names what is overridden', async () => {
     const { sandbox, token } = await service();
     const home = createProfileHome();
     await storeProfile(home, 'acme', sandbox.baseUrl, token);
@@ -64,20 +64,20 @@ describe('whoami', () => {
     });
   });
 
-  test('a service and a token from the environment belong to no profile', async () => {
+  test('reports no profile for a service and a token from the environment', async () => {
     const { env } = await service();
     const ran = await run(['whoami', '-o', 'json'], { env });
     expect(ran.json()).toMatchObject({ profile: null, protected: false, base_url_from: 'PARTNER_BASE_URL' });
   });
 
-  test('a table shows each value with its source', async () => {
+  test('shows each value with its source in a table', async () => {
     const { env, sandbox } = await service();
     const { stdout } = await run(['whoami', '--color', 'never'], { env, columns: 120 });
     expect(stdout).toContain(`${sandbox.baseUrl} (PARTNER_BASE_URL)`);
     expect(stdout).toMatch(/TOKEN: +accepted/);
   });
 
-  test('shows the settings and exits with 3 where the service rejects the token', async () => {
+  test('shows the settings and exits with 3 if the service rejects the token', async () => {
     const { env } = await service();
     const ran = await run(['whoami', '-o', 'json'], { env: { ...env, PARTNER_TOKEN: TOKEN } });
     expect(ran.code).toBe(3);
@@ -86,7 +86,7 @@ describe('whoami', () => {
     expect(ran.stdout + ran.stderr).not.toContain(TOKEN);
   });
 
-  test('a token that may not list spaces is tried with the scheduled jobs', async () => {
+  test('checks a token that may not list spaces with the scheduled jobs', async () => {
     const { envFor, sandbox } = await service();
     const env = await envFor(['cron_jobs.read']);
     const ran = await run(['whoami', '-o', 'json'], { env });
@@ -97,7 +97,7 @@ describe('whoami', () => {
     });
   });
 
-  test('exits with 3 where the token may read nothing', async () => {
+  test('exits with 3 if the token may read nothing', async () => {
     const { envFor } = await service();
     const ran = await run(['whoami', '-o', 'json'], { env: await envFor(['agents.read']) });
     expect(ran.code).toBe(3);
@@ -105,13 +105,13 @@ describe('whoami', () => {
     expect(ran.error()).toMatchObject({ status: 403 });
   });
 
-  test('shows the settings and exits with 3 where there is no token', async () => {
+  test('shows the settings and exits with 3 if there is no token', async () => {
     const ran = await run(['whoami', '-o', 'json'], { env: { PARTNER_BASE_URL: 'http://127.0.0.1:9/v1' } });
     expect(ran.code).toBe(3);
     expect(ran.json()).toMatchObject({ token_from: null, token_status: 'none', verified_by: null });
   });
 
-  test('a failure of the service says nothing of the token', async () => {
+  test('concludes nothing about the token from a failure of the service', async () => {
     const failing = await startFakeService((_, response) => sendJson(response, { message: 'down' }, 503));
     const env = { PARTNER_BASE_URL: failing.baseUrl, PARTNER_TOKEN: TOKEN };
     const ran = await run(['whoami', '-o', 'json', '--retries', '0'], { env });
@@ -120,7 +120,7 @@ describe('whoami', () => {
     expect(failing.requests.every(({ method }) => method === 'GET')).toBe(true);
   });
 
-  test('exits with 2 where no service is configured', async () => {
+  test('exits with 2 if no service is configured', async () => {
     expect(await run(['whoami'])).toMatchObject({ code: 2, stdout: '' });
   });
 });

@@ -3,9 +3,7 @@ import { type FakeService, json, type Script, startFakeService } from '../helper
 import { fastClock, fasterClock, hasty, type RunOptions, run, tempDirectory } from '../helpers/run.ts';
 import { manifest, write } from '../helpers/service.ts';
 
-/*
- * Services whose responses to writes have no body, or one without an id: a success, whose id is looked up by reading.
- */
+/* Services whose responses to writes have no body, or a body without an id. These are successes whose id is found by a read. */
 
 const SPACE = { space_id: 's1', external_space_id: 'acme' };
 const AGENT = { agent_id: 'a1', name: 'Support', template_id: 'tmpl_support' };
@@ -39,8 +37,8 @@ describe.each([
   ['202 without a body', empty(202)],
   ['204', empty(204)],
   ['a body that has no id', json({ status: 'accepted', queued_at: 'now' }, 202)],
-])('a job whose creation is answered with %s', (_, response) => {
-  test('has the id that the list tells', async () => {
+])('a job whose creation gets %s', (_, response) => {
+  test('has the id from the list', async () => {
     const jobs = listing([], [DAILY]);
     const it = await open({ 'GET /automation/partner-cron-jobs/': jobs, 'POST *': response });
     const created = await it.run(CREATE_DAILY);
@@ -79,7 +77,7 @@ test('the outcome of a creation without a body is unknown if there is no list', 
   expect(it.posts()).toBe(1);
 });
 
-test('a space that is provisioned without a body has the ids that the lists tell', async () => {
+test('a space that is provisioned without a body has the ids from the lists', async () => {
   const it = await open({
     'GET /automation/spaces/': listing([], [SPACE]),
     'GET /automation/spaces/{id}/agents/': json([AGENT]),
@@ -104,7 +102,7 @@ describe('a chat that is set up without a body', () => {
     expect((await it.run(setUp)).json()).toEqual({ source_id: 'src1' });
   });
 
-  test('is a refusal that names the leaf if the list does not tell the source', async () => {
+  test('fails with the name of the leaf if the list does not show the source', async () => {
     const it = await open({ 'GET /automation/spaces/{id}/agents/': json([AGENT]), 'POST *': empty(204) });
     const ran = await it.run(setUp);
     expect(ran).toMatchObject({ code: 8, stdout: '' });
@@ -119,14 +117,14 @@ describe('a message that is registered without a body', () => {
   const reply = { message_id: 'm3', role: 'assistant', text: 'Hi.', external_message_id: null };
   const unnamed = [earlier, own].map(({ external_message_id: _, ...message }) => message);
 
-  test('has the id that the history tells', async () => {
+  test('has the id from the history', async () => {
     const it = await open({ [HISTORY]: listing([earlier], [earlier, own]), 'POST *': empty(202) });
     const ran = await it.run(SEND);
     expect(ran).toMatchObject({ code: 0, stderr: '' });
     expect(ran.json()).toMatchObject({ message_id: 'm2', external_message_id: 'e1', created: null });
   });
 
-  test('is waited for after that id', async () => {
+  test('has its reply awaited after that id', async () => {
     const history = ({ query }: { query: URLSearchParams }) =>
       query.get('after_message_id') === 'm2' ? [reply] : [earlier, own];
     const it = await open({
@@ -138,7 +136,7 @@ describe('a message that is registered without a body', () => {
     expect(ran.json()).toMatchObject({ message_id: 'm2', created: true, reply: { text: 'Hi.' } });
   });
 
-  test('has no id where the history lists no external ids, and the next message is another one', async () => {
+  test('has no id if the history lists no external ids, and the next message is a new one', async () => {
     const it = await open({ [HISTORY]: json(unnamed), 'POST *': empty(204) });
     const unnamedSend = SEND.filter((word) => word !== '--external-id' && word !== 'e1');
     const ran = await it.run(unnamedSend);
@@ -152,14 +150,14 @@ describe('a message that is registered without a body', () => {
     expect(new Set(ids).size).toBe(2);
   });
 
-  test('is not waited for where its id is not known', async () => {
+  test('cannot be awaited if its id is unknown', async () => {
     const it = await open({ [HISTORY]: json(unnamed), 'POST *': empty(204) });
     const ran = await it.run([...SEND, '--wait', '-q']);
     expect(ran).toMatchObject({ code: 8 });
     expect(ran.error().hint).toContain('partnerctl contract set message.external_message_id');
   });
 
-  test('is refused if the response has a body without an id, and the history does not tell it', async () => {
+  test('fails if the response has a body without an id, and the history does not show it', async () => {
     const it = await open({ [HISTORY]: json(unnamed), 'POST *': json({ reference: 'm2' }) });
     const ran = await it.run(SEND);
     expect(ran).toMatchObject({ code: 8, stdout: '' });
@@ -167,7 +165,7 @@ describe('a message that is registered without a body', () => {
   });
 });
 
-test('a file that is taken without a body is not sent again', async () => {
+test('a file that is accepted without a body is not sent again', async () => {
   const it = await open({ 'POST *': empty(204) });
   const upload = ['upload', write('hours.md', 'Nine to five.'), '-o', 'json'];
   const ran = await it.run(upload, { clock: fastClock() });
