@@ -3,13 +3,13 @@ import { recordTooLongError } from './file-error.ts';
 import { LogWriter } from './log-writer.ts';
 import { encodeRecord, MAX_LINE_BYTES, type NewRecord } from './record.ts';
 
-/** Replaces the secrets in a text; a text without any stays the same. */
+/** Replaces the secrets in a text. Returns a text without secrets unchanged. */
 export type Redact = (text: string) => string;
 
-/** For logs that can hold no secret. */
-const keep: Redact = (text) => text;
+/** For logs that never have secrets. */
+const noRedaction: Redact = (text) => text;
 
-/** Refuses a line with a secret. People share the state file. @throws InputError */
+/** @throws InputError if the line contains a secret: people share the state file */
 export function refuseSecret(line: string, redact: Redact): void {
   if (redact(line) === line) return;
   throw new InputError('A secret would be written to the state.', {
@@ -20,10 +20,14 @@ export function refuseSecret(line: string, redact: Redact): void {
 
 /**
  * Encodes a record as a line of the log.
- * @param label names the log in errors
+ * @param label the name of the log, for errors
  * @throws InputError if the record contains a secret; LocalError if the line is too long
  */
-export function encodeLine<Fields extends NewRecord>(record: Fields, label: string, redact: Redact = keep): string {
+export function encodeLine<Fields extends NewRecord>(
+  record: Fields,
+  label: string,
+  redact: Redact = noRedaction,
+): string {
   const line = encodeRecord(record);
   refuseSecret(line, redact);
   const length = Buffer.byteLength(line);
@@ -57,7 +61,7 @@ export async function appendRecord<Fields extends NewRecord>(
   await appendLines(path, [encodeLine(record, path, redact)]);
 }
 
-/** Appends lines to the content of a log. The leading newline ends a line that an editor left without one. */
+/** Appends lines to the content of a log. Adds a newline if an editor removed the last one. */
 export function extendLog(content: Buffer, lines: readonly string[]): Buffer {
   const needsNewline = content.length > 0 && content.at(-1) !== 0x0a;
   return Buffer.concat([

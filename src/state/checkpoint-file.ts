@@ -7,7 +7,7 @@ import { errorCode } from '../errors.ts';
 import { explainFileError } from './file-error.ts';
 import { decodeLine, type LogRecord } from './record.ts';
 
-/** One memory page: the kernel completes such a write even if the process is killed during it. */
+/** One memory page: the kernel completes such a write even if the process is killed. */
 const FILE_BYTES = 4096;
 
 /** A file next to the state file that holds one record, replaced in place. */
@@ -48,7 +48,7 @@ export async function openCheckpointFile(statePath: string, key: string): Promis
         const page = Buffer.alloc(FILE_BYTES, '\n');
         bytes.copy(page);
         try {
-          // It only reaches the page cache: a thread would take longer than the write.
+          // Synchronous: the write only reaches the page cache, which is faster than an asynchronous call.
           writeSync(file.fd, page, 0, FILE_BYTES, 0);
           return true;
         } catch (error) {

@@ -21,7 +21,7 @@ interface TailedSession extends SessionRef {
 
 const TYPE = 'tail';
 const MAX_RECENT = 16;
-/** The minimum interval between state file records of a session: the state file only grows. */
+/** The minimum interval between records of a session in the state file, which only grows. */
 const LOG_INTERVAL_MS = 5_000;
 
 /** Returns the state file record of a checkpoint. */
@@ -119,7 +119,7 @@ export class TailCheckpoint {
   private readonly deps: CheckpointDeps;
   private readonly origin: string;
   private readonly current: Map<string, SessionCheckpoint>;
-  /** By key, like the other maps. */
+  /** Sessions whose checkpoint is not in the state file yet, by key. */
   private readonly unlogged = new Map<string, SessionRef>();
   private readonly files = new Map<string, CheckpointFile>();
   private readonly closing = new AbortController();
@@ -129,7 +129,7 @@ export class TailCheckpoint {
   private stampedAt = 0;
   private readonly broken = { log: false, files: false };
 
-  /** @param checkpoints where the sessions are, by key */
+  /** @param checkpoints of earlier runs, by key */
   constructor(deps: CheckpointDeps, origin: string, checkpoints: ReadonlyMap<string, SessionCheckpoint>) {
     this.deps = deps;
     this.origin = origin;
@@ -137,8 +137,8 @@ export class TailCheckpoint {
   }
 
   /**
-   * Call this only after the message is written to the output. Once it resolves, the record survives `kill -9`; a power
-   * failure may lose the last few seconds.
+   * Records that a message was written to the output. Once this resolves, the record survives `kill -9`; a power failure may
+   * lose the last few seconds.
    */
   async record(session: SessionRef, messageId: string): Promise<void> {
     const key = sessionKey(session);
@@ -162,7 +162,7 @@ export class TailCheckpoint {
     for (const file of this.files.values()) await file.close();
   }
 
-  /** Never goes backward: if the clock is set back, a later record must not look older. */
+  /** Never decreases: if the clock is set back, a later record must not look older. */
   private readonly now = (): number => {
     this.stampedAt = Math.max(this.stampedAt, this.deps.clock.now());
     return this.stampedAt;
@@ -195,7 +195,6 @@ export class TailCheckpoint {
       return [encodeLine(createCheckpointRecord(session, checkpoint, { now: this.now, newId }), path, redact)];
     });
     this.unlogged.clear();
-    // In one write, with one sync.
     if (lines.length > 0) await appendLines(path, lines);
   }
 

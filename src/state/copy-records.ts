@@ -5,7 +5,7 @@ import { readStore, type StateStore } from './store.ts';
 export interface Copied {
   /** The number of records that were appended. */
   readonly copied: number;
-  /** The number of records that were there already. */
+  /** The number of records that already existed. */
   readonly present: number;
 }
 
@@ -25,8 +25,9 @@ async function linesOf(store: StateStore, refuseDamage: boolean): Promise<string
 }
 
 /**
- * Appends the records of one store that another one does not have, in their order. Copying again copies nothing twice.
- * @throws NotFoundError if there is no first one; LocalError if a store cannot be read or written, or if a line of the first one is damaged
+ * Appends the records of one store that another does not have, in order. A repeat copies nothing.
+ * @throws NotFoundError if `from` does not exist; LocalError if a store cannot be read or written, or if a line of `from` is
+ *   damaged
  */
 export async function copyRecords(from: StateStore, to: StateStore): Promise<Copied> {
   if (!(await from.exists())) {

@@ -44,7 +44,7 @@ export function notRegularFileError(path: string, doing: FileOperation): LocalEr
   return new LocalError(fileErrorMessage(path, doing), notAFileExplanation());
 }
 
-/** Returns the error for a short write. Readers report the part on disk as a damaged line. */
+/** Returns the error for a partial write. Readers report the part on disk as a damaged line. */
 export function shortWriteError(path: string, written: number, wanted: number): LocalError {
   return new LocalError(fileErrorMessage(path, 'written'), {
     why: `Only ${written} of ${wanted} bytes were written: the disk is full, or a quota or size limit was reached.`,
@@ -79,23 +79,23 @@ async function nearestExisting(path: string): Promise<{ path: string; uid: numbe
 }
 
 async function explainDenial(path: string): Promise<Explanation> {
-  const culprit = await nearestExisting(path);
+  const denied = await nearestExisting(path);
   const me = process.getuid?.();
-  if (culprit === undefined || me === undefined || culprit.uid === me) {
+  if (denied === undefined || me === undefined || denied.uid === me) {
     return {
-      why: `The permissions of ${culprit?.path ?? path} do not allow it.`,
+      why: `The permissions of ${denied?.path ?? path} do not allow it.`,
       hint: `Change them with chmod. ${ELSEWHERE}`,
     };
   }
   return {
-    why: `${culprit.path} belongs to another user (uid ${culprit.uid}; this is uid ${me}).`,
+    why: `${denied.path} belongs to another user (uid ${denied.uid}; this is uid ${me}).`,
     hint: `If a run under sudo created it, change the owner with chown. ${ELSEWHERE}`,
   };
 }
 
 /**
- * Converts a file system error into a LocalError that explains what failed, why, and what to do next.
- * @returns a LocalError for a system error; any other error unchanged, because it is a bug
+ * Converts a file system error into a LocalError with its cause and a hint.
+ * @returns any other error unchanged, because it is a bug
  */
 export async function explainFileError(error: unknown, path: string, doing: FileOperation): Promise<unknown> {
   if (!isSystemError(error)) return error;

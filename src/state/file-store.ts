@@ -19,7 +19,7 @@ import { MAX_LINE_BYTES } from './record.ts';
 import { findStateFile } from './state-file.ts';
 import { entryOf, type LogEntry, type ReadOptions, type StateStore, type StoreEntry } from './store.ts';
 
-// Without O_NONBLOCK, opening a pipe would wait for its other end.
+// Without O_NONBLOCK, opening a pipe would wait for a writer.
 const { O_NONBLOCK = 0, O_RDONLY } = constants;
 
 async function openToRead(path: string): Promise<FileHandle | undefined> {
@@ -31,7 +31,7 @@ async function openToRead(path: string): Promise<FileHandle | undefined> {
   }
 }
 
-/** The number of bytes before the cursor to remember, to detect that another file has replaced the log. */
+/** How many bytes before the cursor are remembered, to detect that another file has replaced the log. */
 const REMEMBERED_BYTES = 64;
 
 /** How far a log has been read. */
@@ -68,14 +68,14 @@ async function openTail({ file, status }: OpenedFile, { offset }: FilePosition):
   return contentSource(bytes.subarray(0, bytesRead), start);
 }
 
-/** Whether this is still the file that the cursor points into. */
+/** Whether this is still the file of the cursor. */
 async function isSameFile(source: ByteSource, { ino }: { readonly ino: number }, cursor: Cursor): Promise<boolean> {
   return ino === cursor.inode && (await bytesBefore(source, cursor.place.offset)).equals(cursor.before);
 }
 
 /**
- * Yields the entries of a file from the cursor on.
- * @param isPatient whether to skip a damaged last line without a line ending, because it may still be being written
+ * Yields the entries of a file after the cursor.
+ * @param isPatient whether to skip a damaged last line without a line ending, which a process may still be writing
  * @returns whether such a line was skipped
  */
 async function* entriesOf(
@@ -99,7 +99,7 @@ async function* entriesOf(
   return false;
 }
 
-/** A log that is read, and how far. */
+/** A log that is being read. */
 interface OpenLog {
   readonly path: string;
   readonly options: ReadOptions;
@@ -133,7 +133,7 @@ async function* readFromCursor(
   }
 }
 
-/** Each record is one write, so it is only briefly visible as incomplete. */
+/** Waits for another process to complete a record. Each record is one write, so this takes little time. */
 async function waitForWrite(): Promise<void> {
   await setTimeout(2);
 }

@@ -1,23 +1,23 @@
 import type { GitResult } from './run-git.ts';
 
-/** Advice of git and ssh that does not fit here, and ornaments. */
+/** Lines of git and ssh that do not help here. */
 const NOISE = /^(hint:|Please make sure|and the repository exists|Warning: Permanently added|@|\s*$)/;
 const LONGEST_LINES = 8;
 
-/** What git said, without its hints, and without credentials that the user's configuration put into the URL. */
+/** Returns the message of git without its hints, and without credentials that the user's configuration adds to URLs. */
 export function explanation({ stderr, code }: GitResult): string {
   const text = stderr.replaceAll(/\/\/[^/@\s]+@/g, '//');
   const lines = text.split('\n').filter((line) => !NOISE.test(line));
   return lines.slice(-LONGEST_LINES).join('\n').trim() || `git ended with ${code ?? 'a signal'}.`;
 }
 
-/** A server that refuses a push by its own rules says so for the branch; other failures leave the outcome open. */
+/** Whether a line of `git push` says that the server rejects the push by its own rules. Other failures leave the outcome open. */
 export function isRefusal(line: string): boolean {
   const isContention = /lock|failed to update ref|already (exists|been updated)|incorrect old value|internal/i;
   return /\[remote rejected\]/.test(line) && !isContention.test(line);
 }
 
-/** Whether the server refuses because another process updates the branch, or left its lock behind when it was killed. */
+/** Whether a process at the server has locked the branch, or was killed and left its lock. */
 export function isLocked(why: string): boolean {
   return /another git process seems to be running|unable to lock|cannot lock ref/i.test(why);
 }
@@ -29,7 +29,7 @@ function sshCommand(url: string): string | undefined {
   return ['ssh', ...(port ? ['-p', port] : []), host].join(' ');
 }
 
-/** What to do about a server that git did not reach. @param why what git said */
+/** Returns the hint for a server that git cannot reach. @param why the message of git */
 export function loginHint(why: string, url: string): string {
   if (isLocked(why)) {
     return 'A git process that was killed at the server may have left a lock. If none runs there, remove the .lock file of the branch.';

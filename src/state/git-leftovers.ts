@@ -1,7 +1,7 @@
 import { readdir, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 
-/** No git command runs as long as this. */
+/** Longer than any git command runs. */
 const LEFTOVER_MS = 3_600_000;
 
 async function namesIn(directory: string): Promise<readonly string[]> {
@@ -9,8 +9,8 @@ async function namesIn(directory: string): Promise<readonly string[]> {
 }
 
 /**
- * Removes what killed processes left an hour ago or earlier: locks, which would keep git from remembering what it has seen,
- * refs to what was fetched, and clones that were never completed. What cannot be removed stays.
+ * Removes files of killed processes that are older than an hour: locks, which would keep git from updating refs, fetched refs,
+ * and incomplete clones. Ignores failures.
  * @param clone the path of the clone
  * @param now in milliseconds since 1970
  * @param seenRef the ref that remembers the branch
@@ -26,8 +26,8 @@ export async function removeLeftovers(clone: string, now: number, seenRef: strin
   for (const [directory, isLeftover] of places) {
     for (const name of (await namesIn(directory)).filter(isLeftover)) {
       const path = join(directory, name);
-      const made = (await stat(path).catch(() => undefined))?.mtimeMs ?? now;
-      if (now - made > LEFTOVER_MS) await rm(path, { recursive: true, force: true }).catch(() => undefined);
+      const modifiedAt = (await stat(path).catch(() => undefined))?.mtimeMs ?? now;
+      if (now - modifiedAt > LEFTOVER_MS) await rm(path, { recursive: true, force: true }).catch(() => undefined);
     }
   }
 }

@@ -10,21 +10,21 @@ import { type GitResult, runGit } from './run-git.ts';
 import type { Environment } from './state-location.ts';
 
 /*
- * A branch of a remote repository that only moves forward and holds the log as one file. This machine keeps a bare,
- * shallow clone of it in its cache, and the last tip that it saw. The clone is not partial: an update then brings only what
- * was appended, as a difference to what is there, where a partial clone fetches the whole file each time.
+ * A branch of a remote repository that only moves forward and has the log as one file. This machine caches a bare, shallow
+ * clone of it, and the last tip that it saw. The clone is not partial: an update fetches only a delta, whereas a partial clone
+ * fetches the whole file each time.
  */
 
-/** The file of the branch that holds the records. */
+/** The file with the records. */
 export const FILE_NAME = 'state.jsonl';
 
 export interface GitTarget {
   /** The address without a password. */
   readonly label: string;
-  /** As git takes it. */
+  /** The URL for git. */
   readonly url: string;
   readonly branch: string;
-  /** Where this machine keeps its clone. */
+  /** The directory of this machine's clone. */
   readonly cache: string;
 }
 
@@ -45,10 +45,10 @@ export interface Snapshot {
   readonly content: Buffer | undefined;
 }
 
-/** `rejected`: the server said no for a reason of its own. `unclear`: the answer does not tell whether the branch moved. */
+/** `rejected`: the server rejects the push by its own rules. `unclear`: the branch may or may not have moved. */
 export type PushResult = { readonly kind: 'landed' } | { readonly kind: 'rejected' | 'unclear'; readonly why: string };
 
-/** Tidies up after some 100 appends, in this process rather than one that outlives it, and spares what others just made. */
+/** Collects garbage after about 100 appends, in the foreground, and keeps the recent objects of other processes. */
 const TIDY_SETTINGS = ['gc.auto=200', 'gc.autoDetach=false', 'gc.pruneExpire=1.hour.ago', 'pack.threads=1'];
 
 async function exists(repository: string): Promise<boolean> {
@@ -59,12 +59,12 @@ export class GitRepository {
   private readonly deps: GitDeps;
   private readonly ref: string;
   private readonly seenRef: string;
-  /** What this process fetched: other processes use the same clone. */
+  /** The branch as this process fetched it. Other processes use the same clone. */
   private readonly fetchedRef: string;
   private snapshot: Snapshot | undefined;
   /** The last tip that this machine saw; null if it saw none. */
   private seen: string | null | undefined;
-  /** The entries beside the log in the root of a commit. */
+  /** The other entries in the root of a commit. */
   private others: { readonly tip: string; readonly entries: readonly string[] } | undefined;
 
   constructor(deps: GitDeps) {
@@ -94,7 +94,7 @@ export class GitRepository {
     return this.snapshot;
   }
 
-  /** Makes a commit of the log upon a tip. @returns its id */
+  /** Commits the log on top of a tip. @returns the id of the commit */
   async commit({ tip }: Snapshot, content: Buffer, message: string): Promise<string> {
     const blob = await this.readId(['hash-object', '-w', '--stdin'], content);
     const entries = [...(await this.entriesBeside(tip)), `100644 blob ${blob}\t${FILE_NAME}`];
@@ -103,7 +103,7 @@ export class GitRepository {
     return await this.readId(['commit-tree', tree, ...parents, '-m', message]);
   }
 
-  /** Moves the branch from a tip to a commit, unless it has moved meanwhile. */
+  /** Moves the branch from a tip to a commit, unless the branch has moved since. */
   async push(commit: string, { tip }: Snapshot): Promise<PushResult> {
     const lease = `--force-with-lease=${this.ref}:${tip ?? ''}`;
     const refspec = `${commit}:${this.ref}`;
@@ -118,22 +118,22 @@ export class GitRepository {
     return { kind: isRejected ? 'rejected' : 'unclear', why };
   }
 
-  /** Whether a commit is in the history of another. */
+  /** Whether a commit is an ancestor of a tip. */
   async contains(tip: string, commit: string): Promise<boolean> {
     const result = await this.git(['merge-base', '--is-ancestor', commit, tip]);
-    // Any other code is no answer: history that cannot be read is not rewritten history.
+    // Any other code means that the history could not be read, not that it was rewritten.
     if (result.code !== 0 && result.code !== 1) throw this.failure('merge-base', result);
     return result.code === 0;
   }
 
-  /** Remembers that the branch holds this content at this commit, without fetching it. */
+  /** Records that the branch has this content at this commit, without fetching it. */
   async remember(tip: string, content: Buffer, base: Snapshot): Promise<void> {
     if (this.others && this.others.tip === base.tip) this.others = { ...this.others, tip };
     this.snapshot = { tip, content };
     await this.see(tip);
   }
 
-  /** Tidies up the clone: it grows by a copy of the log with each append, and killed processes leave things in it. */
+  /** Collects garbage in the clone, which grows by a copy of the log with each append. Removes files of killed processes. */
   async close(): Promise<void> {
     const { abortSignal, target, clock } = this.deps;
     if (this.snapshot === undefined || abortSignal.aborted || !(await exists(target.cache))) return;
@@ -160,7 +160,7 @@ export class GitRepository {
     throw this.failure(args[0], result);
   }
 
-  /** The clone failed. What was to be published can be later, as when the server cannot be reached. */
+  /** Returns the error for a failure in the clone. Records can be published later, as when the server cannot be reached. */
   private failure(command: string | undefined, result: GitResult): StateUnavailableError {
     return new StateUnavailableError(`git ${command} failed in ${this.deps.target.cache}`, {
       why: explanation(result),
@@ -181,7 +181,7 @@ export class GitRepository {
     return entries;
   }
 
-  /** Fetches the branch into the clone, and makes that first. @returns whether the branch exists */
+  /** Fetches the branch into the clone, which is created if necessary. @returns whether the branch exists */
   private async fetchBranch(): Promise<boolean> {
     const { cache } = this.deps.target;
     if (!(await exists(cache))) {
@@ -194,15 +194,15 @@ export class GitRepository {
   }
 
   /**
-   * Makes the clone at once under its name, so that processes that start together do not see half of one.
-   * @returns whether the branch exists; undefined if another process made the clone
+   * Creates the clone atomically, so that processes that start together never see an incomplete one.
+   * @returns whether the branch exists; undefined if another process created the clone
    */
   private async clone(): Promise<boolean | undefined> {
     const { cache } = this.deps.target;
     await makeDirectories(dirname(cache));
     const parent = await mkdtemp(join(dirname(cache), `${basename(cache)}-`));
     try {
-      // git does not tell of a missing branch which objects the server has: the first guess is the user's.
+      // For a missing branch, git does not say which object format the server uses: try the one of the user first.
       const formats = ['sha1', 'sha256'] as const;
       for (const format of this.deps.env.GIT_DEFAULT_HASH === 'sha256' ? formats.toReversed() : formats) {
         const fresh = join(parent, format);
@@ -279,7 +279,7 @@ export class GitRepository {
     const state = tip === undefined ? 'is gone' : 'no longer contains it';
     throw new LocalError(`The history of the state was rewritten: ${target.label}`, {
       why: `This machine has seen commit ${last}, but branch ${target.branch} ${state}. Records may be missing.`,
-      // The server takes a push from this shallow clone only where it still has what lies before the clone's first commit.
+      // The server accepts a push from this shallow clone only if it still has the parents of the first commit in the clone.
       hint: `Restore the branch: git --git-dir=${target.cache} push --force ${target.url} ${last}:${this.ref}. If that is not allowed, on the server: git update-ref ${this.ref} ${last}. If the rewrite was meant, remove ${target.cache}.`,
     });
   }

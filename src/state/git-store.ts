@@ -12,16 +12,16 @@ import { entryOf, type ReadOptions, type RecordRole, type StateStore, type Store
  * Keeps the log in a file of a git branch. An append is a commit that is pushed on the condition that the branch has not
  * moved. The server decides, so the order of commits is the order of the log.
  *
- * A push takes long, so records are published together: once all tasks wait for that, or none of other tasks come for a
- * while. The ends of reservations wait until all of this process have ended; meanwhile, each is in a file of its own on this
- * machine, which the next run publishes.
+ * A push takes long, so records are published together: once all tasks wait, or when no further records come for a while.
+ * The ends of reservations wait until all reservations of this process have ended. Until then, each is in a recovery file on
+ * this machine, which the next run publishes.
  */
 
 export interface GitStoreDeps extends GitDeps {
   readonly redact: Redact;
-  /** Receives a warning when an append has created the branch. */
+  /** Called when an append has created the branch. */
   readonly warn?: ((text: string) => Promise<void>) | undefined;
-  /** The file beside which records wait to be published. */
+  /** The path beside which recovery files are written. */
   readonly localPath: string;
 }
 
@@ -33,15 +33,15 @@ interface Waiting {
   readonly reject: (error: unknown) => void;
 }
 
-/** How long to collect records that come one after the other, and those of tasks that wait for each other. */
+/** How long to collect single records, and records of concurrent tasks. */
 const [COLLECT_MS, LONGEST_COLLECT_MS] = [30, 2000];
-/** How long an end may wait for the others. */
+/** How long the end of a reservation may wait for other ends. */
 const LONGEST_WAIT_MS = 10_000;
-/** How long to settle a push. */
+/** How long to retry a push. */
 const PERSISTENCE_MS = 60_000;
-/** How long a server may say that the branch is locked, while nobody pushes to it. */
+/** How long to retry while the server says that the branch is locked, and nobody pushes to it. */
 const LOCKED_MS = 15_000;
-/** How often others may be first. */
+/** How often other processes may push first. */
 const MAX_ATTEMPTS = 1000;
 
 class GitLog {
@@ -52,11 +52,11 @@ class GitLog {
   private publishing: Promise<void> | undefined;
   private timer: NodeJS.Timeout | undefined;
   private dueAt = Number.POSITIVE_INFINITY;
-  /** How many tasks run that append records. */
+  /** How many running tasks append records. */
   private tasks = 0;
-  /** Reads and pushes are in turn, so that what is known of the branch only moves forward. */
+  /** Runs reads and pushes one at a time, so that the known tip only moves forward. */
   private readonly inTurn = pLimit(1);
-  /** Whether a push has just landed, and this process has learned nothing since. */
+  /** Whether this process has just pushed, so that a read needs no fetch. */
   private isFresh = false;
 
   constructor(deps: GitStoreDeps) {
@@ -68,7 +68,7 @@ class GitLog {
     const line = encodeLine(record, this.deps.target.label, this.deps.redact);
     if (role.kind === 'reserves') this.open.add(role.reservation);
     if (role.kind === 'ends') this.open.delete(role.reservation);
-    // A reservation that is not published has no effect, so that nothing is lost with it.
+    // Not for a reservation: without being published, it has no effect.
     const recoveryPath = role.kind === 'reserves' ? undefined : await writeRecovery(this.deps.localPath, record);
     await new Promise<void>((resolve, reject) => {
       this.waiting.push({ line, role: role.kind, recoveryPath, resolve, reject });
@@ -108,7 +108,7 @@ class GitLog {
     await this.repository.close().catch(() => undefined);
   }
 
-  /** The log. A branch that this machine has never seen is empty. @throws StateUnavailableError if its file is gone */
+  /** Returns the log; empty if there is no branch. @throws StateUnavailableError if the branch has no log file */
   private contentOf({ tip, content }: Snapshot): Buffer {
     if (content !== undefined) return content;
     if (tip === undefined) return Buffer.alloc(0);
@@ -119,7 +119,7 @@ class GitLog {
     });
   }
 
-  /** Somebody may have mistyped the name of the branch, or deleted it. */
+  /** Warns that the branch was created: its name may be mistyped, or someone may have deleted it. */
   private async warnOfNewBranch(): Promise<void> {
     const { branch, label } = this.deps.target;
     await this.deps.warn?.(
@@ -143,7 +143,7 @@ class GitLog {
     if (this.waiting.length === 0 || this.publishing) return;
     const delayMs = this.delayMs();
     const dueAt = performance.now() + delayMs;
-    // Each record prolongs the shortest wait, and none of the others.
+    // A further record restarts only the shortest delay.
     if (delayMs !== COLLECT_MS && dueAt >= this.dueAt) return;
     clearTimeout(this.timer);
     this.dueAt = dueAt;
@@ -176,8 +176,8 @@ class GitLog {
   }
 
   /**
-   * Appends lines upon whatever tip the branch has.
-   * @param whenMissing the log to begin with, if there is none
+   * Appends lines to the current tip of the branch.
+   * @param whenMissing the initial log, if there is none
    * @throws LocalError; the log may still contain the lines
    */
   publish(lines: readonly string[], whenMissing?: Buffer): Promise<void> {
@@ -187,16 +187,16 @@ class GitLog {
   private async publishNow(lines: readonly string[], whenMissing: Buffer | undefined): Promise<void> {
     const { clock, random, abortSignal } = this.deps;
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
-      // If the branch has moved on from what is known of it, the push fails.
+      // The push fails if the branch has moved since.
       const base = this.repository.known ?? (await this.repository.fetch());
       const content = extendLog(base.content ?? whenMissing ?? this.contentOf(base), lines);
       const records = lines.length === 1 ? '1 record' : `${lines.length} records`;
       const commit = await this.repository.commit(base, content, `Add ${records}`);
-      // Others make progress while this one does not, so that each attempt has its own time.
+      // Each attempt has its own time limit: it fails only because others succeed.
       if (await this.settle(commit, base, clock.monotonic() + PERSISTENCE_MS)) {
         await this.repository.remember(commit, content, base);
         if (base.tip === undefined && whenMissing === undefined) await this.warnOfNewBranch();
-        // Whoever appended reads next.
+        // The caller reads next.
         this.isFresh = true;
         setImmediate(() => {
           this.isFresh = false;
@@ -209,8 +209,10 @@ class GitLog {
   }
 
   /**
-   * Pushes a commit until it is certain whether it landed: the branch contains it, or has moved on without it. An answer
-   * that was lost is asked for again by pushing the same commit.
+   * Pushes a commit until it is certain whether the branch has it, or has moved without it. After a lost response, pushes the
+   * same commit again.
+   * @param until a monotonic time in milliseconds
+   * @returns whether the branch has the commit
    */
   private async settle(commit: string, base: Snapshot, until: number): Promise<boolean> {
     const { clock, abortSignal, target } = this.deps;
@@ -259,7 +261,7 @@ function contentReader(log: GitLog, options: ReadOptions): () => AsyncGenerator<
   let sums = new Set<string>();
   return async function* readNew() {
     const content = await log.read();
-    // Someone edited the file on the branch.
+    // Someone has edited the file on the branch.
     if (!content.subarray(0, place.offset).equals(before.subarray(0, place.offset))) {
       yield { kind: 'restart' };
       place = startOfFile();

@@ -1,9 +1,9 @@
 import { type FileHandle, stat } from 'node:fs/promises';
 
-/** How long a file stays open that nobody uses. */
+/** How long an unused file stays open. */
 const IDLE_MS = 100;
 
-/** What tells one file from another. */
+/** The parts of a file status that identify the file. */
 interface FileIdentity {
   readonly dev: number;
   readonly ino: number;
@@ -12,15 +12,15 @@ interface FileIdentity {
   isDirectory(): boolean;
 }
 
-/** A file, and its status at the time it was asked for. */
+/** A file, and its status when it was requested. */
 export interface OpenedFile {
   readonly file: FileHandle;
   readonly status: FileIdentity;
 }
 
 /**
- * Keeps the file at a path open between uses that follow each other closely. Each use checks that the path still leads to
- * it: another process may have replaced or removed the file. Uses must not overlap.
+ * Keeps the file at a path open for a short time after each use. Each use checks that the path still leads to it: another
+ * process may have replaced or removed the file. Uses must not overlap.
  */
 export class HeldFile {
   private readonly path: string;
@@ -34,7 +34,7 @@ export class HeldFile {
     this.open = open;
   }
 
-  /** Returns the file at the path, until `rest` is called; undefined if there is none. @throws what `open` throws */
+  /** Returns the file at the path for use until `rest` is called; undefined if there is none. @throws as `open` */
   async use(): Promise<OpenedFile | undefined> {
     clearTimeout(this.timer);
     const current = await this.current();
@@ -45,7 +45,7 @@ export class HeldFile {
     return this.held;
   }
 
-  /** Returns the open file with its status now; undefined if the path leads to another one, or to none. */
+  /** Returns the open file with its current status; undefined if the path leads to another file, or to none. */
   async current(): Promise<OpenedFile | undefined> {
     if (!this.held) return undefined;
     const { file, status } = this.held;

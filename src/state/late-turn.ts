@@ -1,7 +1,7 @@
 import { LocalError } from '../errors.ts';
 
 /**
- * The turn of a request came so late that its reservation might not last until the response. Nothing was sent; the object
+ * A request waited so long for its turn that its reservation might expire before the response. Nothing was sent; the object
  * can be reserved again.
  */
 export class LateTurn extends LocalError {
@@ -11,9 +11,9 @@ export class LateTurn extends LocalError {
 }
 
 /**
- * Checks that enough time is left for a request that waited for its turn.
- * @param leftMs how long the reservation lasts
- * @param limitMs how long it lasted when it was made
+ * Checks that enough time is left for a request that waited for its turn: at least half of the limit.
+ * @param leftMs how long the reservation is still valid
+ * @param limitMs how long it was valid when it was made
  * @param object what would be sent, for the message: `the job was sent`
  * @returns the time limit of the request, in milliseconds
  * @throws LateTurn

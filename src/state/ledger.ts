@@ -8,7 +8,7 @@ import { type BlockingLine, type UnusableLine, UnusableLines, unusableLine } fro
 
 type Kind = OnceRecord<unknown>['kind'];
 
-/** How one feature's records are stored in the log. */
+/** The format of a feature's records in the log. */
 export interface RecordFormat<Snapshot> {
   /** The `type` field of each kind of record. */
   readonly types: Readonly<Record<Kind, string>>;
@@ -19,7 +19,7 @@ export interface RecordFormat<Snapshot> {
   readonly noun: string;
   /** The beginning of all of its types: `cron.` */
   readonly family: string;
-  /** The key of an object; undefined if its records have no other. Earlier versions may have written other keys. */
+  /** The current key of an object, if earlier versions may have written another one; otherwise undefined. */
   readonly canonicalKey?: (snapshot: Snapshot) => string | undefined;
   /** Reads the snapshot from a record's top-level fields; undefined if it is incomplete. */
   readonly decodeSnapshot: (record: LogRecord) => Snapshot | undefined;
@@ -107,11 +107,11 @@ export interface Ledger<Snapshot> {
   readAll(): Promise<readonly OnceRecord<Snapshot>[]>;
   /** Resolves once the record is durable. @throws LocalError; the log may still contain the record */
   append(record: OnceRecord<Snapshot>): Promise<void>;
-  /** Returns the key that a key of an earlier version stands for, as far as the log was read; any other key unchanged. */
+  /** Returns the current key for one of an earlier version, by the log read so far; any other key unchanged. */
   resolveKey(key: string): string;
   /**
-   * Returns the lines read so far that cannot be used and may be about an object, except damaged lines that `forgotten`
-   * records of its keys settle, and damaged reservations that ended.
+   * Returns the unusable lines read so far that may be about an object, except damaged lines that `forgotten` records of its
+   * keys list, and damaged reservations that have ended.
    */
   blockingLines(identity: ObjectIdentity): readonly BlockingLine[];
 }
@@ -130,7 +130,7 @@ function recordFamily({ family, types }: Pick<RecordFormat<unknown>, 'family' | 
 }
 
 /**
- * Returns a check for the raw lines of a log that a ledger of these keys need not decode.
+ * Returns a filter for the raw lines of a log that a ledger of these keys does not decode.
  * @param keys undefined for all keys
  */
 export function otherLines(
@@ -144,7 +144,7 @@ export function otherLines(
 class RecordIndex<Snapshot> {
   all: OnceRecord<Snapshot>[] = [];
   private readonly byName = new Map<string, OnceRecord<Snapshot>[]>();
-  /** The keys that earlier versions wrote, and the keys that they stand for. */
+  /** Current keys, by the keys that earlier versions wrote. */
   private readonly aliases = new Map<string, string>();
   private readonly canonicalKey: NonNullable<RecordFormat<Snapshot>['canonicalKey']>;
   private readonly indexName: NonNullable<LedgerOptions<Snapshot>['indexName']>;
@@ -228,17 +228,17 @@ export function openLedger<Snapshot extends object>(
   }
 
   /**
-   * Reads what was appended before this call. Reads are in turn, because concurrent ones would each get only some of the new
-   * entries; calls that wait for the same turn share one read.
+   * Reads what was appended before this call. Reads run one at a time, because concurrent ones would each get only some of the
+   * new entries; waiting calls share one read.
    */
   async function catchUp(): Promise<void> {
     next ??= reading.then(() => {
       next = undefined;
       return readNew();
     });
-    const mine = next;
-    reading = mine.catch(() => undefined);
-    await mine;
+    const current = next;
+    reading = current.catch(() => undefined);
+    await current;
   }
 
   return {
@@ -261,8 +261,8 @@ export function openLedger<Snapshot extends object>(
 }
 
 /**
- * Reads a ledger once, for a command that only reads: another read may take a request to a server. A key with an open
- * reservation is read again, because its owner may have recorded the outcome meanwhile.
+ * Reads a ledger once, for a command that only reads: each read may be a request to a server. Reads a key with an open
+ * reservation again, because its owner may have recorded the outcome since.
  * @throws LocalError
  */
 export async function readOnce<Snapshot>(

@@ -5,7 +5,7 @@ const RETURN = 0x0d;
 const OPENING_BRACE = 0x7b;
 const CLOSING_BRACE = 0x7d;
 
-/** What can be read like a file. */
+/** A source of bytes that is read like a file. */
 export interface ByteSource {
   /** Reads up to `length` bytes at a position into the buffer. Reads none at the end. */
   read(buffer: Buffer, offset: number, length: number, position: number): Promise<{ readonly bytesRead: number }>;
@@ -31,7 +31,7 @@ export interface TooLong {
   readonly sha256: string;
 }
 
-/** Whether to skip the line of a block from `start` up to `end`, without its line ending. Called for each line of the log. */
+/** Whether to skip the line from `start` up to `end` (without its line ending) of a block. Called for each line of the log. */
 export type LineFilter = (block: Buffer, start: number, end: number) => boolean;
 
 export interface Line {
@@ -70,7 +70,7 @@ export async function* readBlocks(
   let held = 0;
   let { line, offset } = place;
   const { end: endOfFile = Number.POSITIVE_INFINITY } = file;
-  // With room for one more byte than there are, a short rest does not pass for a line that is too long.
+  // One more byte than needed, so that a short rest does not look like a line that is too long.
   const buffer = Buffer.allocUnsafe(Math.min(maxLine, Math.max(0, endOfFile - offset)) + 1);
   let skipping: Hash | undefined;
   for (;;) {
@@ -111,17 +111,16 @@ export async function* readBlocks(
 }
 
 /**
- * Returns a check for whether a range of the block contains one of the texts. Ranges must be checked in ascending
- * order.
+ * Returns a function that checks whether a range of the block contains one of the texts. Call it for ascending ranges only.
  */
 function createSearcher(block: Buffer, texts: readonly string[]): (start: number, end: number) => boolean {
   const searches = texts.map((text) => {
-    const wanted = Buffer.from(text);
-    return { wanted, next: block.indexOf(wanted) };
+    const bytes = Buffer.from(text);
+    return { bytes, next: block.indexOf(bytes) };
   });
   return (start, end) => {
     for (const search of searches) {
-      if (search.next !== -1 && search.next < start) search.next = block.indexOf(search.wanted, start);
+      if (search.next !== -1 && search.next < start) search.next = block.indexOf(search.bytes, start);
       if (search.next !== -1 && search.next < end) return true;
     }
     return false;
@@ -155,7 +154,7 @@ export function* splitLines(
   }
 }
 
-/** Lets a log in memory, or the end of one, be read as if it were a file. @param start where the content starts in the file */
+/** Returns a source for a log in memory, or the end of one. @param start the offset of the content in the file */
 export function contentSource(content: Buffer, start = 0): ByteSource {
   return {
     end: start + content.length,

@@ -17,9 +17,9 @@ async function writeOnce(file: FileHandle, path: string, bytes: Buffer): Promise
 }
 
 /**
- * Appends to a log, in the order of the calls. Lines that become due while others are written share the next write and its
- * sync. Creates the file (0600) and its directory (0700) if they are missing, follows a symbolic link, and never changes
- * existing content. Several processes may append concurrently.
+ * Appends to a log, in the order of the calls. Lines that arrive during a write share the next write and its sync. Creates the
+ * file (0600) and its directory (0700) if they are missing, follows symbolic links, and never changes existing content.
+ * Several processes may append concurrently.
  */
 export class LogWriter {
   private readonly path: string;
@@ -66,7 +66,7 @@ export class LogWriter {
         const bytes = Buffer.from(`\n${group.flatMap(({ lines }) => lines).join('\n')}\n`);
         await writeOnce(opened.file, this.path, bytes);
         await opened.file.sync();
-        // If another file took the path in the meantime, nobody reads this one. Appending a record twice is harmless.
+        // If another file has replaced this one, write again: nobody reads this one. A record may be appended twice.
       } while (!(await this.held.current()));
       for (const { resolve } of group) resolve();
     } catch (error) {

@@ -1,11 +1,10 @@
 import { groupBy } from '../contract/group-by.ts';
 
 /**
- * The process that owns a reservation. Other processes on the same machine use it to check whether the owner still
- * runs.
+ * The process that owns a reservation. Processes on the same machine can check whether it still runs.
  */
 export interface Owner {
-  /** Opaque; equal for processes that can see each other. */
+  /** Opaque. Equal for processes that can see each other. */
   readonly machine: string;
   readonly pid: number;
   /** When the process started, in the system's own unit; null if unknown. */
@@ -50,7 +49,8 @@ export interface Ending extends RecordBase {
 }
 
 /**
- * Voids records at the user's request. Lists their ids, so that it voids no others after two copies of the log merge.
+ * Voids records at the user's request. Lists their ids, so that it does not void others after two copies of the log are
+ * merged.
  */
 export interface Forgotten extends RecordBase {
   readonly kind: 'forgotten';
@@ -118,7 +118,7 @@ export function keyHistories<Snapshot>(
   return new Map([...groupByKey(records)].map(([key, own]) => [key, keyHistory(own)]));
 }
 
-/** Returns the ids of one key's records that still count. Forgetting the key must void them. */
+/** Returns the ids of the records that forgetting a key must void. */
 export function liveRecordIds<Snapshot>(records: readonly OnceRecord<Snapshot>[]): readonly string[] {
   const objects = records.filter(({ kind }) => kind === 'created' || kind === 'adopted');
   const { open } = keyHistory(records);

@@ -12,8 +12,9 @@ import {
 import { isAbandoned, type OwnerLiveness } from './owner-watch.ts';
 
 /*
- * Creates an object at most once (design §4 and §6): reserves the key in the log, acts, and records the outcome. A run
- * that is killed at any point leaves either nothing or an open reservation, which blocks its key until it is settled.
+ * Creates an object at most once (design §4 and §6): reserves the key in the log, sends the request, and records the outcome.
+ * A run that is killed at any point leaves either nothing or an open reservation, which blocks its key until it is
+ * reconciled.
  */
 
 /** The history of a key, and whether each of its open reservations is abandoned. */
@@ -38,7 +39,7 @@ export async function readKey<Snapshot>(
 /** The external dependencies of a run. */
 export interface OnceDeps<Snapshot> extends OwnerLiveness {
   readonly ledger: Ledger<Snapshot>;
-  /** A fresh record id. */
+  /** Returns a new record id. */
   readonly newId: () => string;
   /** This process. */
   readonly owner: Owner;
@@ -50,7 +51,7 @@ export interface OnceDeps<Snapshot> extends OwnerLiveness {
 type OnceItem<Snapshot> = Pick<Reservation<Snapshot>, 'key' | 'snapshot' | 'deadline' | 'remoteIdsSeen'>;
 
 export interface OnceTask<Snapshot, Objection> {
-  /** Called before reserving; if the service responds before that, called to record the outcome. May throw. */
+  /** Called before reserving, or to record the outcome if the service responds before that. May throw. */
   readonly describe: () => Promise<OnceItem<Snapshot>>;
   /**
    * Returns why the request must not be sent in this state of the log; undefined to proceed.
@@ -72,14 +73,14 @@ export type OnceResult<Objection> =
   | { readonly kind: 'failed'; readonly error: unknown; readonly isReleased: boolean }
   | { readonly kind: 'unknown'; readonly error: unknown; readonly since: string };
 
-/** What one run has written so far. */
+/** The state of one run. */
 interface Attempt<Snapshot, Objection> {
   readonly task: OnceTask<Snapshot, Objection>;
   readonly deps: OnceDeps<Snapshot>;
   reservation: Reservation<Snapshot> | undefined;
   /** Shared by all calls of `commit`: a retried request must also wait until the reservation is on disk. */
   reserving: Promise<Objection | undefined> | undefined;
-  /** The reason for each error that `commit` threw, by the error. */
+  /** Why `commit` threw, by the error that it threw. */
   readonly refusals: Map<unknown, Refusal<Objection>>;
 }
 
@@ -102,7 +103,7 @@ async function reserve<Snapshot, Objection>(attempt: Attempt<Snapshot, Objection
   return undefined;
 }
 
-/** The log alone decides which reservation came first. Once this one owns the key, no other record changes that. */
+/** Checks in the log whether this reservation is the first. Once it owns the key, no other record changes that. */
 async function objectionAfterReserving<Snapshot, Objection>(
   { task, deps }: Attempt<Snapshot, Objection>,
   { key, id }: Reservation<Snapshot>,
@@ -145,13 +146,13 @@ async function endReservation<Snapshot, Objection>(
     await deps.ledger.append({ kind, ...newRecord(deps), key, reservation: id, reason });
     return undefined;
   } catch (error) {
-    // Also an interruption: the outcome of the request counts more.
+    // Also an interruption: the outcome of the request matters more.
     if (error instanceof PartnerctlError) return error;
     throw error;
   }
 }
 
-/** Reserves after the fact if the outcome is unknown but nothing was reserved yet: the next run must see it. */
+/** Reserves after an unknown outcome without a reservation, so that the next run knows of it. */
 async function reserveLate<Snapshot, Objection>(attempt: Attempt<Snapshot, Objection>): Promise<void> {
   const { task, deps } = attempt;
   try {
@@ -198,15 +199,15 @@ async function recordCreated<Snapshot, Objection>(
     await deps.ledger.append(record);
     return { kind: 'created', remoteId };
   } catch (error) {
-    // Report the id, whatever error prevented its recording.
+    // Report the id, whatever the error.
     const recoveryPath = record && (await deps.writeRecovery?.(record));
     return { kind: 'created', remoteId, unrecorded: { error, recoveryPath } };
   }
 }
 
 /**
- * Creates an object at most once per key. `act` sends the request, and calls `commit` before the service can have all
- * of it.
+ * Creates an object at most once per key. `act` sends the request, and calls `commit` before the service can have received
+ * all of it.
  * @param act returns the id of the new object. It throws OutcomeUnknownError if the object may have been created; any
  *   other PartnerctlError proves that it was not. It must rethrow any error from `commit`.
  * @returns the outcome, including a failed request
@@ -228,7 +229,7 @@ export async function runOnce<Snapshot, Objection>(
   try {
     remoteId = await act(() => commit(attempt));
   } catch (error) {
-    // Wait for the reservation, so that its end follows it in the log. It may be there even if the append failed.
+    // Wait for the reservation, so that its end follows it in the log. The log may have it even if the append failed.
     await attempt.reserving?.catch(() => undefined);
     return await settleFailure(attempt, error);
   }

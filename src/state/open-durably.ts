@@ -5,7 +5,7 @@ import { makeDirectories } from '../config/make-directories.ts';
 import { errorCode } from '../errors.ts';
 import { explainFileError, notRegularFileError } from './file-error.ts';
 
-// Without O_NONBLOCK, opening a pipe would wait for its other end.
+// Without O_NONBLOCK, opening a pipe would wait for a reader.
 const { O_APPEND, O_CREAT, O_NONBLOCK = 0, O_RDONLY, O_WRONLY } = constants;
 
 /** Syncs a directory, so that new files in it survive a power failure. Ignores systems that cannot sync directories. */
@@ -36,7 +36,7 @@ async function openToAppend(path: string): Promise<{ file: FileHandle; made: rea
 /**
  * Opens a regular file for appending, and ensures that its directory entry is on disk. Creates the file (0600) and its
  * directory (0700) if they are missing.
- * @throws LocalError if it is not a regular file; a system error otherwise
+ * @throws LocalError if it is not a regular file; system errors
  */
 export async function openDurably(path: string): Promise<FileHandle> {
   const { file, made } = await openToAppend(path);

@@ -26,14 +26,14 @@ export interface StoreDeps {
   /** Aborts when the command is interrupted or its time is up. */
   readonly abortSignal: AbortSignal;
   readonly machine?: OtherMachine | undefined;
-  /** Asks the profile for the password of its database. */
+  /** Reads the password of the database from the profile. */
   readonly readPassword?: () => Promise<string | undefined>;
 }
 
-/** How long a store may go on after the command was interrupted, to record what was created. */
+/** How long a store may continue after the command was interrupted, to record what was created. */
 const GRACE_MS = 5000;
 
-/** Returns a signal that aborts some time after another one. */
+/** Returns a signal that aborts `GRACE_MS` after another one. */
 function delayed(signal: AbortSignal, clock: Clock): AbortSignal {
   const controller = new AbortController();
   const abort = async (): Promise<void> => {
@@ -53,7 +53,7 @@ async function readCertificates(path: string | null): Promise<string | undefined
   }
 }
 
-/** Prepares access to the database that an address names. @throws UsageError, LocalError */
+/** Prepares access to a database. @throws UsageError for an invalid address; LocalError if a file cannot be read */
 async function postgresDeps(deps: StoreDeps): Promise<PostgresDeps> {
   const { location, env, addSecret } = deps;
   const { postgresTarget } = await import('./postgres-address.ts');
@@ -76,13 +76,13 @@ function cacheDirectory(env: Environment): string {
 function gitTarget({ address, password }: StateLocation, directory: string): GitTarget {
   const url = new URL(address);
   const branch = decodeURIComponent(url.hash.slice(1)) || 'partnerctl-state';
-  // As `git check-ref-format` has it.
+  // The rules of `git check-ref-format`.
   if (!/^[A-Za-z0-9_][A-Za-z0-9_./-]*$/.test(branch) || /\.\.|\/\/|\/$|\.$|\.lock(\/|$)|\/\./.test(branch)) {
     throw new UsageError(`${JSON.stringify(branch)} is not the name of a branch.`, {
       hint: 'Put the branch behind #, for example: git+ssh://git@host/path.git#partnerctl-state',
     });
   }
-  // ssh would take them for options.
+  // ssh would read them as options.
   if ([url.hostname, decodeURIComponent(url.username)].some((name) => name.startsWith('-'))) {
     throw new UsageError('The host and the user in the address of the state must not start with "-".', {
       hint: 'For example: git+ssh://git@host/path.git#branch',
@@ -132,8 +132,8 @@ async function publishLeftovers(store: RecordStore, path: string): Promise<void>
 }
 
 /**
- * Opens the store at a location (design §6). Nothing is read or connected before the first use. Each record gets the name of
- * its author. What cannot be published to a shared store waits in recovery files, and comes first in a later run.
+ * Opens the store at a location (design §6). Reads and connects only when it is first used. Adds the author to each record.
+ * Records that cannot be published to a shared store are kept in recovery files, which the next run publishes first.
  * @throws UsageError if the address is not valid; LocalError if a file that it names cannot be read
  */
 export async function openStore(deps: StoreDeps): Promise<StateStore> {

@@ -8,14 +8,13 @@ export interface OwnerLiveness {
   readonly hasEnded: (owner: Owner) => Promise<boolean | undefined>;
 }
 
-/** No owner acts longer on a reservation with a deadline than this. */
+/** The longest time that an owner acts on a reservation with a deadline. */
 export const LONGEST_RESERVATION_MS = 130_000;
 
 /**
- * Whether the owner of a reservation can no longer act on it. A process that this machine sees running is never gone,
- * whatever the clocks say. An owner that this machine cannot see counts as alive until the deadline, or as gone if the
- * reservation has no deadline: two machines' clocks may differ, so this may only decide how a key is blocked, not whether.
- * What releases a key asks `OwnerWatch`.
+ * Whether the owner of a reservation can no longer act on it. A process that this machine sees running is never gone. An owner
+ * that this machine cannot see counts as alive until the deadline, or as gone if there is none. The clocks of two machines
+ * may differ, so this must only decide how a key is blocked, not whether: code that releases a key uses `OwnerWatch`.
  */
 export async function isAbandoned<Snapshot>(
   { reservation, unknown }: OpenReservation<Snapshot>,
@@ -29,15 +28,15 @@ export async function isAbandoned<Snapshot>(
   return !(timeLeft >= 0 && timeLeft <= LONGEST_RESERVATION_MS);
 }
 
-/** How long an owner may act on a reservation, in milliseconds. One clock gave both times. */
+/** How long an owner may act on a reservation, in milliseconds. Both times are from one clock. */
 function lengthOf({ at, deadline }: Reservation<unknown>): number {
   const length = Date.parse(deadline ?? '') - Date.parse(at);
   return length >= 0 && length <= LONGEST_RESERVATION_MS ? length : LONGEST_RESERVATION_MS;
 }
 
 /**
- * Watches the owners of reservations from this process, by its monotonic clock: the clock of another machine, or of an
- * earlier moment, may be wrong by any amount.
+ * Watches the owners of reservations by the monotonic clock of this process: wall clocks of other machines, or of earlier
+ * times, may be wrong by any amount.
  */
 export class OwnerWatch {
   private readonly deps: OwnerLiveness;
@@ -49,9 +48,9 @@ export class OwnerWatch {
   }
 
   /**
-   * Looks at an owner.
-   * @returns the monotonic time from which on it cannot act: when it was first seen to have ended; if this machine cannot
-   *   see it, when the reservation's length has passed since the first look; Infinity if it runs
+   * Checks an owner.
+   * @returns the monotonic time in milliseconds after which it cannot act: when it was first seen to have ended; if this
+   *   machine cannot see it, the length of the reservation after the first check; Infinity if it is running
    */
   async look({ reservation, unknown }: OpenReservation<unknown>): Promise<number> {
     const { clock, hasEnded } = this.deps;

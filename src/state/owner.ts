@@ -21,7 +21,7 @@ async function readProcess(pid: number): Promise<{ readonly state?: string; read
   return state && started ? { state, started } : {};
 }
 
-/** Describes this process so that another one can check later whether it still runs. Hides the name of the machine. */
+/** Describes this process, so that others can check later whether it still runs. Hashes the name of the machine. */
 export async function describeThisProcess(): Promise<Owner> {
   const boot = await textOf(readFile('/proc/sys/kernel/random/boot_id', 'utf8'));
   const processes = await textOf(readlink('/proc/self/ns/pid'));
@@ -40,7 +40,7 @@ function processExists(pid: number): boolean {
 
 /**
  * Whether the process that made a reservation has ended.
- * @param self this process, if it was described before
+ * @param self this process, if it is already described
  * @returns undefined if this machine cannot tell: the process ran on another machine, in another container, or before a
  *   reboot, or the system does not say when processes started
  */

@@ -21,14 +21,14 @@ export interface PostgresTarget {
 const DEFAULT_TABLE = 'partnerctl_state';
 const SSL_MODES = ['disable', 'require', 'verify-full'] as const;
 
-/** Whether connections to this host stay on this machine: loopback, or the directory of a Unix socket. */
+/** Whether a host is this machine: loopback, or the directory of a Unix socket. */
 function isLocal(host: string): boolean {
   return (
     host.startsWith('/') || host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'))
   );
 }
 
-/** `state` or `schema.state`, quoted. @throws UsageError */
+/** Quotes `state` or `schema.state`. @throws UsageError if it is not a valid name */
 function quoteTable(name: string): string {
   const parts = name.split('.');
   if (parts.length > 2 || !parts.every((part) => /^[A-Za-z_][A-Za-z0-9_$]{0,62}$/.test(part))) {

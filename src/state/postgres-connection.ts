@@ -9,17 +9,18 @@ export interface ConnectionDeps {
   readonly target: PostgresTarget;
   readonly clock: Clock;
   readonly random: () => number;
-  /** Ends waiting for the database. */
+  /** Aborts waiting for the database. */
   readonly abortSignal: AbortSignal;
   readonly limits?: ConnectionLimits;
 }
 
 /** In milliseconds. */
 export interface ConnectionLimits {
-  /** How long a server may send nothing while a statement waits for it. */
+  /** How long the server may send nothing while a statement waits. */
   readonly silence: number;
-  /** How long to try again; and while no connection has ever worked. */
+  /** How long to retry. */
   readonly persistence: number;
+  /** How long to retry if no connection has worked yet. */
   readonly firstPersistence: number;
 }
 
@@ -28,7 +29,7 @@ const LIMITS: ConnectionLimits = { silence: 10_000, persistence: 15_000, firstPe
 type Parameters = readonly postgres.ParameterOrJSON<never>[];
 type Rows = postgres.RowList<postgres.Row[]>;
 
-/** One connection. It is not made again: statements that it did not answer are repeated on another one. */
+/** One connection. Never reconnects: statements without a result are repeated on another one. */
 class Session {
   /** Rejects when the connection is lost. */
   readonly lost: Promise<never>;
@@ -54,11 +55,11 @@ class Session {
       onnotice: () => undefined,
       ssl: false,
       connection: { application_name: 'partnerctl' },
-      // The driver's own one connects again and again without telling, and takes the colons of an IPv6 address for a port's.
+      // The driver's own socket reconnects silently, and cannot parse IPv6 addresses.
       socket: open,
     };
-    // The driver reads this variable whatever its options say, and refuses some of the values that other programs take. Nothing
-    // else in this process reads it.
+    // The driver always reads this variable, and rejects values that other programs accept. Nothing else in this process reads
+    // it.
     delete process.env.PGTARGETSESSIONATTRS;
     this.sql = postgres(options);
   }
@@ -101,8 +102,8 @@ class Session {
 }
 
 /**
- * Runs statements on one connection at a time. A statement whose answer is lost is run again, on a new connection, though
- * the server may still complete the first: repeating a statement must do no harm.
+ * Runs statements on one connection at a time. If the result of a statement is lost, runs it again on a new connection, although
+ * the server may still complete the first one: statements must be safe to repeat.
  */
 export class PostgresConnection {
   private readonly deps: ConnectionDeps;
@@ -149,9 +150,9 @@ export class PostgresConnection {
   }
 
   /**
-   * Runs one statement, again where a connection was lost or another writer was first.
-   * @param isDone whether the result settles it; if not, another writer was first
-   * @throws StateUnavailableError
+   * Runs one statement. Repeats it if the connection is lost, or if another writer was first.
+   * @param isDone whether the result is final; if not, another writer was first
+   * @throws StateUnavailableError if the database cannot be reached or refuses the statement; the reason of the signal
    */
   async run(text: string, parameters: Parameters, isDone: (rows: Rows) => boolean = () => true): Promise<Rows> {
     const { clock, random, abortSignal, target } = this.deps;

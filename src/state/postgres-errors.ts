@@ -3,13 +3,13 @@ import { StateUnavailableError } from '../errors.ts';
 import type { PostgresTarget } from './postgres-address.ts';
 import { NoTlsError } from './postgres-socket.ts';
 
-/** Another statement took the same position, or the database asks to repeat the transaction. */
+/** Another statement used the same position, or the transaction must be repeated. */
 const CONFLICT_CODES: ReadonlySet<string> = new Set(['23505', '40001', '40P01']);
 
-/** Connections that broke, servers that are full or shut down, statements that took too long, locks. */
+/** Lost connections, servers that are full or shut down, statement timeouts, locks. */
 const TRANSIENT_CODES = /^(08|53|57|55P03|25P03)/;
 
-/** What another attempt does not change: a host that does not exist, a certificate that is not valid. */
+/** Failures that a retry does not fix: an unknown host, an invalid certificate. */
 const PERMANENT_CODES = /^(ENOTFOUND|ERR_TLS|ERR_SSL|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO)/;
 
 /**
@@ -22,7 +22,7 @@ function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
 }
 
-/** Tells what to do about an error of a statement or of a connection. */
+/** Classifies an error of a statement or a connection. */
 export function kindOfFailure(error: unknown): FailureKind {
   const code = codeOf(error);
   if (CONFLICT_CODES.has(code)) return 'conflict';
@@ -32,7 +32,7 @@ export function kindOfFailure(error: unknown): FailureKind {
 
 const OTHER_TABLE = 'Name another table in the address: ?table=<name>. Its owner creates it: partnerctl state init';
 
-/** By the SQLSTATE, or its class. */
+/** @param code the SQLSTATE */
 function refusalHint(code: string, message: string, { table, user, label }: PostgresTarget): string {
   if (code === '42P01' || code === '3F000') return `Create the table: partnerctl state init '${label}'`;
   if (code === '42501') return `Let the owner of the database run: GRANT SELECT, INSERT ON ${table} TO "${user}";`;
@@ -57,7 +57,7 @@ function connectionHint(error: unknown, code: string): string {
   return 'Nothing more is sent to the service while the state cannot be read and written. Run the command again when the database is back.';
 }
 
-/** Returns the error to report for a failure that further attempts did not settle. */
+/** Returns the error to report after the last retry. Returns an abort reason that is not an Error unchanged. */
 export function unavailableError(error: unknown, target: PostgresTarget): unknown {
   if (!(error instanceof Error)) return error;
   const code = codeOf(error);

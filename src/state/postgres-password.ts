@@ -5,28 +5,28 @@ import { LocalError } from '../errors.ts';
 import type { PostgresTarget } from './postgres-address.ts';
 import type { Environment } from './state-location.ts';
 
-/** The fields of a line `host:port:database:user:password`, in which a backslash escapes a colon. */
+/** Splits a line `host:port:database:user:password`. A backslash escapes a colon. */
 function fieldsOf(line: string): readonly string[] {
   return [...line.matchAll(/((?:\\.|[^:\\])*)(?::|$)/g)].map(([, field = '']) => field.replace(/\\(.)/g, '$1'));
 }
 
-/** Finds the password in the text of a PGPASSFILE. Pure. */
+/** Finds the password in the text of a PGPASSFILE. */
 export function passwordIn(
   text: string,
   { host, port, database, user }: PostgresTarget['connection'],
 ): string | undefined {
-  const wanted = [host.startsWith('/') ? 'localhost' : host, String(port), database, user];
+  const expected = [host.startsWith('/') ? 'localhost' : host, String(port), database, user];
   for (const line of text.split(/\r?\n/)) {
     if (line.startsWith('#')) continue;
     const fields = fieldsOf(line);
-    const [password] = fields.slice(wanted.length);
-    if (password !== undefined && wanted.every((value, index) => fields[index] === '*' || fields[index] === value))
+    const [password] = fields.slice(expected.length);
+    if (password !== undefined && expected.every((value, index) => fields[index] === '*' || fields[index] === value))
       return password;
   }
   return undefined;
 }
 
-/** Returns the password in PGPASSFILE, as PostgreSQL's own programs find it. @throws LocalError */
+/** Returns the password in PGPASSFILE or ~/.pgpass, as psql does. @throws LocalError if the file cannot be used */
 export async function findPassword(
   target: PostgresTarget['connection'],
   env: Environment,

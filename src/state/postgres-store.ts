@@ -5,27 +5,27 @@ import { type ConnectionDeps, PostgresConnection } from './postgres-connection.t
 import { entryOf, type ReadOptions, type StateStore, type StoreEntry } from './store.ts';
 
 /*
- * Keeps the log in a table of PostgreSQL, a row for each record. Each statement is a transaction of its own and needs
- * nothing of the session, so that it also works behind a transaction pooler.
+ * Keeps the log in a PostgreSQL table, one row per record. Each statement is its own transaction and uses no session state, so
+ * it also works behind a transaction pooler.
  *
- * A row's position is one more than the highest that its statement sees. If two statements choose the same one, the primary
- * key lets only one of them commit, and the other is tried again. So a row commits only after all rows before it did, and
- * no reader ever sees a row before an earlier one.
+ * The position of a row is one more than the highest that its statement sees. If two statements choose the same position, the
+ * primary key lets only one of them commit, and the other is repeated. So a row commits only after all rows before it, and no
+ * reader ever sees a row before an earlier one.
  */
 
 export interface PostgresDeps extends ConnectionDeps {
   readonly redact: Redact;
 }
 
-/** Rows per read: bounds the memory that a long log takes. */
+/** Rows per read. Limits the memory that a long log needs. */
 const ROWS_PER_READ = 2000;
 
 /** Rows per statement of a copy. */
 const ROWS_PER_WRITE = 1000;
 
 /**
- * Appends lines in one statement. A line whose answer was lost may be there twice after a retry: readers count a record
- * once, at its first place. A commit that the server would acknowledge before it is on disk waits until it is.
+ * Appends lines in one statement. After a lost result, a repeat may add a line twice: readers use only the first one. Turns on
+ * synchronous_commit if it is off, so that an acknowledged commit is on disk.
  */
 function insertStatement(table: string): string {
   return `insert into ${table} (position, line)
@@ -41,7 +41,7 @@ function appendStatement(table: string): string {
   return `${insertStatement(table)} on conflict (position) do nothing`;
 }
 
-/** Reads from the last row that was read, to see that it is still there. */
+/** Starts with the last row that was read, to check that it still exists. */
 function readStatement(table: string): string {
   return `select position::text as number, line from ${table} where position >= $1::bigint order by position limit ${ROWS_PER_READ}`;
 }
@@ -66,7 +66,7 @@ async function readRows(
   });
 }
 
-/** Whether a line is of no interest, by its text alone. One that does not look like a record never is. */
+/** Returns a filter for lines to skip by their text. Never skips a line that does not look like a record. */
 function createFilter({ containing, isSkipped }: ReadOptions): (bytes: Buffer, line: string) => boolean {
   return (bytes, line) => {
     const looksWhole = line.startsWith('{') && line.endsWith('}');
@@ -75,14 +75,14 @@ function createFilter({ containing, isSkipped }: ReadOptions): (bytes: Buffer, l
   };
 }
 
-/** False if rows were deleted, or lost in a failover: new ones may have taken their positions. */
+/** Whether a row is still the one that was read. After a deletion or a failover, a new row may have its position. */
 function isSameRow(found: StoredRow | undefined, read: StoredRow): boolean {
   return found?.position === read.position && found.line === read.line;
 }
 
 /**
- * Yields the rows after the one that a cursor is at, and moves it on. `restart`: the cursor's row is not there any more, and
- * the first row comes next.
+ * Yields the rows after the cursor, and advances it. `restart`: the row of the cursor no longer exists, and the first row comes
+ * next.
  */
 async function* newRows(
   connection: PostgresConnection,
@@ -125,14 +125,14 @@ function rowReader(connection: PostgresConnection, target: PostgresTarget, optio
 
 async function createTable(connection: PostgresConnection, { table, label }: PostgresTarget): Promise<string> {
   const [encoding] = await connection.run("select current_setting('server_encoding') as name", []);
-  // SQL_ASCII keeps bytes as they are.
+  // SQL_ASCII stores bytes unchanged.
   if (encoding?.name !== 'UTF8' && encoding?.name !== 'SQL_ASCII') {
     throw new LocalError(`The database cannot hold all names: ${label}`, {
       why: `Its encoding is ${String(encoding?.name)}.`,
       hint: "Use a database that was created with ENCODING 'UTF8'.",
     });
   }
-  // Creating one that exists needs the permission to create.
+  // `if not exists` needs the permission to create even if the table exists.
   const [found] = await connection.run('select to_regclass($1)::text as name', [table]);
   if (found?.name === null) {
     await connection.run(`create table if not exists ${table} (position bigint primary key, line text not null)`, []);
@@ -146,7 +146,7 @@ async function createTable(connection: PostgresConnection, { table, label }: Pos
 export function postgresStore(deps: PostgresDeps): StateStore {
   const { target } = deps;
   const connection = new PostgresConnection(deps);
-  // Inserts nothing, but needs the table, its columns, their key, and the permission.
+  // Inserts nothing, but fails without the table, its columns, its key, or the permission.
   const check = async (): Promise<void> => {
     await connection.run(appendStatement(target.table), [[]]);
   };
@@ -177,7 +177,7 @@ export function postgresStore(deps: PostgresDeps): StateStore {
       await check();
       return grants;
     },
-    // Without a table, all else fails.
+    // Without the table, reading and writing fail.
     exists: async () => true,
     check,
     close: () => connection.close(),

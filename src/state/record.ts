@@ -21,7 +21,7 @@ export interface RecordAuthor {
   readonly host: string;
   /** The version of this program. */
   readonly version: string;
-  /** The address of the CI run, if there is one. */
+  /** The URL of the CI run, if there is one. */
   readonly run?: string;
 }
 
@@ -36,7 +36,7 @@ export type DecodedLine =
   | { readonly kind: 'newer'; readonly version: number; readonly sum: string }
   | { readonly kind: 'damaged'; readonly why: string };
 
-/** The digest that identifies a line: records of the user's decisions about damaged lines contain it. */
+/** Returns the digest that identifies a line in the records of decisions about damaged lines. */
 export function lineDigest(line: Uint8Array): string {
   return hash('sha256', line, 'hex').slice(0, SUM_DIGITS);
 }
@@ -45,7 +45,7 @@ export function lineDigest(line: Uint8Array): string {
 export interface Stamp {
   /** Milliseconds since the epoch. */
   readonly now: () => number;
-  /** A fresh random id; `randomRecordId` outside tests. */
+  /** Returns a new random id; `randomRecordId` outside of tests. */
   readonly newId: () => string;
 }
 
@@ -64,7 +64,7 @@ export function isTexts(value: unknown): value is readonly string[] {
 
 /** Returns 64 random bits in hexadecimal, enough that no two records in a file share an id. */
 export function randomRecordId(): string {
-  // Node keeps random bytes in reserve for UUIDs alone. The version and the variant are in the part that is left out.
+  // Faster than `randomBytes`: Node caches random bytes for UUIDs. The omitted part has the version and the variant.
   const uuid = randomUUID();
   return uuid.slice(0, 8) + uuid.slice(-8);
 }

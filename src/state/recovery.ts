@@ -27,7 +27,7 @@ async function writeRecord(path: string, record: NewRecord): Promise<void> {
 }
 
 /**
- * Writes a record to its own file: next to the state file, or, if that fails, in the directory for temporary files.
+ * Writes a record to its own file: next to the state file, or if that fails, in the directory for temporary files.
  * @returns the path; undefined if both writes failed
  */
 export async function writeRecovery(statePath: string, record: NewRecord): Promise<string | undefined> {
@@ -38,7 +38,7 @@ export async function writeRecovery(statePath: string, record: NewRecord): Promi
       await writeRecord(path, record);
       return path;
     } catch (error) {
-      // The name holds the id of the record, which is unique.
+      // It is this record: the name contains its id.
       if (errorCode(error) === 'EEXIST') return path;
       // Try the next directory. If both fail, the caller still reports the id.
     }
@@ -51,7 +51,7 @@ async function recordIn(path: string): Promise<LogRecord | undefined> {
     const decoded = decodeLine((await readFile(path)).subarray(0, -1));
     return decoded.kind === 'record' ? decoded.record : undefined;
   } catch {
-    // Another process may have already replayed and removed it.
+    // Another process may have published and removed it.
     return undefined;
   }
 }

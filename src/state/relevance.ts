@@ -1,15 +1,15 @@
 import type { LineFilter } from './line-reader.ts';
 
 /*
- * Which lines of the log may be about an object, as far as their bytes tell. A line that cannot be read may hide the only
- * record of an object, so that object must not be created until somebody settles the line.
+ * Decides by their bytes which lines of the log may be about an object. A line that cannot be read may be the only record of an
+ * object, which must then not be created until someone has checked the line.
  */
 
 /** What the records of a feature have in common. */
 export interface RecordFamily {
   /** The beginning of their types: `cron.` */
   readonly family: string;
-  /** The types of records that end a reservation or void records: to lose one never lets an object be created again. */
+  /** The types of records that end a reservation or void records. Losing one never leads to a second object. */
   readonly endingTypes: readonly string[];
 }
 
@@ -20,14 +20,14 @@ export interface ObjectIdentity {
   readonly texts: readonly string[];
 }
 
-/** Of two texts that differ in more characters, neither is the other one with a few flipped bits. */
+/** Texts that differ in more characters are not copies with flipped bits. */
 const MAX_FLIPS = 4;
-/** More unreadable bytes than this, and what is readable does not tell what the line was about. */
+/** With more unreadable bytes, the rest does not prove what the line is about. */
 const MAX_UNREADABLE = 8;
 /** No record of an object is shorter. */
 const MIN_RECORD_BYTES = 200;
 const KEY_DIGITS = 24;
-/** What looks like a key without the name of its field. */
+/** Probably a key without the name of its field. */
 const OTHER_KEY = /(?<![0-9a-f])[0-9a-f]{24}(?![0-9a-f])/;
 const CLOSING_BRACE = 0x7d;
 
@@ -71,7 +71,7 @@ function isTypeByte(byte: number): boolean {
   return (byte >= 0x61 && byte <= 0x7a) || byte === 0x2e || byte === 0x5f;
 }
 
-/** Where the run of such bytes that begins at an offset ends, if a quote follows it; otherwise Infinity. */
+/** Returns where a run of matching bytes ends, if a quote follows it; otherwise Infinity. */
 function endOfRun(bytes: Buffer, offset: number, isPart: (byte: number) => boolean): number {
   let at = offset;
   while (isPart(bytes[at] ?? 0)) at += 1;
@@ -79,8 +79,8 @@ function endOfRun(bytes: Buffer, offset: number, isPart: (byte: number) => boole
 }
 
 /**
- * Creates a filter that skips the raw lines that are certainly of another feature or of another key, and so need not be
- * decoded. Damage elsewhere in such a line does not matter.
+ * Creates a filter that skips raw lines that are certainly of another feature or another key, even if they are damaged
+ * elsewhere.
  * @param keys undefined for the lines of all keys
  */
 export function createOtherLineFilter(family: RecordFamily, keys: readonly string[] | undefined): LineFilter {
@@ -107,14 +107,14 @@ function countUnreadable(bytes: Buffer): number {
 const TYPE = /"type":"([^"]*)"/g;
 const TYPE_FIELD_LENGTH = '"type":"'.length;
 
-/** A key; and the beginning of one, in a line that was cut there. */
+/** A key, and the beginning of a key at the end of a cut line. */
 const KEY = /"key":"([^"]{24})"/g;
 const CUT_KEY = /"key":"([^"]*)$/;
 
 /**
- * Whether a damaged line may be about an object: it names the object, allowing for a few flipped bits, or it does not
- * tell what it is about. A line that was cut before its key is not about any: a record is cut only while it is appended,
- * which is before the request is sent.
+ * Whether a damaged line may be about an object: it names the object, allowing for a few flipped bits, or it does not show
+ * what it is about. A line that was cut before its key does not count: records are cut only while they are appended, which
+ * is before the request is sent.
  */
 export function mayBeAbout(line: Buffer, { keys, texts }: ObjectIdentity, family: RecordFamily): boolean {
   const text = line.toString('latin1');

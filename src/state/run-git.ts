@@ -18,7 +18,7 @@ export interface GitOptions {
   readonly signal: AbortSignal;
 }
 
-/** What the user has configured for repositories of their own; credentials and network settings stay in force. */
+/** Overrides the user's configuration, except for credentials and the network. */
 const SETTINGS = [
   'core.hooksPath=/dev/null',
   'gc.auto=0',
@@ -34,15 +34,15 @@ const SETTINGS = [
   'fetch.pruneTags=false',
   'fetch.recurseSubmodules=false',
   'fetch.writeCommitGraph=false',
-  // A pack of many versions of the log holds their differences; on its own, each is a whole copy.
+  // Keep fetched versions of the log packed as deltas. Unpacked, each is a whole copy.
   'fetch.unpackLimit=2',
   'submodule.recurse=false',
-  // If this process is killed, nobody else ends a git that waits for a silent server.
+  // If this process is killed, nothing else ends a git that waits for a silent server.
   'http.lowSpeedLimit=1',
   'http.lowSpeedTime=60',
 ];
 
-/** Variables that a hook, an alias, or a script for another repository may have set. */
+/** Variables that may be set for another repository, for example by a git hook. */
 const FOREIGN = new Set([
   'GIT_DIR',
   'GIT_WORK_TREE',
@@ -63,33 +63,33 @@ const FOREIGN = new Set([
   'GIT_COMMITTER_DATE',
 ]);
 
-/** Longer than this, a command does not wait for a server. */
+/** The time limit of a command. */
 const LONGEST_MS = 60_000;
 
-/** How git ends when it does not know an option. */
+/** The exit code of git for an unknown option. */
 const UNKNOWN_OPTION = 129;
 
 function environment(env: Environment): Environment {
   return {
-    // A server may insist on an author that it knows.
+    // The user can set an author in the environment: a server may require one that it knows.
     GIT_AUTHOR_NAME: 'partnerctl',
     GIT_AUTHOR_EMAIL: 'partnerctl@localhost',
     GIT_COMMITTER_NAME: 'partnerctl',
     GIT_COMMITTER_EMAIL: 'partnerctl@localhost',
     ...Object.fromEntries(Object.entries(env).filter(([name]) => !FOREIGN.has(name))),
-    // Messages are read, and nothing may ask for a password.
+    // English messages, because they are parsed. No password prompts.
     LC_ALL: 'C',
     GIT_TERMINAL_PROMPT: '0',
     GCM_INTERACTIVE: 'never',
   };
 }
 
-/** Waits for the end of a process. Ends it, and all that it started, when the signal aborts or it takes too long. */
+/** Waits for a process to exit. Ends it with its children if the signal aborts, or after the time limit. */
 async function endOf(child: ChildProcess, signal: AbortSignal): Promise<{ code: number | null; isLate: boolean }> {
   let isLate = false;
   const end = (): void => {
     try {
-      // The process leads a group of its own.
+      // The process is the leader of its group.
       if (child.pid !== undefined && process.platform !== 'win32') process.kill(-child.pid, 'SIGTERM');
       else child.kill();
     } catch {
@@ -116,8 +116,8 @@ async function endOf(child: ChildProcess, signal: AbortSignal): Promise<{ code: 
 }
 
 /**
- * Runs git in a bare repository of ours, with the user's credentials and network settings, and without a terminal: neither
- * git nor ssh can ask for anything, and Ctrl-C does not reach them.
+ * Runs git in one of our bare repositories, with the user's credentials and network settings, and without a terminal: neither
+ * git nor ssh can prompt, and Ctrl-C does not reach them.
  * @returns the outcome, including a failure that git reports
  * @throws LocalError if git cannot be started or is too old; the signal's reason if that ended it
  */
@@ -137,7 +137,7 @@ export async function runGit(
   const err: Buffer[] = [];
   child.stdout.on('data', (chunk: Buffer) => out.push(chunk));
   child.stderr.on('data', (chunk: Buffer) => err.push(chunk));
-  // A command that ends without reading its input closes the pipe; its exit code tells why.
+  // EPIPE: git exited without reading its input. Its exit code says why.
   child.stdin.on('error', () => undefined);
   child.stdin.end(input);
   const ended = await endOf(child, signal).catch((error: unknown) => {

@@ -4,7 +4,7 @@ export interface SessionRef {
   readonly session_id: string;
 }
 
-/** The key of a session among those of several sources. */
+/** Returns a key for a session that is unique across sources. */
 export function sessionKey({ source_id, session_id }: SessionRef): string {
   return JSON.stringify([source_id, session_id]);
 }

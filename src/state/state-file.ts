@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import { errorCode } from '../errors.ts';
 import { explainFileError, notRegularFileError } from './file-error.ts';
 
-// Without O_NONBLOCK, opening a pipe would wait for its other end.
+// Without O_NONBLOCK, opening a pipe would wait for a writer.
 const { O_NONBLOCK = 0, O_RDONLY, W_OK, X_OK } = constants;
 
 /** Whether the path exists; a broken symbolic link counts. */
@@ -26,7 +26,7 @@ export async function findStateFile(path: string): Promise<{ readonly bytes: num
     const file = await open(path, O_RDONLY | O_NONBLOCK);
     try {
       const status = await file.stat();
-      // Reading a directory makes the system throw EISDIR, which `explainFileError` explains.
+      // Reading a directory throws EISDIR, which `explainFileError` explains.
       if (status.isDirectory()) await file.read(Buffer.alloc(1));
       if (!status.isFile()) throw notRegularFileError(path, 'read');
       return { bytes: status.size };

@@ -25,16 +25,16 @@ export interface StateLocation {
   /** The password in the address, if it has one. */
   readonly password: string | undefined;
   /**
-   * The file itself. For another store, a file of this machine alone: where tails left off, and what waits to be published.
+   * The state file. For another store, the path of local files: checkpoints of tails, and recovery files.
    */
   readonly path: string;
-  /** Where the address comes from. */
+  /** The setting that the address comes from. */
   readonly from: '--state' | 'PARTNER_STATE' | 'profile' | 'XDG_STATE_HOME' | 'LOCALAPPDATA' | 'default';
 }
 
 type Platform = Pick<LocationSources, 'platform' | 'home' | 'env'>;
 
-/** Returns the directory for state of this machine, and the setting that names it. */
+/** Returns the directory for local state, and the setting that it comes from. */
 function stateDirectory({ env, platform, home }: Platform): {
   readonly path: string;
   readonly from: StateLocation['from'];
@@ -56,7 +56,7 @@ function stateDirectory({ env, platform, home }: Platform): {
 
 function storeKind(address: string): StoreKind {
   const scheme = /^([a-z][a-z0-9+.-]+):\/\//i.exec(address)?.[1]?.toLowerCase();
-  // Such file names would be slips: blanks or quotes before an address, or a login without the scheme.
+  // Not a file name: blanks or quotes before an address, or a login without the scheme.
   if (scheme === undefined && (address.includes('://') || /^\/{0,2}[^/\\\s]*:[^/\\\s]*@/.test(address))) {
     throw new UsageError('The address of the state does not begin with a scheme such as postgres://.', {
       hint: 'Remove blanks and quotes around it. For example: postgres://user@host/database, or git+ssh://git@host/path.git#branch',
@@ -81,14 +81,14 @@ function storeKind(address: string): StoreKind {
   });
 }
 
-/** The flag shows in the list of processes, and in the history of the shell. */
+/** Flags are visible in the process list and in the shell history. */
 function refusePasswordInFlag(): never {
   throw new UsageError('--state must not hold a password: other users of this machine can read it.', {
     hint: 'Leave it out. For PostgreSQL, use PGPASSWORD, PGPASSFILE, or PARTNER_STATE; for git, its credential helper.',
   });
 }
 
-/** Whether each % of a text encodes a character. */
+/** Whether a text is correctly percent-encoded. */
 function canDecode(text: string): boolean {
   try {
     decodeURIComponent(text);
@@ -98,10 +98,10 @@ function canDecode(text: string): boolean {
   }
 }
 
-/** The tokens of git hosts, which also work as a user without a password. */
+/** Tokens of git hosts, which may be given as the user name. */
 const TOKEN_AS_USER = /^(gh[a-z]_|github_pat_|gl[a-z]+-|[^.@]{30,}$)/;
 
-/** Messages do not repeat the address: it may hold a password. */
+/** Messages do not repeat the address, which may have a password. */
 function parseAddress(address: string, from: StateLocation['from']): URL {
   if (!URL.canParse(address)) {
     throw new UsageError(`The address of the state (${from}) is not a valid URL.`, {
@@ -132,7 +132,7 @@ function parseAddress(address: string, from: StateLocation['from']): URL {
 /**
  * Returns where the state is: the flag, else `PARTNER_STATE`, else the profile's `state`, else `partnerctl/state.jsonl` in
  * the platform's state directory (design §6). An empty variable counts as unset. A relative XDG_STATE_HOME is ignored, as
- * the XDG specification requires. Pure.
+ * the XDG specification requires.
  * @throws UsageError if the flag is empty, if the address is of no known kind, or if no setting names a directory and the
  *   user has no home directory
  */

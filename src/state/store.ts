@@ -20,7 +20,7 @@ export type LogEntry =
 /** `restart`: another file has replaced the log, and is read from its beginning. */
 export type StoreEntry = LogEntry | { readonly kind: 'restart' };
 
-/** What a record does to a reservation: a store may publish the ends of several together. */
+/** What a record does to a reservation. A store may publish the ends of several together. */
 export type RecordRole =
   | { readonly kind: 'reserves'; readonly reservation: string }
   | { readonly kind: 'ends'; readonly reservation: string }
@@ -44,35 +44,35 @@ export async function* readStore(store: StateStore): AsyncGenerator<LogEntry> {
 
 /** Where records are kept: a file, a table of a database, or a branch of a git repository. */
 export interface StateStore {
-  /** Names the store in messages: the path of the file, or the address without a password. */
+  /** The name of the store in messages: the path of the file, or the address without a password. */
   readonly label: string;
-  /** How many objects to reserve together, at least: many, where each publication takes long. */
+  /** How many objects to reserve together at least. High if publishing takes long. */
   readonly reservationsAtOnce: number;
   /** Returns a reader and writer of this store that starts at the beginning of the log. */
   open(options?: ReadOptions): RecordStore;
-  /** Runs one of several tasks that append records: the store may publish them once each task waits for that. */
+  /** Runs one of several concurrent tasks that append records. The store may delay publishing until each task waits. */
   together<Value>(act: () => Promise<Value>): Promise<Value>;
-  /** Appends intact lines as they are: those of another store. @throws LocalError; the log may contain some of them */
+  /** Appends intact lines of another store unchanged. @throws LocalError; the log may contain some of them */
   appendLines(lines: readonly string[]): Promise<void>;
   /**
    * Creates the file, the table, or the branch, if it is missing.
-   * @returns what its owner runs to let another user in; undefined if there is nothing to run
+   * @returns the SQL with which the owner grants access to another user; undefined if none is needed
    * @throws LocalError
    */
   init(): Promise<string | undefined>;
-  /** Whether there is a file or a branch. @throws LocalError if that cannot be read */
+  /** Whether the file or the branch exists. @throws LocalError if it cannot be read */
   exists(): Promise<boolean>;
   /** Checks that records can be appended. @throws LocalError */
   check(): Promise<void>;
-  /** Publishes what waits to be published, and closes all connections. */
+  /** Publishes waiting records, and closes all connections. */
   close(): Promise<void>;
 }
 
-/** Lets a store be used as on another machine. */
+/** Simulates another machine. */
 export interface OtherMachine {
-  /** Holds what stays on the machine. */
+  /** For the local files of that machine. */
   readonly directory: string;
-  /** Where to connect to in place of the database, if anywhere. */
+  /** The endpoint to connect to in place of the database, if any. */
   readonly via: { readonly host: string; readonly port: number } | undefined;
 }
 
@@ -84,7 +84,7 @@ export interface ReadOptions {
    * unnoticed.
    */
   readonly containing?: readonly string[] | undefined;
-  /** Whether a raw line need not be decoded. */
+  /** Skips raw lines. */
   readonly isSkipped?: LineFilter;
   /** Waits for another process to finish writing a record; 2 ms by default. */
   readonly written?: () => Promise<void>;
@@ -92,7 +92,7 @@ export interface ReadOptions {
 
 /**
  * Decodes a line of a log.
- * @param sums the checksums of the records before it; receives its own
+ * @param sums the checksums of earlier records; that of this one is added
  */
 export function entryOf({ line, bytes }: Line, sums: Set<string>): LogEntry {
   const decoded = decodeLine(bytes);

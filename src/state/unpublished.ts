@@ -6,7 +6,7 @@ import type { OnceDeps } from './once.ts';
 import { writeRecovery } from './recovery.ts';
 import type { StateLocation } from './state-location.ts';
 
-/** Returns how to keep the records that cannot be published to a shared state, for the next command on this machine. */
+/** Returns `writeRecovery` for a shared state: keeps records that cannot be published for the next command on this machine. */
 export function keepUnpublished<Snapshot extends object>(
   location: StateLocation,
   format: RecordFormat<Snapshot>,
@@ -15,21 +15,21 @@ export function keepUnpublished<Snapshot extends object>(
   return { writeRecovery: (record) => writeRecovery(location.path, toLogRecord(record, format)) };
 }
 
-/** What was created without a record of it. */
+/** An object that was created, but not recorded. */
 export interface Unrecorded {
-  /** What exists now, for people: `The job was created as cron_1`. */
+  /** A clause such as `The job was created as cron_1`. */
   readonly created: string;
   readonly error: unknown;
-  /** Where the record is kept instead. */
+  /** The recovery file with the record, if it could be written. */
   readonly recoveryPath: string | undefined;
   /** Whether other machines use the state. */
   readonly isShared: boolean;
-  /** What to do if the record is kept nowhere. */
+  /** What to do if no recovery file will be published. */
   readonly hint: string;
   readonly details: Readonly<Record<string, unknown>>;
 }
 
-/** The error for an object whose record could not be written: its outcome is unknown to machines that share the state. */
+/** Returns the error for an object that was created, but not recorded: machines that share the state do not know of it. */
 export function unrecordedError({
   created,
   error,
@@ -43,7 +43,7 @@ export function unrecordedError({
   if (!isShared) {
     return new LocalError(`${created}, but this could not be recorded.`, { ...info, hint });
   }
-  // Anybody may put files into the directory for temporary ones, so that no command publishes them from there.
+  // Anyone can write to the directory for temporary files, so commands do not publish from there.
   const isPublishedLater = recoveryPath !== undefined && dirname(recoveryPath) !== tmpdir();
   return new OutcomeUnknownError(`${created}, but the state could not record it.`, {
     ...info,

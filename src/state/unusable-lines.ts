@@ -44,17 +44,17 @@ type KeptLine = BlockingLine & { readonly bytes: Buffer | undefined };
 
 const OPENING_BRACE = 0x7b;
 
-/** The id of a record in a damaged line: of several, if lines were joined. */
+/** The ids of records in a damaged line: several if lines were joined. */
 const RECORD_ID = /"id":"([^"]+)"/g;
 
 function isAbout({ kind, bytes }: KeptLine, identity: ObjectIdentity, family: RecordFamily): boolean {
-  // Nothing can be told about a line that is too long.
+  // A line that is too long may be about anything.
   if (bytes === undefined) return true;
   if (kind === 'damaged') return mayBeAbout(bytes, identity, family);
   return [...identity.keys.map((key) => fieldText('key', key)), ...identity.texts].some((text) => bytes.includes(text));
 }
 
-/** The ids of reservations that ended, and of records that were voided. */
+/** Returns the ids of reservations that ended and of records that were voided. */
 function endedIds(records: readonly OnceRecord<unknown>[]): ReadonlySet<string> {
   return new Set(
     records.flatMap((record) => {
@@ -67,7 +67,7 @@ function endedIds(records: readonly OnceRecord<unknown>[]): ReadonlySet<string> 
 /** The lines of a log that cannot be used. */
 export class UnusableLines {
   private readonly family: RecordFamily;
-  /** By line: a line that was incomplete when it was read first is read again. */
+  /** By line number: an incomplete line is read again. */
   private readonly lines = new Map<number, KeptLine>();
 
   constructor(family: RecordFamily) {
@@ -90,31 +90,31 @@ export class UnusableLines {
     this.lines.set(entry.line, { ...unusable, kind: 'damaged', digest: entry.digest, bytes });
   }
 
-  /** Keeps a line that is intact, but not a record that its feature can use. */
+  /** Keeps an intact line whose record lacks fields of its feature. */
   addIncomplete(line: number, why: string, record: LogRecord): void {
     const bytes = Buffer.from(JSON.stringify(record));
     this.lines.set(line, { line, why, kind: 'damaged', digest: lineDigest(bytes), bytes });
   }
 
   /**
-   * Returns the lines that may be about an object, except damaged lines that a `forgotten` record settles, and damaged
+   * Returns the lines that may be about an object, except damaged lines that a `forgotten` record lists, and damaged
    * reservations that ended.
-   * @param records those of the object
+   * @param records of the object
    */
   about(identity: ObjectIdentity, records: readonly OnceRecord<unknown>[]): readonly BlockingLine[] {
     if (this.lines.size === 0) return [];
-    const settled = new Set(records.flatMap((record) => (record.kind === 'forgotten' ? record.lines : [])));
+    const forgotten = new Set(records.flatMap((record) => (record.kind === 'forgotten' ? record.lines : [])));
     const ended = endedIds(records);
     const isEnded = (bytes: Buffer | undefined): boolean => {
       const ids = [...(bytes?.toString() ?? '').matchAll(RECORD_ID)];
       return ids.length > 0 && ids.every(([, id = '']) => ended.has(id));
     };
-    const isSettled = ({ kind, digest, bytes }: KeptLine): boolean =>
-      kind === 'damaged' && (settled.has(digest) || isEnded(bytes));
-    return [...this.lines.values()].filter((line) => !isSettled(line) && isAbout(line, identity, this.family));
+    const isResolved = ({ kind, digest, bytes }: KeptLine): boolean =>
+      kind === 'damaged' && (forgotten.has(digest) || isEnded(bytes));
+    return [...this.lines.values()].filter((line) => !isResolved(line) && isAbout(line, identity, this.family));
   }
 
-  /** Joins a line without a beginning to the damaged one before it: a flipped bit can become a line feed. */
+  /** Joins a line without a beginning to the damaged line before it: a flipped bit can produce a line feed. */
   private joined(line: number, bytes: Buffer | undefined): Buffer | undefined {
     const before = this.lines.get(line - 1);
     if (bytes === undefined || bytes[0] === OPENING_BRACE || before?.bytes === undefined) return bytes;

@@ -8,11 +8,11 @@ interface CommandContext {
 }
 
 /**
- * Warns, in CI, if the state is a file that does not exist: it is new, or was not restored, and guards this machine alone.
+ * Warns in CI if the state is a file that does not exist: it was not restored, or is new, and guards only this machine.
  * @param created what the command creates, in the plural: `jobs`
  */
 export async function warnIfUnshared({ env, stateLocation, warn }: CommandContext, created: string): Promise<void> {
-  // A sandbox of the command's own is out of reach for other machines.
+  // A sandbox is not shared with other machines.
   if (!env.CI || env.PARTNER_SANDBOX_URL) return;
   const { kind, path } = await stateLocation();
   if (kind !== 'file' || (await isPathTaken(path))) return;

@@ -13,24 +13,24 @@ export interface Life {
 
 type Rule = 'two_owners' | 'lost' | 'order' | 'failed' | 'no_owner';
 
-/** What one process did with a key, and saw of it. */
+/** What one process did with a key, and what it saw. */
 interface Testimony {
   readonly process: number;
   readonly start: number;
   /** The records that it appended, and whether the store acknowledged them. */
   readonly appended: readonly { readonly id: string; readonly record: string; readonly acknowledged: boolean }[];
-  /** The ids of the records of the key, in the order in which it read them. */
+  /** The ids of the records of the key, in the order of reading. */
   readonly saw: readonly string[];
   readonly claimed: boolean;
 }
 
-/** A case in which the store let two processes do what one may do, or lost what it had acknowledged. */
+/** A violation: two processes own a key, or a record or the order was lost. */
 export interface Counterexample {
   readonly rule: Rule;
-  /** For people. */
+  /** What happened, as a sentence. */
   readonly message: string;
   readonly key: string;
-  /** The record that it is about, if it is about one. */
+  /** The id of the record, if it is about one. */
   readonly record: string | null;
   readonly processes: readonly Testimony[];
   /** The records of the key at the end, as a new reader sees them. */
@@ -60,7 +60,7 @@ function findTwoOwners(lives: readonly Life[]): Finding | undefined {
   return undefined;
 }
 
-/** The owner of a key must be its first reservation for every later reader, too. */
+/** Later readers must see the same owner of a key. */
 function findOtherOwner(lives: readonly Life[], log: readonly OnceRecord<ProofSnapshot>[]): Finding | undefined {
   for (const life of lives) {
     for (const { key, reservation } of eventsOf(life, 'claimed')) {
@@ -88,7 +88,7 @@ function findLost(lives: readonly Life[], log: readonly OnceRecord<ProofSnapshot
   return undefined;
 }
 
-/** Every reader must have seen the beginning of the log that all see at the end. */
+/** What each reader saw must be the beginning of the final log. */
 function findDisorder(lives: readonly Life[], log: readonly OnceRecord<ProofSnapshot>[]): Finding | undefined {
   for (const life of lives) {
     const restarted = life.events.some(({ kind }) => kind === 'restarted');
@@ -145,13 +145,13 @@ export interface ProofEvidence {
   /** All records of the proof, as a new reader sees them. */
   readonly log: readonly OnceRecord<ProofSnapshot>[];
   readonly keys: readonly string[];
-  /** Whether the processes came to their end, so that each key has an owner. */
+  /** Whether every process finished, so that each key must have an owner. */
   readonly isComplete: boolean;
 }
 
 /**
- * Looks for a case that the guard must not meet: two owners of a key, a record that was acknowledged and is missing, or
- * readers that did not see the same order. Pure.
+ * Finds the first violation: two owners of a key, an acknowledged record that is missing, readers that saw different orders, a
+ * process that failed, or a key without an owner.
  */
 export function findCounterexample({ lives, log, keys, isComplete }: ProofEvidence): Counterexample | undefined {
   const finding =

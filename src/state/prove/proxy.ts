@@ -2,14 +2,14 @@ import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 
-/** Stands between the processes of a proof and a database: cuts connections, and holds answers back. */
+/** A proxy between the processes of a proof and a database. Cuts connections and delays responses. */
 export interface CuttingProxy {
   readonly port: number;
   readonly counts: { cut: number; held: number };
   close(): void;
 }
 
-/** How many messages a connection carries on average before it is cut. */
+/** The average number of messages before a connection is cut. */
 const MESSAGES_PER_CUT = 80;
 const SHARE_HELD = 0.03;
 const LONGEST_HOLD_MS = 100;
@@ -20,8 +20,8 @@ function connectTo(host: string, port: number): Socket {
 
 /**
  * Starts a proxy on loopback.
- * @param target where it connects to: a host, or the directory of PostgreSQL's socket
- * @param random numbers from 0 up to 1 that say which message is lost
+ * @param target the database: a host, or the directory of a Unix socket
+ * @param random from 0 up to 1; decides which messages are lost or delayed
  */
 export async function startCuttingProxy(
   target: { readonly host: string; readonly port: number },

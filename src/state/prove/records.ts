@@ -1,9 +1,9 @@
 import type { RecordFormat } from '../ledger.ts';
 
-/** What the records of a proof hold about a key: nothing. */
+/** Records of a proof have no data about a key. */
 export type ProofSnapshot = Readonly<Record<string, never>>;
 
-/** The records of proofs. No guard ever reads them. */
+/** The format of records of proofs. Other commands never read them. */
 export const PROOF_RECORDS: RecordFormat<ProofSnapshot> = {
   types: {
     reserved: 'proof.reserved',
@@ -20,12 +20,12 @@ export const PROOF_RECORDS: RecordFormat<ProofSnapshot> = {
   decodeSnapshot: () => ({}),
 };
 
-/** The key of a number in one proof, unlike any key of the guard. @param run tells proofs apart */
+/** Returns a key of a proof, unlike any other key. @param run identifies the proof */
 export function proofKey(run: string, number: number): string {
   return `${run}-${number}`;
 }
 
-/** The text that every line of a proof contains. */
+/** Returns the text that every line of a proof contains. */
 export function proofText(run: string): string {
   return `"key":"${run}-`;
 }

@@ -8,10 +8,10 @@ import type { Environment } from '../state-location.ts';
 import type { Life } from './check.ts';
 import type { WorkerEvent, WorkerTask } from './worker.ts';
 
-/** The variable that makes a started program a process of a proof. */
+/** The environment variable that makes a program a process of a proof. */
 export const WORKER_VARIABLE = 'PARTNERCTL_PROOF';
 
-/** The events of a race for one key. */
+/** The number of events of a race for one key. */
 const EVENTS_PER_KEY = 6;
 
 export interface TrialOptions extends Pick<WorkerTask, 'run' | 'via'> {
@@ -20,16 +20,16 @@ export interface TrialOptions extends Pick<WorkerTask, 'run' | 'via'> {
   readonly env: Environment;
   readonly keys: number;
   readonly processes: number;
-  /** Has a directory for each process. */
+  /** The parent of a directory for each process. */
   readonly directory: string;
   /** How often each process is killed and started again. */
   readonly killsPerProcess: number;
-  /** The longest time from an event to the kill that it causes, in milliseconds. */
+  /** The longest delay between an event and the kill that it triggers, in milliseconds. */
   readonly longestKillDelayMs: number;
   readonly random: () => number;
   readonly clock: Clock;
   readonly abortSignal: AbortSignal;
-  /** Called when a process has come to the end of a key. */
+  /** Called when a process has finished a key. */
   readonly onSettled: () => void;
 }
 
@@ -44,7 +44,7 @@ function isEvent(value: unknown): value is WorkerEvent {
   return isJsonObject(value) && typeof value.kind === 'string';
 }
 
-/** Reads a line of a process. A killed process may have left half of one. */
+/** Parses a line of a process; undefined for an incomplete line of a killed process. */
 function parseEvent(line: string): WorkerEvent | undefined {
   try {
     const value: unknown = JSON.parse(line);
@@ -87,7 +87,7 @@ class Processes {
     return { lives: this.lives, killed: this.killed, isComplete: !this.ended.signal.aborted };
   }
 
-  /** Starts a process again each time that it was killed, until it has come to the end of all keys. */
+  /** Restarts a process each time it is killed, until it has finished all keys. */
   private async runProcess(process: number): Promise<void> {
     const left = new Set(Array.from({ length: this.options.keys }, (_, index) => index));
     for (let start = 1; left.size > 0 && !this.signal.aborted; start += 1) {
