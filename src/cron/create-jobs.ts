@@ -9,6 +9,7 @@ import { describeThisProcess, hasEnded } from '../state/owner.ts';
 import { randomRecordId } from '../state/record.ts';
 import { writeRecovery } from '../state/recovery.ts';
 import type { StateStore } from '../state/store.ts';
+import { createSecondJobCheck, holdForCheck, isCreated, type SecondJobCheck } from './check-after-create.ts';
 import { type CreateOnceOptions, type CronDeps, createOnce } from './create-once.ts';
 import { type CronResult, createScheduleDescriber, initialCronResult } from './cron-result.ts';
 import { type CronJob, cronKey, hasOneForm } from './job.ts';
@@ -26,7 +27,6 @@ import { memoize } from './memoize.ts';
 import { outcomeError } from './outcome-error.ts';
 import { type LookUpDeps, postAndLookUp } from './post-and-look-up.ts';
 import { normalizeSchedule } from './schedule.ts';
-import { createSecondJobCheck, holdForCheck, isCreated, type SecondJobCheck } from './second-job.ts';
 
 /** A job to create and its position in the input. */
 export interface WantedJob {

@@ -2,18 +2,8 @@ import { type PartnerctlError, RunFailure } from '../errors.ts';
 import type { Check, CheckStatus } from './check.ts';
 import type { Facts } from './facts.ts';
 import { checkNode, checkProfiles, checkProgram, checkSettings, checkState } from './local-checks.ts';
-import {
-  checkBalance,
-  checkClock,
-  checkConnection,
-  checkContract,
-  checkDns,
-  checkProxy,
-  checkScopes,
-  checkService,
-  checkTls,
-  checkToken,
-} from './service-checks.ts';
+import { checkConnection, checkDns, checkProxy, checkTls } from './network-checks.ts';
+import { checkBalance, checkClock, checkContract, checkScopes, checkService, checkToken } from './service-checks.ts';
 
 /**
  * Evaluates the facts, causes before consequences. Pure.

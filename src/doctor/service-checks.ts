@@ -4,108 +4,28 @@ import { type Check, failed, ok, skipped, warning } from './check.ts';
 import type { Facts, ListRead, Probe } from './facts.ts';
 import { backToProfile } from './local-checks.ts';
 
-const NO_SERVICE = 'not checked: no service is configured';
+export const NO_SERVICE = 'not checked: no service is configured';
 const NO_RESPONSE = 'not checked: the service did not respond';
 const NO_TOKEN = 'not checked: there is no token to call the service with';
 
 /** In milliseconds. A larger skew breaks token expiry, webhook signatures, and Retry-After dates. */
 const MAX_SKEW_MS = 60_000;
 
-const DNS_CODE = /^(ENOTFOUND|EAI_)/;
-const TLS_CODE = /^(CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_|ERR_TLS|ERR_SSL|EPROTO|HOSTNAME_MISMATCH)/;
-
-/** The error code of a failed connection; undefined if there was a response. */
-function failureCode(probe: Probe | undefined): string | undefined {
-  if (probe?.error === undefined || probe.status !== undefined) return undefined;
-  const { details } = probe.error.info;
-  const reason = typeof details === 'object' && details !== null && 'reason' in details ? details.reason : undefined;
-  return typeof reason === 'string' ? reason : '';
-}
-
-function hasResponse(probe: Probe | undefined): probe is Probe & { readonly status: number } {
+/** Whether there was a response, of any status. */
+export function hasResponse(probe: Probe | undefined): probe is Probe & { readonly status: number } {
   return probe?.status !== undefined;
 }
 
 /** The reason to skip a check that needs a response. */
-function whySkipped({ settings, probe, tokenError }: Facts): string {
+export function whySkipped({ settings, probe, tokenError }: Facts): string {
   if (settings.value === undefined) return NO_SERVICE;
   return probe === undefined && tokenError ? NO_TOKEN : NO_RESPONSE;
 }
 
-function hostOf({ settings }: Facts): string {
-  return settings.value === undefined ? '' : new URL(settings.value.baseUrl.value).hostname;
-}
-
 /** The hint for a base URL that does not lead to the service. */
-function addressHint(facts: Facts): string {
+export function addressHint(facts: Facts): string {
   const from = facts.settings.value?.baseUrl.from ?? 'the base URL';
   return [`Correct the URL in ${from}.`, backToProfile(facts)].filter(Boolean).join(' ');
-}
-
-/** Shows the proxy, and fails if it is invalid or cannot be reached. */
-export function checkProxy({ proxy, probe }: Facts): Check {
-  if (proxy === undefined) return skipped('proxy', NO_SERVICE);
-  if (proxy.error) return failed('proxy', proxy.error);
-  if (proxy.value === undefined) return ok('proxy', 'none');
-  const { url, from, noProxy } = proxy.value;
-  const message = `${new URL(url).host} from ${from}${noProxy === '' ? '' : `, not for ${noProxy} (NO_PROXY)`}`;
-  if (!probe?.error || !failureCode(probe)?.startsWith('PROXY_')) return ok('proxy', message);
-  return failed('proxy', probe.error, `Set ${from} to the URL of a working proxy. ${probe.error.info.hint ?? ''}`);
-}
-
-/** Checks that the service's host name resolves. Only a warning if the connection works all the same. */
-export function checkDns(facts: Facts): Check {
-  const { lookup, proxy } = facts;
-  if (facts.settings.value === undefined) return skipped('dns', NO_SERVICE);
-  if (lookup === undefined) {
-    return skipped('dns', proxy?.value ? 'the proxy resolves the name' : 'the base URL has no name to resolve');
-  }
-  if ('addresses' in lookup) return ok('dns', `${hostOf(facts)} resolves to ${lookup.addresses.join(', ')}`);
-  const { probe } = facts;
-  const message = `The name ${hostOf(facts)} cannot be resolved (${lookup.code}).`;
-  if (probe?.error && DNS_CODE.test(failureCode(probe) ?? '')) {
-    return { ...failed('dns', probe.error, addressHint(facts)), message };
-  }
-  return warning('dns', message, addressHint(facts));
-}
-
-/** The check that reports an error code of the connection, if it is not `connection`. */
-function ownerOf(code: string): 'dns' | 'tls' | 'proxy' | undefined {
-  if (code.startsWith('PROXY_')) return 'proxy';
-  return DNS_CODE.test(code) ? 'dns' : TLS_CODE.test(code) ? 'tls' : undefined;
-}
-
-/** Checks that the service responds. */
-export function checkConnection(facts: Facts): Check {
-  const { probe } = facts;
-  if (hasResponse(probe)) return ok('connection', `responded in ${Math.round(probe.ms)} ms`);
-  const code = failureCode(probe);
-  if (probe?.error === undefined || code === undefined) return skipped('connection', whySkipped(facts));
-  const owner = ownerOf(code);
-  if (owner !== undefined) return skipped('connection', `not checked: ${owner} failed`);
-  return failed('connection', probe.error, addressHint(facts));
-}
-
-function tlsHint(code: string, error: PartnerctlError, extra: string | undefined): string {
-  if (code === 'ERR_SSL_WRONG_VERSION_NUMBER') return error.info.hint ?? '';
-  if (code === 'CERT_HAS_EXPIRED' || code === 'CERT_NOT_YET_VALID') {
-    return "Check this machine's clock. If it is right, the operator of the service must renew the certificate.";
-  }
-  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') return 'Use a host name in the base URL that the certificate covers.';
-  const current = extra === undefined ? '' : ` It is now ${extra}, which does not contain that certificate.`;
-  return `If you trust the authority that issued it, set NODE_EXTRA_CA_CERTS to a file with the authority's certificate.${current}`;
-}
-
-/** Checks the service's certificate. @param extra the value of NODE_EXTRA_CA_CERTS */
-export function checkTls(facts: Facts, extra: string | undefined): Check {
-  const { settings, probe } = facts;
-  if (settings.value === undefined) return skipped('tls', NO_SERVICE);
-  if (settings.value.baseUrl.value.startsWith('http:')) return skipped('tls', 'plain http, on this machine only');
-  if (hasResponse(probe)) return ok('tls', 'the certificate is trusted');
-  const code = failureCode(probe);
-  if (probe?.error === undefined || code === undefined || !TLS_CODE.test(code))
-    return skipped('tls', whySkipped(facts));
-  return failed('tls', probe.error, tlsHint(code, probe.error, extra));
 }
 
 /** Whether the service responded, but in a shape that contradicts the contract. A gateway page does not count. */

@@ -1,5 +1,5 @@
-import { createLazily } from '../create-lazily.ts';
 import type { Cell } from './command-result.ts';
+import { createLazily } from './create-lazily.ts';
 
 /**
  * Text from a service or a file can contain characters that move the cursor, or that color, reorder, or hide other

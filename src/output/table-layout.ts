@@ -3,7 +3,8 @@ import { BELOW_INDENT, chooseLayout, type FittedColumn, type TableLayout, toLine
 import type { Paint } from './color.ts';
 import type { ColumnLayout } from './command-result.ts';
 import { GAP, measureColumns, type TextRow } from './fit-columns.ts';
-import { displayWidth, graphemes, truncate, wrapToWidth } from './width.ts';
+import { layOutRecord } from './record-layout.ts';
+import { graphemes } from './width.ts';
 
 /** Narrower records would wrap almost every word. */
 const MIN_RECORD_WIDTH = 20;
@@ -159,35 +160,4 @@ export async function* layOutTable(content: TableContent, width: number, paint: 
     const lines = layOutRecord(labels, row, { width: Math.max(width, MIN_RECORD_WIDTH), paint });
     yield `${index === 0 ? '' : '\n'}${lines.join('\n')}\n`;
   }
-}
-
-interface RecordOptions {
-  /** The maximum width of a line (at least 8), or Infinity to wrap nothing. */
-  readonly width: number;
-  readonly paint: Paint;
-  /** Splits a value into lines; `wrapToWidth` by default. */
-  readonly wrapValue?: (text: string, width: number) => readonly string[];
-}
-
-/**
- * Lays out an item as lines of `label: value` with aligned, wrapped values. Ignores empty values and their labels.
- * @param labels one per cell; a value with an empty label has no `label:` prefix
- */
-export function layOutRecord(
-  labels: readonly string[],
-  row: TextRow,
-  { width, paint, wrapValue = wrapToWidth }: RecordOptions,
-): string[] {
-  const widest = Math.max(0, ...labels.filter((_, index) => row.texts[index] !== '').map(displayWidth));
-  const labelWidth = Math.min(widest, Math.floor(width / 2) - 2);
-  const indent = widest === 0 ? 0 : labelWidth + 2;
-  return row.texts.flatMap((text, index) => {
-    if (text === '') return [];
-    const label = truncate(labels[index] ?? '', labelWidth);
-    const named = label === '' ? '' : `${label}:`;
-    const lead = paint(named, 'dim') + ' '.repeat(indent - displayWidth(named));
-    return wrapValue(text, width - indent).map((line, at) =>
-      `${at === 0 ? lead : ' '.repeat(indent)}${paint(at === 0 ? line.trimEnd() : line.trim(), row.tones[index])}`.trimEnd(),
-    );
-  });
 }

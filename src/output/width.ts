@@ -1,5 +1,5 @@
 import stringWidth from 'string-width';
-import { createLazily } from '../create-lazily.ts';
+import { createLazily } from './create-lazily.ts';
 
 /** Created on first use: it takes 20 ms, and most tables are plain ASCII. */
 const graphemeSegmenter = createLazily(() => new Intl.Segmenter(undefined, { granularity: 'grapheme' }));

@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.ts';
+import { isCreated } from '../cron/check-after-create.ts';
 import type { CreateJob, JobCreator } from '../cron/create-jobs.ts';
 import { type CronResult, initialCronResult } from '../cron/cron-result.ts';
-import { isCreated } from '../cron/second-job.ts';
 import { OutcomeUnknownError } from '../errors.ts';
 import { type Action, createJobAction } from './actions.ts';
 import type { AgentResult, DocumentResult } from './document-result.ts';

@@ -2,9 +2,10 @@ import type { Sink } from '../../cli/io.ts';
 import { createPaint } from '../color.ts';
 import type { ColumnLayout, ListResult, ObjectResult, ResultCell } from '../command-result.ts';
 import type { TextRow } from '../fit-columns.ts';
+import { layOutRecord } from '../record-layout.ts';
 import { withRelativeTimes } from '../relative-time.ts';
 import { cellText } from '../sanitize.ts';
-import { layOutRecord, layOutTable } from '../table-layout.ts';
+import { layOutTable } from '../table-layout.ts';
 import { wrapLine } from '../wrap.ts';
 
 export interface TableOptions {
