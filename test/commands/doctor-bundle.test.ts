@@ -204,7 +204,7 @@ test('doctor --bundle rejects a trace over the limit, suggests how to shorten it
   expect({ ...ran.error(), code: ran.code }).toMatchObject({
     code: 2,
     message: `${trace} is too large.`,
-    hint: 'Record only the commands that matter, or give the first lines: head -n 1000 <trace> > part.jsonl',
+    hint: 'Record only the commands that matter, or use the first lines: head -n 1000 <trace> > part.jsonl',
   });
   expect(existsSync(path)).toBe(false);
   expect(fake.requests).toEqual([]);
