@@ -27,8 +27,15 @@ const CORE = [
 const GUARDED = [
   /\/src\/(cron\/(?!job-document|jobs-file)|state\/|yaml\/(identifier-problem|quote|suggest)\.ts)/,
   /\/src\/(api\/(cron-jobs|fresh-list|list-failure|map-concurrent)|contract\/(cron|group-by|resource)|config\/make-directories)\.ts$/,
-  /\/src\/output\/(batch-failure|batch-result)\.ts$/,
+  /\/src\/output\/(batch-failure|batch-result|ci\/findings)\.ts$/,
+  /\/node_modules\/leven\//,
 ];
+
+/** What opens the state, always in this order. */
+const STATE = /\/src\/(cli\/confirm-write|state\/(open-store|record-author|state-location))\.ts$/;
+
+/** What describes schedules. */
+const SCHEDULES = /\/node_modules\/(croner|cronstrue)\//;
 
 /** What reads files of jobs and spaces, with the libraries for it. */
 const DOCUMENTS = /\/src\/(yaml\/|cron\/(job-document|jobs-file)\.ts)/;
@@ -53,6 +60,8 @@ const program = {
         { name: 'core', test: (id) => CORE.some((pattern) => pattern.test(id)), priority: 2 },
         { name: 'undici', test: /\/src\/api\/(dispatcher|single-use)\.ts$/, priority: 1 },
         { name: 'guarded', test: (id) => GUARDED.some((pattern) => pattern.test(id)), minShareCount: 2, includeDependenciesRecursively: false },
+        { name: 'state', test: STATE, priority: 3, includeDependenciesRecursively: false },
+        { name: 'schedules', test: SCHEDULES },
         { name: 'documents', test: DOCUMENTS, minShareCount: 2, includeDependenciesRecursively: false },
       ],
     },

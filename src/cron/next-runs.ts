@@ -1,4 +1,3 @@
-import { Cron } from 'croner';
 import { type CronSchedule, formatExpression, normalizeFields } from './schedule.ts';
 
 const MINUTE = 60_000;
@@ -44,6 +43,8 @@ function formatWithOffset(time: Date, localFormat: Intl.DateTimeFormat): string 
  * @throws ScheduleError when the schedule cannot be read
  */
 export async function nextRuns(schedule: CronSchedule, after: number, count: number): Promise<string[]> {
+  // Loaded on demand, as cronstrue.
+  const { Cron } = await import('croner');
   const { timezone } = schedule;
   const expression = formatExpression(normalizeFields(schedule));
   const options = { mode: '5-part', paused: true } as const;

@@ -4,7 +4,6 @@ import { createPaint } from './color.ts';
 import { toErrorObject } from './error-object.ts';
 import { stringifyJson } from './formats/stringify-json.ts';
 import { sanitizeLine, sanitizeText } from './sanitize.ts';
-import { wrapText } from './wrap.ts';
 
 interface ErrorTextOptions {
   readonly color: boolean;
@@ -50,13 +49,15 @@ function indentRest(text: string): string {
  * feed. Sanitizes untrusted text, but keeps the line breaks of `why`.
  */
 export async function formatError(error: unknown, options: ErrorTextOptions): Promise<string> {
-  const { color, debug, commandPath, columns = Number.POSITIVE_INFINITY } = options;
+  const { color, debug, commandPath, columns } = options;
   const { message, status, code, request_id: requestId, hint, retry_at: retryAt } = toErrorObject(error);
   const paint = await createPaint(color);
   const why = error instanceof PartnerctlError ? error.info.why : undefined;
   const service = serviceLine(status, code, requestId);
   const next = hintFor(error, hint, commandPath);
-  const wrapped = (text: string): string => wrapText(text, columns, INDENT);
+  // Loaded on demand: what measures the width of text takes a millisecond, and scripts need none.
+  const wrapText = columns === undefined ? undefined : (await import('./wrap.ts')).wrapText;
+  const wrapped = (text: string): string => wrapText?.(text, columns ?? 0, INDENT) ?? text;
   const labeled = (label: string, style: 'bad' | 'heading', text: string): string =>
     wrapped(`${label} ${indentRest(sanitizeText(text))}`).replace(label, paint(label, style));
   const blocks = [

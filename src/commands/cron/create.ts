@@ -4,6 +4,7 @@ import { SCOPE } from '../../contract/scopes.ts';
 import type { WantedJob } from '../../cron/create-jobs.ts';
 import type { CronResult } from '../../cron/cron-result.ts';
 import { type JobInput, parseJobInput } from '../../cron/job-input.ts';
+import { readJobFromFlags } from '../../cron/read-job-from-flags.ts';
 import { InterruptedError, UsageError } from '../../errors.ts';
 import { batchResult } from '../../output/batch-result.ts';
 import { type Column, type CommandResult, objectResult } from '../../output/command-result.ts';
@@ -62,7 +63,6 @@ function withNothingSent(error: unknown): unknown {
 
 async function readJobs(context: Context, from: Exclude<Input['from'], 'schema'>): Promise<readonly WantedJob[]> {
   if ('job' in from) {
-    const { readJobFromFlags } = await import('../../cron/read-job-from-flags.ts');
     return [await readJobFromFlags(context, from.job)];
   }
   const { readJobFiles } = await import('../../cron/read-job-files.ts');
