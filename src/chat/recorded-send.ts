@@ -94,7 +94,7 @@ async function openLog(context: Context, origin: string, message: Outgoing): Pro
   const warn = (text: string): Promise<void> => context.warn(text);
   const store = fileStore(path, context.redact).open({ containing: [fieldText('key', key)] });
   const ledger = openLedger(store, MESSAGE_RECORDS, { onUnusable: lineWarner(path, warn) });
-  const owner = await describeThisProcess();
+  const owner = describeThisProcess();
   return { key, ledger, owner, hasEnded, clock: context.clock, newId: randomRecordId, warn };
 }
 

@@ -40,7 +40,10 @@ export function cacheCode(parent: string): () => void {
   createRequire(import.meta.filename).extensions['.cjs'] = (module, filename) => {
     const file = join(directory, `${basename(filename)}.bin`);
     const cachedData = readCode(file, crc32);
-    const script = new VmScript(wrap(readFileSync(filename, 'utf8')), { filename, ...(cachedData && { cachedData }) });
+    const script = new VmScript(wrap(readFileSync(filename).toString()), {
+      filename,
+      ...(cachedData && { cachedData }),
+    });
     if (cachedData === undefined || script.cachedDataRejected) compiled.set(file, script);
     const run = script.runInThisContext();
     run.call(module.exports, module.exports, (id: string) => module.require(id), module, filename, dirname(filename));

@@ -86,7 +86,7 @@ async function createDeps(
 ): Promise<{ readonly deps: CronDeps; readonly isShared: boolean; readonly listed: ListedJobs }> {
   const { clock, abortSignal, progress } = context;
   const { path: statePath, kind } = await context.stateLocation();
-  const owner = await describeThisProcess();
+  const owner = describeThisProcess();
   const isShared = kind !== 'file';
   const opened = await openJobLedger(context, ledgerOptions);
   const ledger = agents ? { ...opened, ...(await readOnce(opened)) } : opened;

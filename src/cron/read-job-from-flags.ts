@@ -8,7 +8,7 @@ import type { JobInput } from './job-input.ts';
 /** The job that flags describe. @throws InputError, UsageError; NotFoundError if its agent is not found */
 export async function readJobFromFlags(
   context: Context,
-  { name, instructions, schedule, ...agent }: JobInput,
+  { name, instructions, schedule, agent, space }: JobInput,
 ): Promise<WantedJob> {
   if (instructions.from === 'stdin') refuseTokenOnStdin(context.flags, 'input');
   const text = await readText(instructions, 'The instructions', () => context.io.stdin, context.abortSignal);
@@ -17,6 +17,6 @@ export async function readJobFromFlags(
       hint: 'Nothing was sent. Describe what the agent does on each run.',
     });
   }
-  const agent_id = await new AgentFinder(await context.http()).find(agent);
+  const agent_id = agent.by === 'id' ? agent.value : await new AgentFinder(await context.http()).find({ agent, space });
   return { index: 0, source: undefined, job: { agent_id, name, instructions: text, schedule } };
 }

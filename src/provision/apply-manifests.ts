@@ -158,7 +158,7 @@ export async function applyManifests(
     );
   };
   const { random, flags, abortSignal, progress, clock } = context;
-  const owner = await describeThisProcess();
+  const owner = describeThisProcess();
   const unpublished = keepUnpublished(await context.stateLocation(), SPACE_RECORDS);
   const deps: ProvisionDeps = {
     ...run,

@@ -44,7 +44,7 @@ async function openDeps(
 ): Promise<UploadDeps & { readonly store: StateStore }> {
   const location = await context.stateLocation();
   const store = await context.stateStore();
-  const owner = await describeThisProcess();
+  const owner = describeThisProcess();
   const filenames = new Set(sources.map(({ filename }) => filename));
   const ledger = openLedger(store.open({ isSkipped: otherLines(UPLOAD_RECORDS) }), UPLOAD_RECORDS, {
     isWanted: (record) => !('snapshot' in record) || filenames.has(record.snapshot.filename),

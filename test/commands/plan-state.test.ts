@@ -139,7 +139,7 @@ describe('a job in a plan', () => {
   });
 
   test('that another process is creating is a note, and the plan does not wait', async () => {
-    const owner = await describeThisProcess();
+    const owner = describeThisProcess();
     const { ran, space } = await planned((origin) => [jobRecord(origin, 'reserved', reservation(owner))]);
     expect(ran.code).toBe(0);
     expect(space).toMatchObject({
@@ -249,7 +249,7 @@ describe('a space in a plan', () => {
   });
 
   test('that another process is provisioning is a note, and the plan does not wait', async () => {
-    const owner = await describeThisProcess();
+    const owner = describeThisProcess();
     const { space } = await planned((origin) => [spaceRecord(origin, 'reserved', reservation(owner))], noSpaces);
     expect(space).toMatchObject({
       action: 'create',

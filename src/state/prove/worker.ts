@@ -78,7 +78,7 @@ function openWatchedLedger(store: StateStore, run: string, report: Report): Ledg
 
 /** Races for one key: always reserves it, reads the log, and claims the key if the reservation is the first. */
 async function raceFor(key: string, ledger: Ledger<ProofSnapshot>, clock: Clock, report: Report): Promise<void> {
-  const owner = await describeThisProcess();
+  const owner = describeThisProcess();
   // Reservations of killed processes are never ended here, so it does not matter which processes run.
   const deps = { ledger, clock, owner, newId: randomRecordId, hasEnded: async () => false };
   let own = '';
