@@ -258,3 +258,15 @@ export function exitCodeOf(error: unknown): ExitCode {
 export function errorCode(error: unknown): unknown {
   return error instanceof Error && 'code' in error ? error.code : undefined;
 }
+
+/** Describes why a file or directory cannot be read or written, as a clause without a period: `permission denied` */
+export function describeFileError(error: unknown): string {
+  const code = errorCode(error);
+  if (code === 'ENOENT') return 'there is no such file or directory';
+  if (code === 'EACCES' || code === 'EPERM') return 'permission denied';
+  if (code === 'EROFS') return 'the file system is read-only';
+  if (code === 'EISDIR') return 'it is a directory';
+  if (code === 'ENOTDIR') return 'a part of its path is a file, not a directory';
+  if (code === 'ELOOP') return 'it is a symbolic link that points to itself';
+  return error instanceof Error ? error.message : String(error);
+}

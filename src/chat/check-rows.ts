@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { Context } from '../cli/context.ts';
-import { describeFileError, MAX_TEXT_MIB, readFileChunks, readStdin, splitLines } from '../cli/input.ts';
-import { InputError, PartnerctlError } from '../errors.ts';
+import { MAX_TEXT_MIB, readFileChunks, readStdin, splitLines } from '../cli/input.ts';
+import { describeFileError, InputError, PartnerctlError } from '../errors.ts';
 import { type Problem, ProblemList, problemsError } from '../yaml/problem.ts';
 import { quoted } from '../yaml/quote.ts';
 import { toSourceText } from '../yaml/source-text.ts';

@@ -1,6 +1,6 @@
 import { open, realpath, stat, writeFile } from 'node:fs/promises';
 import { isAbsolute, relative, resolve, sep } from 'node:path';
-import { InterruptedError, LocalError, UsageError } from '../errors.ts';
+import { describeFileError, InterruptedError, LocalError, UsageError } from '../errors.ts';
 import { formatAnnotations } from '../output/ci/annotations.ts';
 import { formatCodeQuality } from '../output/ci/code-quality.ts';
 import { failureFindings, findingText } from '../output/ci/findings.ts';
@@ -16,7 +16,6 @@ import type {
 } from '../output/command-result.ts';
 import { toErrorObject } from '../output/error-object.ts';
 import type { Args } from './command.ts';
-import { describeFileError } from './input.ts';
 import type { Environment } from './io.ts';
 import type { ParsedCommand } from './parse.ts';
 

@@ -1,9 +1,8 @@
 import { closeSync, fchmodSync, openSync, statSync, writeSync } from 'node:fs';
 import type { TraceEvent } from '../api/attempt.ts';
 import type { Clock } from '../clock.ts';
-import { LocalError } from '../errors.ts';
+import { describeFileError, LocalError } from '../errors.ts';
 import { redactHeaders } from '../output/redact.ts';
-import { describeFileError } from './input.ts';
 
 /** The file of --debug-file: a line of JSON for each request and its response or failure. */
 export interface DebugFile {

@@ -1,7 +1,7 @@
 import { close, constants, createReadStream, fstat, open } from 'node:fs';
 import { addAbortSignal, type Readable } from 'node:stream';
 import { promisify } from 'node:util';
-import { errorCode, InputError, UsageError } from '../errors.ts';
+import { describeFileError, InputError, UsageError } from '../errors.ts';
 
 /** The source of a text: an argument, standard input, or a file. */
 export type TextSource =
@@ -115,18 +115,6 @@ export async function* splitLines(chunks: AsyncIterable<Buffer | string>, maxMib
     if (size > maxMib * 1024 * 1024) throw new Error(`a line of it is longer than ${maxMib} MiB`);
   }
   if (size > 0) yield Buffer.concat(parts);
-}
-
-/** Describes why a file or directory cannot be read, as a clause without a period. */
-export function describeFileError(error: unknown): string {
-  const code = errorCode(error);
-  if (code === 'ENOENT') return 'there is no such file or directory';
-  if (code === 'EACCES' || code === 'EPERM') return 'permission denied';
-  if (code === 'EROFS') return 'the file system is read-only';
-  if (code === 'EISDIR') return 'it is a directory';
-  if (code === 'ENOTDIR') return 'a part of its path is a file, not a directory';
-  if (code === 'ELOOP') return 'it is a symbolic link that points to itself';
-  return error instanceof Error ? error.message : String(error);
 }
 
 /**

@@ -1,9 +1,9 @@
 import { DEFAULT_PROFILE } from '../config/profiles.ts';
-import { InputError } from '../errors.ts';
+import { describeFileError, InputError } from '../errors.ts';
 import type { Bundle } from '../sandbox/replay/bundle.ts';
 import { parseJsonText } from '../yaml/json-text.ts';
 import type { Context } from './context.ts';
-import { describeFileError, readFileChunks, splitLines } from './input.ts';
+import { readFileChunks, splitLines } from './input.ts';
 
 /** No line that `doctor --bundle` writes is longer. */
 const MAX_LINE_MIB = 16;

@@ -1,8 +1,8 @@
-import { InputError, LocalError, UsageError } from '../errors.ts';
+import { describeFileError, InputError, LocalError, UsageError } from '../errors.ts';
 import type { FaultPlan, Sandbox, SandboxOptions, Script } from '../sandbox/sandbox.ts';
 import type { Args, FlagSpec } from './command.ts';
 import type { Context } from './context.ts';
-import { decodeText, describeFileError, MAX_TEXT_MIB, readFileChunks } from './input.ts';
+import { decodeText, MAX_TEXT_MIB, readFileChunks } from './input.ts';
 
 /** The options of `sandbox start` and `sandbox run`. */
 export interface SandboxInput {

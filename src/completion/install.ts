@@ -1,9 +1,8 @@
 import { readFile, stat } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
 import type { Context } from '../cli/context.ts';
-import { describeFileError } from '../cli/input.ts';
 import { makeDirectories } from '../config/make-directories.ts';
-import { errorCode, LocalError, UsageError } from '../errors.ts';
+import { describeFileError, errorCode, LocalError, UsageError } from '../errors.ts';
 import { applyLine, type Change, type InstallSettings, installPaths, planLine, planScript } from './install-plan.ts';
 import { replaceFile } from './replace-file.ts';
 import { completionScript, SHELLS, type Shell } from './scripts.ts';

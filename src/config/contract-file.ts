@@ -1,9 +1,8 @@
 import { access, constants, readdir, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { describeFileError } from '../cli/input.ts';
 import type { ContractLayers, LeafValues } from '../contract/contract.ts';
 import { isJsonObject, type JsonObject } from '../contract/json.ts';
-import { errorCode, InputError, LocalError } from '../errors.ts';
+import { describeFileError, errorCode, InputError, LocalError } from '../errors.ts';
 import type { SharedFile, UpdateDeps } from './update-json-file.ts';
 
 /** Identifies a contract: the service that it describes, and the profile whose overrides and imports apply. */

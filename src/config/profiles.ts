@@ -1,9 +1,8 @@
 import { constants } from 'node:fs';
 import { type FileHandle, open, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describeFileError } from '../cli/input.ts';
 import { isJsonObject } from '../contract/json.ts';
-import { errorCode, InputError, LocalError, NotFoundError } from '../errors.ts';
+import { describeFileError, errorCode, InputError, LocalError, NotFoundError } from '../errors.ts';
 import type { UpdateDeps } from './update-json-file.ts';
 
 /** A service and its credentials. At most one of `token`, `keychain_account`, and `token_command` is set. */

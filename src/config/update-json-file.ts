@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { open, readdir, realpath, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { describeFileError } from '../cli/input.ts';
 import type { Clock } from '../clock.ts';
-import { errorCode, LocalError } from '../errors.ts';
+import { describeFileError, errorCode, LocalError } from '../errors.ts';
 import { makeDirectories } from './make-directories.ts';
 
 /** What an update needs to wait for other processes. */

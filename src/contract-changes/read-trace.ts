@@ -1,8 +1,8 @@
-import { describeFileError, splitLines } from '../cli/input.ts';
+import { splitLines } from '../cli/input.ts';
 import { isJsonObject, JsonLimitError, parseJson } from '../contract/json.ts';
 import { type Exchange, type RecordedService, readExchange } from '../contract/learn/exchange.ts';
 import { parseLinkHeader } from '../contract/link-header.ts';
-import { InputError } from '../errors.ts';
+import { describeFileError, InputError } from '../errors.ts';
 import { parseJsonText } from '../yaml/json-text.ts';
 
 /** Longer than any record of --debug-file. */

@@ -1,8 +1,7 @@
 import { constants, type Dirent } from 'node:fs';
 import { access, lstat, readdir, realpath, stat } from 'node:fs/promises';
 import { basename, join, relative, sep } from 'node:path';
-import { describeFileError } from '../cli/input.ts';
-import { errorCode, InputError } from '../errors.ts';
+import { describeFileError, errorCode, InputError } from '../errors.ts';
 import type { InspectedFile } from './upload-records.ts';
 
 export interface FindOptions {

@@ -2,8 +2,7 @@ import { createHash } from 'node:crypto';
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import type { StreamedBody } from '../api/streamed-body.ts';
-import { describeFileError } from '../cli/input.ts';
-import { LocalError } from '../errors.ts';
+import { describeFileError, LocalError } from '../errors.ts';
 import type { BodyForm } from './file-form.ts';
 import type { InspectedFile } from './upload-records.ts';
 

@@ -1,7 +1,6 @@
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describeFileError } from '../cli/input.ts';
-import { InputError } from '../errors.ts';
+import { describeFileError, InputError } from '../errors.ts';
 import { DELIVERY_FILE, readSaved, SAVED_HINT } from './saved-file.ts';
 
 /** A saved delivery whose files were checked. */

@@ -1,8 +1,7 @@
 import { hash } from 'node:crypto';
 import { open, readFile } from 'node:fs/promises';
 import * as v from 'valibot';
-import { describeFileError } from '../cli/input.ts';
-import { InputError } from '../errors.ts';
+import { describeFileError, InputError } from '../errors.ts';
 import type { Delivery } from './delivery.ts';
 
 /*

@@ -1,8 +1,7 @@
 import { renameSync } from 'node:fs';
 import { open, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describeFileError } from '../cli/input.ts';
-import { LocalError } from '../errors.ts';
+import { describeFileError, LocalError } from '../errors.ts';
 import { type Delivery, keyOf } from './delivery.ts';
 import { DELIVERY_FILE, describeSaved, type ForwardedRecord, readSaved, writeDurably } from './saved-file.ts';
 

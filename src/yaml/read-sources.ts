@@ -1,8 +1,8 @@
 import { readdir, realpath, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
-import { decodeText, describeFileError, readFileChunks, readStdin } from '../cli/input.ts';
-import { InputError } from '../errors.ts';
+import { decodeText, readFileChunks, readStdin } from '../cli/input.ts';
+import { describeFileError, InputError } from '../errors.ts';
 import { LIMITS, type YamlSource } from './source-text.ts';
 
 const YAML_FILE = /\.ya?ml$/i;

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { type Args, command } from '../../cli/command.ts';
 import type { Context } from '../../cli/context.ts';
-import { decodeText, describeFileError, readFileChunks, readStdin, refuseTokenOnStdin } from '../../cli/input.ts';
+import { decodeText, readFileChunks, readStdin, refuseTokenOnStdin } from '../../cli/input.ts';
 import { isLoopback } from '../../config/base-url.ts';
 import { readContractLayers, type StoredContract, updateContract } from '../../config/contract-file.ts';
 import type { LeafName } from '../../contract/leaves.ts';
@@ -10,7 +10,7 @@ import { type DocumentProposals, proposeFromOpenApi } from '../../contract/opena
 import { compareProposals } from '../../contract-changes/compare-proposals.ts';
 import { findLeaf } from '../../contract-changes/find-leaf.ts';
 import { CHANGE_COLUMNS, mayWrite, summarizeReview } from '../../contract-changes/review.ts';
-import { InputError, UsageError } from '../../errors.ts';
+import { describeFileError, InputError, UsageError } from '../../errors.ts';
 import { type CommandResult, listResult } from '../../output/command-result.ts';
 
 type Source = { readonly kind: 'url'; readonly url: URL } | { readonly kind: 'file'; readonly path: string };

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { lstat, open, rename, rm } from 'node:fs/promises';
-import { describeFileError } from '../../cli/input.ts';
-import { errorCode, LocalError, UsageError } from '../../errors.ts';
+import { describeFileError, errorCode, LocalError, UsageError } from '../../errors.ts';
 import { stringifyJson } from '../../output/formats/stringify-json.ts';
 import type { BundleLine } from './build-bundle.ts';
 
