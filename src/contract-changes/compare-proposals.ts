@@ -1,12 +1,6 @@
 import { Contract, type ContractLayers } from '../contract/contract.ts';
 import { LEAVES, type LeafName, type Source } from '../contract/leaves.ts';
-
-/** A value for a leaf from a document or recorded traffic, and where it was found. */
-export interface ProposedValue {
-  readonly leaf: LeafName;
-  readonly value: string;
-  readonly evidence: string;
-}
+import type { Proposal } from '../contract/proposal.ts';
 
 /** What a proposed value changes. */
 export interface ProposedChange {
@@ -27,7 +21,7 @@ export interface ProposedChange {
  * @returns the changes, in the order of the proposals, and the leaves whose values stay the same
  */
 export function compareProposals(
-  proposals: readonly ProposedValue[],
+  proposals: readonly Proposal[],
   layers: ContractLayers,
 ): { readonly changes: readonly ProposedChange[]; readonly confirmed: readonly LeafName[] } {
   const current = new Contract(layers);

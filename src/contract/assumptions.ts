@@ -1,7 +1,7 @@
 import { shellQuote } from '../shell-quote.ts';
 import { normalizeName } from './field-names.ts';
 import { describeJson, isJsonObject, type JsonObject } from './json.ts';
-import type { LeafName } from './leaves.ts';
+import type { FieldLeaf, LeafName } from './leaves.ts';
 
 /**
  * The assumptions about the wire format where the spec leaves it open. An error about an unexpected response names the one
@@ -37,6 +37,15 @@ export const ASSUMPTIONS = {
 } as const;
 
 export type AssumptionName = keyof typeof ASSUMPTIONS;
+
+/** Returns the assumption that fails if a field cannot be read. */
+export function assumptionOf(leaf: FieldLeaf): AssumptionName {
+  if (leaf.startsWith('source.')) return 'chat.source';
+  if (leaf.endsWith('.id')) return 'id.field';
+  if (leaf.startsWith('cron_job.')) return 'cron.fields';
+  if (leaf.startsWith('message.')) return 'history.messages';
+  return leaf.startsWith('agent.') ? 'agent.name' : 'space.external_id';
+}
 
 /** A leaf to set instead of an assumption, and a value to try; `<name>` stands for one that the operator must fill in. */
 export interface ContractFix {

@@ -106,7 +106,7 @@ export class FieldNames {
     return this.nestings.get(name);
   }
 
-  /** Whether a key that is no candidate probably holds the field. */
+  /** Whether a key that is not a candidate probably holds the field. */
   isLikely(leaf: FieldLeaf, key: string): boolean {
     const pair = `${leaf} ${key}`;
     const known = this.likely.get(pair);

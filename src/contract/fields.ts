@@ -1,4 +1,4 @@
-import { type AssumptionName, type ContractFix, UnknownShape } from './assumptions.ts';
+import { assumptionOf, type ContractFix, UnknownShape } from './assumptions.ts';
 import type { Contract } from './contract.ts';
 import {
   type FieldNames,
@@ -58,14 +58,6 @@ function isSame(a: unknown, b: unknown): boolean {
   const write = (value: unknown) =>
     JSON.stringify(value, (_, inner: unknown) => (isScalar(inner) ? String(inner) : inner));
   return write(a) === write(b);
-}
-
-function assumptionOf(leaf: FieldLeaf): AssumptionName {
-  if (leaf.startsWith('source.')) return 'chat.source';
-  if (leaf.endsWith('.id')) return 'id.field';
-  if (leaf.startsWith('cron_job.')) return 'cron.fields';
-  if (leaf.startsWith('message.')) return 'history.messages';
-  return leaf.startsWith('agent.') ? 'agent.name' : 'space.external_id';
 }
 
 /** The fields of a resource in one object of the service, at any place that the contract allows. */

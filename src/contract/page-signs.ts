@@ -23,7 +23,7 @@ export interface PageResponse {
   readonly headers: Readonly<Record<string, string>>;
   readonly status: number;
   readonly itemCount: number;
-  /** The last item: some services mark there that more follow. */
+  /** Some services mark there that more items follow. */
   readonly lastItem?: JsonObject | undefined;
   /** The URLs of the Link header (RFC 8288) by relation: `next`, `prev`, `first`, `last`. */
   readonly headerLinks: Readonly<Record<string, string>>;
@@ -287,10 +287,7 @@ function countOf(signs: PageSigns): number {
   return Object.values(signs).reduce((sum, list) => sum + list.length, 0);
 }
 
-/**
- * Returns the value at the path of a sign: keys of the body, which may contain dots, or `header` and the name of a header. In
- * a list of links, the relation is the key. For a link object, returns its URL.
- */
+/** Returns the value at the path of a sign, as `descend` does: of the body, or of a header. Returns the URL of a link object. */
 export function valueAt(path: readonly string[], { body, headers, headerLinks, lastItem }: PageResponse): unknown {
   const [top, name = '', ...rest] = path;
   if (top === LAST_ITEM) return lastItem?.[name];

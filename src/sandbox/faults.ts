@@ -149,7 +149,7 @@ export function createRequestMatcher(on: string | undefined): RequestMatcher {
     (wantedMethod === undefined || wantedMethod === '*' || wantedMethod === method) && path.test(requestPath);
 }
 
-/** A quirk applies only to reads, and most quirks only to reads of the history, whatever else its `on` matches. */
+/** A quirk applies only to reads, and most quirks only to reads of the history, even if its `on` matches others. */
 function createFaultMatcher(fault: Fault): RequestMatcher {
   const matches = createRequestMatcher(fault.on);
   if (!isQuirk(fault)) return matches;

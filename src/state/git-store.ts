@@ -193,7 +193,7 @@ class GitLog {
       const records = lines.length === 1 ? '1 record' : `${lines.length} records`;
       const commit = await this.repository.commit(base, content, `Add ${records}`);
       // Each attempt has its own time limit: it fails only because others succeed.
-      if (await this.settle(commit, base, clock.monotonic() + PERSISTENCE_MS)) {
+      if (await this.pushUntilCertain(commit, base, clock.monotonic() + PERSISTENCE_MS)) {
         await this.repository.remember(commit, content, base);
         if (base.tip === undefined && whenMissing === undefined) await this.warnOfNewBranch();
         // The caller reads next.
@@ -214,7 +214,7 @@ class GitLog {
    * @param until a monotonic time in milliseconds
    * @returns whether the branch has the commit
    */
-  private async settle(commit: string, base: Snapshot, until: number): Promise<boolean> {
+  private async pushUntilCertain(commit: string, base: Snapshot, until: number): Promise<boolean> {
     const { clock, abortSignal, target } = this.deps;
     const lockedUntil = clock.monotonic() + LOCKED_MS;
     for (let delayMs = 50; ; delayMs = Math.min(2 * delayMs, 2000)) {

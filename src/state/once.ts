@@ -164,7 +164,7 @@ async function reserveLate<Snapshot, Objection>(attempt: Attempt<Snapshot, Objec
   }
 }
 
-async function settleFailure<Snapshot, Objection>(
+async function recordFailure<Snapshot, Objection>(
   attempt: Attempt<Snapshot, Objection>,
   error: unknown,
 ): Promise<OnceResult<Objection>> {
@@ -231,7 +231,7 @@ export async function runOnce<Snapshot, Objection>(
   } catch (error) {
     // Wait for the reservation, so that its end follows it in the log. The log may have it even if the append failed.
     await attempt.reserving?.catch(() => undefined);
-    return await settleFailure(attempt, error);
+    return await recordFailure(attempt, error);
   }
   await attempt.reserving?.catch(() => undefined);
   return await recordCreated(attempt, remoteId);

@@ -34,7 +34,7 @@ function unknownFailure(file: string, { since, error }: { since: string; error?:
   if (error instanceof PartnerctlError) {
     const { cause } = error;
     if (isWithoutId(error)) {
-      return new OutcomeUnknownError(`The service took ${file}, but its response does not tell the id.`, {
+      return new OutcomeUnknownError(`The service accepted ${file}, but its response has no id.`, {
         ...error.info,
         hint: 'Find the id at the service: partnerctl cannot list uploads. The file is not sent again without --retry-unknown, which would create it twice.',
         cause: error,

@@ -171,7 +171,7 @@ test('a file that is accepted without a body is not sent again', async () => {
   const ran = await it.run(upload, { clock: fastClock() });
   expect(ran).toMatchObject({ code: 9 });
   expect(ran.json()).toMatchObject([{ id: null, status: 'unknown' }]);
-  expect(ran.error().message).toMatch(/^The service took .*hours\.md, but its response does not tell the id\.$/);
+  expect(ran.error().message).toMatch(/^The service accepted .*hours\.md, but its response has no id\.$/);
   expect((await it.run(upload)).code).toBe(9);
   expect(it.posts()).toBe(1);
 });

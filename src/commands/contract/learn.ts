@@ -10,9 +10,10 @@ import {
   updateObserved,
 } from '../../config/contract-file.ts';
 import { Contract } from '../../contract/contract.ts';
-import type { AmbiguousLeaf, LearnedValue, OpenQuestion } from '../../contract/learn/evidence.ts';
+import type { AmbiguousLeaf, LearnedValue } from '../../contract/learn/evidence.ts';
 import { proposeFromTrace } from '../../contract/learn/propose.ts';
 import type { LeafName } from '../../contract/leaves.ts';
+import type { OpenQuestion } from '../../contract/proposal.ts';
 import { compareProposals, type ProposedChange } from '../../contract-changes/compare-proposals.ts';
 import { findLeaf } from '../../contract-changes/find-leaf.ts';
 import { readTrace, type Trace, unreadableTrace } from '../../contract-changes/read-trace.ts';

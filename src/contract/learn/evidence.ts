@@ -1,14 +1,11 @@
 import { checkLeaf } from '../check-leaf.ts';
 import { LeafValueError } from '../leaf-value.ts';
 import type { LeafName } from '../leaves.ts';
+import type { OpenQuestion, Proposal } from '../proposal.ts';
 import type { Exchange } from './exchange.ts';
 
-/** A value for a leaf that recorded traffic shows. */
-export interface LearnedValue {
-  readonly leaf: LeafName;
-  readonly value: string;
-  /** Where it was seen, and what: `line 3, GET /spaces: …`. Has keys and types, never values. */
-  readonly evidence: string;
+/** A value for a leaf that recorded traffic shows. The evidence has keys and types, never values of fields. */
+export interface LearnedValue extends Proposal {
   /** The lines of the trace that show it, from 1. */
   readonly lines: readonly number[];
 }
@@ -17,12 +14,6 @@ export interface LearnedValue {
 export interface AmbiguousLeaf {
   readonly leaf: LeafName;
   readonly candidates: readonly Omit<LearnedValue, 'leaf'>[];
-}
-
-/** Something that the traffic leaves open. */
-export interface OpenQuestion {
-  readonly leaf: LeafName | null;
-  readonly message: string;
 }
 
 const MAX_LINES = 20;

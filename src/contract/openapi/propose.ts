@@ -1,6 +1,7 @@
 import { checkLeaf, OMITTABLE } from '../check-leaf.ts';
 import { LeafValueError } from '../leaf-value.ts';
 import { type FieldLeaf, LEAVES, type LeafName, type ListLeaf, type OperationLeaf } from '../leaves.ts';
+import type { OpenQuestion, Proposal } from '../proposal.ts';
 import { type OpenApiDocument, openDocument } from './document.ts';
 import { type Endpoint, endpointsOf } from './endpoints.ts';
 import { matchAgentValues, matchFields, type ResourceName, unwrapResource } from './match-fields.ts';
@@ -9,21 +10,6 @@ import { matchNextPage } from './match-next-page.ts';
 import { type MatchedOperation, matchOperations, OPERATION_LEAVES } from './match-operations.ts';
 import { matchParameters } from './match-parameters.ts';
 import type { Shape } from './shape.ts';
-
-/** A value for a leaf from a document. */
-interface Proposal {
-  readonly leaf: LeafName;
-  readonly value: string;
-  /** Where the document has it: `GET /spaces, response`. */
-  readonly evidence: string;
-}
-
-/** Something that a document leaves open, or that the tool cannot do. */
-interface OpenQuestion {
-  /** The leaf to set; null if no leaf helps. */
-  readonly leaf: LeafName | null;
-  readonly message: string;
-}
 
 /** The contract values in a document. */
 export interface DocumentProposals {

@@ -103,7 +103,7 @@ export interface Shape {
   };
 }
 
-/** What the edge tells the routes about a request in another shape. */
+/** What the edge passes to the routes about a request in another shape. */
 export interface ShapedRequest {
   /** The request as the caller sent it. */
   readonly received: { readonly method: string; readonly path: string; readonly query: string };
