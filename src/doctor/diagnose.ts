@@ -3,7 +3,14 @@ import type { Check, CheckStatus } from './check.ts';
 import type { Facts } from './facts.ts';
 import { checkNode, checkProfiles, checkProgram, checkSettings, checkState } from './local-checks.ts';
 import { checkConnection, checkDns, checkProxy, checkTls } from './network-checks.ts';
-import { checkBalance, checkClock, checkContract, checkScopes, checkService, checkToken } from './service-checks.ts';
+import {
+  checkBalance,
+  checkClock,
+  checkContractValues,
+  checkScopes,
+  checkService,
+  checkToken,
+} from './service-checks.ts';
 
 /**
  * Evaluates the facts, causes before consequences. Pure.
@@ -24,7 +31,7 @@ export function diagnose(facts: Facts, extraAuthorities: string | undefined): re
     checkToken(facts),
     checkScopes(facts),
     checkBalance(facts),
-    checkContract(facts),
+    checkContractValues(facts),
     checkState(facts),
   ];
 }

@@ -10,7 +10,7 @@ import { isSameService, nameProfile } from '../config/token-sources.ts';
 import { OPERATIONS } from '../contract/operations.ts';
 import { LocalError, PartnerctlError } from '../errors.ts';
 import type { Facts, Probe, Result, StateFacts } from './facts.ts';
-import { READ_LIMITS, readLists } from './read-lists.ts';
+import { probeLists, READ_LIMITS } from './probe-lists.ts';
 
 /** The time limit of each step, in milliseconds. */
 const LIMIT_MS = 20_000;
@@ -145,7 +145,7 @@ async function gatherService(context: Context, settings: ServiceSettings, observ
   const attempted = await attempt(context, `the connection to ${url}`, () => probe(reader, context));
   const noResponse = { status: undefined, headers: {}, at: context.clock.now(), ms: 0 };
   const probed = attempted.error ? { ...noResponse, error: attempted.error } : attempted.value;
-  const lists = probed.status === undefined ? [] : await readLists(reader, probed);
+  const lists = probed.status === undefined ? [] : await probeLists(reader, probed);
   return { ...network, tokenError: undefined, probe: probed, lists, leaves: contract.leaves() };
 }
 

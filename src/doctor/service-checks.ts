@@ -150,7 +150,7 @@ export function checkBalance(facts: Facts): Check {
 }
 
 /** Compares the contract with the responses so far. */
-export function checkContract({ leaves, lists, probe }: Facts): Check {
+export function checkContractValues({ leaves, lists, probe }: Facts): Check {
   const errors = [probe?.error, ...lists.map(({ error }) => error)];
   const contradiction = errors.find(contradicts);
   if (contradiction) return failed('contract', contradiction);

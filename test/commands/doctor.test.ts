@@ -4,7 +4,7 @@ import { execa } from 'execa';
 import { describe, expect, test } from 'vitest';
 import { COMMANDS } from '../../src/cli/registry.ts';
 import type { Clock } from '../../src/clock.ts';
-import { LISTINGS } from '../../src/doctor/read-lists.ts';
+import { LISTINGS } from '../../src/doctor/probe-lists.ts';
 import { CERTIFICATE } from '../helpers/certificate.ts';
 import { proxyTo } from '../helpers/connect-proxy.ts';
 import { type Handler, json, startFakeService } from '../helpers/fake-service.ts';

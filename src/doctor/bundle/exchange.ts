@@ -3,7 +3,7 @@ import { parseJson } from '../../contract/json.ts';
 import type { Exchange } from '../../contract/learn/exchange.ts';
 import { stringifyJson } from '../../output/formats/stringify-json.ts';
 import type { BodyRedactor } from './redact-body.ts';
-import { isCount, type TextRedactor } from './redact-text.ts';
+import { isCountField, type TextRedactor } from './redact-text.ts';
 
 /** A request and its response or failure, before redaction. */
 export interface SeenExchange {
@@ -136,7 +136,8 @@ export class ExchangeRedactor {
   private header(name: string, value: string): string {
     // Headers allow no other characters.
     const latin = (text: string) => text.replace(/[^\t\x20-\x7e\xa0-\xff]/g, '?');
-    if (/^\d+$/.test(value) && (isCount(name) || name.includes('ratelimit') || name === 'retry-after')) return value;
+    if (/^\d+$/.test(value) && (isCountField(name) || name.includes('ratelimit') || name === 'retry-after'))
+      return value;
     if (name === 'location' || name === 'content-location') return latin(this.texts.url(value));
     return latin(
       value.replace(/<([^>]*)>|[^<>]+/g, (part, address: string | undefined) =>

@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject, parseJson } from '../../contract/json.ts';
 import { stringifyJson } from '../../output/formats/stringify-json.ts';
 import type { Pseudonyms } from './pseudonyms.ts';
-import { isCount, isPrivate, isTime, type TextMode, type TextRedactor } from './redact-text.ts';
+import { isCountField, isPrivateField, isTimeField, type TextMode, type TextRedactor } from './redact-text.ts';
 import { isServiceWord } from './vocabulary.ts';
 
 /** Smaller integers identify nobody. */
@@ -86,8 +86,8 @@ export class BodyRedactor {
   }
 
   private string(text: string, { key, isError }: FieldContext): string {
-    if (text === '' || (this.keptValues.has(text.toLowerCase()) && !isPrivate(key))) return text;
-    if (/^\d+$/.test(text) && isCount(key)) return text;
+    if (text === '' || (this.keptValues.has(text.toLowerCase()) && !isPrivateField(key))) return text;
+    if (/^\d+$/.test(text) && isCountField(key)) return text;
     if (/time_?zone$/i.test(key) && Intl.supportedValuesOf('timeZone').includes(text)) return text;
     const inner = /^\s*[[{]/.test(text) ? parse(text) : undefined;
     if (inner !== undefined) return stringifyJson(this.value(inner, { key, isError }));
@@ -96,7 +96,9 @@ export class BodyRedactor {
 
   private number(value: number, key: string): number {
     const isKept =
-      (Number.isInteger(value) && Math.abs(value) < MIN_IDENTIFYING) || isCount(key) || (isTime(key) && isEpoch(value));
+      (Number.isInteger(value) && Math.abs(value) < MIN_IDENTIFYING) ||
+      isCountField(key) ||
+      (isTimeField(key) && isEpoch(value));
     if (isKept) return value;
     const replaced = Number(this.pseudonyms.replace(String(value)));
     return Number.isFinite(replaced) ? replaced : 0;
@@ -108,8 +110,8 @@ export class BodyRedactor {
 }
 
 function modeOf(key: string, isError: boolean): TextMode {
-  if (isError && (!isPrivate(key) || PROSE.test(key))) return 'prose';
-  return isPrivate(key) ? 'private' : 'value';
+  if (isError && (!isPrivateField(key) || PROSE.test(key))) return 'prose';
+  return isPrivateField(key) ? 'private' : 'value';
 }
 
 /** Whether the keys of an object are data: every value is an object with an id or a name. */

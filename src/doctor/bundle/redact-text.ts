@@ -38,17 +38,17 @@ function snake(name: string): string {
 }
 
 /** Whether a field name is that of a count or a limit, which paging depends on. */
-export function isCount(name: string): boolean {
+export function isCountField(name: string): boolean {
   return COUNT.test(snake(name));
 }
 
 /** Whether a field name is that of a time. */
-export function isTime(name: string): boolean {
+export function isTimeField(name: string): boolean {
   return TIME.test(snake(name));
 }
 
 /** Whether a field name is that of an id, a name, or a text. */
-export function isPrivate(name: string): boolean {
+export function isPrivateField(name: string): boolean {
   return PRIVATE.test(snake(name));
 }
 
@@ -119,9 +119,9 @@ export class TextRedactor {
 
   /** Redacts the value of a query parameter. */
   parameter(name: string, value: string): string {
-    if (/^\d+$/.test(value) && isCount(name)) return value;
+    if (/^\d+$/.test(value) && isCountField(name)) return value;
     if (/^(https?:\/\/|\/)/i.test(value)) return this.url(value);
-    return this.text(value, isPrivate(name) ? 'private' : 'value');
+    return this.text(value, isPrivateField(name) ? 'private' : 'value');
   }
 
   private address(start: string, path: string): string {

@@ -72,7 +72,7 @@ async function readList(
   }
 }
 
-/** The id of a space; undefined if it cannot be decoded, which `checkContract` reports. */
+/** The id of a space; undefined if it cannot be decoded, which `checkContractValues` reports. */
 function idOf(space: JsonObject, http: Http): string | undefined {
   try {
     return findId(space, http.contract, 'space.id');
@@ -85,7 +85,7 @@ function idOf(space: JsonObject, http: Http): string | undefined {
  * Reads each list once: the spaces, the agents of one space, and the scheduled jobs.
  * @returns no lists if the probe failed for a reason that applies to every call
  */
-export async function readLists(http: Http, { status, error }: Probe): Promise<readonly ListRead[]> {
+export async function probeLists(http: Http, { status, error }: Probe): Promise<readonly ListRead[]> {
   const allWouldFail = error !== undefined && status !== 403 && !(error instanceof ShapeError);
   if (allWouldFail) return [];
   const spaces = await readList(http, SPACES);
