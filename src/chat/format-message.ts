@@ -86,7 +86,7 @@ export function toStreamEvent(session: SessionRef, message: Message, options: Li
 }
 
 async function createStyle(hasColor: boolean): Promise<MarkdownStyle> {
-  if (!hasColor) return { ...(await import('../output/markdown.ts')).PLAIN, keepsBreaks: true };
+  if (!hasColor) return { ...(await import('../output/markdown.ts')).UNSTYLED, keepsBreaks: true };
   const { Chalk } = await import('chalk');
   const chalk = new Chalk({ level: 1 });
   const { bold, italic, cyan: code, dim } = chalk;

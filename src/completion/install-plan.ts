@@ -5,7 +5,7 @@ import { quoteForPowerShell } from './format.ts';
 import type { Shell } from './scripts.ts';
 
 /** A change to a file. */
-export interface Change {
+export interface FileChange {
   readonly file: string;
   /** `append` adds the text at the end; `replace` replaces the script, or the line that an earlier install added. */
   readonly action: 'create' | 'append' | 'replace' | 'none';
@@ -78,13 +78,13 @@ export function installPaths(shell: Shell, settings: InstallSettings): InstallPa
 }
 
 /** Plans the change of the script file. @param current its content; undefined if it does not exist */
-export function planScript(file: string, script: string, current: string | undefined): Change {
+export function planScript(file: string, script: string, current: string | undefined): FileChange {
   if (current === undefined) return { file, action: 'create', text: script };
   return { file, action: current === script ? 'none' : 'replace', text: script };
 }
 
 /** Plans the change of the shell's startup file. @param current its content; undefined if it does not exist */
-export function planLine(file: string, line: string, current: string | undefined): Change {
+export function planLine(file: string, line: string, current: string | undefined): FileChange {
   if (current === undefined) return { file, action: 'create', text: `${line}\n` };
   const own = findOwnLine(current);
   if (own === line) return { file, action: 'none', text: line };
@@ -96,7 +96,7 @@ function findOwnLine(text: string): string | undefined {
 }
 
 /** Returns the content of a startup file after a change. Keeps all other bytes. */
-export function applyLine(current: string, { action, text }: Change): string {
+export function applyLine(current: string, { action, text }: FileChange): string {
   const own = findOwnLine(current);
   if (action === 'replace' && own !== undefined) return current.replace(own, () => text);
   const lineEnd = current.includes('\r\n') ? '\r\n' : '\n';

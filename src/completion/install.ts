@@ -3,7 +3,14 @@ import { basename, dirname } from 'node:path';
 import type { Context } from '../cli/context.ts';
 import { makeDirectories } from '../config/make-directories.ts';
 import { describeFileError, errorCode, LocalError, UsageError } from '../errors.ts';
-import { applyLine, type Change, type InstallSettings, installPaths, planLine, planScript } from './install-plan.ts';
+import {
+  applyLine,
+  type FileChange,
+  type InstallSettings,
+  installPaths,
+  planLine,
+  planScript,
+} from './install-plan.ts';
 import { replaceFile } from './replace-file.ts';
 import { completionScript, SHELLS, type Shell } from './scripts.ts';
 
@@ -11,7 +18,7 @@ import { completionScript, SHELLS, type Shell } from './scripts.ts';
 export interface Installed {
   readonly shell: Shell;
   readonly status: 'installed' | 'unchanged' | 'planned';
-  readonly changes: readonly Change[];
+  readonly changes: readonly FileChange[];
 }
 
 export interface InstallOptions {
@@ -57,7 +64,7 @@ async function exists(path: string): Promise<boolean> {
 }
 
 /** Plans the changes to the files. @throws LocalError if a file cannot be read, or is UTF-16 */
-async function planChanges(shell: Shell, settings: InstallSettings): Promise<readonly Change[]> {
+async function planChanges(shell: Shell, settings: InstallSettings): Promise<readonly FileChange[]> {
   const { script, rc } = installPaths(shell, settings);
   const planned = planScript(script, toBytes(completionScript(shell)), await readBytes(script));
   if (!rc) return [planned];
@@ -72,7 +79,7 @@ async function planChanges(shell: Shell, settings: InstallSettings): Promise<rea
   return [planned, planLine(rc.file, toBytes(rc.line), current)];
 }
 
-async function apply(change: Change, isScript: boolean): Promise<void> {
+async function apply(change: FileChange, isScript: boolean): Promise<void> {
   const { file, text } = change;
   try {
     await makeDirectories(dirname(file));
@@ -86,7 +93,7 @@ async function apply(change: Change, isScript: boolean): Promise<void> {
   }
 }
 
-const DOES: Readonly<Record<Change['action'], string>> = {
+const DOES: Readonly<Record<FileChange['action'], string>> = {
   create: 'creates',
   append: 'adds a line to',
   replace: 'replaces its part of',
@@ -94,7 +101,7 @@ const DOES: Readonly<Record<Change['action'], string>> = {
 };
 
 /** Describes the changes, and asks for confirmation. @throws UsageError without a terminal, or if the answer is no */
-async function confirmChanges(context: Context, changes: readonly Change[]): Promise<void> {
+async function confirmChanges(context: Context, changes: readonly FileChange[]): Promise<void> {
   const files = changes.map(({ action, file }) => `${DOES[action]} ${file}`).join(', and ');
   if (!context.isInteractive) {
     throw new UsageError('completion install needs a confirmation, and there is no terminal to ask for it.', {

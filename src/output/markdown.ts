@@ -16,7 +16,7 @@ export interface MarkdownStyle {
 }
 
 /** No styling. */
-export const PLAIN: MarkdownStyle = {
+export const UNSTYLED: MarkdownStyle = {
   bold: (text) => text,
   italic: (text) => text,
   code: (text) => text,
@@ -143,7 +143,7 @@ const MAX_LENGTH = 50_000;
  */
 export async function renderMarkdown(
   text: string,
-  style: MarkdownStyle = PLAIN,
+  style: MarkdownStyle = UNSTYLED,
   width = Number.POSITIVE_INFINITY,
 ): Promise<string> {
   const sanitized = sanitizeText(text);

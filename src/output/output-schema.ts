@@ -55,6 +55,7 @@ export function mapOf(values: JsonSchema): JsonSchema {
   return { type: 'object', additionalProperties: values };
 }
 
+/** The schema of an array. */
 export function arrayOf(items: JsonSchema): JsonSchema {
   return { type: 'array', items };
 }
@@ -64,6 +65,7 @@ export function oneOf(...values: readonly string[]): JsonSchema {
   return { type: 'string', enum: values };
 }
 
+/** The schema of a value that may be null. */
 export function nullable(schema: JsonSchema): JsonSchema {
   if (schema.type === undefined) return { anyOf: [schema, { type: 'null' }] };
   const types = [schema.type].flat();

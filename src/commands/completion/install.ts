@@ -1,11 +1,11 @@
 import { command } from '../../cli/command.ts';
 import type { InstallOptions } from '../../completion/install.ts';
-import type { Change } from '../../completion/install-plan.ts';
+import type { FileChange } from '../../completion/install-plan.ts';
 import { SHELLS } from '../../completion/scripts.ts';
 import { UsageError } from '../../errors.ts';
 import { type Column, listResult } from '../../output/command-result.ts';
 
-const COLUMNS: readonly Column<Change>[] = [
+const COLUMNS: readonly Column<FileChange>[] = [
   { header: 'FILE', value: ({ file }) => file, fit: 'start' },
   { header: 'ACTION', value: ({ action }) => action },
 ];
