@@ -3,8 +3,8 @@ export type HeaderList = readonly (readonly [name: string, value: string])[];
 
 /** Returns every value of a header, in order. @param name in any case */
 export function headerValues(headers: HeaderList, name: string): readonly string[] {
-  const wanted = name.toLowerCase();
-  return headers.flatMap(([key, value]) => (key.toLowerCase() === wanted ? [value] : []));
+  const lowerCase = name.toLowerCase();
+  return headers.flatMap(([key, value]) => (key.toLowerCase() === lowerCase ? [value] : []));
 }
 
 /** Returns the value of a header, or undefined if it is missing or empty. Several values are joined as HTTP does. */

@@ -14,7 +14,7 @@ export interface IntakeDeps {
   readonly mustVerify: boolean;
   /** The header that identifies a delivery; webhook-id by default. */
   readonly idHeader: string | undefined;
-  /** Undefined if nothing is kept on disk. */
+  /** Undefined if deliveries are not saved. */
   readonly spool: Spool | undefined;
   /** Undefined without a target; needs a spool. */
   readonly forwarding: Forwarding | undefined;
@@ -40,6 +40,13 @@ const MAX_REMEMBERED = 100_000;
 /** A delivery is printed after the first attempt to forward it, or after this time. In milliseconds. */
 const MAX_SHOW_DELAY_MS = 2_000;
 
+/** A delivery in the spool. */
+interface SpooledDelivery {
+  readonly name: string;
+  /** The path for the user; null if the user does not read the directory. */
+  readonly path: string | null;
+}
+
 const ACCEPTED: ReceiverResponse = { status: 200 };
 const BUSY: ReceiverResponse = { status: 503, headers: { 'retry-after': '5' } };
 
@@ -51,6 +58,7 @@ export class Intake {
   private readonly inProgress = new Map<string, Promise<ReceiverResponse>>();
   private readonly showing = new Set<Promise<void>>();
   private accepted = 0;
+  /** How many deliveries were accepted or are being accepted. */
   private reserved = 0;
 
   /** @param keys of the deliveries of earlier runs */
@@ -98,14 +106,11 @@ export class Intake {
     if (this.reserved >= limit) return BUSY;
     this.reserved += 1;
     try {
-      const name = await spool?.save(delivery, forwarding !== undefined);
-      if (relaysStatus && forwarding && name !== undefined) return await this.relay(name, delivery, key);
+      const saved = spool && (await this.save(spool, delivery));
+      if (saved && forwarding && relaysStatus) return await this.relay(forwarding, saved, delivery, key);
       this.known.add(key);
-      if (name !== undefined && forwarding) this.forward(name, delivery);
-      else {
-        const saved = name === undefined ? undefined : spool?.bodyPath(name);
-        onDelivery(delivery, { forwarded: null, forwardStatus: null, saved: saved ?? null });
-      }
+      if (saved && forwarding) this.forward(forwarding, saved, delivery);
+      else onDelivery(delivery, { forwarded: null, forwardStatus: null, saved: saved?.path ?? null });
       this.countAccepted();
       return ACCEPTED;
     } catch (error) {
@@ -116,45 +121,49 @@ export class Intake {
     }
   }
 
+  private async save(spool: Spool, delivery: Delivery): Promise<SpooledDelivery> {
+    const name = await spool.save(delivery, this.deps.forwarding !== undefined);
+    return { name, path: spool.bodyPath(name) };
+  }
+
   private countAccepted(): void {
     this.accepted += 1;
     if (this.accepted === this.deps.limit) this.deps.onLimit();
   }
 
   /** Lets the sender wait for the target's response. The sender repeats a delivery that the target does not accept. */
-  private async relay(name: string, delivery: Delivery, key: string): Promise<ReceiverResponse> {
-    const { spool, forwarding, onDelivery } = this.deps;
-    const result = await forwarding?.sendOnce(name, delivery);
-    if (result && isAccepted(result)) {
+  private async relay(
+    forwarding: Forwarding,
+    { name, path }: SpooledDelivery,
+    delivery: Delivery,
+    key: string,
+  ): Promise<ReceiverResponse> {
+    const { spool, onDelivery } = this.deps;
+    const result = await forwarding.sendOnce(name, delivery);
+    if (isAccepted(result)) {
       this.known.add(key);
-      onDelivery(delivery, {
-        forwarded: true,
-        forwardStatus: result.response.status,
-        saved: spool?.bodyPath(name) ?? null,
-      });
+      onDelivery(delivery, { forwarded: true, forwardStatus: result.response.status, saved: path });
       this.countAccepted();
       return result.response;
     }
     await spool?.discard(name);
     onDelivery(delivery, { forwarded: false, forwardStatus: null, saved: null });
     this.reserved -= 1;
-    if (result?.kind === 'responded') return result.response;
-    return { status: result?.isTimeout ? 504 : 502 };
+    if (result.kind === 'responded') return result.response;
+    return { status: result.isTimeout ? 504 : 502 };
   }
 
   /** Starts to forward a delivery. Shows it after the first attempt, or earlier if that attempt takes long. */
-  private forward(name: string, delivery: Delivery): void {
-    const { spool, forwarding, clock, onDelivery } = this.deps;
-    if (!forwarding) return;
-    const saved = spool?.bodyPath(name) ?? null;
-    const shownAlready = new AbortController();
-    const timeout = clock.sleep(MAX_SHOW_DELAY_MS, shownAlready.signal).then(
+  private forward(forwarding: Forwarding, { name, path }: SpooledDelivery, delivery: Delivery): void {
+    const { clock, onDelivery } = this.deps;
+    const isShown = new AbortController();
+    const timeout = clock.sleep(MAX_SHOW_DELAY_MS, isShown.signal).then(
       () => null,
       () => null,
     );
     const shown = Promise.race([forwarding.add(name), timeout]).then((status) => {
-      shownAlready.abort();
-      onDelivery(delivery, { forwarded: status !== null, forwardStatus: status, saved });
+      isShown.abort();
+      onDelivery(delivery, { forwarded: status !== null, forwardStatus: status, saved: path });
       this.showing.delete(shown);
     });
     this.showing.add(shown);

@@ -83,9 +83,9 @@ export class Spool {
     }
   }
 
-  /** Returns the path of a delivery's `.body` file; undefined if the user does not read the directory. */
-  bodyPath(name: string): string | undefined {
-    return this.isForUser ? this.path(name, BODY) : undefined;
+  /** Returns the path of a delivery's `.body` file; null if the user does not read the directory. */
+  bodyPath(name: string): string | null {
+    return this.isForUser ? this.path(name, BODY) : null;
   }
 
   /** Reads a delivery that is still to be forwarded. @throws InputError if it is damaged */
