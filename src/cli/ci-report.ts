@@ -155,7 +155,7 @@ export class CiReport {
     if (summary && !summary.isShared) await refuseInput(summary.path, 'summary', parsed.args);
     if (summary && codeQuality !== undefined && (await isSameFile(summary.path, codeQuality))) {
       throw new UsageError('--summary and --code-quality name the same file.', {
-        hint: 'Give each a file of its own.',
+        hint: 'Name two different files.',
       });
     }
     if (summary) await checkWritable(summary.path, 'summary');

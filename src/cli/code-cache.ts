@@ -4,7 +4,7 @@ import type { Script } from 'node:vm';
 
 const CHECKSUM_BYTES = 4;
 
-/** @returns undefined if the file is missing or damaged. V8 checks little, and crashes on damaged code. */
+/** Reads cached code. @returns undefined if it is missing or damaged: V8 hardly checks it, and crashes on damaged code */
 function readCode(file: string, checksum: (data: Buffer) => number): Buffer | undefined {
   try {
     const content = readFileSync(file);
@@ -15,7 +15,7 @@ function readCode(file: string, checksum: (data: Buffer) => number): Buffer | un
   }
 }
 
-/** Replaces the file at once, because other processes may be reading it. */
+/** Replaces the file atomically, because other processes may be reading it. */
 function writeCode(file: string, data: Buffer, checksum: number): void {
   const end = Buffer.alloc(CHECKSUM_BYTES);
   end.writeUInt32LE(checksum);
@@ -25,10 +25,10 @@ function writeCode(file: string, data: Buffer, checksum: number): void {
 }
 
 /**
- * Keeps the code of each chunk that is loaded from now on, for Node 20, which has no `module.enableCompileCache`. A name of a
- * chunk has a hash of its content, so that a kept file is never that of another version.
- * @param parent its subdirectory for this version of Node is used
- * @returns a function that writes what was compiled, with the functions that ran
+ * Caches the code of each chunk that is loaded from now on. For Node 20, which has no `module.enableCompileCache`. The name of
+ * a chunk contains a hash of its content, so a cached file never belongs to another version.
+ * @param parent the directory of the caches of all Node versions
+ * @returns a function that writes the code that was compiled, including functions that were compiled lazily
  */
 export function cacheCode(parent: string): () => void {
   const { createRequire, wrap } = process.getBuiltinModule('node:module');

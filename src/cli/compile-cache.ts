@@ -11,7 +11,7 @@ function isPrivate(directory: string): boolean {
   return process.geteuid === undefined || (uid === process.geteuid() && (mode & WRITABLE_BY_OTHERS) === 0);
 }
 
-/** Undefined for a user without a home directory, such as a system service. */
+/** Returns the directory for compiled code; undefined for a user without a home directory, such as a system service. */
 function cacheDirectory({ XDG_CACHE_HOME: xdg, HOME: home }: Environment): string | undefined {
   const isXdg = xdg !== undefined && isAbsolute(xdg);
   const parent = isXdg ? xdg : home;
@@ -19,9 +19,9 @@ function cacheDirectory({ XDG_CACHE_HOME: xdg, HOME: home }: Environment): strin
 }
 
 /**
- * Keeps the compiled program in the cache directory. Not in the temporary directory, Node's default: others could put code
- * there that runs with the token. Without a place, nothing is kept.
- * @returns a function that writes what is kept, to call before the process exits; from version 22 on, Node does that itself
+ * Caches the compiled program in the user's cache directory. Node's default is the temporary directory, where other users
+ * could put code that would run with the token.
+ * @returns a function that writes the cache, to call before the process exits; from version 22 on, Node writes it itself
  */
 export function keepCompiledCode(env: Environment): () => void {
   const nothing = () => undefined;

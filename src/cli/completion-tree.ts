@@ -7,7 +7,7 @@ import { type ArgumentSpec, type Command, type FlagSpec, parseFlagUsage } from '
 import { HELP_TOPICS } from './help-topics.ts';
 import { COMMANDS, GLOBAL_FLAGS, GROUPS } from './registry.ts';
 
-/** The kinds of flag values that the placeholder does not tell, by flag, or by command and flag. */
+/** The kinds of flag values that the placeholder does not determine, by flag, or by command and flag. */
 const BY_FLAG: Readonly<Record<string, ValueKind>> = {
   '--profile': 'profile',
   '--columns': 'column',
@@ -22,7 +22,7 @@ const BY_FLAG: Readonly<Record<string, ValueKind>> = {
   'webhook listen --path': 'free',
 };
 
-/** The kinds of arguments that the placeholder does not tell. */
+/** The kinds of arguments that the placeholder does not determine. */
 const BY_ARGUMENT: Readonly<Record<string, ValueKind>> = {
   'contract set more': 'leaf-or-value',
   'contract set value': 'free',

@@ -163,7 +163,7 @@ async function describeConventions() {
       },
       {
         command: 'partnerctl sandbox run -- partnerctl spaces list',
-        description: 'runs one command, after --, against a sandbox of its own',
+        description: 'runs one command, after --, against a temporary sandbox',
       },
     ],
   };

@@ -7,7 +7,7 @@ import { IS_EXECUTABLE } from './installation.ts';
 import { lazyIo } from './io.ts';
 import { createSignals } from './signals.ts';
 
-/** Opens standard input. Reading fails when the terminal is gone, which must not crash a prompt: SIGHUP ends it. */
+/** Opens standard input. Ignores read errors: if the terminal is gone, SIGHUP ends the process. */
 function openStdin(): typeof process.stdin {
   const { stdin } = process;
   if (stdin.listenerCount('error') === 0) stdin.on('error', () => undefined);
@@ -15,8 +15,8 @@ function openStdin(): typeof process.stdin {
 }
 
 /**
- * Creates the function that ends this process. Node resets the terminal when it exits, and crashes if the terminal is gone;
- * a signal ends the process without that. A shell reports the signal as exit code 129, too.
+ * Creates the function that exits. On exit, Node resets the terminal, and crashes if the terminal is gone. In that case, ends
+ * the process by a signal instead, which a shell also reports as exit code 129.
  */
 function createExit(): (code: number) => never {
   const { isatty } = process.getBuiltinModule('node:tty');
@@ -75,7 +75,7 @@ export async function runProcess(): Promise<void> {
   const saveCompiledCode = IS_EXECUTABLE ? undefined : keepCompiledCode(process.env);
   const code = await run(process.argv.slice(2), exit);
   const written = Promise.all([flush(process.stdout), flush(process.stderr)]);
-  // A failure was reported last. What is still to be written then has no reader.
+  // After a failure, its report was written last. Any output that is still unwritten has no reader.
   await waitForReader(written, code === 0 ? undefined : AbortSignal.abort());
   saveCompiledCode?.();
   // Without an explicit exit, Node waits for idle sockets and for undici's parser to compile.

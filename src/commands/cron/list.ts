@@ -59,7 +59,7 @@ export default command<{ readonly local: boolean }>({
   scopes: [SCOPE.listJobs],
   exits: SERVICE_EXITS,
   examples: [
-    { line: 'partnerctl cron list', does: 'all jobs, with their schedules in words' },
+    { line: 'partnerctl cron list', does: 'all jobs, with readable schedules' },
     { line: "partnerctl cron list -o json --query '[?!recorded]'", does: 'jobs that the state does not know' },
     { line: 'partnerctl cron list --local', does: 'without the network' },
   ],
