@@ -1,4 +1,5 @@
-import { access, constants, readdir, readFile } from 'node:fs/promises';
+import { readdirSync } from 'node:fs';
+import { access, constants, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { ContractLayers, LeafValues } from '../contract/contract.ts';
 import { isJsonObject, type JsonObject } from '../contract/json.ts';
@@ -129,7 +130,8 @@ async function observedOf(observations: Observations, baseUrl: string): Promise<
 /** Reads everything that is stored about a service's contract. @throws as `readContract` */
 export async function readContractLayers(directory: string, key: ContractKey): Promise<ContractLayers> {
   const path = contractsDirectory(directory);
-  const names = (await readIfPresent(path, () => readdir(path))) ?? [];
+  // Not in a thread: starting the first one takes longer.
+  const names = (await readIfPresent(path, async () => readdirSync(path))) ?? [];
   // Most users have set nothing, and loading the hash for the path takes long.
   const [stored, observed] = await Promise.all([
     names.some((name) => name !== OBSERVED) ? readContract(directory, key) : NOTHING,
