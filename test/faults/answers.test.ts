@@ -21,7 +21,7 @@ describe('an unusual response', () => {
     ],
     ['a byte order mark', `HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n\ufeff${JSON.stringify(SPACES)}`],
     ['no content type', rawJson(SPACES).replace('content-type: application/json\r\n', '')],
-  ])('is read: %s', async (_, reply) => {
+  ])('is accepted: %s', async (_, reply) => {
     const { baseUrl } = await startRawService(reply);
     const ran = await partnerctl(baseUrl, [...LIST, '--retries', '0']);
     expect({ code: ran.code, stderr: ran.stderr }).toEqual({ code: 0, stderr: '' });
@@ -42,7 +42,7 @@ describe('an unusual response', () => {
     expect(server.requests.length).toBe(1);
   });
 
-  it('is not mixed up with garbage that follows it on the connection', async () => {
+  it('is not confused with garbage that follows it on the connection', async () => {
     const stray = rawJson([{ space_id: 'stray' }]);
     const { baseUrl } = await startRawService(() => rawJson({ results: SPACES, next: '?page=2' }) + stray + stray);
     const ran = await partnerctl(baseUrl, LIST);
@@ -66,7 +66,7 @@ describe('a 2xx response without a list', () => {
     ],
     ['text', 'HTTP/1.1 200 OK\r\nconnection: close\r\n\r\nok', 'ok'],
     ['cut JSON', 'HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n[{"space_id":"s1"},', ''],
-  ])('is never an empty list: %s', async (_, reply, seen) => {
+  ])('is never read as an empty list: %s', async (_, reply, seen) => {
     const server = await startRawService(reply);
     const ran = await partnerctl(server.baseUrl, LIST);
     expect(ran.code).toBe(8);
@@ -77,7 +77,7 @@ describe('a 2xx response without a list', () => {
 });
 
 describe('a response that does not end', () => {
-  it('is cut off when it is larger than any expected response, and is not retried', async () => {
+  it('is aborted when it is larger than any expected response, and is not retried', async () => {
     const server = await startFakeService((_, response) => {
       response.writeHead(200);
       const chunk = Buffer.alloc(1024 * 1024, ' ');
@@ -93,7 +93,7 @@ describe('a response that does not end', () => {
     expect(ran.error().hint).not.toContain('certificate');
   });
 
-  it('is cut off when it decompresses to more than that, and is not retried', async () => {
+  it('is aborted when it decompresses to more than that, and is not retried', async () => {
     const bomb = gzipSync(Buffer.alloc(80 * 1024 * 1024, ' '));
     const server = await startFakeService((_, response) => {
       response.writeHead(200, { 'content-encoding': 'gzip' });
@@ -117,7 +117,7 @@ describe('a response that does not end', () => {
     expect(server.requests.length).toBe(1);
   });
 
-  it('ends with the deadline when its body stalls', async () => {
+  it('ends at the deadline when its body stalls', async () => {
     const server = await startFakeService((_, response) => {
       response.writeHead(200, { 'content-length': '100' });
       response.write('[');
@@ -127,7 +127,7 @@ describe('a response that does not end', () => {
     expect(ran.error().hint).toContain('--timeout');
   });
 
-  it('ends with the deadline when it drips', async () => {
+  it('ends at the deadline when it trickles in', async () => {
     let closed: Promise<unknown> = Promise.resolve();
     const server = await startFakeService((_, response) => {
       response.writeHead(200);
@@ -140,7 +140,7 @@ describe('a response that does not end', () => {
     await closed;
   });
 
-  it('ends with the deadline when nobody completes the TLS handshake', async () => {
+  it('ends at the deadline when nobody completes the TLS handshake', async () => {
     const { baseUrl } = await listen(
       createServer(() => undefined),
       'https',
@@ -152,7 +152,7 @@ describe('a response that does not end', () => {
 });
 
 describe('a redirect', () => {
-  it.each([301, 302, 303, 307, 308])('%i is not followed, and the token goes nowhere else', async (status) => {
+  it.each([301, 302, 303, 307, 308])('%i is not followed, and the token is sent nowhere else', async (status) => {
     const other = await startFakeService(json(SPACES));
     const location = `${other.baseUrl}/automation/spaces/`;
     const server = await startFakeService((_, response) => response.writeHead(status, { location }).end());

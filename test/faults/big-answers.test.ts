@@ -9,7 +9,7 @@ import { partnerctl } from './client.ts';
 
 const LIST = ['spaces', 'list', '--retries', '0'];
 
-/** A service that responds with this text to every GET, or every POST, and with an empty list otherwise. */
+/** A service that responds with this text to every GET, or every POST, and otherwise with an empty list. */
 async function saying(text: string, method = 'GET'): Promise<string> {
   const { baseUrl } = await startFakeService((request, response) => {
     response.writeHead(200, { 'content-type': 'application/json' });
@@ -18,7 +18,7 @@ async function saying(text: string, method = 'GET'): Promise<string> {
   return baseUrl;
 }
 
-describe('a whole number beyond the precision of JavaScript', () => {
+describe('an integer beyond the precision of JavaScript', () => {
   const ID = '12345678901234567890';
   const BODY = `[{"space_id":${ID},"external_space_id":"\\u0000123\\u0000","\\u00005\\u0000":-${ID},"a\\u009b":["\\u0000${ID}\\u0000"]}]`;
   const ITEM = {
@@ -28,14 +28,14 @@ describe('a whole number beyond the precision of JavaScript', () => {
     'a\u009b': [`\u0000${ID}\u0000`],
   };
 
-  it.each(['json', 'ndjson'])('is printed exactly by -o %s, beside controls in keys and texts', async (format) => {
+  it.each(['json', 'ndjson'])('is printed exactly by -o %s, next to controls in keys and texts', async (format) => {
     const ran = await partnerctl(await saying(BODY), [...LIST, '-o', format]);
     expect(ran).toMatchObject({ code: 0, stderr: '' });
     const printed = ran.stdout.trim().replace(/^\[\n?|\n?\]$/g, '');
     expect(printed).toBe(BODY.slice(1, -1));
   });
 
-  it('is printed exactly by -o yaml, beside controls in keys and texts', async () => {
+  it('is printed exactly by -o yaml, next to controls in keys and texts', async () => {
     const ran = await partnerctl(await saying(BODY), [...LIST, '-o', 'yaml']);
     expect(ran).toMatchObject({ code: 0, stderr: '' });
     expect(parseYaml(ran.stdout, { intAsBigInt: true })).toEqual([ITEM]);
@@ -49,7 +49,7 @@ describe('a whole number beyond the precision of JavaScript', () => {
     expect(ran.stdout).not.toMatch(/[\x00-\x08\x0b-\x1f\x7f-\x9f]/);
   });
 
-  it.each(['json', 'ndjson', 'yaml', 'tsv', 'table'])('is exact text to --query with -o %s', async (format) => {
+  it.each(['json', 'ndjson', 'yaml', 'tsv', 'table'])('is exact text in --query with -o %s', async (format) => {
     const ran = await partnerctl(await saying(BODY), [...LIST, '-o', format, '--query', '[0]']);
     expect(ran).toMatchObject({ code: 0, stderr: '' });
     expect(ran.stdout).toContain(ID);
@@ -60,14 +60,17 @@ describe('a whole number beyond the precision of JavaScript', () => {
 
 const nested = (levels: number): string => `[{"space_id":"s1","x":${'['.repeat(levels - 2)}${']'.repeat(levels - 2)}}]`;
 
-describe('a response that is nested', () => {
-  it.each(['json', 'ndjson', 'yaml', 'tsv', 'table'])('200 levels deep is printed by -o %s', async (format) => {
-    const ran = await partnerctl(await saying(nested(200)), [...LIST, '-o', format]);
-    expect(ran).toMatchObject({ code: 0, stderr: '' });
-    expect((await partnerctl(await saying(nested(200)), [...LIST, '-o', format, '--query', '[0].x'])).code).toBe(0);
-  });
+describe('a nested response', () => {
+  it.each(['json', 'ndjson', 'yaml', 'tsv', 'table'])(
+    'is printed by -o %s if it is 200 levels deep',
+    async (format) => {
+      const ran = await partnerctl(await saying(nested(200)), [...LIST, '-o', format]);
+      expect(ran).toMatchObject({ code: 0, stderr: '' });
+      expect((await partnerctl(await saying(nested(200)), [...LIST, '-o', format, '--query', '[0].x'])).code).toBe(0);
+    },
+  );
 
-  it.each([201, 5_000, 1_000_000])('%i levels deep is refused with exit 8', async (levels) => {
+  it.each([201, 5_000, 1_000_000])('is rejected with exit 8 if it is %i levels deep', async (levels) => {
     for (const text of [nested(levels), nested(levels).replace('s1', '1').replace('"1"', '12345678901234567890')]) {
       const ran = await partnerctl(await saying(text), [...LIST, '-o', 'json']);
       expect(ran).toMatchObject({ code: 8, stdout: '' });
@@ -80,7 +83,7 @@ describe('a response that is nested', () => {
 describe('a response with a number of millions of digits', () => {
   const text = `[{"space_id":${'7'.repeat(3_000_000)}}]`;
 
-  it('is refused at once with exit 8', async () => {
+  it('is rejected quickly with exit 8', async () => {
     const baseUrl = await saying(text);
     const listing = async () => {
       const ran = await partnerctl(baseUrl, [...LIST, '-o', 'json']);
@@ -91,12 +94,12 @@ describe('a response with a number of millions of digits', () => {
   });
 });
 
-describe('the response to a job that is created', () => {
+describe('the response to the creation of a job', () => {
   it.each([
     ['is nested too deep', nested(5_000)],
     ['has a number that is too long', `{"cron_job_id":${'7'.repeat(2_000)}}`],
     ['is larger than 64 MiB', `{"cron_job_id":"c1","x":"${'x'.repeat(64 * 1024 * 1024)}"}`],
-  ])('and %s leaves the outcome unknown', async (_, text) => {
+  ])('leaves the outcome unknown if it %s', async (_, text) => {
     const state = join(tempDirectory(), 'state.jsonl');
     const lost = await partnerctl(await saying(text, 'POST'), createArgs('a1', 'daily', '--state', state));
     expect(lost.code).toBe(9);

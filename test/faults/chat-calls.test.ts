@@ -29,16 +29,13 @@ describe('sending a message', () => {
   it.each([
     [201, true],
     [200, undefined],
-  ])(
-    'treats status %i as an answer to whether the message is new if the body does not say',
-    async (status, created) => {
-      const { http } = await serverOf(json({ message_id: 'm1' }, status));
-      expect((await postMessage(http, message)).created).toBe(created);
-    },
-  );
+  ])('reads status %i as whether the message is new if the body does not say', async (status, created) => {
+    const { http } = await serverOf(json({ message_id: 'm1' }, status));
+    expect((await postMessage(http, message)).created).toBe(created);
+  });
 });
 
-it('reading the history follows the links, and reports the delay the service asks for', async () => {
+it('reading the history follows the links, and reports the delay that the service requests', async () => {
   const link = '/v1/integrations/api-chat/history/?page=2';
   const first = json({ results: [{ message_id: 'm1' }], next: link }, 200, { 'x-poll-interval': '3' });
   const { got, http } = await serverOf(first, json([{ id: 'm2' }]));
@@ -58,7 +55,7 @@ it('reading the history follows the links, and reports the delay the service ask
   ]);
 });
 
-describe('a call with limits of its own', () => {
+describe('a call with its own limits', () => {
   it('makes no retry with retries: 0', async () => {
     const { got, http } = await serverOf(json({}, 503));
     await expect(http.call(OPERATIONS.readHistory, { retries: 0 })).rejects.toThrow(ServiceError);

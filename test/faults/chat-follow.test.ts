@@ -62,7 +62,7 @@ describe('pages of a history', () => {
     expect(shown).toEqual(Array.from({ length: 30 }, (_, index) => `+s-${index}`));
   });
 
-  it('that link back to themselves do not stop new messages', async () => {
+  it('that link back to themselves do not block new messages', async () => {
     const server = await historyServer();
     server.add('s', 3);
     server.behave(({ json, url }, wellBehaved) =>
@@ -76,7 +76,7 @@ describe('pages of a history', () => {
   });
 
   it.each(['heeds', 'ignores'])(
-    'that lead back to themselves end a reading, when the service %s the cursor',
+    'that link back to themselves end the read, if the service %s the cursor',
     async (habit) => {
       const server = await historyServer();
       server.add('s', 3);
@@ -154,7 +154,7 @@ describe('an outage', () => {
 });
 
 describe('a poll that stalls', () => {
-  /** Follows a service that fails at once `failures` times, and then stalls. @returns the duration of each stall */
+  /** Follows a service that fails immediately `failures` times, and then stalls. @returns the duration of each stall */
   async function stalling(failures: number, stalls: number): Promise<readonly number[]> {
     const server = await historyServer();
     const clock = stallingClock();
@@ -172,11 +172,11 @@ describe('a poll that stalls', () => {
     return durations;
   }
 
-  it('is given up after 15 s, and after longer if stalls repeat', async () => {
+  it('is abandoned after 15 s, and after longer if stalls repeat', async () => {
     expect(await stalling(0, 2)).toEqual([15_000, 30_000]);
   });
 
-  it('is given up after 15 s however many polls failed at once before', async () => {
+  it('is abandoned after 15 s, regardless of earlier immediate failures', async () => {
     expect(await stalling(5, 1)).toEqual([15_000]);
   });
 
@@ -241,7 +241,7 @@ describe('a permanent failure', () => {
   });
 });
 
-describe('a session that the service does not know yet', () => {
+describe('a session that does not exist at the service yet', () => {
   it('is treated as empty', async () => {
     const server = await historyServer();
     server.behave(({ json }, wellBehaved) =>
@@ -256,7 +256,7 @@ describe('a session that the service does not know yet', () => {
   });
 });
 
-it('a 404 page of a gateway is an outage, not a session that the service does not know', async () => {
+it('a 404 page of a gateway is an outage, not a session that does not exist yet', async () => {
   const server = await historyServer();
   server.add('s', 1);
   const page = ({ response }: HistoryRequest) =>
@@ -271,7 +271,7 @@ it('a 404 page of a gateway is an outage, not a session that the service does no
 });
 
 describe('a service that ignores cursors', () => {
-  it.each([true, false])('is shown once and not polled without a pause (pages: %s)', async (isPaged) => {
+  it.each([true, false])('is shown once, and polled only after a pause (pages: %s)', async (isPaged) => {
     const server = await historyServer();
     const entries = Array.from({ length: 1_500 }, (_, index) => ({
       message_id: `m${index}`,
@@ -292,7 +292,7 @@ describe('a service that ignores cursors', () => {
     expect(server.requests.length).toBeLessThan(isPaged ? 36 : 12);
   });
 
-  it('and always announces more is not polled without a pause', async () => {
+  it('is polled only after a pause even if it always announces more', async () => {
     const server = await historyServer();
     let turn = 0;
     server.behave(({ json }) => {
@@ -310,8 +310,8 @@ describe('a service that ignores cursors', () => {
   });
 });
 
-describe('a service that is particular about cursors', () => {
-  it.each([404, 410, 422])('and refuses all but the newest with %i still delivers every message', async (status) => {
+describe('a service that rejects old cursors', () => {
+  it.each([404, 410, 422])('still delivers every message if it rejects all but the newest with %i', async (status) => {
     const server = await historyServer();
     server.add('s', 3);
     server.behave(({ json, after }, wellBehaved) => {
@@ -335,7 +335,7 @@ describe('following ends', () => {
     server.add('s', 2, 'user');
     server.behave(({ json }, wellBehaved) => {
       json(200, wellBehaved());
-      // The timestamp tells it from a part of the history that was cut off.
+      // The timestamp distinguishes it from a truncated part of the history.
       if (server.requests.length === 1) server.add('s', 1, 'assistant', new Date());
     });
     const wanted = followOptions({ from: 'last', count: 1 }, { until: { replies: 1 }, timeoutMs: 5_000 });
@@ -384,12 +384,12 @@ describe('following ends', () => {
     expect(summarize(await until(follow(over, followOptions()).events, isEnd))).toEqual(['end:interrupted']);
   });
 
-  it('and aborts running polls when the events are no longer read', async () => {
+  it('and aborts running polls when the events are no longer consumed', async () => {
     const server = await historyServer();
     server.add('a', 1);
     const hanging = server.nextRequest(({ session }) => session === 'b');
     server.behave(({ session, json }, wellBehaved) => {
-      // Otherwise there is no poll in flight that could be left behind.
+      // Otherwise there is no poll in flight that could be left running.
       if (session === 'a') void hanging.then(() => json(200, wellBehaved()));
     });
     const sessions = ['a', 'b'].map((session_id) => ({
@@ -423,7 +423,7 @@ describe('the poll rate', () => {
     await follower.events.return();
   });
 
-  it('lets the caller ask for a poll right away', async () => {
+  it('allows an immediate poll on request', async () => {
     const server = await historyServer();
     const follower = follow(
       followDeps(server.baseUrl, systemClock),
@@ -456,28 +456,31 @@ describe('the poll rate', () => {
     await events.return();
   });
 
-  it.each(['while it waited', 'during a poll'])('catches up at once when the machine has slept %s', async (moment) => {
-    const server = await historyServer();
-    let offset = 0;
-    const waiting = createGate();
-    const clock = {
-      now: () => Date.now() + offset,
-      monotonic: systemClock.monotonic,
-      sleep: (ms: number, signal?: AbortSignal) => {
-        waiting.open();
-        return systemClock.sleep(ms, signal);
-      },
-    };
-    const { events } = follow(
-      followDeps(server.baseUrl, clock),
-      followOptions({ from: 'start' }, { intervalMs: 7_200_000 }),
-    );
-    const shown = until(events, isMessage('s-0'));
-    await (moment === 'while it waited' ? waiting.pass() : server.nextRequest(() => true));
-    server.add('s', 1);
-    offset += 3_600_000;
-    expect(summarize(await shown)).toEqual(['+s-0']);
-    expect(server.requests).toHaveLength(2);
-    await events.return();
-  });
+  it.each(['while it waited', 'during a poll'])(
+    'catches up immediately when the machine has slept %s',
+    async (moment) => {
+      const server = await historyServer();
+      let offset = 0;
+      const waiting = createGate();
+      const clock = {
+        now: () => Date.now() + offset,
+        monotonic: systemClock.monotonic,
+        sleep: (ms: number, signal?: AbortSignal) => {
+          waiting.open();
+          return systemClock.sleep(ms, signal);
+        },
+      };
+      const { events } = follow(
+        followDeps(server.baseUrl, clock),
+        followOptions({ from: 'start' }, { intervalMs: 7_200_000 }),
+      );
+      const shown = until(events, isMessage('s-0'));
+      await (moment === 'while it waited' ? waiting.pass() : server.nextRequest(() => true));
+      server.add('s', 1);
+      offset += 3_600_000;
+      expect(summarize(await shown)).toEqual(['+s-0']);
+      expect(server.requests).toHaveLength(2);
+      await events.return();
+    },
+  );
 });

@@ -7,7 +7,7 @@ import { fastClock, type Ran, type RunOptions, run } from '../helpers/run.ts';
 
 export const TOKEN = 'pat_faults_0123456789abcdef';
 
-/** The HTTP core on a real connection to a base address, with a clock on which waits take no time. */
+/** The HTTP core on a real connection to a base URL, with a clock on which waits take no time. */
 export function client(baseUrl: string, options: Partial<HttpOptions> = {}): { http: Http; events: TraceEvent[] } {
   const events: TraceEvent[] = [];
   const transport = new Transport({ origin: new URL(baseUrl).origin, proxy: undefined });
@@ -30,9 +30,8 @@ export function client(baseUrl: string, options: Partial<HttpOptions> = {}): { h
 }
 
 /**
- * Tries with a limit of time that is doubled until the test gets as far as it wants within it: how long that takes on a
- * busy machine nobody knows.
- * @param attempt resolves to undefined where it did not get so far
+ * Tries with a time limit that is doubled until the test gets far enough within it, because a busy machine takes an unknown time.
+ * @param attempt resolves to undefined if it did not get far enough
  */
 export async function withinLimit<Reached>(attempt: (ms: number) => Promise<Reached | undefined>): Promise<Reached> {
   for (let ms = 150; ; ms *= 2) {
@@ -41,7 +40,7 @@ export async function withinLimit<Reached>(attempt: (ms: number) => Promise<Reac
   }
 }
 
-/** A whole command line against a base address; waits take no time unless a clock is given. */
+/** Runs a full command line against a base URL; waits take no time unless a clock is given. */
 export function partnerctl(baseUrl: string, argv: readonly string[], options: RunOptions = {}): Promise<Ran> {
   return run(argv, {
     clock: fastClock(),

@@ -79,7 +79,7 @@ describe('a connection that closes too soon', () => {
     expect(ran.json()).toEqual(spaces);
   });
 
-  it('between two calls does not fail the second call', async () => {
+  it('between two calls does not fail the second one', async () => {
     let close = (): void => undefined;
     const server = await startFakeService((_, response, count) => {
       close = () => response.socket?.resetAndDestroy();
@@ -92,7 +92,7 @@ describe('a connection that closes too soon', () => {
     }
   });
 
-  it('cannot affect a call that must happen once: the call gets a fresh connection', async () => {
+  it('cannot affect a call that must happen once, because that gets a fresh connection', async () => {
     const server = await startFakeService((_, response) => sendJson(response, {}));
     const { http } = client(server.baseUrl);
     await http.call(OPERATIONS.listSpaces);

@@ -19,14 +19,14 @@ import { type Gateway, type Respond, startGateway } from './gateway.ts';
 interface Place {
   readonly cron: Cron;
   readonly gateway: Gateway;
-  /** The state file. */
+  /** The path of the state file. */
   readonly path: string;
   run(args: readonly string[], options?: RunOptions): Promise<Ran>;
-  /** Creates a job at the service, past the program, and returns its id. */
+  /** Creates a job at the service directly, and returns its id. */
   make(more: Record<string, unknown>): Promise<string>;
   /** The job list of the service. */
   listed(): Promise<unknown>;
-  /** The id of another agent than the one of `cron`. */
+  /** The id of an agent other than that of `cron`. */
   readonly other: string;
 }
 
@@ -154,7 +154,7 @@ describe('a job whose response is lost', () => {
     expect(gateway.posts()).toHaveLength(1);
   });
 
-  it('by a kill during a reconcile is not considered missing from a list that was read before', async () => {
+  it('by a kill during a reconcile does not count as missing from a list that was read before', async () => {
     const { cron, gateway, path, run, make } = await place();
     // The list is read because another job is unknown.
     gateway.onPost(reset);
@@ -206,10 +206,10 @@ describe('a job whose response is lost', () => {
   });
 });
 
-describe('a POST that never left does not block the job:', () => {
+describe('a POST that was never sent does not block the job:', () => {
   it('the connection of the POST was refused', async () => {
     const path = join(tempDirectory(), 'state.jsonl');
-    // The service is gone when the POST comes.
+    // The service is gone when the POST is sent.
     const disappear: Handler = (_, response) => {
       response.on('finish', () => void service.stop());
       sendJson(response, [], 200, { connection: 'close' });
@@ -235,7 +235,7 @@ describe('a POST that never left does not block the job:', () => {
     const server = createTlsServer({ cert: CERTIFICATE, key: KEY }, (request, response) => {
       if (request.method === 'GET') {
         sendJson(response, [], 200, { connection: 'close' });
-        // No cipher of an RSA key goes with this certificate.
+        // This certificate supports no cipher of an RSA key.
         if (spoilt)
           server.setSecureContext({ cert: CERTIFICATE, key: KEY, maxVersion: 'TLSv1.2', ciphers: 'AES128-SHA' });
         return;
@@ -256,7 +256,7 @@ describe('a POST that never left does not block the job:', () => {
     const failed = await create();
     expect(failed.exitCode, failed.stderr).toBe(8);
     expect(failed.stderr).toContain('The job was not created');
-    // The reason alone, without OpenSSL's places in its own source.
+    // Compares only the reason, without locations in OpenSSL's source.
     expect(failed.stderr).not.toMatch(/error:[0-9A-F]{8}|\.c:\d/);
     expect((await readJobLog(path)).records.map(({ kind }) => kind)).toEqual(['reserved', 'released']);
     spoilt = false;
@@ -330,7 +330,7 @@ describe('a job list', () => {
     [403, 8],
     [404, 8],
     [400, 1],
-  ])('that ends with a %i after its first page, without a state file, creates nothing twice', async (status, code) => {
+  ])('that fails with a %i after its first page, without a state file, creates nothing twice', async (status, code) => {
     const { cron, gateway, path, run } = await place();
     const created = (await run(cron.create('daily'))).json<{ cron_job_id: string }>();
     rmSync(path);
@@ -346,7 +346,7 @@ describe('a job list', () => {
   });
 });
 
-describe('adopting by hand', () => {
+describe('cron adopt', () => {
   it('is refused when the state file changes while the prompt is open', async () => {
     const { cron, gateway, path, run } = await place();
     gateway.onPost(gateway.passThen(resetResponse));
@@ -376,7 +376,7 @@ describe('adopting by hand', () => {
   });
 });
 
-it('a listed job without an agent blocks one of its name and content, until it is adopted', async () => {
+it('a listed job without an agent blocks a job with its name and content, until it is adopted', async () => {
   const { cron, gateway, run, make, listed } = await place();
   const id = await make({ name: 'daily', instructions: 'Sum up the day.', ...scheduleBody('0 9 1-5') });
   const { results } = (await listed()) as { readonly results: readonly Record<string, unknown>[] };

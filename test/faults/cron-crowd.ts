@@ -10,7 +10,7 @@ interface Ended {
   readonly said: CreatedJob;
 }
 
-/** Runs so many processes at once. */
+/** Runs that many processes concurrently. */
 async function crowd(count: number, begin: (index: number) => Running): Promise<Ended[]> {
   const ended = await Promise.all(Array.from({ length: count }, (_, index) => begin(index)));
   return ended.map(({ exitCode, stdout }) => ({ exitCode, said: JSON.parse(stdout) }));
@@ -21,12 +21,12 @@ async function opened(): Promise<{ it: Service; cron: Cron; path: string }> {
   return { it, cron: await createCronAgent(it), path: join(tempDirectory(), 'state.jsonl') };
 }
 
-/** So many processes at once with the same job: one POST, one created, the others are blocked or wait for it. */
+/** Concurrent processes with the same job: one POST, one created, the others are blocked or wait for it. */
 export async function expectOneJob(count: number): Promise<void> {
   const { it, cron, path } = await opened();
-  // A slow service: most of them come while the job is being made.
+  // A slow service: most of them start while the job is being created.
   await it.faults({ kind: 'delay', ms: 500, on: 'POST /automation/partner-cron-jobs/', stage: 'after' });
-  // A part of them may not read the list, so that the file alone guards.
+  // Some of them may not read the list, so that only the file guards.
   const blind = await it.envFor(['cron_jobs.write']);
   const isWaiting = (index: number): boolean => index % 2 === 1;
   const ended = await crowd(count, (index) =>
@@ -48,7 +48,7 @@ export async function expectOneJob(count: number): Promise<void> {
   expect(await readJobLog(path)).toMatchObject({ ids, damage: [] });
 }
 
-/** So many processes at once, each with a job of its own: as many jobs and ids, and the file is sound. */
+/** Concurrent processes with one job each: the same number of jobs and ids, and the file is intact. */
 export async function expectAllJobs(count: number): Promise<void> {
   const { it, cron, path } = await opened();
   const ended = await crowd(count, (index) => start(cron.create(`job-${index}`, '--state', path), { env: it.env }));

@@ -6,9 +6,7 @@ import { createArgs } from '../helpers/cron.ts';
 import { expectBlocked, flipBit, onlyRecord } from '../helpers/damage.ts';
 import { propertyRuns } from '../helpers/property-runs.ts';
 
-/*
- * A damaged line of the state file, and a list that the token may not read: the line may be the only trace of a job.
- */
+/* A damaged line of the state file, and a list that the token may not read: the line may be the only evidence of a job. */
 
 /** A bit in the middle of the value of a field. */
 function bitIn(bytes: Buffer, field: string): number {
@@ -16,7 +14,7 @@ function bitIn(bytes: Buffer, field: string): number {
 }
 
 it.each(['created', 'reserved'] as const)(
-  'one flipped bit in the only record of a job, a %s one, never lets the job be created again',
+  'one flipped bit in the only record of a job, a %s one, never allows the job to be created again',
   async (kind) => {
     const record = await onlyRecord(kind);
     const bits = fc.integer({ min: 0, max: record.bytes.length * 8 - 1 });
@@ -28,7 +26,7 @@ it.each(['created', 'reserved'] as const)(
 );
 
 describe('a job whose only record is damaged', () => {
-  it.each(['id', 'key', 'agent_id', 'name', 'cron_job_id', 'sum'])('in its %s blocks itself alone', async (field) => {
+  it.each(['id', 'key', 'agent_id', 'name', 'cron_job_id', 'sum'])('in its %s blocks only that job', async (field) => {
     const record = await onlyRecord('created');
     record.write(flipBit(record.bytes, bitIn(record.bytes, field)));
     const blocked = await record.create();
@@ -60,7 +58,7 @@ describe('a job whose only record is damaged', () => {
     expect((await record.create()).code).toBe(5);
   });
 
-  it('can be forgotten by its key, and once only', async () => {
+  it('can be forgotten by its key, but only once', async () => {
     const record = await onlyRecord('created');
     record.write(flipBit(record.bytes, bitIn(record.bytes, 'cron_job_id')));
     const { key } = (await record.create()).json<{ key: string }>();
@@ -79,7 +77,7 @@ describe('a job whose only record is damaged', () => {
     expect(record.posts()).toBe(0);
   });
 
-  it('is not planned by a dry run, and cron list and state verify show the line', async () => {
+  it('is shown by cron list and state verify, and blocks a dry run', async () => {
     const record = await onlyRecord('created');
     record.write(flipBit(record.bytes, bitIn(record.bytes, 'cron_job_id')));
     expect((await record.create('--dry-run')).code).toBe(9);
@@ -88,7 +86,7 @@ describe('a job whose only record is damaged', () => {
   });
 });
 
-describe('a line that does not tell what it is about', () => {
+describe('a line whose job cannot be determined', () => {
   it.each([
     ['zeros', Buffer.alloc(400)],
     ['text', Buffer.from('the quick brown fox '.repeat(20))],
@@ -108,7 +106,7 @@ describe('a line that does not tell what it is about', () => {
     expect(readFileSync(record.path).subarray(0, own.length).equals(own)).toBe(true);
   });
 
-  it('is nothing that is too short for a record, nor a record of another feature, nor of another job', async () => {
+  it('excludes lines too short for a record, records of other features, and records of another job', async () => {
     const record = await onlyRecord('created');
     const line = record.bytes.toString().trim();
     const others = [
@@ -124,7 +122,7 @@ describe('a line that does not tell what it is about', () => {
   });
 });
 
-describe('two records that an editor or a flipped bit joined to one line', () => {
+describe('two records that an editor or a flipped bit joined into one line', () => {
   const head = { at: '2026-01-01T00:00:00.000Z', id: 'before', key: '0'.repeat(24) };
   it.each([
     ['the end of another job', { type: 'cron.released', ...head, reservation: 'r1', why: 'not_sent' }],
@@ -142,14 +140,14 @@ describe('two records that an editor or a flipped bit joined to one line', () =>
   });
 });
 
-describe('a record that was cut', () => {
-  it('before its key blocks nothing: it was cut while it was written, before anything was sent', async () => {
+describe('a truncated record', () => {
+  it('blocks nothing if it ends before its key: it was truncated while it was written, before anything was sent', async () => {
     const record = await onlyRecord('reserved');
     record.write(record.bytes.subarray(0, record.bytes.indexOf('"key":"') + 7));
     expect((await record.create()).code).toBe(0);
   });
 
-  it('in or after its key blocks the jobs whose record it may be', async () => {
+  it('blocks the jobs that it may belong to if it ends in or after its key', async () => {
     const record = await onlyRecord('reserved');
     for (const length of [record.bytes.indexOf('"key":"') + 10, record.bytes.length - 30]) {
       record.write(record.bytes.subarray(0, length));

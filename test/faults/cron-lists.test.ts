@@ -6,9 +6,7 @@ import { type FakeService, type Handler, sendJson, startFakeService } from '../h
 import { fastClock, type Ran, type RunOptions, tempDirectory } from '../helpers/run.ts';
 import { partnerctl } from './client.ts';
 
-/*
- * The spec does not define the list of jobs. These services return lists that it therefore allows.
- */
+/* The specification does not define the list of jobs. These services return lists that it therefore allows. */
 
 interface Made {
   readonly id: number;
@@ -157,7 +155,7 @@ it.each([
     'a further page',
     (page: string | null) => (page ? { error: 'timeout' } : { results: [{ id: 9 }], next: '?page=2' }),
   ],
-])('a failure with status 200 in place of %s does not make an unlisted job count as not created', async (_, body) => {
+])('a failure with status 200 in place of %s does not mark an unlisted job as not created', async (_, body) => {
   const { run } = stateFile();
   const service = await jobService();
   service.meet(reset);
@@ -172,7 +170,7 @@ it.each([
   expect(service.made).toHaveLength(1);
 });
 
-it('a list whose later page has no list stops the creation', async () => {
+it('a list whose later page contains no list stops the creation', async () => {
   const { run } = stateFile();
   const service = await jobService();
   const first = { results: [{ id: 9, agent_id: 'a1', name: 'other' }], next: '?page=2' };

@@ -23,7 +23,7 @@ import { type Gateway, startGateway } from './gateway.ts';
 
 const isRoot = process.getuid?.() === 0;
 
-/** The flags that give a process its own mounts; undefined if that is not allowed. */
+/** The arguments that give a process its own mounts; undefined if that is not allowed. */
 const MOUNTS = [['-m'], ['-rm']].find(
   (flags) => spawnSync('unshare', [...flags, 'mount', '-t', 'tmpfs', 'tmpfs', '/mnt']).status === 0,
 );
@@ -32,7 +32,7 @@ interface Place {
   readonly it: Service;
   readonly cron: Cron;
   readonly directory: string;
-  /** Where the state file is to be. */
+  /** The path of the state file. */
   readonly path: string;
 }
 
@@ -121,7 +121,7 @@ describe('nothing is posted if the state file cannot be written because', () => 
 
   it('its directory is read-only, or it belongs to somebody else', async () => {
     const at = await place();
-    // Root may do everything, so there it is somebody else who runs a copy of the program, which he may read.
+    // Root may write everywhere, so another user runs a readable copy of the program.
     const copy = tempDirectory();
     for (const part of ['bin', 'dist', 'package.json'])
       cpSync(join(PROGRAM, '../..', part), join(copy, part), { recursive: true });
@@ -143,7 +143,7 @@ describe('nothing is posted if the state file cannot be written because', () => 
 });
 
 describe('a job that was created but cannot be recorded', () => {
-  /** Creates the job in a file that takes the reservation and nothing after it. */
+  /** Creates the job in a file that accepts the reservation and nothing after it. */
   async function unrecorded(at: Place, name: string) {
     writeFileSync(at.path, filler(250));
     const words = at.cron.create(name, '--state', at.path).map((word) => `'${word}'`);
@@ -156,7 +156,7 @@ describe('a job that was created but cannot be recorded', () => {
     return { id, error: errorOf(ran) };
   }
 
-  it('is reported with its id, and has a recovery record beside the file that reconcile reads', async () => {
+  it('is reported with its id, and has a recovery record next to the file, which reconcile reads', async () => {
     const at = await place();
     const { id, error } = await unrecorded(at, 'daily');
     expect(error.message).toContain(id);
@@ -176,7 +176,7 @@ describe('a job that was created but cannot be recorded', () => {
 
   it('is recorded by the command in the hint, as written', async () => {
     const at = await place();
-    // A name that a shell would take apart.
+    // A name that a shell would split.
     const name = 'Mia & Ben, $HOME';
     const { id, error } = await unrecorded(at, name);
     const [line = ''] = /partnerctl cron adopt .*/.exec(error.hint) ?? [];
@@ -185,13 +185,13 @@ describe('a job that was created but cannot be recorded', () => {
     expect((await readJobLog(at.path)).ids).toEqual([id]);
     const again = await run(at.cron.create(name, '--ensure', '--state', at.path), { env: at.it.env });
     expect(again.json()).toMatchObject({ cron_job_id: id, status: 'exists' });
-    // The record that was left says nothing new.
+    // The recovery record that was written says nothing new.
     expect((await run(['cron', 'reconcile', '--state', at.path], { env: at.it.env })).code).toBe(0);
     expect(new Set((await readJobLog(at.path)).ids)).toEqual(new Set([id]));
     expect(await at.cron.posted()).toBe(1);
   });
 
-  /** Creates the job while `meanwhile` happens on this machine, between the service's work and its answer. */
+  /** Creates the job while `meanwhile` runs on this machine, between the service's work and its response. */
   async function createWhile(gateway: Gateway, { it, cron, path }: Place, meanwhile: () => void) {
     gateway.onPost(
       gateway.passThen((response, { status, text }) => {
@@ -206,7 +206,7 @@ describe('a job that was created but cannot be recorded', () => {
     return ran;
   }
 
-  it('because a directory took the place of the file is reconciled once the file is back', async () => {
+  it('is reconciled once the file is back, if a directory took its place', async () => {
     const at = await place();
     const gateway = await startGateway(new URL(at.it.sandbox.baseUrl).origin);
     const aside = join(at.directory, 'aside');
@@ -226,7 +226,7 @@ describe('a job that was created but cannot be recorded', () => {
     expect((await readJobLog(at.path)).ids).toEqual([id]);
   });
 
-  it('because the directory of the file is gone has its recovery record elsewhere', async () => {
+  it('has its recovery record elsewhere if the directory of the file is gone', async () => {
     const at = await place();
     const gateway = await startGateway(new URL(at.it.sandbox.baseUrl).origin);
     const deep = { ...at, path: join(at.directory, 'deep', 'state.jsonl') };
@@ -254,16 +254,16 @@ describe('a job that was created but cannot be recorded', () => {
 describe('a damaged state file', () => {
   interface Damaged extends Place {
     readonly ids: readonly string[];
-    /** The lines that are there; the jobs `j0` to `j3` have two each, divided by blank ones. */
+    /** The intact lines; the jobs `j0` to `j3` have two each, separated by blank ones. */
     readonly lines: string[];
-    /** Writes the file anew. */
+    /** Rewrites the file. */
     write(lines: readonly string[]): void;
     run(...words: string[]): ReturnType<typeof run>;
     /** Creates a job. */
     create(name: string): ReturnType<typeof run>;
   }
 
-  /** @param isOwnerGone whether a process that has ended created `j1`: the one of the tests counts as still at work */
+  /** @param isOwnerGone whether a process that has ended created `j1`: the test's process counts as still running */
   async function fourJobs(isOwnerGone = false): Promise<Damaged> {
     const at = await place();
     const act = (...words: string[]) => run([...words, '--state', at.path], { env: at.it.env });
@@ -285,7 +285,7 @@ describe('a damaged state file', () => {
     return index;
   }
 
-  /** The jobs that the file knows, by `cron list --local`. */
+  /** The jobs in the file, by `cron list --local`. */
   async function known({ run: act }: Damaged): Promise<{ ids: (string | null)[]; stderr: string }> {
     const { stdout, stderr } = await act('cron', 'list', '--local', '-o', 'json');
     const listed: CreatedJob[] = JSON.parse(stdout);
@@ -339,42 +339,39 @@ describe('a damaged state file', () => {
       },
       '',
     ],
-  ])(
-    '%s: sound records count, the others are reported with their lines, and nothing is dropped',
-    async (_, damage, why) => {
-      const isLost = why.startsWith('changed');
-      const at = await fourJobs(isLost);
-      const lines = [...at.lines];
-      const line = damage(lines, (name) => lineWith(lines, 'cron.created', `"${name}"`));
-      at.write(lines);
-      const bytes = readFileSync(at.path);
+  ])('%s: intact records count, the others are reported by line, and nothing is dropped', async (_, damage, why) => {
+    const isLost = why.startsWith('changed');
+    const at = await fourJobs(isLost);
+    const lines = [...at.lines];
+    const line = damage(lines, (name) => lineWith(lines, 'cron.created', `"${name}"`));
+    at.write(lines);
+    const bytes = readFileSync(at.path);
 
-      const { ids, stderr } = await known(at);
-      expect(ids.filter((id) => id !== null).sort()).toEqual(
-        at.ids.filter((_, index) => !(isLost && index === 1)).sort(),
-      );
-      if (line === undefined) expect(stderr).toBe('');
-      else expect(stderr).toMatch(new RegExp(`${at.path}:${line} cannot be used: .*${why}`));
+    const { ids, stderr } = await known(at);
+    expect(ids.filter((id) => id !== null).sort()).toEqual(
+      at.ids.filter((_, index) => !(isLost && index === 1)).sort(),
+    );
+    if (line === undefined) expect(stderr).toBe('');
+    else expect(stderr).toMatch(new RegExp(`${at.path}:${line} cannot be used: .*${why}`));
 
-      expect((await at.create('j0')).code).toBe(5);
-      // Of a job whose end cannot be read it is not known whether it is there; the list tells.
-      expect((await at.create('j1')).code).toBe(isLost ? 9 : 5);
-      expect(await at.cron.posted()).toBe(0);
-      expect((await at.create('j4')).code).toBe(0);
-      expect(await at.cron.posted()).toBe(1);
-      const after = readFileSync(at.path);
-      expect(after.length).toBeGreaterThan(bytes.length);
-      expect(after.subarray(0, bytes.length).equals(bytes)).toBe(true);
+    expect((await at.create('j0')).code).toBe(5);
+    // If the end of a job cannot be read, only the list can tell whether the job exists.
+    expect((await at.create('j1')).code).toBe(isLost ? 9 : 5);
+    expect(await at.cron.posted()).toBe(0);
+    expect((await at.create('j4')).code).toBe(0);
+    expect(await at.cron.posted()).toBe(1);
+    const after = readFileSync(at.path);
+    expect(after.length).toBeGreaterThan(bytes.length);
+    expect(after.subarray(0, bytes.length).equals(bytes)).toBe(true);
 
-      if (!isLost) return;
-      expect((await at.run('cron', 'reconcile')).code).toBe(0);
-      expect((await at.create('j1')).json()).toMatchObject({ cron_job_id: at.ids[1], status: 'blocked' });
-      expect(await at.cron.posted()).toBe(1);
-    },
-  );
+    if (!isLost) return;
+    expect((await at.run('cron', 'reconcile')).code).toBe(0);
+    expect((await at.create('j1')).json()).toMatchObject({ cron_job_id: at.ids[1], status: 'blocked' });
+    expect(await at.cron.posted()).toBe(1);
+  });
 
   it.each(['key', 'agent_id', 'cron_job_id'])(
-    'whose lines of a job are all damaged in their %s is reported, and the list still has the job',
+    'is reported if all lines of a job have a damaged %s, and the list still has the job',
     async (field) => {
       const at = await fourJobs();
       const damaged = (line: string): string => line.replace(`"${field}":"`, `"${field}":"x`);
@@ -387,7 +384,7 @@ describe('a damaged state file', () => {
     },
   );
 
-  it('with a record of a newer version leaves that job to that version, and the others work', async () => {
+  it('leaves a job with a record of a newer version to that version, and the others work', async () => {
     const at = await fourJobs();
     const number = lineWith(at.lines, 'cron.created', '"j1"');
     const { sum: _, ...record } = JSON.parse(at.lines[number] ?? '');
@@ -408,7 +405,7 @@ describe('a damaged state file', () => {
     expect(readFileSync(at.path).subarray(0, bytes.length).equals(bytes)).toBe(true);
   });
 
-  it('that ends without a line feed does not damage the next record', async () => {
+  it('does not damage the next record if it ends without a line feed', async () => {
     const at = await fourJobs();
     appendFileSync(at.path, '{"v":1,"type":"cron.res');
     expect((await at.create('j4')).code).toBe(0);

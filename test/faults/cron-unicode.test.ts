@@ -30,7 +30,7 @@ function posts({ requests }: FakeService): string[] {
   return requests.filter(({ method }) => method === 'POST').map((request) => request.json<{ name: string }>().name);
 }
 
-/** The records as the first version of the program wrote them: it took the key from the name as it was typed. */
+/** The records as the first version of the program wrote them: it derived the key from the name as typed. */
 function asFirstVersion(text: string, baseUrl: string): { text: string; key: string } {
   const hash = (...parts: string[]) => createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 24);
   const key = hash(baseUrl, 'a1', NFD);
@@ -101,7 +101,7 @@ describe('records with the key of a decomposed name, as the first version wrote 
   });
 });
 
-it('two names in one file that are one in NFC are a mistake with file, line, and column', async () => {
+it('two names in one file that are equal in NFC are a mistake with file, line, and column', async () => {
   const it = await place();
   const file = join(tempDirectory(), 'jobs.yaml');
   const job = (name: string) => `  - { name: ${name}, instructions: Say hello., schedule: '0 9 * * *' }\n`;

@@ -19,7 +19,7 @@ interface Connection {
   readonly requests: string[];
 }
 
-/** A service that creates jobs, each once its gate is open, and keeps every connection. */
+/** A service that creates each job once its gate is open, and keeps every connection. */
 async function startService() {
   const connections: Connection[] = [];
   const gates = new Map<string, ReturnType<typeof createGate>>();
@@ -43,7 +43,7 @@ async function startService() {
   return {
     connections,
     http,
-    /** Makes the posting of a job wait. @returns the gate */
+    /** Delays the POST of a job. @returns the gate */
     hold(name: string) {
       const gate = createGate();
       gates.set(name, gate);
@@ -63,7 +63,7 @@ describe('a connection that is opened before there is a request for it', () => {
     expect(connections.map(({ requests }) => requests)).toEqual([['one'], ['two'], ['three']]);
   });
 
-  it('carries the next request, and no other', async () => {
+  it('carries exactly the next request', async () => {
     const { connections, hold, post, accepted } = await startService();
     const gate = hold('slow');
     const slow = post('slow');
@@ -83,7 +83,7 @@ describe('a connection that is opened before there is a request for it', () => {
     ]);
   });
 
-  it('is left alone if the service closed it, or sent something on it', async () => {
+  it('is not used if the service closed it, or sent something on it', async () => {
     const { connections, hold, post, accepted, http } = await startService();
     const gate = hold('slow');
     const slow = post('slow');
@@ -95,7 +95,7 @@ describe('a connection that is opened before there is a request for it', () => {
     closed.socket.end();
     spoken.socket.write(rawJson({ message: 'Too slow.' }, '408 Request Timeout'));
     await once(closed.socket, 'close');
-    // Both have reached the client before the response to this.
+    // Both have reached the client before this response.
     for await (const _ of listCronJobs(http)) throw new Error('There is no job.');
     expect(await post('third')).toBe('cron_third');
     gate.open();

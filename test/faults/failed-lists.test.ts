@@ -14,20 +14,20 @@ interface ListedJob {
 }
 
 interface Place {
-  /** The jobs of the service. */
+  /** The jobs at the service. */
   readonly jobs: ListedJob[];
   readonly posts: () => number;
   readonly reads: () => number;
   /** Replaces the list of the service. */
   onList(handler?: Handler): void;
-  /** Called before each job is made. Its response is lost if this returns `lost`. */
+  /** Called before each job is created. Its response is lost if this returns `lost`. */
   onPost(act: (count: number) => unknown): void;
   create(name: string, ...more: string[]): Promise<Ran>;
   run(args: readonly string[], options?: RunOptions): Promise<Ran>;
   readonly state: string;
 }
 
-/** A service that makes a job of every POST and lists them all, and an empty state file. */
+/** A service that creates a job for every POST and lists them all, and an empty state file. */
 async function place(): Promise<Place> {
   const jobs: ListedJob[] = [];
   const state = join(tempDirectory(), 'state.jsonl');
@@ -67,7 +67,7 @@ const page =
 
 const REFUSALS = [401, 403, 404, 405, 501];
 
-describe('a list of jobs that the service refuses', () => {
+describe('a list of jobs that the service rejects', () => {
   it.each<[string, Handler]>([
     ...REFUSALS.map((status): [string, Handler] => [`${status} in JSON`, json({ message: 'No.' }, status)]),
     ['404 as problem+json', page(404, '{"title":"Not found","status":404}', 'application/problem+json')],
@@ -116,7 +116,7 @@ describe('a list of jobs that the service refuses', () => {
 });
 
 describe('a list of jobs that was read before', () => {
-  it.each([404, 405, 501])('is not absent with %i', async (status) => {
+  it.each([404, 405, 501])('does not count as absent after %i', async (status) => {
     const at = await place();
     expect((await at.create('daily')).code).toBe(0);
     at.onList(json({ message: 'No.' }, status));
@@ -129,7 +129,7 @@ describe('a list of jobs that was read before', () => {
     expect(at.posts()).toBe(1);
   });
 
-  it('is not absent either if a job was adopted from it', async () => {
+  it('does not count as absent if a job was adopted from it', async () => {
     const at = await place();
     at.jobs.push({
       cron_job_id: 'c9',
@@ -143,7 +143,7 @@ describe('a list of jobs that was read before', () => {
     expect(at.posts()).toBe(0);
   });
 
-  it('may be withdrawn with 403', async () => {
+  it('may be denied later with 403', async () => {
     const at = await place();
     expect((await at.create('daily')).code).toBe(0);
     at.onList(json({ message: 'No.' }, 403));
@@ -152,7 +152,7 @@ describe('a list of jobs that was read before', () => {
     expect(created.stderr).toContain('Only the state prevents duplicates');
   });
 
-  it('is absent if only a person said which job exists', async () => {
+  it('counts as absent if only a person said which job exists', async () => {
     const at = await place();
     at.onList(json({ message: 'No.' }, 404));
     const adopted = await at.run(['cron', 'adopt', 'c7', '--agent', 'a1', '--name', 'daily', '--yes']);
@@ -182,7 +182,7 @@ describe('a job with an unknown outcome', () => {
   });
 });
 
-/** A clock that a test moves forward, and whose waits take no time. */
+/** A clock that a test moves forward, and on which waits take no time. */
 function movableClock(): Clock & { move(ms: number): void } {
   const clock = fastClock();
   let ahead = 0;
@@ -207,7 +207,7 @@ describe('a file of many jobs', () => {
     return path;
   }
 
-  it('does not make a job again that another machine makes meanwhile', async () => {
+  it('does not create a job again that another machine creates meanwhile', async () => {
     const at = await place();
     const clock = movableClock();
     at.onPost((count) => {
@@ -243,7 +243,7 @@ describe('a file of many jobs', () => {
   });
 });
 
-describe('provisioning', () => {
+describe('provision', () => {
   const manifest = 'external_space_id: acme\nspace: { name: Acme }\nagents:\n  - { template_id: t, name: Support }\n';
 
   async function provision(list: Handler): Promise<Ran & { posts: number }> {
@@ -256,21 +256,21 @@ describe('provisioning', () => {
     return { ...ran, posts: service.requests.filter(({ method }) => method === 'POST').length };
   }
 
-  it.each([...REFUSALS])('goes on with a notice if the service refuses its lists with %i in JSON', async (status) => {
+  it.each([...REFUSALS])('continues with a notice if the service denies its lists with %i in JSON', async (status) => {
     const ran = await provision(json({ message: 'No.' }, status));
     expect(ran.code).toBe(0);
     expect(ran.stderr).toContain(`(${status})`);
     expect(ran.posts).toBe(1);
   });
 
-  it.each(REFUSALS)('sends nothing if a gateway refuses the list of spaces with %i', async (status) => {
+  it.each(REFUSALS)('sends nothing if a gateway denies the list of spaces with %i', async (status) => {
     const ran = await provision(page(status));
     expect(ran.code).toBe(8);
     expect(ran.error().message).toContain('the list of spaces');
     expect(ran.posts).toBe(0);
   });
 
-  it('sends nothing if a later page is refused', async () => {
+  it('sends nothing if a later page is denied', async () => {
     const first = { results: [{ space_id: 's9', external_space_id: 'other' }], next: '?page=2' };
     const ran = await provision((request, response) =>
       request.query.has('page') ? sendJson(response, { message: 'No.' }, 403) : sendJson(response, first),

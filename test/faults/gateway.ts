@@ -8,7 +8,7 @@ import {
 } from '../helpers/fake-service.ts';
 import { CRON_JOBS } from '../sandbox/cron.ts';
 
-/** What the service answered to a request that was passed on. */
+/** The service's response to a request that was passed on. */
 interface PassedResponse {
   readonly status: number;
   readonly text: string;
@@ -22,7 +22,7 @@ export interface Gateway extends FakeService {
   onPost(handler?: Handler): void;
   /** Responds to the next reads of the job list; without a handler, they are passed on. */
   onList(handler?: Handler): void;
-  /** A handler that passes the request on, and responds in its own way once the sandbox has answered. */
+  /** Creates a handler that passes the request on, and responds in its own way once the sandbox has responded. */
   passThen(respond: Respond): Handler;
   /** The POSTs of jobs so far. */
   posts(): FakeRequest[];

@@ -14,7 +14,7 @@ interface Entry {
   readonly created_at?: string;
 }
 
-/** A history request, and what a test can do with it. */
+/** A history request, with the actions of a test on it. */
 export interface HistoryRequest {
   readonly session: string;
   readonly after: string | undefined;
@@ -91,8 +91,8 @@ export async function historyServer(): Promise<HistoryServer> {
 }
 
 /**
- * The dependencies of `follow`, with real HTTP. By default no time passes while a response is awaited, so that a busy test
- * machine does not look like quiet, an outage, or a machine that slept.
+ * The dependencies of `follow`, with real HTTP. By default no time passes while a response is pending, so that a busy test
+ * machine does not look like silence, an outage, or a machine that slept.
  */
 export function followDeps(baseUrl: string, clock: Clock = fastClock()): FollowDeps & { stop(): void } {
   const control = new AbortController();
@@ -104,8 +104,8 @@ export function followDeps(baseUrl: string, clock: Clock = fastClock()): FollowD
 const TURNS = 100;
 
 /**
- * A fast clock on which time also passes while the service does not respond, so that the time limit of a request ends it.
- * `stall` leaves a request without a response, and resolves once the client has given up, with the milliseconds this took.
+ * A fast clock on which time also passes while the service does not respond, so that the time limit of a request ends it. `stall`
+ * leaves a request without a response, and resolves with the milliseconds until the client gave up.
  */
 export function stallingClock(): Clock & { stall(request: HistoryRequest): Promise<number> } {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
@@ -129,7 +129,7 @@ export function stallingClock(): Clock & { stall(request: HistoryRequest): Promi
   };
 }
 
-/** Summarizes events: `+id` for a message, otherwise the kind. `caught-up` is left out. */
+/** Summarizes events: `+id` for a message, otherwise the kind. Omits `caught-up`. */
 export function summarize(events: readonly FollowEvent[]): string[] {
   const shown = events.filter(({ kind }) => kind !== 'caught-up');
   return shown.map((event) => {

@@ -11,7 +11,7 @@ const HOSTILE = '\u001b[2J\u001b[Hgone?\u001b]0;title\u0007 \u202eevil';
 
 const TERMINAL = { columns: 80 };
 
-/** A prompt at which the given is entered, the next once something was shown above it. */
+/** A prompt that enters the given texts, each once something was shown above it. */
 function entering(...entries: readonly string[]): PromptLine & { readonly shown: string[] } {
   const shown: string[] = [];
   let wake = (): void => undefined;
@@ -42,7 +42,7 @@ function entering(...entries: readonly string[]): PromptLine & { readonly shown:
   };
 }
 
-/** A conversation with a service; what a test does not say of it does not matter to it. */
+/** A conversation with a service, with defaults for what a test does not set. */
 async function conversation(
   baseUrl: string,
   prompt: PromptLine,
@@ -82,10 +82,10 @@ it('errors of the service and typed commands are sanitized before they reach the
   for (const text of prompt.shown) expect(text).not.toMatch(/[\x00-\x08\x0b-\x1f\x7f-\x9f]|\p{Bidi_Control}/u);
 });
 
-it('a signal ends the conversation and prints the command that sends an unsent message again', async () => {
+it('a signal ends the conversation and prints the command that resends an unsent message', async () => {
   const interrupt = new AbortController();
   const server = await startFakeService(({ method }, response) => {
-    // The message is never answered.
+    // The message never gets a response.
     if (method === 'POST') interrupt.abort(new InterruptedError('Interrupted.', 143));
     else sendJson(response, []);
   });
@@ -129,7 +129,7 @@ it('a person can switch to another session while a message is being sent', async
   await talk.run();
 });
 
-it('no reply is expected when a message is sent again after its reply', async () => {
+it('no reply is expected when a message is resent after its reply', async () => {
   let posts = 0;
   const server = await startFakeService((request, response) => {
     if (request.method === 'POST') {
@@ -160,7 +160,7 @@ describe('leaving', () => {
   const resendCommand: InteractiveChatDeps['resendCommand'] = ({ external_message_id, text }) =>
     `again ${external_message_id} ${text}`;
 
-  it('names the messages that failed before and were not sent again, with the commands that do so', async () => {
+  it('names the messages that failed before and were not resent, with the commands that do so', async () => {
     let posts = 0;
     const server = await startFakeService(({ method }, response) => {
       if (method === 'POST') posts += 1;
@@ -180,7 +180,7 @@ describe('leaving', () => {
     expect(posts).toBe(4);
   });
 
-  it('because the token is no longer accepted names the messages, too', async () => {
+  it('names the messages, too, if the token is no longer accepted', async () => {
     let isRevoked = false;
     const server = await startFakeService(({ method }, response) => {
       if (method === 'POST') isRevoked = true;
@@ -193,10 +193,10 @@ describe('leaving', () => {
     });
   });
 
-  it('because of a failed read names the messages that wait for an answer', async () => {
+  it('names the messages without a response if a read failed', async () => {
     let isAsked = false;
     const server = await startFakeService(({ method }, response) => {
-      // The message is answered after the token was refused to the read.
+      // The response to the message arrives after the token was rejected for the read.
       if (method === 'POST') isAsked = true;
       else if (isAsked) sendJson(response, { detail: 'Revoked.' }, 401);
       else sendJson(response, []);

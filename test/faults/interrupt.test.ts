@@ -57,7 +57,7 @@ describe('an interrupt', () => {
     expect(server.requests.length).toBe(1);
   });
 
-  it('before the first request sends nothing', async () => {
+  it('sends nothing if it comes before the first request', async () => {
     const server = await startFakeService(json([]));
     const signals = handSignals();
     signals.abort(new InterruptedError('Interrupted.'));

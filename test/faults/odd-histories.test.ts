@@ -16,7 +16,7 @@ import {
 const ids = (from: number, to: number): string[] =>
   Array.from({ length: to - from + 1 }, (_, index) => `+s-${from + index}`);
 
-describe('a history whose pages may be empty before others', () => {
+describe('a history with empty pages before others', () => {
   const pagesOf = async (...pages: number[]) => {
     const server = await historyServer();
     const all = server.add(
@@ -40,7 +40,7 @@ describe('a history whose pages may be empty before others', () => {
     expect(summarize(await readAll(server, { from: 'start' }))).toEqual([...ids(0, 2), 'end:caught-up']);
   });
 
-  it('is empty where the service always announces more', async () => {
+  it('is empty if the service always announces more', async () => {
     const { server, seen } = await pagesOf(...Array.from({ length: 50 }, () => 0));
     expect(summarize(await readAll(server, { from: 'start' }))).toEqual(['end:caught-up']);
     expect(seen.length).toBeLessThan(10);
@@ -56,7 +56,7 @@ describe('a history that comes newest first', () => {
     return server;
   }
 
-  it('and has no link is reported as possibly incomplete, unless enough messages came', async () => {
+  it('and has no link is reported as possibly incomplete, unless enough messages arrived', async () => {
     const server = await newestFirst(12, 5);
     const all = await readAll(server, { from: 'start' });
     expect(summarize(all)).toEqual([...ids(7, 11), 'gap', 'end:caught-up']);
@@ -97,7 +97,7 @@ describe('a history that comes newest first', () => {
     ['all', { from: 'start' }, [5, 7]],
     ['what came after a message', { from: 'after', message_id: 's-1' }, [5, 7]],
   ])(
-    'and says that there is more than the newest, without a way: %s is not claimed to be complete',
+    'and announces older messages without a way to read them is not reported as complete: %s',
     async (_, begin, [first = 0, last = 0]) => {
       const server = await historyServer();
       server.add('s', 8);
@@ -139,28 +139,25 @@ describe('a history that comes newest first', () => {
     ['in one response', 20, 1],
     ['over links', 4, 1],
     ['with timestamps in whole seconds', 20, 1000],
-  ])(
-    'and ignores the cursor, %s: what is older than the message to begin after does not come after it',
-    async (_, most, step) => {
-      const server = await historyServer();
-      for (let index = 0; index < 6; index += 1) {
-        const at = new Date(Math.floor((Date.UTC(2026, 0, 1) + 400 * index) / step) * step);
-        server.add('s', 1, index % 2 === 0 ? 'user' : 'assistant', at);
-      }
-      server.behave(({ json, url }) => {
-        const skip = Number(url.searchParams.get('skip') ?? 0);
-        const all = (server.sessions.get('s') ?? []).toReversed();
-        const next = skip + most < all.length ? `?skip=${skip + most}` : null;
-        json(200, { results: all.slice(skip, skip + most), next });
-      });
-      const begin: FollowStart = { from: 'after', message_id: 's-4' };
-      expect(summarize(await readAll(server, begin))).toEqual(['+s-5', 'end:caught-up']);
-      const { events } = follow(followDeps(server.baseUrl), followOptions(begin, { until: { replies: 2 } }));
-      await until(events, ({ kind }) => kind === 'caught-up');
-      server.add('s', 1, 'assistant', new Date(Date.UTC(2026, 0, 1, 1)));
-      expect(summarize(await until(events, isEnd))).toEqual(['+s-6', 'end:replied']);
-    },
-  );
+  ])('and ignores the cursor, %s, does not show messages older than the start', async (_, most, step) => {
+    const server = await historyServer();
+    for (let index = 0; index < 6; index += 1) {
+      const at = new Date(Math.floor((Date.UTC(2026, 0, 1) + 400 * index) / step) * step);
+      server.add('s', 1, index % 2 === 0 ? 'user' : 'assistant', at);
+    }
+    server.behave(({ json, url }) => {
+      const skip = Number(url.searchParams.get('skip') ?? 0);
+      const all = (server.sessions.get('s') ?? []).toReversed();
+      const next = skip + most < all.length ? `?skip=${skip + most}` : null;
+      json(200, { results: all.slice(skip, skip + most), next });
+    });
+    const begin: FollowStart = { from: 'after', message_id: 's-4' };
+    expect(summarize(await readAll(server, begin))).toEqual(['+s-5', 'end:caught-up']);
+    const { events } = follow(followDeps(server.baseUrl), followOptions(begin, { until: { replies: 2 } }));
+    await until(events, ({ kind }) => kind === 'caught-up');
+    server.add('s', 1, 'assistant', new Date(Date.UTC(2026, 0, 1, 1)));
+    expect(summarize(await until(events, isEnd))).toEqual(['+s-6', 'end:replied']);
+  });
 
   it.each<[string, number, (index: number) => string | undefined]>([
     ['one by one', 1, (index) => new Date(Date.UTC(2026, 0, 1) + index).toISOString()],
@@ -171,7 +168,7 @@ describe('a history that comes newest first', () => {
       (index) => new Date(Date.UTC(2026, 0, 1, 0, 0, Math.floor(index / 4))).toISOString(),
     ],
     ['without timestamps', 2, () => undefined],
-  ])('and ignores the cursor over links, %s, loses nothing that came after the start', async (_, most, timestampOf) => {
+  ])('and ignores the cursor in its links, %s, loses nothing after the start', async (_, most, timestampOf) => {
     const server = await historyServer();
     server.add('s', 12);
     server.behave(({ json, url }) => {
@@ -185,7 +182,7 @@ describe('a history that comes newest first', () => {
     expect(shown).toEqual(expect.arrayContaining(ids(6, 11)));
   });
 
-  it('is read in order over its links, and only once', async () => {
+  it('is read in order through its links, and only once', async () => {
     const server = await historyServer();
     server.add('s', 25);
     const sizes: number[] = [];
@@ -212,7 +209,7 @@ describe('a history that comes newest first', () => {
   });
 });
 
-describe('a total that is larger than what came', () => {
+describe('a total that is larger than what was sent', () => {
   async function stating(total: number) {
     const server = await historyServer();
     server.add('s', 7);
@@ -220,7 +217,7 @@ describe('a total that is larger than what came', () => {
     return server;
   }
 
-  it('fails a complete reading, after the messages are shown', async () => {
+  it('fails a complete read, after the messages are shown', async () => {
     const server = await stating(9);
     const pulled: FollowEvent[] = [];
     const { events } = follow(followDeps(server.baseUrl), followOptions({ from: 'start' }, { follow: false }));
@@ -240,7 +237,7 @@ describe('a total that is larger than what came', () => {
   });
 });
 
-describe('a history that is cut short without saying so', () => {
+describe('a history that is truncated without saying so', () => {
   async function cut(count: number, size: number) {
     const server = await historyServer();
     server.add('s', count);
@@ -286,7 +283,7 @@ it.each([
   [true, { has_more: true }],
   [false, {}],
   [false, { has_more: true }],
-])('a history with new ids in every answer is refused (follow: %j, with %j)', async (isFollowing, flag) => {
+])('a history with new ids in every response is rejected (follow: %j, with %j)', async (isFollowing, flag) => {
   const server = await historyServer();
   let count = 0;
   server.behave(({ json }) => {
@@ -307,7 +304,7 @@ it.each([
   ['links', 4],
   ['the last message', 2],
   ['the last message', 3],
-])('a history that continues by %s over %i pages is read at once', async (way, pages) => {
+])('a history that continues by %s over %i pages is read without a pause', async (way, pages) => {
   const server = await historyServer();
   server.add('s', pages * 2);
   server.behave(({ json, url }, wellBehaved) => {

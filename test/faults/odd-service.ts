@@ -14,7 +14,7 @@ interface OddSpace {
   readonly agents: OddAgent[];
 }
 
-/** What goes wrong with a request: before it is processed, or after, when the answer is lost. */
+/** What goes wrong with a request: before it is processed, or after, when the response is lost. */
 export type Trouble =
   | 307
   | 404
@@ -32,28 +32,28 @@ export type Trouble =
   | undefined;
 
 export interface Habits {
-  /** How a list is wrapped. The bare array by default. */
+  /** How a list is wrapped. A bare array by default. */
   readonly envelope?: (items: readonly object[], resource: string, next: string | null) => unknown;
   /** How one space or agent is shown, from its id and its other fields. */
   readonly item?: (resource: 'space' | 'agent', id: number, fields: object) => object;
   readonly hideTemplates?: boolean;
   readonly hideExternalIds?: boolean;
   readonly pageSize?: number;
-  /** What the answer to provisioning looks like. By default the space with its new agents. */
+  /** The body of the response to provisioning. By default the space with its new agents. */
   readonly answer?: (space: object, agents: readonly object[]) => unknown;
   /** Decided for each request; `count` counts the requests of its method. */
   readonly trouble?: (request: FakeRequest, count: number) => Trouble;
   /** Requests that the token may not make. */
   readonly forbidden?: (request: FakeRequest) => boolean;
-  /** Whether the lists show nothing yet. */
+  /** Whether the lists are still empty. */
   readonly isStale?: () => boolean;
-  /** Resolves when the answer to a POST, which has been carried out, is to be sent. */
+  /** Resolves when the response to a POST, which has been carried out, may be sent. */
   readonly beforeAnswer?: () => Promise<unknown>;
 }
 
 export interface OddService extends FakeService {
   readonly spaces: Map<string, OddSpace>;
-  /** The names of the agents that a space has, sorted; an agent that was installed twice is there twice. */
+  /** The names of the agents of a space, sorted; an agent that was installed twice occurs twice. */
   agentNames(externalId: string): string[];
   posts(): FakeRequest[];
 }
@@ -65,8 +65,8 @@ interface Wanted {
 }
 
 /**
- * A service that keeps to the letter of the spec and to nothing else: a repeated provision reuses the space, and
- * installs the named agents again each time.
+ * A service that follows the letter of the specification and nothing else: a repeated provision reuses the space, and installs
+ * the named agents again each time.
  */
 export async function oddService(habits: Habits = {}): Promise<OddService> {
   const spaces = new Map<string, OddSpace>();

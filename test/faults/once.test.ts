@@ -55,7 +55,7 @@ function expectNotDone(error: PartnerctlError): void {
 }
 
 describe('the cron job calls', () => {
-  it('send the job as in the spec, and return its id', async () => {
+  it('send the job as specified, and return its id', async () => {
     const server = await startFakeService(json({ cron_job_id: 'c1' }, 201));
     const { http } = client(server.baseUrl);
     expect(await createCronJob(http, JOB, 120_000)).toBe('c1');
@@ -110,11 +110,11 @@ describe('a 4xx response proves that nothing was done', () => {
     expectNotDone(error);
     expect(error).toBeInstanceOf(kind);
     expect(error.info).toMatchObject({ status, code: 'the_code' });
-    // A 404 or 405 may be about the trailing slash, which a read tells.
+    // A 404 or 405 may be about the trailing slash, which a read can show.
     expect(server.requests.filter(({ method }) => method !== 'GET')).toHaveLength(1);
   });
 
-  it('a 429 fails at once, however short its Retry-After, with retry_at', async () => {
+  it('a 429 fails immediately, however short its Retry-After, with retry_at', async () => {
     const clock = fastClock();
     const server = await startFakeService(json({}, 429, { 'retry-after': '1' }));
     const { http } = client(server.baseUrl, { clock });
@@ -127,7 +127,7 @@ describe('a 4xx response proves that nothing was done', () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  it('a 422 counts even if its body is cut', async () => {
+  it('a 422 counts even if its body is truncated', async () => {
     const server = await startRawService(
       'HTTP/1.1 422 Unprocessable Content\r\ncontent-length: 50\r\n\r\n{"code"',
       (socket) => socket.resetAndDestroy(),
@@ -248,7 +248,7 @@ describe('a request that was never sent proves that nothing was done', () => {
   });
 });
 
-describe('anything else leaves the outcome unknown, and is not sent again', () => {
+describe('any other failure leaves the outcome unknown, and is not sent again', () => {
   const reply = (status: string, rest: string): string => `HTTP/1.1 ${status}\r\n${rest}`;
 
   it.each<[string, string, object?]>([
@@ -324,7 +324,7 @@ describe('anything else leaves the outcome unknown, and is not sent again', () =
     const { baseUrl } = await listen(server);
     const { http, events } = client(baseUrl);
     const error = await errorOf(http);
-    // Whether the request or the reset is first depends on the system, but a sent request is never repeated.
+    // The system decides whether the request or the reset comes first, but a sent request is never repeated.
     const left = events.filter(
       (event) => event.kind === 'result' && event.result.kind === 'failure' && event.result.sent === 'all',
     );
@@ -383,7 +383,7 @@ describe('anything else leaves the outcome unknown, and is not sent again', () =
     expect(server.requests).toHaveLength(1);
   });
 
-  it('but Ctrl-C in flight does no harm if the response still comes', async () => {
+  it('but Ctrl-C in flight does no harm if the response still arrives', async () => {
     const control = new AbortController();
     const server = await startFakeService((_, response) => {
       control.abort();

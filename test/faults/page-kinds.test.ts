@@ -17,7 +17,7 @@ const byOffset = (name: string) => (query: URLSearchParams) => numberIn(query, n
 const byLast = (name: string) => (query: URLSearchParams) => Number((query.get(name) ?? 's0').slice(1));
 const token = (end: number, hasMore: boolean) => (hasMore ? `tok-${end}` : null);
 
-/** Every way of paging that is understood: the value of the leaf that it is remembered as, and the service. */
+/** Every supported kind of paging: the value of the leaf that records it, and the service. */
 const KINDS: Readonly<Record<string, readonly [string, PagedService]>> = {
   'a token one level down': [
     'token:response_metadata.next_cursor:cursor',
@@ -384,8 +384,8 @@ async function readAll(http: Http): Promise<readonly JsonObject[]> {
   return items;
 }
 
-describe('a list in pages', () => {
-  it.each(Object.entries(KINDS))('is whole: %s', async (_, [leaf, kind]) => {
+describe('a paginated list', () => {
+  it.each(Object.entries(KINDS))('is complete: %s', async (_, [leaf, kind]) => {
     const service = await startPagedService(kind);
     const observed: unknown[] = [];
     const { http } = client(service.baseUrl, { onObserved: (...proof) => observed.push(proof) });
@@ -394,13 +394,13 @@ describe('a list in pages', () => {
     expect(observed).toEqual([['spaces.list.next', leaf]]);
     const first = service.requests.length;
     expect(await read()).toEqual(spaceIds(5));
-    // A way that was proved costs no request beyond the pages, and one more where nothing states the end.
+    // A kind that was proved costs no request beyond the pages, and one more where nothing states the end.
     expect(service.requests.length - first).toBeLessThanOrEqual(4);
     expect(observed.length).toBe(1);
     expect(first).toBeLessThanOrEqual(20);
   });
 
-  it.each(Object.entries(KINDS))('is one request if it has one page: %s', async (name, [, kind]) => {
+  it.each(Object.entries(KINDS))('takes one request if it has one page: %s', async (name, [, kind]) => {
     const service = await startPagedService({ ...kind, count: 1 });
     const { http } = client(service.baseUrl);
     expect(await readAll(http)).toEqual(spaceIds(1));
@@ -408,7 +408,7 @@ describe('a list in pages', () => {
   });
 });
 
-describe('a list in pages that cannot be followed', () => {
+describe('a paginated list that cannot be followed', () => {
   const ignoring = (body: Record<string, unknown>): PagedService => ({
     start: () => 0,
     serve: ({ items }) => ({ body: { items, ...body } }),
@@ -426,7 +426,7 @@ describe('a list in pages that cannot be followed', () => {
     ['nextPage', { nextPage: true }],
     ['isLast', { isLast: false }],
     ['items_remaining', { items_remaining: 3 }],
-  ])('is refused by name: %s', async (name, body) => {
+  ])('is rejected with the name of the field: %s', async (name, body) => {
     const service = await startPagedService(ignoring(body));
     const ran = await partnerctl(service.baseUrl, LIST);
     expect(ran.code).toBe(8);
@@ -437,7 +437,7 @@ describe('a list in pages that cannot be followed', () => {
     expect(service.requests.length).toBeLessThanOrEqual(25);
   });
 
-  it('is refused where the service rejects every parameter', async () => {
+  it('is rejected if the service rejects every parameter', async () => {
     const service = await startPagedService({
       start: (query) => (query.size > 0 ? { status: 400, body: { detail: 'unknown parameter' } } : 0),
       serve: ({ items }) => ({ body: { items, total: 5 } }),
@@ -450,7 +450,7 @@ describe('a list in pages that cannot be followed', () => {
   it.each([
     ['fewer', 7],
     ['more', 3],
-  ])('is refused where the service sends %s items than it states', async (_, total) => {
+  ])('is rejected if the service sends %s items than it states', async (_, total) => {
     const service = await startPagedService({
       start: byOffset('offset'),
       serve: ({ items }) => ({ body: { items, total } }),
@@ -460,7 +460,7 @@ describe('a list in pages that cannot be followed', () => {
     expect(ran.stderr).toContain('run the command again');
   });
 
-  it('is refused where the parameter skips a page, because the count does not add up', async () => {
+  it('is rejected if the parameter skips a page, because the count does not add up', async () => {
     const service = await startPagedService({
       start: (query) => numberIn(query, 'offset') * 2,
       serve: ({ items }) => ({ body: { items, total: 9 } }),
@@ -469,7 +469,7 @@ describe('a list in pages that cannot be followed', () => {
     expect((await partnerctl(service.baseUrl, LIST)).code).toBe(8);
   });
 
-  it('is whole after a command that says that the first page is all', async () => {
+  it('ends after its first page if the contract says that there are no more', async () => {
     const service = await startPagedService(ignoring({ message_count: 40 }));
     const { http } = client(service.baseUrl);
     http.observe('spaces.list.next', 'none');

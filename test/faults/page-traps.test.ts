@@ -39,19 +39,19 @@ const endless =
   (_request, response, count) =>
     sendJson(response, page(count));
 
-describe('a list without end', () => {
+describe('an endless list', () => {
   it.each([
     ['a new link each time', (count: number) => ({ items: [{ space_id: `s${count}` }], next: `?page=${count + 1}` })],
     ['a new token each time', (count: number) => ({ items: [{ space_id: `s${count}` }], next_cursor: `c${count}` })],
     ['page numbers', (count: number) => ({ items: [{ space_id: `s${count}` }], page: count, page_size: 1 })],
-  ])('is refused after a number of pages: %s', async (_, page) => {
+  ])('is rejected after a number of pages: %s', async (_, page) => {
     const service = await startFakeService(endless(page));
     const { error } = await readWith(service.baseUrl, {}, 30);
     expect(error?.message).toBe('The list has more than 30 pages.');
     expect(service.requests.length).toBe(31);
   });
 
-  it('is refused if its pages are empty', async () => {
+  it('is rejected if its pages are empty', async () => {
     const service = await startFakeService(endless((count) => ({ items: [], next_cursor: `c${count}` })));
     const { error } = await readWith(service.baseUrl);
     expect(error?.message).toContain('100 pages');
@@ -61,7 +61,7 @@ describe('a list without end', () => {
     ['a token that repeats', (count: number) => ({ items: [{ space_id: `s${count}` }], next_cursor: `c${count % 3}` })],
     ['a link that repeats', (count: number) => ({ items: [{ space_id: `s${count}` }], next: `?page=${count % 3}` })],
     ['items that repeat', (count: number) => ({ items: [{ space_id: `s${count % 3}` }], next: `?page=${count + 1}` })],
-  ])('is refused at once: %s', async (_, page) => {
+  ])('is rejected immediately: %s', async (_, page) => {
     const service = await startFakeService(endless(page));
     const { error } = await readWith(service.baseUrl);
     expect(error?.message).toMatch(/circle|repeats/);
@@ -78,7 +78,7 @@ describe('a next link', () => {
     ['http://%/admin/?page=2', false],
     ['file:///v1/automation/spaces/?page=2', false],
     ['javascript:alert(1)', false],
-  ])('never takes the token to another origin: %s', async (form, isFollowed) => {
+  ])('never sends the token to another origin: %s', async (form, isFollowed) => {
     const other = await startFakeService(endless(() => ({ items: [] })));
     const service = await startFakeService((request, response) =>
       request.query.has('page')
@@ -115,14 +115,14 @@ describe('a next link', () => {
   });
 });
 
-describe('a known way to the next page', () => {
+describe('a recorded kind of paging', () => {
   const tokens = () =>
     startPagedService({
       start: (query) => numberIn(query, 'after'),
       serve: ({ items, end, hasMore }) => ({ body: { items, next_cursor: hasMore ? String(end) : null } }),
     });
 
-  it('that was observed is used at once', async () => {
+  it('is used immediately if it was observed', async () => {
     const service = await tokens();
     const outcome = await readWith(service.baseUrl, { observed: { 'spaces.list.next': 'token:next_cursor:after' } });
     expect(outcome).toEqual({ ids: ALL, error: undefined, observed: [] });
@@ -130,7 +130,7 @@ describe('a known way to the next page', () => {
   });
 
   it.each(['token:next_cursor:cursor', 'token:paging.next:after', 'header:link', 'page:page', 'after:last'])(
-    'that was observed and no longer holds is dropped for the one that does: %s',
+    'is replaced by the right one if it was observed and no longer works: %s',
     async (value) => {
       const service = await tokens();
       const outcome = await readWith(service.baseUrl, { observed: { 'spaces.list.next': value } });
@@ -143,7 +143,7 @@ describe('a known way to the next page', () => {
   );
 
   it.each(['token:next_cursor:cursor', 'token:paging.next:after', 'link:next_cursor', 'page:page'])(
-    'that the user set and that does not hold is refused: %s',
+    'is rejected if the user set it and it does not work: %s',
     async (value) => {
       const service = await tokens();
       const { error, observed } = await readWith(service.baseUrl, { override: { 'spaces.list.next': value } });
@@ -152,7 +152,7 @@ describe('a known way to the next page', () => {
     },
   );
 
-  it('that the user set ends where the user says, whatever else the response states', async () => {
+  it('ends the list as the user said, whatever else the response states', async () => {
     const service = await startPagedService({
       start: (query) => (numberIn(query, 'page', 1) - 1) * 2,
       serve: ({ items }) => ({ body: { items, message_count: 40 } }),
@@ -161,13 +161,13 @@ describe('a known way to the next page', () => {
     expect(outcome).toMatchObject({ ids: ALL, error: undefined });
   });
 
-  it('that is none makes the first page the list', async () => {
+  it('makes the first page the complete list if it is "none"', async () => {
     const service = await tokens();
     const outcome = await readWith(service.baseUrl, { override: { 'spaces.list.next': 'none' } });
     expect(outcome).toMatchObject({ ids: ALL.slice(0, 2), error: undefined });
   });
 
-  it('is not guessed where the list is read by POST', async () => {
+  it('is not guessed if the list is read by POST', async () => {
     const service = await startFakeService(endless(() => ({ items: [{ space_id: 's1' }], total: 5 })));
     const { error } = await readWith(service.baseUrl, { override: { 'spaces.list': 'POST /automation/spaces/' } });
     expect(error?.message).toContain('cannot follow');

@@ -65,7 +65,7 @@ describe('the pages of a list', () => {
   });
 
   it.each(['/admin/?page=2', '/v1/../admin/', '/v1/%2e%2e/admin/', '/v10/automation/spaces/', '//evil.test/admin/'])(
-    'outside the base URL are refused: %s',
+    'outside the base URL are rejected: %s',
     async (next) => {
       const server = await twoPages(() => ({ body: { results: FIRST, next } }));
       const ran = await partnerctl(server.baseUrl, LIST);

@@ -8,21 +8,21 @@ import { type Habits, type OddService, oddService, type Trouble } from './odd-se
 import { AGENTS, expectDone, machine, manifest, type Provisioned } from './provisioning.ts';
 
 /*
- * What keeps agents from being installed twice by runs that do not see each other: wrong clocks, other machines, lists
- * that are refused or old. The service installs the named agents again on every POST.
+ * What prevents runs that cannot see each other from installing agents twice: wrong clocks, other machines, lists that are
+ * forbidden or stale. The service installs the named agents again on every POST.
  */
 
 const unreadable: Habits['forbidden'] = ({ method }) => method === 'GET';
 
 const hiddenAgents: Habits['forbidden'] = ({ path }) => path.endsWith('/agents/');
 
-/** What somebody else installs, who has another state file. */
+/** What another user installs, with a separate state file. */
 async function provisionElsewhere(service: OddService, ...ids: string[]): Promise<void> {
   const ran = await machine(ids.map((id) => manifest(id)).join('---\n'))(service);
   expect(ran.code).toBe(0);
 }
 
-/** Adds the reservation of a process that this machine cannot see, and whose outcome is not recorded. */
+/** Adds the reservation of a process that this machine cannot see, without a recorded outcome. */
 function reserveElsewhere(state: string, origin: string, externalId: string, { at = '', until = '' } = {}): void {
   const line = encodeRecord({
     type: 'space.reserved',
@@ -44,8 +44,8 @@ function sum(numbers: readonly number[]): number {
   return numbers.reduce((total, each) => total + each, 0);
 }
 
-describe('a clock that is wrong', () => {
-  it('does not make a run of another machine count as dead: it has as long as it reserved, and then --settle', async () => {
+describe('a wrong clock', () => {
+  it('does not make a run of another machine count as dead before its reserved time and --settle have passed', async () => {
     const service = await oddService();
     const state = join(tempDirectory(), 'state.jsonl');
     reserveElsewhere(state, service.baseUrl, 'acme-1', {
@@ -78,7 +78,7 @@ describe('a clock that is wrong', () => {
 
 describe('the list of spaces', () => {
   it.each<Trouble>([404, 405, 501])(
-    'that worked before is not absent after a %s: nothing is posted (exit 8)',
+    'does not count as absent after a %s if it worked before: nothing is posted (exit 8)',
     async (status) => {
       let isLost = false;
       const service = await oddService({
@@ -95,14 +95,14 @@ describe('the list of spaces', () => {
     },
   );
 
-  it('that never worked leaves the guard to the state file', async () => {
+  it('leaves the guard to the state file if it never worked', async () => {
     const service = await oddService({ trouble: ({ method }) => (method === 'GET' ? 404 : undefined) });
     const provision = machine(manifest('acme-1'));
     for (let run = 1; run <= 2; run += 1) expectDone(service, await provision(service), ['acme-1']);
     expect(service.posts()).toHaveLength(1);
   });
 
-  it('is read again during a long run: a space that another machine provisioned meanwhile is left alone', async () => {
+  it('is read again during a long run, which does not touch a space that another machine provisioned meanwhile', async () => {
     const clock = fastClock();
     let isFirst = true;
     const service: OddService = await oddService({
@@ -122,7 +122,7 @@ describe('the list of spaces', () => {
 });
 
 describe('--retry-unknown', () => {
-  it('of two runs at once repeats the request of an earlier run, not the one that the other run just lost', async () => {
+  it('in two concurrent runs repeats the request of an earlier run, not the one that the other run just lost', async () => {
     const service = await oddService({
       forbidden: unreadable,
       trouble: ({ method }, count) => (method === 'POST' ? (count === 1 ? 'reset' : 'reset after') : undefined),
@@ -138,8 +138,8 @@ describe('--retry-unknown', () => {
   });
 });
 
-describe('a space that exists, whose agents cannot be listed', () => {
-  it('and that the state file does not know is left alone (exit 9), until --retry-unknown', async () => {
+describe('an existing space whose agents cannot be listed', () => {
+  it('is left alone (exit 9) until --retry-unknown if the state file does not know it', async () => {
     const service = await oddService({ forbidden: hiddenAgents });
     await provisionElsewhere(service, 'acme-1');
     const provision = machine(manifest('acme-1'));
@@ -158,7 +158,7 @@ describe('a space that exists, whose agents cannot be listed', () => {
     expect(service.posts()).toHaveLength(2);
   });
 
-  it('and that an earlier run recorded gets the agents that the manifest has since', async () => {
+  it('gets the agents added to the manifest if an earlier run recorded the space', async () => {
     const service = await oddService({ forbidden: hiddenAgents });
     const state = join(tempDirectory(), 'state.jsonl');
     expect((await machine(manifest('acme-1', AGENTS.slice(0, 2)))(service, '--state', state)).code).toBe(0);

@@ -19,7 +19,7 @@ describe('an interrupted provision', () => {
     const agent = { agent_id: 'a1', name: 'Support', template_id: 'tmpl_support' };
     const server = await startFakeService(({ method, path, body }, response) => {
       if (method === 'POST') {
-        // Pressed while the first job is being created.
+        // Ctrl-C arrives while the first job is being created.
         if (jobs.length === 0) signals.abort(new InterruptedError('Interrupted.'));
         const job = { cron_job_id: `cron_${jobs.length}`, ...JSON.parse(body) };
         jobs.push(job);
@@ -53,7 +53,7 @@ describe('an interrupted provision', () => {
     expect(jobs).toHaveLength(2);
   });
 
-  it('while it looks for what a lost request did says that the space may have been provisioned', async () => {
+  it('says that the space may have been provisioned if it was still checking a lost request', async () => {
     const signals = handSignals();
     const server = await startFakeService({
       'GET *': json([]),
@@ -85,7 +85,7 @@ describe('an interrupted provision', () => {
     const server = await startFakeService(({ method, path }, response) => {
       if (method === 'POST') {
         posts += 1;
-        // Pressed while the second job is being created.
+        // Ctrl-C arrives while the second job is being created.
         if (posts === 2) signals.abort(new InterruptedError('Interrupted.'));
         if (posts === 1) response.socket?.resetAndDestroy();
         else sendJson(response, { cron_job_id: `cron_${posts}` }, 201);

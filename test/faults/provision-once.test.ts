@@ -5,9 +5,7 @@ import { fastClock, fasterClock, tempDirectory } from '../helpers/run.ts';
 import { type Habits, oddService, type Trouble } from './odd-service.ts';
 import { AGENTS, expectDone, machine, manifest, type Provisioned } from './provisioning.ts';
 
-/*
- * Against a service that installs the named agents again on every POST.
- */
+/* Against a service that installs the named agents again on every POST. */
 
 const firstPost =
   (trouble: Trouble): NonNullable<Habits['trouble']> =>
@@ -16,7 +14,7 @@ const firstPost =
 
 const unreadable: Habits['forbidden'] = ({ method }) => method === 'GET';
 
-describe('an answer lost to a token that may not list the agents', () => {
+describe('a lost response with a token that may not list agents', () => {
   it.each<Trouble>(['reset after', 'cut after', '502 after', 'late 504', 503, 'reset'])(
     '(%s) ends with exit 9, and the same command posts nothing more',
     async (trouble) => {
@@ -34,7 +32,7 @@ describe('an answer lost to a token that may not list the agents', () => {
     },
   );
 
-  it('is settled with --retry-unknown at the word of the user, who posts once more', async () => {
+  it("is settled by --retry-unknown, which posts once more at the user's risk", async () => {
     const service = await oddService({ forbidden: unreadable, trouble: firstPost('reset') });
     const provision = machine(manifest('acme-1'));
     expect((await provision(service)).code).toBe(9);
@@ -43,7 +41,7 @@ describe('an answer lost to a token that may not list the agents', () => {
     expect(service.posts()).toHaveLength(2);
   });
 
-  it('is settled by a token that may list them, and no longer blocks the first one', async () => {
+  it('is settled by a token that may list agents, after which the first token works, too', async () => {
     let mayRead = false;
     const service = await oddService({
       forbidden: (request) => !mayRead && request.method === 'GET',
@@ -80,7 +78,7 @@ describe('an answer lost to a token that may not list the agents', () => {
 });
 
 describe('a damaged state file', () => {
-  it('whose lines may be about the space blocks a token that may not list (exit 9), until --retry-unknown', async () => {
+  it('whose lines may belong to the space blocks a token that may not list agents (exit 9), until --retry-unknown', async () => {
     let mayRead = false;
     const service = await oddService({ forbidden: (request) => !mayRead && request.method === 'GET' });
     const state = join(tempDirectory(), 'state.jsonl');
@@ -124,7 +122,7 @@ describe('a state file that cannot be written after the request', () => {
   });
 });
 
-describe('a lost answer to a token that may list the agents', () => {
+describe('a lost response with a token that may list the agents', () => {
   it('to a request that is carried out late (504) is followed by reads until the agents appear', async () => {
     const service = await oddService({ trouble: firstPost('late 504') });
     const ran = await machine(manifest('acme-1'))(service);
@@ -154,7 +152,7 @@ describe('a lost answer to a token that may list the agents', () => {
     expectDone(late, await provision(late, '--retries', '0'), ['acme-1']);
   });
 
-  it('is repeated --retries times at most: four POSTs in forty seconds to a service that always fails', async () => {
+  it('is retried --retries times at most: four POSTs in forty seconds to a service that always fails', async () => {
     const service = await oddService({ trouble: ({ method }) => (method === 'POST' ? 503 : undefined) });
     const clock = fastClock();
     const ran = await machine(manifest('acme-1'), { clock, random: () => 0 })(service);
@@ -163,7 +161,7 @@ describe('a lost answer to a token that may list the agents', () => {
     expect(clock.slept.reduce((sum, ms) => sum + ms, 0)).toBe(40_000);
   });
 
-  it('when --timeout leaves no time to wait is looked for by the next run before it posts', async () => {
+  it('is checked by the next run before it posts if --timeout leaves no time to wait', async () => {
     const service = await oddService({ trouble: firstPost('late 504') });
     const provision = machine(manifest('acme-1'));
     const hasty = await provision(service, '--timeout', '500ms');
@@ -173,7 +171,7 @@ describe('a lost answer to a token that may list the agents', () => {
     expect(service.posts()).toHaveLength(1);
   });
 
-  it('from a service that renamed the agents blocks later runs, too, until --retry-unknown', async () => {
+  it('blocks later runs, too, if the service renamed the agents, until --retry-unknown', async () => {
     const service = await oddService({
       item: (resource, id, fields) => ({
         [`${resource}_id`]: `${resource}-${id}`,
@@ -196,7 +194,7 @@ describe('a lost answer to a token that may list the agents', () => {
   });
 });
 
-describe('a list', () => {
+describe('a list of agents', () => {
   it('that does not show yet what an earlier run installed is read again before anything is posted', async () => {
     let staleReads = 0;
     const service = await oddService({
@@ -214,7 +212,7 @@ describe('a list', () => {
     expect(service.posts()).toHaveLength(1);
   });
 
-  it('that still lacks agents after --settle shows that someone removed them, and they are installed again', async () => {
+  it('that still lacks agents after --settle proves that someone removed them, and they are installed again', async () => {
     const service = await oddService();
     const clock = fastClock();
     const provision = machine(manifest('acme-1'), { clock });
@@ -237,7 +235,7 @@ describe('a list', () => {
   });
 });
 
-describe('two runs at once with one state file', () => {
+describe('two concurrent runs with one state file', () => {
   it.each<[string, Habits]>([
     ['may list the agents', {}],
     ['may not list the agents', { forbidden: unreadable }],
@@ -257,7 +255,7 @@ describe('two runs at once with one state file', () => {
 });
 
 describe('a name in another Unicode form', () => {
-  it('that the service composes does not install the agent again, even without the state file', async () => {
+  it('does not cause a second installation if the service composes it, even without the state file', async () => {
     const [composed, decomposed] = ['Café'.normalize('NFC'), 'Café'.normalize('NFD')];
     const service = await oddService({
       item: (resource, id, fields) => ({

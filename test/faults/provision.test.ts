@@ -10,7 +10,7 @@ function without(fields: object, key: string): object {
   return Object.fromEntries(Object.entries(fields).filter(([name]) => name !== key));
 }
 
-/** A service that lists agents under names of its own. */
+/** A service that lists agents under its own names. */
 const renaming: Habits = {
   item: (resource, id, fields) => ({
     [`${resource}_id`]: `${resource}-${id}`,
@@ -42,7 +42,7 @@ const SHAPES: Record<string, Habits> = {
   },
 };
 
-describe('a service that answers with', () => {
+describe('a service that responds with', () => {
   it.each(Object.entries(SHAPES))(
     '%s gets everything installed once, only what is missing, and no write from a repeat or a dry run',
     async (_, habits) => {
@@ -79,7 +79,7 @@ describe('a response that is lost after the write', () => {
     expect(service.posts().length).toBe(1);
   });
 
-  it.each(lost)('(%s), and failing reads, install no agent twice', async (trouble) => {
+  it.each(lost)('(%s) and failing reads install no agent twice', async (trouble) => {
     const service = await oddService({
       trouble: ({ method }, count) => {
         if (method === 'POST') return count === 1 ? trouble : undefined;
@@ -119,7 +119,7 @@ describe('a response that is lost after the write', () => {
     expect(service.agentNames('acme-1')).toEqual(AGENTS);
   });
 
-  it('because of a redirect is final', async () => {
+  it('in the form of a redirect is final', async () => {
     const service = await oddService({ trouble: ({ method }) => (method === 'POST' ? 307 : undefined) });
     const ran = await machine(manifest('acme-1'))(service);
     expect(ran.code).toBe(8);
@@ -148,7 +148,7 @@ describe('a response that is lost after the write', () => {
     expect(service.posts().length).toBe(1);
   });
 
-  it('property: whatever goes wrong, no agent is installed twice, and repeated runs install all of them', async () => {
+  it('property: whatever fails, no agent is installed twice, and repeated runs install all of them', async () => {
     const troubles = fc.array(
       fc.constantFrom<Trouble>(503, 429, 'reset', 'reset after', 'cut after', '502 after', '303 after', undefined),
       { minLength: 1, maxLength: 25 },
@@ -181,7 +181,7 @@ describe('a response that is lost after the write', () => {
   });
 });
 
-describe('without a readable remote state', () => {
+describe('provision without a readable remote state', () => {
   it.each<[string, Habits]>([
     ['the token may not list', { forbidden: ({ method }) => method === 'GET' }],
     ['the token may not list agents', { forbidden: ({ path }) => path.includes('/agents/') }],
@@ -189,9 +189,9 @@ describe('without a readable remote state', () => {
       'the token may not list and the answer names no agents',
       { forbidden: ({ method }) => method === 'GET', answer: (space) => space },
     ],
-  ])('it posts with a notice, and a repeat posts nothing: %s', async (_, habits) => {
+  ])('posts with a notice, and a repeat posts nothing: %s', async (_, habits) => {
     const service = await oddService(habits);
-    // A space of someone else, so that the listing is not empty.
+    // A space of another customer, so that the list is not empty.
     service.spaces.set('other', { id: 1, external_space_id: 'other', name: 'other', agents: [] });
     const provision = machine(manifest('acme-1'));
     const first = await provision(service);
@@ -204,7 +204,7 @@ describe('without a readable remote state', () => {
     expect(again.json<Provisioned>().results[0]).toMatchObject({ status: 'unchanged' });
   });
 
-  it('a dry run says so once, and plans from the state', async () => {
+  it('says so once in a dry run, and plans from the state', async () => {
     const service = await oddService({ forbidden: ({ method }) => method === 'GET' });
     const ran = await machine(manifest('acme-1'))(service, '--dry-run');
     expect(ran.code).toBe(0);
@@ -215,7 +215,7 @@ describe('without a readable remote state', () => {
 });
 
 describe('agents that the service renames', () => {
-  it('are known from the state file and by their templates, and a repeat posts nothing', async () => {
+  it('are recognized by the state file and their templates, and a repeat posts nothing', async () => {
     const service = await oddService(renaming);
     const provision = machine(manifest('acme-1'));
     expect((await provision(service)).code).toBe(0);
@@ -225,7 +225,7 @@ describe('agents that the service renames', () => {
     expect(service.posts().length).toBe(1);
   });
 
-  it('and shows without any name end a repeat with exit 8, and nothing is posted again', async () => {
+  it('and shows without any name fail a repeat with exit 8, and nothing is posted again', async () => {
     const item: Habits['item'] = (resource, id, fields) => ({
       [`${resource}_id`]: `${resource}-${id}`,
       ...without(fields, resource === 'agent' ? 'name' : ''),
@@ -239,7 +239,7 @@ describe('agents that the service renames', () => {
     expect(service.posts().length).toBe(1);
   });
 
-  it('and shows without templates have no id, and end a repeat with exit 9 and no POST', async () => {
+  it('and shows without templates have no id, and fail a repeat with exit 9 and no POST', async () => {
     const service = await oddService({ ...renaming, hideTemplates: true });
     const provision = machine(manifest('acme-1'));
     expect((await provision(service)).code).toBe(8);
@@ -318,7 +318,7 @@ describe('a list', () => {
 });
 
 describe('a read that fails', () => {
-  it('for good after a lost response is not repeated: exit 8, and the outcome is open', async () => {
+  it('permanently after a lost response is not repeated: exit 8, and the outcome is unknown', async () => {
     const { baseUrl, requests } = await startFakeService(({ method }, response, count) => {
       if (method === 'POST') return response.socket?.resetAndDestroy();
       return count === 1 ? sendJson(response, []) : response.writeHead(302, { location: '/elsewhere' }).end();

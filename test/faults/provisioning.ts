@@ -23,7 +23,7 @@ export function manifest(externalId: string, agents: readonly string[] = AGENTS)
   return `external_space_id: ${externalId}\nspace: { name: ${externalId}, description: x }\nagents:\n${lines.join('\n')}\n`;
 }
 
-/** A machine of its own: a home with its state file, and the manifest. */
+/** A separate machine: a home with its state file, and the manifest. */
 export function machine(
   text: string,
   options: RunOptions = {},

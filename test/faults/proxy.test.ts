@@ -105,7 +105,7 @@ describe('a proxy from the environment', () => {
     });
   });
 
-  it.each(['http://[bad', 'socks5://127.0.0.1:1080', '::'])('with an invalid URL is a usage error: %s', async (url) => {
+  it.each(['http://[bad', 'socks5://127.0.0.1:1080', '::'])('with an invalid URL exits with 2: %s', async (url) => {
     const ran = await partnerctl('https://api.partner.test/v1', LIST, { env: { HTTPS_PROXY: url } });
     expect(ran.code).toBe(2);
     expect(ran.error()).toMatchObject({ type: 'usage', message: expect.stringContaining('HTTPS_PROXY') });

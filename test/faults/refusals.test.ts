@@ -15,7 +15,7 @@ const failureOf = (promise: Promise<unknown>): Promise<unknown> =>
     (error) => error,
   );
 
-/** A clock that stands still until the test lets time pass. */
+/** A clock that stands still until the test advances it. */
 function handClock(): Clock & { pass(ms: number): void; sleepers(count: number): Promise<void> } {
   let now = Date.UTC(2026, 0, 1);
   let sleeping: { until: number; wake: () => void }[] = [];
@@ -44,7 +44,7 @@ function handClock(): Clock & { pass(ms: number): void; sleepers(count: number):
   };
 }
 
-describe('a refusal', () => {
+describe('a rejection', () => {
   it.each([
     [400, 1, 'refused'],
     [401, 3, 'credentials'],
@@ -55,22 +55,27 @@ describe('a refusal', () => {
     [409, 1, 'refused'],
     [422, 1, 'refused'],
     [501, 8, 'service'],
-  ])('with %i fails at once with exit %i, and keeps its body, status, and request id', async (status, exit, type) => {
-    const server = await startFakeService((_, response) =>
-      sendJson(response, { error: { code: 'the_code', message: 'The message.' } }, status, { 'x-request-id': 'srv-1' }),
-    );
-    const ran = await partnerctl(server.baseUrl, LIST);
-    expect(ran.code).toBe(exit);
-    expect(ran.error()).toMatchObject({
-      type,
-      status,
-      code: 'the_code',
-      request_id: 'srv-1',
-      details: { message: 'The message.', attempts: 1 },
-    });
-    expect(server.requests.length).toBe(1);
-    expect(ran.stdout).toBe('');
-  });
+  ])(
+    'with %i fails immediately with exit %i, and keeps its body, status, and request id',
+    async (status, exit, type) => {
+      const server = await startFakeService((_, response) =>
+        sendJson(response, { error: { code: 'the_code', message: 'The message.' } }, status, {
+          'x-request-id': 'srv-1',
+        }),
+      );
+      const ran = await partnerctl(server.baseUrl, LIST);
+      expect(ran.code).toBe(exit);
+      expect(ran.error()).toMatchObject({
+        type,
+        status,
+        code: 'the_code',
+        request_id: 'srv-1',
+        details: { message: 'The message.', attempts: 1 },
+      });
+      expect(server.requests.length).toBe(1);
+      expect(ran.stdout).toBe('');
+    },
+  );
 
   it.each([
     ['cut', 'content-length: 500\r\n\r\n{"code":"org'],
@@ -134,14 +139,14 @@ describe('a rate limit', () => {
     ['seconds and a random part of a second', { 'retry-after': '17' }, 0.5, 17_250],
     ['backoff with jitter without Retry-After', {}, 0.5, 250],
     ['seconds of a 503 as well', { 'retry-after': '40' }, 0, 40_000, 503],
-  ])('is waited for: %s', async (_, headers, random, waitMs, status) => {
+  ])('delays the retry: %s', async (_, headers, random, waitMs, status) => {
     const clock = fastClock();
     const server = await limited(headers, status);
     expect((await partnerctl(server.baseUrl, LIST, { clock, random: () => random })).code).toBe(0);
     expect(clock.slept).toEqual([waitMs]);
   });
 
-  it('is waited for longer if --timeout allows it', async () => {
+  it('delays the retry for longer if --timeout allows it', async () => {
     const clock = fastClock();
     const server = await limited({ 'retry-after': '300' });
     const ran = await partnerctl(server.baseUrl, [...LIST, '--timeout', '10m'], { clock, random: () => 0 });
@@ -150,7 +155,7 @@ describe('a rate limit', () => {
   });
 
   it.each(['99999999999999', '9'.repeat(400)])(
-    'of %s seconds, beyond the last date, ends like any other',
+    'of %s seconds, beyond the largest date, ends like any other',
     async (after) => {
       const server = await limited({ 'retry-after': after });
       const ran = await partnerctl(server.baseUrl, LIST);
@@ -196,7 +201,7 @@ describe('a rate limit', () => {
     expect(clock.slept).toEqual([60_000]);
   });
 
-  it('beyond the deadline of the next call fails that one without a request', async () => {
+  it('beyond the deadline of the next call fails that call without a request', async () => {
     const clock = fastClock();
     const server = await limited({ 'retry-after': '3600' });
     const { http } = client(server.baseUrl, { clock });
@@ -211,7 +216,7 @@ describe('a rate limit', () => {
     expect(server.requests.length).toBe(1);
   });
 
-  it('402 is not retried, even by concurrent calls', async () => {
+  it('a 402 is not retried, even by concurrent calls', async () => {
     const server = await startFakeService(json({}, 402));
     const { http } = client(server.baseUrl);
     const errors = await Promise.all([1, 2, 3].map(() => failureOf(http.call(OPERATIONS.listSpaces))));

@@ -40,7 +40,7 @@ import { client, partnerctl, TOKEN, withinLimit } from './client.ts';
 const MB = 1024 * 1024;
 const LARGE = 24 * MB;
 
-/** Writes a file that takes no room on the disk, and returns its path. */
+/** Writes a sparse file, which takes no space on the disk, and returns its path. */
 function largeFile(bytes = LARGE): string {
   const path = write('large.bin', '');
   truncateSync(path, bytes);
@@ -49,20 +49,20 @@ function largeFile(bytes = LARGE): string {
 
 const smallFile = (): string => write('small.txt', 'hello');
 
-/** Waits so long before a retry that a deadline passes in the wait. */
+/** Waits so long before a retry that a deadline passes during the wait. */
 const slowToRetry: Clock = {
   ...systemClock,
   sleep: (ms, signal) => systemClock.sleep(Math.max(ms, 120), signal),
 };
 
-/** What `upload -o json` says of a file. */
+/** The result of a file in `upload -o json`. */
 interface UploadedFile {
   readonly id: string | null;
   readonly status: string;
 }
 
 interface Uploader {
-  /** The state file. */
+  /** The path of the state file. */
   readonly state: string;
   upload(args: readonly string[], options?: RunOptions): Promise<Ran>;
   /** The types of the records in the state file, in order. */
@@ -86,7 +86,7 @@ function createUploader(baseUrl: string): Uploader {
   };
 }
 
-/** Starts a service, and returns it with an uploader that has a state file of its own. */
+/** Starts a service, and returns it with an uploader that has its own state file. */
 async function startUploads(script: Script): Promise<Uploader & { service: FakeService }> {
   const service = await startFakeService(script);
   return { service, ...createUploader(service.baseUrl) };
@@ -98,7 +98,7 @@ const sendId = (response: Parameters<Handler>[1], id: string): void =>
 /** Reads the whole body and returns an id. */
 const accept: Handler = (_, response, count) => sendId(response, `att_${count}`);
 
-/** Responds as soon as this much of the body has arrived, and reads on. */
+/** Responds as soon as this much of the body has arrived, and continues to read. */
 function refuseEarly(status: number, bytes: number, headers: Record<string, string> = {}): Step {
   return {
     onHeaders: async (request, response) => {
@@ -119,7 +119,7 @@ function onceReceived(bytes: number, handler: Handler): Step {
   };
 }
 
-/** Sends a response while the body is unread, and reads on: only the end of the form is missing for a small file. */
+/** Sends a response while the body is unread, and continues to read: only the end of the form is missing for a small file. */
 function respondFirst(handler: Handler): Step {
   return {
     onHeaders: (request, response, count) => {
@@ -140,7 +140,7 @@ function expectUnknown(ran: Ran): void {
   expect(ran.json()).toMatchObject([{ id: null, status: 'unknown' }]);
 }
 
-it('an upload has a known length, and the token in one header only', async () => {
+it('an upload has a known length, and the token in only one header', async () => {
   const { service, upload } = await startUploads(accept);
   expect((await upload([smallFile(), '--field', 'kind=manual'])).code).toBe(0);
   const [request] = service.requests;
@@ -153,7 +153,7 @@ it('an upload has a known length, and the token in one header only', async () =>
   expect(others['content-type']).toMatch(/^multipart\/form-data; boundary=/);
 });
 
-it('copies of one file do not keep other files waiting', async () => {
+it('copies of one file do not block other files', async () => {
   const other = createGate();
   const { upload } = await startUploads(async (request, response, count) => {
     // The copies wait for the file that comes after all of them.
@@ -176,7 +176,7 @@ it('a service that returns the token as an id leaves the file unknown, and the t
   expect(ran.stderr + readFileSync(state, 'utf8')).not.toContain(TOKEN);
 });
 
-it('a file whose name contains the token is not completed, because the state file would have to hold it', async () => {
+it('a file whose name contains the token is not completed, because the state file would have to contain it', async () => {
   const { service, upload, state } = await startUploads(accept);
   const ran = await upload([write(`${TOKEN}.txt`, 'hello')]);
   expect({ code: ran.code, message: ran.error().message }).toEqual({
@@ -191,31 +191,28 @@ it.each([
   ['401 Unauthorized', 3],
   ['402 Payment Required', 6],
   ['413 Content Too Large', 1],
-])(
-  'a refusal that resets the connection ends as the refusal or a failure, never as unknown: %s',
-  async (line, exit) => {
-    const reply = rawJson({ message: 'Not this.' }, line, 'connection: close\r\n');
-    const server = createServer((socket) => {
-      socket.once('data', () => {
-        socket.pause();
-        socket.write(reply, () => socket.destroy());
-      });
+])('a rejected upload whose connection is reset has failed, and is never unknown: %s', async (line, exit) => {
+  const reply = rawJson({ message: 'Not this.' }, line, 'connection: close\r\n');
+  const server = createServer((socket) => {
+    socket.once('data', () => {
+      socket.pause();
+      socket.write(reply, () => socket.destroy());
     });
-    const { upload, records } = createUploader((await listen(server)).baseUrl);
-    const ran = await upload([largeFile(), '--retries', '0']);
-    // Whether the response or the reset arrives first depends on the system.
-    expect(ran.code).toBeOneOf([exit, 8]);
-    expect(await records()).toEqual([]);
-  },
-);
+  });
+  const { upload, records } = createUploader((await listen(server)).baseUrl);
+  const ran = await upload([largeFile(), '--retries', '0']);
+  // Whether the response or the reset arrives first depends on the system.
+  expect(ran.code).toBeOneOf([exit, 8]);
+  expect(await records()).toEqual([]);
+});
 
-describe('an early refusal of a large file', () => {
+describe('an early rejection of a large file', () => {
   it.each([
     [401, 3, 'credentials'],
     [402, 6, 'balance_too_low'],
     [403, 3, 'credentials'],
     [413, 1, 'refused'],
-  ])('%i stops the transfer and is reported as itself', async (status, exit, type) => {
+  ])('with %i stops the transfer and is reported as itself', async (status, exit, type) => {
     const { service, upload, records } = await startUploads(refuseEarly(status, 100_000));
     const ran = await upload([largeFile()]);
     expect(ran.code).toBe(exit);
@@ -229,7 +226,7 @@ describe('an early refusal of a large file', () => {
     expect(await records()).toEqual([]);
   });
 
-  it('307 is not followed, and leaves nothing open', async () => {
+  it('with 307 is not followed, and leaves no connection or file open', async () => {
     const { service, upload, records } = await startUploads(refuseEarly(307, 100_000, { location: '/elsewhere' }));
     const ran = await upload([largeFile()]);
     expect({ code: ran.code, type: ran.error().type }).toEqual({ code: 8, type: 'service' });
@@ -239,7 +236,7 @@ describe('an early refusal of a large file', () => {
   });
 });
 
-describe('a file that the service does not have completely', () => {
+describe('a file that the service received incompletely', () => {
   it.each<[string, Step]>([
     ['an early 503', refuseEarly(503, 100_000)],
     ['an early 429', refuseEarly(429, 100_000, { 'retry-after': '0' })],
@@ -255,7 +252,7 @@ describe('a file that the service does not have completely', () => {
     expect(await records()).toEqual(['sent', 'done']);
   });
 
-  it('fails after as many retries as were asked for', async () => {
+  it('fails after the number of retries in --retries', async () => {
     const { service, upload, records } = await startUploads(refuseEarly(503, 0));
     const ran = await upload([largeFile(), '--retries', '2']);
     expect({ code: ran.code, type: ran.error().type }).toEqual({ code: 8, type: 'service' });
@@ -263,7 +260,7 @@ describe('a file that the service does not have completely', () => {
     expect(await records()).toEqual([]);
   });
 
-  it('is not uploaded, even if its id comes early', async () => {
+  it('is not uploaded, even if its id arrives early', async () => {
     const { upload, records } = await startUploads(onceReceived(MB, (_, response) => sendId(response, 'att_early')));
     const ran = await upload([largeFile()]);
     expect(ran.code).toBe(8);
@@ -295,7 +292,7 @@ describe('a file that the service does not have completely', () => {
   });
 });
 
-describe('a file that the service has completely', () => {
+describe('a file that the service received completely', () => {
   it.each<[string, Handler, 'limited'?]>([
     ['a reset', reset],
     ['a 201 that is cut', cut('{"file_attachment_id": "att', 201)],
@@ -328,7 +325,7 @@ describe('a file that the service has completely', () => {
     expect(service.requests).toHaveLength(2);
   });
 
-  it('is released by a 422, which says that nothing was made', async () => {
+  it('is released by a 422, which proves that nothing was created', async () => {
     const { upload, records } = await startUploads([json({}, 422), accept]);
     const path = smallFile();
     expect((await upload([path])).code).toBe(1);
@@ -343,7 +340,7 @@ describe('a file that the service has completely', () => {
   });
 });
 
-describe('a response that comes when only the end of the form is missing', () => {
+describe('a response that arrives when only the end of the form is missing', () => {
   it('counts if it has an id', async () => {
     const { upload, records } = await startUploads(respondFirst((_, response) => sendId(response, 'att_quick')));
     const ran = await upload([smallFile()]);
@@ -352,7 +349,7 @@ describe('a response that comes when only the end of the form is missing', () =>
     expect((await records()).at(-1)).toBe('done');
   });
 
-  it('may come in two parts', async () => {
+  it('may arrive in two parts', async () => {
     const text = JSON.stringify({ file_attachment_id: 'att_slow' });
     const respond: Handler = async (request, response) => {
       response.writeHead(201, { 'content-type': 'application/json', 'content-length': text.length });
@@ -393,7 +390,7 @@ describe('a response that comes when only the end of the form is missing', () =>
   });
 });
 
-it('the source of a body is told when the attempt is over', async () => {
+it('the source of a body is notified when the attempt is over', async () => {
   const { http } = client((await startFakeService(refuseEarly(401, 1))).baseUrl);
   let told: Promise<void> | undefined;
   const body: StreamedBody = {
@@ -410,7 +407,7 @@ it('the source of a body is told when the attempt is over', async () => {
   await told;
 });
 
-it('a rate limit beyond the deadline ends the run at once, and says when to come back', async () => {
+it('a rate limit beyond the deadline ends the run immediately, and says when to retry', async () => {
   const { service, upload, records } = await startUploads(refuseEarly(429, 0, { 'retry-after': '3600' }));
   const ran = await upload([largeFile(), largeFile()]);
   expect({ code: ran.code, type: ran.error().type }).toEqual({ code: 7, type: 'rate_limited' });
@@ -419,7 +416,7 @@ it('a rate limit beyond the deadline ends the run at once, and says when to come
   expect(await records()).toEqual([]);
 });
 
-it('a file that is gone when its turn comes fails, and others of its name are uploaded', async () => {
+it('a file that no longer exists when its turn comes fails, and others of its name are uploaded', async () => {
   const [first = '', gone = '', last = ''] = ['one', 'two', 'six'].map((content) => write('index.html', content));
   const { upload } = await startUploads((request, response, count) => {
     rmSync(gone, { force: true });
@@ -450,7 +447,7 @@ describe('a file that another process is uploading', () => {
 
   it('is waited for with --force, too, and then sent once', async () => {
     const gate = createGate();
-    // The first response comes only after the second process has looked several times.
+    // The first response arrives only after the second process has checked several times.
     const clock = watchSleep((count) => count === 4 && gate.open());
     let second: Promise<Ran> | undefined;
     const first: Handler = async (_, response) => {
@@ -465,9 +462,9 @@ describe('a file that another process is uploading', () => {
     expect(completed(service)).toEqual([true, false, true]);
   });
 
-  it('is waited for and then skipped, for twelve files at a time without a warning of Node', async () => {
+  it('is waited for and then skipped, for twelve files concurrently without a warning of Node.js', async () => {
     const warnings: string[] = [];
-    // Others may be about what ran in this process before.
+    // Other warnings may be about what ran in this process before.
     const keep = ({ name }: Error): void => void (name === 'MaxListenersExceededWarning' && warnings.push(name));
     process.on('warning', keep);
     onTestFinished(() => void process.off('warning', keep));
@@ -494,7 +491,7 @@ describe('a file that another process is uploading', () => {
     const signals = handSignals();
     const gate = createGate();
     const clock = watchSleep((count) => {
-      // A process that goes on waiting finds the file uploaded.
+      // A process that kept waiting would find the file uploaded.
       if (count > 1) gate.open();
       else signals.abort(new InterruptedError('Interrupted.'));
     });
@@ -513,7 +510,7 @@ describe('a file that another process is uploading', () => {
   });
 });
 
-it('Ctrl-C after all of a file was sent waits for the response', async () => {
+it('Ctrl-C after the entire file was sent waits for the response', async () => {
   const signals = handSignals();
   const { upload, records } = await startUploads((request, response, count) => {
     signals.abort(new InterruptedError('Interrupted.'));
@@ -525,7 +522,7 @@ it('Ctrl-C after all of a file was sent waits for the response', async () => {
   expect(await records()).toEqual(['sent', 'done']);
 });
 
-describe('a service that is slow to read', () => {
+describe('a service that reads slowly', () => {
   const CHUNK = Buffer.alloc(MB);
 
   /** A body of one-megabyte chunks. */
@@ -553,7 +550,7 @@ describe('a service that is slow to read', () => {
     }
   }
 
-  it('holds the file back, instead of having it read into memory', async () => {
+  it('throttles the read of the file, which is not buffered in memory', async () => {
     const paused = createGate();
     let request: FakeRequest | undefined;
     const service = await startFakeService({
@@ -579,7 +576,7 @@ describe('a service that is slow to read', () => {
     expect(request?.bytes).toBe(200 * MB);
   });
 
-  it('may take any time as long as it goes on', async () => {
+  it('may take any time while it makes progress', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     onTestFinished(() => void vi.useRealTimers());
     let now = 0;
@@ -592,8 +589,8 @@ describe('a service that is slow to read', () => {
     expect(await createUpload(http, 'attachment', body)).toBe('att_1');
   });
 
-  it('but steady is given up at the deadline of the command', async () => {
-    // Read at this pace, it would take longer than any test may.
+  it('fails at the deadline of the command despite its progress', async () => {
+    // Reading at this pace takes longer than any test may.
     const path = largeFile(4_000 * MB);
     const readSlowly: Handler = async (request) => {
       const closed = request.closed().then(() => true);
@@ -616,7 +613,7 @@ describe('a service that is slow to read', () => {
     expect(await records()).toEqual([]);
   });
 
-  it('and stops altogether is given up within --timeout, with nothing left open', async () => {
+  it('and then stops is abandoned within --timeout, with nothing left open', async () => {
     const stop = onceReceived(1, ({ incoming }) => incoming.pause());
     const { ran, records } = await withinLimit(async (ms) => {
       const { service, upload, records } = await startUploads(stop);
@@ -636,7 +633,7 @@ describe('a service that is slow to read', () => {
     expect(await records()).toEqual([]);
   });
 
-  it('and breaks every time is not called out of reach', async () => {
+  it('and closes every connection is not reported as unreachable', async () => {
     const { service, upload, records } = await startUploads(onceReceived(1, reset));
     const ran = await upload([largeFile(), '--retries', '1']);
     expect(ran.error().message).toBe(`Could not send the whole request to ${service.baseUrl} after 2 attempts.`);
