@@ -6,7 +6,7 @@ import { startTestSandbox } from './client.ts';
 
 const HELP = readFileSync(new URL('../../src/help/sandbox.md', import.meta.url), 'utf8');
 
-test('the admin API lists its routes, each with its use', async () => {
+test('the admin API lists its routes with a description each', async () => {
   const { admin } = await startTestSandbox();
   for (const path of ['', '/']) {
     const { status, json } = await admin('GET', path);
@@ -17,13 +17,13 @@ test('the admin API lists its routes, each with its use', async () => {
   }
 });
 
-test('the list of routes needs the admin key', async () => {
+test('the list of routes requires the admin key', async () => {
   const { sandbox, token } = await startTestSandbox();
   const answer = await fetch(sandbox.adminUrl, { headers: { authorization: `Bearer ${token}` } });
   expect(answer.status).toBe(401);
 });
 
-test('help sandbox has every route of the admin API and every setting', () => {
+test('help sandbox contains every route of the admin API and every setting', () => {
   for (const [route, use] of Object.entries(ADMIN_ROUTES)) {
     expect(HELP).toContain(`| \`${route.replace(/:\w+/, '<id>')}\` | ${use} |`);
   }

@@ -25,7 +25,7 @@ describe('tokens', () => {
 });
 
 describe('settings', () => {
-  test('a PATCH changes the fields it names and leaves the defaults of the others', async () => {
+  test('a PATCH changes the fields that it names and leaves the defaults of the others', async () => {
     const { admin } = await startTestSandbox();
     const defaults = {
       balance_usd: 100,
@@ -53,7 +53,7 @@ describe('settings', () => {
 });
 
 describe('the request log', () => {
-  test('says what was received and how it was answered, but never the token', async () => {
+  test('contains each request and its response, but never the token', async () => {
     const { admin, partner, token } = await startTestSandbox({ now: () => 0 });
     const body = provisionBody('acme');
     const created = await partner('POST', PROVISION, { body, headers: { 'x-request-id': 'r1' } });
@@ -91,7 +91,7 @@ describe('the request log', () => {
     expect((await admin('GET', '/requests')).json).toEqual({ counts: {}, requests: [] });
   });
 
-  test('holds the last 10,000 requests, oldest first, and counts them all', () => {
+  test('keeps the last 10,000 requests, oldest first, and counts them all', () => {
     const log = new RequestLog();
     const request = { at: '', request_id: '', path: '/v1/', query: '', route: '/v1/*' };
     for (let number = 0; number < 10_005; number += 1) log.add({ ...request, method: number % 2 ? 'GET' : 'POST' });
@@ -135,7 +135,7 @@ describe('a reset', () => {
     expect((await partner('POST', PROVISION, { body: provisionBody('acme') })).status).toBe(201);
   });
 
-  test('with keep_tokens false removes the tokens as well', async () => {
+  test('removes the tokens as well with keep_tokens false', async () => {
     const { admin, partner } = await startTestSandbox();
     await admin('POST', '/reset', { keep_tokens: false });
     expect((await partner('GET', SPACES)).status).toBe(401);

@@ -73,7 +73,7 @@ describe('routing', () => {
     );
   });
 
-  test('an agent_inbox answers together what arrived while the agent was busy', async () => {
+  test('an agent_inbox answers the messages that arrived while the agent was busy with one reply', async () => {
     const { chat, clock } = await withAgent([], 'agent_inbox');
     for (const text of ['a', 'b', 'c']) await chat.send(text);
     clock.advance(200);
@@ -192,14 +192,14 @@ describe('a script', () => {
     expect((await admin('GET', '/script')).json.rules).toEqual([]);
   });
 
-  test('that is invalid starts no sandbox', async () => {
+  test('prevents the start of the sandbox if it is invalid', async () => {
     await expect(startSandbox({ script: [{ pattern: 'a' }] })).rejects.toThrow(
       'The script is not valid: [0] must have replies or fail.',
     );
   });
 });
 
-test('a pending reply is dropped by a reset', async () => {
+test('a reset drops pending replies', async () => {
   const { chat, clock, admin, ...on } = await withAgent();
   await chat.send('Hello');
   await admin('POST', '/reset', {});

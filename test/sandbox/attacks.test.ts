@@ -11,7 +11,7 @@ import {
 import { CRON_JOBS, jobBody } from './cron.ts';
 import { ATTACHMENTS, partHead, rawPost } from './uploads.ts';
 
-/** Short for the machine, long enough for a client on it. */
+/** A short time for the machine, but long enough for a client on it. */
 const CLIENT_TIMEOUT_MS = 300;
 
 function head(on: TestSandbox, request: string, ...headers: string[]): string {
@@ -20,7 +20,7 @@ function head(on: TestSandbox, request: string, ...headers: string[]): string {
   );
 }
 
-/** A POST of JSON whose head is complete. */
+/** A POST of JSON with complete headers. */
 function startPost(on: TestSandbox, length: string, path = PROVISION): RawConnection {
   return openConnection(on, head(on, `POST /v1${path}`, 'Content-Type: application/json', length));
 }
@@ -34,7 +34,7 @@ describe('a client that stops sending', () => {
     ['before its first byte', ''],
     ['within the request line', 'GET /v1/automation/spaces/ HT'],
     ['within the headers', 'GET /v1/automation/spaces/ HTTP/1.1\r\nHost: localhost\r\nAuthoriz'],
-  ])('%s is disconnected', async (_, sent) => {
+  ])('is disconnected %s', async (_, sent) => {
     const on = await startTestSandbox({ clientTimeoutMs: CLIENT_TIMEOUT_MS });
     const { text } = await openConnection(on, sent).whole;
     expect(text).toMatch(/^(HTTP\/1\.1 408 |$)/);
@@ -62,7 +62,7 @@ describe('a client that stops sending', () => {
     expect((await on.admin('GET', '/uploads')).json.uploads).toEqual([]);
   });
 
-  test('for less than the limit is waited for, however long the body takes', async () => {
+  test('is waited for if it pauses for less than the limit, however long the body takes', async () => {
     const clientTimeoutMs = 2 * CLIENT_TIMEOUT_MS;
     const on = await startTestSandbox({ clientTimeoutMs });
     const body = JSON.stringify(provisionBody('acme'));
@@ -76,13 +76,13 @@ describe('a client that stops sending', () => {
     expect(await first()).toMatch(/^HTTP\/1\.1 201 /);
   });
 
-  test('is not one that waits for a slow response', async () => {
+  test('is distinguished from one that waits for a slow response', async () => {
     const faults = { rules: [{ kind: 'delay' as const, ms: 3 * CLIENT_TIMEOUT_MS, on: 'POST' }] };
     const on = await startTestSandbox({ clientTimeoutMs: CLIENT_TIMEOUT_MS, faults });
     expect((await on.partner('POST', PROVISION, { body: provisionBody('acme') })).status).toBe(201);
   });
 
-  test('does not keep others out, however many do so', async () => {
+  test('does not block other clients, even if 500 do so', async () => {
     const on = await startTestSandbox({ clientTimeoutMs: CLIENT_TIMEOUT_MS });
     const idle = Array.from({ length: 500 }, () => openConnection(on, 'GET /v1/ HTTP/1.1\r\n'));
     await expectServing(on);
@@ -98,7 +98,7 @@ describe('the Host header', () => {
     'localhost.evil.example',
     '10.0.0.1',
     '0.0.0.0',
-  ])('%s is refused with 421 before anything happens', async (host) => {
+  ])('is rejected with 421 before anything happens: %s', async (host) => {
     const on = await startTestSandbox();
     const key = on.sandbox.adminKey;
     for (const request of [
@@ -116,7 +116,7 @@ describe('the Host header', () => {
   });
 
   test.each(['127.0.0.1', 'localhost', 'LOCALHOST', 'localhost:1', '[::1]', '[::1]:8080'])(
-    '%s is served',
+    'is accepted: %s',
     async (host) => {
       const on = await startTestSandbox();
       const request = `GET /v1${SPACES} HTTP/1.1\r\nHost: ${host}\r\nAuthorization: Bearer ${on.token}\r\n\r\n`;
@@ -125,7 +125,7 @@ describe('the Host header', () => {
   );
 });
 
-describe('a head that two servers could read in two ways', () => {
+describe('request headers that two servers could read in two ways', () => {
   test.each([
     ['both a length and chunks', ['Content-Length: 5', 'Transfer-Encoding: chunked']],
     ['two lengths', ['Content-Length: 5', 'Content-Length: 6']],
@@ -135,7 +135,7 @@ describe('a head that two servers could read in two ways', () => {
     ['a folded header', ['X-One: a', ' Content-Length: 5']],
     ['a space before the colon', ['Content-Length : 5']],
     ['two Host headers', ['Host: localhost']],
-  ])('with %s is 400, and what follows is not read as a request', async (_, headers) => {
+  ])('get 400 with %s, and what follows is not read as a request', async (_, headers) => {
     const on = await startTestSandbox();
     const smuggled = head(on, `POST /v1${PROVISION}`, 'Content-Type: application/json', 'Content-Length: 2');
     const { socket, whole } = openConnection(
@@ -149,7 +149,7 @@ describe('a head that two servers could read in two ways', () => {
     expect((await on.admin('GET', '/requests')).json.requests.length).toBeLessThanOrEqual(1);
   });
 
-  test('of more than 16 KiB is 431', async () => {
+  test('get 431 above 16 KiB', async () => {
     const on = await startTestSandbox();
     const { first } = openConnection(on, head(on, `GET /v1${SPACES}`, `X-Large: ${'x'.repeat(20_000)}`));
     expect(await first()).toMatch(/^HTTP\/1\.1 431 /);
@@ -157,11 +157,11 @@ describe('a head that two servers could read in two ways', () => {
   });
 });
 
-describe('a body without end', () => {
+describe('an endless body', () => {
   test.each([
     ['of spaces', `4000\r\n${' '.repeat(0x4000)}\r\n`],
     ['of chunk extensions', `1;${'x'.repeat(20_000)}\r\n{\r\n`],
-  ])('in chunks %s is 413', async (_, chunk) => {
+  ])('in chunks %s gets 413', async (_, chunk) => {
     const on = await startTestSandbox();
     const { socket, first } = startPost(on, 'Transfer-Encoding: chunked');
     for (let sent = 0; sent < 70; sent += 1) socket.write(chunk);
@@ -170,14 +170,14 @@ describe('a body without end', () => {
   });
 });
 
-test('a refusal names at most 100 wrong fields', async () => {
+test('a rejection names at most 100 invalid fields', async () => {
   const { admin } = await startTestSandbox();
   const { status, json } = await admin('POST', '/tokens', { allowed_ip_cidrs: Array(1_000).fill('x') });
   expect([status, json.error.fields.length]).toEqual([422, 100]);
   expect(json.error.message).toContain('and 99 more');
 });
 
-describe('a body of 1 MiB that is costly to read', () => {
+describe('a body of 1 MiB that is expensive to parse', () => {
   const SIZE = 1_000_000;
   const nested = (open: string, close: string): string => open.repeat(SIZE / 2 / open.length) + close.repeat(SIZE / 2);
 
@@ -214,7 +214,7 @@ describe('a body of 1 MiB that is costly to read', () => {
         }),
       ),
     ],
-  ])('with %s is 422 soon, with a short message', async (_, path, raw) => {
+  ])('with %s quickly gets 422 and a short message', async (_, path, raw) => {
     const on = await startTestSandbox();
     const started = process.cpuUsage();
     const { status, text, json } = await on.partner('POST', path, { raw });

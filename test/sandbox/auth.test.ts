@@ -24,7 +24,7 @@ describe('authentication', () => {
     expect((await partner('GET', SPACES, { token: json.token })).status).toBe(401);
   });
 
-  test('the admin API takes only its own key, the API only partner tokens', async () => {
+  test('the admin API accepts only its own key, and the API only partner tokens', async () => {
     const { sandbox, token } = await startTestSandbox({ adminKey: 'key-1' });
     expect(sandbox.adminKey).toBe('key-1');
     for (const path of ['/settings', '/tokens', '/requests', '/nothing']) {
@@ -63,7 +63,7 @@ describe('scopes', () => {
     expect(withScope.status).not.toBe(403);
   });
 
-  test('an unknown scope makes no token', async () => {
+  test('no token is created with an unknown scope', async () => {
     const { sandbox } = await startTestSandbox();
     await expect(sandbox.createToken({ scopes: ['spaces.write'] })).rejects.toThrow(/scopes\[0\] must be one of/);
   });
@@ -76,7 +76,7 @@ describe('the address of the caller', () => {
     ['::ffff:127.0.0.1', 200],
     ['10.0.0.0/8', 403],
     ['::1', 403],
-  ])('a token for %s answers a caller at 127.0.0.1 with %i', async (range, status) => {
+  ])('is checked against %s: 127.0.0.1 gets %i', async (range, status) => {
     const { sandbox, partner } = await startTestSandbox();
     const token = await sandbox.createToken({ allowed_ip_cidrs: [range] });
     // Any caller can send a forwarding header.
@@ -88,7 +88,7 @@ describe('the address of the caller', () => {
     ]);
   });
 
-  test('a caller over IPv6 is matched with the IPv6 ranges', async () => {
+  test('is checked against IPv6 ranges for a caller over IPv6', async () => {
     const { sandbox, partner } = await startTestSandbox({ host: '::1' });
     expect(sandbox.baseUrl).toMatch(/^http:\/\/\[::1\]:\d+\/v1$/);
     const inside = await sandbox.createToken({ allowed_ip_cidrs: ['10.0.0.0/8', '::/64'] });
@@ -99,7 +99,7 @@ describe('the address of the caller', () => {
 });
 
 describe('the order of the checks', () => {
-  test('under 1 USD no authenticated request is processed, whatever else is wrong with it', async () => {
+  test('rejects every authenticated request under 1 USD, whatever else is wrong with it', async () => {
     const { sandbox, partner, admin } = await startTestSandbox();
     await admin('PATCH', '/settings', { balance_usd: 0.99, rate_limit: { requests: 1, per_seconds: 60 } });
     const withoutScopes = await sandbox.createToken({ scopes: [] });
@@ -116,7 +116,7 @@ describe('the order of the checks', () => {
     expect((await partner('GET', SPACES)).json.count).toBe(0);
   });
 
-  test('the address is checked before the balance, the rate before the scope', async () => {
+  test('checks the address before the balance, and the rate before the scope', async () => {
     const { sandbox, partner, admin } = await startTestSandbox();
     const elsewhere = await sandbox.createToken({ allowed_ip_cidrs: ['10.0.0.1'] });
     const withoutScopes = await sandbox.createToken({ scopes: [] });
@@ -129,7 +129,7 @@ describe('the order of the checks', () => {
 });
 
 describe('the rate limit', () => {
-  test('counts each token by itself, and starts again when the window is over', async () => {
+  test('counts each token separately, and starts again when the window is over', async () => {
     let now = Date.UTC(2026, 0, 1, 12, 0, 0, 250);
     const { sandbox, partner, admin } = await startTestSandbox({ now: () => now });
     await admin('PATCH', '/settings', { rate_limit: { requests: 2, per_seconds: 10 } });
@@ -149,7 +149,7 @@ describe('the rate limit', () => {
   test.each([
     ['date', 'Thu, 01 Jan 2026 12:00:11 GMT'],
     ['none', null],
-  ])('with retry_after %s the Retry-After header is %s', async (retry_after, header) => {
+  ])('with retry_after %s sends the Retry-After header %s', async (retry_after, header) => {
     const { partner, admin } = await startTestSandbox({ now: () => Date.UTC(2026, 0, 1, 12, 0, 0, 250) });
     await admin('PATCH', '/settings', { rate_limit: { requests: 1, per_seconds: 10, retry_after } });
     await partner('GET', SPACES);
@@ -158,7 +158,7 @@ describe('the rate limit', () => {
     expect(headers.get('date')).toBe('Thu, 01 Jan 2026 12:00:00 GMT');
   });
 
-  test('a new limit starts a new window', async () => {
+  test('starts a new window when the limit changes', async () => {
     const { admin, partner } = await startTestSandbox({ now: () => 0 });
     const limit = { requests: 1, per_seconds: 3600 };
     await admin('PATCH', '/settings', { rate_limit: limit });

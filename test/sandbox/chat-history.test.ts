@@ -3,7 +3,7 @@ import type { FaultPlan } from '../../src/sandbox/sandbox.ts';
 import { type Chat, createChat, HISTORY, type HistoryEntry, manualClock } from './chat.ts';
 import { call, startTestSandbox, type TestSandbox } from './client.ts';
 
-/** A session of so many messages, `1` to `<count>`. */
+/** A session of that many messages, `1` to `<count>`. */
 async function withMessages(count: number, faults: FaultPlan = { rules: [] }) {
   const on = await startTestSandbox({ ...manualClock(), faults });
   const chat = await createChat(on);
@@ -40,7 +40,7 @@ describe('the history', () => {
     expect([status, json]).toEqual([200, { next: null, previous: null, results: [] }]);
   });
 
-  test('holds the messages after the cursor, in order', async () => {
+  test('contains the messages after the cursor, in order', async () => {
     const { chat } = await withMessages(5);
     const all = await chat.history();
     expect(texts(all)).toEqual(numbers(1, 5));
@@ -63,7 +63,7 @@ describe('the history', () => {
     expect([texts(rest.json.results), rest.json.next]).toEqual([['4', '5', '6', '7'], null]);
   });
 
-  test('shows messages that arrive during a walk at its end', async () => {
+  test('shows messages that arrive while it is read at its end', async () => {
     const { chat, token } = await withMessages(3);
     const first = await chat.page({ page_size: '2' });
     await chat.send('new');
@@ -133,7 +133,7 @@ describe('injected messages', () => {
     expect(others).toEqual([]);
   });
 
-  test('many at once end at the present', async () => {
+  test('end at the present if there are many', async () => {
     const { chat, admin } = await withMessages(0);
     const { json } = await inject({ admin }, chat, { count: 1_000, text: '{n}' });
     const entries = await chat.history();
@@ -145,7 +145,7 @@ describe('injected messages', () => {
     });
   });
 
-  test('need an existing source, and have a limit', async () => {
+  test('require an existing source, and are limited in number', async () => {
     const { chat, admin } = await withMessages(0);
     expect((await inject({ admin }, chat, { source_id: 'src_none', text: 'x' })).status).toBe(404);
     const tooMuch = await inject({ admin }, chat, { text: 'x'.repeat(1_000), count: 200_000 });
@@ -185,12 +185,12 @@ describe('quirks of the history', () => {
       ],
     ],
     [{ kind: 'short_page' }, '4', [['1', '2'], ['3', '4'], ['5']]],
-  ])('%j changes pages of %s messages to %j', async (rule, size, expected) => {
+  ])('include %j, which changes pages of %s messages to %j', async (rule, size, expected) => {
     const { chat } = await withMessages(5, { rules: [rule] });
     expect(await pages(chat, size)).toEqual(expected);
   });
 
-  test('a repeat also shows on a page without new messages', async () => {
+  test('include a repeat on a page without new messages', async () => {
     const { chat } = await withMessages(3, { rules: [{ kind: 'repeat', skip: 1 }] });
     const after_message_id = (await chat.history()).at(-1)?.message_id ?? '';
     expect(texts(await chat.history({ after_message_id }))).toEqual(['2', '3']);
@@ -205,7 +205,7 @@ describe('quirks of the history', () => {
     expect((await loggedFaults({ admin })).filter((fault) => fault !== null)).toHaveLength(1);
   });
 
-  test('together with all faults let a patient reader see every message', async () => {
+  test('let a patient reader see every message, even together with all faults', async () => {
     const on = { on: `GET ${HISTORY}`, rate: 0.06 };
     const { chat, admin } = await withMessages(500, {
       seed: 11,

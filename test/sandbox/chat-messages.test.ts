@@ -9,7 +9,7 @@ async function withChat() {
 }
 
 describe('sending a message', () => {
-  test('is acknowledged at once, and the message is in the history', async () => {
+  test('is acknowledged immediately, and the message is in the history', async () => {
     const { chat } = await withChat();
     const { status, json } = await chat.send('Hello', { external_message_id: 'e-1', response_mode: 'accepted' });
     expect([status, json]).toEqual([201, { message_id: expect.stringMatching(/^msg_/), created: true }]);
@@ -47,7 +47,7 @@ describe('sending a message', () => {
     expect(new Set(sent.map(({ json }) => json.message_id)).size).toBe(3);
   });
 
-  test('fifty times at once with one external id creates one message', async () => {
+  test('fifty times concurrently with one external id creates one message', async () => {
     const { chat } = await withChat();
     const send = () => chat.send('Hello', { external_message_id: 'e-1' });
     const sent = await Promise.all(Array.from({ length: 50 }, send));
@@ -70,7 +70,7 @@ describe('sending a message', () => {
     expect((await chat.history())[0]?.text).toBe(text);
   });
 
-  test('takes a text of 1 MiB and a body of up to 2 MiB', async () => {
+  test('accepts a text of 1 MiB and a body of up to 2 MiB', async () => {
     const { chat, partner } = await withChat();
     const text = '🙂'.repeat(262_144);
     expect(Buffer.byteLength(text)).toBe(1024 * 1024);
@@ -141,7 +141,7 @@ describe('an API chat token', () => {
     expect((await on.partner('GET', SPACES)).status).toBe(200);
   });
 
-  test('needs an existing source and valid fields', async () => {
+  test('requires an existing source and valid fields', async () => {
     const { chat, ...on } = await withChat();
     expect((await issueFor(on, 'src_none')).status).toBe(404);
     expect((await issueFor(on, chat.source_id, { scopes: [] })).json.error.fields[0].path).toBe('scopes');

@@ -51,7 +51,7 @@ test('the source that provisioning created is reused', async () => {
   expect(json).toMatchObject({ source_id: chat.source_id, name: 'Support', routing_mode: 'session_workflow' });
 });
 
-test('thirty setups at once create one source', async () => {
+test('thirty concurrent setups create one source', async () => {
   const { partner, path } = await withAgent();
   const responses = await Promise.all(Array.from({ length: 30 }, () => partner('POST', path, { body: {} })));
   expect(new Set(responses.map(({ json }) => json.source_id)).size).toBe(1);

@@ -13,7 +13,7 @@ export function manualClock(start = Date.UTC(2026, 0, 1)) {
         timers = timers.filter((each) => each !== timer);
       };
     },
-    /** Moves the clock ahead; timers on the way run at their own moments. */
+    /** Advances the clock; timers on the way run at their own times. */
     advance: (ms: number): void => {
       const end = now + ms;
       for (;;) {

@@ -48,7 +48,7 @@ async function firstLine(child: ChildProcess): Promise<string> {
 interface ChildOptions {
   /** `ulimit` commands of the shell that starts it. */
   readonly limits?: string;
-  /** Where it kills itself; see `killAt`. */
+  /** The point at which it kills itself; see `killAt`. */
   readonly killPoint?: string;
 }
 

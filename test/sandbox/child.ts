@@ -1,8 +1,8 @@
 import { killAt } from './kill-point.ts';
 
 /*
- * A sandbox in a process of its own, for tests that kill it. Its arguments are the data directory and, if it is to kill
- * itself, the point; it prints where it listens as one line of JSON.
+ * A sandbox in its own process, for tests that kill it. Its arguments are the data directory and, if it is to kill itself, the
+ * point; it prints its settings as one line of JSON.
  */
 
 const [dataDir, killPoint] = process.argv.slice(2);

@@ -24,7 +24,7 @@ test.each([
   '::1%lo',
   ' 10.0.0.1',
   '10.0.0.0/8.0',
-])('%j is no address range', (entry) => {
+])('%j is not an address range', (entry) => {
   expect(isAddressRange(entry)).toBe(false);
 });
 

@@ -12,19 +12,19 @@ export interface ApiResponse {
   readonly headers: Headers;
   readonly text: string;
   /** The parsed body. */
-  // biome-ignore lint/suspicious/noExplicitAny: a test finds out what is in it
+  // biome-ignore lint/suspicious/noExplicitAny: tests read any field of it
   readonly json: any;
 }
 
 export interface CallOptions {
   readonly token?: string;
   readonly body?: unknown;
-  /** Sent unchanged, in place of `body`. */
+  /** Sent unchanged, instead of `body`. */
   readonly raw?: string | Uint8Array;
   readonly headers?: Record<string, string>;
 }
 
-/** Header names in lower case, as those that they replace. */
+/** Lower-case header names, which replace the default ones. */
 function lowerCased(headers: Readonly<Record<string, string>> = {}): Record<string, string> {
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
 }
@@ -39,7 +39,7 @@ async function receive(sending: ClientRequest): Promise<{ response: IncomingMess
   }
 }
 
-/** Sends a request on a connection of its own: `fetch` takes three times as long, and tests send many. */
+/** Sends a request on its own connection: `fetch` takes three times as long, and tests send many. */
 export async function call(
   method: string,
   url: string,
@@ -77,7 +77,7 @@ export interface TestSandbox {
   admin(method: string, path: string, body?: unknown): Promise<ApiResponse>;
 }
 
-/** A client for a sandbox that the test itself closes. @param shape in which the sandbox answers others */
+/** A client for a sandbox that the test itself closes. @param shape the shape in which the sandbox responds to others */
 export function connectTo(sandbox: Sandbox, token: string, shape?: string): TestSandbox {
   const plain = shape === undefined ? {} : { 'sandbox-shape': 'plain' };
   return {
@@ -89,7 +89,7 @@ export function connectTo(sandbox: Sandbox, token: string, shape?: string): Test
   };
 }
 
-/** A client for a sandbox in a process of its own. */
+/** A client for a sandbox in another process. */
 export function connectToChild(child: ChildSandbox): TestSandbox {
   const refuse = (): Promise<never> => Promise.reject(new Error('Not available for a sandbox in another process.'));
   return connectTo(
@@ -106,8 +106,8 @@ export function connectToChild(child: ChildSandbox): TestSandbox {
 }
 
 /**
- * Starts a sandbox that is closed when the test ends. The test fails if a request or an answer is not as the document of
- * the service says.
+ * Starts a sandbox that is closed when the test ends. The test fails if a request or a response does not fit the service's
+ * document.
  */
 export async function startTestSandbox(options: SandboxOptions = {}): Promise<TestSandbox> {
   const check = exchangeCheck(options.shape);
@@ -147,9 +147,9 @@ export function provisionBody(externalId: string, more: Record<string, unknown> 
 /** A bare connection to a sandbox. */
 export interface RawConnection {
   readonly socket: Socket;
-  /** Everything that came back, and how the connection ended: `ended`, `closed`, or the code of the error. */
+  /** Everything that was received, and how the connection ended: `ended`, `closed`, or the code of the error. */
   readonly whole: Promise<{ text: string; end: string }>;
-  /** The first of what comes back. */
+  /** The first chunk that is received. */
   first(): Promise<string>;
 }
 

@@ -58,7 +58,7 @@ describe('creating a job', () => {
     ['minute', ['60', '-1', '5-1', '*/0', '1,,2', '', 'a', '?', 'L', '0 9', '1.5', '5/10', '*\n']],
     ['hour', ['24', '*/24/2', 'mon', '#', ' 9', '9-']],
     ['day_of_week', ['8', 'fri-mon', 'mon#1', '5L', 'monday', 'L', '?', '1 *', 'W', '+1', '5-1']],
-  ])('refuses invalid cron fields for %s', async (field, texts) => {
+  ])('rejects invalid cron fields for %s', async (field, texts) => {
     const { post, jobs } = await withAgent();
     for (const text of texts) {
       const data = { minute: '0', hour: '9', day_of_week: '*', [field]: text };
@@ -83,7 +83,7 @@ describe('creating a job', () => {
 });
 
 describe('listing jobs', () => {
-  test('with an agent_id has only the jobs of that agent, on every page', async () => {
+  test('with an agent_id returns only the jobs of that agent, on every page', async () => {
     const on = await startTestSandbox(manualClock(START));
     const [one, other] = [await createCronClient(on), await createCronClient(on, 'agent_inbox')];
     for (let number = 0; number < 3; number += 1) {

@@ -9,7 +9,7 @@ import { createCronClient } from './cron.ts';
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 
-/** A sandbox whose clock starts at a moment. */
+/** A sandbox whose clock starts at a given time. */
 async function startAt(start: string, script: Script = [], mode: RoutingMode = 'session_workflow') {
   const machine = manualClock(Date.parse(start));
   const on = await startTestSandbox({ ...machine, script });
@@ -79,7 +79,7 @@ describe('a run', () => {
     expect((await on.admin('GET', '/clock')).json.now).toBe('2026-01-01T01:00:00.000Z');
   });
 
-  test("is skipped when a caller's message has its external id, and the next one takes place", async () => {
+  test("is skipped when a caller's message has its external id, and the next one happens", async () => {
     const { create, runs, clock, chat } = await startAt('2026-01-01T00:00:00Z');
     const job = await create('0 * *');
     const session_id = `cron:${job.cron_job_id}`;
@@ -88,7 +88,7 @@ describe('a run', () => {
     expect(await runs(job)).toEqual(['2026-01-01T00:00:00.000Z', '2026-01-01T02:00:00.000Z']);
   });
 
-  test('of the last minute is made up for after the machine slept; earlier ones are skipped', async () => {
+  test('that was missed in the last minute is made up for after the machine slept; earlier ones are skipped', async () => {
     let now = Date.UTC(2026, 0, 1);
     const timers: (() => void)[] = [];
     const setTimer = (task: () => void): (() => void) => {
@@ -105,8 +105,8 @@ describe('a run', () => {
   });
 });
 
-describe('over a week', () => {
-  test('jobs run in less than a second of CPU time', async () => {
+describe('the schedule over a week', () => {
+  test('runs jobs in less than a second of CPU time', async () => {
     const { create, clock, runs, history } = await startAt('2026-06-01T00:00:00Z');
     const weekdays = await create('0 9 1-5', 'Europe/Berlin');
     const hourly = await create('30 * *');
@@ -116,7 +116,7 @@ describe('over a week', () => {
     expect(await history(hourly)).toHaveLength(2 * 7 * 24);
   });
 
-  test('a job of every minute misses none on a day', async () => {
+  test('misses no minute of a day for a job of every minute', async () => {
     const { create, clock, on, runs } = await startAt('2026-06-01T00:00:00Z');
     const job = await create('* * *', 'Europe/Berlin');
     await clock({ advance: '1d' });
@@ -133,18 +133,21 @@ describe('over a week', () => {
     ['fall', '30 2 *', 'Europe/Berlin', '2026-10-23T12:00:00Z', ['24T00:30', '25T00:30', '26T01:30', '27T01:30']],
     ['half an hour', '30 2 *', 'Australia/Lord_Howe', '2026-10-02T12:00:00Z', ['02T16:00', '03T15:30', '04T15:30']],
     ['half an hour', '15 2 *', 'Australia/Lord_Howe', '2026-10-02T12:00:00Z', ['02T15:45', '03T15:30', '04T15:15']],
-  ])('the clock change in %s keeps %s once a day (%s)', async (_, fields, timezone, start, expected) => {
-    const { create, clock, runs } = await startAt(start);
-    const job = await create(fields, timezone);
-    await clock({ advance: `${expected.length}d` });
-    expect(await runs(job)).toEqual(expected.map((moment) => `${start.slice(0, 8)}${moment}:00.000Z`));
-  });
+  ])(
+    'runs a daily job once a day across the clock change (%s): %s (%s)',
+    async (_, fields, timezone, start, expected) => {
+      const { create, clock, runs } = await startAt(start);
+      const job = await create(fields, timezone);
+      await clock({ advance: `${expected.length}d` });
+      expect(await runs(job)).toEqual(expected.map((moment) => `${start.slice(0, 8)}${moment}:00.000Z`));
+    },
+  );
 
   test.each([
     ['2026-03-29T00:00:00Z', 7 * 24 - 1],
     ['2026-10-25T00:00:00Z', 7 * 24 + 1],
     ['2026-06-07T00:00:00Z', 7 * 24],
-  ])('in Berlin from %s an hourly job runs %i times', async (start, hours) => {
+  ])('in Berlin from %s runs an hourly job %i times', async (start, hours) => {
     // From local midnight on Sunday to local midnight on Sunday.
     const { create, clock, runs } = await startAt(new Date(Date.parse(start) - 2 * HOUR - MINUTE).toISOString());
     const job = await create('0 * *', 'Europe/Berlin');

@@ -35,7 +35,7 @@ export interface CronClient {
   jobs(): Promise<readonly Job[]>;
   /** All messages in the session of a job. */
   history(job: Job): Promise<HistoryEntry[]>;
-  /** When a job's runs took place, in ISO 8601. */
+  /** The times of a job's runs, in ISO 8601. */
   runs(job: Job): Promise<string[]>;
   clock(change: Record<string, unknown>): Promise<ApiResponse>;
 }

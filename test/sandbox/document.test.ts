@@ -5,7 +5,7 @@ import { call, startTestSandbox } from './client.ts';
 
 const BASES = ['/v1', '/latest'];
 
-test('the document is valid OpenAPI and covers every call of the partner API', async () => {
+test('the document is valid OpenAPI and covers every operation of the partner API', async () => {
   const { sandbox } = await startTestSandbox();
   const { json } = await call('GET', `${sandbox.baseUrl}/openapi.json`);
   expect(await new Validator().validate(json)).toEqual({ valid: true });
@@ -30,7 +30,7 @@ test('the document is valid OpenAPI and covers every call of the partner API', a
   ]);
 });
 
-test.each(BASES)('%s has the document in JSON and YAML, and a guide, without a token', async (base) => {
+test.each(BASES)('%s serves the document in JSON and YAML, and a guide, without a token', async (base) => {
   const { sandbox } = await startTestSandbox();
   const url = sandbox.baseUrl.replace('/v1', base);
   const json = await call('GET', `${url}/openapi.json`);

@@ -5,8 +5,8 @@ import { PLAIN } from '../../src/sandbox/shapes/shapes.ts';
 import { call, type TestSandbox } from './client.ts';
 
 /*
- * A client that knows the service in its own shape, and another shape from nothing but its document: it recognizes a field
- * by its description, which no shape changes.
+ * A client that knows the service in its own shape, and any other shape only from its document: it recognizes a field by its
+ * description, which no shape changes.
  */
 
 type DocumentedOperation = NonNullable<Document['paths'][string][string]>;
@@ -34,12 +34,12 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Whether two schemas are of the same field. */
+/** Whether two schemas describe the same field. */
 function isSame(own: Schema, other: Schema): boolean {
   return own.description === other.description && own.type === other.type;
 }
 
-/** A value in the service's own shape, as the other schema wants it. */
+/** Converts a value in the service's own shape to the other schema. */
 function translate(own: Schema, other: Schema, value: unknown): unknown {
   if (Array.isArray(value)) return value.map((item) => translate(own.items ?? {}, other.items ?? {}, item));
   if (!isObject(value)) return value;
@@ -51,7 +51,7 @@ function translate(own: Schema, other: Schema, value: unknown): unknown {
     return field && [field[0], translate(schema, field[1], child)];
   });
   if (translated.every((entry) => entry !== undefined)) return Object.fromEntries(translated);
-  // The fields are further down.
+  // The fields are one level down.
   const wrapper = fields.find(([, child]) => child.type === 'object' && child.properties);
   if (!wrapper) throw new Error(`Nowhere in ${JSON.stringify(other)} is room for ${JSON.stringify(value)}.`);
   return { [wrapper[0]]: translate(own, wrapper[1], value) };
@@ -61,7 +61,7 @@ function normalize(name: string): string {
   return name.replace(/[_-]/g, '').toLowerCase();
 }
 
-/** The name of the same parameter. */
+/** Finds the name of the same parameter in the other document. */
 function parameterName(own: Found, other: Found, name: string): string | undefined {
   const description = own.operation.parameters.find((parameter) => parameter.name === name)?.description;
   const inBody = Object.entries(bodySchema(other)?.properties ?? {}).find(
@@ -71,11 +71,11 @@ function parameterName(own: Found, other: Found, name: string): string | undefin
 }
 
 export interface Sent {
-  /** Of the path, in the service's own names. */
+  /** Parameters of the path, by the service's own names. */
   readonly path?: Readonly<Record<string, string>>;
-  /** Of the query, in the service's own names. */
+  /** Parameters of the query, by the service's own names. */
   readonly query?: Readonly<Record<string, string>>;
-  /** Added to the parameters, as they are. */
+  /** Added to the parameters unchanged. */
   readonly paging?: Readonly<Record<string, string>>;
   readonly body?: unknown;
   /** The content of an uploaded file. */
@@ -100,7 +100,7 @@ export interface DocumentedResponse {
   readonly text: string;
 }
 
-/** A client that knows of the service what its document says. */
+/** A client that knows only the document of the service. */
 export async function documentedClient({ sandbox, token }: TestSandbox) {
   const document: Document = (await call('GET', `${sandbox.baseUrl}/openapi.json`)).json;
   const plain = createDocument(PLAIN, '');

@@ -24,7 +24,7 @@ async function countSpaces({ partner }: TestSandbox): Promise<number> {
   return (await partner('GET', SPACES)).json.count;
 }
 
-/** Sends a GET on a bare connection. @returns what comes back, and how the connection ends */
+/** Sends a GET on a bare connection. @returns what is received, and how the connection ends */
 function exchange(on: TestSandbox, path: string): Promise<{ text: string; end: string }> {
   const headers = `Host: localhost\r\nAuthorization: Bearer ${on.token}\r\n`;
   return openConnection(on, `GET /v1${path} HTTP/1.1\r\n${headers}\r\n`).whole;
@@ -37,7 +37,7 @@ async function loggedFaults({ admin }: TestSandbox): Promise<unknown[]> {
 }
 
 describe('the fault "status"', () => {
-  test('before processing: nothing is created', async () => {
+  test('before processing, creates nothing', async () => {
     const on = await withFaults({ on: POST, kind: 'status', status: 503, retry_after: 7 });
     const response = await provision(on, { 'x-request-id': 'r1' });
     expect(response.status).toBe(503);
@@ -51,7 +51,7 @@ describe('the fault "status"', () => {
     ]);
   });
 
-  test('after processing: the space is created, and the true response is hidden', async () => {
+  test('after processing, creates the space and hides the true response', async () => {
     const on = await withFaults({ on: POST, kind: 'status', status: 500, stage: 'after' });
     const response = await provision(on);
     expect([response.status, response.json.error.code]).toEqual([500, 'internal_error']);
@@ -59,7 +59,7 @@ describe('the fault "status"', () => {
     expect(await countSpaces(on)).toBe(1);
   });
 
-  test('after processing: no header of the true response is left', async () => {
+  test('after processing, removes every header of the true response', async () => {
     const on = await withFaults({ on: 'DELETE', kind: 'status', status: 500, stage: 'after' });
     const response = await on.partner('DELETE', SPACES, { headers: { 'x-request-id': 'r1' } });
     expect(response.status).toBe(500);
@@ -113,7 +113,7 @@ describe('the fault "cut"', () => {
     expect(body).toMatch(/^\{"count":1,/);
   });
 
-  test('of a write comes after it was processed', async () => {
+  test('on a write happens after it was processed', async () => {
     const on = await withFaults({ on: POST, kind: 'cut' });
     await expect(provision(on)).rejects.toThrow();
     expect(await countSpaces(on)).toBe(1);
@@ -121,7 +121,7 @@ describe('the fault "cut"', () => {
   });
 });
 
-/** Whether a promise is still pending after the service has answered another request. */
+/** Whether a promise is still pending after the service has responded to another request. */
 async function isPending({ admin }: TestSandbox, promise: Promise<unknown>): Promise<boolean> {
   const other = admin('GET', '/settings').then(() => 'other');
   return (await Promise.race([promise.then(() => 'this'), other])) === 'other';
@@ -161,7 +161,7 @@ describe('the fault "stall"', () => {
     expect((await loggedFaults(on))[0]).toEqual([200, 'stall/before']);
   });
 
-  test('is ended by closing the sandbox', async () => {
+  test('ends when the sandbox closes', async () => {
     const on = await withFaults({ kind: 'stall' });
     const exchanged = exchange(on, SPACES);
     await waitForLoggedRequest(on, ({ fault }) => fault === 'stall/before');
@@ -170,7 +170,7 @@ describe('the fault "stall"', () => {
   });
 });
 
-test('the fault "delay" sends the true response later, without a leak warning for many at once', async () => {
+test('the fault "delay" sends the true response later, without a leak warning if there are many', async () => {
   const warnings: string[] = [];
   const collect = ({ name }: Error): void => void warnings.push(name);
   process.on('warning', collect);
@@ -196,7 +196,7 @@ describe('the fault "late"', () => {
     expect((await loggedFaults(on))[0]).toEqual([status, 'late']);
   });
 
-  test('does nothing before its time, and never when the sandbox closes first', async () => {
+  test('does nothing before its time, and never once the sandbox is closed', async () => {
     const on = await withFaults({ on: 'POST', kind: 'late', ms: 600_000 });
     expect((await provision(on)).status).toBe(504);
     expect((await postForm(on, ATTACHMENTS, fileForm('x'))).status).toBe(504);
@@ -205,7 +205,7 @@ describe('the fault "late"', () => {
     await on.sandbox.close();
   });
 
-  test('keeps an upload whole', async () => {
+  test('preserves the bytes of an upload', async () => {
     const on = await withFaults({ on: 'POST', kind: 'late', ms: 50 });
     const content = 'x'.repeat(300_000);
     expect((await postForm(on, ATTACHMENTS, fileForm(content))).status).toBe(504);
@@ -214,7 +214,7 @@ describe('the fault "late"', () => {
     await expect.poll(hashes, { interval: 20 }).toEqual([sha256(content)]);
   });
 
-  test('hides the refusal of a request that is invalid or unknown', async () => {
+  test('hides the rejection of a request that is invalid or unknown', async () => {
     const on = await withFaults({ kind: 'late', ms: 1, times: 3 });
     expect((await on.partner('POST', PROVISION, { body: {} })).status).toBe(504);
     expect((await on.partner('POST', '/nothing/', { body: {} })).status).toBe(504);
@@ -224,7 +224,7 @@ describe('the fault "late"', () => {
 });
 
 describe('the fault "stale"', () => {
-  test('leaves out of lists and of the history what is younger than `ms`', async () => {
+  test('omits from lists and the history what is younger than `ms`', async () => {
     const clock = manualClock();
     const on = await startTestSandbox({ ...clock, faults: { rules: [{ kind: 'stale', ms: 1_000 }] } });
     const chat = await createChat(on);
@@ -249,7 +249,7 @@ describe('the fault "stale"', () => {
     expect(await lengths()).toEqual([1, 1, 1, 1, 2]);
   });
 
-  test('is used up by reads alone', async () => {
+  test('is used up by reads only', async () => {
     const on = await withFaults({ kind: 'stale', ms: 600_000, times: 1 });
     expect((await provision(on)).status).toBe(201);
     expect(await countSpaces(on)).toBe(0);
@@ -275,7 +275,7 @@ test('the fault "garbage" sends 200 with a body that is not JSON', async () => {
 });
 
 describe('a fault plan', () => {
-  test('is used up only by partner requests that pass authentication, never by others or by the admin API', async () => {
+  test('is used up only by authenticated partner requests, never by others or by the admin API', async () => {
     const on = await withFaults({ kind: 'status', status: 503, times: 1 });
     const elsewhere = await on.sandbox.createToken({ allowed_ip_cidrs: ['10.0.0.1'] });
     expect((await on.partner('GET', SPACES, { token: 'pat_wrong' })).status).toBe(401);
@@ -300,7 +300,7 @@ describe('a fault plan', () => {
     expect((await partner('GET', SPACES)).status).toBe(500);
   });
 
-  test('that is invalid starts no sandbox', async () => {
+  test('prevents the start of the sandbox if it is invalid', async () => {
     const faults = { rules: [{ kind: 'reset', rate: -1 }] } as const;
     await expect(startTestSandbox({ faults: { rules: [...faults.rules] } })).rejects.toThrow(/rules\[0\]\.rate/);
   });
@@ -332,7 +332,7 @@ describe('the injector', () => {
     ['GET /automation/spaces/*$', 'GET', '/v1/automation/spaces/s1/agents/', false],
     ['GET /automation.spaces/', 'GET', '/v1/automation/spaces/', false],
     ['GET /v1$', 'GET', '/v1', true],
-  ])('a rule on %s matches %s %s: %s', (on, method, path, expected) => {
+  ])('matches a rule on %s with %s %s: %s', (on, method, path, expected) => {
     expect(createRequestMatcher(on)(method, path)).toBe(expected);
   });
 
@@ -344,7 +344,7 @@ describe('the injector', () => {
     expect(faults).toEqual([first, first, undefined, second, second]);
   });
 
-  test('gives the same faults for the same seed, and others for another', () => {
+  test('produces the same faults for the same seed, and others for another', () => {
     const hits = (seed: number): boolean[] => {
       const injector = createInjector([rule({ rate: 0.5 })], seed);
       return Array.from({ length: 64 }, () => injector.next('GET', '/v1/') !== undefined);

@@ -56,7 +56,7 @@ describe('paths and methods', () => {
     expect([status, json.error.code]).toEqual([404, 'not_found']);
   });
 
-  test('a request with an invalid Host header is 400 in the one error shape', async () => {
+  test('a request with an invalid Host header gets 400 with the standard error shape', async () => {
     const { first } = openConnection(await startTestSandbox(), 'GET /v1/ HTTP/1.1\r\nHost: a b\r\n\r\n');
     const text = await first();
     expect(text).toMatch(/^HTTP\/1\.1 400 /);
@@ -86,7 +86,7 @@ describe('JSON bodies', () => {
     expect((await partner('POST', PROVISION, { body: provisionBody('acme'), headers })).status).toBe(status);
   });
 
-  test('a body over 1 MiB is 413, and the connection goes on to serve', async () => {
+  test('a body over 1 MiB is 413, and the connection stays usable', async () => {
     const { partner } = await startTestSandbox();
     const raw = JSON.stringify({ external_space_id: 'x'.repeat(1024 * 1024) });
     const { status, json } = await partner('POST', PROVISION, { raw });
@@ -111,7 +111,7 @@ describe('JSON bodies', () => {
     expect(await first()).toMatch(/^HTTP\/1\.1 413 /);
   });
 
-  test('a body that the caller cuts short is 400, not a crash', async () => {
+  test('a body that the caller truncates is 400, not a crash', async () => {
     const on = await startTestSandbox();
     const { socket } = startPost(on, 'Content-Length: 100');
     socket.write('{"external_space_id":');
@@ -120,14 +120,14 @@ describe('JSON bodies', () => {
     await waitForLoggedRequest(on, ({ status, crash }) => status === 400 && crash === null);
   });
 
-  test('a body that is nested thousands deep is left out of the request log', async () => {
+  test('a body that is nested thousands deep is omitted from the request log', async () => {
     const { partner, admin } = await startTestSandbox();
     const raw = `{"a":${'['.repeat(30_000)}${']'.repeat(30_000)}}`;
     expect((await partner('POST', PROVISION, { raw })).status).toBe(422);
     expect((await admin('GET', '/requests')).json.requests[0]).toMatchObject({ status: 422, body: null });
   });
 
-  test('a long wrong value is shortened in the error', async () => {
+  test('a long invalid value is shortened in the error', async () => {
     const { partner } = await startTestSandbox();
     const long = 'x'.repeat(500_000);
     const agents = [{ template_id: long, name: 'S', auto_create_api_chat: long }];
@@ -181,7 +181,7 @@ describe('starting and stopping', () => {
     await expect(startTestSandbox({ port })).rejects.toThrow(`Port ${port} on 127.0.0.1 is in use.`);
   });
 
-  test.each(['0.0.0.0', 'localhost', '::'])('the host %s is refused', async (host) => {
+  test.each(['0.0.0.0', 'localhost', '::'])('the host %s is rejected', async (host) => {
     const options: object = { host };
     await expect(startSandbox(options)).rejects.toThrow(`not on ${host}.`);
   });
@@ -192,7 +192,7 @@ describe('starting and stopping', () => {
     await expect(fetch(sandbox.baseUrl)).rejects.toThrow();
   });
 
-  test('the global Request and Response of the process are left alone', async () => {
+  test('the global Request and Response of the process are not replaced', async () => {
     await startTestSandbox();
     // The library's replacements inherit from them.
     for (const built of [Request, Response]) expect(Object.getPrototypeOf(built)).toBe(Function.prototype);

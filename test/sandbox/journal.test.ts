@@ -16,7 +16,7 @@ async function createJournal() {
   return { journal: new Journal(file), syncs, changes: () => recoverJournal(path) };
 }
 
-test('a journal cut anywhere is recovered up to its last whole line', async () => {
+test('a truncated journal is recovered up to its last complete line', async () => {
   const lines = [1, 2, 3].map((number) => `${JSON.stringify([change(number), change(10 * number)])}\n`);
   const path = join(await temporaryDirectory(), 'journal.jsonl');
   const bytes = Buffer.from(lines.join(''));
@@ -36,7 +36,7 @@ test.each([
   ],
   ['an unknown change', '[{"kind":"miracle"}]\n', 'a change that this version does not know'],
   ['a line of another version', '{"sum":"00000000","changes":[]}\n', 'it was written by another version'],
-])('a journal with %s is refused and left unchanged', async (_, content, message) => {
+])('a journal with %s is rejected and left unchanged', async (_, content, message) => {
   const path = join(await temporaryDirectory(), 'journal.jsonl');
   await writeFile(path, content);
   await expect(recoverJournal(path)).rejects.toThrow(message);
@@ -65,7 +65,7 @@ test('concurrent changes share a sync, and each is durable only after its own', 
   expect(syncs.mock.calls.length).toBeLessThan(10);
 });
 
-test('close writes what is queued; after it nothing can be appended', async () => {
+test('close writes what is queued, after which nothing can be appended', async () => {
   const { journal, changes } = await createJournal();
   journal.append([change(1)]);
   await journal.close();
@@ -73,7 +73,7 @@ test('close writes what is queued; after it nothing can be appended', async () =
   expect(() => journal.append([change(2)])).toThrow('The sandbox is closed.');
 });
 
-test.runIf(process.platform === 'linux')('after a failed write nothing is durable any more', async () => {
+test.runIf(process.platform === 'linux')('nothing is durable anymore after a failed write', async () => {
   const journal = new Journal(await open('/dev/full', 'a'));
   journal.append([change(1)]);
   const first = journal.durable();

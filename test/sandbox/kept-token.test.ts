@@ -5,7 +5,7 @@ import { startSandbox } from '../../src/sandbox/sandbox.ts';
 import { tempDirectory } from '../helpers/run.ts';
 import { call } from './client.ts';
 
-/** Starts a sandbox, asks for its token, and does something before it ends. */
+/** Starts a sandbox, asks for its token, and runs a function before it ends. */
 async function tokenOf(
   dataDir: string,
   act: (token: string, admin: string, key: string) => Promise<void> = async () => {},
@@ -18,7 +18,7 @@ async function tokenOf(
   return token;
 }
 
-test('a data directory keeps the token in a file for its owner only, and nowhere else', async () => {
+test('a data directory keeps the token in a file that only its owner can read, and nowhere else', async () => {
   const dataDir = join(tempDirectory(), 'data');
   const token = await tokenOf(dataDir);
   expect(await tokenOf(dataDir)).toBe(token);
@@ -30,7 +30,7 @@ test('a data directory keeps the token in a file for its owner only, and nowhere
   expect(statSync(join(dataDir, 'partner-token')).mode & 0o777).toBe(0o600);
 });
 
-test('after its token was deleted, or after a reset, the next start has a token that works', async () => {
+test('the next start has a valid token after a deletion of the token, or a reset', async () => {
   const dataDir = join(tempDirectory(), 'data');
   const first = await tokenOf(dataDir, async (_, admin, key) => {
     const { tokens } = (await call('GET', `${admin}/tokens`, { token: key })).json;
@@ -43,7 +43,7 @@ test('after its token was deleted, or after a reset, the next start has a token 
   await tokenOf(dataDir);
 });
 
-test('without a data directory, each token is a new one', async () => {
+test('each start without a data directory has a new token', async () => {
   const sandbox = await startSandbox();
   expect(await sandbox.defaultToken()).not.toBe(await sandbox.defaultToken());
   await sandbox.close();

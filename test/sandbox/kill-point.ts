@@ -1,7 +1,7 @@
 import * as fs from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 
-/** Everything that changes what is on the disk. */
+/** Every function that changes the disk. */
 const FILE_CALLS = ['appendFile', 'datasync', 'sync', 'chmod', 'close'];
 const PATH_CALLS = ['open', 'writeFile', 'rename', 'link', 'rm', 'mkdir', 'chmod', 'truncate'];
 
@@ -17,9 +17,9 @@ function halfOf(data: unknown): unknown {
 }
 
 /**
- * Lets this process kill itself at one of its calls to the file system.
- * @param point the number of the call, from 1, and the moment: `7 before`, `7 after`, or `7 half`, when half of the bytes
- * of a write are written
+ * Makes this process kill itself at one of its calls to the file system.
+ * @param point the number of the call, from 1, and the moment: `7 before`, `7 after`, or `7 half`, when half of the bytes of a
+ * write are written
  */
 export async function killAt(point: string): Promise<void> {
   const [number = '', moment = ''] = point.split(' ');

@@ -18,7 +18,7 @@ function texts(entries: readonly HistoryEntry[]): string[] {
   return entries.map(({ text }) => text);
 }
 
-/** Uses a data directory from a moment on, and closes it. */
+/** Runs a function on a data directory from a given time on, and closes the sandbox. */
 async function runOn<Result>(
   dataDir: string,
   start: number,
@@ -66,7 +66,7 @@ describe('a restart', () => {
     });
   });
 
-  test('keeps a reset, and what came after it', async () => {
+  test('keeps a reset, and what happened after it', async () => {
     const dataDir = await temporaryDirectory();
     await runOn(dataDir, START, async ({ admin }) => {
       await admin('POST', '/spaces', { count: 3 });
@@ -183,7 +183,7 @@ describe('a restart', () => {
     });
   });
 
-  test('any number of times repeats no run', async () => {
+  test('repeats no run, however often it happens', async () => {
     const dataDir = await temporaryDirectory();
     const job = await runOn(dataDir, START, async (on, machine) => {
       const created = await (await createCronClient(on)).create('* * *');
@@ -221,7 +221,7 @@ describe('a restart', () => {
     });
   });
 
-  test('with settings of an earlier version uses the defaults of the newer ones', async () => {
+  test('adds the defaults of newer settings to those of an earlier version', async () => {
     const dataDir = await temporaryDirectory();
     const change = { kind: 'settings', settings: { page_size: 7 } };
     await writeFile(join(dataDir, 'journal.jsonl'), `${JSON.stringify([change])}\n`);
@@ -231,7 +231,7 @@ describe('a restart', () => {
 });
 
 describe('the journal', () => {
-  test('gets a reply without a request that waits for it', async () => {
+  test('records a reply even if no request waits for it', async () => {
     const dataDir = await temporaryDirectory();
     const clock = manualClock();
     const chat = await createChat(await startTestSandbox({ dataDir, ...clock }));
@@ -242,7 +242,7 @@ describe('the journal', () => {
     await expect.poll(lastChange).toEqual({ kind: 'message', message, needs_reply: false });
   });
 
-  test('is written during a move of the clock, not only at its end', async () => {
+  test('is written while the clock advances, not only at the end', async () => {
     const dataDir = await temporaryDirectory();
     const script = [{ pattern: '.', fail: 'silent' as const }];
     const { create, clock } = await createCronClient(
@@ -250,7 +250,7 @@ describe('the journal', () => {
     );
     await create('* * *', 'UTC', { instructions: 'x'.repeat(20_000) });
     await clock({ advance: '1d' });
-    // A line is what was written at once.
+    // Each line is one write.
     const lines = (await readFile(join(dataDir, 'journal.jsonl'), 'utf8')).split('\n').filter((line) => line !== '');
     expect(lines.length).toBeGreaterThan(10);
     expect(Math.max(...lines.map(({ length }) => length))).toBeLessThan(4_000_000);
@@ -258,7 +258,7 @@ describe('the journal', () => {
 });
 
 describe('the data directory', () => {
-  test('is private to its owner and holds no secrets of tokens', async () => {
+  test('is private to its owner and contains no secrets of tokens', async () => {
     const dataDir = join(await temporaryDirectory(), 'new', 'data');
     const on = await startTestSandbox({ dataDir });
     const { source_id } = await createChat(on);
@@ -281,7 +281,7 @@ describe('the data directory', () => {
     }
   });
 
-  test('with other content is refused and left unchanged', async () => {
+  test('is rejected and left unchanged if it has other content', async () => {
     const dataDir = join(await temporaryDirectory(), 'documents');
     await mkdir(dataDir, { mode: 0o755 });
     await writeFile(join(dataDir, 'thesis.txt'), 'x');
@@ -290,7 +290,7 @@ describe('the data directory', () => {
     expect((await stat(dataDir)).mode & 0o777).toBe(0o755);
   });
 
-  test('that exists is made private, and so is its journal', async () => {
+  test('becomes private if it exists, and so does its journal', async () => {
     const dataDir = join(await temporaryDirectory(), 'open');
     await mkdir(dataDir, { mode: 0o755 });
     await writeFile(join(dataDir, 'journal.jsonl'), '', { mode: 0o644 });
@@ -299,7 +299,7 @@ describe('the data directory', () => {
     expect((await stat(join(dataDir, 'journal.jsonl'))).mode & 0o777).toBe(0o600);
   });
 
-  test('in use is refused, and is free again after close', async () => {
+  test('is rejected while in use, and is free again after close', async () => {
     const dataDir = join(await temporaryDirectory(), 'data');
     const first = await startSandbox({ dataDir });
     await expect(startSandbox({ dataDir: `${dataDir}/../data` })).rejects.toThrow(/is in use by another sandbox/);
@@ -312,7 +312,7 @@ describe('the data directory', () => {
     ['an earlier process with our process id, as in a container', `${process.pid} 0`, true],
     ['a running process', `${process.ppid} 0`, false],
     ['nobody, because it is damaged', '', false],
-  ])('claimed by %s is taken over: %s', async (_, owner, isFree) => {
+  ])('is taken over if claimed by %s: %s', async (_, owner, isFree) => {
     const dataDir = await temporaryDirectory();
     await writeFile(join(dataDir, 'sandbox.pid'), owner);
     if (isFree) await startTestSandbox({ dataDir });
@@ -337,7 +337,7 @@ describe('the data directory', () => {
     }
   });
 
-  test('loses its uploads with a reset, and keeps later ones', async () => {
+  test('loses its uploads on a reset, and keeps later ones', async () => {
     const dataDir = await temporaryDirectory();
     await runOn(dataDir, START, (on) => postForm(on, ATTACHMENTS, fileForm('old')));
     const on = await startTestSandbox({ dataDir });
@@ -350,7 +350,7 @@ describe('the data directory', () => {
   });
 });
 
-test('without a data directory, uploads are in a temporary one that is removed on close', async () => {
+test('a sandbox without a data directory stores uploads in a temporary one, which close removes', async () => {
   const parent = await temporaryDirectory();
   vi.stubEnv('TMPDIR', parent);
   try {

@@ -7,7 +7,7 @@ export interface Received {
   readonly id: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
-  // biome-ignore lint/suspicious/noExplicitAny: a test finds out what is in it
+  // biome-ignore lint/suspicious/noExplicitAny: tests read any field of it
   readonly json: any;
 }
 
@@ -29,7 +29,7 @@ async function readText(request: IncomingMessage): Promise<string> {
 
 /**
  * Starts a receiver of webhooks that is closed when the test ends.
- * @param answers the statuses of the first answers, or what gives them; the last one is repeated
+ * @param answers the statuses of the first responses, or a function that returns them; the last one is repeated
  */
 export async function startReceiver(answers: readonly Answer[] = [204], port = 0): Promise<Receiver> {
   const received: Received[] = [];

@@ -53,7 +53,7 @@ describe('parsing a script', () => {
     ['- { pattern: x, fail: loud }', '[0].fail must be one of silent, error-reply'],
     ['- { pattern: x, fail: silent, tone: kind }', '[0].tone is not a known field'],
     ['- { pattern: x', 'line 1'],
-  ])('refuses %s: %s', (text, message) => {
+  ])('rejects %s: %s', (text, message) => {
     expect(() => parseScript(text)).toThrow(message);
   });
 });
@@ -68,19 +68,19 @@ describe('planning replies', () => {
     ['^first.*last$', '$&', 'first\nlast', 'first\nlast'],
     ['(🙂)', '$1$1', '🙂', '🙂🙂'],
     ['(.*)', '$1', '$& $1 $$', '$& $1 $$'],
-  ])('the pattern %s with the text %j turns %j into %j', (pattern, text, message, expected) => {
+  ])('with the pattern %s and the text %j turns %j into %j', (pattern, text, message, expected) => {
     const script = parseScript(JSON.stringify([{ pattern, replies: [{ text }] }]));
     expect(planReplies(script, agent, message)[0]?.text).toBe(expected);
   });
 
-  test('uses the first rule that matches, and echoes without one', () => {
+  test('uses the first rule that matches, and echoes if none does', () => {
     const script = parseScript('- { pattern: a, fail: silent }\n- { pattern: b, replies: [{ text: B }] }');
     expect(planReplies(script, agent, 'ab')).toEqual([]);
     expect(planReplies(script, agent, 'b')).toEqual([{ role: 'assistant', text: 'B', after_ms: 50 }]);
     expect(planReplies(script, agent, 'c')).toEqual([{ role: 'assistant', text: 'You said: c', after_ms: 50 }]);
   });
 
-  test('gives the replies in order, at moments that never go down', () => {
+  test('returns the replies in order, at times that never decrease', () => {
     const delays = fc.array(fc.nat(1_000), { minLength: 1, maxLength: 10 });
     fc.assert(
       fc.property(delays, fc.boolean(), (delay_ms, out_of_order) => {

@@ -38,11 +38,11 @@ describe('the task queue', () => {
     return keys;
   }
 
-  test('gives tasks in the order of their moments, then of entry, and each key once', () => {
+  test('returns tasks in the order of their times, then of insertion, and each key once', () => {
     fc.assert(
       fc.property(entries, fc.integer({ min: 0, max: 5 }), (set, until) => {
         const queue = new TaskQueue();
-        // The model: a key that is set again for the same moment keeps its place.
+        // The model: a key that is set again for the same time keeps its place.
         const model = new Map<string, { at: number; order: number }>();
         for (const [order, { key, at }] of set.entries()) {
           queue.set(key, at, () => undefined);
@@ -61,7 +61,7 @@ describe('the task queue', () => {
     );
   });
 
-  test('gives the task that was set last for a key', () => {
+  test('returns the task that was set last for a key', () => {
     const queue = new TaskQueue();
     const ran: string[] = [];
     queue.set('a', 1, () => ran.push('first'));
@@ -73,7 +73,7 @@ describe('the task queue', () => {
 });
 
 describe('the clock', () => {
-  test("runs with the machine's", async () => {
+  test("runs with the machine's clock", async () => {
     const { machine, admin } = await withClock();
     machine.advance(1_500);
     expect((await admin('GET', '/clock')).json).toEqual({ now: '2026-01-01T00:00:01.500Z', frozen: false });
@@ -89,7 +89,7 @@ describe('the clock', () => {
     expect(await create('0 * *')).toMatchObject({ created_at: '2027-03-04T05:06:07.000Z' });
   });
 
-  test('moves by a duration or to a moment, and runs on from there', async () => {
+  test('moves by a duration or to a time, and continues from there', async () => {
     const { clock, machine, now } = await withClock();
     for (const [advance, ms] of [
       ['1w', 7 * DAY],
@@ -109,7 +109,7 @@ describe('the clock', () => {
     expect(await now()).toBe('2026-01-31T23:00:01.000Z');
   });
 
-  test('stands still while frozen, can be moved then, and runs on from where it stood', async () => {
+  test('stops while frozen, can be moved then, and continues from where it stopped', async () => {
     const { clock, machine, now } = await withClock();
     machine.advance(10);
     expect((await clock({ frozen: true })).json).toEqual({ now: '2026-01-01T00:00:00.010Z', frozen: true });
@@ -122,7 +122,7 @@ describe('the clock', () => {
     expect(await now()).toBe('2026-01-01T00:00:06.010Z');
   });
 
-  test("goes back to the machine's with a reset", async () => {
+  test("returns to the machine's time on a reset", async () => {
     const { admin, clock, now, machine } = await withClock();
     await clock({ frozen: true, advance: '1d' });
     await admin('POST', '/reset', {});
@@ -132,7 +132,7 @@ describe('the clock', () => {
 });
 
 describe('scheduled tasks', () => {
-  test('wait while the clock is frozen, and run at their own moment when it is moved', async () => {
+  test('wait while the clock is frozen, and run at their own time when it is moved', async () => {
     const on = await withClock();
     await on.clock({ frozen: true });
     await on.chat.send('Hello');
@@ -147,7 +147,7 @@ describe('scheduled tasks', () => {
     ]);
   });
 
-  test('run by themselves again when the clock runs on', async () => {
+  test('run again when the clock continues', async () => {
     const on = await withClock();
     await on.chat.send('Hello');
     on.machine.advance(20);
@@ -163,7 +163,7 @@ describe('scheduled tasks', () => {
     ]);
   });
 
-  test('keep their moments after the clock was moved', async () => {
+  test('keep their times after the clock was moved', async () => {
     const on = await withClock();
     const job = await on.create('0 * *');
     await on.clock({ advance: '59m' });
@@ -173,7 +173,7 @@ describe('scheduled tasks', () => {
     expect(await on.runs(job)).toEqual(['2026-01-01T01:00:00.000Z', '2026-01-01T02:00:00.000Z']);
   });
 
-  test('of all sessions and jobs run in the order of their moments', async () => {
+  test('of all sessions and jobs run in the order of their times', async () => {
     const script = [{ pattern: 'slow', replies: [{ text: 'late', delay_ms: 5_400_000 }] }];
     const on = await startTestSandbox({ ...manualClock(START), script });
     const { create, clock, chat, history } = await createCronClient(on);
@@ -200,7 +200,7 @@ describe('scheduled tasks', () => {
 });
 
 describe('a move of the clock', () => {
-  test('lets other requests in, which see the clock on its way', async () => {
+  test('admits other requests, which see the clock on its way', async () => {
     const on = await withClock();
     await on.create('* * *');
     const moments: string[] = [];
@@ -215,7 +215,7 @@ describe('a move of the clock', () => {
     expect(moments).toEqual(moments.toSorted());
   });
 
-  test('waits for the moves before it, and is not held up by a refused one', async () => {
+  test('waits for the moves before it, and is not delayed by a rejected one', async () => {
     const on = await withClock();
     const job = await on.create('0 * *');
     const refused = on.admin('PATCH', '/clock', { set: '2025-01-01T00:00:00Z' });
@@ -226,7 +226,7 @@ describe('a move of the clock', () => {
     expect(new Set(await on.runs(job)).size).toBe(24);
   });
 
-  test('is ended by a reset', async () => {
+  test('ends on a reset', async () => {
     const on = await withClock();
     await on.create('* * *');
     const moving = on.clock({ frozen: true, advance: '52w' });
@@ -236,7 +236,7 @@ describe('a move of the clock', () => {
     expect(await (await createChat(on)).history()).toEqual([]);
   });
 
-  test('is ended by closing the sandbox', async () => {
+  test('ends when the sandbox closes', async () => {
     const on = await withClock();
     await on.create('* * *');
     const moving = on.admin('PATCH', '/clock', { advance: '500w' }).catch(() => 'ended');
@@ -246,8 +246,8 @@ describe('a move of the clock', () => {
   });
 });
 
-describe('timers', () => {
-  test('there is one at a time, and none while the clock is frozen or the sandbox closed', async () => {
+describe("the sandbox's timer", () => {
+  test('exists at most once, and not while the clock is frozen or the sandbox closed', async () => {
     const machine = manualClock(START);
     const running = new Set<() => void>();
     let started = 0;
@@ -287,7 +287,7 @@ describe('timers', () => {
     expect(running.size).toBe(0);
   });
 
-  test('one that goes off early brings no reply early, and the reply still comes', async () => {
+  test('brings no reply early if it fires early, and the reply still comes', async () => {
     const timers: (() => void)[] = [];
     let now = 1_000;
     const setTimer = (task: () => void): (() => void) => {
@@ -304,7 +304,7 @@ describe('timers', () => {
     expect(timers).toEqual([]);
   });
 
-  test('none keeps the process alive', () => {
+  test('does not keep the process alive', () => {
     const timers = (): number => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length;
     const before = timers();
     const kept = setTimeout(() => undefined, 60_000);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { call, PROVISION, provisionBody, SPACES, startTestSandbox } from './client.ts';
 
-/** A sandbox in a shape that has three spaces, and a caller of it. */
+/** A sandbox in a shape that has three spaces, and a caller for it. */
 async function startWithSpaces(shape: string) {
   const opened = await startTestSandbox({ shape });
   const { sandbox, token, admin, partner } = opened;
@@ -59,7 +59,7 @@ describe('a page of a list', () => {
     ]);
   });
 
-  test('is a part with status 206 and a Content-Range, and the whole list is 200', async () => {
+  test('has status 206 and a Content-Range if it is a part, and 200 if it is the complete list', async () => {
     const { send } = await startWithSpaces('content-range');
     const part = await send('GET', SPACES);
     expect([part.status, part.headers.get('content-range')]).toEqual([206, 'items 0-1/3']);
@@ -73,7 +73,7 @@ describe('a page of a list', () => {
     expect((await send('GET', `${SPACES}?page=1`)).json).toMatchObject({ number: 1, last: true, numberOfElements: 1 });
   });
 
-  test('only says has_more, and the next one begins after an id', async () => {
+  test('only has has_more, and the next one starts after an id', async () => {
     const { send, second } = await startWithSpaces('starting-after');
     expect((await send('GET', SPACES)).json.has_more).toBe(true);
     const { json } = await send('GET', `${SPACES}?starting_after=${second}`);
@@ -86,12 +86,12 @@ describe('a page of a list', () => {
   });
 });
 
-describe('an address with a trailing slash', () => {
+describe('a URL with a trailing slash', () => {
   test.each([
     ['drop-slash-301', 301],
     ['drop-slash-307', 307],
     ['drop-slash-308', 308],
-  ])('is redirected by %s, whatever is sent to it, before anything happens', async (shape, status) => {
+  ])('is redirected by %s for every method, before anything happens', async (shape, status) => {
     const { send, origin, partner } = await startWithSpaces(shape);
     const read = await send('GET', `${SPACES}?limit=1`);
     const location = new URL(read.headers.get('location') ?? '', origin).href;
@@ -101,7 +101,7 @@ describe('an address with a trailing slash', () => {
     expect((await send('POST', PROVISION.replace(/\/$/, ''), provisionBody('new'))).status).toBe(201);
   });
 
-  test('is where add-slash redirects to from the links of its pages', async () => {
+  test('is the redirect target of the links in the pages of add-slash', async () => {
     const { send, origin } = await startWithSpaces('add-slash');
     const { next } = (await send('GET', SPACES)).json;
     expect(next).toMatch(`${origin}/v1/automation/spaces?`);
@@ -111,7 +111,7 @@ describe('an address with a trailing slash', () => {
 });
 
 describe('a request', () => {
-  test('with other names than the shape has is refused, by the names that were sent', async () => {
+  test('with names that the shape does not have is rejected by the names that were sent', async () => {
     const { send, partner } = await startWithSpaces('camel-requests');
     const { status, text } = await send('POST', PROVISION, provisionBody('new'));
     expect(status).toBe(422);
@@ -119,7 +119,7 @@ describe('a request', () => {
     expect((await partner('GET', SPACES)).json.results).toHaveLength(3);
   });
 
-  test('with a wrong value is refused by the names of the shape', async () => {
+  test('with an invalid value is rejected by the names of the shape', async () => {
     const { send } = await startWithSpaces('camel-requests');
     const { text } = await send('POST', PROVISION, { externalSpaceId: '', space: {}, agents: [{ name: 'x' }] });
     expect(JSON.parse(text).errors.map(({ pointer }: { pointer: string }) => pointer)).toEqual([
@@ -129,13 +129,13 @@ describe('a request', () => {
     ]);
   });
 
-  test('for the history by another method is 405', async () => {
+  test('for the history with another method is 405', async () => {
     const { send } = await startWithSpaces('history-by-post');
     const { status, headers } = await send('GET', '/integrations/api-chat/history/?source_id=a&session_id=b');
     expect([status, headers.get('allow')]).toEqual([405, 'POST']);
   });
 
-  test('that is answered with a Location names the new resource in it', async () => {
+  test('gets a Location that names the new resource', async () => {
     const { send, partner } = await startWithSpaces('location');
     const { status, text, headers } = await send('POST', PROVISION, provisionBody('new'));
     const { space_id } = (await partner('GET', SPACES)).json.results.at(-1);
@@ -143,7 +143,7 @@ describe('a request', () => {
   });
 });
 
-test('an error has the status 200 where the shape says so, but not for a missing token', async () => {
+test('an error has the status 200 if the shape says so, but not for a missing token', async () => {
   const { sandbox, send } = await startWithSpaces('relay');
   const missing = await send('GET', `${SPACES}spc_none/agents/`);
   expect([missing.status, missing.json.errors[0].extensions.code]).toEqual([200, 'SPACE_NOT_FOUND']);
@@ -151,14 +151,14 @@ test('an error has the status 200 where the shape says so, but not for a missing
   expect([refused.status, refused.json.errors[0].extensions.code]).toEqual([401, 'NOT_AUTHENTICATED']);
 });
 
-test('an injected error is in the words of the shape', async () => {
+test('an injected error has the format of the shape', async () => {
   const { send, admin } = await startWithSpaces('uuid');
   await admin('PUT', '/faults', { rules: [{ kind: 'status', status: 503 }] });
   const { status, json } = await send('GET', SPACES);
   expect([status, json.fault.detail.errorcode]).toEqual([503, 'service_unavailable']);
 });
 
-test('the log of requests has them as they were sent', async () => {
+test('the request log shows requests as they were sent', async () => {
   const { send, admin } = await startWithSpaces('history-by-post');
   await admin('DELETE', '/requests');
   const body = { source_id: 'src_none', session_id: 's1' };

@@ -19,7 +19,7 @@ function nextPage({ by, parameter, firstPage = 1 }: Paging, page: number, read: 
   return { [parameter]: Buffer.from(`page:${read.length}`).toString('base64url') };
 }
 
-/** Of every shape that has pages. */
+/** For every shape that has pages. */
 const PAGE_SIZE = 2;
 
 type Client = Awaited<ReturnType<typeof documentedClient>>;
@@ -119,7 +119,7 @@ async function checkErrors({ send }: Client, { errorsAreOk }: Shape): Promise<vo
   expect(history.text).toMatch(/no API chat source|source_not_found/i);
 }
 
-/** Making one takes longer than all else. */
+/** Creating one takes longer than everything else. */
 export function createDocumentValidator(): Validator {
   return new Validator();
 }

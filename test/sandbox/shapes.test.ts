@@ -15,13 +15,13 @@ const SOME = [
 ];
 const validator = createDocumentValidator();
 
-test.each(SOME)('%s has a valid document, and every operation works as it says', async (name) => {
+test.each(SOME)('%s has a valid document, and every operation follows it', async (name) => {
   const shape = SHAPES.find((each) => each.name === name);
   if (!shape) throw new Error(`There is no shape ${name}.`);
   await useEveryOperation(shape, validator);
 });
 
-test('there are two dozen shapes or more, each with a name of its own', () => {
+test('there are two dozen shapes or more, each with a unique name', () => {
   const names = SHAPES.map(({ name }) => name);
   expect(new Set(names).size).toBe(names.length);
   expect(names.length).toBeGreaterThan(26);

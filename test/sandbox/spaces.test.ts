@@ -4,7 +4,7 @@ import { call, PROVISION, provisionBody, SPACES, startTestSandbox } from './clie
 const SALES = { template_id: 'tmpl_sales', name: 'Sales' };
 
 describe('provisioning a space', () => {
-  test('creates the space and its agents, with an API chat source where one is wanted', async () => {
+  test('creates the space and its agents, with API chat sources where requested', async () => {
     const { partner } = await startTestSandbox({ now: () => Date.UTC(2026, 0, 2, 3, 4, 5) });
     const support = {
       template_id: 'tmpl_support',
@@ -51,7 +51,7 @@ describe('provisioning a space', () => {
     });
   });
 
-  test('needs neither a description nor flags', async () => {
+  test('requires neither a description nor flags', async () => {
     const { partner } = await startTestSandbox();
     const body = { external_space_id: 'a', space: { name: 'A' }, agents: [SALES] };
     const { status, json } = await partner('POST', PROVISION, { body });
@@ -84,7 +84,7 @@ describe('provisioning a space', () => {
     expect(json.count).toBe(2);
   });
 
-  test('fifty times at once with one external id creates one space', async () => {
+  test('fifty times concurrently with one external id creates one space', async () => {
     const { partner } = await startTestSandbox();
     const post = () => partner('POST', PROVISION, { body: provisionBody('acme') });
     const responses = await Promise.all(Array.from({ length: 50 }, post));
@@ -132,7 +132,7 @@ describe('the list of spaces', () => {
     [100, 1],
     [101, 2],
     [10_000, 100],
-  ])('%i spaces come on %i pages, each once and in order', async (count, pages) => {
+  ])('contains %i spaces on %i pages, each once and in order', async (count, pages) => {
     const { sandbox, token, admin } = await startTestSandbox();
     if (count > 0) expect((await admin('POST', '/spaces', { count, prefix: 'ext' })).json).toEqual({ created: count });
     const walked = await walk(`${sandbox.baseUrl}${SPACES}`, token);
@@ -140,7 +140,7 @@ describe('the list of spaces', () => {
     expect(walked.ids).toEqual(Array.from({ length: count }, (_, index) => `ext-${index + 1}`));
   });
 
-  test('a page leads to the one before it', async () => {
+  test('links each page to the one before it', async () => {
     const { sandbox, token, partner, admin } = await startTestSandbox();
     await admin('POST', '/spaces', { count: 5, prefix: 'ext' });
     const first = await partner('GET', `${SPACES}?page_size=2`);
@@ -151,7 +151,7 @@ describe('the list of spaces', () => {
     expect(back.json.results).toEqual(first.json.results);
   });
 
-  test('shows spaces that are created during a walk at its end', async () => {
+  test('shows spaces that are created while it is read at its end', async () => {
     const { token, partner, admin } = await startTestSandbox();
     await admin('POST', '/spaces', { count: 3, prefix: 'a' });
     const first = await partner('GET', `${SPACES}?page_size=2`);

@@ -32,12 +32,12 @@ function plan(patterns: readonly (string | undefined)[]): FaultPlan {
   return { rules: patterns.map((on) => ({ kind: 'status', status: 503, ...(on !== undefined && { on }) })) };
 }
 
-test('rules that match a request of the service are not named', async () => {
+test('rules that match a request of the service are not reported', async () => {
   const { sandbox } = await startTestSandbox({ faults: plan(MATCHING) });
   expect(sandbox.unmatchedFaults).toEqual([]);
 });
 
-test('each rule that matches no request is named, by its number', async () => {
+test('each rule that matches no request is reported by its number', async () => {
   const { sandbox, admin } = await startTestSandbox({ faults: plan(UNMATCHED) });
   const sentences = UNMATCHED.map(
     (on, index) =>
@@ -54,7 +54,7 @@ test('a quirk of the history matches no other request', async () => {
   expect(sandbox.unmatchedFaults).toEqual([expect.stringContaining('Fault rule 2 (reorder)')]);
 });
 
-test('sandbox run warns of such a rule before its command runs', async () => {
+test('sandbox run warns about such a rule before its command runs', async () => {
   const faults = write('faults.json', JSON.stringify(plan(['POST /automation/cron-jobs/'])));
   const ran = await run(['sandbox', 'run', '--faults', faults, '--', 'true'], { env: { PATH: process.env.PATH } });
   expect(ran).toMatchObject({

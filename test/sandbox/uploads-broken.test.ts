@@ -59,7 +59,7 @@ describe('a connection that ends', () => {
     await expectNoUploads(on);
   });
 
-  test('because the sandbox is closed leaves no file', async () => {
+  test('leaves no file if the sandbox was closed', async () => {
     const on = await startOnDisk();
     const { whole } = rawPost(on, ATTACHMENTS, 'Content-Length: 100000', `${HEAD}xxx`);
     await waitForFile(on);
@@ -69,7 +69,7 @@ describe('a connection that ends', () => {
     await expectNoUploads({ ...again, dataDir: on.dataDir });
   });
 
-  test('does not affect another upload at the same time', async () => {
+  test('does not affect another concurrent upload', async () => {
     const on = await startOnDisk();
     const { socket } = rawPost(on, ATTACHMENTS, 'Content-Length: 100000', `${HEAD}xxx`);
     await waitForFile(on);
@@ -81,7 +81,7 @@ describe('a connection that ends', () => {
   });
 });
 
-describe('a refused form', () => {
+describe('an invalid form', () => {
   test.each([
     ['that has a second file', `${HEAD}x\r\n${HEAD}y${FORM_END}`, 422],
     ['that lacks its last boundary', `${HEAD}${'x'.repeat(200_000)}`, 400],
@@ -91,7 +91,7 @@ describe('a refused form', () => {
     await expectNoUploads(on);
   });
 
-  test('is answered before the rest of it arrives', async () => {
+  test('is rejected before the rest of it arrives', async () => {
     const on = await startOnDisk();
     const { first } = rawPost(on, ATTACHMENTS, 'Content-Length: 100000', `${HEAD}x\r\n${HEAD}y`);
     expect(await first()).toMatch(/^HTTP\/1\.1 422 /);
@@ -99,7 +99,7 @@ describe('a refused form', () => {
   });
 });
 
-describe('the size limit', () => {
+describe('the size limit of uploads', () => {
   test.each([
     [DOCUMENTS, 'max_document_bytes', 'max_file_attachment_bytes'],
     [ATTACHMENTS, 'max_file_attachment_bytes', 'max_document_bytes'],
@@ -116,7 +116,7 @@ describe('the size limit', () => {
     ['a declared length', 10 * 1024 ** 3, `Content-Length: ${11 * 1024 ** 3}`, ''],
     ['a chunked file', 1_000, 'Transfer-Encoding: chunked', chunk(`${HEAD}${'x'.repeat(1_100)}`)],
     ['a chunked body without a file', 0, 'Transfer-Encoding: chunked', chunk('x'.repeat(70_000))],
-  ])('is enforced on %s as soon as it is over', async (_, max_file_attachment_bytes, headers, body) => {
+  ])('is enforced on %s as soon as it is exceeded', async (_, max_file_attachment_bytes, headers, body) => {
     const on = await startOnDisk();
     await on.admin('PATCH', '/settings', { max_file_attachment_bytes });
     const { first } = rawPost(on, ATTACHMENTS, headers, body);
@@ -125,10 +125,10 @@ describe('the size limit', () => {
   });
 });
 
-describe('a refusal before the body', () => {
+describe('a rejection before the body', () => {
   const MIB = new Uint8Array(1024 * 1024);
 
-  /** Sets the sandbox up to refuse uploads with the status. @returns the token to upload with */
+  /** Makes the sandbox reject uploads with the status. @returns the token to upload with */
   async function refuseWith(on: TestSandbox, status: string): Promise<string> {
     if (status === '402') await on.admin('PATCH', '/settings', { balance_usd: 0 });
     if (status === '429') {
@@ -140,7 +140,7 @@ describe('a refusal before the body', () => {
     return status === '401' ? 'pat_wrong' : on.token;
   }
 
-  test.each(['401', '402', '403', '413', '429'])('with %s comes before any of the body arrives', async (status) => {
+  test.each(['401', '402', '403', '413', '429'])('with %s is sent before any of the body arrives', async (status) => {
     const on = await startOnDisk();
     const token = await refuseWith(on, status);
     const { first } = rawPost({ ...on, token }, ATTACHMENTS, 'Content-Length: 5000000');
@@ -227,7 +227,7 @@ describe('a fault during an upload', () => {
     if (rule.kind === 'cut') expect(text).not.toContain('created_at');
   });
 
-  test('"reset" at a byte of the body comes there and not before', async () => {
+  test('"reset" at a byte of the body happens exactly there', async () => {
     const on = await startOnDisk({ kind: 'reset', at_bytes: 200_000, on: 'POST', times: 1 });
     const { socket, whole } = rawPost(on, ATTACHMENTS, LENGTH, fileForm(CONTENT).subarray(0, 199_999));
     await waitForLoggedRequest(on, ({ fault }) => fault === 'reset/before');
@@ -239,7 +239,7 @@ describe('a fault during an upload', () => {
     expect((await postForm(on, ATTACHMENTS, fileForm(CONTENT))).status).toBe(201);
   });
 
-  test('"reset" at a byte beyond the body comes at its end, and nothing is stored', async () => {
+  test('"reset" at a byte beyond the body happens at its end, and nothing is stored', async () => {
     const on = await startOnDisk({ kind: 'reset', at_bytes: 1_000_000, on: 'POST' });
     const failure = await postForm(on, ATTACHMENTS, fileForm(CONTENT)).catch((error) => error);
     expect(failure.cause.code).toBe('ECONNRESET');

@@ -47,7 +47,7 @@ describe.each([
     expect((await downloadContent(on, json[idField])).equals(content)).toBe(true);
   });
 
-  test('again creates another one; each is listed and can be read by its id', async () => {
+  test('of the same file creates another upload; each is listed and can be read by its id', async () => {
     const on = await startTestSandbox();
     const uploads = [];
     for (let count = 0; count < 3; count += 1) uploads.push((await postForm(on, path, fileForm('same'))).json);
@@ -65,7 +65,7 @@ describe.each([
 });
 
 describe('a file', () => {
-  test('of 16 MiB arrives whole, with or without a declared length, two at once', async () => {
+  test('of 16 MiB arrives complete, with or without a declared length, even two concurrently', async () => {
     const on = await startTestSandbox();
     const block = randomBytes(MIB);
     const whole = Buffer.concat(Array.from({ length: 16 }, () => block));
@@ -85,7 +85,7 @@ describe('a file', () => {
     }
   });
 
-  test('that arrives byte by byte is whole', async () => {
+  test('arrives complete byte by byte', async () => {
     const on = await startTestSandbox();
     const content = `\r\n--${BOUNDARY}`.slice(0, -1).repeat(3);
     async function* body(): AsyncGenerator<Uint8Array> {
@@ -166,7 +166,7 @@ describe('a JSON document', () => {
     expect([status, json.error.code]).toEqual([413, 'body_too_large']);
   });
 
-  test('is refused as a file attachment', async () => {
+  test('is rejected as a file attachment', async () => {
     const { partner } = await startTestSandbox();
     expect((await partner('POST', ATTACHMENTS, { body: { name: 'n', content: 'x' } })).status).toBe(415);
   });
@@ -193,7 +193,7 @@ describe('a form', () => {
     ['with a part without headers', `--${BOUNDARY}\r\n\r\nx`, 422, 'file is required'],
     ['with 101 fields', Array(101).fill(FIELD).join('\r\n'), 422, 'at most 100 fields'],
     ['with a field of 70 kB', `${partHead('; name="f"')}${'x'.repeat(70_000)}`, 413, 'The fields are larger'],
-  ])('%s is refused', async (_, parts, status, message) => {
+  ])('%s is rejected', async (_, parts, status, message) => {
     const on = await startTestSandbox();
     const response = await postForm(on, ATTACHMENTS, `${parts}${FORM_END}`);
     expect([response.status, response.json.error.message]).toEqual([status, expect.stringContaining(message)]);
@@ -206,7 +206,7 @@ describe('a form', () => {
     ['a form that ends within the file', FILE],
     ['a form that ends within the headers', partHead('; name="file"').slice(0, -9)],
     ['a form that ends within the last boundary', `${FILE}${FORM_END.slice(0, -3)}`],
-  ])('of %s is refused as malformed', async (_, body) => {
+  ])('of %s is rejected as malformed', async (_, body) => {
     const on = await startTestSandbox();
     const { status, json } = await postForm(on, ATTACHMENTS, body);
     expect([status, json.error.message]).toEqual([400, expect.stringContaining('ends before its last boundary')]);
@@ -230,14 +230,14 @@ describe('a form', () => {
   });
 });
 
-/** The files whose path holds the text and that this process has open. */
+/** The files with this text in their path that this process has open. */
 async function openFiles(text: string): Promise<string[]> {
   const links = (await readdir('/proc/self/fd')).map((fd) => readlink(join('/proc/self/fd', fd)).catch(() => ''));
   return (await Promise.all(links)).filter((path) => path.includes(text));
 }
 
 describe('the admin API', () => {
-  test('lists all uploads, and gives their bytes with the length, but no body to HEAD', async () => {
+  test('lists all uploads, and returns their bytes with the length, but no body to HEAD', async () => {
     const on = await startTestSandbox();
     const one = (await postForm(on, ATTACHMENTS, fileForm('12345'))).json;
     const two = (await postForm(on, DOCUMENTS, fileForm('two'))).json;
@@ -254,7 +254,7 @@ describe('the admin API', () => {
     expect((await on.partner('GET', path)).status).toBe(404);
   });
 
-  test.skipIf(!existsSync(DESCRIPTORS))('closes a file when its reader goes away (needs /proc)', async () => {
+  test.skipIf(!existsSync(DESCRIPTORS))('closes a file when its reader disconnects (needs /proc)', async () => {
     const on = await startTestSandbox();
     const { json } = await postForm(on, ATTACHMENTS, fileForm(Buffer.alloc(32 * MIB)));
     const id = json.file_attachment_id;
@@ -268,14 +268,17 @@ describe('the admin API', () => {
   });
 });
 
-test.skipIf(!existsSync(DESCRIPTORS))('a file whose bytes fail is closed and removed (needs /proc)', async () => {
-  const dataDir = tempDirectory();
-  const files = new UploadFiles(dataDir);
-  async function* chunks(): AsyncGenerator<Uint8Array> {
-    yield Buffer.from('x');
-    throw new Error('connection lost');
-  }
-  await expect(files.write('att_1', chunks())).rejects.toThrow('connection lost');
-  expect(openBelow(dataDir)).toEqual([]);
-  expect(await readdir(join(dataDir, 'sandbox-uploads'))).toEqual([]);
-});
+test.skipIf(!existsSync(DESCRIPTORS))(
+  'a file is closed and removed if reading its bytes fails (needs /proc)',
+  async () => {
+    const dataDir = tempDirectory();
+    const files = new UploadFiles(dataDir);
+    async function* chunks(): AsyncGenerator<Uint8Array> {
+      yield Buffer.from('x');
+      throw new Error('connection lost');
+    }
+    await expect(files.write('att_1', chunks())).rejects.toThrow('connection lost');
+    expect(openBelow(dataDir)).toEqual([]);
+    expect(await readdir(join(dataDir, 'sandbox-uploads'))).toEqual([]);
+  },
+);

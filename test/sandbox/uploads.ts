@@ -104,7 +104,7 @@ export function rawPost(on: TestSandbox, path: string, headers: string, body: Ui
   return connection;
 }
 
-/** Resolves once the newest logged request satisfies the test. */
+/** Resolves once the newest logged request satisfies the predicate. */
 export async function waitForLoggedRequest(
   { admin }: TestSandbox,
   test: (request: LoggedRequest) => boolean,

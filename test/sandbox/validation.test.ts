@@ -17,7 +17,7 @@ async function readState({ admin, partner }: TestSandbox, chat: Chat): Promise<u
   return [...answers.map(({ json }) => json), spaces.json, await chat.history()];
 }
 
-/** A body, or what makes it for a chat. Its fields are sent unchanged. */
+/** A body, or a function that creates it for a chat. Its fields are sent unchanged. */
 type Body = unknown | ((chat: Chat) => unknown);
 
 const message =
@@ -191,10 +191,10 @@ async function expectRefused(api: 'admin' | 'partner', request: string, body: Bo
   expect(await readState(on, chat)).toEqual(before);
 }
 
-test.each(ADMIN)('the admin API refuses %s with %j, names every wrong field, and changes nothing', (...row) =>
+test.each(ADMIN)('the admin API rejects %s with %j, names every invalid field, and changes nothing', (...row) =>
   expectRefused('admin', ...row),
 );
 
-test.each(PARTNER)('the API refuses %s with %j, names every wrong field, and changes nothing', (...row) =>
+test.each(PARTNER)('the API rejects %s with %j, names every invalid field, and changes nothing', (...row) =>
   expectRefused('partner', ...row),
 );

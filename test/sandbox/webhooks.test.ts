@@ -9,7 +9,7 @@ import { temporaryDirectory } from './child-process.ts';
 import { type ApiResponse, call, connectTo, startTestSandbox, type TestSandbox } from './client.ts';
 import { type Receiver, startReceiver, verify } from './receiver.ts';
 
-/** Those whose messages differ most; a document in OpenAPI 3.0 has no webhooks. */
+/** The shapes whose messages differ most; a document in OpenAPI 3.0 has no webhooks. */
 const SHAPE_NAMES = ['camel', 'json-api'];
 
 const HOUR = 3_600_000;
@@ -23,7 +23,7 @@ interface Listed {
   readonly attempts: readonly { at: string; status: number | null; error: string | null; duration_ms: number }[];
 }
 
-/** What the tests of webhooks ask of a sandbox. */
+/** The requests of the webhook tests. */
 function webhookClient({ admin }: Pick<TestSandbox, 'admin'>) {
   const deliveries = async (): Promise<Listed[]> => (await admin('GET', '/deliveries')).json.deliveries;
   return {
@@ -31,14 +31,14 @@ function webhookClient({ admin }: Pick<TestSandbox, 'admin'>) {
     deliveries,
     add: (url: string, more: Record<string, unknown> = {}) => admin('POST', '/webhooks', { url, ...more }),
     statuses: async (): Promise<string[]> => (await deliveries()).map(({ status }) => status),
-    /** Moves the clock, and returns when that has happened what was due. */
+    /** Moves the clock, and returns once everything that was due has happened. */
     advance: async (advance: string): Promise<ApiResponse> => admin('PATCH', '/clock', { frozen: true, advance }),
     inject: (source_id: string, text: string, more: Record<string, unknown> = {}) =>
       admin('POST', '/messages', { source_id, session_id: 's1', role: 'assistant', text, ...more }),
   };
 }
 
-/** A sandbox whose clock stands still, with a chat. Retries come without a random delay. */
+/** A sandbox whose clock stands still, with a chat. Retries have no random delay. */
 async function startFrozen(options: Parameters<typeof startTestSandbox>[0] = {}) {
   const on = await startTestSandbox({ random: () => 0, ...options });
   await on.admin('PATCH', '/clock', { frozen: true });
@@ -94,7 +94,7 @@ describe('a completed message', () => {
     expect(receiver.received[0]?.json.data).toMatchObject({ sourceId: chat.source_id, text: 'You said: Hello' });
   });
 
-  test.each(['plain', ...SHAPE_NAMES])('is as the document of the shape %s says', async (shape) => {
+  test.each(['plain', ...SHAPE_NAMES])('matches the document of the shape %s', async (shape) => {
     const on = await startTestSandbox({ shape });
     const { json: document } = await call('GET', `${on.sandbox.baseUrl}/openapi.json`);
     const receiver = await startReceiver();
@@ -109,7 +109,7 @@ describe('a completed message', () => {
     expect([validate === undefined, validate?.errors]).toEqual([false, null]);
   });
 
-  test('of a source without a webhook, and a message of the caller, are not delivered', async () => {
+  test('is not delivered for a source without a webhook, nor if the caller sent it', async () => {
     const { chat, add, inject, deliveries, on } = await startFrozen();
     const other = await createChat(on, 'agent_inbox', { name: 'Other' });
     const receiver = await startReceiver();
@@ -122,7 +122,7 @@ describe('a completed message', () => {
     expect(await deliveries()).toHaveLength(1);
   });
 
-  test('goes to every webhook that wants it, under an id for each', async () => {
+  test('goes to every webhook for it, with a different id for each', async () => {
     const { chat, add, inject } = await startFrozen();
     const receivers = [await startReceiver(), await startReceiver()];
     for (const { url } of receivers) await add(url);
@@ -134,7 +134,7 @@ describe('a completed message', () => {
 });
 
 describe('a failed attempt', () => {
-  test('is repeated after growing pauses on the clock of the sandbox, until the last one', async () => {
+  test('is retried after increasing delays on the clock of the sandbox, until the last one', async () => {
     const client = await startFrozen();
     const { chat, add, inject, deliveries, advance, statuses } = client;
     const receiver = await startReceiver([500]);
@@ -157,7 +157,7 @@ describe('a failed attempt', () => {
     expect(await statuses()).toEqual(['failed']);
   });
 
-  test('ends with the first 2xx, and the log tells why the others failed', async () => {
+  test('is not retried after the first 2xx, and the log says why the others failed', async () => {
     const client = await startFrozen({ webhookTimeoutMs: 600 });
     const { chat, add, inject, deliveries, advance } = client;
     const receiver = await startReceiver([
@@ -186,7 +186,7 @@ describe('a failed attempt', () => {
     expect(receiver.received.every(({ headers }) => headers.host === new URL(receiver.url).host)).toBe(true);
   });
 
-  test('on the timers of the machine is repeated too, with up to a fifth of the pause added at random', async () => {
+  test('is retried on the timers of the machine, too, with up to a fifth of the delay added at random', async () => {
     const clock = manualClock(Date.now());
     const on = await startTestSandbox({ ...clock, random: () => 0.5 });
     const { add, inject, deliveries } = webhookClient(on);
@@ -200,7 +200,7 @@ describe('a failed attempt', () => {
     await untilStatuses(webhookClient(on), ['delivered']);
   });
 
-  test('of a receiver that cannot be reached is one like any other', async () => {
+  test('of an unreachable receiver is one like any other', async () => {
     const { chat, add, inject, deliveries, advance } = await startFrozen();
     const receiver = await startReceiver();
     await receiver.close();
@@ -227,8 +227,8 @@ describe('a failed attempt', () => {
   });
 });
 
-describe('a receiver that does not answer', () => {
-  test('holds up neither another one nor the API, and gets eight requests at a time', async () => {
+describe('a receiver that does not respond', () => {
+  test('blocks neither another one nor the API, and gets eight requests at a time', async () => {
     const client = await startFrozen({ webhookTimeoutMs: 60_000 });
     const { on, chat, add, inject, deliveries } = client;
     const other = await createChat(on, 'agent_inbox', { name: 'Other' });
@@ -245,7 +245,7 @@ describe('a receiver that does not answer', () => {
     expect(performance.now() - began).toBeLessThan(30_000);
   });
 
-  test('is sent what waited when it answers again', async () => {
+  test('receives what was waiting when it responds again', async () => {
     const client = await startFrozen({ webhookTimeoutMs: 100 });
     const { chat, add, inject, advance, deliveries, statuses } = client;
     let isBack = false;
@@ -261,8 +261,8 @@ describe('a receiver that does not answer', () => {
   });
 });
 
-describe('the secret', () => {
-  test('that a rotation replaced signs too, until the grace time is over', async () => {
+describe('the secret of a webhook', () => {
+  test('that a rotation replaced also signs until the grace period is over', async () => {
     const { chat, add, inject, advance, admin } = await startFrozen();
     const receiver = await startReceiver();
     const { json: webhook } = await add(receiver.url, { secret: SECRET });
@@ -283,7 +283,7 @@ describe('the secret', () => {
     expect(() => verify(newOnly, SECRET)).toThrow('No matching signature');
   });
 
-  test('of an earlier rotation ends with a later one that gives no grace time', async () => {
+  test('of an earlier rotation ends with a later one that has no grace period', async () => {
     const { add, admin } = await startFrozen();
     const { json: webhook } = await add('http://localhost:1/', { secret: SECRET });
     const rotate = (grace: string) => admin('POST', `/webhooks/${webhook.webhook_id}/rotate`, { grace });
@@ -295,7 +295,7 @@ describe('the secret', () => {
     expect((await rotate('1h')).json.secrets).toHaveLength(2);
   });
 
-  test('is shown only when it is made', async () => {
+  test('is shown only when it is created', async () => {
     const { add, admin } = await startFrozen();
     const { json } = await add('http://localhost:1/');
     expect(json.secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
@@ -305,7 +305,7 @@ describe('the secret', () => {
   });
 });
 
-describe('the admin API', () => {
+describe('the admin API for webhooks', () => {
   test.each([
     'http://192.0.2.1/',
     'http://example.com/',
@@ -330,13 +330,13 @@ describe('the admin API', () => {
     ['no events', { events: [] }, 'events'],
     ['a secret of another scheme', { secret: 'hush' }, 'secret'],
     ['a short secret', { secret: 'whsec_aGk=' }, 'secret'],
-  ])('refuses a webhook with %s', async (_, more, path) => {
+  ])('rejects a webhook with %s', async (_, more, path) => {
     const { add } = webhookClient(await startTestSandbox());
     const { status, json } = await add('http://127.0.0.1:1/', more);
     expect([status, json.error.fields[0].path]).toEqual([422, path]);
   });
 
-  test('knows no webhook of an unknown source, and no unknown webhook or delivery', async () => {
+  test('responds 404 for an unknown source, webhook, or delivery', async () => {
     const { admin, add } = webhookClient(await startTestSandbox());
     expect((await add('http://127.0.0.1:1/', { source_id: 'src_none' })).status).toBe(404);
     for (const [method, path] of [
@@ -349,7 +349,7 @@ describe('the admin API', () => {
     }
   });
 
-  test('ends a webhook together with what it still had to deliver', async () => {
+  test('deletes a webhook together with its pending deliveries', async () => {
     const client = await startFrozen();
     const { chat, add, inject, admin, advance, deliveries } = client;
     const receiver = await startReceiver([500]);
@@ -380,7 +380,7 @@ describe('the admin API', () => {
     expect(new Set(receiver.received.map((each) => each.id))).toEqual(new Set([id]));
   });
 
-  test('delivers a made-up message, or one of a session, when asked to', async () => {
+  test('delivers a made-up message, or one of a session, on request', async () => {
     const client = await startFrozen();
     const { chat, add, admin } = client;
     expect((await admin('POST', '/deliveries', {})).json.error.code).toBe('no_webhook');
@@ -406,7 +406,7 @@ describe('the admin API', () => {
 });
 
 describe('a reset', () => {
-  test('forgets the deliveries and the webhooks of sources, and keeps those of every source', async () => {
+  test('removes the deliveries and the webhooks of sources, and keeps those for every source', async () => {
     const client = await startFrozen();
     const { on, chat, add, inject, admin, advance, deliveries } = client;
     const receiver = await startReceiver([500]);
@@ -439,7 +439,7 @@ describe('a restart', () => {
     await expect.poll(async () => (await client.deliveries())[0]?.attempts.length).toBe(1);
   }
 
-  test('goes on with what waited, and repeats nothing that was accepted', async () => {
+  test('continues with pending deliveries, and repeats none that was accepted', async () => {
     const dataDir = await temporaryDirectory();
     const receiver = await startReceiver([204, 500, 204]);
     const first = await open(dataDir);
@@ -463,7 +463,7 @@ describe('a restart', () => {
     await second.sandbox.close();
   });
 
-  test('is not needed for deliveries whose attempts fail at the same time', async () => {
+  test('is not required for deliveries whose attempts fail at the same time', async () => {
     const client = await open(await temporaryDirectory());
     const receiver = await startReceiver([...Array(40).fill(503), 204]);
     await client.admin('PATCH', '/clock', { frozen: true });
@@ -476,7 +476,7 @@ describe('a restart', () => {
     await client.sandbox.close();
   });
 
-  test('with another address sends there what waited for the former one, and keeps the secret', async () => {
+  test('with another URL sends pending deliveries there, and keeps the secret', async () => {
     const dataDir = await temporaryDirectory();
     const [former, current] = [await startReceiver([500]), await startReceiver()];
     const first = await open(dataDir, { webhook: { url: former.url } });
@@ -493,7 +493,7 @@ describe('a restart', () => {
   });
 });
 
-test('a move of the clock over days delivers each message before the next one is due', async () => {
+test('moving the clock by days delivers each message before the next one is due', async () => {
   const { chat, add, on, advance, deliveries } = await startFrozen();
   const receiver = await startReceiver([500, 204]);
   await add(receiver.url);

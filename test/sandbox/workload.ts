@@ -4,7 +4,7 @@ import { call, PROVISION, provisionBody, SPACES, type TestSandbox } from './clie
 import { CRON_JOBS, jobBody, scheduleBody } from './cron.ts';
 import { ATTACHMENTS, DOCUMENTS, expectWholeUploads, fileForm, postForm, uploadedFiles } from './uploads.ts';
 
-/** What a client was told before the sandbox was killed: everything that must be there afterwards. */
+/** What a client was told before the sandbox was killed: everything that must exist afterwards. */
 export interface Told {
   /** Space and agent ids, by external id. */
   readonly spaces: Map<string, string>;
@@ -18,7 +18,7 @@ export interface Told {
   readonly templates: Set<string>;
   readonly tokens: string[];
   pageSize?: number;
-  /** Where the clock was moved to, in ISO 8601. */
+  /** The time that the clock was moved to, in ISO 8601. */
   clock?: string;
 }
 
@@ -29,12 +29,12 @@ export function toldNothing(): Told {
 
 const SCRIPT = [{ pattern: 'Report', fail: 'silent' }];
 
-/** Does things at the same time; the first failure counts when all are over. */
+/** Runs tasks concurrently; rejects with the first failure once all are done. */
 async function together(...acts: readonly Promise<unknown>[]): Promise<void> {
   for (const outcome of await Promise.allSettled(acts)) if (outcome.status === 'rejected') throw outcome.reason;
 }
 
-/** One of each kind of write, some at the same time. Rejects with a TypeError when the sandbox is killed. */
+/** One of each kind of write, some concurrently. Rejects with a TypeError when the sandbox is killed. */
 export async function writeEverything(on: TestSandbox, told: Told): Promise<void> {
   const { partner, admin } = on;
   const provision = async (id: string): Promise<void> => {
@@ -74,7 +74,7 @@ export async function writeEverything(on: TestSandbox, told: Told): Promise<void
   await send('e');
 }
 
-/** The items that are there more than once. */
+/** The items that occur more than once. */
 function repeatedOf(items: readonly string[]): string[] {
   return items.filter((item, index) => items.indexOf(item) !== index);
 }
@@ -84,7 +84,7 @@ export interface Examined {
   readonly duplicated: readonly string[];
 }
 
-/** Compares what is there after a kill with what the client was told, then repeats what may be repeated. */
+/** Compares what exists after a kill with what the client was told, then repeats what may be repeated. */
 export async function examine(on: TestSandbox, dataDir: string, told: Told): Promise<Examined> {
   const lost: string[] = [];
   const duplicated: string[] = [];
