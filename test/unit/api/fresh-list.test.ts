@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { createFreshList } from '../../../src/api/fresh-list.ts';
 
-/** A list of which each reading ends when it is told to, and a clock that is set. */
+/** A list whose reads end when the test says so, and a clock that the test sets. */
 function watchedList() {
   const ends: ((error?: Error) => void)[] = [];
   const clock = { at: 0, now: () => clock.at, monotonic: () => clock.at };
@@ -14,7 +14,7 @@ function watchedList() {
       }),
     clock,
   );
-  /** Lets a reading end at a time. */
+  /** Ends a read at a time. */
   const end = async (number: number, at: number, error?: Error): Promise<void> => {
     clock.at = at;
     ends[number - 1]?.(error);
@@ -23,7 +23,7 @@ function watchedList() {
   return { list, clock, end, begun: () => ends.length };
 }
 
-test('calls at the same time share a reading', async () => {
+test('concurrent calls share a read', async () => {
   const { list, end, begun } = watchedList();
   const calls = [list.recent(), list.recent()];
   await end(1, 100);
@@ -43,7 +43,7 @@ test('a list older than two seconds is read again', async () => {
   expect(await second).toBe(2);
 });
 
-test('shortly before it is too old, the next reading begins, and nobody waits for it', async () => {
+test('the next read starts in the background shortly before a list is too old', async () => {
   const { list, clock, end, begun } = watchedList();
   const first = list.recent();
   await end(1, 100);
@@ -62,7 +62,7 @@ test('shortly before it is too old, the next reading begins, and nobody waits fo
   expect(begun()).toBe(2);
 });
 
-test('calls that come when it is too old share the reading that began before', async () => {
+test('calls that come when a list is too old share the read that started before', async () => {
   const { list, clock, end, begun } = watchedList();
   void list.recent();
   await end(1, 100);
@@ -87,7 +87,7 @@ test('a slow list is read for a fifth of the time at most', async () => {
   expect(begun()).toBe(2);
 });
 
-test('a reading on request begins at once, and an earlier one does not replace it', async () => {
+test('a read on request starts immediately, and an earlier one does not replace its result', async () => {
   const { list, clock, end, begun } = watchedList();
   void list.recent();
   await end(1, 100);
@@ -101,7 +101,7 @@ test('a reading on request begins at once, and an earlier one does not replace i
   expect(await list.recent()).toBe(3);
 });
 
-test('a failed reading counts until it is too old', async () => {
+test('a failed read counts until it is too old', async () => {
   const { list, clock, end } = watchedList();
   const first = list.recent();
   first.catch(() => undefined);

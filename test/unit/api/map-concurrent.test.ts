@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { mapConcurrent } from '../../../src/api/map-concurrent.ts';
 
-/** Something to do for each of so many items, each of which ends when it is told to. */
+/** A task for each of that many items, each of which ends when the test says so. */
 function work(count: number) {
   const begun: number[] = [];
   const ends: (() => void)[] = [];
@@ -55,7 +55,7 @@ test('a consumer that stops early waits until all items are done', async () => {
   await left;
 });
 
-test('an empty input ends at once', async () => {
+test('an empty input ends immediately', async () => {
   const { items, act } = work(0);
   expect(await mapConcurrent(items, 4, act).next()).toEqual({ done: true, value: undefined });
 });

@@ -72,7 +72,7 @@ describe('decideRetry', () => {
     expect(decideRetry({ ...base, attempt: 1, retries: 0 })).toEqual({ retry: false, why: 'exhausted' });
   });
 
-  it('waits at least as long as Retry-After, and gives up at once if that goes past the deadline', () => {
+  it('waits at least as long as Retry-After, and gives up immediately if that is past the deadline', () => {
     const limited = (retryAfterMs: number, chance: number): RetryQuestion => ({
       ...base,
       random: chance,
@@ -83,7 +83,7 @@ describe('decideRetry', () => {
     expect(decideRetry(limited(60_001, 0))).toEqual({ retry: false, why: 'deadline' });
   });
 
-  it('property: a once call is retried after a transient failure if and only if not all of it can have left', () => {
+  it('property: a once call is retried after a transient failure if and only if it cannot have been sent completely', () => {
     fc.assert(
       fc.property(question, (asked) => {
         const { outcome } = asked;
@@ -94,7 +94,7 @@ describe('decideRetry', () => {
     expect(decideRetry({ ...base, safety: 'once', outcome: UNSENT }).retry).toBe(true);
   });
 
-  it('property: a wait is never shorter than Retry-After, longer than the time left, or beyond the jitter', () => {
+  it('property: a wait is never shorter than Retry-After, longer than the remaining time, or beyond the jitter', () => {
     fc.assert(
       fc.property(question, (asked) => {
         const decision = decideRetry(asked);
@@ -159,7 +159,7 @@ describe('parseRetryAfter', () => {
     expect(parseRetryAfter(header, undefined, NOW)).toBe(expected);
   });
 
-  it('reads a date relative to the Date of the same response, if that is readable', () => {
+  it('reads a date relative to the Date of the same response, if that is valid', () => {
     const theirs = NOW - 3_600_000;
     expect(parseRetryAfter(at(theirs + 7000), at(theirs), NOW)).toBe(7000);
     expect(parseRetryAfter(at(NOW + 7000), undefined, NOW)).toBe(7000);

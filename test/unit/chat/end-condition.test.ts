@@ -10,7 +10,7 @@ const going = (changes: Partial<FollowStatus> = {}): FollowStatus => ({
 });
 
 describe('following ends', () => {
-  it('never on its own', () => {
+  it('never by default', () => {
     expect(new EndCondition({ follow: true }, 0).findReason(going({ isCaughtUp: true, now: 1e12 }))).toBeUndefined();
   });
 
@@ -26,7 +26,7 @@ describe('following ends', () => {
     expect(ending.findReason({ ...late, isInterrupted: true })).toBe('interrupted');
   });
 
-  it('once a poll that began after the settle time finds nothing new after a reply', () => {
+  it('once a poll that started after the settle time finds nothing new after a reply', () => {
     const ending = new EndCondition({ follow: true, until: { replies: 9, settleMs: 100 } }, 0);
     ending.addPoll(false, 500, 510);
     expect(ending.findReason(going())).toBeUndefined();

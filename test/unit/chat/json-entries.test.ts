@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { readJsonEntries } from '../../../src/chat/json-entries.ts';
 
-test('finds each key of an object and its value, whatever they are and however they are laid out', () => {
+test('finds each key of an object and its value, whatever their content and layout', () => {
   const objects = fc.dictionary(fc.string({ unit: 'binary' }), fc.jsonValue(), { maxKeys: 6 });
   fc.assert(
     fc.property(objects, fc.constantFrom(undefined, 1, '\t'), (object, indent) => {

@@ -19,7 +19,7 @@ describe('an outage', () => {
     expect(outages.addSuccess('a', { count: 2, isComplete: true }, 22_000)).toBeUndefined();
   });
 
-  it('starts with a single failure if it took long', () => {
+  it('starts with a single failure if that took long', () => {
     expect(new OutageTracker().addFailure('a', 0, 15_000)).toBe(true);
   });
 

@@ -53,7 +53,7 @@ describe('the classification of a failed poll', () => {
   });
 });
 
-describe('an outage that lasted too long', () => {
+describe('an outage that lasts too long', () => {
   it('does not suggest --timeout if the last poll hit its own time limit', () => {
     const hint = 'Allow more time with --timeout, or run it again later.';
     expect(createOutageError(new ServiceError('x', { hint }), 2_000).info.hint).not.toContain('--timeout');

@@ -51,7 +51,7 @@ function gaps(polls: readonly Poll[]): number[] {
 }
 
 describe('an idle tail', () => {
-  it('property: makes at most 150 requests in its first hour and in any later one, over up to 20 sessions', () => {
+  it('property: makes at most 150 requests in its first hour and in any later one, for up to 20 sessions', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: 20 }),
@@ -77,7 +77,7 @@ describe('an idle tail', () => {
     );
   });
 
-  it('polls every session at once at first, then in turns', () => {
+  it('polls every session immediately at first, then in turns', () => {
     const polls = simulate(new PollScheduler(names(5), T0, Math.random), T0, T0 + HOUR, undefined, 0);
     expect(polls.slice(0, 5).map(({ at }) => at)).toEqual([T0, T0, T0, T0, T0]);
     for (const name of names(5)) {
@@ -175,7 +175,7 @@ describe('an active conversation', () => {
   });
 });
 
-describe('the pause that the service requests', () => {
+describe('a pause that the service requests', () => {
   it('takes precedence over the fastest pace, a fixed interval, and further pages', () => {
     for (const options of [{}, { fixedMs: 100 }]) {
       const scheduler = new PollScheduler(['s'], T0, () => 0, options);
@@ -185,7 +185,7 @@ describe('the pause that the service requests', () => {
     }
   });
 
-  it('holds back every session after a 429, even those being polled', () => {
+  it('delays every session after a 429, even those being polled', () => {
     const scheduler = new PollScheduler(names(3), T0, () => 0, { fixedMs: 100 });
     for (const name of names(3)) scheduler.pollStarted(name, T0);
     scheduler.pollFailed('s0', { isRateLimited: true, retryAt: T0 + 30_000 }, T0 + 10);
@@ -223,7 +223,7 @@ describe('failures', () => {
     }
   });
 
-  it('let every session catch up at once when they end', () => {
+  it('let every session catch up immediately when they end', () => {
     const scheduler = new PollScheduler(names(5), T0, () => 0);
     simulate(scheduler, T0, T0 + HOUR);
     simulate(scheduler, T0 + HOUR, T0 + 2 * HOUR, () => 'failed');
@@ -232,7 +232,7 @@ describe('failures', () => {
     expect(new Set(back.filter(({ at }) => at <= first + 10).map(({ session }) => session))).toEqual(new Set(names(5)));
   });
 
-  it('of one session do not hold back the others', () => {
+  it('of one session do not delay the others', () => {
     const scheduler = new PollScheduler(names(3), T0, () => 0);
     for (const name of names(3)) scheduler.expectReply(name, T0);
     const polls = simulate(scheduler, T0, T0 + 60_000, ({ session }) => (session === 's0' ? 'failed' : {}));
@@ -242,7 +242,7 @@ describe('failures', () => {
 });
 
 describe('a machine that slept', () => {
-  it('polls every session at once, despite earlier failures and pauses', () => {
+  it('polls every session immediately, despite earlier failures and pauses', () => {
     const scheduler = new PollScheduler(names(3), T0, () => 0);
     simulate(scheduler, T0, T0 + HOUR);
     for (let now = T0 + HOUR; now < T0 + HOUR + 10; now += 1) {
@@ -265,13 +265,13 @@ describe('a poll', () => {
     expect(scheduler.next(T0 + HOUR)).toEqual({ session: 's' });
   });
 
-  it('is refused for a session that is not followed', () => {
+  it('is rejected for a session that is not followed', () => {
     expect(() => new PollScheduler(['s'], T0, () => 0).expectReply('other', T0)).toThrow(RangeError);
   });
 });
 
-describe('a poll that was asked for', () => {
-  it('comes at its time, or right away if that has passed', () => {
+describe('a requested poll', () => {
+  it('starts at its time, or immediately if that has passed', () => {
     const scheduler = new PollScheduler(names(3), T0, () => 0);
     simulate(scheduler, T0, T0 + HOUR, undefined, 0);
     scheduler.pollBy('s1', T0 + HOUR + 100);
@@ -281,7 +281,7 @@ describe('a poll that was asked for', () => {
     expect(scheduler.next(T0 + HOUR + 200)).toEqual({ session: 's2' });
   });
 
-  it('comes after the poll that is running', () => {
+  it('starts after the poll that is running', () => {
     const scheduler = new PollScheduler(['s'], T0, () => 0);
     scheduler.pollStarted('s', T0);
     scheduler.pollBy('s', T0 + 10);
@@ -293,7 +293,7 @@ describe('a poll that was asked for', () => {
     expect(scheduler.next(T0 + 30)).toMatchObject({ at: expect.any(Number) });
   });
 
-  it('does not come before the service accepts polls', () => {
+  it('does not start before the service accepts polls', () => {
     const scheduler = new PollScheduler(['s'], T0, () => 0);
     scheduler.pollStarted('s', T0);
     scheduler.pollFailed('s', { isRateLimited: true, retryAt: T0 + 7_000 }, T0 + 10);
@@ -301,7 +301,7 @@ describe('a poll that was asked for', () => {
     expect(scheduler.next(T0 + 20)).toEqual({ at: T0 + 7_000 });
   });
 
-  it('does not put off the turns of the other sessions', () => {
+  it('does not delay the turns of the other sessions', () => {
     const scheduler = new PollScheduler(names(4), T0, () => 0);
     simulate(scheduler, T0, T0 + HOUR, undefined, 0);
     let now = T0 + HOUR;
@@ -314,7 +314,7 @@ describe('a poll that was asked for', () => {
     expect([...polled].sort()).toEqual(names(4));
   });
 
-  it('of a session that is no longer followed never comes', () => {
+  it('never starts for a session that is no longer followed', () => {
     const scheduler = new PollScheduler(names(2), T0, () => 0);
     scheduler.remove('s0');
     scheduler.pollBy('s0', T0);
@@ -329,10 +329,10 @@ describe('many active sessions', () => {
     [10, 10 / ACTIVE_MS, ACTIVE_MS],
     [100, 0.112, 900],
     [1_000, 0.112, 9_000],
-  ])('%i sessions make at most so many polls, and each has its turn', (count, perMs, delay) => {
+  ])('make a bounded number of polls, and each of %i sessions has its turn', (count, perMs, delay) => {
     const scheduler = new PollScheduler(names(count), T0, () => 0.5);
     const polls = simulate(scheduler, T0, T0 + 60_000, () => active, 0);
-    // The first round is at once, and the sessions of the first polls know of few others.
+    // The first round is immediate, and the sessions of the first polls know few others.
     expect(polls.length).toBeLessThanOrEqual(count + perMs * 60_000);
     for (const session of names(count)) {
       const waits = gaps(polls.filter((poll) => poll.session === session));

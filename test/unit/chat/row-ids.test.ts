@@ -6,8 +6,8 @@ import { propertyRuns } from '../../helpers/property-runs.ts';
 const text = fc.string({ unit: fc.constantFrom('a', 'b', '"', ',', '\\', '\u0000', 'é', '\ud83d', '1'), maxLength: 4 });
 const row = fc.record({ source_id: text, session_id: text, text, occurrence: fc.integer({ min: 1, max: 3 }) });
 
-describe('the external id that is derived from a row', () => {
-  test('is the same each time, and another one for each row', () => {
+describe('the external id of a row', () => {
+  test('is the same each time, and different for each row', () => {
     fc.assert(
       fc.property(row, row, (one, other) => {
         const isSame = JSON.stringify(Object.values(one)) === JSON.stringify(Object.values(other));
@@ -18,7 +18,7 @@ describe('the external id that is derived from a row', () => {
     );
   });
 
-  test('stays the same in later versions: a repeat would send everything again', () => {
+  test('stays the same in later versions, because a repeat would otherwise send everything again', () => {
     const id = deriveExternalId({ source_id: 'src_1', session_id: 's1', text: 'Hello!', occurrence: 1 });
     expect(id).toBe('row-7741e9ec12b429504a0482c3331e1e29');
   });

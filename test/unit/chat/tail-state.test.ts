@@ -91,7 +91,7 @@ describe('the messages that a page adds', () => {
     expect(tail.accept([message(5), at('late', new Date(T0).toISOString()), message(6)])).toEqual(['late', 'm6']);
   });
 
-  it('include messages that tie with the oldest remembered one: showing them twice is better than never', () => {
+  it('include messages that tie with the oldest remembered one, because showing them twice is better than never', () => {
     const tail = openTail();
     acceptAll(tail, range(0, 3 * REMEMBERED), (index) => fraction(id(index), '0'));
     expect(tail.accept([fraction('late', '0'), fraction(id(3 * REMEMBERED - 1), '0')])).toEqual(['late']);
@@ -137,14 +137,14 @@ describe('the cursor', () => {
     expect(tail.cursor()).toBe('m19');
   });
 
-  it('has no replacement when the only candidate is refused', () => {
+  it('has no replacement when the only candidate is rejected', () => {
     expect(openTail({ from: 'after', message_id: 'x' }).refuse('x')).toBe(false);
     const resumed = openTail({ from: 'after', message_id: 'x', recent: ['w'] });
     const steps = [resumed.cursor(), resumed.refuse('x'), resumed.cursor(), resumed.refuse('w')];
     expect(steps).toEqual(['x', true, 'w', false]);
   });
 
-  it('is the newest message of a history that comes newest first, even if its pages lead back', () => {
+  it('is the newest message of a history that comes newest first, even if its pages link back', () => {
     const newestFirst = (from: number, to: number): MessageRef[] => range(from, to).map(message).reverse();
     const tail = openTail();
     expect(tail.accept(newestFirst(10, 20)).at(-1)).toBe('m19');
@@ -155,7 +155,7 @@ describe('the cursor', () => {
   });
 });
 
-describe('after all cursors are refused', () => {
+describe('after all cursors are rejected', () => {
   function refuseAll() {
     const tail = openTail();
     tail.accept(range(0, 3).map(message));
@@ -163,14 +163,14 @@ describe('after all cursors are refused', () => {
     return tail;
   }
 
-  it('the whole session is read, without showing old messages again', () => {
+  it('the entire session is read, without showing old messages again', () => {
     const tail = refuseAll();
     expect(tail.cursor(1)).toBeUndefined();
     expect(tail.accept(range(0, 4).map(message), 1)).toEqual(['m3']);
     expect(tail.cursor(2)).toBe('m3');
   });
 
-  it('and forgiven, the newest is used again and the next one lags', () => {
+  it('and accepted again, the newest is used, and the next one lags', () => {
     const tail = refuseAll();
     tail.forgive();
     expect(tail.cursor(1)).toBe('m2');
@@ -180,7 +180,7 @@ describe('after all cursors are refused', () => {
     expect(tail.accept(range(1, 4).map(message), 2)).toEqual(['m3']);
   });
 
-  it('and forgiven again and again, every message is shown once', () => {
+  it('and accepted again several times, every message is shown once', () => {
     const tail = openTail();
     const shown = range(0, 40).flatMap((index) => {
       const cursor = tail.cursor(index);

@@ -45,13 +45,13 @@ describe('a conversation', () => {
     );
   });
 
-  it('is unanswered since its message was seen, if that has no time or one in the future', () => {
+  it('is unanswered since its message was seen, if that has no timestamp or a future one', () => {
     for (const at of [null, T0 + 7_200_000]) {
       expect(talk([message('m', 'user', at)]).unanswered?.since).toBe(T0 + 3_600_000);
     }
   });
 
-  it('that was not read is not taken for an empty one', () => {
+  it('is not treated as empty if it was not read', () => {
     expect(statusOf(unreadConversation(REF))).toBe('unread');
     expect(statusOf({ ...unreadConversation(REF), isRead: true })).toBe('empty');
     expect(statusOf(talk(written(['assistant'])))).toBe('answered');
@@ -59,7 +59,7 @@ describe('a conversation', () => {
 });
 
 describe('the order of conversations', () => {
-  it('property: the longest unanswered first, the answered after all of these, and the empty last', () => {
+  it('property: is the longest unanswered first, then the answered, then the empty', () => {
     fc.assert(
       fc.property(fc.array(roles, { maxLength: 8 }), (many) => {
         const sorted = many
@@ -82,7 +82,7 @@ describe('an alert', () => {
     fc.record({ wait: fc.integer({ min: 1, max: 400 }), role: fc.constant(undefined) }),
   );
 
-  it('property: comes once per unanswered spell, when everything up to its time was read, and not before', () => {
+  it('property: comes once per unanswered period, when everything up to its time was read, and not before', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 40 }), fc.integer({ min: 1, max: 1_000 }), (steps, afterMs) => {
         const decision = new AlertDecision(afterMs);

@@ -14,13 +14,13 @@ test.each([
   [{ message_type: 1 }, 'partnerctl contract set message.author message_type'],
   [{ is_echo: true, page: { id: 'p1' } }, 'partnerctl contract set message.author is_echo'],
   [{ lane: 4 }, "partnerctl contract set message.author '<path>'"],
-])('a message without a known author names the field that may tell it: %j', (entry, command) => {
+])('the error for a message without a known author names the field that may contain it: %j', (entry, command) => {
   const doubt = explain(new Contract(), [entry]);
   expect(doubt?.hint).toContain(command);
   expect(doubt?.why).toContain(`${Object.keys(entry)[0]} (`);
 });
 
-test('two unknown authors are settled by one command', () => {
+test('the error for two unknown authors names one command for both', () => {
   const contract = new Contract({
     override: {
       'message.author': 'message_type',

@@ -8,7 +8,7 @@ function line(value: string, description = '', owner = ''): CacheLine {
   return { value, description, owner };
 }
 
-/** What is offered from files with these lines. */
+/** The values offered from files with these lines. */
 function offer(files: Record<string, readonly CacheLine[]>, query: Partial<Parameters<typeof findLive>[0]>) {
   const texts = Object.fromEntries(
     Object.entries(files).map(([name, lines]) => [`${name}.tsv`, formatCacheLines(lines)]),
@@ -41,7 +41,7 @@ describe('live values', () => {
     expect(offer({}, {})).toEqual([]);
   });
 
-  it('are agents of the space that was typed, by id, by external id, or by name', () => {
+  it('are agents of the typed space, by id, by external id, or by name', () => {
     for (const space of ['s1', 'ext:acme', 'name:Acme']) {
       expect(offer(WORLD, { resource: 'agent', space })).toEqual([
         ['a1', 'Support'],
@@ -57,12 +57,12 @@ describe('live values', () => {
     expect(offer(WORLD, { resource: 'agent', typed: 'name:S' })).toEqual([]);
   });
 
-  it('are sessions of the source that was typed', () => {
+  it('are sessions of the typed source', () => {
     expect(offer(WORLD, { resource: 'session', source: 'src2' })).toEqual([['ticket-2', 'src2']]);
     expect(offer(WORLD, { resource: 'session' })).toHaveLength(2);
   });
 
-  it('are at most 100 of 10,000, with the last one, so that shells insert only what all begin with', () => {
+  it('are at most 100 of 10,000, including the last, so that shells insert only the common prefix', () => {
     const space = Array.from({ length: 10_000 }, (_, index) => line(`spc_${String(index).padStart(5, '0')}`));
     const found = offer({ space }, { typed: 'spc_' });
     expect(found).toHaveLength(100);
@@ -84,18 +84,18 @@ describe('a refresh', () => {
     ['a failed one two minutes ago', { ...FRESH, at: NOW - 121_000, failures: 1 }, true],
     ['the fiftieth failure an hour ago', { ...FRESH, at: NOW - 3_601_000, failures: 50 }, true],
     ['one in the future, by a clock that was set back', { ...FRESH, at: NOW + 86_400_000 }, true],
-  ])('after %s: due is %o', (_, status, isExpected) => {
+  ])('after %s has due %o', (_, status, isExpected) => {
     expect(isDue(status, NOW, Number.NEGATIVE_INFINITY, undefined)).toBe(isExpected);
   });
 
-  it('is due at once for the agents of another space, but not beside one that runs', () => {
+  it('is due immediately for the agents of another space, but not while one runs', () => {
     expect(isDue(FRESH, NOW, NOW - 30_000, 's2')).toBe(true);
     expect(isDue(FRESH, NOW, NOW - 30_000, 's1')).toBe(false);
     expect(isDue(FRESH, NOW, NOW - 10_000, 's2')).toBe(false);
   });
 });
 
-it('each profile and service has a cache of its own', () => {
+it('each profile and service has a separate cache', () => {
   const names = ['default', 'acme'].flatMap((profile) =>
     ['https://a/v1', 'https://b/v1'].map((url) => cacheName(profile, url)),
   );

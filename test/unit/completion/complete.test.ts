@@ -11,7 +11,7 @@ const DECLARED = await Promise.all(
   COMMANDS.map(async ({ commandPath, load }) => ({ commandPath, ...(await load()).default })),
 );
 
-/** What completes the last of the words; `|` separates what follows the cursor. */
+/** The completions of the last word; `|` marks the cursor. */
 function wantedFor(...words: string[]) {
   const cursor = words.indexOf('|');
   const before = cursor === -1 ? words : words.slice(0, cursor);
@@ -19,7 +19,7 @@ function wantedFor(...words: string[]) {
   return complete(TREE, { before: before.slice(0, -1), current: before.at(-1) ?? '', after }).wanted;
 }
 
-/** The whole words that are offered. */
+/** The complete words that are offered. */
 function offered(...words: string[]): string[] {
   const wanted = wantedFor(...words);
   if (wanted.kind !== 'values') throw new Error(`The shell or the cache completes it: ${JSON.stringify(wanted)}`);
@@ -30,8 +30,8 @@ function flagName(usage: string): string {
   return /--[\w-]+/.exec(usage)?.[0] ?? '';
 }
 
-describe('the names of commands', () => {
-  it('are offered one after the other, with their groups, and with help', () => {
+describe('command names', () => {
+  it('are offered one word at a time, with their groups, and after help', () => {
     const first = COMMANDS.map(({ commandPath }) => commandPath.split(' ')[0] ?? '');
     expect(offered('')).toEqual([...new Set(first), 'help']);
     for (const group of Object.keys(GROUPS)) {
@@ -40,7 +40,7 @@ describe('the names of commands', () => {
     }
   });
 
-  it('are those that begin with what was typed', () => {
+  it('are filtered by the typed prefix', () => {
     expect(offered('pro')).toEqual(['profile', 'provision']);
     expect(offered('chat', 'w')).toEqual(['wait', 'watch']);
   });
@@ -50,7 +50,7 @@ describe('the names of commands', () => {
     ['nope', ''],
     ['chat', 'nope', '--'],
     ['spaces', 'toString', ''],
-  ])('complete nothing after %s %s', (...words) => {
+  ])('are not offered after %s %s', (...words) => {
     expect(offered(...words)).toEqual([]);
   });
 
@@ -149,18 +149,18 @@ describe('values', () => {
     expect(offered('contract', 'unset', 'cron_jobs.l')).toContain('cron_jobs.list');
   });
 
-  it('are time zones, methods, and the dialects of the sandbox', () => {
+  it('are time zones, methods, and the shapes of the sandbox', () => {
     expect(offered('cron', 'create', '--timezone', 'Europe/Ber')).toEqual(['Europe/Berlin']);
     expect(offered('api', 'PA')).toEqual(['PATCH']);
     expect(offered('sandbox', 'start', '--shape', 'pl')).toEqual(['plain']);
   });
 
-  it('are the commands of an inner partnerctl, but nothing of the outer service', () => {
+  it('are the commands of a nested partnerctl, but nothing of the outer service', () => {
     expect(offered('sandbox', 'run', '--', 'partnerctl', 'spaces', '')).toEqual(['list']);
     expect(offered('sandbox', 'run', '--', 'partnerctl', 'agents', 'list', '')).toEqual([]);
   });
 
-  it('are the flags of the command where nothing else fits, but not after --', () => {
+  it('are the flags of the command if nothing else fits, but not after --', () => {
     expect(offered('spaces', 'list', '')).toEqual([]);
     expect(offered('cron', 'list', '')).toEqual(['--local']);
     expect(offered('cron', 'list', '--', '')).toEqual([]);
@@ -168,7 +168,7 @@ describe('values', () => {
   });
 });
 
-it('completing never fails, whatever was typed', () => {
+it('completion never fails, whatever was typed', () => {
   const known = [
     ...COMMANDS.flatMap(({ commandPath }) => commandPath.split(' ')),
     '--',

@@ -14,7 +14,7 @@ function bash(line: string) {
   return readBashLine(line, '', BREAKS);
 }
 
-describe('a line of bash', () => {
+describe('the parser of bash command lines', () => {
   it.each([
     ['partnerctl ', { before: [], current: '', keptLength: 0, quote: '' }],
     ['partnerctl agents list', { before: ['agents'], current: 'list' }],
@@ -28,11 +28,11 @@ describe('a line of bash', () => {
     ['partnerctl plan a.yaml > out', { before: ['plan', 'a.yaml'], current: 'out', isRedirected: true }],
     ['partnerctl plan a.yaml 2>out --q', { before: ['plan', 'a.yaml'], current: '--q', isRedirected: false }],
     ["partnerctl x ''", { before: ['x'], current: '' }],
-  ])('%s', (line, wanted) => {
+  ])('reads %s', (line, wanted) => {
     expect(bash(line)).toMatchObject(wanted);
   });
 
-  it('is known behind the cursor, too', () => {
+  it('reads the text after the cursor, too', () => {
     expect(readBashLine('partnerctl spaces list --', ' -o json --quiet', BREAKS).after).toEqual([
       '-o',
       'json',
@@ -41,13 +41,13 @@ describe('a line of bash', () => {
     expect(readBashLine('partnerctl spa', 'ces list', BREAKS)).toMatchObject({ current: 'spa', after: ['list'] });
   });
 
-  it('is read whatever it is', () => {
+  it('accepts any text', () => {
     fc.assert(fc.property(fc.string({ unit: 'binary' }), (line) => bash(line).keptLength <= bash(line).current.length));
   });
 });
 
-describe('what bash inserts', () => {
-  it('is the text itself for bash, and runs nothing', () => {
+describe('the completion for bash', () => {
+  it('quotes text so that bash inserts exactly that, and runs nothing', () => {
     const texts = [
       '$(touch pwned)',
       '`x`',
@@ -75,7 +75,7 @@ describe('what bash inserts', () => {
     expect(echoed.split('\0').slice(0, -1)).toEqual(texts.flatMap((text) => Array(3).fill(`name:${text}`)));
   });
 
-  it('leaves out what bash keeps, and what stands between double quotes cannot have a !', () => {
+  it('omits the prefix that bash keeps, and values with a ! between double quotes', () => {
     const values = [
       ['ext:acme', 'Acme'],
       ['ext:a!b', ''],
@@ -88,7 +88,7 @@ describe('what bash inserts', () => {
     );
   });
 
-  it('has no description where bash inserts every match, or only one', () => {
+  it('has no descriptions if bash inserts every match, or only one', () => {
     const values = [
       ['acme', 'one'],
       ['beta', 'two'],
@@ -103,7 +103,7 @@ describe('what bash inserts', () => {
     );
   });
 
-  it('is a file after the prefix that bash keeps', () => {
+  it('completes a file after the prefix that bash keeps', () => {
     const offer = { kind: 'files', prefix: '--file=' } as const;
     expect(formatForBash(offer, bash('partnerctl cron create --file=a b'.slice(0, -2)), SCREEN)).toBe('files\na\n\n');
     expect(formatForBash({ ...offer, prefix: '-f' }, bash('partnerctl cron create -fa'), SCREEN)).toBe(
@@ -112,7 +112,7 @@ describe('what bash inserts', () => {
   });
 });
 
-it('no line for a shell has a control character', () => {
+it('the output for shells contains no control character', () => {
   const values = [
     ['a\nb', ''],
     ['ok', 'x\ty\x1b[31m\u2028'],
@@ -122,7 +122,7 @@ it('no line for a shell has a control character', () => {
   expect(formatLines({ kind: 'values', values: values.slice(0, 2) })).toBe('values\nok\tx y [31m \n');
 });
 
-it('PowerShell gets what it inserts in quotes', () => {
+it('the output for PowerShell quotes inserted text', () => {
   const values = [
     ['name:$(x) it’s', 'Acme'],
     ['--output', 'format'],
@@ -133,7 +133,7 @@ it('PowerShell gets what it inserts in quotes', () => {
 });
 
 describe('completions/', () => {
-  it('holds what the program prints', async () => {
+  it('contains the output of the program', async () => {
     const directory = new URL('../../../completions/', import.meta.url);
     expect(readdirSync(directory).sort()).toEqual(Object.values(SCRIPT_FILES).sort());
     for (const shell of SHELLS) {

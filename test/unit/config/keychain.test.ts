@@ -13,7 +13,10 @@ function openKeychain(env: Record<string, string | undefined>, { isInteractive =
 const hasSecretService =
   spawnSync('gnome-keyring-daemon', ['--version']).status === 0 && spawnSync('dbus-daemon', ['--version']).status === 0;
 
-/** A Secret Service of its own, which ends with the test. @param password unlocks it; without one, it can keep nothing */
+/**
+ * Starts a separate Secret Service, which ends with the test.
+ * @param password unlocks it; without one, it cannot store anything
+ */
 async function startSecretService(password?: string) {
   const home = tempDirectory();
   const base = { PATH: process.env.PATH, HOME: home, XDG_DATA_HOME: home, XDG_RUNTIME_DIR: home };
@@ -41,7 +44,7 @@ describe('the keychain of the operating system', () => {
     }
   });
 
-  it('ends waiting with the reason of the signal', async () => {
+  it('stops waiting with the reason of the signal', async () => {
     const keychain = openKeychain({}, { signal: AbortSignal.abort(new Error('Enough.')) });
     await expect(keychain.get('test')).rejects.toThrow('Enough.');
   });
@@ -58,11 +61,8 @@ describe('the keychain of the operating system', () => {
     expect([await keychain.get('a'), await keychain.get('b')]).toEqual([undefined, 'pat_two']);
   });
 
-  it.skipIf(!hasSecretService)(
-    'is unavailable where it has no place for tokens (needs gnome-keyring and dbus)',
-    async () => {
-      const keychain = openKeychain(await startSecretService());
-      await expect(keychain.set('a', 'pat_one')).rejects.toThrow(KeychainUnavailable);
-    },
-  );
+  it.skipIf(!hasSecretService)('is unavailable if it cannot store tokens (needs gnome-keyring and dbus)', async () => {
+    const keychain = openKeychain(await startSecretService());
+    await expect(keychain.set('a', 'pat_one')).rejects.toThrow(KeychainUnavailable);
+  });
 });

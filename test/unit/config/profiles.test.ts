@@ -30,7 +30,7 @@ describe('readProfiles and updateProfiles', () => {
     expect(await readProfiles(tempDirectory())).toEqual(NO_PROFILES);
   });
 
-  it('make the file readable for its owner only, even if it was not before', async () => {
+  it('make the file readable only by its owner, even if it was not before', async () => {
     const directory = tempDirectory();
     await update(directory, () => STORED);
     const mode = (): number => statSync(profilesPath(directory)).mode & 0o777;
@@ -64,7 +64,7 @@ describe('readProfiles and updateProfiles', () => {
     );
   });
 
-  it('starts over when another process changes the profiles before the rename', async () => {
+  it('start over when another process changes the profiles before the rename', async () => {
     const directory = tempDirectory();
     let calls = 0;
     await update(directory, (profiles) => {
@@ -80,7 +80,7 @@ describe('readProfiles and updateProfiles', () => {
     expect(Object.keys((await readProfiles(directory)).profiles)).toEqual(['acme', 'globex']);
   });
 
-  it('keep every one of many changes at once, and leave no temporary file', async () => {
+  it('apply every one of many concurrent changes, and leave no temporary file', async () => {
     const directory = tempDirectory();
     const names = Array.from({ length: 12 }, (_, index) => `p${index}`);
     await Promise.all(names.map((name) => update(directory, (profiles) => withProfile(profiles, name, ACME))));
@@ -106,7 +106,7 @@ describe('readProfiles and updateProfiles', () => {
     expect(JSON.parse(readFileSync(target, 'utf8'))).toEqual(STORED);
   });
 
-  it('write nothing when the change throws', async () => {
+  it('write nothing if the change throws', async () => {
     const directory = tempDirectory();
     const change = (): never => {
       throw new Error('no such profile');

@@ -81,7 +81,7 @@ describe('readToken', () => {
       'an endless command',
       () => ({ kind: 'command', command: "yes x | tr -d '\\n'", from: COMMAND, fixHint: 'Mend it.' }),
     ],
-  ])('refuses a first line of %s that is longer than a token', async (_, source) => {
+  ])('rejects a first line of %s that is longer than a token', async (_, source) => {
     const path = join(tempDirectory(), 'token');
     writeFileSync(path, `${'x'.repeat(20_000)}\nsecond line\n`);
     const error = await readToken(source(path), reading(nothing())).catch((thrown: unknown) => thrown);
@@ -90,7 +90,7 @@ describe('readToken', () => {
     expect(String(error)).not.toContain('xxx');
   });
 
-  it('stops reading standard input that has no line feed', async () => {
+  it('stops reading standard input without a line feed', async () => {
     const stdin = new Readable({ read: (size) => void stdin.push('x'.repeat(Math.min(size, 4096))) });
     await expect(
       readToken({ kind: 'file', path: '-', from: '--token-file', fixHint: 'Mend it.' }, reading(stdin)),
@@ -100,7 +100,7 @@ describe('readToken', () => {
   it.each([
     ['more output than a pipe holds', 'echo pat_command; head -c 1000000 /dev/zero'],
     ['a background process that keeps the pipe open', 'echo pat_command; sleep 600 & echo $! > PID'],
-  ])('takes the first line of a command with %s', async (_, command) => {
+  ])('uses the first line of a command with %s', async (_, command) => {
     const pidFile = join(tempDirectory(), 'pid');
     const source = {
       kind: 'command',
@@ -124,7 +124,7 @@ describe('readToken', () => {
     process.kill(Number(readFileSync(pidFile, 'utf8')));
   });
 
-  it('stops a command that hangs on Ctrl-C', async () => {
+  it('kills a command that hangs on Ctrl-C', async () => {
     const control = new AbortController();
     const fetching = readToken(
       { kind: 'command', command: 'exec sleep 60', from: COMMAND, fixHint: 'Mend it.' },

@@ -67,7 +67,7 @@ describe('crossServiceToken', () => {
     ['another port', { baseUrl: 'https://profile.test:8443/v1' }, 'https://profile.test/v1'],
     ['a host of a similar name', { baseUrl: 'https://profile.test.evil.test/v1' }, 'https://profile.test/v1'],
     ['this machine', { baseUrl: 'http://127.0.0.1:1/v1' }, 'https://profile.test/v1'],
-  ])('judges the token of a profile for %s', (_, flags, expected) => {
+  ])('checks the token of a profile for %s', (_, flags, expected) => {
     expect(crossServiceToken(resolveService({ ...FLAGS, ...flags }, {}, PROFILES), PROFILES)).toBe(expected);
   });
 

@@ -4,7 +4,7 @@ import { storeToken } from '../../../src/config/token-storage.ts';
 
 const NEW = { profileName: 'acme', baseUrl: 'https://api.example.com/v1', token: 'pat_1', chosen: undefined };
 
-/** Stores a token where a keychain works or not. @returns what the profile keeps, and what was said */
+/** Stores a token where a keychain works or not. @returns what the profile stores, and the notices */
 async function store(isInteractive: boolean, works: boolean) {
   const said: string[] = [];
   const accounts: string[] = [];
@@ -23,12 +23,12 @@ async function store(isInteractive: boolean, works: boolean) {
 }
 
 describe('a new token', () => {
-  it('goes to the keychain in a terminal, under a name of its own for each service and directory', async () => {
+  it('goes to the keychain in a terminal, under a unique name per service and directory', async () => {
     const account = 'acme https://api.example.com/v1 (/home/anna/.config/partnerctl)';
     expect(await store(true, true)).toEqual({ kept: { keychain_account: account }, said: [], accounts: [account] });
   });
 
-  it('goes to the file where there is no keychain, and a note says so', async () => {
+  it('goes to the file if there is no keychain, with a note that says so', async () => {
     const { kept, said } = await store(true, false);
     expect(kept).toEqual({ token: 'pat_1' });
     expect(said).toEqual([
@@ -36,7 +36,7 @@ describe('a new token', () => {
     ]);
   });
 
-  it('goes to the file in a script, which nobody can ask to unlock a keychain', async () => {
+  it('goes to the file in a script, because nobody can unlock a keychain there', async () => {
     expect(await store(false, true)).toEqual({ kept: { token: 'pat_1' }, said: [], accounts: [] });
   });
 });

@@ -24,7 +24,7 @@ const READ = {
   schedule: SCHEDULE,
 };
 
-it('reads a schedule with a list of one month that is any', () => {
+it('reads a schedule whose list of months contains only "any"', () => {
   expect(readJob({ ...JOB, schedule: { ...SCHEDULE, month: ['*'] } })).toEqual(READ);
 });
 
@@ -89,7 +89,7 @@ describe('a listed job', () => {
     expect(readJob({ ...JOB, schedule, timezone })).toEqual({ ...READ, schedule: undefined });
   });
 
-  it('has its agent under the ARN of AWS, too', () => {
+  it('has its agent from an ARN of AWS, too', () => {
     expect(readJob({ ...JOB, agent_id: undefined, agentArn: 'a1' }).agent_id).toBe('a1');
   });
 
@@ -108,7 +108,7 @@ describe('a listed job', () => {
     ['a name that is no text', { ...AROUND, name: { en: 'x' } }, 'cron_job.name', 'name.en'],
     ['a name under an unknown key', { ...AROUND, jobCaption: 'x' }, 'cron_job.name', 'jobCaption'],
     ['an agent under an unknown key', { ...JOB, agent_id: undefined, botId: 'a1' }, 'cron_job.agent_id', 'botId'],
-  ])('is refused with %s, because it may be any job', (_, item, leaf, value) => {
+  ])('is rejected with %s, because it may be any job', (_, item, leaf, value) => {
     const refusal = () => readJob(item);
     expect(refusal).toThrow(UnknownShape);
     expect(refusal).toThrow(expect.objectContaining({ fix: { leaf, value } }));
@@ -151,7 +151,7 @@ describe('a listed job', () => {
     expect(() => readJob({ ...JOB, cron_job_id: undefined })).toThrow(UnknownShape);
   });
 
-  it('property: any object is decoded or refused as an unknown shape', () => {
+  it('property: any object is decoded or rejected as an unknown shape', () => {
     fc.assert(
       fc.property(
         fc.dictionary(fc.constantFrom(...Object.keys(JOB), 'cron_job', 'timezone'), fc.jsonValue()),
@@ -187,7 +187,7 @@ describe('a created job', () => {
     expect(readCreated(body)).toBe('c1');
   });
 
-  it('is not the operation that creates it', () => {
+  it('does not take the id of the operation that creates it', () => {
     const operation = { id: 'op_77', object: 'operation', status: 'running', kind: 'cron_job.create' };
     expect(() => readCreated(operation)).toThrow(
       expect.objectContaining({ fix: expect.objectContaining({ leaf: 'cron_job.id' }) }),
@@ -207,7 +207,7 @@ describe('a created job', () => {
     [{ error: 'no such agent', id: 'err_17' }],
     [{ errors: [{ code: 'x' }], data: { id: 'r1' } }],
     [{ success: false, cron_job_id: 'c1' }],
-  ])('without an id, or with a failure, is an unknown shape: %j', (body) => {
+  ])('is rejected as an unknown shape without an id, or with a failure: %j', (body) => {
     expect(() => readCreated(body)).toThrow(UnknownShape);
   });
 });

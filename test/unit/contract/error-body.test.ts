@@ -56,7 +56,7 @@ describe('the body of an error', () => {
     ['a JSON text', 'm', { message: 'm', fields: [] }],
     ['null', null, { fields: [] }],
     ['a bare array', [{ message: 'm' }], { fields: [{ path: '', message: 'm' }] }],
-  ])('is read: %s', (_, body, expected) => {
+  ])('is parsed: %s', (_, body, expected) => {
     expect(json(body)).toMatchObject(expected);
   });
 
@@ -89,14 +89,14 @@ describe('the body of an error', () => {
       { code: 'NOT_FOUND', message: 'No such thing.' },
     ],
     ['AWS', { __type: 'x#NoSuchThing', message: 'No such thing.' }, { message: 'No such thing.' }],
-  ])("keeps the service's own sentence: %s", (_, body, { code, message }) => {
+  ])("keeps the service's own message: %s", (_, body, { code, message }) => {
     const said = json(body);
     const all = [said.message, ...said.fields.map((field) => field.message)].join('\n');
     expect(all).toContain(message);
     if (code !== undefined) expect(said.code).toBe(code);
   });
 
-  it('has the code and the message where the contract says that they are', () => {
+  it('has the code and the message from the fields in the contract', () => {
     const contract = new Contract({ override: { 'error.code': 'fault.number', 'error.message': 'fault.texts' } });
     const body = { message: 'See the fault.', code: 1, fault: { number: 'E17', texts: ['Too short.', 'Too plain.'] } };
     const read = readErrorBody(JSON.stringify(body), 'application/json', contract);

@@ -5,7 +5,7 @@ import { findId } from '../../../src/contract/fields.ts';
 import { isJsonObject, parseJson } from '../../../src/contract/json.ts';
 import { stringifyJson } from '../../../src/output/formats/stringify-json.ts';
 
-describe('numbers that JavaScript would round', () => {
+describe('JSON with numbers that JavaScript would round', () => {
   it('keeps every digit of an id', () => {
     const space = parseJson('{"space_id": 9007199254740993, "name": "exact: 12345678901234567"}');
     expect(isJsonObject(space) && findId(space, new Contract(), 'space.id')).toBe('9007199254740993');
@@ -18,12 +18,12 @@ describe('numbers that JavaScript would round', () => {
     expect(parseJson(text)).toEqual({ _id: '65f0', at: '5', n: 9007199254740993n, x: { $oid: 'a', y: 1 } });
   });
 
-  it('leaves digits in strings alone', () => {
+  it('does not change digits in strings', () => {
     const text = String.raw`{"a":"\"9007199254740993","9007199254740993":[-9007199254740993,1.5,1e3]}`;
     expect(stringifyJson(parseJson(text))).toBe(text.replace('1e3', '1000'));
   });
 
-  it('reads everything else as JSON.parse does', () => {
+  it('parses everything else like JSON.parse', () => {
     fc.assert(
       fc.property(fc.json(), (text) => {
         const plain: unknown = JSON.parse(text);
@@ -33,7 +33,7 @@ describe('numbers that JavaScript would round', () => {
     );
   });
 
-  it('writes every whole number back as it came', () => {
+  it('writes every integer back as it was received', () => {
     fc.assert(
       fc.property(fc.bigInt(), fc.string(), (number, key) => {
         fc.pre(key !== '__proto__');

@@ -106,7 +106,7 @@ describe('an id', () => {
   });
 });
 
-describe('the command that a refusal offers for an id', () => {
+describe('the command that an error suggests for an id', () => {
   it.each<[FieldLeaf, JsonObject, string]>([
     ['space.id', { key: 'k1', external_space_id: 'e1', name: 'Acme' }, 'key'],
     ['space.id', { data: { spaceRef: 's1', externalSpaceId: 'e1' } }, 'data.spaceRef'],
@@ -120,7 +120,7 @@ describe('the command that a refusal offers for an id', () => {
     ['source.id', { digest: 'd1', agent_id: 'a1', name: 'Chat', routing_mode: 'agent_inbox' }],
     ['message.id', { digest: 'd1', source_id: 's1', session_id: 'x', text: 'Hi', role: 'user', created_at: 'now' }],
     ['document.id', { digest: 'd1', filename: 'a.txt', size: 5 }],
-  ])('names the only field that is nothing else: %s in %j', (leaf, object) => {
+  ])('names the only field that cannot be anything else: %s in %j', (leaf, object) => {
     expect(refusalOf(() => readId(object, CONTRACT, leaf)).fix).toEqual({ leaf, value: 'digest' });
   });
 
@@ -130,7 +130,7 @@ describe('the command that a refusal offers for an id', () => {
     ['message.id', { external_message_id: 'e1', text: 'Hi', bot_id: 'b1' }],
     ['space.id', { requestId: 'r1', name: 'Acme' }],
     ['space.id', { digest: 'd1', alias: 'a1', name: 'Acme' }],
-  ])('never names the id of something else, but lists what came: %s in %j', (leaf, object) => {
+  ])("never names another resource's id, but lists the fields received: %s in %j", (leaf, object) => {
     const { fix, seen } = refusalOf(() => readId(object, CONTRACT, leaf));
     expect(fix).toEqual({ leaf, value: '<path>' });
     expect(seen).toContain(`${Object.keys(object).at(-1)} (string)`);
@@ -152,7 +152,7 @@ describe('a field', () => {
     ).toBe(undefined);
   });
 
-  it('is found in a profile, where the object itself lacks it', () => {
+  it('is found in a profile, if the object itself lacks it', () => {
     const item = { id: 's1', external_id: 'acme', profile: { id: 'p1', name: 'Acme' } };
     expect(findText(item, CONTRACT, 'space.name')).toBe('Acme');
     expect(findText({ ...item, name: 'Other' }, CONTRACT, 'space.name')).toBe('Other');
@@ -164,20 +164,20 @@ describe('a field', () => {
     expect(findField({ name: null }, CONTRACT, 'agent.name')).toBeNull();
   });
 
-  it('that is no text is refused, because it would be shown as if nothing was sent', () => {
+  it('is rejected if it is not text, because it would be shown as if nothing was sent', () => {
     const refusal = refusalOf(() => findText({ name: { en: 'Support' } }, CONTRACT, 'agent.name'));
     expect(refusal).toMatchObject({ fix: { leaf: 'agent.name' }, seen: 'an object with name.en (string)' });
   });
 
   it.each(['spaces/s1', 'partner_cron_jobs/c1', 'spaces/s1/agents/a1'])(
-    'that is called name and is the address %s gives way to the display name',
+    'has the display name if its name is the address %s',
     (name) => {
       expect(findText({ name, displayName: 'Acme' }, CONTRACT, 'space.name')).toBe('Acme');
       expect(findText({ name }, CONTRACT, 'space.name')).toBe(name);
     },
   );
 
-  it('an earlier rank wins over a later one', () => {
+  it('prefers an earlier name to a later one', () => {
     expect(findText({ title: 'Dr.', name: 'Acme' }, CONTRACT, 'space.name')).toBe('Acme');
   });
 
@@ -196,7 +196,7 @@ describe('a field', () => {
     constant: (name: string) => name.toUpperCase(),
   };
 
-  it.each(LEAVES)('property: every spelling of %s is the same field, and two that disagree are refused', (leaf) => {
+  it.each(LEAVES)('property: is recognized in every spelling of %s, and rejected if two disagree', (leaf) => {
     const name = leaf.split('.')[1] ?? '';
     const spelling = fc.constantFrom(...Object.values(spell)).map((change) => change(name));
     fc.assert(
@@ -215,14 +215,14 @@ describe('a field', () => {
     [{ id: 'a', documentId: 'b' }, 'space.id', 'id'],
     [{ id: 'a', attributes: { id: 'b' } }, 'space.id', 'id'],
     [{ space_id: 'a', space: { space_id: 'b' } }, 'space.id', 'space_id'],
-  ])('two equal candidates of different values are refused: %j', (object, leaf, value) => {
+  ])('is rejected if two equal candidates differ: %j', (object, leaf, value) => {
     const read = leaf.endsWith('.id') ? findId : findText;
     expect(refusalOf(() => read(object, CONTRACT, leaf)).fix).toMatchObject({ leaf, value });
     const chosen = new Contract({ override: { [leaf]: value } });
     expect(read(object, chosen, leaf)).toBe('a');
   });
 
-  it('is not where the id is by choice, if it has another place', () => {
+  it('is not read from the field chosen for the id, if it has another one', () => {
     const contract = new Contract({ override: { 'cron_job.id': 'name' } });
     const job = { name: 'CRO-1', job_name: 'daily' };
     expect(findText(job, contract, 'cron_job.name')).toBe('daily');
@@ -230,12 +230,12 @@ describe('a field', () => {
     expect(findText({ name: 'CRO-1' }, contract, 'cron_job.name')).toBe('CRO-1');
   });
 
-  it('of a chosen path is read there, whatever the spelling', () => {
+  it('is read from a chosen path, whatever the spelling', () => {
     const chosen = new Contract({ override: { 'agent.name': 'profile.displayLabel' } });
     expect(findText({ name: 'x', Profile: { display_label: 'Support' } }, chosen, 'agent.name')).toBe('Support');
   });
 
-  it('of a chosen path is read in one of two objects that together are the resource', () => {
+  it('is read from a chosen path in one of two objects that together are the resource', () => {
     const chosen = new Contract({ override: { 'agent.name': 'spec.name', 'agent.id': 'metadata.uid' } });
     const object = { metadata: { uid: 'a1' }, spec: { name: 'Support' } };
     expect(findText(object, chosen, 'agent.name')).toBe('Support');
@@ -243,17 +243,17 @@ describe('a field', () => {
   });
 });
 
-describe('a refusal', () => {
+describe('the error for a missing field', () => {
   it.each<[JsonObject, FieldLeaf, string]>([
     [{ customerRef: 'acme-1', name: 'Acme' }, 'space.external_space_id', 'customerRef'],
     [{ spaceKey: 's1', name: 'Acme' }, 'space.id', 'spaceKey'],
     [{ metadata: { identifier: 'a1' }, name: 'Support' }, 'agent.id', 'metadata.identifier'],
     [{ count: 3, on: true }, 'agent.id', '<path>'],
-  ])('of %j proposes where %s is', (object, leaf, value) => {
+  ])('for %j suggests where %s is', (object, leaf, value) => {
     expect(refusalOf(() => readId(object, CONTRACT, leaf)).fix).toEqual({ leaf, value });
   });
 
-  it('proposes the value of a field that is sent with its type', () => {
+  it('suggests the value of a field that is sent with its type', () => {
     const fix = { leaf: 'space.id', value: '$id.value' };
     const item = { $id: { type: '__ID__', value: '7' }, name: { type: 'SINGLE_LINE_TEXT', value: 'Acme' } };
     expect(refusalOf(() => readId(item, CONTRACT, 'space.id')).fix).toEqual(fix);

@@ -23,7 +23,7 @@ describe('JSON with numbers that JavaScript would round', () => {
     );
   });
 
-  it.each(['', '{', '[1,]', '9007199254740993x', '{"a":9007199254740993'])('refuses %j', (text) => {
+  it.each(['', '{', '[1,]', '9007199254740993x', '{"a":9007199254740993'])('rejects %j', (text) => {
     expect(() => parseJson(text)).toThrow(SyntaxError);
   });
 });

@@ -33,7 +33,7 @@ describe('the envelope of a list', () => {
     ['the one array two levels down', { Success: true, Data: { TotalCount: 2, List: { Entry: ITEMS } } }],
     ['in an envelope of any name that has all', { ocs: { meta: { status: 'ok' }, data: ITEMS } }],
     ['the one key with an array of objects', { workspaces: ITEMS, tags: ['x'], total: 2 }],
-  ])('is read: %s', (_, body) => {
+  ])('is recognized: %s', (_, body) => {
     expect(readList(body, 'spaces')).toEqual(ITEMS);
   });
 
@@ -69,22 +69,22 @@ describe('the envelope of a list', () => {
     ['an array of texts', ['a', 'b']],
     ['an array of arrays', [[{ space_id: 'a' }]]],
     ['an array with a hole', { results: [{ space_id: 'a' }, null] }],
-  ])('is an error that describes the body: %s', (_, body) => {
+  ])('is rejected with a description of the body: %s', (_, body) => {
     expect(() => readList(body, 'spaces')).toThrow(expect.objectContaining({ seen: expect.stringMatching(/./) }));
   });
 
-  it('is one item where XML turned into JSON has it alone', () => {
+  it('may contain a single item without a list, as in XML converted to JSON', () => {
     expect(readList({ spaces: { space: { space_id: 'a' } } }, 'spaces')).toEqual([{ space_id: 'a' }]);
   });
 
-  it('is read beside an error that says that all is well', () => {
+  it('is recognized next to an error that reports success', () => {
     expect(readList({ data: { spaces: ITEMS }, error: { code: 'ok', message: '', log_id: 'l1' } }, 'spaces')).toEqual(
       ITEMS,
     );
     expect(() => readList({ spaces: [], error: { code: 0, message: 'Token expired.' } }, 'spaces')).toThrow('error');
   });
 
-  it('is refused with the command that names the list that came', () => {
+  it('is rejected with the command that names the list that was received', () => {
     const read = () => readList({ payload: { customers: [], owners: ITEMS } }, 'spaces');
     expect(read).toThrow(expect.objectContaining({ fix: { leaf: 'spaces.list.items', value: 'payload.owners' } }));
   });
@@ -97,12 +97,12 @@ describe('the envelope of a list', () => {
     expect(readList(body, 'spaces', path)).toEqual(ITEMS);
   });
 
-  it('is refused where the contract names another place, although a list came', () => {
+  it('is rejected if the contract names another place, even if a list was received', () => {
     expect(() => readList({ items: ITEMS }, 'spaces', ['data', 'rows'])).toThrow(UnknownShape);
     expect(() => readList({ items: ITEMS }, 'spaces', [])).toThrow(UnknownShape);
   });
 
-  it('property: an empty list is only returned for an empty array or null in a known place', () => {
+  it('property: yields an empty list only for an empty array or null in a known place', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (body) => {
         let items: readonly unknown[];
@@ -118,7 +118,7 @@ describe('the envelope of a list', () => {
     );
   });
 
-  it('property: every item is returned in order from every envelope', () => {
+  it('property: yields every item in order, whatever the envelope', () => {
     const items = fc.array(fc.record({ space_id: fc.string() }, { noNullPrototype: true }), { minLength: 1 });
     const wrap = fc.constantFrom(
       (list: unknown) => list,
@@ -134,7 +134,7 @@ describe('the envelope of a list', () => {
   });
 });
 
-describe('the stated extent of a list', () => {
+describe('the stated total of a list', () => {
   it.each([
     [[], { ends: false }],
     [{ results: [] }, { ends: false }],

@@ -38,14 +38,14 @@ describe('a message of the history', () => {
     expect(decodeMessage({ message_id: 't2', role: 'assistant', text: '' }).isReply).toBe(true);
   });
 
-  it('is refused if its text is under an unknown name, which the refusal proposes', () => {
+  it('is rejected if its text is under an unknown name, which the error suggests', () => {
     const entry = { message_id: 't3', role: 'assistant', utterance: 'Hi', channel: 'web', created_at: '2026-01-01' };
     expect(() => decodeMessage(entry)).toThrow(
       expect.objectContaining({ fix: { leaf: 'message.text', value: 'utterance' } }),
     );
   });
 
-  it('may have no text at all', () => {
+  it('may have no text', () => {
     expect(decodeMessage({ message_id: 't4', type: 'typing', channel: 'web' }).text).toBeNull();
   });
 
@@ -147,7 +147,7 @@ describe('a message of the history', () => {
   });
 
   it.each([{}, { message_id: '' }, { text: 'x' }, { source_id: 's', external_message_id: 'e' }])(
-    'is refused without an id: %j',
+    'is rejected without an id: %j',
     (entry) => {
       expect(() => decodeMessage(entry)).toThrow(UnknownShape);
     },
@@ -161,7 +161,7 @@ describe('a message of the history', () => {
     );
   });
 
-  it('property: any entry is decoded or refused as an unknown shape', () => {
+  it('property: any entry is decoded or rejected as an unknown shape', () => {
     fc.assert(
       fc.property(
         fc.dictionary(
@@ -201,11 +201,11 @@ describe('the body of a history', () => {
     },
   );
 
-  it('of null is an empty history', () => {
+  it('is an empty history if it is null', () => {
     expect(findHistoryEntries(null)).toEqual([]);
   });
 
-  it.each([['text'], [{}], [{ history: 5 }]])('of an unknown shape is refused: %j', (body) => {
+  it.each([['text'], [{}], [{ history: 5 }]])('is rejected if its shape is unknown: %j', (body) => {
     expect(() => findHistoryEntries(body)).toThrow(UnknownShape);
   });
 });
@@ -255,7 +255,7 @@ describe('the acknowledgement of a message', () => {
     expect(decodeAcknowledgement(body)).toEqual(expected);
   });
 
-  it.each([[{ created: true }], [null], ['ok'], [[]]])('of an unknown shape is refused: %j', (body) => {
+  it.each([[{ created: true }], [null], ['ok'], [[]]])('is rejected if its shape is unknown: %j', (body) => {
     expect(() => decodeAcknowledgement(body)).toThrow(UnknownShape);
   });
 
@@ -263,7 +263,7 @@ describe('the acknowledgement of a message', () => {
     [{ success: false, message_id: 'm1' }],
     [{ error: 'queue full', id: 'req_1' }],
     [{ data: { ok: false, id: 1 } }],
-  ])('is refused if it reports a failure: %j', (body) => {
+  ])('is rejected if it reports a failure: %j', (body) => {
     expect(() => decodeAcknowledgement(body)).toThrow(ErrorInBody);
   });
 });
@@ -286,7 +286,7 @@ describe('an API chat source', () => {
     if (raw) expect(found.raw).toEqual(raw);
   });
 
-  it('is refused if the response reports a failure', () => {
+  it('is rejected if the response reports a failure', () => {
     expect(() => decodeSource({ success: false, source })).toThrow(ErrorInBody);
     expect(() => decodeSource({ data: { ...source, error: 'no agent' } })).toThrow(ErrorInBody);
     expect(decodeSource({ success: true, errors: [], source }).source_id).toBe('s1');
@@ -300,23 +300,23 @@ describe('an API chat source', () => {
     expect(decodeSource(source).created).toBeUndefined();
   });
 
-  it.each([[{}], [null], [{ source: {} }], [{ agent_id: 'a' }]])('of an unknown shape is refused: %j', (body) => {
+  it.each([[{}], [null], [{ source: {} }], [{ agent_id: 'a' }]])('is rejected if its shape is unknown: %j', (body) => {
     expect(() => decodeSource(body)).toThrow(UnknownShape);
   });
 });
 
-describe('a message of another kind of service', () => {
+describe('a message of a service with other conventions', () => {
   it.each([
     [{ from: { user: null, application: { id: '9' } } }, 'assistant'],
     [{ from: { user: { id: '8' }, application: null } }, 'user'],
     [{ props: { from_bot: 'true' } }, 'assistant'],
     [{ user: null, botActor: { id: 'b1' } }, 'assistant'],
     [{ user: { id: 'u1' }, botActor: null }, 'user'],
-  ])('tells its author: %j', (author, role) => {
+  ])('has its author in nested objects: %j', (author, role) => {
     expect(decodeMessage({ id: 1, text: 'Hi', ...author }).role).toBe(role);
   });
 
-  it('tells its author by a number, where the contract names one number and its negative', () => {
+  it('has its author in a number, if the contract names one number and its negative', () => {
     const overrides = { 'message.author': 'from_id', 'message.author.agent': '-5', 'message.author.user': '5' };
     const chosen = new Contract({ override: overrides });
     const roleOf = (from_id: number) => messages.decodeMessage({ id: 1, text: 'Hi', from_id }, chosen).role;
@@ -329,11 +329,11 @@ describe('a message of another kind of service', () => {
     [{ author_type: 'bots' }, 'assistant'],
     [{ author_type: 'guests' }, 'user'],
     [{ SenderType: 'Robot' }, 'assistant'],
-  ])('tells its author by a mark or a kind: %j', (author, role) => {
+  ])('has its author in a flag or a type: %j', (author, role) => {
     expect(decodeMessage({ id: 1, text: 'Hi', ...author }).role).toBe(role);
   });
 
-  it('is refused with the path to who its author is, not to the id of one', () => {
+  it("is rejected with the path to the author's role, not to an id", () => {
     const entry = { id: 1, text: 'Hi', creator: { id: 1, role: { id: 4, type: 'CUSTOMER' } } };
     expect(() => decodeMessage(entry)).toThrow(
       expect.objectContaining({ fix: { leaf: 'message.author', value: 'creator.role.type' } }),
@@ -350,12 +350,12 @@ describe('a message of another kind of service', () => {
     expect(decodeMessage({ id: 1, role: 'user', ...text }).text).toBe(expected);
   });
 
-  it('has its text in an object that is not about the author', () => {
+  it('has its text in an object that does not describe the author', () => {
     const entry = { id: 1, role: 'user', event: { type: 'ContentEvent', message: 'Hi' }, sender: { text: 'no' } };
     expect(decodeMessage(entry).text).toBe('Hi');
   });
 
-  it('tells when it was created, not when it was updated or deleted', () => {
+  it('has the time when it was created, not when it was updated or deleted', () => {
     const entry = { id: 1, role: 'user', text: 'Hi', create_at: 1772444580000, update_at: 1772444590000, delete_at: 0 };
     expect(decodeMessage(entry).created_at).toBe('2026-03-02T09:43:00.000Z');
   });
@@ -370,12 +370,12 @@ describe('a message of another kind of service', () => {
     [{ created_at: { $date: '2026-03-02T09:43:00Z' } }, '2026-03-02T09:43:00Z'],
     [{ data: { id: 1, text: 'Hi', role: 'user', created_utc: 1772444580 } }, '2026-03-02T09:43:00.000Z'],
     [{ created: { actor: 'urn:1' } }, null],
-  ])('tells when it was created in its own way: %j', (time, expected) => {
+  ])('has its creation time in another format: %j', (time, expected) => {
     const rest = 'data' in time ? {} : { id: 1, text: 'Hi', role: 'user' };
     expect(decodeMessage({ ...rest, ...time }).created_at).toBe(expected);
   });
 
-  it('stands under its id, beside the order of the ids', () => {
+  it('is found by its id in the listed order', () => {
     const posts = { a: { id: 'a' }, b: { id: 'b' } };
     expect(findHistoryEntries({ order: ['b', 'a'], posts, prev_post_id: '' })).toEqual([{ id: 'b' }, { id: 'a' }]);
   });

@@ -10,7 +10,7 @@ function answer(body: unknown, more: Partial<PageResponse> = {}): PageResponse {
   return { body, headers: {}, status: 200, itemCount: 2, headerLinks: {}, ...more };
 }
 
-/** What is left after the first page of two items: certain, or only possible. */
+/** What remains after the first page of two items: certain, or only possible. */
 function outlookOf(given: PageResponse): { certain: readonly string[]; possible: readonly string[] } {
   const signs = readSigns(given);
   const progress = new PageProgress();
@@ -19,7 +19,7 @@ function outlookOf(given: PageResponse): { certain: readonly string[]; possible:
   return { certain, possible };
 }
 
-/** What every sign is, without its spelling. */
+/** The kind of each sign, without its spelling. */
 function kindsOf(signs: PageSigns): Record<string, unknown> {
   const named = Object.entries(signs).filter(([, list]) => list.length > 0);
   return Object.fromEntries(
@@ -30,11 +30,11 @@ function kindsOf(signs: PageSigns): Record<string, unknown> {
   );
 }
 
-describe('what a response says about its pages', () => {
+describe('the paging signs of a response', () => {
   it.each([
     ['the last item leads on', { id: 'm1' }, ['before']],
     ['another item leads back', { id: 'm3' }, undefined],
-  ])('a value before which to read that is of %s', (_, lastItem, tokens) => {
+  ])('include a value to read before if it is that of %s', (_, lastItem, tokens) => {
     const signs = readSigns(answer({ entries: [], before: 'm1', has_more: true }, { lastItem }));
     expect(kindsOf(signs).tokens).toEqual(tokens);
   });
@@ -116,11 +116,11 @@ describe('what a response says about its pages', () => {
     [{ meta: { rate_limit: { limit: 100, remaining: 99 } }, filters: { page: 3 } }, {}],
     [{ errors: [], included: [{ next: '?page=2' }], took: 3, _shards: { total: 5 } }, {}],
     [{ first: '?page=1', previous: '?page=1', prev_cursor: 'x', has_previous_page: true }, {}],
-  ])('is read from the body: %j', (body, expected) => {
+  ])('are read from the body: %j', (body, expected) => {
     expect(kindsOf(readSigns(answer(body)))).toEqual(expected);
   });
 
-  it('is read from the last item, where it has a cursor of its own or is marked', () => {
+  it('are read from the last item, if it has its own cursor or a flag', () => {
     const signsOf = (lastItem: { readonly [key: string]: unknown }) => kindsOf(readSigns({ ...answer([]), lastItem }));
     expect(signsOf({ cursor: 'c2', space: { id: 's2' } })).toEqual({ tokens: ['$last.cursor'] });
     expect(signsOf({ id: 's2', _more_spaces: true })).toEqual({ flags: ['$last._more_spaces'] });
@@ -156,11 +156,11 @@ describe('what a response says about its pages', () => {
       },
       {},
     ],
-  ])('is read from the headers: %j', (headers, expected) => {
+  ])('are read from the headers: %j', (headers, expected) => {
     expect(kindsOf(readSigns(answer([], { headers })))).toEqual(expected);
   });
 
-  it('is read from the status and the Link header', () => {
+  it('are read from the status and the Link header', () => {
     expect(outlookOf(answer([], { status: 206 })).possible).toEqual(['status 206']);
     expect(outlookOf(answer([], { headerLinks: { next: '?page=2' } })).certain).toEqual(['header.link']);
     expect(outlookOf(answer([], { headerLinks: { first: '?page=1', last: '?page=3' } })).certain).toEqual([
@@ -180,7 +180,7 @@ describe('what a response says about its pages', () => {
     [{ page: 0, totalPages: 1, size: 2 }],
     [{ size: 2 }],
     [{ count: 2 }],
-  ])('is the end: %j', (body) => {
+  ])('say that the list ends: %j', (body) => {
     expect(outlookOf(answer(body))).toEqual({ certain: [], possible: [] });
   });
 
@@ -189,11 +189,11 @@ describe('what a response says about its pages', () => {
     [{ page: 1, size: 2 }, 'size'],
     [{ cursor: 'abc' }, 'cursor'],
     [{ last_id: 'b' }, 'last_id'],
-  ])('may have a next page: %j', (body, sign) => {
+  ])('say that there may be a next page: %j', (body, sign) => {
     expect(outlookOf(answer(body))).toEqual({ certain: [], possible: [sign] });
   });
 
-  it('property: nothing that speaks of more is lost among other keys, at any depth in an envelope', () => {
+  it('property: miss no sign of more pages among other keys, at any depth in an envelope', () => {
     const sign = fc.constantFrom(
       { next_cursor: 'abc' },
       { hasMore: true },
@@ -213,7 +213,7 @@ describe('what a response says about its pages', () => {
     );
   });
 
-  it('property: any body yields signs, and every proposal is a value of the leaf that finds its source again', () => {
+  it('property: exist for any body, and every proposal is a value of the leaf that finds its source again', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (body) => {
         const given = answer(body);
@@ -243,11 +243,11 @@ describe('the requests for the second page', () => {
     expect(waysOf(body)).toContain(expected);
   });
 
-  it('do not take an offset of 0 for the one of the next page', () => {
+  it('do not read an offset of 0 as that of the next page', () => {
     expect(waysOf({ offset: 0, has_more: true })).not.toContain('token:offset:offset');
   });
 
-  it('are needed where a header of any vendor has a total', () => {
+  it('are required if a header of any vendor has a total', () => {
     expect(outlookOf(answer([], { headers: { 'x-pw-total': '5' } })).certain).toEqual([
       'header.x-pw-total: 5, and 2 read',
     ]);
@@ -255,7 +255,7 @@ describe('the requests for the second page', () => {
   });
 });
 
-describe('the parameters that may take a token', () => {
+describe('the parameters that may accept a token', () => {
   it.each([
     ['next_cursor', ['cursor', 'next_cursor', 'after', 'start_cursor', 'page_token']],
     ['nextPageToken', ['pageToken', 'nextPageToken']],
@@ -268,7 +268,7 @@ describe('the parameters that may take a token', () => {
     ['next_startkey', ['start_key', 'next_start_key', 'start', 'offset', 'exclusive_start_key', 'after', 'startKey']],
     ['offset', ['offset']],
     ['last_id', ['after_id', 'starting_after', 'after', 'start_after', 'last_id']],
-  ])('begin with the kin of %s', (name, expected) => {
+  ])('begin with variants of %s', (name, expected) => {
     expect(tokenParameters(toWords(name), spellingOf(name)).slice(0, expected.length)).toEqual(expected);
   });
 });

@@ -15,7 +15,7 @@ describe('a listed agent', () => {
     ['with a template object', { id: 'a', name: 'n', template: { id: 't', name: 'Support' } }],
     ['with a template object that has a template_id', { id: 'a', name: 'n', template: { template_id: 't' } }],
     ['with the title of the template beside its id', { id: 'a', name: 'n', template: 'Support', template_id: 't' }],
-  ])('is read: %s', (_, agent) => {
+  ])('is decoded: %s', (_, agent) => {
     expect(readAgentOf(agent)).toEqual({ agent_id: 'a', name: 'n', template_id: 't', source_id: undefined });
   });
 
@@ -28,7 +28,7 @@ describe('a listed agent', () => {
     expect(readAgentOf({ agent_id: 'a', ...metadata }).source_id).toMatch(/^(s|17)$/);
   });
 
-  it('is refused without an id', () => {
+  it('is rejected without an id', () => {
     expect(() => readAgentOf({ name: 'n' })).toThrow(UnknownShape);
   });
 });
@@ -45,29 +45,29 @@ describe('the response to provisioning', () => {
     ['under data, with the agents beside it', { data: { space_id: 's' }, agents }],
     ['under result', { result: { space: { id: 's' }, agents } }],
     ['the space under data, nothing else', { data: { id: 's', agents } }],
-  ])('is read: %s', (_, body) => {
+  ])('is decoded: %s', (_, body) => {
     const response = readResponse(body);
     expect(response.space_id).toBe('s');
     expect(response.agents.map(({ agent_id }) => agent_id)).toEqual(['a']);
   });
 
-  it('leaves out agents without an id', () => {
+  it('omits agents without an id', () => {
     expect(readResponse({ space_id: 's', agents: [{ name: 'n' }, null, 'x', ...agents] }).agents).toHaveLength(1);
   });
 
-  it('reads whether the space is new', () => {
+  it('says whether the space is new', () => {
     expect(readResponse({ space_id: 's', created: false }).created).toBe(false);
     expect(readResponse({ space_id: 's' }).created).toBeUndefined();
   });
 
   it.each([[{ success: false, space_id: 's', agents }], [{ error: 'no such template', space: { id: 's' } }]])(
-    'is refused if it reports a failure: %j',
+    'is rejected if it reports a failure: %j',
     (body) => {
       expect(() => readResponse(body)).toThrow(ErrorInBody);
     },
   );
 
-  it.each([[null], ['ok'], [[]], [{}], [{ status: 'ok' }], [{ agents }]])('is refused without a space: %j', (body) => {
+  it.each([[null], ['ok'], [[]], [{}], [{ status: 'ok' }], [{ agents }]])('is rejected without a space: %j', (body) => {
     expect(() => readResponse(body)).toThrow(UnknownShape);
   });
 });

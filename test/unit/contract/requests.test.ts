@@ -12,7 +12,7 @@ describe('the path of an operation', () => {
     expect(pathOf({ space_id: 'a/b?c#d é' })).toBe('/automation/spaces/a%2Fb%3Fc%23d%20%C3%A9/agents/');
   });
 
-  it.each(['', '.', '..', '\ud800'])('refuses %j', (space_id) => {
+  it.each(['', '.', '..', '\ud800'])('rejects %j', (space_id) => {
     expect(() => pathOf({ space_id })).toThrow(RangeError);
   });
 
@@ -34,14 +34,14 @@ describe('the path of an operation', () => {
   });
 });
 
-describe('a request by the contract', () => {
+describe('a request built from the contract', () => {
   const manifest = {
     external_space_id: 'acme-001',
     space: { name: 'Acme', description: 'A customer' },
     agents: [{ template_id: 't1', name: 'First' }, { template_id: 't2' }],
   };
 
-  it('is the request of the spec by default', () => {
+  it('is the request of the specification by default', () => {
     expect(buildRequest(new Contract(), 'spaces.provision', { json: manifest })).toEqual({
       method: 'POST',
       path: '/automation/agent-templates/provision-space/',
@@ -96,14 +96,14 @@ describe('a request by the contract', () => {
     expect(buildRequest(contract, 'spaces.list', {}).path).toBe(path);
   });
 
-  it('can have a parameter in the query of its path, and a slash before it', () => {
+  it('may have a parameter in the query of its path, and a slash before that', () => {
     const contract = withOverride({ 'agents.list': 'GET /agents?space={space_id}', 'paths.trailing_slash': 'always' });
     expect(buildRequest(contract, 'agents.list', { parameters: { space_id: 'a&b' } }).path).toBe(
       '/agents/?space=a%26b',
     );
   });
 
-  it('does not exist for an operation that the service lacks', () => {
+  it('is not built for an operation that the service lacks', () => {
     expect(() => buildRequest(withOverride({ 'cron_jobs.list': 'none' }), 'cron_jobs.list', {})).toThrow(NoOperation);
   });
 });

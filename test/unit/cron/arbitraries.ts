@@ -45,7 +45,7 @@ export const writtenSchedule: fc.Arbitrary<CronSchedule> = fc
   .tuple(writtenFields, zone)
   .map(([fields, timezone]) => ({ ...fields, timezone }));
 
-/** Any UTF-16 text, halves of characters included. */
+/** Any UTF-16 text, including lone surrogates. */
 export function anyText(maxLength: number): fc.Arbitrary<string> {
   return fc.array(fc.nat(0xffff), { maxLength }).map((codes) => String.fromCharCode(...codes));
 }

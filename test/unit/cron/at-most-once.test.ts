@@ -6,7 +6,7 @@ import { anySays, anyWaves, copies, play, playMerged } from './scenario.ts';
 /** A sweep runs many more. */
 const RUNS = 40;
 
-describe('any number of processes with a service and a state file, whatever fails', () => {
+describe('any number of processes with a service and a state file, whatever fails,', () => {
   it('create a job at most once, lose no id, report only what exists, and leave a way to settle every job', async () => {
     await fc.assert(
       fc.asyncProperty(fc.scheduler(), anySays, anyWaves, async (scheduler, says, waves) => {

@@ -16,7 +16,7 @@ describe('a new job', () => {
 });
 
 describe('a job in the state file', () => {
-  it('is blocked with a different schedule even if its instructions are not known', async () => {
+  it('is blocked with a different schedule even if its instructions are unknown', async () => {
     const world = calmWorld();
     world.listed = () => [{ cron_job_id: 'cron_7', ...DAILY, instructions: undefined }];
     expect(await create(world, DAILY)).toMatchObject({ status: 'adopted', cron_job_id: 'cron_7' });
@@ -39,7 +39,7 @@ describe('a job in the state file', () => {
 });
 
 describe('a job that was created just now', () => {
-  it('is not gone when its record looks old because a clock was wrong, and the list does not have it yet', async () => {
+  it('is not gone if a wrong clock makes its record look old, and the list does not have it yet', async () => {
     const world = calmWorld();
     await create(world, DAILY, { clockMs: -3_600_000 });
     expect(world.listed()).toEqual([]);
@@ -58,7 +58,7 @@ describe('a job that only the service has', () => {
     expect(story(world)).toEqual(['adopted']);
   });
 
-  it('does not block with other content, or when the state file knows whose it is', async () => {
+  it('does not block with other content, or if the state file knows its agent', async () => {
     const world = calmWorld({ ...ALL, agents: false });
     world.make({ ...DAILY, agent_id: 'agt_z', instructions: 'Something else.' });
     world.now += 5_000;

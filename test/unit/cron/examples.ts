@@ -15,7 +15,7 @@ export const DAILY: CronJob = {
 
 export const LATER: CronJob = { ...DAILY, schedule: { ...DAILY.schedule, hour: '10' } };
 
-/** A world in which one thing happens after the other. */
+/** A world in which everything happens sequentially. */
 export function calmWorld(says: ListSays = ALL): World {
   return new World({ schedule: (task) => task }, says);
 }
@@ -45,7 +45,7 @@ export async function reconcile(
   return await process.run(() => reconcileAll(process.reconcileDeps(), options));
 }
 
-/** The records of the file, in short. */
+/** The records of the file, in short form. */
 export function story(world: World): string[] {
   return world.records().map((record) => ('reason' in record ? `${record.kind} ${record.reason}` : record.kind));
 }

@@ -78,7 +78,7 @@ describe('contentHash', () => {
     expect(instructionsHash('a\rb')).not.toBe(instructionsHash('a\nb'));
   });
 
-  test('property: is equal exactly if the schedules are equivalent', () => {
+  test('property: is equal if and only if the schedules are equivalent', () => {
     fc.assert(
       fc.property(writtenSchedule, writtenSchedule, (one, other) => {
         const equal = contentHash({ ...JOB, schedule: one }) === contentHash({ ...JOB, schedule: other });

@@ -102,8 +102,8 @@ jobs:
   });
 });
 
-describe('a mistake in a file of jobs:', () => {
-  test('every mistake the schema finds is reported at its position', () => {
+describe('a mistake in a file of jobs is reported:', () => {
+  test('every mistake that the schema finds, at its position', () => {
     const reading = read(`jobs:
   - agent: a
     nmae: One
@@ -120,7 +120,7 @@ describe('a mistake in a file of jobs:', () => {
     ]);
   });
 
-  test('every mistake in agents, schedules, and time zones is reported at its position', () => {
+  test('every mistake in agents, schedules, and time zones, at its position', () => {
     const reading = read(`jobs:
   - agent: a
     name: One
@@ -201,14 +201,14 @@ describe('a mistake in a file of jobs:', () => {
     expect(said(read(text))).toEqual(['a.yaml:5:11 the time zone is set twice, first at a.yaml:4:43']);
   });
 
-  test('a bad timezone beside the jobs is reported once', () => {
+  test('a bad timezone next to the jobs, once', () => {
     const jobs = `timezone: "+02:00"\nagent: a\njobs:\n${['One', 'Two'].map((name) => `- {name: ${name}, instructions: x, schedule: "@daily"}\n`).join('')}`;
     expect(said(read(jobs))).toEqual([
       'a.yaml:1:12 "timezone" "+02:00" is an offset, which has no daylight saving time; use the name of a time zone',
     ]);
   });
 
-  test('the value of a variable is not repeated', () => {
+  test('an invalid variable, without its value', () => {
     const reading = read(
       changed('0 9 * * mon-fri', '${SECRET}'),
       changed('0 9 * * mon-fri', '{ minute: "${SECRET}", hour: 9 }').concat('timezone: ${SECRET}\n'),
@@ -248,7 +248,7 @@ describe('a mistake in a file of jobs:', () => {
   });
 });
 
-describe('cronJobsJsonSchema', () => {
+describe('cronJobsJsonSchema describes', () => {
   const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
 
   test('one job, a list, or a list with defaults', () => {

@@ -22,7 +22,7 @@ describe('nextRuns', () => {
     ]);
   });
 
-  test('the start is not among the runs', async () => {
+  test('does not include the start', async () => {
     expect(await runs('0 9 * * *', 'UTC', '2026-01-01T09:00:00Z', 1)).toEqual(['2026-01-02T09:00:00+00:00']);
     expect(await runs('0 9 * * *', 'UTC', '2026-01-01T08:59:59.999Z', 1)).toEqual(['2026-01-01T09:00:00+00:00']);
   });
@@ -32,7 +32,7 @@ describe('nextRuns', () => {
     ['America/New_York', '30 2', '2026-03-07T12:00:00Z', '2026-03-08T03:00:00-04:00', '2026-03-09T02:30:00-04:00'],
     ['Australia/Lord_Howe', '15 2', '2026-10-03T00:00:00Z', '2026-10-04T02:30:00+11:00', '2026-10-05T02:15:00+11:00'],
   ])(
-    '%s: a daily time that does not exist on a day runs once, right after the gap',
+    'runs a daily time that does not exist on a day once, right after the gap: %s',
     async (zone, time, after, ...all) => {
       expect(await runs(`${time} * * *`, zone, after, 2)).toEqual(all);
     },
@@ -42,7 +42,7 @@ describe('nextRuns', () => {
     ['Europe/Berlin', '30 2', '2026-10-24T12:00:00Z', '2026-10-25T02:30:00+02:00', '2026-10-26T02:30:00+01:00'],
     ['America/New_York', '30 1', '2026-10-31T12:00:00Z', '2026-11-01T01:30:00-04:00', '2026-11-02T01:30:00-05:00'],
     ['Australia/Lord_Howe', '45 1', '2026-04-04T00:00:00Z', '2026-04-05T01:45:00+11:00', '2026-04-06T01:45:00+10:30'],
-  ])('%s: a daily time that exists twice on a day runs once, the first time', async (zone, time, after, ...all) => {
+  ])('runs a daily time that exists twice on a day once, the first time: %s', async (zone, time, after, ...all) => {
     expect(await runs(`${time} * * *`, zone, after, 2)).toEqual(all);
   });
 
@@ -50,7 +50,7 @@ describe('nextRuns', () => {
     ['Europe/Berlin', '2026-03-29T00:00:00Z', ['01:30:00+01:00', '03:00:00+02:00', '03:30:00+02:00']],
     ['America/New_York', '2026-03-08T06:00:00Z', ['01:30:00-05:00', '03:00:00-04:00', '03:30:00-04:00']],
     ['Australia/Lord_Howe', '2026-10-03T15:00:00Z', ['02:30:00+11:00', '03:00:00+11:00', '03:30:00+11:00']],
-  ])('%s: every half hour, times that do not exist are left out', async (zone, after, times) => {
+  ])('omits times that do not exist from a half-hourly schedule: %s', async (zone, after, times) => {
     expect((await runs('*/30 * * * *', zone, after, 3)).map((run) => run.slice(11))).toEqual(times);
   });
 
@@ -66,15 +66,15 @@ describe('nextRuns', () => {
       '2026-04-04T14:30:00Z',
       ['01:30:00+10:30', '02:00:00+10:30', '02:30:00+10:30', '03:00:00+10:30'],
     ],
-  ])('%s: every half hour, times that exist twice run twice', async (zone, after, times) => {
+  ])('runs a half-hourly schedule at both of the times that exist twice: %s', async (zone, after, times) => {
     expect((await runs('*/30 * * * *', zone, after, 4)).map((run) => run.slice(11))).toEqual(times);
   });
 
-  test('between the two occurrences of a daily time, the next one is tomorrow', async () => {
+  test('is tomorrow between the two occurrences of a daily time', async () => {
     expect(await runs('30 2 * * *', 'Europe/Berlin', '2026-10-25T00:45:00Z', 1)).toEqual(['2026-10-26T02:30:00+01:00']);
   });
 
-  test('offsets west of Greenwich, and not of whole hours', async () => {
+  test('handles offsets west of Greenwich, and not of whole hours', async () => {
     expect(await runs('0 0 * * *', 'America/St_Johns', '2026-07-01T00:00:00Z', 1)).toEqual([
       '2026-07-01T00:00:00-02:30',
     ]);
@@ -82,7 +82,7 @@ describe('nextRuns', () => {
     expect(await runs('59 23 * * *', 'Pacific/Apia', '2026-12-31T00:00:00Z', 1)).toEqual(['2026-12-31T23:59:00+13:00']);
   });
 
-  test('property: UTC, which needs no data of time zones, has the runs of Etc/UTC', async () => {
+  test('property: UTC, which needs no time zone data, has the runs of Etc/UTC', async () => {
     const start = fc.integer({ min: Date.UTC(2026, 0, 1), max: Date.UTC(2027, 0, 1) });
     await fc.assert(
       fc.asyncProperty(writtenSchedule, start, async (schedule, after) => {
@@ -106,7 +106,7 @@ describe('nextRuns', () => {
           expect(Date.parse(run)).toBeGreaterThan(previous);
           previous = Date.parse(run);
         }
-        // Asked again from any of them, it goes on with the next.
+        // From any of them, it continues with the next.
         expect(await nextRuns(schedule, Date.parse(found[5] ?? ''), 6)).toEqual(found.slice(6));
       }),
       { numRuns: propertyRuns(80) },
@@ -122,7 +122,7 @@ describe('describeSchedule', () => {
     ['0 9 * * sun', 'UTC', 'At 09:00, only on Sunday (UTC)'],
     ['0-0 8-9/2 * * 0-7', 'UTC', 'At 08:00 (UTC)'],
     ['@hourly', 'UTC', 'Every hour (UTC)'],
-  ])('%s in %s', async (expression, timezone, words) => {
+  ])('describes %s in %s', async (expression, timezone, words) => {
     expect(await describeSchedule({ ...parseExpression(expression), timezone })).toBe(words);
   });
 

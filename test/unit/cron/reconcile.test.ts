@@ -38,7 +38,7 @@ describe('a job whose response was lost', () => {
     expect(await reconcile(world)).toMatchObject([{ status: 'unknown', candidates: ['cron_9'] }]);
   });
 
-  it('is released without an assumption when another job of its key is recorded', async () => {
+  it('is released without an assumption if another job of its key is recorded', async () => {
     const world = calmWorld();
     await create(world, DAILY, { post: 'vanished' });
     const reserved = world.file.text;
@@ -51,7 +51,7 @@ describe('a job whose response was lost', () => {
   });
 });
 
-describe('when the service does not say whose a job is', () => {
+describe('when the service does not return the agent of a job', () => {
   it('a job that was not listed before the reservation is adopted', async () => {
     const world = calmWorld(NO_AGENTS);
     world.make(OF_ANOTHER);
@@ -115,7 +115,7 @@ describe('when the service does not say whose a job is', () => {
     ]);
   });
 
-  it('nothing is decided when it does not say the name either', async () => {
+  it('nothing is decided if it does not return the name either', async () => {
     const world = calmWorld({ ...NO_AGENTS, names: false });
     await create(world, DAILY, { post: 'lost' });
     world.now += 60_000;
@@ -125,7 +125,7 @@ describe('when the service does not say whose a job is', () => {
 
 describe('a process that reserved a job', () => {
   it.each([0, 200_000, -3_600_000, 90_000_000])(
-    'and may still be running on another machine is waited for, with a clock that is %i ms ahead',
+    'is waited for if it may still run on another machine, with a clock that is %i ms ahead',
     async (clockMs) => {
       const world = calmWorld();
       await create(world, DAILY, { diesAt: 6, machine: 1, remainingMs: 60_000 });
@@ -133,12 +133,12 @@ describe('a process that reserved a job', () => {
       expect(await reconcile(world, { clockMs })).toMatchObject([{ status: 'in_progress' }]);
       expect(story(world)).toEqual(['reserved']);
       expect(await reconcile(world, { clockMs, assume: true })).toMatchObject([{ status: 'released' }]);
-      // As long as it may post, and the grace period.
+      // As long as it may post, plus the grace period.
       expect(world.now - before).toBeGreaterThan(80_000);
     },
   );
 
-  it('on another machine has its job adopted at once', async () => {
+  it('on another machine has its job adopted immediately', async () => {
     const world = calmWorld();
     await create(world, DAILY, { diesAt: 10, machine: 1 });
     world.now += 5_000;
@@ -146,7 +146,7 @@ describe('a process that reserved a job', () => {
   });
 
   it.each([0, 200_000, 90_000_000])(
-    'and still runs is left alone, with a clock that is %i ms ahead',
+    'is left alone while it runs, with a clock that is %i ms ahead',
     async (clockMs) => {
       const world = calmWorld();
       const living = world.process();
@@ -164,7 +164,7 @@ describe('a process that reserved a job', () => {
     },
   );
 
-  it('and was killed long ago is waited for the grace period only', async () => {
+  it('is only waited for during the grace period if it was killed long ago', async () => {
     const world = calmWorld();
     await create(world, DAILY, { diesAt: 6, remainingMs: 60_000 });
     world.now += 3_600_000;
@@ -173,7 +173,7 @@ describe('a process that reserved a job', () => {
     expect(world.now - before).toBeLessThan(GRACE_MS + 1_000);
   });
 
-  it.each([-3_600_000, 200_000])('with a clock that was %i ms ahead still has the grace period', async (clockMs) => {
+  it.each([-3_600_000, 200_000])('gets the full grace period even if its clock was %i ms ahead', async (clockMs) => {
     const world = calmWorld();
     await create(world, DAILY, { post: 'lost', clockMs });
     const before = world.now;
@@ -206,7 +206,7 @@ describe('a recovery record', () => {
     expect(await reconcile(world)).toEqual([]);
   });
 
-  it('is appended when only another service has given out the same id', async () => {
+  it('is appended if only another service has returned the same id', async () => {
     const world = calmWorld();
     await create(world, DAILY, { appends: ['ok', 'out'] });
     const [record] = world.recovery;
@@ -218,7 +218,7 @@ describe('a recovery record', () => {
     expect(await replayRecovery([{ record }], ledger, async () => undefined)).toEqual([record]);
   });
 
-  it('is only removed when its id was recorded since, so that a forgotten job stays forgotten', async () => {
+  it('is only removed if its id was recorded since, so that a forgotten job stays forgotten', async () => {
     const world = calmWorld();
     await create(world, DAILY, { appends: ['ok', 'out'] });
     world.now += 5_000;
@@ -230,8 +230,8 @@ describe('a recovery record', () => {
   });
 });
 
-describe('adopting a recorded job again by hand', () => {
-  it('keeps its recorded content when the service does not say it', async () => {
+describe('cron adopt of a recorded job', () => {
+  it('keeps its recorded content if the service does not return it', async () => {
     const world = calmWorld({ ...ALL, contents: false });
     await create(world, DAILY);
     world.now += 5_000;

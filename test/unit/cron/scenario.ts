@@ -17,7 +17,7 @@ import {
 
 const SCHEDULE = { minute: '0', hour: '9', day_of_week: '1-5', timezone: 'UTC' };
 
-/** Two agents have a job of the same name, and one agent has two jobs: a list may not tell them apart. */
+/** Two agents have a job of the same name, and one agent has two jobs: a list may not distinguish them. */
 const NAMES = [
   { agent_id: 'agt_a', name: 'daily' },
   { agent_id: 'agt_b', name: 'daily' },
@@ -35,7 +35,7 @@ function jobOf({ key, content }: Which): CronJob {
   return { ...NAMES[key], ...CONTENTS[content] };
 }
 
-/** What happens in a scenario: runs of the program, acts of users, and passing time. */
+/** The events of a scenario: runs of the program, acts of users, and passing time. */
 type Event =
   | ({ readonly kind: 'create'; readonly ensure: boolean } & Which & Fate)
   | ({ readonly kind: 'reconcile'; readonly assume: boolean } & Fate)
@@ -199,7 +199,7 @@ export async function play(scheduler: fc.Scheduler, says: ListSays, waves: Waves
 /**
  * Runs scenarios on two copies of a state file that diverged, one after the other, and merges them line by line.
  * @param picks which copy the next line comes from
- * @param twice whether lines that both copies have are there twice
+ * @param twice whether lines that both copies have occur twice
  * @returns the violated promises, none if all is well
  */
 export async function playMerged(
@@ -283,7 +283,7 @@ export const anySays: fc.Arbitrary<ListSays> = fc.record({
 
 export const anyWaves = wavesOf(['read', 'read', 'closed', 'failing'], 4);
 
-/** With a readable list: it is all that copies of a file have in common. */
+/** With a readable list, which is all that copies of a file have in common. */
 export const copies = fc.tuple(...([1, 2, 2, 2] as const).map((most) => wavesOf(['read'], most))) as fc.Arbitrary<
   [Waves, Waves, Waves, Waves]
 >;

@@ -50,12 +50,12 @@ describe('the canonical form', () => {
     ['@MIDNIGHT', '0 0 * * *'],
     ['@hourly', '0 * * * *'],
     ['@weekly', '0 0 * * 0'],
-  ])('%j becomes %j', (text, canonical) => {
+  ])('of %j is %j', (text, canonical) => {
     if (canonical === undefined) expect(errorOf(() => parseExpression(text)).field).toBe('hour');
     else expect(formatExpression(parseExpression(text))).toBe(canonical);
   });
 
-  test('separate fields may contain white space', () => {
+  test('is the same for separate fields with white space', () => {
     expect(parseFields({ minute: ' 0 , 30 ', hour: '9 - 17 / 2', day_of_week: undefined })).toEqual({
       minute: '0,30',
       hour: '9-17/2',
@@ -66,7 +66,7 @@ describe('the canonical form', () => {
     );
   });
 
-  test('the minute and the hour are required', () => {
+  test('requires the minute and the hour', () => {
     expect(errorOf(() => parseFields({ minute: '0', hour: undefined, day_of_week: '1' }))).toMatchObject({
       field: 'hour',
       message: 'hour: is missing',
@@ -93,7 +93,7 @@ describe('the canonical form', () => {
   });
 });
 
-describe('an invalid expression', () => {
+describe('an invalid cron expression', () => {
   test.each([
     ['75 9 * * *', 'minute: "75" is out of range: 0 to 59', 'minute', '75'],
     ['0 24 * * *', 'hour: "24" is out of range: 0 to 23', 'hour', '24'],
@@ -135,7 +135,7 @@ describe('an invalid expression', () => {
     ['@reboot', /is not supported/, 'schedule', '@reboot'],
     ['@__proto__', /is not a known short form/, 'schedule', '@__proto__'],
     ['CRON_TZ=UTC 0 9 * * *', /begins with a time zone/, 'schedule', 'CRON_TZ=UTC 0 9 * * *'],
-  ])('%j is refused', (text, message, field, part) => {
+  ])('is rejected: %j', (text, message, field, part) => {
     const error = errorOf(() => parseExpression(text));
     if (typeof message === 'string') expect(error.message).toBe(message);
     else expect(error.message).toMatch(message);
@@ -144,7 +144,7 @@ describe('an invalid expression', () => {
     expect(error.hint ?? error.message).toBeTruthy();
   });
 
-  test.each(['', ' \t\n'])('an empty expression is refused: %j', (text) => {
+  test.each(['', ' \t\n'])('is rejected if it is empty: %j', (text) => {
     expect(errorOf(() => parseExpression(text)).message).toBe('schedule: is empty');
   });
 
@@ -162,11 +162,11 @@ describe('an invalid expression', () => {
       'day of week: 0 to 7 (0 and 7 are Sunday), or sun to sat, such as * or 1 or 1,3,5 or mon-fri or */2 or 1-5/2',
     ],
     ['0 9', 'write five fields: minute hour day-of-month month day-of-week, such as `0 9 * * 1-5`'],
-  ])('the hint for %j suggests a replacement', (text, hint) => {
+  ])('has a hint with a replacement: %j', (text, hint) => {
     expect(errorOf(() => parseExpression(text)).hint).toBe(hint);
   });
 
-  test('the hint for a range that runs backwards selects the values around the end', () => {
+  test('has a hint with the values around the end if a range runs backwards', () => {
     const range = fc.tuple(fc.nat(23), fc.nat(23)).filter(([from, to]) => from > to);
     fc.assert(
       fc.property(range, ([from, to]) => {
@@ -179,7 +179,7 @@ describe('an invalid expression', () => {
     );
   });
 
-  test('property: any text is parsed or refused with a ScheduleError whose position is inside the text', () => {
+  test('property: causes a ScheduleError whose position is inside the text, whatever the text', () => {
     const pieces = fc.array(fc.constantFrom(...'0159*,/-?#LW @monsufriMON \t\u0000é'), { maxLength: 20 });
     const text = fc.oneof(
       pieces.map((parts) => parts.join('')),
@@ -237,7 +237,7 @@ describe('isSameSchedule', () => {
     expect(errorOf(() => normalizeSchedule({ ...utc('@daily'), hour: '25' })).field).toBe('hour');
   });
 
-  test('the normalized text never changes, as it is hashed', () => {
+  test('compares normalized text that never changes, because it is hashed', () => {
     expect(normalizeSchedule({ minute: '*/20', hour: '9-11', day_of_week: '*', timezone: 'Asia/Kolkata' })).toBe(
       '0,20,40 9,10,11 * * * Asia/Kolkata',
     );
@@ -248,7 +248,7 @@ describe('isSameSchedule', () => {
 
   const FROM = Date.UTC(2026, 2, 24);
 
-  test('property: a schedule written differently has the same runs, also across clock changes', async () => {
+  test('property: is true for a schedule written differently, which has the same runs, even across clock changes', async () => {
     await fc.assert(
       fc.asyncProperty(writtenSchedule, async (written) => {
         const canonical = { ...parseFields(written), timezone: written.timezone };
@@ -265,8 +265,8 @@ describe('isSameSchedule', () => {
     );
   });
 
-  test('property: two schedules are the same exactly if they run at the same times', async () => {
-    // Few values, so that equal ones are met.
+  test('property: is true if and only if two schedules run at the same times', async () => {
+    // Few values, so that equal ones occur.
     const few = fc.record({
       minute: fc.constantFrom('0', '*/30', '0,30', '0-30/30', '30'),
       hour: fc.constantFrom('9', '9-10', '9,10', '9-10/2'),

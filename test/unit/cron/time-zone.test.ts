@@ -30,7 +30,7 @@ describe('parseTimezone', () => {
     ['america/port-au-prince', 'America/Port-au-Prince'],
     ['CET', 'CET'],
     ['Japan', 'Japan'],
-  ])('%j is %s', (text, name) => {
+  ])('resolves %j to %s', (text, name) => {
     expect(parseTimezone(text)).toBe(name);
   });
 
@@ -49,7 +49,7 @@ describe('parseTimezone', () => {
     ['Europe/Calcuta', /is not an IANA time zone name/, 'did you mean "Asia/Calcutta"?'],
     ['Mars/Olympus_Mons', /is not an IANA time zone name/, 'use a place, such as Europe/Berlin, or UTC'],
     ['', /is empty/, 'use a place, such as Europe/Berlin, or UTC'],
-  ])('%j is refused', (text, message, hint) => {
+  ])('rejects %j', (text, message, hint) => {
     const error = errorOf(text);
     expect(error.message).toMatch(message);
     expect(error.hint).toBe(hint);
@@ -60,7 +60,7 @@ describe('parseTimezone', () => {
     for (const name of Intl.supportedValuesOf('timeZone')) expect(parseTimezone(name.toLowerCase())).toBe(name);
   });
 
-  test('throws nothing but a ScheduleError', () => {
+  test('throws only ScheduleErrors', () => {
     fc.assert(
       fc.property(
         fc.oneof(anyText(30), fc.lorem({ maxCount: 2 }), fc.constantFrom('etc/utc', ' GMT', 'Zulu')),
@@ -83,11 +83,11 @@ describe('canonicalTimezone', () => {
     ['America/New_York', 'US/Eastern'],
     ['UTC', 'Etc/UTC'],
     ['GMT', 'Zulu'],
-  ])('%s and %s are one zone', (one, other) => {
+  ])('is the same for %s and %s', (one, other) => {
     expect(canonicalTimezone(one)).toBe(canonicalTimezone(other));
   });
 
-  test('keeps apart zones that only have the same offset today', () => {
+  test('distinguishes zones that only have the same offset today', () => {
     expect(canonicalTimezone('Europe/Berlin')).not.toBe(canonicalTimezone('Europe/Paris'));
   });
 });

@@ -63,7 +63,7 @@ export interface Fate {
   readonly clockMs?: number | undefined;
 }
 
-/** What the service's list shows of a job besides its id. */
+/** The fields in the service's list besides the id. */
 export interface ListSays {
   readonly agents: boolean;
   readonly names: boolean;
@@ -104,7 +104,7 @@ export class World {
   readonly recovery: JobRecord[] = [];
   readonly jobs: MadeJob[] = [];
   readonly violations: string[] = [];
-  /** The ids that processes received from the service and were still alive to use. */
+  /** The ids that processes received from the service while they were alive. */
   readonly answered: { readonly cron_job_id: string; readonly key: string; readonly by: Process }[] = [];
   readonly processes: Process[] = [];
   posts = 0;

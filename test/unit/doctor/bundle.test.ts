@@ -56,7 +56,7 @@ function textOf(given: Partial<BundleParts>): string {
     .join('\n');
 }
 
-/** The first exchange of a bundle with this one. */
+/** The first exchange of a bundle that contains this one. */
 function bundled(given: Partial<SeenExchange>) {
   const { lines } = buildBundle(parts({ exchanges: [exchange(given)] }));
   return lines.find(({ kind }) => kind === 'exchange') ?? { kind: '' };
@@ -67,7 +67,7 @@ function bodyOf(body: unknown, status = 200): unknown {
   return isJsonObject(bundledBody) ? bundledBody.json : undefined;
 }
 
-/** Of JSON: its keys, the types of its values, and the lengths of its texts. */
+/** The keys, the types of values, and the lengths of texts in JSON. */
 function shapeOf(value: unknown): unknown {
   if (typeof value === 'string') return `string ${value.length}`;
   if (Array.isArray(value)) return value.map(shapeOf);
@@ -108,7 +108,7 @@ const FIELD = fc.constantFrom(
   'title',
 );
 
-/** Places a secret can be in. */
+/** Every place that can contain a secret. */
 const SPELLING = fc.constantFrom<(secret: string) => string>(
   (secret) => secret,
   (secret) => `Dear ${secret}, the space was not found.`,
@@ -142,7 +142,7 @@ const NESTED = (leaf: fc.Arbitrary<unknown>) =>
     ),
   })).value;
 
-describe('nothing of a customer is in a bundle', () => {
+describe('a bundle contains nothing of a customer', () => {
   test('wherever a name, a text, an id, or a password is, and however it is spelled', () => {
     const seen = SECRET.chain((secret) => {
       const text = SPELLING.map((spell) => spell(secret));
@@ -173,7 +173,7 @@ describe('nothing of a customer is in a bundle', () => {
         const failure = new LocalError(`The service says: ${secret}`);
         const text = textOf({
           ...(isIncluded ? { included: given } : { exchanges: given }),
-          // What the program says of an answer repeats it.
+          // The program's error message repeats a part of the response.
           ...(!isIncluded && {
             checks: [{ name: 'service', status: 'failed', message: `Refused: ${secret}.`, hint: secret, failure }],
           }),
@@ -184,7 +184,7 @@ describe('nothing of a customer is in a bundle', () => {
     );
   });
 
-  test('nor are the tokens of this machine, its profiles, paths, and passwords', () => {
+  test('or of this machine: tokens, profiles, paths, and passwords', () => {
     fc.assert(
       fc.property(SECRET, fc.stringMatching(/^[q-z]{8}$/), (secret, name) => {
         const { redact } = createRedactor([secret]);
@@ -238,17 +238,17 @@ describe('nothing of a customer is in a bundle', () => {
   });
 });
 
-describe('nor is', () => {
+describe('a bundle does not contain', () => {
   const hidden = (text: string) => expect(text).not.toMatch(/muster|lovelace|geheim/i);
 
-  test('an address of e-mail that is a key', () => {
+  test('an email address that is a key', () => {
     const text = JSON.stringify(bodyOf({ 'ada.lovelace@muster.example': 'admin', $type: 'x', '@odata.count': 3 }));
     hidden(text);
     expect(text).toContain('"$type"');
     expect(text).toContain('"@odata.count":3');
   });
 
-  test('a key that is the name of something in the same answer, wherever that is', () => {
+  test('a key that is the name of something in the same response, wherever that is', () => {
     const text = JSON.stringify(
       bodyOf({ kunden: { Mustermann: { seats: 3 } }, items: [{ name: 'Mustermann', kunden: 1 }] }),
     );
@@ -263,13 +263,13 @@ describe('nor is', () => {
     hidden(textOf({ checks, exchanges: [exchange({ status: 422, body: { message: 'of Musterfirma' } })] }));
   });
 
-  test('the name of a parameter that is none', () => {
+  test('the name of a query parameter that is not a name of the API', () => {
     const text = JSON.stringify(bundled({ query: [['ada lovelace@muster', '1']] }));
     hidden(text);
     expect(JSON.stringify(bundled({ query: [['filter[name]', '1']] }))).toContain('filter[name]');
   });
 
-  test('the host of a proxy, a host that needs none, and the name of a profile that there is not', () => {
+  test('the host of a proxy, a host in NO_PROXY, and the name of a profile that does not exist', () => {
     const { settings: _, ...rest } = FACTS;
     const why = new UsageError('There is no profile "geheim-prod" (from PARTNER_PROFILE).', {
       hint: 'Create it with `partnerctl login --profile geheim-prod`.',
@@ -288,8 +288,8 @@ describe('nor is', () => {
   });
 });
 
-describe('the shape of an answer stays', () => {
-  test('keys, types, and lengths', () => {
+describe('a bundle keeps', () => {
+  test('the keys, types, and lengths of a response', () => {
     const value = NESTED(fc.oneof(SECRET, fc.integer(), fc.boolean(), fc.constant(null), fc.constant('')));
     fc.assert(
       fc.property(value, fc.constantFrom(200, 422), (body, status) => {
@@ -311,9 +311,9 @@ describe('the shape of an answer stays', () => {
       { schedule: { type: 'cron', data: { minute: '*/5', hour: '9', day_of_week: '1-5' }, timezone: 'Europe/Berlin' } },
     ],
     ['small numbers', { id: 7, seats: 12 }],
-  ])('%s stay as they are', (_, body) => expect(bodyOf(body)).toEqual(body));
+  ])('%s', (_, body) => expect(bodyOf(body)).toEqual(body));
 
-  test('the message of an error stays, but for what it says of a customer', () => {
+  test('the message of an error, except for what it says about a customer', () => {
     const error = { error: { code: 'organization_balance_too_low', message: 'The balance of Globex is too low.' } };
     const body = bodyOf(error, 402);
     expect(body).toEqual({
@@ -322,7 +322,7 @@ describe('the shape of an answer stays', () => {
     expect(JSON.stringify(body)).not.toContain('Globex');
   });
 
-  test('addresses of the service become placeholders, others do not', () => {
+  test('URLs of the service as placeholders, and no others', () => {
     const body = bodyOf({
       next: `${ORIGIN}/v1/automation/spaces/?offset=2000&limit=100`,
       path: '/v1/automation/spaces/?page=2',
@@ -337,7 +337,7 @@ describe('the shape of an answer stays', () => {
     });
   });
 
-  test('keys that are data are replaced, and those of links and resources are not', () => {
+  test('the keys of links and resources, but not keys that are data', () => {
     const text = JSON.stringify(
       bodyOf({
         'Globex Inc': 1,
@@ -351,13 +351,13 @@ describe('the shape of an answer stays', () => {
     expect(text).toMatch(/"_links":\{"self":\{"href":"\/"\},"next".*"space":.*"agent":.*"members":/);
   });
 
-  test('integers beyond those of JavaScript keep their digits', () => {
+  test('the digits of integers beyond the precision of JavaScript', () => {
     const body = bundled({ body: { id: 12345678901234567890n } }).body;
     expect(body).toEqual({ text: expect.stringMatching(/^\{"id":\d{20}\}$/) });
   });
 });
 
-test('the same id has the same pseudonym in paths, queries, bodies, and texts, and another id another one', () => {
+test('an id has one pseudonym in paths, queries, bodies, and texts, which no other id has', () => {
   const [id, other] = ['sp_8f3a2b77c1', 'sp_8f3a2b77c2'];
   const seen = bundled({
     path: `/automation/spaces/${id}/agents/`,
@@ -371,7 +371,7 @@ test('the same id has the same pseudonym in paths, queries, bodies, and texts, a
   expect(JSON.stringify(seen)).not.toContain(other);
 });
 
-test('pseudonyms have the form of what they replace, and never coincide', () => {
+test('pseudonyms have the form of what they replace, and are unique', () => {
   fc.assert(
     fc.property(
       fc.uniqueArray(fc.stringMatching(/^[a-zA-Z0-9äÖ]{1,12}$/), { minLength: 1, maxLength: 60 }),

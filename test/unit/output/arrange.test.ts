@@ -41,7 +41,7 @@ async function tsv(arrangement: Arrangement, items: Iterable<Job> | AsyncIterabl
 const sortBy = (header: string, isDescending = false): Arrangement => ({ sort: { header, isDescending } });
 
 describe('arrange', () => {
-  it('chooses columns in the order they are asked for', async () => {
+  it('shows columns in the requested order', async () => {
     expect(await tsv({ columns: ['RUNS', 'NAME'] })).toEqual([
       ['9', 'job-10'],
       ['10', 'job-9'],
@@ -49,7 +49,7 @@ describe('arrange', () => {
     ]);
   });
 
-  it('sorts numbers by value, times by moment, and texts as people do, with numbers in them by value', async () => {
+  it('sorts numbers by value, times by moment, and texts naturally, with numbers in them by value', async () => {
     const names = async (arrangement: Arrangement) => (await tsv(arrangement)).map(([name]) => name);
     expect(await names(sortBy('NAME'))).toEqual(['Job-1', 'job-9', 'job-10']);
     expect(await names(sortBy('NAME', true))).toEqual(['job-10', 'job-9', 'Job-1']);
@@ -72,7 +72,7 @@ describe('arrange', () => {
     expect((await tsv(sortBy('NAME'), failing())).map(([name]) => name)).toEqual(['Job-1', 'job-9', 'job-10']);
   });
 
-  it('chooses the lines of an object', () => {
+  it('selects the lines of an object', () => {
     const [job] = JOBS;
     const { columns } = arrange(objectResult(job, COLUMNS as readonly Column<Job | undefined>[]), {
       columns: ['RUNS'],
@@ -80,7 +80,7 @@ describe('arrange', () => {
     expect(columns.map(({ header }) => header)).toEqual(['RUNS']);
   });
 
-  it('shows a table in place of a report', () => {
+  it('shows a table instead of a report', () => {
     const list = listResult(JOBS, COLUMNS, { empty: '', report: () => [] });
     expect(arrange(list, {})).not.toHaveProperty('report');
     expect(arrange(list, { columns: ['NO SUCH'], ...sortBy('NO SUCH') })).not.toHaveProperty('report');

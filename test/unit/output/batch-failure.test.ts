@@ -22,13 +22,13 @@ describe('batchFailure', () => {
     expect(failure?.info.why).toBe(`b.yaml:1: The service refused the call. ${shown}`);
   });
 
-  it('says once that the cause is to be fixed', () => {
+  it('says once that the cause must be fixed', () => {
     const error = new RefusedError('No.', { hint: `${FIX_COMPLAINT}\nName the field.` });
     const failure = batchFailure([DONE, { label: 'b.yaml:1', outcome: 'failed', error }], MESSAGES, undefined);
     expect(failure?.info.hint).toBe('Name the field.\nFix the cause.');
   });
 
-  it('says how to continue after an interruption, also of a single item', () => {
+  it('says how to continue after an interruption, even of a single item', () => {
     const error = new InterruptedError('Interrupted.', 130);
     const failure = batchFailure([{ label: 'a.yaml:1', outcome: 'failed', error }], MESSAGES, error);
     expect(failure).toMatchObject({ exitCode: 130, info: { hint: 'Run it again to continue.' } });

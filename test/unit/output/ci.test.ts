@@ -8,7 +8,7 @@ import type { Finding, SummarySection } from '../../../src/output/command-result
 import { stringifyJson } from '../../../src/output/formats/stringify-json.ts';
 import { stringifyYaml } from '../../../src/output/formats/yaml.ts';
 
-/** The lines that the runner of GitHub Actions takes for commands (ActionCommand.cs), whatever their names. */
+/** The lines that the runner of GitHub Actions reads as commands (ActionCommand.cs), whatever their names. */
 function commandsIn(text: string): string[] {
   const visible = text.replaceAll(/\p{Default_Ignorable_Code_Point}/gu, '');
   return visible.split(/\r\n|\r|\n/).filter((line) => /^\s*::.*::/.test(line) || /##\[.*\]/.test(line));
@@ -27,19 +27,19 @@ const HOSTILE = [
   ':::error::x',
 ];
 
-describe('text that the runner of GitHub Actions would take for a command', () => {
-  test.each(HOSTILE)('%j is none after it is escaped', (text) => {
+describe('text that the runner of GitHub Actions would read as a command', () => {
+  test.each(HOSTILE)('is escaped: %j', (text) => {
     expect(commandsIn(text)).toHaveLength(1);
     expect(commandsIn(escapeWorkflowCommands(text))).toEqual([]);
   });
 
-  test('stays readable, and other text stays as it is', () => {
+  test('stays readable, and other text is unchanged', () => {
     expect(escapeWorkflowCommands('::add-mask::a\nx ##[error]b')).toBe('\\x3a:add-mask::a\nx \\x23#[error]b');
     const harmless = 'std::vector a ## b [x]\n# Title\n## Title\n12:30 ::1\n';
     expect(escapeWorkflowCommands(harmless)).toBe(harmless);
   });
 
-  test.each(HOSTILE)('%j is none in JSON and YAML, which stay exact', (text) => {
+  test.each(HOSTILE)('is not a command in JSON and YAML, which stay exact: %j', (text) => {
     const value = { [text]: [text, `${'long '.repeat(30)}${text}\n${text}`] };
     expect(commandsIn(stringifyJson(value, 2))).toEqual([]);
     expect(JSON.parse(stringifyJson(value))).toEqual(value);
@@ -76,7 +76,7 @@ describe('annotations', () => {
   });
 });
 
-test('a Code Quality report has a fingerprint of its own for each finding, which does not depend on the line', () => {
+test('a Code Quality report has a unique fingerprint for each finding, which does not depend on the line', () => {
   const elsewhere = finding({ place: { file: 'a.yaml', line: 9 } });
   const report = JSON.parse(
     formatCodeQuality([finding({ place: { file: 'a.yaml' } }), elsewhere, finding({ place: undefined })]),
@@ -108,7 +108,7 @@ const RUN = { title: 'partnerctl plan', counts: '2 spaces to create.', failure: 
 const asIs = (text: string) => text;
 
 describe('a summary', () => {
-  test('counts first, and shows what failed before the rest', () => {
+  test('starts with counts, and shows failures before the rest', () => {
     const sections = [section(), section({ name: 'same', lines: [] }), section({ name: 'broken', isFailure: true })];
     const text = formatSummary({ ...RUN, sections }, 1_000_000, asIs);
     const order = ['### partnerctl plan', '2 spaces to create.', 'broken', 'acme', 'same'].map((part) =>
@@ -121,7 +121,7 @@ describe('a summary', () => {
 
   const OUTSIDE = '<img src=x>|`a`\n\n# Title\n</pre></details> @all [x](https://evil.example) ::error::\u202e &amp;';
 
-  test('shows outside text as it is: it is neither Markdown nor HTML', () => {
+  test('shows external text literally, as neither Markdown nor HTML', () => {
     const lines = [{ indent: 4, text: OUTSIDE }];
     const html = marked.parse(
       formatSummary(
@@ -137,7 +137,7 @@ describe('a summary', () => {
     expect(html).toContain('&amp;amp;');
   });
 
-  test('leaves out whole blocks where it would be too long, and says how many', () => {
+  test('omits entire blocks if it would be too long, and says how many', () => {
     const sections = Array.from({ length: 500 }, (_, index) => section({ name: `space-${index} ${'é'.repeat(300)}` }));
     const text = formatSummary({ ...RUN, sections }, 100_000, asIs);
     expect(Buffer.byteLength(text)).toBeLessThanOrEqual(100_000);
@@ -148,7 +148,7 @@ describe('a summary', () => {
     expect(formatSummary({ ...RUN, sections }, 100, asIs)).toBe('');
   });
 
-  test('cuts what is long in a block, and redacts before it does', () => {
+  test('truncates long blocks, after it has redacted them', () => {
     const token = `pt_${'x'.repeat(40)}`;
     const lines = Array.from({ length: 5_000 }, () => ({ indent: 4, text: `${'y'.repeat(980)}${token}` }));
     const text = formatSummary({ ...RUN, sections: [section({ lines })] }, 1_000_000, (line) =>

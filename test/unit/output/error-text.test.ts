@@ -5,7 +5,7 @@ import { formatError, formatErrorJson } from '../../../src/output/error-text.ts'
 const PLAIN = { color: false, debug: false };
 
 describe('formatError', () => {
-  it('shows what failed, why, what the service said, and what to do next', async () => {
+  it("shows what failed, why, the service's message, and what to do next", async () => {
     const error = new BalanceError('The message was not sent.', {
       why: 'The balance of the organization is below 1 USD.',
       hint: 'Top the balance up, then run the command again.',
@@ -31,7 +31,7 @@ describe('formatError', () => {
     expect(text).toBe(`error: acme.yaml is not valid\n${moved}\n`);
   });
 
-  it('sanitizes text from outside', async () => {
+  it('sanitizes external text', async () => {
     const error = new UsageError('no space \x1b[2J', { why: 'saw \u202e\r', hint: 'try \x07', requestId: 'r\n\x1b' });
     const text = await formatError(error, PLAIN);
     expect(text).toBe('error: no space \\x1b[2J\n  saw \\u202e\\r\nrequest id r\\n\\x1b\nhint: try \\x07\n');
@@ -72,14 +72,14 @@ describe('formatError', () => {
     expect(text).not.toContain('\x1b');
   });
 
-  it('reports anything unforeseen as a bug', async () => {
+  it('reports any unexpected error as a bug', async () => {
     expect(await formatError(new TypeError('x is undefined'), PLAIN)).toMatch(
       /^error: x is undefined\nhint: .*--debug.*\n$/,
     );
     expect(await formatError('just text', PLAIN)).toMatch(/^error: just text\n/);
   });
 
-  it('colors its labels only if asked to', async () => {
+  it('colors its labels only on request', async () => {
     const error = new UsageError('no', { hint: 'yes' });
     expect(await formatError(error, { ...PLAIN, color: true })).toBe(
       '\x1b[31merror:\x1b[39m no\n\x1b[1mhint:\x1b[22m yes\n',

@@ -18,7 +18,7 @@ async function* pages(...sizes: number[]): AsyncGenerator<readonly Row[]> {
   for (const size of sizes) yield Array.from({ length: size }, (_, index) => row(index + 1));
 }
 
-test('the rows of a page share a write, and are written before the next page is asked for', async () => {
+test('the rows of a page share a write, and are written before the next page is requested', async () => {
   const written: string[] = [];
   let writesBefore = 0;
   async function* all(): AsyncGenerator<readonly Row[]> {
@@ -34,7 +34,7 @@ test('the rows of a page share a write, and are written before the next page is 
   expect(written).toEqual(['{"id":1}\n{"id":2}\n{"id":3}\n', '{"id":1}\n{"id":2}\n']);
 });
 
-test('rows that come in no pages are written one by one, before the next is asked for', async () => {
+test('rows without pages are written one by one, before the next is requested', async () => {
   const written: string[] = [];
   async function* rows(): AsyncGenerator<Row> {
     yield row(1);
@@ -48,7 +48,7 @@ test('rows that come in no pages are written one by one, before the next is aske
   expect(written).toEqual(['{"id":1}\n', '{"id":2}\n']);
 });
 
-test('rows of a page before one that cannot be read are written', async () => {
+test('rows of a page before an invalid one are written', async () => {
   const written: string[] = [];
   const rows = new Paged(pages(3)).map((each) => {
     if (each.json !== undefined && JSON.stringify(each.json) === '{"id":3}') throw new Error('It has no id.');

@@ -204,7 +204,7 @@ describe('a countdown', () => {
     progress.stop();
   });
 
-  it('of the whole wait goes on, whatever its detail shows', async () => {
+  it('of the entire wait continues, whatever its detail shows', async () => {
     const screen = new Screen();
     const { clock, pass } = manualClock();
     const progress = createProgress(screen, { enabled: true, clock });

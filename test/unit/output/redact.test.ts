@@ -17,7 +17,7 @@ function unicodeEscape(character: string): string {
   return units.map((unit) => `\\u${unit.toString(16).padStart(4, '0')}`).join('');
 }
 
-/** One of the ways to write a character that services use. */
+/** One of the escapes of a character that services use. */
 function spell(character: string, choice: number): string {
   const code = character.codePointAt(0) ?? 0;
   const percent = percentEncode(character);
@@ -96,7 +96,7 @@ describe('createRedactor', () => {
     expect(redactor.redact('>abcdefgh<')).toBe('>[redacted]<');
   });
 
-  it('leaves no piece of secrets that overlap or touch each other', () => {
+  it('leaves no part of secrets that overlap or touch each other', () => {
     const { redact } = createRedactor(['abcdefgh', 'ghijklmn']);
     expect(redact('abcdefghijklmn.')).toBe('[redacted].');
     expect(redact('abcdefghabcdefgh')).toBe('[redacted]');
@@ -132,7 +132,7 @@ describe('createRedactor', () => {
       fc.property(spelled, anyAround, anyAround, ({ secret, spelling }, before, after) => {
         const shown = createRedactor([secret]).redact(`${before}${spelling}${after}`);
         expect(shown).toContain('[redacted]');
-        // A longer text would hold a part of the secret.
+        // A longer text would contain a part of the secret.
         expect(shown.length).toBeLessThanOrEqual(`${before}[redacted]${after}`.length);
       }),
       { numRuns: propertyRuns(100) },

@@ -51,7 +51,7 @@ describe('the body of an error', () => {
     expect([stdout.text(), stderr.text()]).toEqual([text, err]);
   });
 
-  it('goes to pipes as it is, and so does what follows', async () => {
+  it('is written unchanged to pipes, and so is what follows', async () => {
     expect(await rendered(body('gone'), { format: 'tsv' })).toEqual({ out: 'gone', err: '' });
     expect(await rendered(body('fine', { failure: undefined }), { format: 'tsv' })).toEqual({ out: 'fine', err: '' });
   });
@@ -90,7 +90,7 @@ describe('render', () => {
     expect((await rendered(result)).err).toBe('of \\x1b[2Jacme\n');
   });
 
-  it('writes plain text unchanged in every format, and refuses to query it', async () => {
+  it('writes plain text unchanged in every format, and rejects a query on it', async () => {
     const result = { kind: 'text', text: 'export A=1\n' } as const;
     for (const format of OUTPUT_FORMATS) expect((await rendered(result, { format })).out).toBe('export A=1\n');
     await expect(rendered(result, { query: '@' })).rejects.toThrow(UsageError);
@@ -102,7 +102,7 @@ describe('render', () => {
     }
   });
 
-  it.each(OUTPUT_FORMATS)('%s: reads all rows, and fails with their error', async (format) => {
+  it.each(OUTPUT_FORMATS)('reads all rows, and fails with their error: %s', async (format) => {
     let finished = false;
     async function* rows() {
       yield* SPACES;
@@ -127,7 +127,7 @@ describe('render', () => {
     expect(stdout.writes).toHaveLength(count);
   });
 
-  it.each(['ndjson', 'tsv'] as const)('%s: closes the row source when the reader is gone', async (format) => {
+  it.each(['ndjson', 'tsv'] as const)('closes the row source when the reader is gone: %s', async (format) => {
     let pulled = 0;
     let closed = false;
     async function* rows(): AsyncGenerator<Row> {
@@ -185,7 +185,7 @@ describe('render with --query', () => {
     ['[?name==`Acme`].space_id', 'sp_1\n'],
     ['[?name==`none`]', ''],
     ['[[0].name, tags, `{"a":1}`]', 'Acme\n\n{"a":1}\n'],
-  ])('%s as rows for people', async (query, out) => {
+  ])('shows %s as rows in a table', async (query, out) => {
     expect((await rendered(spaces(), { query, format: 'tsv' })).out).toBe(out);
   });
 
@@ -198,7 +198,7 @@ describe('render with --query', () => {
     expect((await rendered(spaces(), { query: '[0]' })).out).toBe('space_id: sp_1\nname:     Acme\n');
   });
 
-  it('writes the selection in the format of scripts', async () => {
+  it('writes the selection in every format for scripts', async () => {
     const found = async (format: RenderOptions['format'], query: string) =>
       (await rendered(spaces(), { format, query })).out;
     expect(JSON.parse(await found('json', '[].tags'))).toEqual([['x']]);
@@ -228,7 +228,7 @@ describe('render with --query', () => {
     ['with an open quote', '"open', 'syntax'],
     ['with an unknown function', '[?shout(name)]', 'Unknown function shout()'],
     ['nested without end', '['.repeat(100_000), 'stack'],
-  ])('refuses an expression that is %s before the command runs', async (_name, expression, why) => {
+  ])('rejects an expression that is %s before the command runs', async (_name, expression, why) => {
     const error = await compileQuery(expression).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(UsageError);
     expect(error).toMatchObject({ info: { why: expect.stringContaining(why) } });

@@ -9,7 +9,7 @@ import { flush, streamSink } from '../../../src/output/stream-sink.ts';
 
 let directory: string;
 
-/** Bundles a program that uses the sinks, for node to run. */
+/** Bundles a program that uses the sinks, to run with node. */
 async function bundle(name: string, body: string): Promise<string> {
   const outfile = join(directory, `${name}.mjs`);
   const contents = `
@@ -82,7 +82,7 @@ describe('a pipe without a reader', () => {
 });
 
 describe('a slow reader', () => {
-  it('gets all output before an explicit exit', async () => {
+  it('receives all output before an explicit exit', async () => {
     const path = await bundle(
       'slow',
       `

@@ -47,14 +47,14 @@ describe('a list in a terminal', () => {
     );
   });
 
-  it('colors headings and tones only if asked to', async () => {
+  it('colors headings and tones only on request', async () => {
     const text = await shown(spaces(), 80, true);
     expect(text).toContain('\x1b[1mID\x1b[22m');
     expect(text).toContain('\x1b[31m0\x1b[39m');
     expect(await shown(spaces())).not.toContain('\x1b');
   });
 
-  it('leaves out optional columns, the last one first, where names would wrap', async () => {
+  it('omits optional columns, the last one first, if names would wrap', async () => {
     const optional = COLUMNS.map((column) => ({ ...column, isOptional: column.header !== 'NAME' }));
     const wide = [{ id: `sp_${'1'.repeat(10)}`, name: 'a name that goes on and on', agents: 1 }];
     const headings = async (columns: number) =>
@@ -65,7 +65,7 @@ describe('a list in a terminal', () => {
     expect(await headings(20)).toEqual(['NAME']);
   });
 
-  it('leaves out empty columns first, unless somebody asked for them', async () => {
+  it('omits empty columns first, unless they were requested', async () => {
     const noted = [...COLUMNS, { header: 'NOTE', value: () => null }];
     const result = () => listResult([{ id: 'sp_1', name: 'Acme', agents: 1 }], noted, { empty: '' });
     expect(await shown(result(), 24)).toMatch(/^ID {4}NAME {2}AGENTS {2}NOTE\n/);
@@ -74,7 +74,7 @@ describe('a list in a terminal', () => {
     expect(await shown(chosen, 23)).toContain('NAME:   Acme\n');
   });
 
-  it('shortens ids in their middle and paths at their start, and wraps only then', async () => {
+  it('shortens ids in their middle and paths at their start, and wraps only if that is not enough', async () => {
     const files = [
       { id: 'att_0123456789abcdef0123', name: 'report for Q3', path: 'customers/acme/customer-001.yaml' },
       { id: 'att_4123456789abcdef0124', name: 'report', path: 'customers/acme/customer-002.yaml' },
@@ -106,7 +106,7 @@ describe('a list in a terminal', () => {
     );
   });
 
-  it('shortens a column less where its values would look the same', async () => {
+  it('shortens a column less if its values would look the same', async () => {
     const ids = ['team-a-0123456789-end', 'team-b-0123456789-end', 'team-c-0123456789-end'];
     const columns: Column<string>[] = [
       { header: 'ID', value: (id) => id, fit: 'middle' },
@@ -117,7 +117,7 @@ describe('a list in a terminal', () => {
     for (const line of lines) expect(line).toContain('…');
   });
 
-  it('puts notes below their rows where they do not fit beside them', async () => {
+  it('puts notes below their rows if they do not fit next to them', async () => {
     const noted: Column<Space>[] = [
       ...COLUMNS,
       {
@@ -141,21 +141,21 @@ describe('a list in a terminal', () => {
     );
   });
 
-  it('wraps names, which are never cut', async () => {
+  it('wraps names, and never truncates them', async () => {
     const wide = [{ id: 'sp_1', name: 'a name that goes on and on and on', agents: 1 }];
     expect(await shown(spaces(wide), 36)).toBe(
       'ID    NAME                    AGENTS\nsp_1  a name that goes on     1\n      and on and on\n',
     );
   });
 
-  it('shortens nothing where it is to be wide', async () => {
+  it('shortens nothing with --wide', async () => {
     const out = memorySink({ isTTY: true, columns: 30 });
     const wide = [{ id: `sp_${'1'.repeat(40)}`, name: 'a name that goes on and on and on', agents: 1 }];
     await writeTable(spaces(wide), out, { color: false, wide: true });
     expect(out.text()).toContain(`sp_${'1'.repeat(40)}  a name that goes on and on and on  1\n`);
   });
 
-  it('becomes records where columns would be too narrow', async () => {
+  it('becomes records if columns would be too narrow', async () => {
     const wide = [...SPACES.slice(0, 1), { id: 'sp_2', name: 'a name that goes on and on', agents: 1 }];
     expect(await shown(spaces(wide), 25)).toBe(
       [
@@ -172,7 +172,7 @@ describe('a list in a terminal', () => {
     );
   });
 
-  it('is shown in a terminal of any width', async () => {
+  it('can be shown in a terminal of any width', async () => {
     for (let columns = 1; columns < 20; columns++) expect(await shown(spaces(), columns)).toContain('ID');
   });
 
@@ -264,7 +264,7 @@ describe('a table in a terminal of any width', () => {
     return { texts, plan: (width: number) => chooseLayout(measureColumns(columns, texts), texts, width) };
   };
 
-  it('property: fits, and cuts no name, status, or note', () => {
+  it('property: fits, and truncates no name, status, or note', () => {
     fc.assert(
       fc.property(rows, fc.integer({ min: 20, max: 200 }), (items, width) => {
         const { texts, plan } = layOut(items);
@@ -347,7 +347,7 @@ describe('fitWidths', () => {
     ).toEqual([20, 5]);
   });
 
-  it('property: uses all of the room if it is too small', () => {
+  it('property: uses the full width if that is too small', () => {
     const naturals = fc.array(fc.integer({ min: 1, max: 300 }), { minLength: 1, maxLength: 12 });
     const minimum = fc.integer({ min: 1, max: 20 });
     fc.assert(
@@ -383,7 +383,7 @@ describe('truncate and wrap', () => {
     ['Monday through Friday', 12, ['Monday ', 'through ', 'Friday']],
     ['one, a_long_identifier', 4, ['one,', ' a_', 'long', '_ide', 'ntif', 'ier']],
     ['to_a_long_identifier', 8, ['to_a_', 'long_', 'identifi', 'er']],
-  ])('wrapping keeps words whole where they fit: %s', (text, width, lines) => {
+  ])('wrapping does not split words that fit: %s', (text, width, lines) => {
     expect(wrapToWidth(text, width)).toEqual(lines);
   });
 
@@ -400,7 +400,7 @@ describe('truncate and wrap', () => {
   });
 });
 
-it('aligns the values of an object by the labels that are shown', async () => {
+it("an object's values are aligned by the labels that are shown", async () => {
   const columns: Column<Space>[] = [...COLUMNS, { header: 'A VERY LONG LABEL', value: () => null }];
   expect(await shown(objectResult({ id: 'sp_1', name: null, agents: 2 }, columns))).toBe('ID:     sp_1\nAGENTS: 2\n');
 });

@@ -34,7 +34,7 @@ describe('wrapText', () => {
 });
 
 describe('an error in a terminal', () => {
-  it('wraps with hanging indents, and keeps commands whole', async () => {
+  it('wraps with hanging indents, and does not split commands', async () => {
     const error = new UsageError('The file acme.yaml cannot be used by this command.', {
       why: 'acme.yaml:3:9 is not a list.\n\n   3 |   name: a line that is longer than the terminal is wide, kept as it is\n     |         ^',
       hint: 'Fix it and run: partnerctl provision acme.yaml --dry-run',

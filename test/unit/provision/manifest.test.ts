@@ -15,7 +15,7 @@ function at(path: string): unknown {
 const variable = { type: 'string', pattern: '^\\$\\{[A-Za-z_][A-Za-z0-9_]*(:-[^}]*)?\\}$' };
 
 describe('the JSON Schema of a manifest', () => {
-  test('is draft 7, allows no other keys, and names the required ones', () => {
+  test('is draft 7, allows no other keys, and lists the required ones', () => {
     expect(at('$schema')).toBe('http://json-schema.org/draft-07/schema#');
     expect(at('required')).toEqual(['external_space_id', 'space', 'agents']);
     expect(at('properties.space.required')).toEqual(['name']);
@@ -55,7 +55,7 @@ describe('the JSON Schema of a manifest', () => {
     expect(['true', 'x${A}', '${1}', '$${A}'].some((text) => pattern.test(text))).toBe(false);
   });
 
-  test('refuses white space around ids', () => {
+  test('rejects white space around ids', () => {
     const pattern = new RegExp(String(at('properties.external_space_id.pattern')), 'u');
     expect(['a', 'a b', '${A}'].every((text) => pattern.test(text))).toBe(true);
     expect(['', ' a', 'a ', 'a\nb'].some((text) => pattern.test(text))).toBe(false);

@@ -40,7 +40,7 @@ const presents = fc
     }),
   );
 
-/** The space after the missing agents were installed, by a service that installs exactly what it is told. */
+/** The space after the missing agents were installed, by a service that installs exactly what is requested. */
 function applied(manifest: Manifest, present: PresentSpace | undefined, showTemplates: boolean): PresentSpace {
   const { agents } = planProvision(manifest, present);
   const installed = agents
@@ -83,13 +83,13 @@ describe('the plan of a space', () => {
     ]);
   });
 
-  it('sees no difference in what the manifest or the service leaves out', () => {
+  it('ignores fields that the manifest or the service omits', () => {
     const manifest = wanting([{ name: 'Support', template_id: 'tmpl_a' }], { name: 'Acme' });
     const plan = planProvision(manifest, { space_id: 's1', description: 'old', agents: [agent('a1', 'Support')] });
     expect(plan.differences).toEqual([]);
   });
 
-  it('property: an existing agent is never planned again, and is paired only once', () => {
+  it('property: never includes an existing agent again, and pairs it only once', () => {
     fc.assert(
       fc.property(manifests, presents, (manifest, present) => {
         const plan = planProvision(manifest, present);
@@ -107,7 +107,7 @@ describe('the plan of a space', () => {
     );
   });
 
-  it('property: once a plan is carried out, the next one does nothing', () => {
+  it('property: is empty after it was carried out', () => {
     fc.assert(
       fc.property(
         manifests,
@@ -121,7 +121,7 @@ describe('the plan of a space', () => {
     );
   });
 
-  it('property: a plan carried out in part and planned again installs each agent once', () => {
+  it('property: installs each agent once if it is carried out in part and planned again', () => {
     fc.assert(
       fc.property(manifests, fc.nat({ max: 4 }), (manifest, count) => {
         const part = wanting(manifest.agents.slice(0, Math.max(1, count)));

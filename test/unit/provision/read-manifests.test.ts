@@ -141,7 +141,7 @@ describe('duplicates', () => {
     expect(reading.documents).toHaveLength(1);
   });
 
-  test('messages are safe to print, whatever files and keys are called', () => {
+  test('messages are safe to print, whatever the names of files and keys', () => {
     const name = 'a\u001b[2J.yaml';
     const unknownKey = VALID.concat('"\\e[2J\u202e": 1\n').replace('acme', 'other');
     const sources = [VALID, VALID, unknownKey].map((text) => ({ name, text }));
@@ -163,7 +163,7 @@ describe('duplicates', () => {
     expect(problems[0]?.hint).toBe('give each agent of a template a name of its own');
   });
 
-  test('two spaces whose ids differ in their Unicode form are two spaces', () => {
+  test('two spaces whose ids differ in their Unicode form are different', () => {
     const ids = ['café'.normalize('NFC'), 'café'.normalize('NFD')];
     expect(problemLines(readAll(ids.map((id) => changed('acme-001', id))))).toEqual([]);
   });

@@ -49,7 +49,7 @@ const presentAgents: fc.Arbitrary<PresentAgent[]> = fc
   )
   .map((agents) => agents.map((agent, index) => ({ ...agent, agent_id: `a${index}` })));
 
-/** What is known about a document: nothing is in the way of what is missing. */
+/** What is known about a document without obstacles. */
 function knowing(
   agents: ManifestAgent[],
   present: PresentAgent[] | undefined,
@@ -101,7 +101,7 @@ describe('the plan of a document', () => {
     );
   });
 
-  it('property: names no agent both as unchanged and as installed, and never what the manifest has as unmanaged', () => {
+  it('property: lists no agent both as unchanged and as installed, and nothing of the manifest as unmanaged', () => {
     fc.assert(
       fc.property(documents, (knowledge) => {
         const plan = planSpace(knowledge);

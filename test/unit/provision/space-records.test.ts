@@ -50,7 +50,7 @@ describe('the recorded space', () => {
     expect(spaces.get('acme')).toMatchObject({ space_id: 'spc_1', content_hash: 'h2', agents: agents.toReversed() });
   });
 
-  it('keeps the API chat source of an agent if a later record does not have it', () => {
+  it('keeps the API chat source of an agent if a later record lacks it', () => {
     const agent = { agent_id: 'agt_1', key: agentKey('A', 'tpl'), source_id: 'src_1' };
     const spaces = spacesOf(recorded({ agents: [agent] }), recorded({ agents: [{ ...agent, source_id: undefined }] }));
     expect(spaces.get('acme')?.agents).toEqual([agent]);
@@ -74,7 +74,7 @@ describe('the recorded space', () => {
 });
 
 describe('the key', () => {
-  it('of an agent differs by name and template, and hides both', () => {
+  it('of an agent differs by name and template, and reveals neither', () => {
     expect(agentKey('a', 'b')).toMatch(/^[0-9a-f]{64}$/);
     const keys = [
       agentKey('a', 'b'),
@@ -96,19 +96,19 @@ describe('the key', () => {
     expect(agentKeys('Support', 't')).toEqual([earlier('Support')]);
   });
 
-  it('of a space tells ids apart that differ only in their Unicode form', () => {
+  it('of a space distinguishes ids that differ only in their Unicode form', () => {
     expect(spaceKey(ORIGIN, 'café'.normalize('NFC'))).not.toBe(spaceKey(ORIGIN, 'café'.normalize('NFD')));
   });
 });
 
-describe('the content of a manifest', () => {
+describe('the content hash of a manifest', () => {
   const manifest = (name: string) => ({
     external_space_id: 'acme',
     space: { name: 'Acme' },
     agents: [{ template_id: 't', name, chat: {}, cron: [] }],
   });
 
-  it('leaves out chats and jobs, and counts in every Unicode form of the agent names', () => {
+  it('ignores chats and jobs, and the Unicode form of agent names', () => {
     const [composed, decomposed] = ['Café'.normalize('NFC'), 'Café'.normalize('NFD')];
     const plain = (name: string) => ({ ...manifest(name), agents: [{ template_id: 't', name }] });
     const earlier = hash('sha256', JSON.stringify(plain(decomposed)), 'hex');

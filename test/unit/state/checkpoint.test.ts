@@ -53,7 +53,7 @@ async function stateFile(): Promise<string> {
   return join(await temporaryDirectory(), 'state.jsonl');
 }
 
-/** A clock that stands still until the test lets it run. */
+/** A clock that stands still until the test advances it. */
 function heldClock() {
   let now = Date.UTC(2026, 0, 2);
   const sleepers: { until: number; wake: () => void }[] = [];
@@ -104,7 +104,7 @@ describe('the recorded checkpoint', () => {
     expect(await readCheckpoints(path, OF, ['a', 'c'])).toEqual(new Map([['a', { message_id: 'm2', recent: ['m1'] }]]));
   });
 
-  it('is found by ids of any characters', async () => {
+  it('is found by ids with any characters', async () => {
     const path = await stateFile();
     const source = { origin: OF.origin, source_id: 's"\\\n\u0000é' };
     await appendCheckpoint(path, source, '"\u2028', { message_id: '\ud800', recent: [] }, stamp);
@@ -115,7 +115,7 @@ describe('the recorded checkpoint', () => {
 });
 
 describe('TailCheckpoint', () => {
-  it('records the first message at once and the last one on close', async () => {
+  it('records the first message immediately and the last one on close', async () => {
     const path = await stateFile();
     const clock = heldClock();
     const checkpoint = new TailCheckpoint(parts(path, { clock }), OF.origin, NOTHING);

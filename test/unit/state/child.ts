@@ -1,7 +1,7 @@
 /**
- * A process of its own that uses the log: `append <path> <writer> <count>`, `groups <path> <writer> <count>` (eight records at a
- * time), `fill <path>` or `read <path...>`.
- * It reports on stdout, a line at a time: each id once it is recorded, each failure as JSON, each reading as JSON.
+ * A separate process that uses the log: `append <path> <writer> <count>`, `groups <path> <writer> <count>` (eight records at a
+ * time), `fill <path>` or `read <path...>`. It reports on stdout, one line each: each id once it is recorded, each failure as
+ * JSON, each read as JSON.
  */
 import { toErrorObject } from '../../../src/output/error-object.ts';
 import { appendRecord } from '../../../src/state/append.ts';

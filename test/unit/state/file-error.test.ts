@@ -20,8 +20,8 @@ async function failure(attempt: Promise<unknown>): Promise<{ message: string; wh
   return { message: error.message, why: error.info.why ?? '', hint: error.info.hint ?? '' };
 }
 
-describe('a state file that cannot be used', () => {
-  it('because its link is broken or forms a loop', async () => {
+describe('a state file is reported as unusable', () => {
+  it('if its link is broken or forms a loop', async () => {
     const directory = await temporaryDirectory();
     const [nowhere, circle] = [join(directory, 'nowhere'), join(directory, 'circle')];
     await symlink(join(directory, 'missing', 'state.jsonl'), nowhere);
@@ -31,7 +31,7 @@ describe('a state file that cannot be used', () => {
     expect(await entries(nowhere)).toEqual([]);
   });
 
-  it.skipIf(process.platform === 'win32')('because it is a pipe or a device', async () => {
+  it.skipIf(process.platform === 'win32')('if it is a pipe or a device', async () => {
     const pipe = join(await temporaryDirectory(), 'pipe');
     execFileSync('mkfifo', [pipe]);
     for (const path of [pipe, '/dev/null', '/dev/full']) {
@@ -40,7 +40,7 @@ describe('a state file that cannot be used', () => {
     }
   });
 
-  it('because it or its directory belongs to another user', async () => {
+  it('if it or its directory belongs to another user', async () => {
     const directory = await temporaryDirectory();
     const child = await builtChild(directory);
     const [closed, path] = [join(directory, 'closed'), join(directory, 'state.jsonl')];
@@ -48,7 +48,7 @@ describe('a state file that cannot be used', () => {
     await writeFile(path, '', { mode: isRoot ? 0o600 : 0o000 });
     await chmod(directory, 0o755);
     await chmod(closed, 0o555);
-    // Root may do everything, so the child is somebody else.
+    // Root may do everything, so the child runs as another user.
     const other = isRoot ? { uid: 65534, gid: 65534, cwd: '/' } : {};
     const of = (culprit: string) =>
       isRoot
@@ -70,7 +70,7 @@ describe('a state file that cannot be used', () => {
     }
   });
 
-  it('because a write was cut short is reported, and the next record is intact', async () => {
+  it('if a write was cut short, and the next record is intact', async () => {
     const directory = await temporaryDirectory();
     const child = await builtChild(directory);
     const path = join(directory, 'state.jsonl');
@@ -110,7 +110,7 @@ describe('an error of the file system', () => {
     });
   });
 
-  it('stays as it is when it is a bug', async () => {
+  it('is not changed if it is a bug', async () => {
     const bug = new TypeError('not a function');
     expect(await explainFileError(bug, '/state.jsonl', 'read')).toBe(bug);
   });

@@ -28,7 +28,7 @@ test('each read continues where the last one stopped, with the right line number
   expect(await read(readNew)).toEqual(['6 c', '7 duplicate']);
 });
 
-test('an unterminated last line is decoded once it is terminated, as it may still be being written', async () => {
+test('an unterminated last line is decoded once it is terminated, because it may still be incomplete', async () => {
   const path = join(tempDirectory(), 'state.jsonl');
   const { readNew } = fileStore(path).open();
   const whole = line('b');

@@ -6,7 +6,7 @@ import { readLog } from '../../../src/state/file-store.ts';
 import { encodeRecord } from '../../../src/state/record.ts';
 import type { LogEntry, ReadOptions } from '../../../src/state/store.ts';
 
-/** A fresh directory that goes when the test ends. */
+/** A new directory that is removed when the test ends. */
 export async function temporaryDirectory(): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), 'partnerctl-state-'));
   onTestFinished(() => rm(directory, { recursive: true, force: true }));

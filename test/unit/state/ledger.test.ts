@@ -54,18 +54,18 @@ const UPLOAD_LINES = {
 };
 
 describe('a record in the state file', () => {
-  it.each(Object.entries(JOB_LINES))('of a job reads and writes as in the first version: %s', (_, line) => {
+  it.each(Object.entries(JOB_LINES))('of a job is read and written as in the first version: %s', (_, line) => {
     const record = fromLogRecord(line, JOB_RECORDS);
     expect(record && toLogRecord(record, JOB_RECORDS)).toEqual(line);
   });
 
-  it.each(Object.entries(UPLOAD_LINES))('of an upload reads as in the first version: %s', (_, line) => {
+  it.each(Object.entries(UPLOAD_LINES))('of an upload is read as in the first version: %s', (_, line) => {
     const record = fromLogRecord(line, UPLOAD_RECORDS);
     const { filename: _filename, ...written } = line;
     expect(record && toLogRecord(record, UPLOAD_RECORDS)).toMatchObject(written);
   });
 
-  it('keeps all of its meaning', () => {
+  it('keeps all of its fields', () => {
     const { owner, until: deadline, seen: remoteIdsSeen } = JOB_LINES.reserved;
     expect(fromLogRecord(JOB_LINES.reserved, JOB_RECORDS)).toEqual({
       kind: 'reserved',
@@ -94,7 +94,7 @@ describe('a record in the state file', () => {
     ...Object.keys(JOB_LINES.created).map((field) => [JOB_LINES.created, field] as const),
     ...Object.keys(JOB_LINES.unknown).map((field) => [JOB_LINES.unknown, field] as const),
     ...Object.keys(JOB_LINES.forgotten).map((field) => [JOB_LINES.forgotten, field] as const),
-  ])('of a job is not used when a field has the wrong type: %o with %s', (line, field) => {
+  ])('of a job is not used if a field has the wrong type: %o with %s', (line, field) => {
     if (field === 'at' || field === 'id') return;
     expect(fromLogRecord({ ...line, [field]: 7 }, JOB_RECORDS)).toBeUndefined();
   });
@@ -103,7 +103,7 @@ describe('a record in the state file', () => {
     ...['key', 'origin', 'kind', 'sha256', 'filename', 'owner'].map((field) => [UPLOAD_LINES.sent, field] as const),
     ...['sent', 'upload_id', 'stamp'].map((field) => [UPLOAD_LINES.done, field] as const),
     ...['sent', 'why'].map((field) => [UPLOAD_LINES.unknown, field] as const),
-  ])('of an upload is not used when a field has the wrong type: %o with %s', (line, field) => {
+  ])('of an upload is not used if a field has the wrong type: %o with %s', (line, field) => {
     expect(fromLogRecord({ ...line, [field]: 7 }, UPLOAD_RECORDS)).toBeUndefined();
   });
 });
@@ -121,7 +121,7 @@ describe('the ledger of a feature', () => {
     return { path, ledger, ids, unusable };
   }
 
-  it('has the records of a key, of an index name, and all, in log order', async () => {
+  it('has the records of a key, of an index name, and all of them, in log order', async () => {
     const other = { ...UPLOAD_LINES.sent, id: 's2', key: 'k2', filename: 'b.txt' };
     const { ids, ledger } = await ledgerOn(UPLOAD_LINES.sent, JOB_LINES.created, other, UPLOAD_LINES.done);
     expect(await ids('k')).toEqual(['s1', 'd1']);
@@ -137,7 +137,7 @@ describe('the ledger of a feature', () => {
     expect(before.map(({ id }) => id)).toEqual(['s1']);
   });
 
-  it('is complete for each of several readers at once', async () => {
+  it('is complete for each of several concurrent readers', async () => {
     const lines = Array.from({ length: 2_000 }, (_, index) => ({ ...UPLOAD_LINES.known, id: `d${index}` }));
     const { ledger } = await ledgerOn(...lines, { ...UPLOAD_LINES.known, id: 'last', key: 'k2' });
     const found = await Promise.all(['k', 'k2', 'k2'].map((name) => ledger.read(name)));
@@ -151,7 +151,7 @@ describe('the ledger of a feature', () => {
     expect(await ids('k')).toEqual(['s1']);
   });
 
-  it('can be read once the log can be read again', async () => {
+  it('can be read once the log is readable again', async () => {
     const path = join(await temporaryDirectory(), 'state.jsonl');
     await mkdir(path);
     const ledger = openLedger(fileStore(path).open(), UPLOAD_RECORDS, { onUnusable: async () => undefined });

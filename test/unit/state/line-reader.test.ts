@@ -39,7 +39,7 @@ function expectedLines(content: string, maxLine: number): ReadLine[] {
 const content = fc.string({ unit: fc.constantFrom('\n', '\r', 'a', 'b', '{', '}'), maxLength: 200 });
 
 describe('lines of a file', () => {
-  it('property: are the same as splitting the whole text, however small the blocks are', async () => {
+  it('property: equal the split text, however small the blocks are', async () => {
     const path = join(await temporaryDirectory(), 'lines');
     await fc.assert(
       fc.asyncProperty(content, fc.integer({ min: 1, max: 30 }), async (bytes, maxLine) => {

@@ -15,21 +15,21 @@ async function startWriter() {
   return { path, append: (id: string) => writer.append([lineOf(id)]) };
 }
 
-/** How many writes a log was made of: each begins with an empty line. */
+/** The number of writes to a log: each starts with an empty line. */
 function countWrites(path: string): number {
   return readFileSync(path, 'utf8').match(/^\n/gm)?.length ?? 0;
 }
 
 const names = (count: number): string[] => Array.from({ length: count }, (_, n) => `r${n}`);
 
-test('records that become due together share a write, in the order of the calls', async () => {
+test('records that are appended together share a write, in the order of the calls', async () => {
   const { path, append } = await startWriter();
   await Promise.all(names(100).map(append));
   expect(await ids(path)).toEqual(names(100));
   expect(countWrites(path)).toBeLessThan(5);
 });
 
-test('each append returns once its record is in the file, and no earlier', async () => {
+test('each append returns once its record is in the file, and not before', async () => {
   const { path, append } = await startWriter();
   const early: string[] = [];
   await Promise.all(

@@ -20,7 +20,7 @@ describe('ensureWritable', () => {
     expect(await text(path)).toBe(before);
   });
 
-  it('refuses the paths that appending refuses', async () => {
+  it('rejects the paths that appending rejects', async () => {
     const directory = await temporaryDirectory();
     const dangling = join(directory, 'dangling');
     await symlink(join(directory, 'nowhere', 'state.jsonl'), dangling);
@@ -36,7 +36,7 @@ describe('ensureWritable', () => {
 });
 
 describe('appending', () => {
-  it('makes the file and its directories for this user alone', async () => {
+  it('creates the file and its directories with access only for the owner', async () => {
     const directory = join(await temporaryDirectory(), 'made', 'deep');
     const path = join(directory, 'state.jsonl');
     await appendRecord(path, { ...head, id: '1', key: 'é' });
@@ -46,7 +46,7 @@ describe('appending', () => {
     expect(await entries(path)).toEqual([{ kind: 'record', line: 2, record: { ...head, id: '1', key: 'é' } }]);
   });
 
-  it('leaves existing content unchanged, whatever it is', async () => {
+  it('does not change existing content, whatever it is', async () => {
     const path = join(await temporaryDirectory(), 'state.jsonl');
     await writeFile(path, 'not a record', { mode: 0o640 });
     await appendRecord(path, { ...head, id: '1' });
@@ -62,7 +62,7 @@ describe('appending', () => {
     expect((await entries(path)).filter(({ kind }) => kind === 'damaged')).toMatchObject([{ line: 4 }]);
   });
 
-  it('follows a symbolic link and keeps it, also to a file that is not there yet', async () => {
+  it('follows a symbolic link and keeps it, even to a file that does not exist yet', async () => {
     const directory = await temporaryDirectory();
     await mkdir(join(directory, 'elsewhere'));
     const target = join(directory, 'elsewhere', 'real.jsonl');
@@ -73,7 +73,7 @@ describe('appending', () => {
     expect(await ids(target)).toEqual(['1', '2']);
   });
 
-  it('refuses a record that could not be read back, and reads the longest that can', async () => {
+  it('rejects a record that could not be read back, and accepts the longest that can', async () => {
     const path = join(await temporaryDirectory(), 'state.jsonl');
     const room = MAX_LINE_BYTES - lineOf('1', { key: '' }).length;
     await expect(appendRecord(path, { ...head, id: '1', key: 'x'.repeat(room + 1) })).rejects.toMatchObject({
@@ -182,7 +182,7 @@ describe('damage of any kind', () => {
     );
   });
 
-  it('property: of torn writes loses only those', async () => {
+  it('property: loses only the torn writes', async () => {
     const path = join(await temporaryDirectory(), 'state.jsonl');
     const writes = fc.array(fc.record({ kept: fc.double({ min: 0, max: 1, noNaN: true }), torn: fc.boolean() }), {
       maxLength: 12,

@@ -26,7 +26,7 @@ async function writeCopies(directory: string, { base, ours, theirs }: Copies): P
   );
 }
 
-/** What git makes of two copies that grew apart. A conflict is not an error here: git leaves its markers. */
+/** Merges two copies that diverged with git. A conflict is not an error here: git leaves its markers. */
 async function merge(directory: string, copies: Copies, flags: readonly string[]): Promise<string> {
   const files = await writeCopies(directory, copies);
   const merged = join(directory, 'merged.jsonl');

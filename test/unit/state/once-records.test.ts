@@ -57,7 +57,7 @@ describe('the history of a key', () => {
     expect(read(reserved('1'), forgotten('2', ['1']), created).objects).toEqual(['cron_1']);
   });
 
-  it('forgets only the records that are named, not those of a merged copy', () => {
+  it('forgets only the named records, not those of a merged copy', () => {
     const mine = recorded('created', '2', 'cron_1', '1');
     const theirs = recorded('created', '4', 'cron_2', '3');
     expect(read(reserved('1'), mine, reserved('3'), theirs, forgotten('5', ['2'])).objects).toEqual(['cron_2']);

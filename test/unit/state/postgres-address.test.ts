@@ -5,8 +5,8 @@ import { passwordIn } from '../../../src/state/postgres-password.ts';
 const target = (address: string, extras: Partial<AddressExtras> = {}) =>
   postgresTarget(address, { password: undefined, ca: undefined, ...extras });
 
-describe('the address of a database', () => {
-  it('has the defaults of PostgreSQL, and a table of ours', () => {
+describe('the URL of a database', () => {
+  it('has the defaults of PostgreSQL, and a default table', () => {
     expect(target('postgres://ops@localhost/main')).toMatchObject({
       table: '"partnerctl_state"',
       connection: { host: 'localhost', port: 5432, database: 'main', user: 'ops', ssl: false },
@@ -34,7 +34,7 @@ describe('the address of a database', () => {
     });
   });
 
-  it('names the table, also in a schema', () => {
+  it('names the table, optionally in a schema', () => {
     expect(target('postgres://ops@localhost/main?table=team.jobs').table).toBe('"team"."jobs"');
   });
 
@@ -46,7 +46,7 @@ describe('the address of a database', () => {
     ['postgres://ops@localhost/main?table=a%22b', 'not the name of a table'],
     ['postgres://ops@db.example.com/main?sslmode=disable', 'must be encrypted'],
     ['postgres://ops@db.example.com/main?sslmode=prefer', 'not supported'],
-  ])('%s is refused: %s', (address, message) => {
+  ])('is rejected: %s (%s)', (address, message) => {
     expect(() => target(address)).toThrow(message);
   });
 });
@@ -54,7 +54,7 @@ describe('the address of a database', () => {
 describe('a PGPASSFILE', () => {
   const { connection } = target('postgres://ops@db.example.com/main');
 
-  it('has the password in the first line that matches', () => {
+  it('yields the password in the first line that matches', () => {
     const lines = ['# comment', 'db.example.com:5432:other:ops:no', '*:*:main:ops:pa\\:ss\\\\', '*:*:*:*:later'];
     expect(passwordIn(lines.join('\n'), connection)).toBe('pa:ss\\');
   });

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { entries, ids, temporaryDirectory } from './files.ts';
 import { builtChild, said, started } from './program.ts';
 
-describe('many processes on one file', () => {
+describe('several processes that share a file', () => {
   it('append concurrently without tearing a record', async () => {
     const directory = await temporaryDirectory();
     const child = await builtChild(directory);

@@ -21,7 +21,7 @@ export async function builtChild(directory: string): Promise<string> {
 
 export interface Running {
   readonly process: ChildProcessByStdio<null, Readable, null>;
-  /** What it says, a line at a time. */
+  /** The lines of its output. */
   readonly lines: AsyncIterable<string>;
 }
 

@@ -16,7 +16,7 @@ function decode(line: string | Buffer): DecodedLine {
   return decodeLine(Buffer.from(line));
 }
 
-/** A line with a right checksum, whatever its content. */
+/** A line with a correct checksum, whatever its content. */
 function sealed(content: string): string {
   return `${content},"sum":"${hash('sha256', content, 'hex').slice(0, 16)}"}`;
 }
@@ -24,7 +24,7 @@ function sealed(content: string): string {
 const head = { type: 'note', at: '2026-01-02T03:04:05.000Z', id: 'a1' };
 
 describe('a record', () => {
-  it('is a line of JSON that begins with version, type, time, and id', () => {
+  it('is a line of JSON that starts with version, type, time, and id', () => {
     const line = encodeRecord({ ...head, agent: 'agt_1' });
     expect(line).toMatch(
       /^\{"v":1,"type":"note","at":"2026-01-02T03:04:05.000Z","id":"a1","agent":"agt_1","sum":"[0-9a-f]{16}"\}$/,

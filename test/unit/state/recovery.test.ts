@@ -19,7 +19,7 @@ async function statePath(): Promise<string> {
   return join(await temporaryDirectory(), 'state.jsonl');
 }
 
-describe('a recovery file beside the state file', () => {
+describe('a recovery file next to the state file', () => {
   it('is found again and removed', async () => {
     const path = await statePath();
     const written = await writeRecovery(path, RECORD);
@@ -30,18 +30,18 @@ describe('a recovery file beside the state file', () => {
     expect(await readRecovery(path)).toEqual([]);
   });
 
-  it('is written to the temporary directory if it cannot be written there', async () => {
+  it('is in the temporary directory if it cannot be written there', async () => {
     const directory = await temporaryDirectory();
     await writeFile(join(directory, 'file'), '');
     const path = join(directory, 'file', 'state.jsonl');
-    // Others use that directory, too: under a name that is always the same, what a killed test left would be in the way.
+    // Other processes use that directory, too: under a constant name, the files of a killed test would be in the way.
     const id = randomRecordId();
     const written = await writeRecovery(path, { ...RECORD, id });
     expect(written).toBe(join(tmpdir(), `state.jsonl.recovery-${id}`));
     await rm(written ?? '');
   });
 
-  it('that cannot be read does not hide the others', async () => {
+  it('does not hide the others if it is unreadable', async () => {
     const path = await statePath();
     await mkdir(`${path}.recovery-a`);
     await writeFile(`${path}.recovery-b`, 'half a rec');

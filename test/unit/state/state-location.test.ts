@@ -9,7 +9,7 @@ function located(sources: Partial<LocationSources>) {
 describe('the state file is', () => {
   const env = { PARTNER_STATE: 'ci/state.jsonl', XDG_STATE_HOME: '/var/state' };
 
-  it('else in XDG_STATE_HOME, unless that is relative or empty', () => {
+  it('otherwise in XDG_STATE_HOME, unless that is relative or empty', () => {
     const home = { path: '/home/ada/.local/state/partnerctl/state.jsonl', from: 'default' };
     expect(located({ env: { XDG_STATE_HOME: '/var/state', PARTNER_STATE: '' } })).toMatchObject({
       path: '/var/state/partnerctl/state.jsonl',
@@ -20,7 +20,7 @@ describe('the state file is', () => {
     expect(located({})).toMatchObject(home);
   });
 
-  it('on Windows in the local application data', () => {
+  it('in the local application data on Windows', () => {
     const windows = { platform: 'win32', home: 'C:\\Users\\ada' } as const;
     expect(located({ ...windows, env: { LOCALAPPDATA: 'D:\\Local' } })).toMatchObject({
       path: 'D:\\Local\\partnerctl\\state.jsonl',
@@ -32,7 +32,7 @@ describe('the state file is', () => {
     });
   });
 
-  it('nowhere when the flag is empty or there is no home', () => {
+  it('nowhere if the flag is empty or there is no home', () => {
     expect(() => located({ flag: '', env })).toThrow(UsageError);
     expect(() => located({ home: '' })).toThrow(UsageError);
     expect(located({ home: '', env }).from).toBe('PARTNER_STATE');

@@ -6,7 +6,7 @@ import { anyWaves, play } from './scenario.ts';
 /** A sweep runs many more. */
 const RUNS = 100;
 
-it('uploads a file at most once, whatever is lost or killed, and reports only what exists', async () => {
+it('a file is uploaded at most once, whatever is lost or killed, and only what exists is reported', async () => {
   await fc.assert(
     fc.asyncProperty(fc.scheduler(), anyWaves, async (scheduler, waves) => {
       expect(await play(scheduler, waves)).toEqual([]);

@@ -16,7 +16,7 @@ function findFiles(paths: readonly string[], options: FindOptions, signal = new 
   return find(paths, options, signal);
 }
 
-/** A directory with these files in it, each with its own path as its content. */
+/** A directory with these files, each with its own path as its content. */
 function tree(...paths: string[]): string {
   const directory = tempDirectory();
   for (const path of paths) {
@@ -43,7 +43,7 @@ async function names(args: readonly string[], options: FindOptions): Promise<str
   return (await findFiles(args, options)).map(({ filename }) => filename);
 }
 
-/** The complaints about these arguments, without their directories. */
+/** The problems with these arguments, without their directories. */
 async function complaints(args: readonly string[], options = PLAIN): Promise<string[]> {
   try {
     await findFiles(args, options);
@@ -55,7 +55,7 @@ async function complaints(args: readonly string[], options = PLAIN): Promise<str
   return [];
 }
 
-describe('an argument that is not a file is refused by name:', () => {
+describe('an argument that is not a file is rejected by name:', () => {
   it.each<[string, () => string, string | RegExp]>([
     ['a FIFO, which is not opened', () => fifo(tempDirectory()), 'pipe: it is a pipe (FIFO), not a file'],
     ['a device', () => '/dev/zero', 'zero: it is a device, not a file'],
@@ -106,7 +106,7 @@ describe('an argument that is not a file is refused by name:', () => {
     expect(await complaints([tempDirectory()], RECURSIVE)).toEqual([expect.stringMatching(/it contains no file$/)]);
   });
 
-  it('all of them are reported at once, also those in directories', async () => {
+  it('several of them, at once, including those in directories', async () => {
     const directory = tree('docs/a.txt', 'b.txt');
     fifo(join(directory, 'docs'));
     symlinkSync('nowhere', join(directory, 'docs', 'dangling'));
@@ -156,7 +156,7 @@ it('the search of a directory ends when the signal aborts', async () => {
 });
 
 describe('files', () => {
-  it.each(['*.txt', '[a].txt', '100%.txt', '.hidden'])('called %j keep their names', async (name) => {
+  it.each(['*.txt', '[a].txt', '100%.txt', '.hidden'])('named %j keep their names', async (name) => {
     const directory = tree(name);
     expect(await names([join(directory, name)], PLAIN)).toEqual([name]);
     expect(await names([directory], RECURSIVE)).toEqual([name]);
@@ -195,7 +195,7 @@ describe('files', () => {
     expect((await findFiles([directory], RECURSIVE)).map(({ bytes }) => bytes)).toEqual([0, 5_368_709_120]);
   });
 
-  it('are sorted by name, also if there are more than are examined concurrently', async () => {
+  it('are sorted by name, even if there are more than are examined concurrently', async () => {
     const all = Array.from({ length: 100 }, (_, index) => `f${String(index).padStart(3, '0')}.txt`);
     expect(await names([tree(...all)], RECURSIVE)).toEqual(all);
   });
@@ -253,7 +253,7 @@ describe('of the files of a directory', () => {
     expect(await names([join(directory, 'a.txt')], { ...RECURSIVE, exclude: ['*'] })).toEqual(['a.txt']);
   });
 
-  it('links to directories are refused by name, as they may form a cycle', async () => {
+  it('links to directories are rejected by name, because they may form a cycle', async () => {
     const directory = tree('docs/a.txt');
     symlinkSync('..', join(directory, 'docs', 'up'));
     expect(await complaints([directory], RECURSIVE)).toEqual([

@@ -51,7 +51,7 @@ function encoded(name: string): string {
   return name.replace(/["\r\n]/g, (character) => encodeURIComponent(character));
 }
 
-/** The undecoded Content-Disposition values in the head of a body. */
+/** The undecoded Content-Disposition values in a body. */
 function dispositionsOf(input: FileFormInput): string[] {
   const head = Buffer.from(fileForm(input).head).toString();
   return [...head.matchAll(/^Content-Disposition: (.*)$/gm)].map(([, value = '']) => value.trimEnd());
@@ -91,7 +91,7 @@ describe('a multipart body', () => {
     expect(dispositionsOf({ ...INPUT, filename })).toEqual([`form-data; name="file"; filename="${written}"`]);
   });
 
-  it('encodes the names of fields too, and leaves their values alone', () => {
+  it('encodes the names of fields too, and leaves their values unchanged', () => {
     const input: FileFormInput = { ...INPUT, fields: [['a"\r\nb', 'v"\r\nw']] };
     expect(dispositionsOf(input)[0]).toBe('form-data; name="a%22%0D%0Ab"');
     expect(Buffer.from(fileForm(input).head).toString()).toContain('\r\n\r\nv"\r\nw\r\n--');
@@ -108,7 +108,7 @@ describe('a multipart body', () => {
   );
 
   it('property: is parsed unchanged by another implementation', async () => {
-    // It treats control characters and unusual spaces in names in its own way.
+    // That one treats control characters and unusual spaces in names differently.
     const plain = (text: string): boolean => text.trim() === text && !/[\p{Cc}\\]/u.test(text.replace(/[\r\n]/g, ''));
     const anyField = fc.tuple(
       anyName.filter(plain),

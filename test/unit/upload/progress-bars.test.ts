@@ -30,7 +30,7 @@ describe('the progress bars of an upload', () => {
     expect(formatTransfers(hostile, [], 120, 1_000)[0]).toMatch(/^a\\x1b\[2J\\r\\nb +█/);
   });
 
-  it('property: no line is as wide as the terminal, or wraps, whatever the names and figures', () => {
+  it('property: have no line as wide as the terminal, whatever the names and figures', () => {
     const transfer = fc.record({
       label: fc.string({ unit: 'grapheme', maxLength: 60 }),
       bytes: fc.maxSafeNat(),

@@ -5,7 +5,7 @@ import { InterruptedError } from '../../../src/errors.ts';
 import { spoolStdin } from '../../../src/upload/open-sources.ts';
 import { tempDirectory } from '../../helpers/run.ts';
 
-/** Where temporary files go during a test: in the place that all share, tests of other processes keep theirs. */
+/** The directory for temporary files of a test: the shared one has those of tests in other processes. */
 function temporaryFiles(): () => string[] {
   const directory = tempDirectory();
   vi.stubEnv('TMPDIR', directory);
@@ -14,7 +14,7 @@ function temporaryFiles(): () => string[] {
 }
 
 it.skipIf(process.platform === 'win32')(
-  'standard input is kept in an unlinked file, so that nothing is left behind',
+  'standard input is stored in an unlinked file, so that nothing is left behind',
   async () => {
     const left = temporaryFiles();
     const { file, inspected, remove } = await spoolStdin(

@@ -78,7 +78,7 @@ describe('a file that is uploaded', () => {
 });
 
 describe('a file whose response is lost', () => {
-  it('by a process of another machine is unknown, and can be retried', async () => {
+  it('by a process on another machine is unknown, and can be retried', async () => {
     const world = new World();
     await world.process({ ...GOOD, diesAt: 11 }).upload(FILE);
     const [sent] = world.log;
@@ -89,7 +89,7 @@ describe('a file whose response is lost', () => {
   });
 });
 
-describe('two processes that upload the same file at once', () => {
+describe('two processes that upload the same file concurrently', () => {
   it('send it once when the other one finishes just before this one reserves it', async () => {
     const world: World = overtaking(() => world.process().upload(FILE));
     const outcome = await world.process().upload(FILE);
@@ -109,7 +109,7 @@ describe('two processes that upload the same file at once', () => {
     expect(world.types()).toEqual(types);
   });
 
-  it('continue when they were the first to reserve it', async () => {
+  it('continue if they were the first to reserve it', async () => {
     const world: World = new World(async () => {
       const [first, ...others] = world.log;
       if (first?.type !== 'upload.sent' || others.length > 0) return;
@@ -151,7 +151,7 @@ describe('two processes that upload the same file at once', () => {
 });
 
 describe('an attempt that ends while the reservation is being written', () => {
-  /** Ends the first attempt in the middle of the append, and notes what is on disk when the second one is complete. */
+  /** Ends the first attempt in the middle of the append, and records what is on disk when the second one is complete. */
   async function secondAttempt(append: () => Promise<void>) {
     const log: LogRecord[] = [];
     const whenComplete: string[][] = [];
@@ -187,13 +187,13 @@ describe('an attempt that ends while the reservation is being written', () => {
     return { outcome, whenComplete };
   }
 
-  it('is followed by one that is completed only once the reservation is on disk', async () => {
+  it('is followed by one that completes only once the reservation is on disk', async () => {
     const { outcome, whenComplete } = await secondAttempt(() => new Promise((resolve) => setTimeout(resolve, 50)));
     expect(whenComplete).toEqual([['upload.sent']]);
     expect(outcome).toMatchObject({ status: 'uploaded', id: 'att_1' });
   });
 
-  it('is followed by none that is completed when the reservation fails', async () => {
+  it('is followed by none that completes if the reservation fails', async () => {
     const { outcome, whenComplete } = await secondAttempt(async () => {
       await new Promise((resolve) => setTimeout(resolve, 50));
       throw new LocalError('The disk is full.');
@@ -203,7 +203,7 @@ describe('an attempt that ends while the reservation is being written', () => {
   });
 });
 
-describe('a response that comes before the form is closed', () => {
+describe('a response that arrives before the form is closed', () => {
   const UNREADABLE: UploadSource = {
     ...FILE,
     // biome-ignore lint/correctness/useYield: it fails at once
@@ -254,7 +254,7 @@ describe('a response that comes before the form is closed', () => {
   });
 });
 
-it('an upload that is refused while its reservation is written is released', async () => {
+it('an upload that is rejected while its reservation is written is released', async () => {
   const over = new AbortController();
   const log: LogRecord[] = [];
   const deps = alone(

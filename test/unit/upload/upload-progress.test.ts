@@ -9,7 +9,7 @@ const IO: Io = { stdin: Readable.from([]), stdout: TERMINAL, stderr: TERMINAL };
 
 const SOURCES = [100, 200, 300].map((bytes) => textSource(`${bytes}.txt`, 'x'.repeat(bytes)));
 
-/** A watch of these files, and the bar for all of them as it is drawn next. */
+/** A progress watcher for these files, and the bar for all of them as it is drawn next. */
 function watched() {
   let isDue = false;
   let draw = (): void => undefined;

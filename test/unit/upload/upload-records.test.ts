@@ -22,7 +22,7 @@ describe('the key of an upload', () => {
     expect(uploadKey({ ...IDENTITY, ...other })).not.toBe(uploadKey(IDENTITY));
   });
 
-  it('differs when only the joined parts look alike', () => {
+  it('differs if only the joined parts look alike', () => {
     expect(uploadKey({ ...IDENTITY, sha256: 'a', filename: 'b","c' })).not.toBe(
       uploadKey({ ...IDENTITY, sha256: 'a","b', filename: 'c' }),
     );

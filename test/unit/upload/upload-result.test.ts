@@ -63,7 +63,7 @@ describe('uploadOutcomeError', () => {
     expect(error).toBeInstanceOf(OutcomeUnknownError);
     expect(error.message).toContain("it's here.txt");
     expect(error.info.hint).toContain('run the command again with --retry-unknown');
-    // A line made of the file's name alone would leave out what it is uploaded as, its fields and its type.
+    // A line made only of the file's name would omit what it is uploaded as, its fields, and its type.
     expect(error.info.hint).not.toContain('partnerctl');
   });
 
@@ -109,7 +109,7 @@ describe('the failure of a run', () => {
     expect(uploadFailure([UPLOADED], false, interruption)).toBeUndefined();
   });
 
-  it('does not suggest to repeat the whole run with --force', () => {
+  it('does not suggest to repeat the entire run with --force', () => {
     expect(uploadFailure([UPLOADED, failed(REFUSED)], true, undefined)?.info.hint).toMatch(
       /again with only these files: --force/,
     );
@@ -127,7 +127,7 @@ describe('the failure of a run', () => {
     ['1 uploaded, 2 unknown.', [UPLOADED, failed(UNKNOWN, 'unknown'), failed(UNKNOWN, 'unknown')]],
     ['1 uploaded, 1 unknown, 1 failed.', [UPLOADED, failed(UNKNOWN, 'unknown'), failed(REFUSED)]],
     ['1 uploaded, 1 uploaded but not recorded.', [UPLOADED, { ...UPLOADED, error: new LocalError('Full.') }]],
-  ])('says what became of each file: %s', (counts, results) => {
+  ])('says what happened to each file: %s', (counts, results) => {
     expect(uploadFailure(results, false, undefined)?.message).toBe(`The upload is not complete: ${counts}`);
   });
 
@@ -139,7 +139,7 @@ describe('the failure of a run', () => {
     expect(uploadFailure([failed(EMPTY), LEFT], false, undefined)).toBe(EMPTY);
   });
 
-  it('reports unknown outcomes besides the low balance', () => {
+  it('reports unknown outcomes in addition to the low balance', () => {
     const lost = new OutcomeUnknownError('a.txt may have been uploaded.', { hint: 'Look.' });
     const end = uploadFailure([failed(lost, 'unknown'), failed(EMPTY)], false, undefined);
     expect(end?.info.why).toContain('a.txt may have been uploaded.');

@@ -68,7 +68,7 @@ async function wholeOf(body: StreamedBody): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-/** The whole body, as the connection would take it. */
+/** The entire body, as the connection would read it. */
 async function send(source: UploadSource): Promise<Sent> {
   const progress: number[] = [];
   let hash: string | undefined;
@@ -101,7 +101,7 @@ describe('the body of a file', () => {
     expect((await wholeOf(body)).equals(await wholeOf(body))).toBe(true);
   });
 
-  it('holds its last bytes back until they are released, and for good if that fails', async () => {
+  it('withholds its last bytes until they are released, and forever if that fails', async () => {
     const source = await fileSource(file('hello'));
     let taken = 0;
     let takenBefore = -1;
@@ -142,7 +142,7 @@ it('the end of a body is not sent if the attempt ends just before it', async () 
   expect(taken).toBe(body.bytes - source.form().tail.length);
 });
 
-it('a hash covers the whole content, or there is none', async () => {
+it('a hash covers the entire content, or there is none', async () => {
   const source = await fileSource(file('hello'));
   const over = AbortSignal.abort(new Error('It is over.'));
   await expect(hashContent(source, over)).rejects.toThrow('It is over.');
@@ -219,7 +219,7 @@ describe('the upload of a file is not completed if', () => {
     await expect(hashContent(source, GOING_ON)).rejects.toThrow('changed');
   });
 
-  it.skipIf(process.platform === 'win32')('a pipe that nobody writes to took the place of the small file', async () => {
+  it.skipIf(process.platform === 'win32')('a pipe without a writer replaced the small file', async () => {
     const path = file('hello');
     const source = await fileSource(path);
     rmSync(path);
@@ -242,7 +242,7 @@ describe('the upload of a file is not completed if', () => {
   it.each([
     ['more', '/proc/version'],
     ['less', '/sys/devices/system/cpu/online'],
-  ])('it holds %s bytes than its size says, as %s does', async (_, path) => {
+  ])('it contains %s bytes than its size says, as %s does', async (_, path) => {
     if (!existsSync(path)) return;
     const source = await fileSource(path);
     const error = await refusal(source, () => undefined);

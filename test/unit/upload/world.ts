@@ -23,14 +23,14 @@ const ORIGIN = 'https://api.partner.test/v1';
 
 /** How an attempt ends before the service has the whole file. */
 const BEFORE = ['reset', 'given up', 'refused'] as const;
-/** How it ends once the service has the whole file. */
+/** How an attempt ends once the service has the entire file. */
 const AFTER = ['answered', 'lost', 'lost on the way', 'refused whole'] as const;
 export const ATTEMPT_OUTCOMES = [...BEFORE, ...AFTER] as const;
 
 type AttemptOutcome = (typeof ATTEMPT_OUTCOMES)[number];
 
 export interface Fate {
-  /** How its attempts end, in order; later ones are answered. */
+  /** How its attempts end, in order; later ones succeed. */
   readonly attempts: readonly AttemptOutcome[];
   /** The step at which it is killed. */
   readonly diesAt: number;
@@ -55,7 +55,7 @@ interface Made {
 }
 
 /**
- * The records of uploads in a log that is held in memory.
+ * The records of uploads in an in-memory log.
  * @param write appends a record to the log
  * @param beforeRead awaited whenever the log is read
  */
@@ -125,7 +125,7 @@ export class World {
     );
   }
 
-  /** The service receives a whole file and creates an upload. Notes every violated promise. */
+  /** The service receives a complete file and creates an upload. Records every violated promise. */
   make(key: string, by: Process): string {
     const earlier = this.made.filter((made) => made.key === key);
     const { force, retryUnknown } = by.options;
@@ -281,7 +281,7 @@ export class Process {
     if (mine.length > 0 && outcome.status !== 'uploaded' && outcome.status !== 'unknown') {
       violations.push(`${outcome.status}, although it was created`);
     }
-    // A process that knows the outcome must record it, or a later run would take it for unknown.
+    // A process that knows the outcome must record it, or a later run would treat it as unknown.
     if (this.fate.failsAt < 0 && this.world.openOf(this.pid).length > 0)
       violations.push('its reservation is still open');
   }
@@ -293,7 +293,7 @@ async function contentOf(source: UploadSource): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-/** A file that is held in memory, in one part. */
+/** An in-memory file, in one part. */
 export function memorySource(filename: string, text: string, stamp: string | null = null): UploadSource {
   return { ...textSource(filename, text), stamp };
 }

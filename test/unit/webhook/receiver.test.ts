@@ -15,7 +15,7 @@ async function start(options: Partial<ReceiverOptions> = {}): Promise<Receiver> 
   return receiver;
 }
 
-/** Sends bytes on a connection of its own. @returns everything that comes back */
+/** Sends bytes on a separate connection. @returns everything that is received */
 async function exchange(url: string, bytes: string): Promise<string> {
   const socket = connect(Number(new URL(url).port), '127.0.0.1');
   socket.end(bytes);
@@ -27,7 +27,7 @@ async function exchange(url: string, bytes: string): Promise<string> {
   return received;
 }
 
-test('a POST to the path is passed on with the exact bytes and header names, and answered as the caller says', async () => {
+test("a POST to the path is passed on with the exact bytes and header names, and gets the caller's response", async () => {
   const requests: ReceivedRequest[] = [];
   const { url } = await start({
     path: '/hooks',
@@ -50,7 +50,7 @@ test('the path is random unless given, and the address is loopback', async () =>
   expect(new URL(one.url).pathname).not.toBe(new URL(other.url).pathname);
 });
 
-test('other paths, other methods, and long bodies are refused, and never reach the caller', async () => {
+test('other paths, other methods, and long bodies are rejected, and never reach the caller', async () => {
   const refused: number[] = [];
   const { url } = await start({
     onDelivery: () => Promise.reject(new Error('called')),
@@ -75,7 +75,7 @@ test('other paths, other methods, and long bodies are refused, and never reach t
   expect(refused).toEqual(statuses);
 });
 
-test('what is not HTTP is answered with 400, and the receiver stays up', async () => {
+test('requests that are not HTTP get 400, and the receiver stays up', async () => {
   const { url } = await start();
   expect(await exchange(url, '\x16\x03\x01\x00 not http\r\n\r\n')).toContain('400 Bad Request');
   expect(
@@ -84,12 +84,12 @@ test('what is not HTTP is answered with 400, and the receiver stays up', async (
   expect((await fetch(url, { method: 'POST', body: 'x' })).status).toBe(204);
 });
 
-test('a caller that fails answers with 500', async () => {
+test('a caller that fails causes a 500', async () => {
   const { url } = await start({ onDelivery: () => Promise.reject(new Error('the disk is full')) });
   expect((await fetch(url, { method: 'POST', body: 'x' })).status).toBe(500);
 });
 
-test('closing lets a delivery that has arrived be answered, and does not wait for connections that send nothing', async () => {
+test('close waits for the response to a delivery that has arrived, but not for silent connections', async () => {
   const arrivals = new EventEmitter();
   const arrived = once(arrivals, 'arrived');
   const answer = once(arrivals, 'answer').then(() => ({ status: 200 }));
@@ -110,7 +110,7 @@ test('closing lets a delivery that has arrived be answered, and does not wait fo
   await expect(fetch(receiver.url, { method: 'POST', body: 'x' })).rejects.toThrow();
 });
 
-test('a port that is in use is named', async () => {
+test('a port in use is named', async () => {
   const { url } = await start();
   const port = Number(new URL(url).port);
   await expect(startReceiver({ port, onDelivery: async () => ({ status: 204 }) })).rejects.toMatchObject({

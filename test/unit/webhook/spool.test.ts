@@ -19,7 +19,7 @@ function delivery(delivery_id: string, at: number): Delivery {
   };
 }
 
-test('what is pending is found by the next run, the oldest first, and can be read as it was', async () => {
+test('pending deliveries are found by the next run, the oldest first, with their content unchanged', async () => {
   const options = { directory: tempDirectory(), isForUser: true, now: NOW };
   const { spool } = await openSpool(options);
   const [late, early] = [delivery('late', NOW), delivery('early', NOW - 1)];
@@ -31,7 +31,7 @@ test('what is pending is found by the next run, the oldest first, and can be rea
   expect(await next.spool.readPending(lateName)).toEqual(late);
 });
 
-test('what the target has taken is not pending any more, even if the process dies before it records how', async () => {
+test('a delivery that the target accepted is not pending anymore, even if the process dies before it records that', async () => {
   const options = { directory: tempDirectory(), isForUser: false, now: NOW };
   const { spool } = await openSpool(options);
   const name = await spool.save(delivery('a', NOW), true);
@@ -41,21 +41,24 @@ test('what the target has taken is not pending any more, even if the process die
   expect(readdirSync(options.directory)).toEqual([`${name}.json`]);
 });
 
-test.each([true, false])('what cannot be saved completely leaves nothing; pending: %s', async (isPending) => {
-  const name = await (await openSpool({ directory: tempDirectory(), isForUser: true, now: NOW })).spool.save(
-    delivery('a', NOW),
-    isPending,
-  );
-  const directory = tempDirectory();
-  const taken = `${name}${isPending ? '.pending' : ''}.json`;
-  // Nothing can be renamed to the name of a directory.
-  mkdirSync(join(directory, taken));
-  const { spool } = await openSpool({ directory, isForUser: true, now: NOW });
-  await expect(spool.save(delivery('a', NOW), isPending)).rejects.toThrow('EISDIR');
-  expect(readdirSync(directory)).toEqual([taken]);
-});
+test.each([true, false])(
+  'a delivery that cannot be saved completely leaves no file; pending: %s',
+  async (isPending) => {
+    const name = await (await openSpool({ directory: tempDirectory(), isForUser: true, now: NOW })).spool.save(
+      delivery('a', NOW),
+      isPending,
+    );
+    const directory = tempDirectory();
+    const taken = `${name}${isPending ? '.pending' : ''}.json`;
+    // Nothing can be renamed to the name of a directory.
+    mkdirSync(join(directory, taken));
+    const { spool } = await openSpool({ directory, isForUser: true, now: NOW });
+    await expect(spool.save(delivery('a', NOW), isPending)).rejects.toThrow('EISDIR');
+    expect(readdirSync(directory)).toEqual([taken]);
+  },
+);
 
-test('what is discarded is as if it had never come', async () => {
+test('a discarded delivery leaves no trace', async () => {
   const options = { directory: tempDirectory(), isForUser: true, now: NOW };
   const { spool } = await openSpool(options);
   await spool.discard(await spool.save(delivery('a', NOW), true));
@@ -64,7 +67,7 @@ test('what is discarded is as if it had never come', async () => {
 });
 
 test.each([true, false])(
-  'after a week, only what is pending stays, unless the directory is the user’s: %s',
+  "after a week, only pending deliveries are kept, unless the directory is the user's: %s",
   async (isForUser) => {
     const directory = tempDirectory();
     const { spool } = await openSpool({ directory, isForUser, now: NOW });

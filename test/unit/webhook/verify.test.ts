@@ -17,7 +17,7 @@ interface Signing {
   readonly at?: number;
 }
 
-/** What the reference package signs. */
+/** A delivery signed by the reference package. */
 function signed(body: string, { secret = SECRET, id = 'msg_1', at = NOW }: Signing = {}): SignedDelivery {
   const headers: HeaderList = [
     ['Webhook-Id', id],
@@ -41,7 +41,7 @@ async function judge(delivery: SignedDelivery, secrets: readonly string[] = [SEC
 }
 
 describe('Standard Webhooks', () => {
-  test('what the reference package signs is verified, whatever the body and the id', async () => {
+  test('verifies what the reference package signs, whatever the body and the id', async () => {
     const verify = await createVerifier({ kind: 'standard-webhooks' }, [SECRET]);
     await fc.assert(
       fc.asyncProperty(fc.string({ unit: 'grapheme' }), fc.stringMatching(/^[\w.-]{1,40}$/), async (body, id) => {
@@ -50,7 +50,7 @@ describe('Standard Webhooks', () => {
     );
   });
 
-  test('one changed byte of the body, the id, or the time fails', async () => {
+  test('rejects one changed byte of the body, the id, or the time', async () => {
     const verify = await createVerifier({ kind: 'standard-webhooks' }, [SECRET]);
     const good = signed('{"text":"Hello"}');
     for (let index = 0; index < good.body.length; index += 1) {
@@ -62,13 +62,13 @@ describe('Standard Webhooks', () => {
     expect(verify(withHeader(good, 'webhook-timestamp', String(NOW / 1000 + 1)), NOW).verification).toBe('failed');
   });
 
-  test('bytes that are not text fail, although the package signs them as the text that they decode to', async () => {
+  test('rejects bytes that are not text, although the package signs them as the text that they decode to', async () => {
     const good = signed('\ufffd');
     expect(await judge({ ...good, body: Buffer.from([0xff]) })).toBe('failed');
     expect(await judge(good)).toBe('verified');
   });
 
-  test('a timestamp is allowed to be five minutes off, by the clock that is given', async () => {
+  test('allows a timestamp to be five minutes off, by the given clock', async () => {
     const at = (ms: number) => judge(signed('x', { at: NOW + ms }));
     expect(await at(-5 * MINUTE)).toBe('verified');
     expect(await at(5 * MINUTE)).toBe('verified');
@@ -78,11 +78,11 @@ describe('Standard Webhooks', () => {
     expect(reason).toContain('its timestamp is');
   });
 
-  test.each(['', 'soon', '1e9', '-1', '12 ', '99999999999999999999'])('the timestamp %j fails', async (timestamp) => {
+  test.each(['', 'soon', '1e9', '-1', '12 ', '99999999999999999999'])('rejects the timestamp %j', async (timestamp) => {
     expect(await judge(withHeader(signed('x'), 'webhook-timestamp', timestamp))).toBe('failed');
   });
 
-  test('a delivery without a signature is unsigned, one without an id or a time fails', async () => {
+  test('reports a delivery without a signature as unsigned, and rejects one without an id or a time', async () => {
     const good = signed('x');
     expect(await judge(withHeader(good, 'webhook-signature', undefined))).toBe('unsigned');
     expect(await judge(withHeader(good, 'webhook-signature', ' '))).toBe('unsigned');
@@ -90,7 +90,7 @@ describe('Standard Webhooks', () => {
     expect(await judge(withHeader(good, 'webhook-timestamp', undefined))).toBe('failed');
   });
 
-  test('one of several signatures is enough, in one header or in two, wherever it stands', async () => {
+  test('accepts one valid signature of several, in one header or in two, at any position', async () => {
     const good = signed('x');
     const right = signatureOf(good);
     const wrong = signatureOf(signed('x', { secret: OTHER_SECRET }));
@@ -104,14 +104,14 @@ describe('Standard Webhooks', () => {
     }
   });
 
-  test('while a secret is replaced, the old and the new one are valid; afterwards, the old one is not', async () => {
+  test('accepts the old and the new secret during a rotation, and only the new one afterwards', async () => {
     const old = signed('x', { secret: OTHER_SECRET });
     expect(await judge(old, [SECRET, OTHER_SECRET])).toBe('verified');
     expect(await judge(signed('x'), [SECRET, OTHER_SECRET])).toBe('verified');
     expect(await judge(old, [SECRET])).toBe('failed');
   });
 
-  test('a secret may lack its whsec_, and must be base64', async () => {
+  test('accepts a secret without whsec_, but not one that is not base64', async () => {
     expect(await judge(signed('x'), [SECRET.slice('whsec_'.length)])).toBe('verified');
     for (const secret of ['whsec_', 'not base64!', 'whpk_abc']) {
       await expect(createVerifier({ kind: 'standard-webhooks' }, [secret])).rejects.toMatchObject({ exitCode: 2 });
@@ -151,7 +151,7 @@ describe('the generic HMAC', () => {
     expect((await judgeHmac(GITHUB, [], 'x')).reason).toBe('it has no X-Hub-Signature-256 header');
   });
 
-  test('signs the time of another header, and judges it', async () => {
+  test('signs the time of another header, and checks it', async () => {
     const scheme: HmacScheme = {
       ...GITHUB,
       header: 'x-slack-signature',
@@ -215,7 +215,7 @@ describe('the generic HMAC', () => {
     expect((await judgeHmac(scheme, headers, 'y')).verification).toBe('failed');
   });
 
-  test('verifies Standard Webhooks, too, when described that way', async () => {
+  test('verifies Standard Webhooks, too, when configured for them', async () => {
     const scheme: HmacScheme = {
       ...GITHUB,
       header: 'webhook-signature',
@@ -234,7 +234,7 @@ describe('the generic HMAC', () => {
   });
 });
 
-test('without a scheme, nothing is called verified', async () => {
+test('nothing is reported as verified without a scheme', async () => {
   const verify = await createVerifier({ kind: 'none' }, [SECRET]);
   expect(verify(signed('x'), NOW)).toEqual({ verification: 'not-checked', reason: null });
 });

@@ -24,7 +24,7 @@ agents:
     });
   });
 
-  test('an alias refers to the last value with its anchor', () => {
+  test('refer to the last value with the anchor', () => {
     const text = changed('name: Acme', 'name: &x Acme\n  description: &x Other').replace('Support', '*x');
     expect(read(text).documents[0]?.manifest.agents[0]?.name).toBe('Other');
   });
@@ -48,7 +48,7 @@ agents:
 });
 
 describe('tags', () => {
-  test.each(['!!binary aGk=', '!foo x', '!!str 5', '!!int "5"', '!foo [a]'])('%s is refused', (value) => {
+  test.each(['!!binary aGk=', '!foo x', '!!str 5', '!!int "5"', '!foo [a]'])('reject %s', (value) => {
     expect(problemLines(read(changed('Acme', value)))).toEqual([expect.stringContaining('tags are not supported')]);
   });
 

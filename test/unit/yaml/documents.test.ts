@@ -8,7 +8,7 @@ function withId(id: string): string {
 }
 
 describe('documents of a source', () => {
-  test('several in a file and several files are read in order; empty ones are left out', () => {
+  test('are read in order from several documents and files, without the empty ones', () => {
     const first = `# nothing\n---\n\n---\n# one\n${withId('a')}...\n# between\n---\n---\n${withId('b')}---\n`;
     const { documents } = readAll([first, `--- # c\n${withId('c')}`]);
     expect(documents.map(({ source, index }) => `${index} ${source}`)).toEqual([
@@ -43,7 +43,7 @@ describe('documents of a source', () => {
     expect(reading.documents[0]?.manifest.space.name).toBe('yes');
   });
 
-  test('mistakes in two of 200 documents leave the others and their positions alone', () => {
+  test('mistakes in two of 200 documents do not affect the others and their positions', () => {
     const texts = Array.from({ length: 200 }, (_, index) => withId(`space-${index}`));
     texts[117] = '[\n"a",\n{\n';
     texts[150] = withId('7');
@@ -83,7 +83,7 @@ describe('syntax errors', () => {
     expect(problemLines(read(text))).toEqual([`a.yaml:${message}`]);
   });
 
-  test('the hint says what to do about it', () => {
+  test('have a hint that says what to do', () => {
     expect(read('a:\n\tb: c\n').problems[0]?.hint).toBe('indent with spaces');
   });
 

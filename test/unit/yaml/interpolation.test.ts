@@ -21,7 +21,7 @@ describe('interpolate', () => {
     ['${A}$${A}', 'x${A}'],
     ['$A $ {A} $$ }', '$A $ {A} $$ }'],
     ['${TRICK}', '${A} $${A}'],
-  ])('%j becomes %j', (text, expected) => {
+  ])('turns %j into %j', (text, expected) => {
     const values = { A: 'x', _B1: 'y', EMPTY: '', TRICK: '${A} $${A}' };
     expect(interpolate(text, lookup(values))).toMatchObject({ text: expected, faults: [] });
   });
@@ -37,12 +37,12 @@ describe('interpolate', () => {
     ['${NONE}', 'the variable NONE is not set'],
     ['${PARTNER_TOKEN}', 'PARTNER_TOKEN cannot be used in a file'],
     ['${PARTNER_TOKEN:-x}', 'PARTNER_TOKEN cannot be used in a file'],
-  ])('%j is refused: %s', (text, message) => {
+  ])('rejects %j: %s', (text, message) => {
     const { faults } = interpolate(`ab ${text}`, lookup({ A: 'x', PARTNER_TOKEN: 't' }));
     expect(faults).toMatchObject([{ at: 3, message }]);
   });
 
-  test('property: text without "${" stays as it is', () => {
+  test('property: does not change text without "${"', () => {
     fc.assert(
       fc.property(fc.string(), (text) => {
         fc.pre(!text.includes('${'));
@@ -67,7 +67,7 @@ describe('interpolate', () => {
 });
 
 describe('variables in a manifest', () => {
-  test('each fault is reported at its own position', () => {
+  test('are each reported at their own position if they are invalid', () => {
     const text = VALID.replace('Acme', 'x ${A} y ${1x} z ${B}').replace('Support', '"\\t${C} ${PARTNER_TOKEN}"');
     const reading = read(text, { PARTNER_TOKEN: 'secret' });
     expect(problemLines(reading)).toEqual([
@@ -81,7 +81,7 @@ describe('variables in a manifest', () => {
     expect(reading.problems[0]?.excerpt).toBe('   3 |   name: x ${A} y ${1x} z ${B}\n     |           ^^^^');
   });
 
-  test('positions are right in block scalars', () => {
+  test('are located correctly in block scalars', () => {
     const text = VALID.replace('Acme', () => 'A\n  description: | # ${NOT}\n    one\n    two ${A}\n\n    $${x} ${B}');
     expect(problemLines(read(text))).toEqual([
       'a.yaml:6:9 the variable A is not set',
@@ -98,7 +98,7 @@ describe('variables in a manifest', () => {
     ]);
   });
 
-  test('a value with a fault has no further problems', () => {
+  test('a value with an invalid variable has no further problems', () => {
     expect(
       problemLines(read(VALID.replace('acme-001', '${A}').replace('template_id: tmpl_support', 'template_id: ${B}'))),
     ).toEqual(['a.yaml:1:20 the variable A is not set', 'a.yaml:5:18 the variable B is not set']);
@@ -121,7 +121,7 @@ describe('variables in a manifest', () => {
     ]);
   });
 
-  test('a variable alone and without quotes may stand for true or false', () => {
+  test('a variable alone and without quotes may be true or false', () => {
     const flag = (value: string) => VALID.replace('Acme', `A\n  is_org_wide: ${value}`);
     expect(read(flag('${F}'), { F: 'true' }).documents[0]?.manifest.space.is_org_wide).toBe(true);
     expect(read(flag('${F:-false}')).documents[0]?.manifest.space.is_org_wide).toBe(false);

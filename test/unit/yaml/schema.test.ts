@@ -14,8 +14,8 @@ const schema = v.array(
 const readList = (text: string) =>
   readYaml([{ name: 'list.yaml', text }], { schema, lookup: (name) => ({ ON: 'true' })[name] });
 
-describe('a schema with a list at the top', () => {
-  test('a valid document', () => {
+describe('a schema with a list at the top level', () => {
+  test('accepts a valid document', () => {
     expect(readList('- name: a\n  every: 2.5\n  on: ${ON}\n- {name: b, every: 3}\n')).toEqual({
       documents: [
         {
@@ -30,7 +30,7 @@ describe('a schema with a list at the top', () => {
     });
   });
 
-  test('all problems of a document', () => {
+  test('reports all problems of a document', () => {
     const { problems } = readList(
       '- name: a\n  evry: 2\n- {name: b, every: 0}\n- {name: c, every: x, on: 1}\n---\na: b\n',
     );
@@ -44,7 +44,7 @@ describe('a schema with a list at the top', () => {
     expect(problems.map(({ length }) => length)).toEqual([4, 1, 1, 1, undefined]);
   });
 
-  test('its JSON Schema', () => {
+  test('has a JSON Schema', () => {
     expect(jsonSchema(schema)).toMatchObject({ type: 'array', items: { required: ['name', 'every'] } });
   });
 });

@@ -14,11 +14,11 @@ describe('suggest', () => {
     ['colour', undefined],
     ['', undefined],
     ['n'.repeat(1_000_000), undefined],
-  ])('%s means %s', (word, meant) => {
+  ])('suggests the key for %s: %s', (word, meant) => {
     expect(suggest(word, KEYS)).toBe(meant);
   });
 
-  test('property: a word with a missing letter or two swapped ones is recognized', () => {
+  test('property: recognizes a word with a missing letter or two swapped ones', () => {
     fc.assert(
       fc.property(fc.constantFrom(...KEYS), fc.nat(), fc.boolean(), (key, at, isSwap) => {
         const index = at % (key.length - 1);

@@ -11,7 +11,7 @@ import '../../../helpers/seed.ts';
 const SERVICE = { origin: 'http://127.0.0.1:9', basePath: '/v1' };
 const SESSION = { source: 'src_1', conversation: 's-1' };
 
-/** What a service in a dialect of its own was asked, and answered. */
+/** The requests and responses of a service with its own conventions. */
 const RECORDS: readonly Record<string, unknown>[] = [
   {
     path: '/v1/automation/spaces/',
@@ -39,7 +39,7 @@ const RECORDS: readonly Record<string, unknown>[] = [
   { method: 'POST', path: '/v1/automation/documents/', request_form: ['upload'], response_body: { key: 'd1' } },
 ].map((record) => ({ method: 'GET', origin: SERVICE.origin, status: 200, query: {}, response_headers: {}, ...record }));
 
-/** Records and bodies as JSON has them, in which `__proto__` is a key like any other. */
+/** Records and bodies as parsed JSON has them, in which `__proto__` is a key like any other. */
 const odd = fc.oneof(
   fc.constantFrom<unknown>(null, true, 0, -1, 1e300, '', [], [[]], {}, 'GET', '/v1/', '/v1/%00/..//', '\u001b[2J'),
   fc
@@ -74,12 +74,12 @@ function expectValid(exchanges: readonly Exchange[]): void {
   for (const { leaf, value } of [...proposals, ...candidates]) expect(() => checkLeaf(leaf, value)).not.toThrow();
 }
 
-test('recorded traffic gives leaves', () => {
+test('recorded traffic yields leaves', () => {
   const { proposals } = proposeFromTrace(readAll(RECORDS), new Contract(), SERVICE);
   expect(proposals.map(({ leaf }) => leaf)).toEqual(expect.arrayContaining(['space.id', 'spaces.list.next']));
 });
 
-test('changed traffic gives values that leaves can have, and never an error', () => {
+test('modified traffic yields valid values of leaves, and never an error', () => {
   const paths = pathsIn(RECORDS);
   fc.assert(
     fc.property(fc.array(fc.tuple(fc.nat(), odd), { minLength: 1, maxLength: 6 }), (replacements) => {
@@ -91,7 +91,7 @@ test('changed traffic gives values that leaves can have, and never an error', ()
   );
 });
 
-test('traffic with names of any kind gives values that leaves can have, and never an error', () => {
+test('traffic with arbitrary names yields valid values of leaves, and never an error', () => {
   const name = fc.oneof(
     fc.string({ unit: 'binary', maxLength: 8 }),
     fc.constantFrom('__proto__', 'toString', 'a.b', '$', 'auto'),

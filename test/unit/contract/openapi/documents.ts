@@ -1,4 +1,4 @@
-/** A property bag: the OpenAPI documents of these tests are written as data. */
+/** An object of any kind: the OpenAPI documents of these tests are written as data. */
 export type Data = Record<string, unknown>;
 
 /** A document with these paths, relative to `/v1`. */
@@ -33,7 +33,7 @@ export function query(...names: readonly (string | Data)[]): Data[] {
     .map(([name, schema]) => ({ name, in: 'query', schema }));
 }
 
-/** An operation: `operationId`, what it takes, and what it returns. */
+/** An operation: `operationId`, its input, and its output. */
 export function operation(response: Data | undefined, more: Data = {}): Data {
   return { responses: { '200': response === undefined ? { description: 'done' } : json(response) }, ...more };
 }

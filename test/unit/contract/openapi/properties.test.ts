@@ -23,7 +23,7 @@ const odd = fc.oneof(
   fc.jsonValue(),
 );
 
-test('A changed document gives valid leaves or an OpenApiError, never another error', () => {
+test('a modified document yields valid leaves or an OpenApiError, never another error', () => {
   const changes = fc.array(fc.tuple(fc.nat(), odd), { minLength: 1, maxLength: 6 });
   fc.assert(
     fc.property(fc.constantFrom(...documents), changes, ({ document, paths }, replacements) => {
@@ -41,7 +41,7 @@ test('A changed document gives valid leaves or an OpenApiError, never another er
   );
 });
 
-test('Any JSON at all is refused as no OpenAPI document', () => {
+test('any other JSON is rejected as not an OpenAPI document', () => {
   fc.assert(
     fc.property(fc.jsonValue(), (value) => {
       expect(() => proposeFromOpenApi(value, '/v1')).toThrow(OpenApiError);

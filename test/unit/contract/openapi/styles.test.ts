@@ -3,7 +3,7 @@ import { LEAVES } from '../../../../src/contract/leaves.ts';
 import { proposeFromOpenApi } from '../../../../src/contract/openapi/propose.ts';
 import { type Data, flag, list, object, openApi, operation, query, ref, text, upload, write } from './documents.ts';
 
-/** The leaves that a document changes, and what it leaves open. */
+/** The leaves that a document changes, and the questions that it leaves open. */
 function read(document: Data) {
   const { proposals, questions } = proposeFromOpenApi(document, '/v1');
   const changed = proposals.filter(({ leaf, value }) => value !== LEAVES[leaf].value);
@@ -23,7 +23,7 @@ const DOCUMENTS = '/automation/documents/';
 const FILES = '/automation/file-attachments/';
 const JOBS = '/automation/partner-cron-jobs/';
 
-/** The bodies of the specification, under names as `name` writes them. */
+/** The bodies of the specification, with names as `name` writes them. */
 function requests(name: (snake: string) => string = (snake) => snake) {
   const named = (properties: Data): Data =>
     object(Object.fromEntries(Object.entries(properties).map(([key, schema]) => [name(key), schema])));
@@ -44,8 +44,8 @@ function requests(name: (snake: string) => string = (snake) => snake) {
   };
 }
 
-describe('The OpenAPI document of', () => {
-  test('the specification itself changes nothing but what it makes certain', () => {
+describe('the OpenAPI document', () => {
+  test('of the specification itself changes nothing but what it makes certain', () => {
     const { provision, setup, message, job } = requests();
     const page = (schema: Data): Data =>
       object({ count: { type: 'integer' }, next: { ...text, format: 'uri' } }, { results: list(schema) });
@@ -88,7 +88,7 @@ describe('The OpenAPI document of', () => {
     });
   });
 
-  test('FastAPI: references, nullable unions, plain lists, skip and limit, no trailing slashes', () => {
+  test('of FastAPI is read: references, nullable unions, plain lists, skip and limit, no trailing slashes', () => {
     const { provision, setup, message, job } = requests();
     const nullable = { anyOf: [text, { type: 'null' }] };
     const paging = query({ skip: { type: 'integer', default: 0 } }, { limit: { type: 'integer', default: 100 } });
@@ -138,7 +138,7 @@ describe('The OpenAPI document of', () => {
     expect(questions).toEqual([]);
   });
 
-  test('Django REST framework with drf-spectacular: named pages, trailing slashes, primary keys in nested routes', () => {
+  test('of Django REST framework is read: named pages, trailing slashes, primary keys in nested routes', () => {
     const page = (name: string): Data =>
       object(
         { count: { type: 'integer' } },
@@ -175,7 +175,7 @@ describe('The OpenAPI document of', () => {
     });
   });
 
-  test('Spring with springdoc: camelCase, pages from zero, allOf with a base class, any media type', () => {
+  test('of Spring is read: camelCase, pages from zero, allOf with a base class, any media type', () => {
     const document = openApi(
       {
         '/automation/spaces': {
@@ -216,7 +216,7 @@ describe('The OpenAPI document of', () => {
     });
   });
 
-  test('Rails: short resources, bodies wrapped in their resource, page numbers', () => {
+  test('of Rails is read: short resources, bodies wrapped in their resource, page numbers', () => {
     const document = openApi({
       '/spaces': {
         get: operation(list(object('id', 'external_ref', 'name')), {
@@ -248,7 +248,7 @@ describe('The OpenAPI document of', () => {
     });
   });
 
-  test('.NET with NSwag: versions in the path, PascalCase, closed schemas without optional parameters', () => {
+  test('of .NET with NSwag is read: versions in the path, PascalCase, closed schemas without optional parameters', () => {
     const document = openApi(
       {
         '/api/v{version}/Automation/Spaces/{SpaceId}/Agents/{AgentId}/ApiChat': {
@@ -269,7 +269,7 @@ describe('The OpenAPI document of', () => {
     });
   });
 
-  test('Google: custom verbs, page tokens, resources inside of their collection', () => {
+  test('of Google is read: custom verbs, page tokens, resources inside of their collection', () => {
     const paging = query({ pageSize: { type: 'integer' } }, 'pageToken');
     const document = openApi({
       '/spaces': {
@@ -313,7 +313,7 @@ describe('The OpenAPI document of', () => {
     });
   });
 
-  test('JSON:API: attributes, links, bodies under data', () => {
+  test('in JSON:API is read: attributes, links, bodies under data', () => {
     const resource = (...attributes: string[]): Data => object('id', 'type', { attributes: object(...attributes) });
     const media = 'application/vnd.api+json';
     const document = openApi({
@@ -359,7 +359,7 @@ describe('The OpenAPI document of', () => {
     });
   });
 
-  test('HAL: embedded lists, links with an href', () => {
+  test('in HAL is read: embedded lists, links with an href', () => {
     const document = openApi({
       '/automation/partner-cron-jobs/': {
         get: operation(
@@ -377,7 +377,7 @@ describe('The OpenAPI document of', () => {
     });
   });
 
-  test('a history by POST, an author with other words, text one level down', () => {
+  test('may have a history by POST, an author with other role names, and text one level down', () => {
     const document = openApi({
       '/integrations/api-chat/history/': {
         post: write(
@@ -409,7 +409,7 @@ describe('The OpenAPI document of', () => {
     });
   });
 
-  test('a history of all sessions: no parameter for the session, which each message names', () => {
+  test('may have one history for all sessions, without a parameter, if each message names its session', () => {
     const history = (message: Data) =>
       openApi({
         '/integrations/api-chat/history/': {
@@ -421,7 +421,7 @@ describe('The OpenAPI document of', () => {
     expect(read(history(object('message_id', 'text'))).changes).not.toHaveProperty('messages.history.session_id');
   });
 
-  test('a gateway: a prefix before the paths, other services beside, tags and operation ids alone to go by', () => {
+  test('of a gateway is read: a prefix before the paths, other services, only tags and operation ids as clues', () => {
     const document = openApi(
       {
         '/partner/v1/automation/spaces/': { get: operation(list(object('space_id'))) },
@@ -447,7 +447,7 @@ describe('The OpenAPI document of', () => {
     expect(changes).not.toHaveProperty(['cron_jobs.list']);
   });
 
-  test('recursive schemas, which honest documents have', () => {
+  test('may have recursive schemas', () => {
     const document = openApi(
       { '/automation/spaces/': { get: operation(list(ref('Space'))) } },
       {
@@ -466,7 +466,7 @@ describe('The OpenAPI document of', () => {
     expect(read(document)).toMatchObject({ changes: { 'spaces.list.items': '$' }, questions: [] });
   });
 
-  test('two operations that fit alike: neither is taken, and the document is asked', () => {
+  test('with two equally likely operations leads to a question, and neither is chosen', () => {
     const document = openApi({
       '/a/spaces': { get: operation(list(object('id'))) },
       '/b/spaces': { get: operation(list(object('id'))) },
@@ -476,7 +476,7 @@ describe('The OpenAPI document of', () => {
     expect(questions).toEqual(['spaces.list: GET /a/spaces and GET /b/spaces both look like spaces.list']);
   });
 
-  test('parameters that the tool does not send, and headers: named as open', () => {
+  test('with parameters that the tool does not send leads to questions', () => {
     const document = openApi({
       '/automation/spaces/': {
         get: operation(list(object('id', 'external_id')), {
@@ -494,7 +494,7 @@ describe('The OpenAPI document of', () => {
     ]);
   });
 
-  test('flat resources: the space of a list of agents in the query, a source by its agent alone', () => {
+  test('of flat resources is read: the space of a list of agents in the query, a source by its agent alone', () => {
     const document = openApi({
       '/agents': {
         get: operation(list(object('agent_id', 'name')), {
@@ -512,7 +512,7 @@ describe('The OpenAPI document of', () => {
     });
   });
 
-  test('Kubernetes: ids under metadata, fields under spec, a token named continue', () => {
+  test('of Kubernetes is read: ids under metadata, fields under spec, a token named continue', () => {
     const document = openApi({
       '/automation/spaces/': {
         get: operation(
@@ -536,7 +536,7 @@ describe('The OpenAPI document of', () => {
     });
   });
 
-  test('a write that answers 200 with an error and 201 with what it created', () => {
+  test('may declare an error with 200 and the created resource with 201', () => {
     const failed = upload('file', object('ok', 'error'));
     const created = { content: { 'application/json': { schema: object('document_number', 'doc_id') } } };
     const responses = Object.assign({ '201': created }, failed.responses);
@@ -549,7 +549,7 @@ describe('The OpenAPI document of', () => {
     });
   });
 
-  test('a next that may be a link or a token: left to what comes', () => {
+  test('leaves it open whether "next" is a link or a token, unless it says so', () => {
     const page = (next: Data): Data =>
       openApi({
         '/automation/spaces/': {
