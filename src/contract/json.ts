@@ -1,6 +1,7 @@
 /** A JSON object. */
 export type JsonObject = { readonly [key: string]: unknown };
 
+/** Whether a value is an object, but not an array. */
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

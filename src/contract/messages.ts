@@ -53,7 +53,7 @@ function toText(value: unknown): unknown {
   return typeof value === 'number' || typeof value === 'bigint' ? String(value) : value;
 }
 
-/** @throws UnknownShape if the author seems to be under a name that the contract does not have */
+/** @throws UnknownShape if the author is probably under a name that the contract does not have */
 function authorOf(entry: JsonObject, fields: Fields, contract: Contract, marks: ReadonlySet<string>): Author {
   const { isChosen } = contract.namesOf('message').rule('message.author');
   const candidates = fields
@@ -184,7 +184,7 @@ export function decodeMessage(entry: JsonObject, contract: Contract, marks: Read
   };
 }
 
-/** The session that was asked for. */
+/** The session of a history request. */
 export interface RequestedSession {
   readonly source_id: string;
   readonly session_id: string;

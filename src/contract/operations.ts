@@ -6,6 +6,7 @@ import type { OperationLeaf } from './leaves.ts';
  */
 export type Safety = 'safe' | 'idempotent' | 'once';
 
+/** The methods that `partnerctl api` accepts. */
 export const HTTP_METHODS = ['GET', 'HEAD', 'OPTIONS', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 
 export type HttpMethod = (typeof HTTP_METHODS)[number];

@@ -9,8 +9,9 @@ const SKIPPED_CONTAINER =
 const ENVELOPE =
   /^(meta|metadata|info|header|headers|response|result|results|payload|body|data|links?|embedded|collection|envelope|extra|extensions)$/;
 const TIME = /^(at|end|date|time|run|runs|reset|poll|refresh|interval|ms|seconds|secs|minutes|billing|check)$/;
-const LEADS_ON = /^(next|more|continue|continuation|continues)$/;
-const NAMES_NEXT = /^(next|more|continue|continuation|continues|cursors?|token|marker|bookmark|scroll|resumption)$/;
+const NEXT_WORDS = /^(next|more|continue|continuation|continues)$/;
+const NEXT_PAGE_NAMES =
+  /^(next|more|continue|continuation|continues|cursors?|token|marker|bookmark|scroll|resumption)$/;
 const SAYS_MORE = /^(next|more|continue|continuation|continues|truncated|incomplete|partial|exceeded|older|newer)$/;
 const SAYS_END = /^(last|done|complete|completed|finished|exhausted|end|final)$/;
 const LINK = /^(https?:\/\/|\/|\?|\.{1,2}\/|[\w$.~%/-]*\?[\w$.~%[\]-]+=)/i;
@@ -22,7 +23,7 @@ const LAST_OF = /^(id|key|cursor|token|item|record|row|index)$/;
 export type Words = readonly string[];
 
 const some = (words: Words, pattern: RegExp): boolean => words.some((word) => pattern.test(word));
-const includes = (words: Words, ...wanted: string[]): boolean => wanted.some((word) => words.includes(word));
+const includes = (words: Words, ...given: string[]): boolean => given.some((word) => words.includes(word));
 
 const DIRECTION = /^(prev|previous|backward|before|first|self)$/;
 
@@ -31,10 +32,15 @@ export function isIgnored(words: Words, isContainer: boolean): boolean {
   return isContainer ? some(words, DIRECTION) || (words.length === 1 && some(words, IGNORED)) : some(words, IGNORED);
 }
 
+/** Whether an object with this name is never searched for paging information. */
 export const isSkippedContainer = (words: Words): boolean => some(words, SKIPPED_CONTAINER);
+/** Whether an object with this name may contain paging information. */
 export const isEnvelope = (words: Words): boolean => some(words, ENVELOPE);
-export const leadsOn = (words: Words): boolean => some(words, LEADS_ON);
-export const namesNext = (words: Words): boolean => some(words, NAMES_NEXT);
+/** Whether a name says by itself that there is more: `next`, `continuation_token`. */
+export const announcesNext = (words: Words): boolean => some(words, NEXT_WORDS);
+/** Whether a name may be that of the next page: also `cursor`, `marker`. */
+export const namesNextPage = (words: Words): boolean => some(words, NEXT_PAGE_NAMES);
+/** Whether a name is that of a time or a duration. */
 export const isTime = (words: Words): boolean => some(words, TIME);
 
 /** Whether a text has the form of a link: a URL, a path, or a query. */
@@ -42,6 +48,7 @@ export function isLinkText(text: string): boolean {
   return LINK.test(text);
 }
 
+/** Whether a text begins with an ISO 8601 date. */
 export function isDate(text: string): boolean {
   return ISO_DATE.test(text);
 }
@@ -60,7 +67,7 @@ export function directionOfFlag(words: Words): 'older' | 'newer' | undefined {
 
 /** Whether a text with this name, if it is not a link, is the token of the next page. */
 export function isTokenName(words: Words): boolean {
-  if (leadsOn(words)) return true;
+  if (announcesNext(words)) return true;
   const isStart = includes(words, 'start', 'current') && !includes(words, 'token');
   const isLast = includes(words, 'last') && some(words, LAST_OF);
   return !isStart && (some(words, TOKEN) || isLast);
@@ -78,7 +85,7 @@ export function roleOfNumber(words: Words, isKnown: boolean): NumberRole | undef
   if (words.at(-1) === 'more' || includes(words, 'truncated', 'incomplete', 'remaining')) {
     return isKnown && !includes(words, 'limit') ? 'more' : undefined;
   }
-  if (leadsOn(words)) return 'next';
+  if (announcesNext(words)) return 'next';
   if (isTotal(words)) return 'total';
   if (!isKnown) return undefined;
   if (includes(words, 'size', 'limit', 'per', 'top', 'take', 'max') && !includes(words, 'pages')) return 'size';

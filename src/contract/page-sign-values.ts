@@ -1,4 +1,4 @@
-import { namesNext } from './page-sign-roles.ts';
+import { namesNextPage } from './page-sign-roles.ts';
 import { isPagingName, toWords } from './paging-names.ts';
 
 /** Removes the vendor prefix from the name of a header: `nomad-nexttoken`, `pw-total`. */
@@ -7,7 +7,7 @@ export function withoutVendor(name: string): string {
   const words = toWords(rest);
   if (isPagingName(toWords(name)) || !isPagingName(words)) return name;
   const isTotal = /^total(-(count|items|records|results|pages))?$/.test(rest);
-  return isTotal || (words.length > 1 && namesNext(words)) ? rest : name;
+  return isTotal || (words.length > 1 && namesNextPage(words)) ? rest : name;
 }
 
 /** Returns the boolean that a value is or spells; undefined for anything else. */

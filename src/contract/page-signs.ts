@@ -1,6 +1,7 @@
 import { isJsonObject, type JsonObject } from './json.ts';
 import { descend, relationOf, urlIn, urlOf } from './json-path.ts';
 import {
+  announcesNext,
   isDate,
   isEnvelope,
   isIgnored,
@@ -8,8 +9,7 @@ import {
   isSkippedContainer,
   isTime,
   isTokenName,
-  leadsOn,
-  namesNext,
+  namesNextPage,
   roleOfFlag,
   roleOfNumber,
   withParent,
@@ -186,7 +186,7 @@ class SignReader {
     if (isSkippedContainer(words) || depth >= MAX_DEPTH) return;
     const url = urlIn(value);
     const isNext = value.rel !== undefined && relationOf(value) === 'next';
-    if ((isNext || leadsOn(words)) && url !== undefined) {
+    if ((isNext || announcesNext(words)) && url !== undefined) {
       this.readValue(url, isNext ? { ...place, words: ['next'] } : place);
       return;
     }
@@ -194,7 +194,7 @@ class SignReader {
     const before = countOf(this.signs);
     const isPaging = place.isPaging && (isPagingName(words) || isEnvelope(words));
     this.readObject(value, { ...place, isPaging }, depth + 1);
-    if (!leadsOn(words.slice(-1)) && !(isPagingName(words) && isTokenName(words))) return;
+    if (!announcesNext(words.slice(-1)) && !(isPagingName(words) && isTokenName(words))) return;
     if (Object.keys(value).length === 0) this.signs.ends.push(path);
     else if (countOf(this.signs) === before) this.signs.unknown.push(path);
   }
@@ -217,7 +217,7 @@ class SignReader {
       if (relationOf(item) !== 'next') continue;
       this.readValue(urlIn(item), { ...place, path: `${place.path}.next`, words: ['next'] });
     }
-    if (links.length > 0 || !namesNext(place.words) || !isPagingName(place.words)) return;
+    if (links.length > 0 || !namesNextPage(place.words) || !isPagingName(place.words)) return;
     if (list.length === 0) this.signs.ends.push(place.path);
     else this.signs.unknown.push(place.path);
   }
@@ -229,9 +229,9 @@ class SignReader {
     const number = toNumber(value);
     if (words.join() === 'length' && place.isPaging && number !== undefined) this.length = signOf(place, number);
     if (value === null || value === '') {
-      if (isKnown && namesNext(words)) this.signs.ends.push(path);
+      if (isKnown && namesNextPage(words)) this.signs.ends.push(path);
     } else if (flag !== undefined) {
-      const saysMore = isKnown || (place.isPaging && leadsOn(words)) ? roleOfFlag(words) : undefined;
+      const saysMore = isKnown || (place.isPaging && announcesNext(words)) ? roleOfFlag(words) : undefined;
       if (saysMore !== undefined) this.signs.flags.push(signOf(place, flag === saysMore));
     } else if (place.isPaging || isKnown) {
       if (number !== undefined) this.readNumber(number, place, isKnown);
@@ -258,11 +258,11 @@ class SignReader {
 
   private readText(text: string, place: Place, isKnown: boolean): void {
     const { words, path } = place;
-    const isOther = !isKnown && !leadsOn(words) && !words.includes('cursor') && !words.includes('marker');
+    const isOther = !isKnown && !announcesNext(words) && !words.includes('cursor') && !words.includes('marker');
     if (isOther || (isDate(text) && isTime(words)) || !isTokenName(words)) return;
     const isUrlName = words.some((word) => /^(url|uri|href|link)$/.test(word));
     if (isLinkText(text) || isUrlName) {
-      if (leadsOn(words)) this.signs.links.push(signOf(place, text));
+      if (announcesNext(words)) this.signs.links.push(signOf(place, text));
     } else if (/^[a-z][a-z+.-]*:\/\//i.test(text)) this.signs.unknown.push(path);
     else this.addToken(place, text, false);
   }
@@ -274,7 +274,7 @@ class SignReader {
   }
 
   private addToken(place: Place, value: string, isNumber: boolean): void {
-    const isWeak = !leadsOn(place.words);
+    const isWeak = !announcesNext(place.words);
     this.signs.tokens.push({ ...signOf(place, value), isWeak, isNumber });
   }
 }

@@ -36,6 +36,7 @@ function malformed(reason: string): Problem {
   return new Problem(400, 'malformed_multipart', `The body is not valid multipart/form-data: ${reason}.`);
 }
 
+/** Whether a content type is multipart/form-data. */
 export function isMultipart(contentType: string | undefined): boolean {
   return /^multipart\/form-data\s*(;|$)/i.test(contentType ?? '');
 }

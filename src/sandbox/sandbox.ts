@@ -168,8 +168,8 @@ function createTokens(service: Service, dataDir: string | undefined): Pick<Sandb
     createToken,
     async defaultToken() {
       if (dataDir === undefined) return createToken();
-      const kept = await loadToken(dataDir);
-      if (kept !== undefined && store.world.findToken(hashSecret(kept))) return kept;
+      const stored = await loadToken(dataDir);
+      if (stored !== undefined && store.world.findToken(hashSecret(stored))) return stored;
       const created = await createToken();
       await saveToken(dataDir, created);
       return created;

@@ -10,11 +10,13 @@ const allowedRangesSchema = v.optional(
   [],
 );
 
+/** The body that issues a partner token: by default with every scope, for every address. */
 export const newTokenSchema = closedObject({
   scopes: v.optional(v.array(scopeSchema), [...SCOPES]),
   allowed_ip_cidrs: allowedRangesSchema,
 });
 
+/** The body that issues an API chat token. */
 export const newChatTokenSchema = closedObject({ source_id: v.string(), allowed_ip_cidrs: allowedRangesSchema });
 
 /** The SHA-256 of a secret in hexadecimal; the secret itself is never stored. */

@@ -55,6 +55,7 @@ async function exists(repository: string): Promise<boolean> {
   return (await stat(join(repository, 'HEAD')).catch(() => undefined)) !== undefined;
 }
 
+/** A branch of a remote repository, and the clone of it on this machine. */
 export class GitRepository {
   private readonly deps: GitDeps;
   private readonly ref: string;
@@ -227,14 +228,14 @@ export class GitRepository {
 
   private async init(directory: string, format: 'sha1' | 'sha256'): Promise<void> {
     const options = format === 'sha1' ? [] : [`--object-format=${format}`];
-    const made = await this.git(
+    const result = await this.git(
       ['init', '--quiet', '--bare', '--template=', ...options, directory],
       undefined,
       directory,
     );
-    if (made.code === 0) return;
+    if (result.code === 0) return;
     throw new StateUnavailableError(`git cannot make a repository in ${directory}`, {
-      why: explanation(made),
+      why: explanation(result),
       hint: 'Nothing was sent to the service. Run the command again. It needs space and permission to write there.',
     });
   }

@@ -53,6 +53,7 @@ export interface FilePosition {
   line: number;
 }
 
+/** Returns the position before the first line. */
 export function startOfFile(): FilePosition {
   return { offset: 0, line: 1 };
 }

@@ -22,15 +22,15 @@ async function syncDirectory(path: string): Promise<void> {
   }
 }
 
-async function openToAppend(path: string): Promise<{ file: FileHandle; made: readonly string[] }> {
+async function openToAppend(path: string): Promise<{ file: FileHandle; created: readonly string[] }> {
   const flags = O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK;
   try {
-    return { file: await open(path, flags, 0o600), made: [] };
+    return { file: await open(path, flags, 0o600), created: [] };
   } catch (error) {
     if (errorCode(error) !== 'ENOENT') throw error;
   }
-  const made = await makeDirectories(dirname(path));
-  return { file: await open(path, flags, 0o600), made };
+  const created = await makeDirectories(dirname(path));
+  return { file: await open(path, flags, 0o600), created };
 }
 
 /**
@@ -39,13 +39,13 @@ async function openToAppend(path: string): Promise<{ file: FileHandle; made: rea
  * @throws LocalError if it is not a regular file; system errors
  */
 export async function openDurably(path: string): Promise<FileHandle> {
-  const { file, made } = await openToAppend(path);
+  const { file, created } = await openToAppend(path);
   try {
     const status = await file.stat();
     if (!status.isFile()) throw notRegularFileError(path, 'written');
     // If the file is empty, the process that created it may not have synced the directory yet.
     if (status.size === 0) {
-      for (const entry of [...made, await realpath(path)]) await syncDirectory(dirname(entry));
+      for (const entry of [...created, await realpath(path)]) await syncDirectory(dirname(entry));
     }
     return file;
   } catch (error) {

@@ -54,10 +54,12 @@ export function isText(value: unknown): value is string {
   return typeof value === 'string';
 }
 
+/** Whether a field is a string or null. */
 export function isTextOrNull(value: unknown): value is string | null {
   return value === null || isText(value);
 }
 
+/** Whether a field is a list of strings. */
 export function isTexts(value: unknown): value is readonly string[] {
   return Array.isArray(value) && value.every(isText);
 }

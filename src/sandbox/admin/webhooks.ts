@@ -97,8 +97,8 @@ function trigger(service: Service, input: v.InferOutput<typeof triggerSchema>): 
   const { webhooks, agents } = service;
   const { source_id, session_id, text, url, secret } = input;
   const source = source_id === undefined ? undefined : requireSource(service, source_id);
-  const own: Target[] = url === undefined ? [] : [{ webhook_id: null, url, ...(secret !== undefined && { secret }) }];
-  const targets = url === undefined ? webhooks.targetsOf(source_id) : own;
+  const given: Target[] = url === undefined ? [] : [{ webhook_id: null, url, ...(secret !== undefined && { secret }) }];
+  const targets = url === undefined ? webhooks.targetsOf(source_id) : given;
   if (targets.length === 0) {
     const which = source_id === undefined ? 'all sources' : `the source ${quote(source_id)}`;
     throw new Problem(422, 'no_webhook', `No webhook is set for ${which}.`);
@@ -151,8 +151,8 @@ export function addDeliveryAdmin(app: ServiceApp, service: Service): void {
       throw invalidInput([{ path: 'secret', message: 'needs url: configured webhooks have their own secrets' }]);
     }
     const id = trigger(service, input);
-    const made = [...deliveries.all()].filter(({ delivery }) => delivery.message_id === id);
-    return c.json({ deliveries: made.map(show) }, 201);
+    const created = [...deliveries.all()].filter(({ delivery }) => delivery.message_id === id);
+    return c.json({ deliveries: created.map(show) }, 201);
   });
   app.post('/deliveries/:delivery_id/replay', (c) => {
     const { delivery } = requireDelivery(c.req.param('delivery_id'));

@@ -133,7 +133,11 @@ function readParameters(shape: Shape, operation: Operation): DocumentedParameter
   const isNumber = paging.by === 'page' || paging.by === 'offset';
   const minimum = paging.by === 'page' ? (paging.firstPage ?? 1) : 0;
   const pageSchema: Schema = isNumber ? { type: 'integer', minimum } : { type: 'string' };
-  const page = { name: paging.parameter, schema: pageSchema, description: 'Which page, as the page before it said.' };
+  const page = {
+    name: paging.parameter,
+    schema: pageSchema,
+    description: 'The page, as announced by the previous one.',
+  };
   const size = {
     name: paging.size,
     schema: { type: 'integer', minimum: 1, maximum: 1_000 } as const,

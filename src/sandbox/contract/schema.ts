@@ -32,22 +32,27 @@ export function objectOf(fields: Readonly<Record<string, Schema>>, more: Schema 
   };
 }
 
+/** An array schema. */
 export function listOf(items: Schema, more: Schema = {}): Schema {
   return { type: 'array', items, ...more };
 }
 
+/** A string schema. */
 export function text(description: string, more: Schema = {}): Schema {
   return { type: 'string', description, ...more };
 }
 
+/** A boolean schema. */
 export function flag(description: string): Schema {
   return { type: 'boolean', description };
 }
 
+/** The schema of a time in ISO 8601. */
 export function time(description: string): Schema {
   return text(description, { format: 'date-time' });
 }
 
+/** A reference to a component of the document. */
 export function refTo(component: string): Schema {
   return { $ref: `#/components/schemas/${component}` };
 }

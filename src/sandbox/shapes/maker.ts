@@ -40,6 +40,7 @@ function renameKeys(value: Json, rename: (name: string) => string): Json {
   return Object.fromEntries(Object.entries(value).map(([key, child]) => [rename(key), renameKeys(child, rename)]));
 }
 
+/** Makes responses. */
 export const VALUES: Maker<Json> = {
   object: (fields) =>
     Object.fromEntries(Object.entries(fields).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]]))),
@@ -70,6 +71,7 @@ export function renameProperties(schema: Schema, rename: (name: string) => strin
   };
 }
 
+/** Makes schemas of responses. */
 export const SCHEMAS: Maker<FieldSchema> = {
   object: (fields) => {
     const present = Object.entries(fields).flatMap(([name, field]) => (field ? [[name, field] as const] : []));

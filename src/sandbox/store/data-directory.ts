@@ -78,7 +78,7 @@ async function createOwnerFile(path: string): Promise<boolean> {
 }
 
 /**
- * Prepares a data directory and claims it for this process. The claim of a process that no longer runs is taken over.
+ * Prepares a data directory and claims it for this process. Takes over the claim of a process that no longer runs.
  * @returns a function that releases the claim
  * @throws Error when a running process holds the claim, or when the directory holds only other files
  */
