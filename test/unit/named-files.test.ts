@@ -12,6 +12,7 @@ function expandBraces(pattern: string): readonly string[] {
 function namesInGroups(script: string): readonly { readonly folder: string; readonly name: string }[] {
   const groups = script.matchAll(/(\w+(?:\\\/\w+)*)\\\/\((?:\?!)?([\w|-]+)\)/g);
   return [...groups].flatMap(([, path = '', names = '']) => {
+    if (path.startsWith('node_modules')) return [];
     const folder = `src/${path.replaceAll('\\/', '/').replace(/^src\/?/, '')}`.replace(/\/$/, '');
     return names.split('|').map((name) => ({ folder, name }));
   });
