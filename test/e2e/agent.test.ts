@@ -7,7 +7,7 @@ import { tempDirectory } from '../helpers/run.ts';
 import { call as request } from '../sandbox/client.ts';
 import { start, until } from './program.ts';
 
-/** What a program needs to know of `help -o json`. */
+/** The fields of `help -o json` that a program needs. */
 interface Help {
   readonly without_account: readonly { readonly command: string }[];
   readonly global_flags: readonly Flag[];
@@ -31,7 +31,7 @@ interface Flag {
   readonly field?: string;
 }
 
-/** What a call is to bring about: the fields of the result, and the status that says that it is done. */
+/** What a call must achieve: the fields of the result, and the status that means success. */
 interface Goal {
   readonly field: string;
   readonly status?: string;
@@ -39,7 +39,7 @@ interface Goal {
 
 const compile = createCompiler();
 
-/** The fields of a document: of its top, of the items of a list, and of the lists in it. */
+/** The fields of a document: at its top, in the items of a list, and in the lists of those. */
 function fieldsOf({ properties = {}, items }: JsonSchema): Readonly<Record<string, JsonSchema>> {
   const lists = Object.values(properties).map((each) => each.items?.properties ?? {});
   return Object.assign({}, ...lists, items?.properties, properties);
@@ -57,7 +57,7 @@ function* textsIn(value: unknown): Generator<readonly [string, string]> {
   for (const [, field] of entries) yield* textsIn(field);
 }
 
-/** A program without a terminal that knows nothing but the help for programs. */
+/** A program without a terminal that knows only the help for programs. */
 class Agent {
   readonly directory = tempDirectory();
   readonly called: string[] = [];
@@ -65,7 +65,7 @@ class Agent {
   env: Record<string, string> = { HOME: this.directory };
   private help: Help | undefined;
 
-  /** Starts the program. @returns stdout, after a line of it or at the end */
+  /** Starts the program. @returns stdout, after one line or at the end */
   private async run(args: readonly string[], waitFor: 'line' | 'end'): Promise<string> {
     this.called.push(args.join(' '));
     const child = start(args, { env: this.env, cwd: this.directory });
@@ -81,7 +81,7 @@ class Agent {
     return this.help;
   }
 
-  /** Starts a service of its own, and sets the variables that the fields of its output are for. */
+  /** Starts a separate service, and sets the variables that the fields of its output are for. */
   async startService(): Promise<void> {
     const { without_account, commands } = await this.readHelp();
     for (const { command: line } of without_account) {
@@ -110,7 +110,7 @@ class Agent {
     return found;
   }
 
-  /** Turns an example into a call: files are written, and ids are replaced by those of earlier results. */
+  /** Turns an example into a call: writes files, and replaces ids by those of earlier results. */
   private argsLike(line: string, { command, arguments: positionals, flags, inputs }: Command): readonly string[] {
     const words = splitLine(line).slice(1 + command.split(' ').length);
     let position = 0;

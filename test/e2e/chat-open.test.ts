@@ -12,11 +12,11 @@ interface Talk extends TmuxScreen {
   readonly it: Service;
   readonly chat: Chat;
   readonly home: string;
-  /** Puts a message of the agent into the session. */
+  /** Adds a message of the agent to the session. */
   reply(text: string): Promise<void>;
 }
 
-/** `chat open` in a terminal of its own, against a sandbox whose agents say nothing unless they are told to. */
+/** `chat open` in a separate terminal, against a sandbox whose agents send nothing on their own. */
 async function talk(way: (it: Service) => Promise<Pick<Service, 'env'>> = async (it) => it): Promise<Talk> {
   const it = await service();
   await it.admin('PUT', '/script', { rules: [{ pattern: '.*', fail: 'silent' }] });
@@ -36,7 +36,7 @@ async function talk(way: (it: Service) => Promise<Pick<Service, 'env'>> = async 
   };
 }
 
-/** The same, and what is sent waits until it may go on. */
+/** The same, but requests wait until the test releases them. */
 async function talkHeld(): Promise<Talk & Holding> {
   const ways: Holding[] = [];
   const talking = await talk(async (it) => {
@@ -47,7 +47,7 @@ async function talkHeld(): Promise<Talk & Holding> {
   return Object.assign(talking, ...ways);
 }
 
-// Without tmux there is no terminal to look at; what is skipped is counted as skipped.
+// Without tmux there is no terminal; skipped tests are counted as skipped.
 describe.skipIf(!hasTmux)('chat open, in a real terminal (needs tmux)', () => {
   test('a reply while typing keeps the text and the cursor', async () => {
     const { keys, screen, cursor, reply } = await talk();
@@ -55,7 +55,7 @@ describe.skipIf(!hasTmux)('chat open, in a real terminal (needs tmux)', () => {
     await screen(/^… *$/m);
     await keys('half a wo', 'Left', 'Left');
     await screen(/^… half a wo$/m);
-    // The line is drawn first, and then the cursor goes to its place: behind the prompt and all letters but two.
+    // The line is drawn first, and then the cursor goes to its place: after the prompt and all letters but two.
     const column = '… half a wo'.length - 2;
     await expect.poll(cursor).toMatch(new RegExp(`^${column},`));
     await reply('**Good** morning');
@@ -112,7 +112,7 @@ describe.skipIf(!hasTmux)('chat open, in a real terminal (needs tmux)', () => {
     await screen(/\n› halfway$/);
   });
 
-  test('a pasted line that is taller than the screen can be edited and is sent whole, whatever arrives meanwhile', async () => {
+  test('a pasted line that is taller than the screen can be edited and is sent completely, whatever arrives meanwhile', async () => {
     const { keys, screen, everything, paste, reply, chat } = await talk();
     const typed = Array.from({ length: 400 }, (_, index) => `w${index}`).join(' ');
     await paste(typed);
@@ -142,7 +142,7 @@ describe.skipIf(!hasTmux)('chat open, in a real terminal (needs tmux)', () => {
     expect(await chat.history({ session_id: 't1' })).toMatchObject([{ text: 'slow' }]);
   });
 
-  test.each(['C-d', 'C-c'])('%s again leaves at once, with the commands that send the messages again', async (key) => {
+  test.each(['C-d', 'C-c'])('%s again leaves immediately, with the commands to resend the messages', async (key) => {
     const { keys, screen, everything, it } = await talk();
     await it.faults({ kind: 'stall', on: `POST ${MESSAGE}` });
     await keys("it's stuck", 'Enter');

@@ -60,7 +60,7 @@ test('a tail whose reader is gone exits 0 and does not record what was not read'
   expect(shownIds(chats, [...parseLines(first), ...parseLines(rest.stdout)])).toEqual(await messageIds(chats));
 });
 
-test('the reader of a tail that is killed with SIGKILL sees end of file at once, and no process stays', async () => {
+test('the reader of a tail that is killed with SIGKILL sees end of file immediately, and no process stays', async () => {
   const chats = await startConversations(await service(), 1);
   const { it, tailArgs: words } = chats;
   await addReplies(chats, 1);

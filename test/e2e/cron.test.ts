@@ -19,7 +19,7 @@ async function posted(cron: Cron): Promise<void> {
 const said = (stdout: string): CreatedJob => JSON.parse(stdout);
 
 test.each(['SIGINT', 'SIGTERM'] as const)(
-  '%s while the job is being made: its answer is waited for',
+  '%s while the job is being created waits for the response',
   async (signal) => {
     const { it, cron, path } = await opened();
     await it.faults({ kind: 'delay', ms: 700, on: POST, stage: 'after' });
@@ -34,12 +34,12 @@ test.each(['SIGINT', 'SIGTERM'] as const)(
   },
 );
 
-test('Ctrl-C twice while the job is being made: it ends at once, and reconciling finds the job', async () => {
+test('Ctrl-C twice while the job is being created exits immediately, and reconciling finds the job', async () => {
   const { it, cron, path } = await opened();
   await it.faults({ kind: 'stall', on: POST, stage: 'after', times: 1 });
   const child = start(cron.create('daily', '--state', path), { env: it.env });
   await posted(cron);
-  // The system may hand over two signals of one kind as one: repeat until it has seen the second.
+  // The system may merge two signals of one kind: repeat until it has delivered the second.
   const repeat = setInterval(() => child.kill('SIGINT'), 20);
   const ran = await child;
   clearInterval(repeat);

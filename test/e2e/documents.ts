@@ -11,7 +11,7 @@ export interface CommandBlock {
   readonly exitCode: number;
   /** Why the block is not run, from the info string: ```sh not-run="asks for a token" */
   readonly notRun: string | undefined;
-  /** What the commands show in a terminal, from the text block after them. */
+  /** The terminal output of the commands, from the text block after them. */
   readonly output: string | undefined;
 }
 
@@ -49,13 +49,13 @@ function blockScript({ at, commands, exitCode, output }: CommandBlock): string[]
   return [...start, 'set +e', commands, 'CODE=$?', 'set -e', `[ $CODE = ${exitCode} ] || { ${complaint}; }`, ...end];
 }
 
-/** A script for the standard input of `bash` that runs the blocks one after the other. */
+/** A script for the standard input of `bash` that runs the blocks in order. */
 export function documentScript(blocks: readonly CommandBlock[]): string {
   const run = blocks.filter(({ notRun }) => notRun === undefined);
   return ['exec 2>&1', ...run.flatMap(blockScript), `echo ${MARK}end`, ''].join('\n');
 }
 
-/** Splits the output of the script by block: from `at` to what the block wrote. `end` is there if every block ran. */
+/** Splits the output of the script by block: from `at` to the output of the block. `end` is there if every block ran. */
 export function outputsByBlock(written: string): Map<string, string> {
   const parts = `\n${written}`.split(`\n${MARK}`).slice(1);
   return new Map(parts.map((part) => [part.slice(0, part.indexOf('\n')), part.slice(part.indexOf('\n') + 1)]));

@@ -5,7 +5,7 @@ import { start } from './program.ts';
 import { hasTmux, inTmux } from './tmux.ts';
 
 const HOSTILE = `\u001b[2J\u001b[H\u001b]0;owned\u0007gone?\rover\u202e\b\u009b31m ${'x'.repeat(100_000)}\u2028END\n\u0000`;
-// Everything that a terminal acts upon, but the line feed that ends a line.
+// Every control of a terminal, except the line feed that ends a line.
 const ACTS = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u2028\u2029\p{Bidi_Control}]/u;
 
 async function conversation(...texts: readonly string[]) {
@@ -19,9 +19,9 @@ async function conversation(...texts: readonly string[]) {
   return { env: it.env, reply, to: ['--source', source_id, '--session', 's1'] };
 }
 
-// Without tmux there is no terminal to look at; what is skipped is counted as skipped.
+// Without tmux there is no terminal; skipped tests are counted as skipped.
 describe.skipIf(!hasTmux)('in a real terminal (needs tmux)', () => {
-  test('chat tail shows a reply full of controls, and what is around it stays as it was', async () => {
+  test('chat tail shows a reply full of controls, and the text around it does not change', async () => {
     const { env, reply, to } = await conversation('before', HOSTILE);
     const { screen, everything, title, keys } = await inTmux(['chat', 'tail', ...to], env);
     await screen(/x\\u2028END\n {2}\\x00$/);
@@ -36,7 +36,7 @@ describe.skipIf(!hasTmux)('in a real terminal (needs tmux)', () => {
   });
 });
 
-test('-o json has the exact text, and nothing in it acts upon a terminal', async () => {
+test('-o json contains the exact text, and no control of a terminal', async () => {
   const { env, to } = await conversation('first', HOSTILE);
   const tail = await start(['chat', 'tail', ...to, '--from-start', '--no-follow', '-o', 'json'], { env });
   const [first, hostile] = tail.stdout

@@ -15,7 +15,7 @@ async function namedPipe(): Promise<string> {
 
 const env = { PARTNER_BASE_URL: 'http://127.0.0.1:1/v1', PARTNER_TOKEN: 'pat_0123456789' };
 
-test('a pipe without a writer is left at --timeout', async () => {
+test('--timeout ends the wait for a pipe without a writer', async () => {
   const ran = await start(['provision', await namedPipe(), '--timeout', '300ms'], { env });
   expect(ran).toMatchObject({ exitCode: 1, stdout: '', stderr: expect.stringContaining('--timeout') });
 });
@@ -36,7 +36,7 @@ test.each([
   await writer.close();
 });
 
-test('a pipe is read to its end, from a slow writer too', async () => {
+test('a pipe is read to its end, even from a slow writer', async () => {
   const pipe = await namedPipe();
   const child = start(['provision', pipe, '--check', '-o', 'json'], { env });
   const writer = await open(pipe, 'w');
@@ -58,7 +58,7 @@ test.each(['<(cat "$FILE")', '/dev/stdin < "$FILE"', '/dev/stdin < <(cat "$FILE"
   },
 );
 
-test('a directory may hold more manifests than a process may open files', async () => {
+test('a directory may contain more manifests than a process may open files', async () => {
   const directory = tempDirectory();
   for (let index = 0; index < 200; index += 1) {
     await writeFile(join(directory, `${index}.yaml`), manifest(`space-${index}`));
@@ -72,7 +72,7 @@ test('a directory may hold more manifests than a process may open files', async 
 test.each([
   ['--timeout', 1],
   ['SIGTERM', 143],
-])('%s ends a token_command and what it started', async (way, exitCode) => {
+])('%s ends a token_command and its child processes', async (way, exitCode) => {
   const pipe = await namedPipe();
   // The pipe ends when neither the shell nor its child keeps it open.
   const command = `exec 3> ${pipe}; sleep 600 & wait`;

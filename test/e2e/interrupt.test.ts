@@ -56,7 +56,7 @@ test.each([
   expect(JSON.parse(again.stdout).summary).toMatchObject({ created: 8, unchanged: 4 });
 });
 
-test('a second Ctrl-C exits at once', async () => {
+test('a second Ctrl-C exits immediately', async () => {
   const it = await service();
   await it.faults({ kind: 'stall', on: POST });
   const child = start(['provision', many(1), '-v', '-o', 'json'], { env: it.env });
@@ -66,7 +66,7 @@ test('a second Ctrl-C exits at once', async () => {
   const repeat = setInterval(() => child.kill('SIGINT'), 20);
   const ran = await child;
   clearInterval(repeat);
-  // A run that ended by itself would have printed what it did.
+  // A run that ended normally would have printed its result.
   expect(ran).toMatchObject({ exitCode: 130, stdout: '' });
 });
 

@@ -10,14 +10,14 @@ interface Settings {
   readonly env?: Record<string, string>;
   /** `ignore` by default. */
   readonly stdin?: 'ignore' | 'pipe';
-  /** The whole standard input. */
+  /** The complete standard input. */
   readonly input?: string;
   readonly cwd?: string;
   /** Without the terminal of the test run. */
   readonly detached?: boolean;
 }
 
-/** Starts a program with an environment of its own. The caller must end it. */
+/** Starts a program with its own environment. The caller must end it. */
 export function spawnFile(file: string, args: readonly string[], settings: Settings = {}) {
   const { env, stdin = 'ignore', input, cwd, detached = false } = settings;
   const child = execa(file, args, {
@@ -33,7 +33,7 @@ export function spawnFile(file: string, args: readonly string[], settings: Setti
   return child;
 }
 
-/** Starts a program with an environment of its own. It is killed when the test ends. */
+/** Starts a program with its own environment. It is killed when the test ends. */
 export function startFile(file: string, args: readonly string[], settings: Settings = {}) {
   const child = spawnFile(file, args, settings);
   onTestFinished(async () => {

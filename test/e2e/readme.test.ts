@@ -11,7 +11,7 @@ const TOPICS = HELP_TOPICS.map(({ name }) => `src/help/${name}.md`);
 const DOCUMENTS = ['README.md', ...TOPICS];
 
 describe('README.md', () => {
-  test('begins with the line that installs the program, before the two commands for a fresh checkout', () => {
+  test('starts with the command that installs the program, before the two commands for a fresh checkout', () => {
     expect(readDocument('README.md')).toMatch(
       /^# partnerctl\n\n```sh[^\n]*\nnpm ci && npm install --global [^\n]*\n```\n/,
     );
@@ -40,7 +40,7 @@ describe('README.md', () => {
   });
 
   test(
-    'its commands work as written, one after the other, and show what it says',
+    'has commands that work as written, in order, and show the documented output',
     () => runDocument('README.md'),
     300_000,
   );
@@ -52,8 +52,8 @@ describe('README.md', () => {
 });
 
 describe.each(DOCUMENTS)('%s', (path) => {
-  test('every block of code is a command block, or the output of one', () => {
-    // The CI tests run what YAML blocks hold.
+  test('contains only code blocks with commands, or their output', () => {
+    // The CI tests run the contents of YAML blocks.
     const languages = [...readDocument(path).matchAll(/^ *```(\S+)/gm)].flatMap(([, language = '']) =>
       path === 'src/help/ci.md' && language === 'yaml' ? [] : [language],
     );
@@ -64,7 +64,7 @@ describe.each(DOCUMENTS)('%s', (path) => {
     expect(languages).toHaveLength(blocks.length + outputs.length);
   });
 
-  test('its links lead to files that exist', () => {
+  test('links to files that exist', () => {
     for (const [, target = ''] of readDocument(path).matchAll(/\]\((?!https:)([^)#]+)\)/g)) {
       const file = new URL(target, new URL(path, ROOT));
       expect(existsSync(file), target).toBe(true);
@@ -72,7 +72,7 @@ describe.each(DOCUMENTS)('%s', (path) => {
   });
 });
 
-test('only commands that need a person, the network, or the checkout are not run', () => {
+test('the only commands that tests do not run need a person, the network, or the checkout', () => {
   const skipped = DOCUMENTS.flatMap((path) =>
     commandBlocks(path).flatMap(({ notRun }) => (notRun === undefined ? [] : [`${path}: ${notRun}`])),
   );

@@ -15,7 +15,7 @@ export function hasCommands(path: string): boolean {
   return commandBlocks(path).some(({ notRun }) => notRun === undefined);
 }
 
-/** The manifest of the README, which every topic builds upon. */
+/** The manifest of the README, which every topic builds on. */
 function firstManifest(): string {
   const texts = commandBlocks('README.md').map(({ commands }) => commands);
   const [, text] =
@@ -27,7 +27,7 @@ function firstManifest(): string {
 /** Does for a topic what the README does for its own commands: `sandbox run`, and the first provision. */
 async function prepareTopic(directory: string, home: string, sandbox: Sandbox): Promise<Record<string, string>> {
   await writeFile(join(home, 'acme.yaml'), firstManifest());
-  // What `npm install` would put there.
+  // The file that `npm install` would put there.
   await symlink(fileURLToPath(new URL('node_modules', ROOT)), join(home, 'node_modules'));
   const env = {
     HOME: home,
@@ -48,7 +48,7 @@ async function runBlocks(path: string, directory: string, sandbox: Sandbox): Pro
   await mkdir(home);
   const base = { SHELL: '/bin/bash', npm_config_offline: 'true', npm_config_update_notifier: 'false' };
   const isReadme = path === 'README.md';
-  // The README opens a sandbox of its own.
+  // The README opens its own sandbox.
   const env = isReadme ? { HOME: home } : await prepareTopic(directory, home, sandbox);
   const ran = await spawnFile('bash', [], {
     env: { ...base, ...env },
@@ -65,7 +65,7 @@ async function runBlocks(path: string, directory: string, sandbox: Sandbox): Pro
   }
 }
 
-/** Runs the commands of a document as written, one after the other, on a fresh home, and compares what they show. */
+/** Runs the commands of a document as written, in order, in a fresh home, and compares their output. */
 export async function runDocument(path: string): Promise<void> {
   const directory = await mkdtemp(join(tmpdir(), 'partnerctl-test-'));
   const sandbox = await startSandbox();

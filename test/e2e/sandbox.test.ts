@@ -50,7 +50,7 @@ describe('sandbox start', () => {
     expect(listed).toMatchObject({ exitCode: 0, stdout: expect.stringMatching(/^\[\]\nwhsec_\S+\n$/), stderr: '' });
   });
 
-  test('--data keeps data and tokens over a restart and kill -9', async () => {
+  test('--data keeps data and tokens across a restart and kill -9', async () => {
     const data = join(tempDirectory(), 'data');
     const args = ['sandbox', 'start', '-o', 'json', '--data', data];
     const first = start(args);
@@ -73,7 +73,7 @@ describe('sandbox start', () => {
     expect(await ids(await listening(third))).toEqual(['one', 'two']);
   });
 
-  test('refuses a data directory or port of another sandbox, and names it', async () => {
+  test('rejects a data directory or port of another sandbox, and names it', async () => {
     const data = join(tempDirectory(), 'data');
     const at = await listening(start(['sandbox', 'start', '-o', 'json', '--data', data]));
     const sameData = await start(['sandbox', 'start', '--data', data]);
@@ -83,7 +83,7 @@ describe('sandbox start', () => {
     expect(samePort).toMatchObject({ exitCode: 1, stdout: '', stderr: expect.stringContaining(port) });
   });
 
-  test('--faults reads a plan from a file, and an invalid one is exit 2', async () => {
+  test('--faults reads a plan from a file, and exits with 2 for an invalid one', async () => {
     const path = join(tempDirectory(), 'faults.json');
     const { writeFile } = await import('node:fs/promises');
     await writeFile(path, '{"rules":[{"kind":"status","status":503}]}');
@@ -167,7 +167,7 @@ describe('sandbox run', () => {
     expect((await run('kill -9 $$')).exitCode).toBe(137);
   });
 
-  test('exits with 2 when there is no such command, and removes its files', async () => {
+  test('exits with 2 if the command does not exist, and removes its files', async () => {
     const temporary = tempDirectory();
     const ran = await start(['sandbox', 'run', '--', 'no-such-command'], { env: { TMPDIR: temporary } });
     expect(ran).toMatchObject({ exitCode: 2, stdout: '', stderr: expect.stringContaining('"no-such-command"') });
@@ -184,7 +184,7 @@ describe('sandbox run', () => {
     const { open } = await import('node:fs/promises');
     const writer = await open(faults, 'w');
     child.kill('SIGTERM');
-    // The program may have left the pipe already.
+    // The program may have closed the pipe already.
     await writer.writeFile('{"rules":[]}').catch(() => undefined);
     await writer.close();
     expect(await child).toMatchObject({ exitCode: 143, stdout: '' });

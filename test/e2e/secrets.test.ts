@@ -8,7 +8,7 @@ import { write } from '../helpers/service.ts';
 import { createHome, expectNoToken, startEchoService, TOKEN } from '../helpers/token-echo.ts';
 import { start, until } from './program.ts';
 
-test('login stores the token only in the profile, however it is given', async () => {
+test('login stores the token only in the profile, however it is passed', async () => {
   const baseUrl = await startEchoService((header, response) =>
     response.end(JSON.stringify([{ space_id: 'a', note: header }])),
   );
@@ -40,7 +40,7 @@ test('login stores the token only in the profile, however it is given', async ()
 });
 
 test.skipIf(!existsSync('/proc/self/cmdline'))(
-  'the token is in no argument of the process and its children',
+  'the token is not in the arguments of the process or its children',
   async () => {
     const release: (() => void)[] = [];
     const baseUrl = await startEchoService((_, response) => void release.push(() => response.end('[]')));

@@ -28,11 +28,11 @@ test('a run without a reader still does all its work', async () => {
   expect(await it.spaces()).toHaveLength(8);
 });
 
-test('--timeout and Ctrl-C end a command whose output nobody reads any further', async () => {
+test('--timeout and Ctrl-C end a command whose output nobody reads anymore', async () => {
   const it = await service();
   await it.admin('POST', '/spaces', { count: 1_500, prefix: 'acme' });
   await it.set({ page_size: 1000 });
-  // Reads one byte, so that the command is writing, and then nothing.
+  // Reads one byte, so that the command is writing, and then nothing more.
   const list = async (args: string, end: string) => {
     const line = `mkfifo pipe; node '${PROGRAM}' spaces list -o ndjson ${args} >pipe & exec 3<pipe; head -c 1 <&3; ${end} wait $!`;
     return await shell(line, { env: it.env, cwd: tempDirectory() });
@@ -53,7 +53,7 @@ test.each([
   ['closed stderr and a failure', 'partnerctl agents list nowhere 2>&-', 4],
   ['all closed', 'partnerctl agents list nowhere <&- >&- 2>&-', 4],
   ['closed stdin', 'partnerctl spaces list -o json <&-', 0],
-])('%s: exit code as usual', async (_, line, code) => {
+])('%s: the exit code does not change', async (_, line, code) => {
   const it = await service();
   expect((await shell(line, { env: it.env })).exitCode).toBe(code);
 });
@@ -70,7 +70,7 @@ test('a full disk is a failure', async () => {
   expect(schema.stderr).not.toContain('bug');
 });
 
-test('provision reads a pipe and keeps its state file in the home directory', async () => {
+test('provision reads a pipe and stores its state file in the home directory', async () => {
   const it = await service();
   const text = [manifest('a'), manifest('b', ['One', 'Two'])].join('---\n');
   const first = await start(['provision', '-', '-o', 'json'], { env: it.env, input: text });
@@ -89,14 +89,14 @@ test('the prerendered --help equals that of the program', async () => {
   expect(written.stdout).toBe(told.stdout);
 });
 
-test('the prepared help -o json equals that of the program', async () => {
+test('the prerendered help -o json equals that of the program', async () => {
   const [prepared, made] = await Promise.all([start(['help', '-o', 'json']), start(['help', '-o', 'json', '--quiet'])]);
   expect(prepared.exitCode).toBe(0);
   expect(JSON.parse(prepared.stdout).name).toBe('partnerctl');
   expect(prepared.stdout).toBe(made.stdout);
 });
 
-test('--version, --help, and help -o json load one file, and nothing of the program', () => {
+test('--version, --help, and help -o json load one file, and no module of the program', () => {
   const quick = readFileSync(new URL('../../dist/chunks/quick.cjs', import.meta.url), 'utf8');
   const loaded = [...quick.matchAll(/require\(["'`]([^"'`]+)/g)].map(([, name]) => name);
   expect(loaded.length).toBeGreaterThan(0);
@@ -109,7 +109,7 @@ test('what needs no service does not load the HTTP client', () => {
   expect(readFileSync(join(chunks, core), 'utf8')).not.toMatch(/require\(["'`]node:http["'`]\)/);
 });
 
-test('the compiled program is kept in the cache directory, private to the user', async () => {
+test('the compile cache is in the cache directory, private to the user', async () => {
   const directory = tempDirectory();
   const { exitCode } = await start(['state', 'path'], { env: { XDG_CACHE_HOME: directory } });
   expect(exitCode).toBe(0);
@@ -118,7 +118,7 @@ test('the compiled program is kept in the cache directory, private to the user',
   expect(readdirSync(compiled).length).toBe(1);
 });
 
-test('compiled code that was kept is used, and damaged code is not', async () => {
+test('the compile cache is used, unless it is damaged', async () => {
   const it = await service();
   const directory = tempDirectory();
   const env = { ...it.env, XDG_CACHE_HOME: directory };
@@ -139,14 +139,14 @@ test('compiled code that was kept is used, and damaged code is not', async () =>
   await list();
 });
 
-test('NODE_DISABLE_COMPILE_CACHE keeps no compiled code', async () => {
+test('NODE_DISABLE_COMPILE_CACHE disables the compile cache', async () => {
   const directory = tempDirectory();
   const env = { XDG_CACHE_HOME: directory, NODE_DISABLE_COMPILE_CACHE: '1' };
   expect(await start(['state', 'path'], { env })).toMatchObject({ exitCode: 0 });
   expect(existsSync(join(directory, 'partnerctl'))).toBe(false);
 });
 
-test('the compiled program is not kept where others may write', async () => {
+test('there is no compile cache where others may write', async () => {
   const directory = tempDirectory();
   const compiled = join(directory, 'partnerctl', 'compiled');
   mkdirSync(compiled, { recursive: true });

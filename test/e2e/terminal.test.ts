@@ -32,7 +32,7 @@ function inTerminal(args: readonly string[], { env, columns = 100 }: Terminal) {
 const plain = (text: string): string => text.replaceAll('\r\n', '\n');
 const withoutColor = (text: string): string => plain(text).replaceAll(/\u001b\[[0-9;]*m/g, '');
 
-/** What stays on the screen: on each line, the text after it was last cleared. */
+/** The text that stays on the screen: on each line, what was written after it was last cleared. */
 const visibleText = (text: string): string =>
   plain(text)
     .split('\n')
@@ -91,7 +91,7 @@ describe.skipIf(!hasScript)('in a real terminal (needs script of util-linux)', (
     for (const ran of [ci, sizeless]) expect(plain(ran.stdout)).toBe('The token can access no spaces.\n');
   });
 
-  test('login asks for the address, and for the token without showing it', async () => {
+  test('login asks for the URL, and for the token without showing it', async () => {
     const it = await service();
     const home = tempDirectory();
     const env = { HOME: home, PARTNER_CONFIG_DIR: join(home, 'config') };
@@ -136,7 +136,7 @@ describe.skipIf(!hasScript)('in a real terminal (needs script of util-linux)', (
     expect(() => readFileSync(join(home, '.config', 'partnerctl', 'config.json'))).toThrow();
   });
 
-  test('--timeout ends a question', async () => {
+  test('--timeout ends a prompt', async () => {
     const login = ['login', '--base-url', 'https://api.example.com/v1', '--timeout', '1s'];
     const ran = await inTerminal(login, { env: { HOME: tempDirectory() } });
     expect(ran).toMatchObject({ exitCode: 1, stdout: expect.stringContaining('did not finish within --timeout') });
@@ -152,7 +152,7 @@ describe.skipIf(!hasScript)('in a real terminal (needs script of util-linux)', (
     expect(ran.stdout).toContain('forbids asking');
   });
 
-  test('cron forget asks, and acts only on a yes', async () => {
+  test('cron forget asks, and removes the record only after a yes', async () => {
     const it = await schedules();
     await it.create();
     const before = it.records();
@@ -213,7 +213,7 @@ describe.skipIf(!hasScript)('in a real terminal (needs script of util-linux)', (
     expect(ran.stdout.match(/caught/g)).toHaveLength(1);
   });
 
-  describe('when the terminal disappears', () => {
+  describe('when the terminal disappears,', () => {
     /** Starts the program in a terminal. `exitCode` reports what its parent sees, which outlives the terminal. */
     async function startInTerminal(args: readonly string[], env: Record<string, string>, redirection = '') {
       const result = join(tempDirectory(), 'result');
@@ -227,7 +227,7 @@ describe.skipIf(!hasScript)('in a real terminal (needs script of util-linux)', (
       return { terminal, exitCode: async () => Number(await readFile(result, 'utf8')) };
     }
 
-    test('a question ends with 129', async () => {
+    test('a prompt ends with 129', async () => {
       const login = ['login', '--base-url', 'https://api.example.com/v1'];
       const { terminal, exitCode } = await startInTerminal(login, { HOME: tempDirectory() });
       await until(terminal.stdout, /Partner token/);

@@ -9,7 +9,7 @@ import { type Service, service, write } from '../helpers/service.ts';
 import { start, until } from './program.ts';
 import { hasTmux, inTmux } from './tmux.ts';
 
-/** More than the system takes on its way to a service that does not read. */
+/** More than the system buffers on its way to a service that does not read. */
 const LARGE = 16_000_000;
 
 function largeFile(name: string, directory: string): string {
@@ -26,7 +26,7 @@ async function opened(): Promise<{ it: Service; directory: string; state: string
 }
 
 describe.skipIf(!hasTmux)('in a terminal (needs tmux)', () => {
-  test('a bar for all and for each file, within 60 columns; at the end the result is all that is left', async () => {
+  test('an upload shows a bar for all and for each file, within 60 columns; at the end only the result is left', async () => {
     const { it, directory, state } = await opened();
     const { env, release } = await holding(it, ({ method }) => method === 'POST');
     const names = [
@@ -52,7 +52,7 @@ describe.skipIf(!hasTmux)('in a terminal (needs tmux)', () => {
     expect(await terminal.title()).not.toContain('stolen');
   });
 
-  test('standard input that is typed is asked for', async () => {
+  test('an upload asks for standard input that is typed', async () => {
     const it = await service();
     const state = join(tempDirectory(), 'state.jsonl');
     const terminal = await inTmux(['upload', '-', '--filename', 'typed.txt', '--state', state], it.env);
@@ -62,7 +62,7 @@ describe.skipIf(!hasTmux)('in a terminal (needs tmux)', () => {
     expect((await it.admin('GET', '/uploads')).json.uploads).toMatchObject([{ filename: 'typed.txt', bytes: 6 }]);
   });
 
-  test('a wide terminal gets bars, and Ctrl-C takes them away', async () => {
+  test('a wide terminal gets bars, which Ctrl-C removes', async () => {
     const { it, directory, state } = await opened();
     await it.faults({ kind: 'stall', on: 'POST' });
     const terminal = await inTmux(['upload', largeFile('big.bin', directory), ...state], it.env);
@@ -75,7 +75,7 @@ describe.skipIf(!hasTmux)('in a terminal (needs tmux)', () => {
   });
 });
 
-test('a pipe gets no trace of bars: a line for each file on stdout', async () => {
+test('a pipe gets no trace of bars, only one line per file on stdout', async () => {
   const { it, directory, state } = await opened();
   // Longer than bars take to appear in a terminal.
   await it.faults({ kind: 'delay', ms: 1_500, on: 'POST' });
@@ -84,7 +84,7 @@ test('a pipe gets no trace of bars: a line for each file on stdout', async () =>
   expect(ran.stdout).toMatch(/^att_\w+\tuploaded\t\S+a\.bin\t16000000\t[0-9a-f]{64}\n$/);
 });
 
-test('a line is written as soon as its file is there', async () => {
+test('a line is written as soon as its file is uploaded', async () => {
   const it = await service();
   await it.faults({ kind: 'stall', on: 'POST', skip: 1, times: 1 });
   const directory = tempDirectory();
@@ -97,7 +97,7 @@ test('a line is written as soon as its file is there', async () => {
 });
 
 test.skipIf(process.platform === 'win32')(
-  'killed while it sends standard input, it leaves none of it behind',
+  'an upload that is killed while it sends standard input leaves no copy of it',
   async () => {
     const silent = createServer().listen(0, '127.0.0.1');
     onTestFinished(() => silent.closeAllConnections());

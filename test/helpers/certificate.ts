@@ -1,4 +1,4 @@
-/** A self-signed certificate for api.partner.test, localhost and 127.0.0.1, made for these tests alone. */
+/** A self-signed certificate for api.partner.test, localhost, and 127.0.0.1, made only for these tests. */
 export const CERTIFICATE = `-----BEGIN CERTIFICATE-----
 MIIBuzCCAWKgAwIBAgIUHl2T2matzYLQwIF9zQTjePd1IQwwCgYIKoZIzj0EAwIw
 GzEZMBcGA1UEAwwQYXBpLnBhcnRuZXIudGVzdDAgFw0yNjExMjAxMDEwNDZaGA8y
@@ -13,7 +13,7 @@ eqpjRdSukzimrNVeFxjh
 -----END CERTIFICATE-----
 `;
 
-/** Its key. It guards nothing. */
+/** Its key. It protects nothing. */
 export const KEY = `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgMe3McU5pKSvQ6Tmb
 t5GvxF+KOmYByfhWiW4IpBTOIAihRANCAAQVqvpqNU+sXHrHKUiIfkkoWAZABMvV

@@ -62,7 +62,7 @@ export async function addReplies({ it, chat, sessions }: Conversations, each: nu
   }
 }
 
-/** Parses the complete lines of an output. The last line of a killed process may be cut. */
+/** Parses the complete lines of an output. The last line of a killed process may be truncated. */
 export function parseLines(stdout: string): Line[] {
   const whole = stdout.slice(0, stdout.lastIndexOf('\n') + 1);
   return whole

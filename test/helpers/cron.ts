@@ -19,13 +19,13 @@ interface MadeJob {
 
 export interface Cron {
   readonly agent_id: string;
-  /** The arguments of a valid `cron create` of this name, with JSON output. */
+  /** The arguments of a valid `cron create` with this name, with JSON output. */
   create(name: string, ...more: string[]): string[];
   /** The jobs of all agents at the service. */
   jobs(): Promise<readonly MadeJob[]>;
-  /** The ids of the jobs of a name. */
+  /** The ids of the jobs with a name. */
   idsOf(name: string): Promise<string[]>;
-  /** How many POSTs of jobs arrived, or of the job with this name. */
+  /** The number of POSTs of jobs that arrived, or of the job with this name. */
   posted(name?: string): Promise<number>;
   remove(id: string): Promise<void>;
 }
@@ -76,7 +76,7 @@ export function readJobLog(path: string): Promise<LogContent> {
   return readJobs(readLog(path));
 }
 
-/** Takes the job records out of the entries of a log. */
+/** Extracts the job records from the entries of a log. */
 export async function readJobs(entries: AsyncIterable<LogEntry>): Promise<LogContent> {
   const records: JobRecord[] = [];
   const damage: string[] = [];

@@ -5,27 +5,27 @@ import { createArgs } from './cron.ts';
 import { sendJson, startFakeService } from './fake-service.ts';
 import { type Ran, run, tempDirectory } from './run.ts';
 
-/** A job whose only record is in a state file that a test damages. The service's list is not allowed. */
+/** A job whose only record is in a state file that a test damages. The token may not read the service's list. */
 export interface OnlyRecord {
   readonly path: string;
-  /** The file with nothing but the record. */
+  /** The file with only the record. */
   readonly bytes: Buffer;
-  /** Writes the file anew. */
+  /** Rewrites the file. */
   write(bytes: Uint8Array): void;
-  /** How many jobs were created since. */
+  /** The number of jobs created since. */
   posts(): number;
   run(...args: string[]): Promise<Ran>;
   create(...more: string[]): Promise<Ran>;
 }
 
-/** @param kind of the record: a reservation is the only record of a job whose process was killed */
+/** @param kind the kind of the record: a reservation is the only record of a job whose process was killed */
 export async function onlyRecord(kind: 'created' | 'reserved', name = 'daily'): Promise<OnlyRecord> {
   const service = await startFakeService(({ method }, response, count) =>
     method === 'POST' ? sendJson(response, { id: `c${count}` }, 201) : sendJson(response, { code: 'forbidden' }, 403),
   );
   const path = join(tempDirectory(), 'state.jsonl');
   const env = { PARTNER_BASE_URL: service.baseUrl, PARTNER_TOKEN: 'token' };
-  // A command that a hint names has the flag already.
+  // A command from a hint already has the flag.
   const act = (...args: string[]) => run(args.includes('--state') ? args : [...args, '--state', path], { env });
   const create = (...more: string[]) => act(...createArgs('agt_1', name), ...more);
   expect((await create()).code).toBe(0);
@@ -49,7 +49,7 @@ export function flipBit(bytes: Buffer, bit: number): Buffer {
   return flipped;
 }
 
-/** Creates the job again with the bit of its record flipped: nothing may be sent. */
+/** Creates the job again with the bit of its record flipped, and checks that nothing is sent. */
 export async function expectBlocked(record: OnlyRecord, bit: number): Promise<void> {
   record.write(flipBit(record.bytes, bit));
   const { code } = await record.create();

@@ -4,7 +4,7 @@ import type { Command } from '../../src/cli/command.ts';
 import { findCommand, typedOutputFormat } from '../../src/cli/parse.ts';
 import type { JsonSchema, OutputShape } from '../../src/output/output-schema.ts';
 
-/** Forbids fields that a schema does not name, in objects that it does not leave open: help must name each. */
+/** Forbids fields that a schema does not declare, in objects that it does not leave open: help must list each. */
 function closed(schema: JsonSchema): JsonSchema {
   const { properties, items, anyOf, additionalProperties } = schema;
   return {
@@ -32,7 +32,7 @@ export function createCompiler(): (schema: JsonSchema) => ValidateFunction {
 
 const compile = createCompiler();
 
-/** Returns the schema of a line of ndjson, and null if there is none. */
+/** Returns the schema of a line of ndjson, or null if there is none. */
 export function lineSchema({ json, ndjson }: OutputShape): JsonSchema | null {
   return ndjson ?? json?.items ?? json;
 }
@@ -46,7 +46,7 @@ function hasFlag(argv: readonly string[], flag: string, { flags }: Command): boo
   );
 }
 
-/** Checks that what a command prints for programs is what its help says. */
+/** Checks that the output of a command for programs matches its help. */
 export async function expectDeclaredOutput(argv: readonly string[], format: string | undefined, stdout: string) {
   const isQuery = argv.some((argument) => argument === '--query' || argument.startsWith('--query='));
   if (stdout === '' || isQuery || (format !== 'json' && format !== 'ndjson')) return;

@@ -17,7 +17,7 @@ interface Outcome {
 
 export interface Performance {
   readonly outcomes: readonly Outcome[];
-  /** What the service has afterwards. */
+  /** The objects at the service afterwards. */
   readonly things: readonly string[];
 }
 
@@ -30,10 +30,10 @@ interface Seeded {
   readonly message: string;
 }
 
-/** An unknown shape; a request that the service refuses; a write whose answer has no id. */
+/** An unknown shape, a request that the service rejects, or a write whose response has no id. */
 const REFUSALS = [8, 1, 9];
 const SESSION = 'anna';
-/** The operation whose answer is lost. */
+/** The operation whose response is lost. */
 const LOST = 'cron create without an answer';
 const MESSAGES = [
   ['user', 'Where is my invoice?'],
@@ -83,7 +83,7 @@ async function seed(shape: string): Promise<Seeded> {
   return { it, space, agent, source, message };
 }
 
-/** A name for each id that the service has, in the order of creation. */
+/** A name for each id of the service, in the order of creation. */
 async function namesOfIds(seeded: Seeded): Promise<readonly (readonly [id: string, name: string])[]> {
   const { it } = seeded;
   const named: [string, string][] = [];
@@ -106,15 +106,15 @@ async function namesOfIds(seeded: Seeded): Promise<readonly (readonly [id: strin
 interface Operation {
   readonly name: string;
   readonly argv: readonly string[];
-  /** Its home directory, where it does not run on the first machine. */
+  /** Its home directory, if it does not run on the first machine. */
   readonly machine?: string;
-  /** The operation without which it cannot give what it should. */
+  /** The operation without which it cannot return the right result. */
   readonly needs?: string;
 }
 
 function chatOperations({ space, source, message }: Seeded): readonly Operation[] {
   const chat = (verb: string, session: string) => ['chat', verb, '--source', source, '--session', session];
-  // Where the service does not say whether the message is new, `created` is null.
+  // If the service does not say whether the message is new, `created` is null.
   const answer = ['-o', 'json', '--query', '{id: message_id, is_new: created == `true`, text: reply}'];
   const send = [...chat('send', 'chat'), '--external-id', 'x1', 'Nothing comes back.', ...answer];
   return [
@@ -165,10 +165,10 @@ function operationsOf(seeded: Seeded): readonly Operation[] {
   ];
 }
 
-/** What differs between any two services, and the objects that are in the shape of the service. */
+/** Fields that differ between any two services, and objects that have the shape of the service. */
 const LEFT_OUT = new Set(['raw', 'file', 'source', 'key', 'error']);
 
-/** The output with names for ids: a list of what is JSON in it, or text. */
+/** The output with names for ids: a list of the JSON documents in it, or text. */
 function parse(text: string, names: readonly (readonly [id: string, name: string])[]): unknown {
   let named = text.replace(/\d{4}-\d\d-\d\dT[\d:.]+(Z|\+00:00)/g, '<time>').replace(/\bsrc_[0-9a-f]{20}/g, '<source>');
   for (const [id, name] of names) named = named.replaceAll(id, name);
@@ -199,12 +199,12 @@ export async function performEveryOperation(shape: string): Promise<Performance>
   return { outcomes, things: names.map(([, name]) => name) };
 }
 
-/** Whether an operation was not done, says so by its exit code, and names a command that settles it. */
+/** Whether an operation was not done, reports that by its exit code, and names a command that settles it. */
 function isRefusal({ code, stderr }: Outcome): boolean {
   return REFUSALS.includes(code) && /partnerctl contract (set|import) /.test(stderr);
 }
 
-/** Checks that a client did what it does with the plain shape or refused it, and created nothing twice. */
+/** Checks that a client did the same as with the plain shape, or rejected it, and created nothing twice. */
 export function expectRightOrRefused({ outcomes, things }: Performance, plain: Performance): void {
   const isRefused = new Map<string, boolean>();
   for (const [index, outcome] of outcomes.entries()) {

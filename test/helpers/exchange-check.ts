@@ -5,7 +5,7 @@ import type { Document } from '../../src/sandbox/contract/openapi.ts';
 import type { ObservedExchange } from '../../src/sandbox/observe.ts';
 import { findShape, PLAIN } from '../../src/sandbox/shapes/shapes.ts';
 
-/** Returns what an exchange has that the document of the service does not allow; nothing if they agree. */
+/** Returns what an exchange contains that the service's document does not allow; nothing if they agree. */
 export type ExchangeCheck = (exchange: ObservedExchange) => readonly string[];
 
 type Described = NonNullable<Document['paths'][string][string]>;
@@ -19,7 +19,7 @@ function closed(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(closed);
   if (!isObject(value)) return value;
   if (Array.isArray(value.allOf)) return { ...value, unevaluatedProperties: false };
-  // The parts of a composed object do not know the fields of each other.
+  // The parts of a composed object do not know each other's fields.
   const isPart = (name: string): boolean => name === 'Page';
   const copy = Object.fromEntries(
     Object.entries(value).map(([key, child]) => [key, isPart(key) ? child : closed(child)]),
@@ -66,7 +66,7 @@ class DocumentedService {
     }));
   }
 
-  /** Compiles a schema once, wherever it is used: compiling takes longer than all else. */
+  /** Compiles a schema once, wherever it is used: compiling takes longer than everything else. */
   #validator(place: readonly string[]): ValidateFunction {
     const text = JSON.stringify(place.reduce<unknown>((at, name) => (isObject(at) ? at[name] : at), this.#document));
     const known = this.#validators.get(text);
@@ -111,8 +111,8 @@ class DocumentedService {
   }
 
   /**
-   * An accepted request must be one that the document allows. Parameters that it does not know are a mistake only in the
-   * service's own shape: in others a client tries them out.
+   * An accepted request must be one that the document allows. Unknown parameters are a mistake only in the service's own shape:
+   * in others a client tries them out.
    */
   #checkRequest({ request }: ObservedExchange, place: readonly string[], { parameters, requestBody }: Described) {
     const query = new URLSearchParams(request.query);
@@ -132,7 +132,7 @@ class DocumentedService {
 
   check(exchange: ObservedExchange): readonly string[] {
     const { request, status, body } = exchange;
-    // What a fault sends in place of an answer is not the service's.
+    // A response that a fault replaced is not the service's.
     if (request.fault !== null) return [];
     const path = this.#paths.find(({ pattern }) => pattern.test(request.path))?.path;
     const method = request.method === 'HEAD' ? 'get' : request.method.toLowerCase();

@@ -44,7 +44,7 @@ export interface FakeServiceOptions {
 export interface FakeService extends Listening {
   /** Every request, in order of arrival. */
   readonly requests: FakeRequest[];
-  /** Replaces the script; counts begin again. */
+  /** Replaces the script, and counts from 1 again. */
   respond(script: Script): void;
   /** Resolves with the next request that matches. */
   nextRequest(matches?: (request: FakeRequest) => boolean): Promise<FakeRequest>;
@@ -54,22 +54,22 @@ export interface FakeService extends Listening {
   restart(): Promise<void>;
 }
 
-/** How much of a body is kept; the rest is only counted. */
+/** The maximum part of a body that is kept; the rest is only counted. */
 const KEPT_BYTES = 8 * 1024 * 1024;
 
-/** One request as it arrived. Its body is read only once it is asked for. */
+/** One request as it arrived. Its body is read only on demand. */
 export class FakeRequest {
   readonly method: string;
   /** Path and query, as sent. */
   readonly path: string;
   readonly query: URLSearchParams;
   readonly headers: IncomingMessage['headers'];
-  /** Two requests on one connection have the same. */
+  /** Equal for two requests on one connection. */
   readonly connection: Socket;
   readonly incoming: IncomingMessage;
-  /** How many bytes of the body have been read. */
+  /** The number of bytes of the body that have been read. */
   bytes = 0;
-  /** Whether the whole body has been read. */
+  /** Whether the entire body has been read. */
   isComplete = false;
   private readonly chunks: Buffer[] = [];
   private readonly waiting: { readonly bytes: number; readonly resolve: () => void }[] = [];
@@ -85,7 +85,7 @@ export class FakeRequest {
     incoming.on('error', () => undefined);
   }
 
-  /** What has been read of the body so far. */
+  /** The part of the body that has been read. */
   get body(): string {
     return this.bodyBytes.toString();
   }
@@ -98,7 +98,7 @@ export class FakeRequest {
     return JSON.parse(this.body);
   }
 
-  /** Reads the body and resolves when all of it has arrived: never, where the connection breaks before. */
+  /** Reads the body and resolves when all of it has arrived: never, if the connection breaks before. */
   readBody(): Promise<void> {
     this.completed ??= new Promise((resolve) => {
       this.incoming.on('data', (chunk: Buffer) => this.keep(chunk));
@@ -185,7 +185,7 @@ function routePattern(route: string): RegExp {
   return new RegExp(`^${anyMethod} ${path === '*' ? '.*' : `/v1${literal(path).replace(/\{\w+\}/g, '[^/]+')}`}$`);
 }
 
-/** Answers with JSON. */
+/** Responds with JSON. */
 export function sendJson(
   response: ServerResponse,
   body: unknown,
@@ -195,18 +195,18 @@ export function sendJson(
   response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body));
 }
 
-/** A step that answers with JSON. */
+/** A step that responds with JSON. */
 export function json(body: unknown, status = 200, headers: Record<string, string> = {}): Handler {
   return (_, response) => sendJson(response, body, status, headers);
 }
 
-/** A step that reads the whole request and resets the connection. */
+/** A step that reads the complete request and resets the connection. */
 export const reset: Handler = (request) => request.connection.resetAndDestroy();
 
 /** A step that resets the connection with the body unread. */
 export const resetOnHeaders: Step = { onHeaders: reset };
 
-/** A step that never answers. */
+/** A step that never responds. */
 export const neverAnswer: Handler = () => undefined;
 
 /** A step that sends the headers and `text` of a longer body, and then closes the connection. */
@@ -217,7 +217,7 @@ export function cut(text: string, status = 200): Handler {
   };
 }
 
-/** A step that passes requests on to another service at this base URL or origin, and its answers back, as they come. */
+/** A step that forwards requests to another service at this base URL or origin, and its responses back, as they come. */
 export function forwardTo(target: string): { readonly onHeaders: Handler } {
   return {
     onHeaders({ incoming, method, path, headers }, response) {
@@ -240,9 +240,9 @@ export function forwardTo(target: string): { readonly onHeaders: Handler } {
 export interface Gate {
   /** Resolves when the gate is open. */
   pass(): Promise<void>;
-  /** Resolves when this many wait at it. */
+  /** Resolves when this many steps wait at it. */
   arrived(count?: number): Promise<void>;
-  /** Lets through what waits, and everything that comes later. */
+  /** Releases the waiting steps, and lets all later ones pass. */
   open(): void;
 }
 

@@ -5,11 +5,11 @@ import { start } from '../e2e/program.ts';
 import { tempDirectory } from './run.ts';
 
 /*
- * Kills the git commands of a command of ours at one system call after another: a program called `git` comes first in the
- * PATH, counts the commands, and starts one of them under strace.
+ * Kills the git commands of one of our commands at one system call after another: a program called `git` comes first in the PATH,
+ * counts the commands, and starts one of them under strace.
  */
 
-/** What changes files or tells another process something. */
+/** Calls that change files or send something to another process. */
 const CALLS = ['write', 'link', 'rename', 'unlink', 'mkdir', 'rmdir', 'fsync'];
 
 /** A system call of a git command. */
@@ -17,13 +17,13 @@ export interface GitPoint {
   /** The number of the git command in the run, from 1. */
   readonly command: number;
   readonly call: string;
-  /** Counts the calls of this name in a process. */
+  /** Counts the calls with this name in a process. */
   readonly nth: number;
 }
 
 /**
- * `machine`: git dies, and at once the process that started it. `git`: the process of git alone that is the first to come to
- * the call, which may be the server's.
+ * `machine`: git dies, and immediately the process that started it. `git`: only the git process that is the first to reach the
+ * call, which may be the server's.
  */
 export type GitVictim = 'machine' | 'git';
 
@@ -43,7 +43,7 @@ async function runWithGit({ args, env }: Run, script: (git: string) => string) {
   return await start(args, { env: { ...env, PATH } });
 }
 
-/** The calls of a git command. @param log what strace wrote: `<pid> <call>(…` for each */
+/** The calls of a git command. @param log the output of strace: `<pid> <call>(…` for each */
 function pointsIn(command: number, log: string): GitPoint[] {
   const counts = new Map<string, number>();
   const points = new Map<string, GitPoint>();

@@ -10,15 +10,13 @@ import { buffer } from 'node:stream/consumers';
 import type { StoreKind } from './stores.ts';
 import { findClosedPort } from './tcp-server.ts';
 
-/*
- * Servers of git on loopback: smart HTTP, by the CGI program that comes with git, and ssh.
- */
+/* Git servers on loopback: smart HTTP, by the CGI program that comes with git, and ssh. */
 
-/** A server with repositories of its own. */
+/** A server with its own repositories. */
 export interface GitServer {
-  /** Makes an empty repository. @returns its path, and the address of a branch of it */
+  /** Creates an empty repository. @returns its path, and the URL of one of its branches */
   repository(): { readonly path: string; readonly address: string };
-  /** What git needs to log in, for its environment. */
+  /** The environment in which git can log in. */
   readonly variables: Readonly<Record<string, string>>;
   stop(): Promise<void>;
 }
@@ -34,13 +32,13 @@ function makeRepository(root: string, name: string): string {
   return path;
 }
 
-/** What a request to a server of smart HTTP is about: `git-receive-pack` is a push. */
+/** The purpose of a request to a smart HTTP server: `git-receive-pack` is a push. */
 export type GitRequest = Pick<IncomingMessage, 'method' | 'url' | 'headers'>;
 
 export interface GitHttpOptions {
   /** The header `Authorization` that each request needs. */
   readonly authorization?: string;
-  /** Whether to cut the connection once the request has been carried out, before its answer. */
+  /** Whether to cut the connection once the request has been carried out, before its response. */
   readonly isCut?: (request: GitRequest) => boolean;
 }
 
@@ -101,7 +99,7 @@ function portOf(server: Server): number {
   return address.port;
 }
 
-/** Whether git is installed with its CGI program and its client of HTTP. */
+/** Whether git is installed with its CGI program and its HTTP client. */
 export function hasGitHttp(): boolean {
   try {
     const path = execFileSync('git', ['--exec-path'], { encoding: 'utf8' }).trim();
@@ -111,7 +109,7 @@ export function hasGitHttp(): boolean {
   }
 }
 
-/** Starts a server of smart HTTP. */
+/** Starts a smart HTTP server. */
 export async function startGitHttp(options: GitHttpOptions = {}): Promise<GitServer> {
   const root = temporary();
   const server = createServer((request, response) => {
@@ -139,17 +137,17 @@ export async function startGitHttp(options: GitHttpOptions = {}): Promise<GitSer
 
 const SSHD = '/usr/sbin/sshd';
 
-/** Whether a server of ssh is installed. */
+/** Whether an ssh server is installed. */
 export function hasSshd(): boolean {
   return existsSync(SSHD);
 }
 
 export interface GitSshServer extends GitServer {
-  /** The command that runs ssh with other settings: those given come first. */
+  /** The command that runs ssh with other settings, which precede the default ones. */
   ssh(...settings: readonly string[]): string;
 }
 
-/** Starts a server of ssh that lets this user in with a key of its own. */
+/** Starts an ssh server that accepts this user with a new key. */
 export async function startGitSsh(): Promise<GitSshServer> {
   const root = temporary();
   const port = await findClosedPort();
@@ -172,7 +170,7 @@ export async function startGitSsh(): Promise<GitSshServer> {
     'MaxStartups 100',
   ];
   writeFileSync(join(root, 'sshd_config'), `${settings.join('\n')}\n`);
-  // Where sshd as root wants to live.
+  // The directory that sshd requires when it runs as root.
   if (process.getuid?.() === 0) mkdirSync('/run/sshd', { recursive: true, mode: 0o755 });
   const server = spawn(SSHD, ['-D', '-e', '-f', join(root, 'sshd_config')], { stdio: ['ignore', 'ignore', 'pipe'] });
   for await (const line of createInterface({ input: server.stderr })) if (line.includes('listening')) break;
@@ -217,7 +215,7 @@ function kindOf(name: string, missing: string | undefined, startServer: () => Pr
   };
 }
 
-/** The state in git, on servers. */
+/** The stores in git, on servers. */
 export function gitServerKinds(): readonly StoreKind[] {
   return [
     kindOf('git over HTTP', hasGitHttp() ? undefined : 'git has no HTTP server', startGitHttp),

@@ -6,11 +6,11 @@ export interface Holding {
   readonly env: Record<string, string>;
   /** Resolves once this many requests wait. */
   held(count?: number): Promise<void>;
-  /** Lets through what waits, and everything that comes later. */
+  /** Releases the waiting requests, and lets all later ones pass. */
   release(): void;
 }
 
-/** A way to a service on which matching requests wait, their bodies unread, until the test releases them. */
+/** A path to a service on which matching requests wait, their bodies unread, until the test releases them. */
 export async function holding({ sandbox, env }: Service, holds: (request: FakeRequest) => boolean): Promise<Holding> {
   const gate = createGate();
   const forward = forwardTo(sandbox.baseUrl);

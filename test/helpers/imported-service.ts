@@ -26,7 +26,7 @@ export async function importAndRunEverything(shape: string): Promise<void> {
   const tail = ['chat', 'tail', ...session, '--from-start', '--no-follow', '--query', 'text'];
   const tailed = await run([...tail, '-o', 'ndjson'], { env });
   expect(tailed.code, tailed.stderr).toBe(0);
-  // Times in seconds do not tell which of the two came first.
+  // Times in seconds do not show which of the two came first.
   expect(tailed.stdout.trimEnd().split('\n').toSorted()).toEqual([JSON.stringify(sent.reply.text), '"hello"']);
   const job = ['--agent', agent?.agent_id ?? '', '--name', 'daily', '--minute', '0', '--hour', '9'];
   const created = await answer<{ cron_job_id: string }>('cron', 'create', ...job, '--instructions', 'Sum up.');

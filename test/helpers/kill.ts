@@ -16,20 +16,20 @@ import { listen } from './tcp-server.ts';
  */
 
 export interface CallWay {
-  /** One call, or several, each of which is counted for itself. */
+  /** One call, or several, each of which is counted separately. */
   readonly call: string;
-  /** Which of them: `file` those on the run's file, `main` those of the main thread. */
+  /** Which of them: `file` for those on the run's file, `main` for those of the main thread. */
   readonly of: 'any' | 'file' | 'main';
 }
 
-/** `arrived`: the request was read, and is not passed on. `processed`: the answer is not sent. `answered`: it is. */
+/** `arrived`: the request was read, and is not forwarded. `processed`: the response is not sent. `answered`: it is. */
 interface WireWay {
   readonly wire: 'arrived' | 'processed' | 'answered';
 }
 
 export type Way = CallWay | WireWay;
 
-/** Calls that Node does without so far. */
+/** Calls that Node does not use so far. */
 const UNUSED = ['pwrite64', 'sendmsg', 'sendto', 'fdatasync', 'readv', 'recvfrom', 'recvmsg'];
 
 /** Every system call that reads, writes, syncs, opens, or connects. */
@@ -43,37 +43,37 @@ export const CALL_WAYS: readonly CallWay[] = [
 /** Every request, before and after it has its effect. */
 const WIRE_WAYS: readonly WireWay[] = [{ wire: 'arrived' }, { wire: 'processed' }, { wire: 'answered' }];
 
-/** Whether strace is there and may trace: without it, the calls cannot be counted. */
+/** Whether strace is installed and may trace: without it, the calls cannot be counted. */
 export function canTrace(): boolean {
   const { signal } = spawnSync('strace', ['-o', '/dev/null', '-e', 'inject=openat:signal=KILL:when=1', 'true']);
   return signal === 'SIGKILL';
 }
 
 export interface KilledRun {
-  /** False for a run that came to its end before the point. */
+  /** False for a run that ended before the point. */
   readonly isKilled: boolean;
   readonly stdout: string;
   readonly stderr: string;
 }
 
-/** One run of the command, with objects and files of its own. */
+/** One run of the command, with its own objects and files. */
 interface KillRun<Stage extends string> {
   readonly args: readonly string[];
   readonly env: Record<string, string>;
-  /** The file of `of: 'file'`: mostly the state file. */
+  /** The file of `of: 'file'`: usually the state file. */
   readonly path: string;
-  /** The whole standard input, if any. */
+  /** The complete standard input, if any. */
   readonly input?: string;
-  /** Checks what the run said, and tells how far it had come. */
+  /** Checks what the run reported, and returns how far it had come. */
   readonly stageOf: (killed: KilledRun) => Promise<Stage>;
-  /** Goes on as a person would, checks the end, and removes what the run made. @returns the duplicates at the service */
+  /** Continues as a person would, checks the end, and removes what the run created. @returns the duplicates at the service */
   readonly finish: () => Promise<number>;
 }
 
 /**
  * Prepares the run that is killed at one point.
- * @param label unique among the runs of a way, and fit for file names
- * @param baseUrl the address of the service for this run and for those that finish it
+ * @param label unique among the runs of a way, and valid in file names
+ * @param baseUrl the service's URL for this run and for those that finish it
  */
 export type PrepareRun<Stage extends string> = (label: string, baseUrl: string) => Promise<KillRun<Stage>>;
 
@@ -85,9 +85,9 @@ export interface KillCount<Stage extends string> {
 
 /** Runs a command, and kills it at its N-th call or request. */
 interface Killer {
-  /** The address of the service for the runs. */
+  /** The service's URL for the runs. */
   readonly baseUrl: string;
-  /** How many runs there may be at a time. */
+  /** The maximum number of concurrent runs. */
   readonly lanes: number;
   readonly run: (run: KillRun<string>, nth: number) => Running;
 }
@@ -107,7 +107,7 @@ function createCallKiller(baseUrl: string, { call, of }: CallWay): Killer {
   };
 }
 
-/** Sends a request on as it is. @returns the whole response */
+/** Forwards a request unchanged. @returns the complete response */
 async function pass({ method, url, headers }: IncomingMessage, body: Buffer, origin: string) {
   const onward = request(new URL(url ?? '', origin), { method, headers: { ...headers, host: new URL(origin).host } });
   onward.end(body);
@@ -116,7 +116,7 @@ async function pass({ method, url, headers }: IncomingMessage, body: Buffer, ori
   return { status: response.statusCode ?? 0, headers: response.headers, body: await buffer(response) };
 }
 
-/** The service behind an address that kills the process which sends the request of a number. */
+/** The service behind a URL that kills the process which sends the request with a given number. */
 async function startKillProxy(serviceUrl: string, { wire }: WireWay): Promise<Killer> {
   let [child, count, nth]: [Running | undefined, number, number] = [undefined, 0, 0];
   const kill = async (): Promise<void> => {
@@ -133,7 +133,7 @@ async function startKillProxy(serviceUrl: string, { wire }: WireWay): Promise<Ki
     response.writeHead(passed.status, passed.headers).end(passed.body);
     if (isPoint) response.once('finish', () => void kill());
   };
-  // A request whose connection died with its process needs no answer.
+  // A request whose connection died with its process needs no response.
   const proxy = createServer((incoming, response) => void serve(incoming, response).catch(() => response.destroy()));
   const { baseUrl } = await listen(proxy);
   return {
@@ -151,7 +151,7 @@ async function startKillProxy(serviceUrl: string, { wire }: WireWay): Promise<Ki
   };
 }
 
-/** Whether the way is at its end when one run survives: how often a thread wakes another is not the same in each run. */
+/** Whether the way ends when one run survives: how often a thread wakes another differs between runs. */
 function survivorsOf(way: Way): number {
   return 'call' in way && way.of === 'any' && (way.call === 'read' || way.call === 'write') ? 4 : 1;
 }
@@ -171,18 +171,18 @@ function labelOf(way: Way, nth: number): string {
 }
 
 /**
- * How far apart the points are. Calls on the state file and requests are few, and each of them is a point; KILL_EVERY=4
- * takes only one in four of all other calls.
+ * The distance between the points. Calls on the state file and requests are few, and each of them is a point; KILL_EVERY=4 takes
+ * only one in four of all other calls.
  */
 function stepOf(way: Way): number {
   return 'call' in way && way.of !== 'file' ? Number(process.env.KILL_EVERY ?? 1) : 1;
 }
 
-/** What is killed. */
+/** The process to kill. */
 export interface KillTarget<Stage extends string> {
   /** Of the command. */
   readonly name: string;
-  /** The address of the service. */
+  /** The service's URL. */
   readonly baseUrl: string;
   readonly prepare: PrepareRun<Stage>;
 }

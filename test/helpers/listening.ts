@@ -9,18 +9,18 @@ import { handSignals, type RunOptions, tempDirectory, testProcess } from './run.
 
 /** A `webhook listen` that runs in this process. */
 export interface Listening {
-  /** Where it listens. */
+  /** The URL on which it listens. */
   readonly url: string;
-  /** What was written, by line. */
+  /** The output, by line. */
   readonly lines: readonly string[];
   /** The objects that follow the first one. */
   readonly events: readonly DeliveryEvent[];
   readonly stderr: () => string;
-  /** Resolves with the object that stands at a position, 0 for the first delivery. */
+  /** Resolves with the object at a position, 0 for the first delivery. */
   event(index: number): Promise<DeliveryEvent>;
   /** Ends it as Ctrl-C does. @returns the exit code */
   stop(): Promise<number>;
-  /** Resolves with the exit code when it ends by itself. */
+  /** Resolves with the exit code when it ends without `stop`. */
   readonly exited: Promise<number>;
 }
 

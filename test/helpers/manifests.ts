@@ -25,7 +25,7 @@ agents:
     name: Support
 `;
 
-/** The valid manifest with a part replaced. */
+/** The valid manifest with one part replaced. */
 export function changed(from: string | RegExp, to: string): string {
   const text = VALID.replace(from, () => to);
   if (text === VALID) throw new Error(`nothing to replace: ${from}`);

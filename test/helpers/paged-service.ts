@@ -14,7 +14,7 @@ interface ServedPage {
   readonly last: string;
 }
 
-/** What a service sends for a page: a body, and headers and a status if it sends any of its own. */
+/** The response for a page: a body, and optional headers and a status. */
 interface Served {
   readonly body: unknown;
   readonly headers?: Record<string, string>;
@@ -22,7 +22,7 @@ interface Served {
 }
 
 export interface PagedService {
-  /** Where the page starts that a request asks for. A response that is not a page may be returned instead. */
+  /** The start of the page that a request asks for. May return a response that is not a page instead. */
   readonly start: (query: URLSearchParams) => number | Served;
   readonly serve: (page: ServedPage) => Served;
   readonly count?: number;
@@ -33,7 +33,7 @@ export function spaceIds(count: number): readonly { readonly space_id: string }[
   return Array.from({ length: count }, (_, index) => ({ space_id: `s${index + 1}` }));
 }
 
-/** Starts a service that lists five spaces, two on a page, in the way of its own. */
+/** Starts a service that lists five spaces, two per page, in its own way. */
 export function startPagedService({ start, serve, count = 5, size = 2 }: PagedService): Promise<FakeService> {
   const all = spaceIds(count);
   const send = (response: ServerResponse, { body, headers = {}, status = 200 }: Served): void =>
@@ -61,7 +61,7 @@ export function startPagedService({ start, serve, count = 5, size = 2 }: PagedSe
   });
 }
 
-/** Reads a number from the query; `otherwise` without one. */
+/** Reads a number from the query, or returns `otherwise`. */
 export function numberIn(query: URLSearchParams, name: string, otherwise = 0): number {
   return Number(query.get(name) ?? otherwise);
 }

@@ -7,18 +7,18 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { findClosedPort } from './tcp-server.ts';
 
-/** A PostgreSQL server of this test run alone, on a Unix socket and on a loopback port. */
+/** A PostgreSQL server only for this test run, on a Unix socket and on a loopback port. */
 export interface PostgresServer {
   /** The directory of the socket. */
   readonly directory: string;
   readonly port: number;
-  /** The address of a fresh database, on the socket. @param options of CREATE DATABASE */
+  /** Creates a database. @param options of CREATE DATABASE @returns its URL, on the socket */
   database(options?: string): string;
-  /** The address of the same database on a loopback port: the server's, or one that leads to it. */
+  /** The URL of the same database on a loopback port: the server's, or one that leads to it. */
   overTcp(address: string, port?: number): string;
-  /** Runs SQL in a database. @returns what psql prints, a line for each row */
+  /** Runs SQL in a database. @returns the output of psql, one line per row */
   sql(address: string, statement: string): string;
-  /** Ends the server at once, as a power failure does, and starts it again. */
+  /** Kills the server, like a power failure, and starts it again. */
   crash(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -51,11 +51,11 @@ async function startServer(programs: string, directory: string, more: readonly s
 }
 
 interface ServerOptions {
-  /** Of postgresql.conf: `ssl=on`. */
+  /** Settings of postgresql.conf: `ssl=on`. */
   readonly settings?: readonly string[];
   /** The lines of pg_hba.conf for connections over TCP. Those on the socket need no password. */
   readonly hostRules?: readonly string[];
-  /** Files for the directory of the data, by their names. */
+  /** Files for the data directory, by name. */
   readonly files?: Readonly<Record<string, string>>;
 }
 
@@ -117,7 +117,10 @@ export function hasPgBouncer(): boolean {
   return existsSync(PGBOUNCER);
 }
 
-/** Starts PgBouncer in transaction mode, with two connections to a server. @returns its loopback port, and what ends it */
+/**
+ * Starts PgBouncer in transaction mode, with two connections to a server.
+ * @returns its loopback port, and a function that stops it
+ */
 export async function startPgBouncer(server: PostgresServer): Promise<{ port: number; stop(): Promise<void> }> {
   const port = await findClosedPort();
   const settings = [

@@ -16,7 +16,7 @@ function readIfPresent(path: string): string {
   }
 }
 
-/** The names of the files that hold the token. */
+/** The names of the files that contain the token. */
 function filesWithToken(directory: string): string[] {
   return readdirSync(directory).filter((name) => readIfPresent(join(directory, name)).includes(RACE_TOKEN));
 }
@@ -30,7 +30,10 @@ async function expectSuccess(child: ReturnType<typeof start>): Promise<void> {
   if (exitCode !== 0) throw new Error(`exit code ${exitCode}: ${stderr}`);
 }
 
-/** Logs in to several profiles at once, each in a process of its own. @returns the profiles that are missing, and other files */
+/**
+ * Logs in to several profiles concurrently, each in a separate process.
+ * @returns the profiles that are missing, and other files
+ */
 export async function raceLogins(count: number): Promise<{ lost: string[]; leftovers: string[] }> {
   const directory = tempDirectory();
   const names = Array.from({ length: count }, (_, index) => `p${index}`);

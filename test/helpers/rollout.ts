@@ -84,7 +84,7 @@ interface Ran {
   readonly failures: readonly object[];
   /** The ids of the jobs. */
   readonly jobs: readonly string[];
-  /** How many jobs may or may not have been created. */
+  /** The number of jobs that may or may not have been created. */
   readonly unknownJobs: number;
   readonly stderr: string;
 }
@@ -131,7 +131,7 @@ export async function expectRepeatWritesNothing(it: Service, path: string, count
 }
 
 /**
- * Starts a run and ends it with SIGKILL once the service has received so many requests.
+ * Starts a run and kills it with SIGKILL once the service has received that many requests.
  * @returns whether it was still running
  */
 export async function killAfter(it: Service, path: string, requests: number): Promise<boolean> {

@@ -29,7 +29,7 @@ export interface RunOptions {
   readonly stdin?: string | Uint8Array;
   /** Whether stdout and stderr are terminals, and how wide. */
   readonly columns?: number | undefined;
-  /** The height of the terminals; unknown by default, so that nothing goes through a pager. */
+  /** The height of the terminals; unknown by default, so that no pager starts. */
   readonly rows?: number | undefined;
   /** Where progress is shown, if `columns` is set. */
   readonly terminal?: NodeJS.WritableStream;
@@ -37,11 +37,11 @@ export interface RunOptions {
   readonly random?: () => number;
   readonly signals?: Signals;
   readonly nodeVersion?: string;
-  /** Stands for the keychain of the operating system; by default there is none. */
+  /** Replaces the keychain of the operating system; by default there is none. */
   readonly keychain?: Keychain;
 }
 
-/** A clock whose waits end at once and move its time forward; `slept` has the length of each wait. */
+/** A clock whose waits end immediately and advance it; `slept` has the length of each wait. */
 export function fastClock(start = Date.UTC(2026, 0, 1)): Clock & { readonly slept: number[] } {
   let now = start;
   const slept: number[] = [];
@@ -69,7 +69,7 @@ export function fasterClock(times = 10): Clock {
   };
 }
 
-/** A faster clock that a test can move forward, which ends every wait, so that a time limit ends at a chosen point. */
+/** A faster clock that a test can advance, which ends every wait, so that a time limit ends at a chosen point. */
 export function leapingClock(): Clock & { leap(ms: number): void } {
   const { now, monotonic, sleep } = fasterClock();
   let ahead = 0;
@@ -98,7 +98,7 @@ export function hasty(): number {
   return Math.random() / 1000;
 }
 
-/** Signals that a test sends by hand. */
+/** Signals that a test sends itself. */
 export function handSignals(): Signals & { interrupt: AbortSignal; abort(reason: unknown): void } {
   const control = new AbortController();
   return {
@@ -119,7 +119,7 @@ const noKeychain: Keychain = { get: refuseKeychain, set: refuseKeychain, remove:
 /** A directory for one test, removed when it ends. */
 export function tempDirectory(): string {
   const directory = mkdtempSync(join(tmpdir(), 'partnerctl-test-'));
-  // A program that was just ended may still be writing into its cache of compiled code.
+  // A program that has just exited may still be writing into its compile cache.
   onTestFinished(() => rm(directory, { recursive: true, force: true, maxRetries: 5 }));
   return directory;
 }
@@ -136,7 +136,7 @@ export function testProcess(home: string) {
   };
 }
 
-/** Runs a command line in this process: the whole program, with its own home, clock and streams, and real HTTP. */
+/** Runs a command line in this process: the entire program, with its own home, clock, and streams, and real HTTP. */
 export async function run(argv: readonly string[], options: RunOptions = {}): Promise<Ran> {
   const home = options.env?.HOME ?? tempDirectory();
   const { columns, rows } = options;

@@ -29,16 +29,16 @@ export interface Schedules extends Service {
   cron(words: readonly string[], options?: RunOptions): Promise<Ran>;
   /** Creates the job that `JOB` describes, with these changes. */
   create(more?: readonly string[], options?: RunOptions): Promise<Ran>;
-  /** A job at the service, made behind the back of the state file. */
+  /** A job that is created at the service directly, without a record in the state file. */
   make(more?: Record<string, unknown>): Promise<string>;
   jobs(): Promise<readonly { readonly cron_job_id: string; readonly name: string }[]>;
-  /** What was sent to the creation path. */
+  /** The requests to the creation path. */
   created(): Promise<readonly unknown[]>;
   /** The types of the records of the state file, in order. */
   records(): readonly string[];
 }
 
-/** The flags of a job that is in order: on weekdays at nine, in Berlin. */
+/** The flags of a valid job: on weekdays at nine, in Berlin. */
 export const JOB = (agent: string): readonly string[] => [
   '--agent',
   agent,

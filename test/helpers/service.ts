@@ -26,19 +26,19 @@ interface ListedAgent {
 }
 
 export interface Service extends TestSandbox {
-  /** What a command needs to reach it: address, token, and a home of its own. */
+  /** The environment of a command that uses it: URL, token, and a separate home. */
   readonly env: Record<string, string>;
-  /** Everything that was received since the start or the last `forget`. */
+  /** All requests received since the start or the last `forget`. */
   received(): Promise<readonly Received[]>;
-  /** The writes among it. */
+  /** The writes among them. */
   posts(): Promise<readonly Received[]>;
-  /** Empties the record of what was received. */
+  /** Clears the requests received so far. */
   forget(): Promise<void>;
   set(settings: Record<string, unknown>): Promise<void>;
   faults(...rules: object[]): Promise<void>;
   spaces(): Promise<readonly ListedSpace[]>;
   agents(spaceId: string): Promise<readonly ListedAgent[]>;
-  /** The environment with a token that may do these things only. */
+  /** Creates an environment with a token that has only these scopes. */
   envFor(scopes: readonly string[]): Promise<Record<string, string>>;
 }
 
@@ -67,13 +67,13 @@ export async function service(options: SandboxOptions = {}): Promise<Service> {
   };
 }
 
-/** A manifest document that is in order. */
+/** A valid manifest document. */
 export function manifest(externalId: string, agents: readonly string[] = ['Support']): string {
   const installed = agents.map((name) => `  - { template_id: tmpl_support, name: ${JSON.stringify(name)} }`);
   return `external_space_id: ${externalId}\nspace: { name: ${JSON.stringify(`Space ${externalId}`)} }\nagents:\n${installed.join('\n')}\n`;
 }
 
-/** Writes a file into a directory of this test and gives its path. */
+/** Writes a file into a directory of this test and returns its path. */
 export function write(name: string, text: string | Uint8Array, directory = tempDirectory()): string {
   const path = join(directory, name);
   writeFileSync(path, text);

@@ -24,7 +24,7 @@ async function allIds(store: StateStore): Promise<string[]> {
   return found;
 }
 
-/** Returns what opens the stores of a kind. */
+/** Returns a function that opens stores of a kind. */
 function opener(kind: StoreKind): (address: string, home?: string) => Promise<StateStore> {
   return (address, home = tempDirectory()) => openAt(address, home, undefined, kind.variables);
 }
@@ -43,7 +43,7 @@ export function describeStore(kind: StoreKind): void {
       await store.close();
     });
 
-    test('each reader continues where it stopped, and sees what others append', async () => {
+    test('gives each reader the records after those it has read, including those of other writers', async () => {
       const address = await kind.fresh();
       const [mine, theirs] = [await open(address), await open(address)];
       const log = mine.open();
@@ -57,7 +57,7 @@ export function describeStore(kind: StoreKind): void {
       for (const store of [mine, theirs]) await store.close();
     });
 
-    test('a record says who made it', async () => {
+    test('records the origin of each record', async () => {
       const store = await open(await kind.fresh());
       await store.open().append(record('a'), OTHER);
       for await (const entry of readStore(store)) {
@@ -66,7 +66,7 @@ export function describeStore(kind: StoreKind): void {
       await store.close();
     });
 
-    test('records of one writer at once are all there, and once', async () => {
+    test("has each of one writer's concurrent records once", async () => {
       const store = await open(await kind.fresh());
       const log = store.open();
       await Promise.all(Array.from({ length: 60 }, (_, n) => log.append(record(`r${n}`), OTHER)));
@@ -76,7 +76,7 @@ export function describeStore(kind: StoreKind): void {
       await store.close();
     });
 
-    test('a record that is too long is refused before anything is written', async () => {
+    test('rejects a record that is too long before anything is written', async () => {
       const address = await kind.fresh();
       const store = await open(address);
       const long = { ...record('long'), fill: 'x'.repeat(1024 * 1024) };
@@ -89,7 +89,7 @@ export function describeStore(kind: StoreKind): void {
   });
 }
 
-/** More of them, which take longer. */
+/** More tests, which take longer. */
 export function describeStoreInDetail(kind: StoreKind): void {
   const open = opener(kind);
 
@@ -97,7 +97,7 @@ export function describeStoreInDetail(kind: StoreKind): void {
     beforeAll(() => kind.start());
     afterAll(() => kind.stop());
 
-    test('writers at once get one order, which every reader sees', async () => {
+    test('gives concurrent writers one order, which every reader sees', async () => {
       const address = await kind.fresh();
       const stores = await Promise.all(Array.from({ length: 3 }, () => open(address)));
       const seen: string[][] = [];
@@ -108,7 +108,7 @@ export function describeStoreInDetail(kind: StoreKind): void {
           for (let n = 0; n < 3; n += 1) {
             await log.append(record(`${writer}-${n}`), OTHER);
             own.push(...(await newIds(log)));
-            // What a writer appended, it reads.
+            // A writer reads what it appended.
             expect(own).toContain(`${writer}-${n}`);
           }
           seen.push(own);
@@ -121,7 +121,7 @@ export function describeStoreInDetail(kind: StoreKind): void {
       await Promise.all(stores.map((store) => store.close()));
     });
 
-    test('a copy has every record once and in order, also when it is made again', async () => {
+    test('has every record once and in order in a copy, even if that is repeated', async () => {
       const [from, to] = [await kind.fresh(), `${tempDirectory()}/copy.jsonl`];
       const [source, target] = [await open(from), await open(to)];
       await target.open().append(record('x'), OTHER);
@@ -139,7 +139,7 @@ export function describeStoreInDetail(kind: StoreKind): void {
       for (const store of [source, target]) await store.close();
     });
 
-    test('a record comes back as it was appended: long, in any script, with every control character', async () => {
+    test('returns a record as it was appended: long, in any script, with every control character', async () => {
       const address = await kind.fresh();
       const [mine, theirs] = [await open(address), await open(address)];
       const controls = String.fromCodePoint(...Array.from({ length: 0xa0 }, (_, code) => code));
@@ -160,7 +160,7 @@ export function describeStoreInDetail(kind: StoreKind): void {
       for (const store of [mine, theirs]) await store.close();
     });
 
-    test('a writer that has not seen what others appended comes after them', async () => {
+    test('puts the records of a writer after those of others, even if it has not read them', async () => {
       const address = await kind.fresh();
       const [mine, theirs] = [await open(address), await open(address)];
       const log = mine.open();
@@ -172,7 +172,7 @@ export function describeStoreInDetail(kind: StoreKind): void {
       for (const store of [mine, theirs]) await store.close();
     });
 
-    test('readers of one store are at places of their own, and one that wants certain lines gets those', async () => {
+    test('gives each reader its own position, and only the lines that it selects', async () => {
       const store = await open(await kind.fresh());
       const [early, late] = [store.open(), store.open()];
       await early.append(record('a'), OTHER);
@@ -184,7 +184,7 @@ export function describeStoreInDetail(kind: StoreKind): void {
       await store.close();
     });
 
-    test('lines that come from elsewhere twice are read once, at their first place', async () => {
+    test('reads lines that were copied twice once, at their first position', async () => {
       const address = await kind.fresh();
       const [mine, theirs] = [await open(address), await open(address)];
       const lines = ['a', 'b'].map((id) => encodeRecord(record(id)));
@@ -195,7 +195,7 @@ export function describeStoreInDetail(kind: StoreKind): void {
       for (const store of [mine, theirs]) await store.close();
     });
 
-    test('what is appended after an interruption is there once, at the latest after the next command', async () => {
+    test('has a record that was appended after an interruption once, at the latest after the next command', async () => {
       const [address, home, control] = [await kind.fresh(), tempDirectory(), new AbortController()];
       const interrupted = await openAt(address, home, control.signal, kind.variables);
       const log = interrupted.open();

@@ -7,21 +7,21 @@ import type { StateStore } from '../../src/state/store.ts';
 import { type PostgresServer, postgresPrograms, startPostgres } from './postgres.ts';
 import { tempDirectory } from './run.ts';
 
-/** A kind of store, for tests that each kind has to pass. */
+/** A kind of store, for tests that each kind must pass. */
 export interface StoreKind {
   readonly name: string;
-  /** Why it cannot be tried here; undefined if it can. */
+  /** Why it cannot be tested here; undefined if it can. */
   readonly missing: string | undefined;
-  /** What it needs in the environment, once it is started. */
+  /** The environment that it needs, once it is started. */
   readonly variables?: Environment;
   start(): Promise<void>;
-  /** The address of a store that is empty and ready. */
+  /** The URL of a store that is empty and initialized. */
   fresh(): Promise<string>;
   stop(): Promise<void>;
 }
 
 /**
- * Opens the store at an address, as one command of one machine does.
+ * Opens the store at a URL, as one command of one machine does.
  * @param home the machine's own directory
  * @param variables of the environment, in addition to those of this process
  */
@@ -44,7 +44,7 @@ export async function openAt(
   });
 }
 
-/** Creates the table or the branch. @returns its address */
+/** Creates the table or the branch. @returns its URL */
 async function prepared(address: string): Promise<string> {
   const store = await openAt(address, tempDirectory());
   await store.init();
@@ -60,14 +60,14 @@ function gitVersion(): string | undefined {
   }
 }
 
-/** An empty repository. @returns its path */
+/** Creates an empty repository. @returns its path */
 export function bareRepository(): string {
   const path = join(tempDirectory(), 'state.git');
   execFileSync('git', ['init', '--quiet', '--bare', path]);
   return path;
 }
 
-/** The kinds of stores. Each call returns new ones, with servers of their own. */
+/** The kinds of stores. Each call returns new ones, with their own servers. */
 export function storeKinds(): readonly StoreKind[] {
   const nothing = async (): Promise<void> => undefined;
   let server: PostgresServer | undefined;

@@ -3,9 +3,7 @@ import { once } from 'node:events';
 import { createServer, type Server, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
 
-/*
- * Servers for faults below HTTP: bytes as they are, connections that break, ports on which nobody listens.
- */
+/* Servers for faults below HTTP: raw bytes, connections that break, ports on which nobody listens. */
 
 export interface Listening {
   readonly port: number;
@@ -51,8 +49,8 @@ export interface RawService extends Listening {
 }
 
 /**
- * Sends the same bytes on every connection once it has read a whole request, whatever that asks for.
- * @param reply the bytes, or what gives them for the connection of this number, from 1
+ * Sends the same bytes on every connection once it has read a complete request, whatever that contains.
+ * @param reply the bytes, or a function that returns them for the number of the connection, from 1
  * @param after called once they are sent; closes the connection by default
  */
 export async function startRawService(
@@ -79,13 +77,13 @@ export async function startRawService(
   return { ...(await listen(server)), requests };
 }
 
-/** A whole HTTP/1.1 response as text. */
+/** A complete HTTP/1.1 response as text. */
 export function rawJson(body: unknown, status = '200 OK', headers = ''): string {
   const text = JSON.stringify(body);
   return `HTTP/1.1 ${status}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(text)}\r\n${headers}\r\n${text}`;
 }
 
-/** A port on which nothing listens. It lies below those that the system hands out, so that no other test is given it. */
+/** A port on which nothing listens. It is below those that the system assigns, so that no other test gets it. */
 export async function findClosedPort(): Promise<number> {
   for (;;) {
     const port = randomInt(10_000, 32_768);

@@ -28,7 +28,7 @@ function unescapeOnce(text: string): string {
     .replace(/\\([\\/])/g, '$1');
 }
 
-/** Fails if the text contains any piece of the token, however it is escaped. @param where names the text in the failure */
+/** Fails if the text contains any part of the token, however it is escaped. @param where names the text in the failure */
 export function expectNoToken(where: string, text: string): void {
   const once = unescapeOnce(text);
   const readings = [text, once, unescapeOnce(once), unescapeOnce(unescapeOnce(once))];
@@ -53,7 +53,7 @@ export async function startEchoService(echo: Echo): Promise<string> {
 
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 
-/** Places in an answer, with the token as it is. */
+/** Places in a response, with the token unescaped. */
 export const SHAPES: Readonly<Record<string, Echo>> = {
   'in fields of a list': (header, response) => {
     const copies = {
@@ -116,7 +116,7 @@ export const SHAPES: Readonly<Record<string, Echo>> = {
 const escapeEach = (text: string, escapeCode: (code: string) => string): string =>
   Array.from(text, (character) => escapeCode(character.charCodeAt(0).toString(16).padStart(2, '0'))).join('');
 
-/** Ways to write the token that services, gateways, and frameworks have. */
+/** Ways in which services, gateways, and frameworks write the token. */
 const SPELLINGS: Readonly<Record<string, (token: string) => string>> = {
   'percent-encoded twice': (token) => encodeURIComponent(escapeEach(token, (code) => `%${code}`)),
   'with named references': (token) => token.replace('+', '&plus;').replace('/', '&sol;').replace('=', '&equals;'),
@@ -127,7 +127,7 @@ const SPELLINGS: Readonly<Record<string, (token: string) => string>> = {
     token.slice(0, 9) + escapeEach(token.slice(9, 20), (code) => `%25${code}`) + token.slice(20),
 };
 
-/** Every field and header of a plausible answer holds the token. */
+/** Every field and header of a plausible response contains the token. */
 function everywhere(spell: (token: string) => string): Echo {
   return (header, response, { method, path }) => {
     const token = spell(header.slice('Bearer '.length));

@@ -16,7 +16,7 @@ export function sign(id: string, body: string, secret = SECRET, at = Date.now())
   };
 }
 
-/** Sends a signed delivery. @returns the status of the answer */
+/** Sends a signed delivery. @returns the status of the response */
 export async function deliver(url: string, id: string, body: string, secret = SECRET): Promise<number> {
   const response = await fetch(url, { method: 'POST', body, headers: sign(id, body, secret) });
   await response.arrayBuffer();
@@ -33,17 +33,17 @@ export interface TargetRequest {
 export interface WebhookTarget {
   readonly url: string;
   readonly requests: readonly TargetRequest[];
-  /** Resolves once this many requests have come. */
+  /** Resolves once this many requests have arrived. */
   arrived(count: number): Promise<void>;
   /** Cuts all connections and stops listening. */
   stop(): Promise<void>;
   restart(): Promise<void>;
 }
 
-/** How a target answers: with a status, or not at all. */
+/** The response of a target: a status, or none. */
 export type TargetAnswer = { readonly status: number; readonly body?: string } | 'cut' | 'stall';
 
-/** Starts a target that answers each request as it is told. @param answer gets the number of the request, from 1 */
+/** Starts a target with given responses. @param answer returns the response for the number of the request, from 1 */
 export async function startTarget(
   answer: (count: number, request: TargetRequest) => TargetAnswer | Promise<TargetAnswer> = () => ({ status: 200 }),
 ): Promise<WebhookTarget> {

@@ -43,7 +43,7 @@ function yamlOf(values: readonly unknown[], options: { flow: boolean; wrap: bool
   return values.map((value) => `---\n${stringify(value, settings)}`).join('');
 }
 
-/** What is wrong with the reported problems: each must be inside its source, printable, and in order. */
+/** The defects of the reported problems: each problem must be inside its source, printable, and in order. */
 function faultsOf({ problems }: Reading, texts: readonly string[]): string[] {
   const linesOf = texts.map((text) => text.split('\n'));
   return problems.flatMap(({ source, line, column, excerpt, message }, index) => {
@@ -211,7 +211,7 @@ function expectReadsAsYamlPackage(yaml: string): void {
   expect(reading.documents.map((document) => document.manifest)).toEqual(plain.filter((value) => value !== null));
 }
 
-/** What holds for every YAML text, by name. */
+/** Properties of every YAML text, by name. */
 export const YAML_PROPERTIES: Readonly<Record<string, fc.IRawProperty<unknown>>> = {
   'a valid manifest reads back as it was written': fc.property(manifests, styles, expectReadsBack),
   'any single mistake is reported in its own document, and the others are read': fc.property(
@@ -224,7 +224,7 @@ export const YAML_PROPERTIES: Readonly<Record<string, fc.IRawProperty<unknown>>>
     fc.array(soup, { minLength: 1, maxLength: 3 }),
     expectOnlyProblems,
   ),
-  'an edited valid text has problems, or reads as the yaml package reads it': fc.property(
+  'an edited valid text has problems, or is read as the yaml package reads it': fc.property(
     edited,
     expectReadsAsYamlPackage,
   ),

@@ -26,7 +26,7 @@ async function tailOf(script: Parameters<typeof startFakeService>[0], home = tem
   return { fake, env, tail };
 }
 
-/** The texts that a tail wrote. */
+/** The texts of the messages that a tail printed. */
 const texts = (stdout: string) =>
   stdout
     .split('\n')
@@ -40,17 +40,20 @@ const filteredBy = (parameter: string) => (request: FakeRequest, response: Param
 };
 
 describe('a history that ignores the assumed parameter', () => {
-  it.each(['sessionId', 'session-id', 'conversation_id'])('is asked by %s, which is remembered', async (parameter) => {
-    const { fake, tail, env } = await tailOf({ [`GET ${HISTORY}`]: filteredBy(parameter) });
-    const ran = await tail();
-    expect(ran).toMatchObject({ code: 0, stderr: '' });
-    expect(texts(ran.stdout)).toEqual(['Hello', 'Hi']);
-    const asked = fake.requests.length;
-    expect(texts((await tail()).stdout)).toEqual(['Hello', 'Hi']);
-    expect(fake.requests.slice(asked).every(({ query }) => query.get(parameter) === 's1')).toBe(true);
-    const shown = await run(['contract', 'show', 'messages.history.session_id', '-o', 'json'], { env });
-    expect(shown.json()).toMatchObject([{ value: `query:${parameter}`, source: 'observed' }]);
-  });
+  it.each(['sessionId', 'session-id', 'conversation_id'])(
+    'is requested with %s, which is recorded',
+    async (parameter) => {
+      const { fake, tail, env } = await tailOf({ [`GET ${HISTORY}`]: filteredBy(parameter) });
+      const ran = await tail();
+      expect(ran).toMatchObject({ code: 0, stderr: '' });
+      expect(texts(ran.stdout)).toEqual(['Hello', 'Hi']);
+      const asked = fake.requests.length;
+      expect(texts((await tail()).stdout)).toEqual(['Hello', 'Hi']);
+      expect(fake.requests.slice(asked).every(({ query }) => query.get(parameter) === 's1')).toBe(true);
+      const shown = await run(['contract', 'show', 'messages.history.session_id', '-o', 'json'], { env });
+      expect(shown.json()).toMatchObject([{ value: `query:${parameter}`, source: 'observed' }]);
+    },
+  );
 
   it('and all others shows no message until `none` is set, and then those of the session', async () => {
     const { env, tail } = await tailOf({ [`GET ${HISTORY}`]: json({ results: ENTRIES }) });
@@ -64,7 +67,7 @@ describe('a history that ignores the assumed parameter', () => {
     expect(texts(set.stdout)).toEqual(['Hello', 'Hi']);
   });
 
-  it('is refused where `none` is set, but a message does not name its session', async () => {
+  it('is rejected if `none` is set, but a message does not name its session', async () => {
     const { env, tail } = await tailOf({
       [`GET ${HISTORY}`]: json({ results: [...ENTRIES, { id: 'm4', text: 'Whose?' }] }),
     });
@@ -74,7 +77,7 @@ describe('a history that ignores the assumed parameter', () => {
     expect(ran.error().hint).toContain('partnerctl contract set message.session_id');
   });
 
-  it('is not taken to be empty where an empty response proves nothing', async () => {
+  it('is not treated as empty if an empty response proves nothing', async () => {
     const script = (request: FakeRequest, response: Parameters<typeof sendJson>[0]) =>
       sendJson(response, request.query.has('session_id') ? ENTRIES : []);
     const { tail } = await tailOf({ [`GET ${HISTORY}`]: script });
@@ -83,7 +86,7 @@ describe('a history that ignores the assumed parameter', () => {
 });
 
 describe('a history that is read by POST', () => {
-  it('is not remembered before a POST has led to messages', async () => {
+  it('is not recorded before a POST has returned messages', async () => {
     const { env, tail } = await tailOf({ [`GET ${HISTORY}`]: json({}, 405), [`POST ${HISTORY}`]: json([]) });
     expect(await tail()).toMatchObject({ code: 0, stdout: '' });
     const shown = await run(['contract', 'show', '--source', 'observed', '-o', 'json'], { env });
@@ -94,7 +97,7 @@ describe('a history that is read by POST', () => {
     [404, { message: 'Not here' }],
     [405, { message: 'Not here' }],
     [200, { ok: false, error: 'method_not_allowed' }],
-  ])('is found after a GET that is answered with %i %j, and remembered', async (status, body) => {
+  ])('is found after a GET that fails with %i %j, and recorded', async (status, body) => {
     const { fake, tail } = await tailOf({
       [`GET ${HISTORY}`]: json(body, status),
       [`POST ${HISTORY}`]: async (request, response) => {
@@ -119,7 +122,7 @@ describe('a history that is read by POST', () => {
     expect(texts((await tail({ clock: fasterClock() })).stdout)).toEqual(['Hello']);
   });
 
-  it('and fails under status 200, too, keeps what the service says', async () => {
+  it("keeps the service's message if it fails under status 200, too", async () => {
     const failure = json({ ok: false, error: 'ratelimited', detail: 'Too many sessions are open.' });
     const { tail } = await tailOf({ [`GET ${HISTORY}`]: failure, [`POST ${HISTORY}`]: json({ ok: false }) });
     const ran = await tail({ clock: fasterClock() });
@@ -129,7 +132,7 @@ describe('a history that is read by POST', () => {
   });
 });
 
-/** A history that takes parameters of these names, and complains of those that lack: of all, or of the first. */
+/** A history that requires parameters of these names, and reports the missing ones: all, or the first. */
 const named =
   (names: readonly string[], complain: (missing: readonly string[]) => unknown) =>
   (request: FakeRequest, response: Parameters<typeof sendJson>[0]) => {
@@ -142,12 +145,12 @@ const ofAll = (missing: readonly string[]) => ({ errors: missing.map((field) => 
 const inOneSentence = (missing: readonly string[]) => ({ error: `Missing required parameters: ${missing.join(', ')}` });
 const ofFirst = ([first]: readonly string[]) => ({ message: `${first} is required` });
 
-describe('a history that asks for its parameters by other names', () => {
+describe('a history that requires parameters of other names', () => {
   it.each([
     ['all at once', ['source', 'conversation'], ofAll],
     ['all in one sentence', ['source', 'threadId'], inOneSentence],
     ['one after the other', ['sourceRef', 'conversation_id'], ofFirst],
-  ])('%s is asked by those, which are remembered', async (_, names, complain) => {
+  ])('is requested with those, which are recorded, if errors name %s', async (_, names, complain) => {
     const { fake, tail } = await tailOf({ [`GET ${HISTORY}`]: named(names, complain) });
     const ran = await tail();
     expect(ran).toMatchObject({ code: 0, stderr: '' });
@@ -158,7 +161,7 @@ describe('a history that asks for its parameters by other names', () => {
     expect(fake.requests.slice(asked).every(({ query }) => query.get(names[1] ?? '') === 's1')).toBe(true);
   });
 
-  it('that may mean several of them names the likely ones in one command, after which it is read', async () => {
+  it('that are ambiguous names the likely ones in one command, after which it is read', async () => {
     const { env, tail } = await tailOf({ [`GET ${HISTORY}`]: named(['channel', 'topic_thread'], ofAll) });
     const ran = await tail();
     const settings = [
@@ -172,7 +175,7 @@ describe('a history that asks for its parameters by other names', () => {
     expect(texts((await tail()).stdout)).toEqual(['Hello', 'Hi']);
   });
 
-  it('and takes the session by a name that says nothing, names what it asked for one after the other at once', async () => {
+  it('names each parameter in turn immediately if that of the session has an unrelated name', async () => {
     const { tail } = await tailOf({ [`GET ${HISTORY}`]: named(['source', 'topic_thread'], ofFirst) });
     const settings = [
       'messages.history.source_id',
@@ -184,7 +187,7 @@ describe('a history that asks for its parameters by other names', () => {
   });
 });
 
-it('a history in pages that ignores the message to read after, too, is asked by the names that lead to the session', async () => {
+it('a history in pages that ignores the message to read after, too, is requested with the parameters that select the session', async () => {
   const all = [1, 2, 3].map((number) => ({ id: `m${number}`, sessionId: 's1', role: 'user', text: `Text ${number}` }));
   const { env } = await tailOf({
     [`GET ${HISTORY}`]: ({ query }: FakeRequest, response: Parameters<typeof sendJson>[0]) => {
@@ -204,7 +207,7 @@ it('an empty object ends a history that was read before', async () => {
   expect(texts(ran.stdout)).toEqual(['Hello']);
 });
 
-it('a history that says it has more, but not how to ask for it, is refused by name', async () => {
+it('a history that announces more, but not how to request it, is rejected with the name of the field', async () => {
   const at = { created_at: '2026-01-01T00:00:00Z' };
   const page = [
     { id: 'b', role: 'user', text: 'B', ...at },
@@ -296,12 +299,12 @@ const WAYS: readonly (readonly [string, PageOf])[] = [
 ];
 
 describe.each(WAYS)('a history in pages %s that ignores the message to read after', (_, pageOf) => {
-  describe.each(['oldest', 'newest'])('and begins with the %s', (order) => {
+  describe.each(['oldest', 'newest'])('and starts with the %s', (order) => {
     const all = order === 'oldest' ? TURNS : TURNS.toReversed();
     const script = (request: FakeRequest, response: Parameters<typeof sendJson>[0]) =>
       sendJson(response, pageOf(request.query, all));
 
-    it('is read whole and in order, to the last messages, and after a message', async () => {
+    it('is read completely and in order, to the last messages, and after a message', async () => {
       const { env, tail } = await tailOf(script);
       const ran = await tail();
       expect(ran).toMatchObject({ code: 0, stderr: '' });
@@ -315,7 +318,7 @@ describe.each(WAYS)('a history in pages %s that ignores the message to read afte
       expect(await read('--after', 'id-k')).toBe('');
     });
 
-    it('gives the reply to that message, and no earlier one', async () => {
+    it('yields the reply to that message, and no earlier one', async () => {
       const { env } = await tailOf(script);
       const args = ['chat', 'wait', '--source', 'src', '--session', 's1', '--after', 'id-x'];
       expect(await run(args, { env })).toMatchObject({ code: 0, stdout: 'd\n' });
@@ -346,7 +349,7 @@ describe('an author', () => {
       { id: 'm1', text: 'Hello', user: 'U1', subtype: null },
       { id: 'm2', text: 'Hi', user: 'U2', subtype: 'bot_message' },
     ],
-  ])('is the user where only the messages of agents have a mark: %j', async (...entries) => {
+  ])('is the user if only the messages of agents have a flag: %j', async (...entries) => {
     const { tail } = await tailOf(json(entries));
     const ran = await tail();
     expect(ran).toMatchObject({ code: 0, stderr: '' });
@@ -363,7 +366,7 @@ describe('an author', () => {
     expect(ran.stderr).toContain(command);
   });
 
-  it('is told by a flag after two commands', async () => {
+  it('is recognized by a flag after two commands', async () => {
     const { env, tail } = await tailOf(
       json([
         { id: 'm1', text: 'Hello', is_echo: false },
@@ -396,7 +399,7 @@ describe('a wait for a reply', () => {
     expect(ran.error().hint).toContain(hint);
   });
 
-  it('recognizes the author after the command that the refusal names', async () => {
+  it('recognizes the author after the command that the error names', async () => {
     const { env } = await tailOf(json([{ id: 'm2', role: 'operator', text: 'Hi' }]));
     const refused = await run(wait, { env, clock: fasterClock() });
     const [, names = ''] = /contract set message\.author\.agent '([^']+)'/.exec(String(refused.error().hint)) ?? [];
@@ -404,7 +407,7 @@ describe('a wait for a reply', () => {
     expect(await run(wait, { env })).toMatchObject({ code: 0 });
   });
 
-  it('names the way of reading histories if the service answers each reading with 404', async () => {
+  it('names the method of reading histories if the service responds to each read with 404', async () => {
     const { env } = await tailOf(json({ message: 'No such route' }, 404));
     const ran = await run(wait, { env });
     expect(ran.code).not.toBe(0);
@@ -412,7 +415,7 @@ describe('a wait for a reply', () => {
   });
 });
 
-describe('a history whose messages are of one second', () => {
+describe('a history whose messages have the same second', () => {
   const tied = ['m-x', 'm-a', 'm-k', 'm-b', 'm-y'].map((id) => ({
     id,
     text: id,
@@ -450,7 +453,7 @@ describe('a history whose messages are of one second', () => {
     expect(texts((await tail()).stdout)).toEqual(tied.map(({ text }) => text));
   });
 
-  it('and ignores the message to read after is shown as it comes', async () => {
+  it('and ignores the message to read after is shown in the order received', async () => {
     const { tail } = await tailOf({ [`GET ${HISTORY}`]: json(tied) });
     expect(texts((await tail()).stdout)).toEqual(tied.map(({ text }) => text));
   });

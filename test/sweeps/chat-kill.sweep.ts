@@ -47,7 +47,7 @@ describe.each([
         const isTold = stdout.endsWith('}\n');
         const kinds = await recordKinds(path);
         isAcknowledged = kinds.includes('created');
-        // A run that told nothing is repeated by whoever started it.
+        // A run that printed nothing is repeated by whoever started it.
         if (isAcknowledged) expect(isTold).toBe(true);
         if (isAcknowledged) return 'told, and acknowledged';
         if (isTold) return 'told';
@@ -65,7 +65,7 @@ describe.each([
     for (const stage of stages.keys()) seen.add(stage);
   });
 
-  test('comes in every stage that sending has', () => {
+  test('covers every stage of sending', () => {
     const stages = ['nothing yet', 'recorded', 'recorded, and registered', 'told', 'told, and acknowledged'];
     for (const stage of stages) expect(seen).toContain(stage);
   });
@@ -104,11 +104,11 @@ describe('kill -9 of chat tail --resume, resumed', () => {
     for (const stage of stages.keys()) seen.add(stage);
   });
 
-  test('comes before, between, and after the lines', () => {
+  test('covers the points before, between, and after the lines', () => {
     const [none, all] = [0, MESSAGES].map((count) => `${count} of ${MESSAGES} lines`);
     expect(seen).toContain(none);
     expect(seen).toContain(all);
-    // Which of the lines a kill comes between depends on how many of them a write takes.
+    // Which of the lines a kill comes between depends on how many of them a write contains.
     expect(seen.size).toBeGreaterThan(2);
   });
 });

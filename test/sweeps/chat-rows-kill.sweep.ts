@@ -16,7 +16,7 @@ interface Row {
   readonly external_message_id?: string;
 }
 
-/** Rows in no order of sessions; some give an id, and many say the same as another one of their session. */
+/** Rows with mixed sessions; some have an id, and many have the same text as another one of their session. */
 const rows: readonly Row[] = Array.from({ length: ROWS }, (_, index) => ({
   session_id: `s${(index * 7 + Math.floor(index / 3)) % SESSIONS}`,
   text: index % 5 === 0 ? 'the same' : `row ${index}`,
@@ -38,7 +38,7 @@ async function prepare(state: string): Promise<Place> {
   return { it, chat, args, state };
 }
 
-/** Each row is one message, and those of a session are in the order of their rows. */
+/** Checks that each row is one message, and those of a session are in the order of their rows. */
 async function expectRowsOnce({ chat }: Place): Promise<void> {
   for (let index = 0; index < SESSIONS; index += 1) {
     const session_id = `s${index}`;
@@ -51,13 +51,13 @@ async function expectRowsOnce({ chat }: Place): Promise<void> {
 
 const STAGES = ['arrived', 'processed', 'answered'] as const;
 
-/** When to kill a run: at its N-th message, when that has come, was registered, or was answered. */
+/** When to kill a run: at its N-th message, when that arrived, was registered, or was answered. */
 interface Point {
   readonly nth: number;
   readonly stage: (typeof STAGES)[number];
 }
 
-/** The service behind an address that kills a run at a point. */
+/** The service behind a URL that kills a run at a point. */
 async function killingService({ it }: Place) {
   let child: Running | undefined;
   let point: Point | undefined;
@@ -102,7 +102,7 @@ describe.each(storeKinds())('500 rows with the state in $name', (kind) => {
   beforeAll(kind.start);
   afterAll(kind.stop);
 
-  test.skipIf(kind.missing)('killed ten times: each is one message, in the order of its session', async () => {
+  test.skipIf(kind.missing)('are each one message, in order per session, if the run is killed ten times', async () => {
     const place = await prepare(await kind.fresh());
     const killing = await killingService(place);
     const { env } = place.it;
@@ -112,7 +112,7 @@ describe.each(storeKinds())('500 rows with the state in $name', (kind) => {
       expect(killed.signal, killed.stderr).toBe('SIGKILL');
       skipped.push(count(killed.stdout, 'skipped'));
     }
-    // What a run recorded before it was killed, the next one does not send.
+    // The next run does not send what a run recorded before it was killed.
     expect(skipped.at(-1)).toBeGreaterThan(0);
     const last = await start(place.args, { env });
     expect(last.exitCode, last.stderr).toBe(0);
@@ -133,7 +133,7 @@ describe.each(storeKinds())('500 rows with the state in $name', (kind) => {
   });
 });
 
-test('500 rows of which every fifth answer is lost are 500 messages, in the order of their sessions', async () => {
+test('500 rows of which every fifth response is lost are 500 messages, in order per session', async () => {
   const place = await prepare(join(tempDirectory(), 'state.jsonl'));
   await place.it.faults({ kind: 'reset', stage: 'after', on: `POST ${MESSAGE}`, rate: 0.2 });
   const args = [...place.args, '--retries', '1'];

@@ -3,8 +3,8 @@ import { expectAllJobs, expectOneJob } from '../faults/cron-crowd.ts';
 
 const CROWD = 50;
 
-test('fifty processes at once with the same job: one POST, one created, the others are blocked or wait for it', () =>
+test('fifty concurrent processes with the same job send one POST: one creates it, the others are blocked or wait', () =>
   expectOneJob(CROWD));
 
-test('fifty processes at once with fifty jobs: fifty jobs, fifty ids, and the file is sound', () =>
+test('fifty concurrent processes with fifty jobs create fifty jobs with fifty ids, and the file is intact', () =>
   expectAllJobs(CROWD));

@@ -46,7 +46,7 @@ async function settle(cron: Cron, env: Record<string, string>, name: string, pat
   return ids.length - 1;
 }
 
-/** Counts the stages of all ways, so that none that a command has is missing. */
+/** Counts the stages of all ways, so that none of a command's stages is missing. */
 function stageCounter<Stage extends string>() {
   const all = new Map<Stage, number>();
   return {
@@ -59,7 +59,7 @@ function stageCounter<Stage extends string>() {
   };
 }
 
-/** Runs one thing at a time: a fault is for the whole service. */
+/** Runs one task at a time, because a fault affects the entire service. */
 function createTurns(): <Result>(act: () => Promise<Result>) => Promise<Result> {
   let last: Promise<unknown> = Promise.resolve();
   return (act) => {
@@ -102,7 +102,7 @@ describe('kill -9 of cron create', () => {
     );
   });
 
-  test('comes in every stage that a creation has', () => {
+  test('covers every stage of a creation', () => {
     stages.expectEach('nothing yet', 'reserved', 'reserved, and made', 'made and recorded');
   });
 });
@@ -139,7 +139,7 @@ describe('kill -9 of cron reconcile', () => {
     },
   );
 
-  test('comes in every stage that a reconciliation has', () => {
+  test('covers every stage of a reconciliation', () => {
     stages.expectEach('open', 'adopted', 'released');
   });
 });

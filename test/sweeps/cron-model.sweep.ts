@@ -7,7 +7,7 @@ const RUNS = 5_000;
 const MINUTES = 60_000;
 
 it(
-  `makes a job at most once in ${RUNS} scenarios`,
+  `a job is created at most once in ${RUNS} scenarios`,
   async () => {
     await fc.assert(
       fc.asyncProperty(fc.scheduler(), anySays, anyWaves, async (scheduler, says, waves) => {
@@ -20,7 +20,7 @@ it(
 );
 
 it(
-  `holds for ${RUNS / 5} pairs of copies that were merged`,
+  `a job is created at most once in ${RUNS / 5} pairs of copies that were merged`,
   async () => {
     const picks = fc.array(fc.boolean(), { minLength: 1, maxLength: 12 });
     await fc.assert(

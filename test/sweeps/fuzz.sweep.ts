@@ -39,7 +39,7 @@ function soup(parts: readonly string[], maxLength = 40): fc.Arbitrary<string> {
   return fc.array(part, { maxLength }).map((chosen) => chosen.join(''));
 }
 
-/** A text with parts cut out, doubled, or replaced. */
+/** A text with parts removed, repeated, or replaced. */
 function edited(text: fc.Arbitrary<string>): fc.Arbitrary<string> {
   const edit = fc.record({ at: fc.nat(), length: fc.nat(8), insert: anyText, twice: fc.boolean() });
   return fc.tuple(text, fc.array(edit, { maxLength: 4 })).map(([start, edits]) =>
@@ -78,7 +78,7 @@ describe('cron fields', () => {
     soup(['9'.repeat(50), '1-', '/', ',', ' ', '*'], 200),
   );
   fuzz(
-    'any expression is refused as a schedule, or keeps its meaning and can be described',
+    'any expression is rejected as a schedule, or keeps its meaning and can be described',
     fc.asyncProperty(expression, async (text) => {
       const fields = allow([ScheduleError], () => parseExpression(text));
       if (!fields) return;
@@ -142,7 +142,7 @@ describe('JSON responses', () => {
     }),
   );
   fuzz(
-    'any JSON is printed as it came, as JSON and as YAML',
+    'any JSON is printed as it was received, as JSON and as YAML',
     fc.property(body, (text) => {
       const value = parseJson(text);
       expect(stringifyJson(value)).toBe(text);
@@ -152,7 +152,7 @@ describe('JSON responses', () => {
   const brackets = fc.tuple(fc.constantFrom('[', '{"a":', '[[],'), fc.nat(3_000)).map(([open, n]) => open.repeat(n));
   const digits = fc.nat(3_000).map((n) => '7'.repeat(n));
   fuzz(
-    'any text is parsed, or refused as not JSON or beyond the limits, and can be the body of an error',
+    'any text is parsed, or rejected as not JSON or beyond the limits, and can be the body of an error',
     fc.property(
       fc.oneof(
         edited(body),
@@ -212,7 +212,7 @@ describe('lines of the state file', () => {
     }),
   );
   fuzz(
-    'any damage to a line is noticed',
+    'any damage to a line is detected',
     fc.property(line, fc.nat(), fc.integer({ min: 1, max: 255 }), edited(line), (text, at, flip, other) => {
       const bytes = Buffer.from(text);
       const index = at % bytes.length;

@@ -38,7 +38,7 @@ export function fuzz(name: string, property: fc.IRawProperty<unknown>, seconds =
   });
 }
 
-/** Runs an action that may throw errors of some classes only. @returns undefined if it threw */
+/** Runs an action that may only throw errors of some classes. @returns undefined if it threw */
 export function allow<Value>(
   classes: readonly (new (...args: never[]) => Error)[],
   act: () => Value,

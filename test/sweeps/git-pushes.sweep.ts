@@ -8,7 +8,7 @@ import { schedules } from '../helpers/scheduling.ts';
 import { manifest, service, write } from '../helpers/service.ts';
 import { bareRepository } from '../helpers/stores.ts';
 
-/** A state on a branch, and how many pushes it has seen. */
+/** A state on a branch, and the number of pushes to it. */
 async function branch() {
   const repository = bareRepository();
   const env = { HOME: tempDirectory(), PARTNER_STATE: `git+file://${repository}#state` };
@@ -27,7 +27,7 @@ test('the jobs of a file need at most 3 pushes', async () => {
   expect(state.pushes()).toBeLessThanOrEqual(3);
 }, 60_000);
 
-test('a failure that stops the run keeps what was reserved with it from being sent', async () => {
+test('a failure that stops the run prevents the requests that were reserved with it', async () => {
   const [it, state] = [await schedules(), await branch()];
   const env = { ...it.env, ...state.env };
   await it.faults({ kind: 'status', status: 402, on: 'POST' });

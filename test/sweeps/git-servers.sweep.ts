@@ -23,9 +23,7 @@ import { service } from '../helpers/service.ts';
 import { openAt } from '../helpers/stores.ts';
 import { listen } from '../helpers/tcp-server.ts';
 
-/*
- * The state in git behind servers that refuse, or whose answers are lost.
- */
+/* The state in git behind servers that reject pushes, or whose responses are lost. */
 
 const record = (id: string): NewRecord => ({ type: 'note', at: '2026-01-01T00:00:00.000Z', id });
 const OTHER = { kind: 'other' } as const;
@@ -50,7 +48,10 @@ function commits(path: string): number {
   return Number(execFileSync('git', ['-C', path, 'rev-list', '--count', 'state'], { encoding: 'utf8' }));
 }
 
-/** Runs `cron create`, in a process of its own and with helpers that ask for passwords. @returns its error, and how many jobs it made */
+/**
+ * Runs `cron create` in a separate process, with helpers that ask for passwords.
+ * @returns its error, and the number of jobs that it created
+ */
 async function createRefused(address: string, variables: Readonly<Record<string, string>> = {}) {
   const it = await service();
   const cron = await createCronAgent(it);
@@ -65,7 +66,7 @@ describe.skipIf(!hasGitHttp())('the state in git over HTTP', () => {
   test.each([
     ['the first push', 1],
     ['every push', Number.POSITIVE_INFINITY],
-  ])('has a record once when the answer to %s is cut', async (_which, times) => {
+  ])('has a record once when the response to %s is cut', async (_which, times) => {
     let cut = 0;
     const server = await httpServer({
       isCut(request) {
@@ -83,7 +84,7 @@ describe.skipIf(!hasGitHttp())('the state in git over HTTP', () => {
     await store.close();
   });
 
-  test('that wants a password which git does not have is refused before anything is sent, without a question', async () => {
+  test('is rejected before anything is sent, without a prompt, if it needs a password that git does not have', async () => {
     const server = await httpServer({ authorization: `Basic ${btoa('ada:secret')}` });
     const { address } = server.repository();
     const refused = await createRefused(address);
@@ -92,7 +93,7 @@ describe.skipIf(!hasGitHttp())('the state in git over HTTP', () => {
     expect(refused.hint).toContain("git ls-remote 'http://127.0.0.1");
   });
 
-  test('that refuses the password which git has is named, and the password is not', async () => {
+  test("is named in the error if it rejects git's password, which is not shown", async () => {
     const server = await httpServer({ authorization: `Basic ${btoa('ada:secret')}` });
     const helper = join(tempDirectory(), 'askpass');
     writeFileSync(helper, '#!/bin/sh\necho wrong-password\n', { mode: 0o755 });
@@ -101,7 +102,7 @@ describe.skipIf(!hasGitHttp())('the state in git over HTTP', () => {
     expect(JSON.stringify(refused)).not.toContain('wrong-password');
   });
 
-  test('is used with the password of a helper of git', async () => {
+  test('is used with the password of a git credential helper', async () => {
     const server = await httpServer({ authorization: `Basic ${btoa('secret:secret')}` });
     const helper = join(tempDirectory(), 'askpass');
     writeFileSync(helper, '#!/bin/sh\necho secret\n', { mode: 0o755 });
@@ -112,20 +113,17 @@ describe.skipIf(!hasGitHttp())('the state in git over HTTP', () => {
   });
 });
 
-test.skipIf(!hasGitHttp())(
-  'git that waits for a silent server ends by itself when the command was killed',
-  async () => {
-    const { port } = await listen(createServer());
-    const url = `http://127.0.0.1:${port}/state.git`;
-    // A minute by default.
-    const env = { GIT_HTTP_LOW_SPEED_TIME: '1', HOME: tempDirectory() };
-    const child = start(['state', 'show', '--state', `git+${url}#state`], { env });
-    await expect.poll(() => processesUsing(`remote-http ${url}`).length).toBeGreaterThan(0);
-    child.kill('SIGKILL');
-    await child;
-    await expect.poll(() => processesUsing(url), { timeout: 20_000 }).toEqual([]);
-  },
-);
+test.skipIf(!hasGitHttp())('a git that waits for a silent server ends when the command is killed', async () => {
+  const { port } = await listen(createServer());
+  const url = `http://127.0.0.1:${port}/state.git`;
+  // A minute by default.
+  const env = { GIT_HTTP_LOW_SPEED_TIME: '1', HOME: tempDirectory() };
+  const child = start(['state', 'show', '--state', `git+${url}#state`], { env });
+  await expect.poll(() => processesUsing(`remote-http ${url}`).length).toBeGreaterThan(0);
+  child.kill('SIGKILL');
+  await child;
+  await expect.poll(() => processesUsing(url), { timeout: 20_000 }).toEqual([]);
+});
 
 describe.skipIf(!hasSshd())('the state in git over ssh', () => {
   let server: GitSshServer | undefined;
@@ -140,13 +138,13 @@ describe.skipIf(!hasSshd())('the state in git over ssh', () => {
     return await createRefused(server.repository().address, { GIT_SSH_COMMAND: setting(server) });
   }
 
-  test('whose host key is unknown is refused without a question, and the message says how to accept it', async () => {
+  test('is rejected without a prompt if its host key is unknown, and the message says how to accept it', async () => {
     const refused = await refusedWith(({ ssh }) => ssh('UserKnownHostsFile=/dev/null'));
     expect(refused).toMatchObject({ code: 8, why: expect.stringContaining('Host key verification failed.') });
     expect(refused.hint).toMatch(/Check the key and accept it: ssh -p \d+ \w+@127\.0\.0\.1\. In CI,.*known_hosts/);
   });
 
-  test('whose host key has changed is refused, and the message says so', async () => {
+  test('is rejected if its host key has changed, and the message says so', async () => {
     const known = join(tempDirectory(), 'known_hosts');
     const keys = tempDirectory();
     execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', join(keys, 'other')]);
@@ -159,13 +157,13 @@ describe.skipIf(!hasSshd())('the state in git over ssh', () => {
     expect(refused).toMatchObject({ code: 8, why: expect.stringMatching(/Host key .* has changed/) });
   });
 
-  test('that refuses the key of the user is named, without a question', async () => {
+  test("is named in the error, without a prompt, if it rejects the user's key", async () => {
     const refused = await refusedWith(({ ssh }) => ssh('PubkeyAuthentication=no'));
     expect(refused).toMatchObject({ code: 8, why: expect.stringContaining('Permission denied') });
     expect(refused.hint).toContain("git ls-remote 'ssh://");
   });
 
-  test('that does not have the repository is named', async () => {
+  test('is named in the error if it does not have the repository', async () => {
     const address = server?.repository().address.replace('.git#', '-missing.git#') ?? '';
     const refused = await createRefused(address, server?.variables);
     expect(refused).toMatchObject({ code: 8, why: expect.stringContaining('does not appear to be a git repository') });

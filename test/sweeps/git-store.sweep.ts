@@ -45,7 +45,7 @@ function addHook(repository: string, name: string, script: string): void {
   chmodSync(path, 0o755);
 }
 
-/** What somebody does who edits files on the branch. */
+/** The change of a person who edits files on the branch. */
 function commitFiles(repository: string, files: Readonly<Record<string, string>>): void {
   const entries = Object.entries(files).map(([name, text]) => {
     const blob = git(repository, ['hash-object', '-w', '--stdin'], text).trim();
@@ -73,7 +73,7 @@ function commits(repository: string): number {
 }
 
 describe('a push', () => {
-  test('that lands while its answer is lost is found to have landed', async () => {
+  test('that succeeds although its response is lost is recognized', async () => {
     const { repository, address } = await prepared();
     addHook(
       repository,
@@ -88,9 +88,9 @@ describe('a push', () => {
     await store.close();
   });
 
-  test('that lands late, while it is made again, is counted once', async () => {
+  test('that succeeds late, while it is repeated, is counted once', async () => {
     const { repository, address } = await prepared();
-    // The first push is cut off, and lands when the second one has looked at the branch.
+    // The first push is cut off, and succeeds when the second one has looked at the branch.
     addHook(
       repository,
       'update',
@@ -110,7 +110,7 @@ until [ -e landed ]; do sleep 0.01; done`,
     await store.close();
   });
 
-  test('that the server refuses is an error, and changes nothing', async () => {
+  test('that the server rejects is an error, and changes nothing', async () => {
     const { repository, address } = await prepared();
     addHook(repository, 'pre-receive', 'echo "this branch is protected" >&2; exit 1');
     const store = await openAt(address, tempDirectory());
@@ -123,7 +123,7 @@ until [ -e landed ]; do sleep 0.01; done`,
     await store.close();
   });
 
-  test('of many processes that start together on a machine without a clone loses nothing', async () => {
+  test('of many processes that start concurrently on a machine without a clone loses nothing', async () => {
     const { address } = await prepared();
     const home = tempDirectory();
     const stores = await Promise.all(Array.from({ length: 6 }, () => openAt(address, home)));
@@ -137,7 +137,7 @@ until [ -e landed ]; do sleep 0.01; done`,
     expect(new Set(firsts).size).toBe(1);
     expect((await allIds(stores[0] as StateStore)).sort()).toEqual(['r0', 'r1', 'r2', 'r3', 'r4', 'r5']);
     await Promise.all(stores.map((store) => store.close()));
-    // Nothing half made is left.
+    // No incomplete clone is left.
     expect(readdirSync(join(home, '.cache', 'partnerctl', 'git'))).toHaveLength(1);
   });
 });
@@ -146,7 +146,7 @@ describe('a branch', () => {
   test.each([
     ['deleted', ['update-ref', '-d', 'refs/heads/state'], 'is gone'],
     ['set back', ['update-ref', 'refs/heads/state', 'state~2'], 'no longer contains it'],
-  ])('that was %s is refused by a machine that knows better', async (_how, command, why) => {
+  ])('that was %s is rejected by a machine with newer records', async (_how, command, why) => {
     const { repository, address } = await prepared();
     const [writer, home] = [await openAt(address, tempDirectory()), tempDirectory()];
     for (const id of ['a', 'b']) await writer.open().append(record(id), OTHER);
@@ -155,7 +155,7 @@ describe('a branch', () => {
     git(repository, command);
     const refused = { message: expect.stringContaining('was rewritten'), info: { why: expect.stringContaining(why) } };
     await expect(allIds(reader)).rejects.toMatchObject(refused);
-    // A later command of the machine, which has a shallow clone alone.
+    // A later command of the machine, which has only a shallow clone.
     const later = await openAt(address, home);
     await expect(later.open().append(record('c'), OTHER)).rejects.toMatchObject(refused);
     for (const store of [writer, reader, later]) await store.close();
@@ -180,7 +180,7 @@ describe('a branch', () => {
     await store.close();
   });
 
-  test('that somebody edits is read from its beginning, keeps its other files, and takes more records', async () => {
+  test('that somebody edits is read from its beginning, keeps its other files, and accepts more records', async () => {
     const { repository, address } = await prepared();
     const store = await openAt(address, tempDirectory());
     const log = store.open();
@@ -190,7 +190,7 @@ describe('a branch', () => {
     commitFiles(repository, { 'README.md': 'Hands off.\n', 'state.jsonl': lines.join('\n') });
     expect(await idsOf(log)).toEqual(['restart', 'b', 'damaged', 'c']);
     await log.append(record('d'), OTHER);
-    // The line without an end is read again.
+    // The unterminated line is read again.
     expect(await idsOf(log)).toEqual(['duplicate', 'd']);
     expect(git(repository, ['show', 'state:README.md'])).toBe('Hands off.\n');
     expect(git(repository, ['show', 'state:state.jsonl']).split('\n')).toHaveLength(5);
@@ -218,7 +218,7 @@ describe('the git of the user', () => {
     return { home, marks };
   }
 
-  test('is used without its hooks, templates, and settings, and a checkout around it stays as it is', async () => {
+  test('is used without its hooks, templates, and settings, and does not change a checkout around it', async () => {
     const { address } = await prepared(
       join(tempDirectory(), 'with space & ütf.git').replace(/.*/, (path) => {
         execFileSync('git', ['init', '--quiet', '--bare', path]);
@@ -256,7 +256,7 @@ describe('the git of the user', () => {
     await store.close();
   });
 
-  /** A directory with this program alone as git. */
+  /** A directory with this program as git, and no other. */
   function pathWith(script: string | undefined): Environment {
     const PATH = tempDirectory();
     if (script !== undefined) writeFileSync(join(PATH, 'git'), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
@@ -273,7 +273,7 @@ describe('the git of the user', () => {
   });
 
   test.each(['git+ssh://-oProxyCommand=touch%20x/state.git', 'git+ssh://-oProxyCommand=x@host/state.git'])(
-    'never gets an option for ssh from the address: %s',
+    'never gets an option for ssh from the URL: %s',
     async (address) => {
       await expect(openAt(address, tempDirectory())).rejects.toMatchObject({
         message: expect.stringContaining('must not start with "-"'),
@@ -283,7 +283,7 @@ describe('the git of the user', () => {
 });
 
 describe('a git command that is killed', () => {
-  /** A PATH whose git kills itself in place of one of its commands, as long as a file named `deadly` is there. */
+  /** A PATH whose git kills itself instead of running one of its commands, as long as a file named `deadly` exists. */
   function deadlyGit(command: string): { PATH: string; live(): void } {
     const directory = tempDirectory();
     const real = execFileSync('sh', ['-c', 'command -v git'], { encoding: 'utf8' }).trim();
@@ -294,13 +294,12 @@ describe('a git command that is killed', () => {
   }
 
   test.each([
-    // Not rewritten history, which is mended by force.
-    ['merge-base', 'in its history'],
-    // Not a branch that this machine has never seen.
-    ['rev-parse', 'what this machine has seen'],
-    ['hash-object', 'to make an object'],
-    ['commit-tree', 'to make a commit'],
-  ])('(%s) is a state that cannot be used now, not %s', async (command) => {
+    // Rewritten history would be repaired by force.
+    ['merge-base', 'rewritten history'],
+    ['rev-parse', 'a new branch'],
+    ['hash-object', 'a bug'],
+    ['commit-tree', 'a bug'],
+  ])('(%s) is reported as an unavailable state, not as %s', async (command) => {
     const { address } = await prepared();
     const [home, { PATH, live }] = [tempDirectory(), deadlyGit(command)];
     const [reader, writer] = [await openAt(address, home), await openAt(address, tempDirectory())];
@@ -314,7 +313,7 @@ describe('a git command that is killed', () => {
     for (const each of [reader, writer, store, next]) await each.close();
   });
 
-  test('leaves locks and refs that no later command minds, and the first one an hour later removes', async () => {
+  test('leaves locks and refs that later commands ignore, and the first one an hour later removes', async () => {
     const { repository, address } = await prepared();
     const home = tempDirectory();
     const use = async (id: string): Promise<void> => {

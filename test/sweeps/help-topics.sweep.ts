@@ -8,5 +8,5 @@ const TOPICS = [...HELP_TOPICS.map(({ name }) => `src/help/${name}.md`), 'dist/s
 
 // At the same time, because the commands also wait: for replies, retries, and time limits.
 describe.concurrent.each(TOPICS)('%s', (path) => {
-  test('its commands work as written, one after the other, and show what it says', () => runDocument(path));
+  test('has commands that work as written, in order, and show the documented output', () => runDocument(path));
 });

@@ -7,7 +7,7 @@ import { run, tempDirectory } from '../helpers/run.ts';
 const TOKEN = 'secret-token-1';
 const SESSION = ['--source', 'src', '--session', 's'];
 
-/** Every command that reads pages, and how many items the two pages make. */
+/** Every command that reads pages, and the number of items on the two pages. */
 const COMMANDS: Readonly<Record<string, readonly string[]>> = {
   '/automation/spaces/': ['spaces', 'list'],
   '/automation/spaces/spc/agents/': ['agents', 'list', 'spc'],
@@ -15,7 +15,7 @@ const COMMANDS: Readonly<Record<string, readonly string[]>> = {
   '/integrations/api-chat/history/': ['chat', 'tail', ...SESSION, '--from-start', '--no-follow'],
 };
 
-/** Addresses that other programs have taken for another service than they name. */
+/** URLs that other programs have taken for another service than they name. */
 const LINKS: readonly ((own: string, other: string, path: string) => string)[] = [
   (own, other, path) => `http://${own}@${other}${path}`,
   (own, other, path) => `http://${other}#@${own}${path}`,
@@ -54,7 +54,7 @@ async function read(path: string, first: Handler) {
   return { ran, service };
 }
 
-it.each(Object.keys(COMMANDS))('no link takes the token elsewhere, nor ends the list unnoticed: %s', async (path) => {
+it.each(Object.keys(COMMANDS))('no link sends the token elsewhere, or ends the list silently: %s', async (path) => {
   const other = await startFakeService(json({ results: [item(2)] }));
   for (const link of LINKS) {
     const next = (request: FakeRequest): string =>

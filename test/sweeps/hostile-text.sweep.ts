@@ -26,7 +26,7 @@ const NAMES = {
 // What a terminal acts on, except the line feeds and tabs of the output format.
 const CONTROLS = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028\u2029\p{Bidi_Control}]/u;
 
-test.each(Object.entries(NAMES))('%s in a name is escaped for people and exact for scripts', async (_, name) => {
+test.each(Object.entries(NAMES))('%s in a name is escaped in tables and exact for scripts', async (_, name) => {
   const { env, partner } = await service();
   const space = { name, description: name };
   const agents = [{ template_id: 'tmpl_support', name }];

@@ -12,7 +12,7 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
 const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
 
-/** No registry answers there. */
+/** No registry listens there. */
 const NO_REGISTRY = { npm_config_registry: 'http://127.0.0.1:9/', npm_config_update_notifier: 'false' };
 
 const MANIFEST = `external_space_id: acme-001
@@ -46,7 +46,7 @@ async function expectFirstProvision(program: string, path: string): Promise<void
   expect(name).toBe('"partnerctl"\n');
 }
 
-/** A tool of a package manager, on this Node, with caches of its own, and without a registry. */
+/** A tool of a package manager, on this Node, with its own caches, and without a registry. */
 async function withoutRegistry(cwd: string, command: string, ...args: string[]): Promise<string> {
   const home = tempDirectory();
   const PATH = [NODE_PATH, process.env.PATH].join(delimiter);
@@ -75,7 +75,7 @@ describe('the package', () => {
     return () => rm(directory, { recursive: true, force: true });
   });
 
-  test('npm installs it into an empty directory without a registry: one package, at most 3 MB', async () => {
+  test('installs with npm into an empty directory without a registry: one package, at most 3 MB', async () => {
     const directory = tempDirectory();
     expect(await withoutRegistry(directory, 'npm', 'install', '--offline', tarball)).toContain('added 1 package');
     const installed = join(directory, 'node_modules');
@@ -85,7 +85,7 @@ describe('the package', () => {
     await expectFirstProvision(join(installed, '.bin', 'partnerctl'), NODE_PATH);
   });
 
-  test('it has its manual, its skill, its completions, and the licenses of what is bundled, and no test or tour', async () => {
+  test('contains its manual, its skill, its completions, and the licenses of bundled code, and no test or tour', async () => {
     const { stdout } = await execa('tar', ['-tzf', tarball]);
     const files = stdout.split('\n').map((file) => file.replace(/^package\//, ''));
     expect(files).toEqual(
@@ -105,7 +105,7 @@ describe('the package', () => {
     expect(files.filter((file) => /^(src|test)\/|tour|executable|\.map$/.test(file))).toEqual([]);
   });
 
-  test('it runs from a directory with spaces, through a symbolic link, and installed for all users', async () => {
+  test('runs from a directory with spaces, through a symbolic link, and installed for all users', async () => {
     const prefix = join(tempDirectory(), 'all users');
     await withoutRegistry(ROOT, 'npm', 'install', '--global', '--offline', '--prefix', prefix, tarball);
     const link = join(tempDirectory(), 'partnerctl');
@@ -114,7 +114,7 @@ describe('the package', () => {
     await expectFirstProvision(link, NODE_PATH);
   });
 
-  test('it uses the keychain as soon as @napi-rs/keyring is installed beside it, and says how until then', async () => {
+  test('uses the keychain once @napi-rs/keyring is installed next to it, and says how until then', async () => {
     const prefix = tempDirectory();
     await withoutRegistry(ROOT, 'npm', 'install', '--global', '--offline', '--prefix', prefix, tarball);
     const args = ['login', '--base-url', 'http://127.0.0.1:9/v1', '--token-file', '-', '--token-storage', 'keychain'];
@@ -134,13 +134,13 @@ describe('the package', () => {
     expect((await login()).stderr).not.toContain('npm install');
   });
 
-  test('npx runs it without an installation', async () => {
+  test('runs with npx without an installation', async () => {
     const home = tempDirectory();
     const args = ['--yes', '--offline', `--package=${tarball}`, 'partnerctl', '--version'];
     expect(await withoutRegistry(home, 'npx', ...args)).toBe(version);
   });
 
-  test('pnpm installs it without a registry', async (context) => {
+  test('installs with pnpm without a registry', async (context) => {
     if (!(await hasCommand('pnpm'))) return context.skip('needs pnpm');
     const directory = tempDirectory();
     await withoutRegistry(directory, 'pnpm', 'add', '--offline', tarball);
@@ -156,14 +156,14 @@ describe('the single executable', () => {
     executable = join(ROOT, stdout.split('\n').at(-1) ?? '');
   });
 
-  test('it needs no Node in the PATH for the first provision', async () => {
+  test('needs no Node in the PATH for the first provision', async () => {
     const bin = join(tempDirectory(), 'single file');
     await mkdir(bin);
     cpSync(executable, join(bin, 'partnerctl'));
     await expectFirstProvision(join(bin, 'partnerctl'), '');
   });
 
-  test('it does not take arguments for Node, nor files beside it for its own', async () => {
+  test('does not interpret its arguments as those of Node, or other files as its own', async () => {
     const bin = tempDirectory();
     cpSync(executable, join(bin, 'partnerctl'));
     writeFileSync(join(bin, 'help.txt'), 'another help');
@@ -172,7 +172,7 @@ describe('the single executable', () => {
     expect(await spawnFile(join(bin, 'partnerctl'), ['-e', '1'])).toMatchObject({ exitCode: 2 });
   });
 
-  test('it says that it cannot use the keychain', async () => {
+  test('says that it cannot use the keychain', async () => {
     const line = 'partnerctl login --base-url "$PARTNER_BASE_URL" --token-file - --token-storage keychain';
     const script = `echo "$PARTNER_TOKEN" | ${line}`;
     const login = await spawnFile(executable, ['sandbox', 'run', '--', 'sh', '-c', script], {

@@ -22,7 +22,7 @@ async function readPages(pages: number): Promise<{ read: number; error: unknown 
   return { read, error };
 }
 
-it('a list of ten thousand pages is read, and one more page is refused', async () => {
+it('a list of ten thousand pages is read, and one more page is rejected', async () => {
   expect(await readPages(10_000)).toMatchObject({ read: 10_000, error: undefined });
   const { read, error } = await readPages(10_001);
   expect(read).toBe(10_000);

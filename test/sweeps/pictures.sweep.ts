@@ -8,7 +8,7 @@ import { tempDirectory } from '../helpers/run.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
-test.skipIf(!hasTmux)('npm run pictures draws the pictures of the README as they are (needs tmux)', async () => {
+test.skipIf(!hasTmux)('npm run pictures draws the committed pictures of the README (needs tmux)', async () => {
   const directory = tempDirectory();
   await execa(process.execPath, ['.ci/pictures/index.js', directory], { cwd: ROOT });
   const drawn = readdirSync(directory).sort();

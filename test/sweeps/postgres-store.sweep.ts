@@ -53,7 +53,7 @@ async function failureOf(act: Promise<unknown>): Promise<string> {
   return [error.exitCode, error.message, error.info.why, error.info.hint].join(' | ');
 }
 
-/** What a connection through the proxy does to its bytes. */
+/** The effect on the bytes of a connection through the proxy. */
 type Fault = (client: Socket, server: Socket, connection: number) => void;
 
 /** A proxy to the server. @returns its port */
@@ -74,7 +74,7 @@ async function startProxy(to: number, fault: Fault): Promise<number> {
   return (await listen(proxy)).port;
 }
 
-/** Cuts a connection after so many bytes of one of its directions. */
+/** Cuts a connection after that many bytes in one of its directions. */
 function cutAfter(bytes: number, from: Socket, into: Socket): void {
   let left = bytes;
   from.on('data', (chunk) => {
@@ -86,7 +86,7 @@ function cutAfter(bytes: number, from: Socket, into: Socket): void {
 
 const programs = postgresPrograms();
 
-describe.skipIf(programs === undefined)('the state in PostgreSQL, when things go wrong', () => {
+describe.skipIf(programs === undefined)('the state in PostgreSQL, when something fails,', () => {
   let server: PostgresServer;
   beforeAll(async () => {
     server = await startPostgres(programs ?? '', {
@@ -113,11 +113,11 @@ describe.skipIf(programs === undefined)('the state in PostgreSQL, when things go
   }
   const as = (user: string, address: string): string => server.overTcp(address).replace('ops@', `${user}@`);
 
-  test('connections that are cut anywhere lose and double nothing', async () => {
+  test('loses and duplicates nothing if connections are cut anywhere', async () => {
     const address = await fresh();
     let cuts = 0;
     const port = await startProxy(server.port, (client, upstream, connection) => {
-      // Every second connection works, so that the writers get on.
+      // Every second connection works, so that the writers make progress.
       const bytes = connection % 2 === 0 ? 1e9 : 20 + ((connection * 37) % 700);
       cuts += connection % 2;
       const isAnswer = connection % 4 === 1;
@@ -140,7 +140,7 @@ describe.skipIf(programs === undefined)('the state in PostgreSQL, when things go
     expect((await idsIn(openStore(address))).sort()).toEqual(wanted.sort());
   });
 
-  test('a record whose answer was lost, and that is committed later, counts at its first place', async () => {
+  test('counts a record at its first position if its response was lost and it is committed later', async () => {
     const address = await fresh();
     const store = openStore(address);
     // Holds the first INSERT inside of the server.
@@ -163,7 +163,7 @@ describe.skipIf(programs === undefined)('the state in PostgreSQL, when things go
     expect(await idsIn(store)).toEqual(['first', 'slow']);
   });
 
-  test('a server that accepts connections and says nothing, or closes them, is not waited for without end', async () => {
+  test('does not wait forever for a server that accepts connections and stays silent, or closes them', async () => {
     const silent = await startProxy(server.port, () => undefined);
     const closing = await startProxy(server.port, (client) => client.destroy());
     const [address, limits] = [await fresh(), { silence: 100, persistence: 300, firstPersistence: 300 }];
@@ -172,7 +172,7 @@ describe.skipIf(programs === undefined)('the state in PostgreSQL, when things go
     expect(await failure(closing)).toMatch(/^8 .*cannot be reached.* \| .*(closed|reset|ECONNRESET)/i);
   });
 
-  test('a server that crashes and comes back goes unnoticed, and keeps what it acknowledged', async () => {
+  test('survives a server that crashes and restarts, and keeps what was acknowledged', async () => {
     const address = await fresh();
     server.sql(address, `alter role ops set synchronous_commit = off`);
     const store = openStore(address);
@@ -188,7 +188,7 @@ describe.skipIf(programs === undefined)('the state in PostgreSQL, when things go
   test.each([
     'default_transaction_isolation = serializable',
     'statement_timeout = 5000; alter role ops set idle_in_transaction_session_timeout = 1',
-  ])('sixteen writers at once get one order with: alter role set %s', async (setting) => {
+  ])('orders sixteen concurrent writers with: alter role set %s', async (setting) => {
     const address = await fresh();
     server.sql(address, `alter role ops set ${setting}`);
     onTestFinished(() => void server.sql(address, 'alter role ops reset all'));
@@ -208,7 +208,7 @@ describe.skipIf(programs === undefined)('the state in PostgreSQL, when things go
     for (const own of seen) expect(own).toEqual(order.slice(0, own.length));
   });
 
-  test('connections that the administrator ends, and a server without a free one, are tried again', async () => {
+  test('retries connections that the administrator ends, and a server without a free one', async () => {
     const address = await fresh();
     const log = openStore(address).open();
     await log.append(record('a'), OTHER);
@@ -221,7 +221,7 @@ describe.skipIf(programs === undefined)('the state in PostgreSQL, when things go
     expect(await failureOf(limited.check())).toMatch(/^8 .*too many connections for database.*53300/);
   });
 
-  test('what the server refuses says what to do', async () => {
+  test('reports what to do about each error of the server', async () => {
     const address = await fresh();
     const limits = { silence: 5000, persistence: 300, firstPersistence: 300 };
     const check = (to: string, access: Access = {}) => failureOf(openStore(to, { limits, ...access }).check());
@@ -244,7 +244,7 @@ describe.skipIf(programs === undefined)('the state in PostgreSQL, when things go
     expect(await check(address)).toMatch(/^8 .*25006.*name the primary/);
   });
 
-  test('a certificate is verified unless the address says otherwise, and nothing goes in plain text', async () => {
+  test('verifies certificates unless the URL says otherwise, and sends nothing in plain text', async () => {
     const address = await fresh();
     const limits = { silence: 5000, persistence: 300, firstPersistence: 300 };
     const at = (parameters: string, ca?: string) =>
@@ -269,7 +269,7 @@ describe.skipIf(programs === undefined)('the state in PostgreSQL, when things go
     expect(received.join('')).not.toMatch(/ops|S3cret/);
   });
 
-  test('a database that cannot hold every name is refused, one that keeps bytes as they are is not', async () => {
+  test('rejects a database that cannot store every name, but not one that keeps bytes as they are', async () => {
     const latin = server.database("encoding 'LATIN1' template template0");
     expect(await failureOf(openStore(latin).init())).toMatch(/encoding is LATIN1.*UTF8/);
     server.sql(latin, 'create table partnerctl_state (position bigint primary key, line text not null)');
@@ -283,7 +283,7 @@ describe.skipIf(programs === undefined)('the state in PostgreSQL, when things go
     ['other columns', 'create table partnerctl_state (id bigint primary key, text text)'],
     ['positions that are not unique', 'create table partnerctl_state (position bigint, line text)'],
     ['positions that are texts', 'create table partnerctl_state (position text primary key, line text)'],
-  ])('a table with %s is refused', async (_, statement) => {
+  ])('rejects a table with %s', async (_, statement) => {
     const address = server.database();
     server.sql(address, statement);
     expect(await failureOf(openStore(address).init())).toMatch(/^8 .*\?table=<name>/);
@@ -291,7 +291,7 @@ describe.skipIf(programs === undefined)('the state in PostgreSQL, when things go
     expect(server.sql(address, 'select count(*) from partnerctl_state')).toBe('0');
   });
 
-  test('a table that drops what is added is refused', async () => {
+  test('rejects a table that drops inserted rows', async () => {
     const address = await fresh();
     server.sql(address, 'create rule drop_all as on insert to partnerctl_state do instead nothing');
     const limits = { silence: 5000, persistence: 200, firstPersistence: 200 };
@@ -300,7 +300,7 @@ describe.skipIf(programs === undefined)('the state in PostgreSQL, when things go
     );
   });
 
-  test('rows that were deleted, or lost in a failover, make a reader begin again', async () => {
+  test('makes a reader start again if rows were deleted, or lost in a failover', async () => {
     const address = await fresh();
     const [mine, theirs] = [openStore(address), openStore(address)];
     const log = mine.open();
@@ -314,7 +314,7 @@ describe.skipIf(programs === undefined)('the state in PostgreSQL, when things go
     expect(await newIds(log)).toEqual(['restart']);
   });
 
-  test('damaged rows are reported, whatever a reader looks for', async () => {
+  test('reports damaged rows, whatever a reader searches for', async () => {
     const address = await fresh();
     const store = openStore(address);
     for (const id of ['a', 'b', 'c', 'd']) await store.open().append(record(id), OTHER);
@@ -328,7 +328,7 @@ describe.skipIf(programs === undefined)('the state in PostgreSQL, when things go
     expect(await idsIn(store, { isSkipped: (bytes) => bytes.includes('"id":"b"') })).toEqual(['a', 'damaged', 'd']);
   });
 
-  test('twenty thousand rows are read in a few seconds and little memory, and their repeats are not doubled', async () => {
+  test('reads twenty thousand rows in a few seconds and little memory, and does not duplicate repeated ones', async () => {
     const address = await fresh();
     const store = openStore(address);
     const lines = Array.from({ length: 20_000 }, (_, n) => encodeRecord({ ...record(`r${n}`), fill: 'x'.repeat(300) }));
@@ -347,7 +347,7 @@ describe.skipIf(programs === undefined)('the state in PostgreSQL, when things go
     for await (const _ of readStore(store)) break;
   });
 
-  test('a second user may find the table ready', async () => {
+  test('lets a second user find the table initialized', async () => {
     const address = await fresh();
     const grants = await openStore(`${address}&table=public.partnerctl_state`).init();
     expect(grants).toBe(
@@ -360,26 +360,29 @@ describe.skipIf(programs === undefined)('the state in PostgreSQL, when things go
     expect(await idsIn(openStore(address))).toEqual(['theirs']);
   });
 
-  test.skipIf(!hasPgBouncer())('many writers share two connections of PgBouncer in transaction mode', async () => {
-    const address = await fresh();
-    const bouncer = await startPgBouncer(server);
-    onTestFinished(() => bouncer.stop());
-    const through = server.overTcp(address, bouncer.port);
-    await openStore(through).init();
-    const seen = await Promise.all(
-      Array.from({ length: 8 }, async (_, writer) => {
-        const log = openStore(through, { limits: { ...QUICK, silence: 10_000 } }).open();
-        for (const n of [0, 1, 2]) await log.append(record(`${writer}-${n}`), OTHER);
-        return await newIds(log);
-      }),
-    );
-    const order = await idsIn(openStore(address));
-    expect(new Set(order).size).toBe(24);
-    for (const own of seen) expect(own).toEqual(order.slice(0, own.length));
-    expect(server.sql(address, 'select count(*) from pg_prepared_statements')).toBe('0');
-  });
+  test.skipIf(!hasPgBouncer())(
+    'shares two connections of PgBouncer in transaction mode among many writers',
+    async () => {
+      const address = await fresh();
+      const bouncer = await startPgBouncer(server);
+      onTestFinished(() => bouncer.stop());
+      const through = server.overTcp(address, bouncer.port);
+      await openStore(through).init();
+      const seen = await Promise.all(
+        Array.from({ length: 8 }, async (_, writer) => {
+          const log = openStore(through, { limits: { ...QUICK, silence: 10_000 } }).open();
+          for (const n of [0, 1, 2]) await log.append(record(`${writer}-${n}`), OTHER);
+          return await newIds(log);
+        }),
+      );
+      const order = await idsIn(openStore(address));
+      expect(new Set(order).size).toBe(24);
+      for (const own of seen) expect(own).toEqual(order.slice(0, own.length));
+      expect(server.sql(address, 'select count(*) from pg_prepared_statements')).toBe('0');
+    },
+  );
 
-  test('a connection that was cut in the middle of the rows does not disturb the next read', async () => {
+  test('is read correctly after a connection was cut in the middle of the rows', async () => {
     const address = await fresh();
     const store = openStore(address);
     await store.appendLines(

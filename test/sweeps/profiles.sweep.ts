@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
 import { raceLogins, raceLogout } from '../helpers/profile-races.ts';
 
-test('12 rounds of four logins at once, and one of 24, lose no profile', async () => {
+test('12 rounds of four concurrent logins, and one of 24, lose no profile', async () => {
   for (let round = 0; round < 12; round += 1) expect(await raceLogins(4)).toEqual({ lost: [], leftovers: [] });
   expect(await raceLogins(24)).toEqual({ lost: [], leftovers: [] });
 });
 
-test('12 rounds of logout beside `profile use` leave the token in no file', async () => {
+test('12 rounds of logout next to `profile use` leave the token in no file', async () => {
   for (let round = 0; round < 12; round += 1) expect(await raceLogout(3)).toEqual([]);
 });

@@ -76,7 +76,7 @@ describe.each(READERS)('kill -9 of provision with %s', (_, scopes) => {
     for (const [stage, count] of stages) all.set(stage, (all.get(stage) ?? 0) + count);
   });
 
-  test('comes in every stage that provisioning has', () => {
+  test('covers every stage of provisioning', () => {
     for (const stage of ['nothing yet', 'reserved', 'reserved, and installed', 'installed and recorded'] as const) {
       expect(all.get(stage), stage).toBeGreaterThan(0);
     }

@@ -26,12 +26,12 @@ describe('two hundred spaces on a failing service', () => {
   });
 
   test.each([6, 7, 8])(
-    'are each provisioned once by a run that is killed again and again and repeated (seed %i)',
+    'are each provisioned once by a run that is killed repeatedly and repeated (seed %i)',
     async (seed) => {
       const it = await service();
       await injectFaults(it, seed);
       const path = write('all.yaml', rolloutManifest(COUNT));
-      // Moments that are different for every seed, early ones, and ones in the thick of it.
+      // Moments that differ for every seed: early ones, and ones in the middle of the work.
       const moments = Array.from({ length: 12 }, (_, index) => 1 + ((seed * 37 + index * index * 5) % 90));
       let killed = 0;
       for (const requests of moments) if (await killAfter(it, path, requests)) killed += 1;
@@ -56,7 +56,7 @@ describe('twenty spaces with chat and scheduled jobs on a failing service', () =
     for (const requests of moments) if (await killAfter(it, path, requests)) killed += 1;
     expect(killed).toBeGreaterThan(2);
     const stormy = await runProvision(it, path);
-    // A lost answer of a job is not repeated: each stays open until it is reconciled, and that is said.
+    // A job whose response is lost is not repeated: each stays open until it is reconciled, which the run reports.
     expect(stormy.unknownJobs).toBeGreaterThan(0);
     expect([9, 10]).toContain(stormy.exitCode);
     expect(stormy.stderr).toContain('partnerctl cron reconcile');

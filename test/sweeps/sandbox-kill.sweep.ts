@@ -14,7 +14,7 @@ async function writeUntilKilled(dataDir: string, killPoint: string, told: Told):
     await writeEverything(connectToChild(child), told);
     return false;
   } catch (error) {
-    // Not a failed connection, but an answer that was not expected.
+    // Not a failed connection, but an unexpected response.
     if (!(error instanceof TypeError)) throw error;
     return true;
   } finally {
@@ -23,7 +23,7 @@ async function writeUntilKilled(dataDir: string, killPoint: string, told: Told):
 }
 
 test.each(['before', 'half', 'after'])(
-  'a sandbox with --data that is killed %s any of its writes loses and doubles nothing',
+  'a sandbox with --data that is killed %s any of its writes loses and duplicates nothing',
   async (moment) => {
     let [points, lost, duplicated] = [0, 0, 0];
     for (let isKilled = true; isKilled; ) {

@@ -47,7 +47,7 @@ async function loadAndKill(
   await Promise.all(Array.from({ length: workers }, (_, worker) => work(worker)));
 }
 
-test('kill -9 leaves the data directory free at once', async () => {
+test('kill -9 releases the data directory immediately', async () => {
   const dataDir = await temporaryDirectory();
   const child = await startChild(dataDir);
   await expect(startSandbox({ dataDir })).rejects.toThrow(/is in use by another sandbox/);
@@ -132,7 +132,7 @@ describe('kill -9 during chats', () => {
 });
 
 describe('kill -9 around scheduled jobs', () => {
-  /** The external ids of a job's runs, after checking that no run and no reply is there twice. */
+  /** The external ids of a job's runs, after a check that no run and no reply occurs twice. */
   function runsOf(entries: readonly HistoryEntry[]): string[] {
     const prompts = entries.filter(({ role }) => role === 'user');
     const moments = prompts.map(({ external_message_id }) => external_message_id ?? '');
@@ -142,7 +142,7 @@ describe('kill -9 around scheduled jobs', () => {
     return moments;
   }
 
-  test('during a move of the clock loses no run and repeats none', async () => {
+  test('while the clock is moved loses no run and repeats none', async () => {
     const dataDir = await temporaryDirectory();
     let job: Job | undefined;
     const acknowledged: string[] = [];
@@ -185,7 +185,7 @@ describe('kill -9 around scheduled jobs', () => {
     const { create, clock, runs } = await createCronClient(connectToChild(child));
     const job = await create('0 12 *');
     const day = new Date(Date.now() + 24 * HOUR).toISOString().slice(0, 10);
-    // Frozen, so that the moment cannot come before the earlier runs are counted.
+    // Frozen, so that the time cannot come before the earlier runs are counted.
     await clock({ frozen: true, set: `${day}T11:59:59.700Z` });
     const earlier = (await runs(job)).length;
     await clock({ frozen: false });
@@ -198,7 +198,7 @@ describe('kill -9 around scheduled jobs', () => {
   });
 });
 
-test('kill -9 during uploads keeps every acknowledged one whole, and no file of the others', async () => {
+test('kill -9 during uploads keeps every acknowledged one completely, and no file of the others', async () => {
   const dataDir = await temporaryDirectory();
   const child = await startChild(dataDir);
   const on = connectToChild(child);

@@ -42,7 +42,7 @@ async function sendUntilKilled(dataDir: string, killPoint: string, receiver: Rec
     await sendEverything(connectToChild(child), receiver, told);
     return false;
   } catch (error) {
-    // Not a failed connection, but an answer that was not expected.
+    // Not a failed connection, but an unexpected response.
     if (!(error instanceof TypeError)) throw error;
     return true;
   } finally {
@@ -56,7 +56,7 @@ async function repliesOf(chat: Chat): Promise<Map<string, string>> {
   return new Map(replies.map(({ message_id, text }) => [message_id, text]));
 }
 
-/** Restarts the sandbox, and compares what the receiver got with what the history shows. */
+/** Restarts the sandbox, and compares what the receiver received with the history. */
 async function examineDeliveries(dataDir: string, receiver: Receiver, told: Told): Promise<void> {
   const sandbox = await startSandbox({ dataDir });
   try {
@@ -68,7 +68,7 @@ async function examineDeliveries(dataDir: string, receiver: Receiver, told: Told
     const replies = await repliesOf(await createChat(on));
     const received = new Map(receiver.received.map(({ json }) => [json.data.message_id, json.data.text]));
     if (told.hasWebhook) for (const [id, text] of replies) expect(received.get(id)).toBe(text);
-    // Nobody hears of a message that a crash took back.
+    // Nobody is notified of a message that a crash removed.
     for (const [id, text] of received) expect(replies.get(id)).toBe(text);
     const answered = [...replies.values()].map((text) => text.replace('You said: ', ''));
     expect(answered.toSorted()).toEqual(expect.arrayContaining(told.texts));
@@ -149,13 +149,13 @@ test('1,000 deliveries to a receiver that fails, stalls, and restarts are each a
   const { counts } = (await admin('GET', '/deliveries')).json;
   expect([counts.delivered + counts.failed, restarts]).toEqual([1_000, 3]);
   expect(accepted.size).toBeGreaterThanOrEqual(counts.delivered);
-  // Eight attempts at 30 % failures: about one in 15,000 is given up; the restarts add some.
+  // Eight attempts at 30 % failures: about one in 15,000 is abandoned; the restarts add some.
   expect(counts.failed).toBeLessThan(5);
   const twice = [...accepted.values()].filter((count) => count > 1).length;
   process.stdout.write(`webhooks: 1,000 deliveries, ${counts.failed} given up, ${twice} accepted twice\n`);
 });
 
-test('a receiver that does not answer holds up a move of the clock for two seconds at most', async () => {
+test('a receiver that does not respond delays a move of the clock by two seconds at most', async () => {
   const { admin, ...on } = await startTestSandbox({ webhookTimeoutMs: 60_000 });
   const { source_id } = await createChat({ admin, ...on });
   const stalled = await startReceiver([() => undefined]);

@@ -17,7 +17,7 @@ interface ListedSpace {
   readonly space_id: string;
 }
 
-/** Provisions one space after the other until the service is killed. */
+/** Provisions spaces sequentially until the service is killed. */
 async function provisionUntilKilled(at: Listening, worker: string, acknowledged: Acknowledged): Promise<void> {
   for (let number = 0; ; number += 1) {
     const id = `${worker}-${number}`;
@@ -46,7 +46,7 @@ async function listSpaces(at: Listening): Promise<ListedSpace[]> {
   return all;
 }
 
-test('a sandbox that is killed under load again and again keeps everything that it acknowledged', async () => {
+test('a sandbox that is killed under load repeatedly keeps everything that it acknowledged', async () => {
   const data = join(tempDirectory(), 'data');
   const acknowledged: Acknowledged = new Map();
   for (let round = 1; round <= 12; round += 1) {
@@ -66,7 +66,7 @@ test('a sandbox that is killed under load again and again keeps everything that 
     const byId = new Map(listed.map((space) => [space.external_space_id, space.space_id]));
     expect(byId.size).toBe(listed.length);
     for (const [id, { space_id }] of acknowledged) expect(byId.get(id)).toBe(space_id);
-    // What was not acknowledged is either whole or missing: no space is without its agent.
+    // What was not acknowledged is either complete or missing: no space is without its agent.
     const last = listed.filter(({ external_space_id }) => external_space_id.startsWith(`${round}`));
     for (const { external_space_id, space_id } of last) {
       const { json } = await call('GET', `${again.base_url}${SPACES}${space_id}/agents/`, { token: again.token });

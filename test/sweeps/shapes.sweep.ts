@@ -5,6 +5,6 @@ import { createDocumentValidator, useEveryOperation } from '../sandbox/shape-ope
 const validator = createDocumentValidator();
 const shapes = SHAPES.filter(({ name }) => name !== 'plain').map((shape) => [shape.name, shape] as const);
 
-test.each(shapes)('%s has a valid document, and every operation works as it says', async (_, shape) => {
+test.each(shapes)('%s has a valid document, and every operation follows it', async (_, shape) => {
   await useEveryOperation(shape, validator);
 });

@@ -22,7 +22,7 @@ interface Shared {
   readonly home: string;
   away(): void;
   back(): void;
-  /** Takes all records off the branch. @returns its tip before */
+  /** Removes all records from the branch. @returns its tip before */
   rewrite(): string;
   /** Runs git in the repository, as its server does. */
   git(...args: readonly string[]): string;
@@ -100,7 +100,7 @@ const CRON = [
   '0 9 * * *',
 ];
 
-/** What creates an object, and what the service answers. */
+/** The command that creates an object, and the service's response. */
 interface Case {
   readonly command: string;
   words(): string[];
@@ -133,7 +133,7 @@ const CASES: readonly Case[] = [
   },
 ];
 
-/** A service that creates what it is asked for, and calls `onPost` before it answers. */
+/** A service that creates what is requested, and calls `onPost` before it responds. */
 function script({ answer }: Case, onPost: () => void): Script {
   const create: Handler = (_, response) => {
     onPost();
@@ -168,7 +168,7 @@ describe.each(CASES)('$command with a shared state', (each) => {
     state.back();
     expect(state.records()).not.toContain(each.created);
     service.respond(script(each, () => undefined));
-    // Its reservation is still open, and this process alive.
+    // Its reservation is still open, and this process is alive.
     const elsewhere = await state.run(service, [...words, '--timeout', '1s'], { env: { HOME: tempDirectory() } });
     expect(elsewhere.code).not.toBe(0);
     const again = await state.run(service, [...words, ...(each.command === 'cron create' ? ['--ensure'] : [])]);
@@ -203,7 +203,7 @@ describe.each(CASES)('$command with a shared state', (each) => {
     expect(state.waiting()).toEqual([]);
   });
 
-  test('promises no publication of a record that could only be kept in the directory for temporary files', async () => {
+  test('does not promise to publish a record that could only be kept in the directory for temporary files', async () => {
     const state = await shared();
     const service = await startFakeService(script(each, state.away));
     const ran = await state.run(service, each.words(), { env: { XDG_STATE_HOME: '/dev/null/state' } });
@@ -215,7 +215,7 @@ describe.each(CASES)('$command with a shared state', (each) => {
     expect(ran.stderr).not.toContain('publishes it');
   });
 
-  test('records the id although the run is interrupted while the service answers', async () => {
+  test('records the id even if the run is interrupted while the service responds', async () => {
     const state = await shared();
     const signals = handSignals();
     const interrupt = (): void => signals.abort(new InterruptedError('Interrupted.', 130));

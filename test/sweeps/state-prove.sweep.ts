@@ -13,13 +13,13 @@ async function prove(address: string, ...more: readonly string[]): Promise<Ran> 
   );
 }
 
-/** Checks that a table was refused before anything was tried, because it cannot hold a log. */
+/** Checks that a table was rejected before anything was tried, because it cannot hold a log. */
 function expectUnfit(ran: Ran): void {
   expect(ran.code).toBe(8);
   expect(ran.error()).toMatchObject({ type: 'state_unavailable', message: expect.stringContaining('refused a query') });
 }
 
-/** Checks that a store was refused, and that people are told what happened. */
+/** Checks that a store was rejected, and that people see what happened. */
 function expectRefusal(ran: Ran, rule: RegExp): void {
   expect(ran.stdout, ran.stderr).not.toBe('');
   const proof = ran.json<{ proved: boolean; counterexample: { rule: string; message: string } }>();
@@ -30,7 +30,7 @@ function expectRefusal(ran: Ran, rule: RegExp): void {
 }
 
 describe('state prove of a file', () => {
-  test('finds no counterexample, though processes are killed, and leaves its records', async () => {
+  test('finds no counterexample, even if processes are killed, and leaves its records', async () => {
     const path = join(tempDirectory(), 'state.jsonl');
     const ran = await prove(path, '--seed', '7');
     expect(ran.code, ran.stderr).toBe(0);
@@ -41,7 +41,7 @@ describe('state prove of a file', () => {
     expect(readFileSync(path, 'utf8').match(/"type":"proof\.reserved"/g)?.length).toBeGreaterThanOrEqual(5 * 2);
   });
 
-  test('refuses one that loses records', async () => {
+  test('rejects one that loses records', async () => {
     const directory = tempDirectory();
     const path = join(directory, 'state.jsonl');
     writeFileSync(path, '');
@@ -55,7 +55,7 @@ describe('state prove of a file', () => {
 });
 
 describe('state prove of a git repository', () => {
-  /** A hook for each push that may put a branch which existed back to where it was. @param condition in sh */
+  /** A hook for each push that may reset an existing branch. @param condition in sh */
   async function lyingServer(condition: string): Promise<string> {
     const path = bareRepository();
     const init = await run(['state', 'init', `git+file://${path}#state`], { env: { PATH: process.env.PATH } });
@@ -67,11 +67,11 @@ describe('state prove of a git repository', () => {
     return `git+file://${path}#state`;
   }
 
-  test('refuses one whose server takes back what it accepted', async () => {
+  test('rejects one whose server reverts what it accepted', async () => {
     expectRefusal(await prove(await lyingServer('true')), /lost|order|two_owners|failed/);
   });
 
-  test('refuses one whose server loses the last push once', async () => {
+  test('rejects one whose server loses the last push once', async () => {
     const address = await lyingServer('[ $(wc -l < pushes) = 4 ]');
     expectRefusal(await prove(address, '--keys', '20', '--processes', '4'), /lost|order|two_owners|failed/);
   });
@@ -95,7 +95,7 @@ describe.skipIf(programs === undefined)('state prove of a database', () => {
 
   const TABLE = 'create table partnerctl_state (position bigint primary key, line text not null)';
 
-  test('refuses one that answers success without storing', async () => {
+  test('rejects one that reports success without storing', async () => {
     const address = database(
       TABLE,
       'create function drop_some() returns trigger language plpgsql as $$ begin if new.position % 7 = 0 then delete from partnerctl_state where position = new.position; end if; return null; end $$',
@@ -104,7 +104,7 @@ describe.skipIf(programs === undefined)('state prove of a database', () => {
     expectRefusal(await prove(address), /lost|order|two_owners|failed/);
   });
 
-  test('refuses one that loses the last record when it restarts', async () => {
+  test('rejects one that loses the last record when it restarts', async () => {
     const address = database(
       TABLE,
       'create function lose_last() returns trigger language plpgsql as $$ begin if new.position = 10 then delete from partnerctl_state where position = 9; end if; return null; end $$',
@@ -113,12 +113,12 @@ describe.skipIf(programs === undefined)('state prove of a database', () => {
     expectRefusal(await prove(address), /lost|two_owners/);
   });
 
-  test('refuses a table in which two rows can have one position', async () => {
+  test('rejects a table in which two rows can have one position', async () => {
     const address = database('create table partnerctl_state (position bigint, line text not null)');
     expectUnfit(await prove(address, '--keys', '20', '--processes', '4'));
   });
 
-  test('refuses one that reads from a copy that lags behind', async () => {
+  test('rejects one that reads from a replica that lags behind', async () => {
     const address = database(
       'create table real_state (position bigint primary key, line text not null)',
       'create view partnerctl_state as select * from real_state where position < (select max(position) - 3 from real_state)',
@@ -143,7 +143,7 @@ describe.skipIf(programs === undefined)('state prove of a database', () => {
     });
   });
 
-  test('tells that a database cannot be tried to the end', async () => {
+  test('says that a database cannot be tested completely', async () => {
     const ran = await prove(database());
     expect(ran.code).toBe(8);
     expect(ran.error()).toMatchObject({ type: 'state_unavailable' });

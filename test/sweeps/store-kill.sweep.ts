@@ -19,8 +19,8 @@ import { type Service, service } from '../helpers/service.ts';
 import { openAt, type StoreKind, storeKinds } from '../helpers/stores.ts';
 
 /*
- * Kills `cron create` at one point after another, with the state in a database or in a repository. (cron-kill.sweep.ts has
- * the file.) The calls of the main thread do the network of a database, and start git. KILL_EVERY=4 takes a quarter of them.
+ * Kills `cron create` at one point after another, with the state in a database or in a repository. (cron-kill.sweep.ts covers the
+ * file.) The calls of the main thread do the network of a database, and start git. KILL_EVERY=4 takes a quarter of them.
  */
 
 const CALLS = CALL_WAYS.filter(({ of, call }) => of === 'main' || (of === 'any' && call === 'connect'));
@@ -36,7 +36,7 @@ function waysOf({ name }: StoreKind): (readonly [string, Way])[] {
   return killWays(calls);
 }
 
-/** The address of an empty state of its own for a run: a table, or a branch. */
+/** The URL of an empty state for one run: a table, or a branch. */
 async function stateFor(kind: StoreKind, base: string, label: string): Promise<string> {
   const name = label.replaceAll('-', '_');
   const address = kind.name === 'PostgreSQL' ? `${base}&table=${name}` : base.replace(/#.*/, `#${name}`);
@@ -68,12 +68,12 @@ async function place(kind: StoreKind): Promise<Place> {
   return { it, cron: await createCronAgent(it), kind, base: await kind.fresh() };
 }
 
-/** Goes on as people would, first on another machine, then on that of the killed run. @returns the duplicates */
+/** Continues as people would, first on another machine, then on that of the killed run. @returns the duplicates */
 async function settle(cron: Cron, name: string, address: string, env: Record<string, string>): Promise<number> {
   const next = async (args: readonly string[], HOME: string, codes: readonly number[]): Promise<number> => {
     const ran = await run(args, { env: { ...env, HOME } });
     if (ran.code === 8 && ran.stderr.includes('remove the .lock file of the branch')) {
-      // A killed server of git leaves its lock behind.
+      // A killed git server leaves its lock behind.
       await rm(`${fileURLToPath(address.replace(/^git\+|#.*$/g, ''))}/refs/heads/${address.split('#')[1]}.lock`);
       return await next(args, HOME, codes);
     }
@@ -82,7 +82,7 @@ async function settle(cron: Cron, name: string, address: string, env: Record<str
   };
   const [mine = '', other] = [env.HOME, tempDirectory()];
   const code = await next(cron.create(name), other, [0, 5, 9]);
-  // Whoever is blocked creates nothing.
+  // A blocked command creates nothing.
   if (code === 9) await next(RECONCILE, mine, [0]);
   await next(cron.create(name, '--ensure'), mine, [0]);
   const ids = await cron.idsOf(name);
@@ -127,7 +127,7 @@ for (const kind of storeKinds().filter(({ name }) => name !== 'a file')) {
       for (const [stage, count] of counted.stages) stages.set(stage, (stages.get(stage) ?? 0) + count);
     });
 
-    test('comes in every stage that a creation has', () => {
+    test('covers every stage of a creation', () => {
       for (const stage of STAGES) expect(stages.get(stage), stage).toBeGreaterThan(0);
     });
   });
@@ -142,7 +142,7 @@ describe.skipIf(git === undefined || git.missing || !canTrace())('kill -9 of git
     const prepared = await createsOf(here)(`${victim}-${command}-${call}-${nth}`, here.it.env.PARTNER_BASE_URL ?? '');
     const { exitCode, signal, stdout, stderr } = await killGitAt(prepared, point, victim);
     const isKilled = signal === 'SIGKILL';
-    // Without git, a command says that the state cannot be used before the job is made (8), or after it (9).
+    // Without git, a command says that the state is unavailable before the job is created (8), or after it (9).
     if (!isKilled) expect([0, 8, 9], stderr).toContain(exitCode);
     const stage = await prepared.stageOf({ isKilled, stdout, stderr });
     if (exitCode === 0) expect(stage).toBe('made and recorded');
@@ -152,7 +152,7 @@ describe.skipIf(git === undefined || git.missing || !canTrace())('kill -9 of git
   }
 
   test.each(['machine', 'git'] as const)(
-    'and of what dies with it (%s), at each call that changes something',
+    'with what dies with it (%s), at each call that changes something',
     async (victim) => {
       if (!git) throw new Error('There is no git.');
       const here = await place(git);

@@ -24,17 +24,17 @@ const NAMES = Array.from({ length: Math.ceil(200 / EVERY) }, (_, index) => `job-
 const SEEDS = EVERY === 1 ? [1, 2, 3] : [Number(process.env.SEED ?? 1)];
 const MACHINES = 4;
 const PROCESSES_PER_MACHINE = 4;
-/** When the processes that are killed are, at the latest, in milliseconds. */
+/** The latest time at which processes are killed, in milliseconds. */
 const LONGEST_LIFE_MS = 6000;
 
 interface LossyStore {
   /** To use meanwhile. */
   readonly address: string;
-  /** How many answers were lost. */
+  /** The number of lost responses. */
   lost(): number;
 }
 
-/** Lets answers of the store be lost. */
+/** Loses responses of the store. */
 async function loseAnswers(address: string, random: () => number): Promise<LossyStore> {
   const url = URL.canParse(address) ? new URL(address) : undefined;
   if (url?.protocol === 'postgres:') {
@@ -43,7 +43,7 @@ async function loseAnswers(address: string, random: () => number): Promise<Lossy
     return { address: `postgres://ops@127.0.0.1:${proxy.port}${url.pathname}`, lost: () => proxy.counts.cut };
   }
   if (url?.protocol === 'git+file:') {
-    // The push has landed, and the server dies before it says so: the first one, and then every fifth.
+    // The push has succeeded, and the server dies before it says so: the first one, and then every fifth.
     const hook = join(url.pathname, 'hooks', 'reference-transaction');
     writeFileSync(
       hook,
@@ -85,7 +85,7 @@ function runOn({ it, file }: Storm, home: string, address: string, args: readonl
   return start(['cron', ...which, '--state', address, '-o', 'json'], { env: { ...it.env, HOME: home } });
 }
 
-/** All processes at once; every second one is killed. @returns how many were */
+/** Starts all processes concurrently, and kills every second one. @returns the number of killed ones */
 async function rage(storm: Storm, address: string): Promise<number> {
   const running = storm.homes.flatMap((home) =>
     Array.from({ length: PROCESSES_PER_MACHINE }, async (_, number) => {
@@ -93,7 +93,7 @@ async function rage(storm: Storm, address: string): Promise<number> {
       const timer = number % 2 === 0 && setTimeout(() => child.kill('SIGKILL'), storm.random() * LONGEST_LIFE_MS);
       const { signal, exitCode, stderr } = await child;
       if (timer) clearTimeout(timer);
-      // 8: the store or the service was not reached; 9 and 10: what became of some jobs is unknown.
+      // 8: the store or the service was unreachable; 9 and 10: the outcome of some jobs is unknown.
       if (signal !== 'SIGKILL') expect([0, 5, 8, 9, 10], stderr).toContain(exitCode);
       return signal === 'SIGKILL';
     }),
@@ -101,7 +101,7 @@ async function rage(storm: Storm, address: string): Promise<number> {
   return (await Promise.all(running)).filter((isKilled) => isKilled).length;
 }
 
-/** Goes on as people would on each machine. */
+/** Continues as people would on each machine. */
 async function settle(storm: Storm, address: string): Promise<void> {
   await storm.it.faults();
   for (const home of storm.homes) {
@@ -112,7 +112,7 @@ async function settle(storm: Storm, address: string): Promise<void> {
   }
 }
 
-/** What the store holds. */
+/** The content of the store. */
 async function readCopy({ it }: Storm, address: string) {
   const copy = join(tempDirectory(), 'copy.jsonl');
   const copied = await start(['state', 'copy', address, copy], { env: { ...it.env, HOME: tempDirectory() } });
@@ -126,7 +126,7 @@ for (const kind of storeKinds()) {
     afterAll(() => kind.stop());
 
     test.each(SEEDS)(
-      'make each job once, though half of them are killed and answers are lost: seed %i',
+      'create each job once, although half of them are killed and responses are lost: seed %i',
       async (seed) => {
         const storm = await prepare(seed);
         const address = await kind.fresh();

@@ -7,7 +7,10 @@ import { tempDirectory } from '../helpers/run.ts';
 import { type Service, service } from '../helpers/service.ts';
 import { sha256 } from '../sandbox/uploads.ts';
 
-/** Of the answers that a fault took: how many refusals may come later than they are waited for, as the machine is busy. */
+/**
+ * The share of the responses lost to a fault: how many rejections may arrive after the client stops waiting for them, because the
+ * machine is busy.
+ */
 const LATE_REFUSALS = 0.25;
 
 const UPLOADS = 'POST /automation/file-attachments/';
@@ -21,14 +24,14 @@ interface Ran {
 interface Place {
   readonly it: Service;
   readonly directory: string;
-  /** What has to be there in the end: name and hash of every file, sorted. */
+  /** What must exist in the end: name and hash of every file, sorted. */
   readonly wanted: readonly string[];
   words(...more: string[]): string[];
   run(...more: string[]): Promise<Ran>;
   kept(): Promise<readonly Kept[]>;
 }
 
-/** Small files, of which every tenth has the content of the one before it under a name of its own. */
+/** Small files, of which every tenth has the content of the one before it under another name. */
 function makeFiles(count: number, sizeOf: (index: number) => number): { directory: string; wanted: string[] } {
   const directory = join(tempDirectory(), 'files');
   const wanted: string[] = [];
@@ -72,7 +75,7 @@ function count(said: readonly UploadAnswer[]): Record<string, number> {
   return counts;
 }
 
-/** Every id that was told is there, for the file of which it was told. */
+/** Every reported id exists, for the file that it was reported for. */
 function expectTrue(said: readonly UploadAnswer[], uploads: readonly Kept[]): void {
   const byId = new Map(uploads.map((upload) => [upload.file_attachment_id, upload]));
   for (const { file, id, sha256: hash } of said) {
@@ -90,7 +93,7 @@ function report(text: string, startedAt: number): void {
   process.stdout.write(`${text} (${((performance.now() - startedAt) / 1000).toFixed(1)} s)\n`);
 }
 
-test('500 small files through resets, 503s, 429s and delays before they were accepted: each is there once', async () => {
+test('500 small files through resets, 503s, 429s, and delays before they were accepted exist once each', async () => {
   const startedAt = performance.now();
   const here = await place(500);
   await faults(here, 1, [
@@ -103,8 +106,8 @@ test('500 small files through resets, 503s, 429s and delays before they were acc
   ]);
   const ran = await here.run('--concurrency', '8', '--retries', '8');
   const struck = (await here.it.received()).filter(({ fault }) => fault !== null).length;
-  // A refusal that comes later than it is waited for, as this machine is busy, cannot be told from a lost answer. A late
-  // 429 says that nothing was done, but a request that has left is never repeated.
+  // A rejection that arrives after the client stops waiting for it, because this machine is busy, cannot be distinguished from a
+  // lost response. A late 429 says that nothing was done, but a request that was sent is never repeated.
   const { uploaded = 0, unknown = 0, failed = 0 } = count(ran.said);
   const late = unknown + failed;
   expect({ exitCode: ran.exitCode, sum: uploaded + late }).toEqual({ exitCode: late > 0 ? 10 : 0, sum: 500 });
@@ -124,7 +127,7 @@ test('500 small files through resets, 503s, 429s and delays before they were acc
   report(`500 files, ${struck} faults before they were accepted: ${JSON.stringify(count(ran.said))}`, startedAt);
 });
 
-test('500 small files through resets, 503s and stalls before they were accepted: a stalled one waits for --retry-unknown', async () => {
+test('500 small files through resets, 503s, and stalls before they were accepted exist once each, stalled ones after --retry-unknown', async () => {
   const startedAt = performance.now();
   const stalls = 6;
   const here = await place(500);
@@ -135,7 +138,7 @@ test('500 small files through resets, 503s and stalls before they were accepted:
   ]);
   const ran = await here.run('--concurrency', '12', '--retries', '8', '--timeout', '45s');
   const struck = (await here.it.received()).filter(({ fault }) => fault !== null).length;
-  // All of a small file has left where the service reads nothing of it, so nobody can know whether it is there.
+  // All of a small file was sent even if the service reads nothing of it, so nobody can know whether it exists.
   const { uploaded = 0, unknown = 0 } = count(ran.said);
   expect({ exitCode: ran.exitCode, sum: uploaded + unknown }).toEqual({ exitCode: 10, sum: 500 });
   expect(unknown).toBeGreaterThanOrEqual(stalls);
@@ -154,7 +157,7 @@ test('500 small files through resets, 503s and stalls before they were accepted:
   report(`500 files, ${stalls} of them stalled: ${JSON.stringify(count(ran.said))}`, startedAt);
 });
 
-test('500 small files of which some answers are lost: those are unknown, and none is there twice', async () => {
+test('500 small files of which some responses are lost exist at most once each, and those are unknown', async () => {
   const startedAt = performance.now();
   const here = await place(500);
   await faults(here, 2, [
@@ -192,7 +195,7 @@ test('500 small files of which some answers are lost: those are unknown, and non
 const KILLS = 40;
 const KILLED_FILES = 240;
 
-test(`killed ${KILLS} times at random moments, nothing that was finished goes up twice`, async () => {
+test(`nothing that was finished is uploaded twice by a run that is killed ${KILLS} times at random moments`, async () => {
   const startedAt = performance.now();
   // Some of several parts, so that it is killed in the middle of a body too.
   const here = await place(KILLED_FILES, (index) => (index % 8 === 0 ? 3_000_000 + index : index + 1));
@@ -200,12 +203,12 @@ test(`killed ${KILLS} times at random moments, nothing that was finished goes up
   let killed = 0;
   for (let run = 0; run < KILLS; run += 1) {
     const child = start(here.words('--concurrency', '6'), { env: here.it.env });
-    // From before it has begun to in the middle of its work.
+    // From before it has started to the middle of its work.
     const timer = setTimeout(() => child.kill('SIGKILL'), 120 + Math.random() * 320);
     const { signal, stdout } = await child;
     clearTimeout(timer);
     if (signal === 'SIGKILL') killed += 1;
-    // It may have been killed in the middle of its answer, which is longer than what a pipe takes at once.
+    // It may have been killed in the middle of its output, which is longer than a pipe buffers.
     if (stdout.endsWith(']\n')) expectTrue(JSON.parse(stdout), await here.kept());
     const there = named(await here.kept());
     expect(there).toEqual([...new Set(there)]);
@@ -225,10 +228,10 @@ test(`killed ${KILLS} times at random moments, nothing that was finished goes up
   const kept = await here.kept();
   expectTrue(finished.said, kept);
   expect([...new Set(named(kept))]).toEqual(here.wanted);
-  // Only those of which nobody could know went up again, as they were told to.
+  // Only files with an unknown outcome were uploaded again, as requested.
   expect(kept.length).toBeLessThanOrEqual(KILLED_FILES + unknown);
   expect((await here.run()).said.every(({ status }) => status === 'skipped')).toBe(true);
-  // How many are over before they are killed is up to the machine; the first ones have too much to do for that.
+  // The machine decides how many finish before they are killed; the first ones have too much to do for that.
   expect(killed).toBeGreaterThan(KILLS / 10);
   const twice = kept.length - KILLED_FILES;
   report(`killed ${killed} of ${KILLS} runs: ${unknown} unknown, of which ${twice} had arrived`, startedAt);

@@ -29,7 +29,7 @@ async function idsOf(it: Service, name: string): Promise<string[]> {
   return uploads.filter(({ filename }) => filename === name).map(({ file_attachment_id: id }) => id ?? '');
 }
 
-/** Checks that a run tells the truth, if it got as far as its result. */
+/** Checks that a run reports the truth, if it got as far as its result. */
 function expectTrue(stdout: string, ids: readonly string[]): void {
   const [result] = stdout.endsWith(']\n') ? (JSON.parse(stdout) as UploadAnswer[]) : [];
   if (result?.id) expect(ids).toContain(result.id);
@@ -55,7 +55,7 @@ describe('kill -9 of upload', () => {
         return ran;
       };
 
-      /** Uploads the file as a person would, who cannot know of an upload that was killed whether it arrived. */
+      /** Uploads the file as a person would, who cannot know whether an upload that was killed arrived. */
       const finish = async (): Promise<number> => {
         const isUnknown = (await next([], [0, 9])).code === 9;
         expect((await idsOf(it, name)).length).toBeLessThanOrEqual(1);
@@ -83,7 +83,7 @@ describe('kill -9 of upload', () => {
   });
 
   test.each<Stage>(['nothing yet', 'reserved', 'reserved, and uploaded', 'uploaded and recorded'])(
-    'comes when it is %s',
+    'covers the stage %s',
     (stage) => {
       expect(stages.get(stage)).toBeGreaterThan(1);
     },

@@ -54,7 +54,7 @@ test.skipIf(process.platform !== 'linux')(
   },
 );
 
-test('of 500 uploads over failing connections each acknowledged one is stored exactly once', async () => {
+test('500 uploads over failing connections store each acknowledged one exactly once', async () => {
   const directory = await temporaryDirectory();
   const on = connectToChild(await startChild(join(directory, 'data')));
   const rules = [

@@ -17,11 +17,11 @@ export default defineConfig({
     // A test that passes only on the retry is listed by FlakyTests.
     retry: 1,
     reporters: [new FlakyTests(), 'default'],
-    // Minutes of work on a machine that is not busy: the limit is there to tell a hang.
+    // Minutes of work on a machine that is not busy: the limit only detects a hang.
     testTimeout: 600_000,
     hookTimeout: 120_000,
     expect: { poll: { timeout: 90_000 } },
-    // Each file runs processes of its own; more files at once would only wait for each other.
+    // Each file runs its own processes; more files concurrently would only wait for each other.
     maxWorkers: 2,
     // The topics of help-topics.sweep.ts.
     maxConcurrency: 3,

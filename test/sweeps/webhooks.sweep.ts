@@ -6,7 +6,7 @@ import { type Running, start, until } from '../e2e/program.ts';
 import { tempDirectory } from '../helpers/run.ts';
 import { deliver, SECRET, startTarget } from '../helpers/webhook-target.ts';
 
-/** Starts a listener that verifies. @returns the process and its address */
+/** Starts a listener that verifies. @returns the process and its URL */
 async function startListener(args: readonly string[], home: string): Promise<{ child: Running; url: string }> {
   const env = { HOME: home, PARTNER_WEBHOOK_SECRET: SECRET };
   const child = start(['webhook', 'listen', '--verify', 'standard-webhooks', '-o', 'ndjson', ...args], { env });
@@ -19,7 +19,7 @@ async function deliverSurely(url: () => string, id: string, body: string): Promi
   while ((await deliver(url(), id, body).catch(() => 0)) !== 200) await pause(50);
 }
 
-/** Runs `act` for each number up to `count`, so many at a time. */
+/** Runs `act` for each number up to `count`, that many at a time. */
 async function inLanes(count: number, lanes: number, act: (index: number) => Promise<void>): Promise<void> {
   let next = 0;
   const lane = async (): Promise<void> => {
@@ -28,9 +28,9 @@ async function inLanes(count: number, lanes: number, act: (index: number) => Pro
   await Promise.all(Array.from({ length: lanes }, lane));
 }
 
-test('1,000 deliveries to a target that fails, stalls, and restarts, with the listener killed twice: each is handled, and forwarded once', async () => {
+test('1,000 deliveries to a target that fails, stalls, and restarts, with the listener killed twice, are each handled, and forwarded once', async () => {
   const COUNT = 1_000;
-  /** When the target took each delivery, as the number of disturbances before. */
+  /** When the target accepted each delivery, as the number of disturbances before. */
   const taken = new Map<string, number[]>();
   const disturbances: string[] = [];
   let restarts = 0;
@@ -41,7 +41,7 @@ test('1,000 deliveries to a target that fails, stalls, and restarts, with the li
     const id = String(headers['webhook-id']);
     const before = restarts;
     await pause(5);
-    // A program that ends handles no more of what it has received.
+    // A program that is exiting handles no more of what it has received.
     if (restarts > before) return 'cut';
     taken.set(id, [...(taken.get(id) ?? []), disturbances.length]);
     return { status: 204 };
@@ -87,7 +87,7 @@ test('1,000 deliveries to a target that fails, stalls, and restarts, with the li
   process.stdout.write(
     `webhooks: ${COUNT} deliveries, ${target.requests.length} requests at the target; taken again: ${JSON.stringify(again)}\n`,
   );
-  // The answer of the target was under way to a listener or from a target that ended: nobody can know better.
+  // The target's response was in transit to a listener or from a target that exited: nobody can know better.
   expect(again).not.toContain('nothing');
   expect(again.length).toBeLessThanOrEqual(disturbances.length * 8);
   const idle = await startListener(args, home);
@@ -105,7 +105,7 @@ function memoryOf({ pid }: Running): number {
   return Number(kib) / 1024;
 }
 
-/** Requests that no sender of webhooks makes. @param path that of the listener */
+/** Requests that no sender of webhooks makes. @param path the path of the listener */
 function garbage(index: number, path: string): string {
   const long = 'x'.repeat(index % 5_000);
   const evil = '\x1b]0;owned\x07\x1b[2J\u202e';
@@ -132,7 +132,7 @@ test('10,000 garbage requests leave the listener up, its memory flat, and the te
   const { port, pathname } = new URL(url);
   const open: Socket[] = [];
   onTestFinished(() => open.forEach((socket) => void socket.destroy()));
-  /** Sends garbage, and waits for an answer, the end, or a moment, after which the connection stays open. */
+  /** Sends garbage, and waits for a response, the end, or a moment, after which the connection stays open. */
   const send = async (index: number): Promise<void> => {
     const socket = connect(Number(port), '127.0.0.1');
     const seen = new Promise((resolve) => {
@@ -141,7 +141,7 @@ test('10,000 garbage requests leave the listener up, its memory flat, and the te
     socket.write(garbage(index, pathname));
     await Promise.race([seen, pause(20)]);
     open.push(socket);
-    // Holds up to 50 connections open, half of them in the middle of a request.
+    // Keeps up to 50 connections open, half of them in the middle of a request.
     if (open.length > 50) open.shift()?.destroy();
   };
   await inLanes(2_000, 20, send);

@@ -6,20 +6,20 @@ import { problemLines, read, readAll, VALID } from '../helpers/manifests.ts';
 const messagesOf = (text: string) => problemLines(read(text));
 
 describe('limits', () => {
-  test('a source that is too long is not read; the others are', () => {
+  test('a source that is too long is not read, but the others are', () => {
     const reading = readAll([`${VALID}#${'x'.repeat(LIMITS.sourceLength)}`, VALID]);
     expect(problemLines(reading)).toEqual(['a.yaml:1:1 longer than 4,194,304 characters']);
     expect(reading.documents).toHaveLength(1);
   });
 
-  test('the 10,000th document is read, and the next one is refused', () => {
+  test('the 10,000th document is read, and the next one is rejected', () => {
     const preceded = (count: number) => '---\n'.repeat(count) + VALID;
     expect(read(preceded(LIMITS.documents)).documents).toHaveLength(1);
     const reading = read(preceded(LIMITS.documents + 1));
     expect(problemLines(reading)).toEqual(['a.yaml:10001:1 more than 10,000 documents in one source']);
   });
 
-  test('values nested 32 levels deep are read, deeper ones are refused', () => {
+  test('values nested 32 levels deep are read, and deeper ones are rejected', () => {
     const nested = (depth: number) => `${VALID}x: ${'['.repeat(depth)}${']'.repeat(depth)}\n`;
     expect(messagesOf(nested(LIMITS.depth - 1))).toEqual(['a.yaml:7:1 unknown key "x"']);
     expect(messagesOf(nested(LIMITS.depth + 1)).at(-1)).toMatch(/^a\.yaml:7:\d+ nested deeper than 32 levels$/);
@@ -38,7 +38,7 @@ describe('limits', () => {
     ['- ', '- '.repeat(5e5)],
     ['? ', '? '.repeat(5e5)],
     ['a:\\n', Array.from({ length: 1000 }, (_, depth) => `${' '.repeat(depth)}a:\n`).join('')],
-  ])('a megabyte of %j is refused', (_, text) => {
+  ])('a megabyte of %j is rejected', (_, text) => {
     expect(messagesOf(text)).toEqual([expect.stringContaining('nested deeper than 32 levels')]);
   });
 
@@ -49,7 +49,7 @@ describe('limits', () => {
     ['lists of aliases', ['a: &a [x, x, x, x, x, x, x, x, x]', ...lists].join('\n')],
     ['merge keys', ['b0: &b0 {x: 1}', ...maps].join('\n')],
     ['one alias many times', `a: &a [${Array(1000).fill('x')}]\nb: [${Array(1000).fill('*a')}]`],
-  ])('%s that multiply are refused, and the next source is read', (_, bomb) => {
+  ])('%s that multiply are rejected, and the next source is read', (_, bomb) => {
     const reading = readAll([`${VALID}---\n${bomb}\n`, VALID.replace('acme', 'b')]);
     expect(problemLines(reading)).toEqual([expect.stringContaining('more than 1,000,000 values in one source')]);
     expect(reading.documents).toHaveLength(2);
@@ -59,7 +59,7 @@ describe('limits', () => {
     ['commas', `[${','.repeat(4e6)}`],
     ['items', `[${'x,'.repeat(2e6)}]`],
     ['invalid escapes', `a: "${'\\q'.repeat(2e6)}"`],
-  ])('a document of too many %s is refused', (_, text) => {
+  ])('a document of too many %s is rejected', (_, text) => {
     expect(messagesOf(text)).toEqual([expect.stringContaining('more than 250,000 YAML tokens in one document')]);
   });
 
