@@ -39,8 +39,8 @@ function checkOperation(name: OperationLeaf, value: string): void {
   const given = placeholders(operation.path);
   const unknown = given.find((placeholder) => !allowed.includes(placeholder));
   if (unknown !== undefined) {
-    const names = allowed.length === 0 ? 'takes none' : `knows ${allowed.map((each) => `{${each}}`).join(', ')}`;
-    throw new LeafValueError(`has the placeholder {${unknown}}; it ${names}`);
+    const names = allowed.length === 0 ? 'none are possible' : `use ${allowed.map((each) => `{${each}}`).join(', ')}`;
+    throw new LeafValueError(`has the unknown placeholder {${unknown}}: ${names}`);
   }
   // An agent_id may identify an agent without its space.
   const required = known.includes('agent_id') ? ['agent_id'] : known;
@@ -58,7 +58,7 @@ function checkParameter(name: LeafName, value: string): void {
   const expected = lists(parseParameter(LEAVES[name].value)?.path ?? []);
   if (lists(parameter.path) !== expected) {
     const count = expected === 0 ? 'no list' : 'one list';
-    throw new LeafValueError(`must have ${count} ([]) in its path, as ${LEAVES[name].value}`);
+    throw new LeafValueError(`must have ${count} ([]) in its path, like ${LEAVES[name].value}`);
   }
 }
 

@@ -130,7 +130,7 @@ export class Fields {
     if (text !== undefined || this.names.rule(leaf).isChosen || this.value(leaf) === null) return text;
     const key = Object.keys(this.object).find((each) => this.names.isLikely(leaf, each) && this.isSent(each));
     if (key === undefined) return undefined;
-    const message = `The response contains no ${leaf}, unless ${key} is it.`;
+    const message = `The response has no ${leaf}, but ${key} looks like it.`;
     throw new UnknownShape(assumptionOf(leaf), message, describeFields(this.object), { leaf, value: key });
   }
 

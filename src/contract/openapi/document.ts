@@ -144,7 +144,7 @@ function rejectVersion(root: JsonObject): never {
   }
   if (root.openapi === undefined) {
     throw new OpenApiError(
-      `it is not an OpenAPI document: it has no "openapi" version, but is ${describeJson(root)}`,
+      `it is not an OpenAPI document: it has no "openapi" version (it is ${describeJson(root)})`,
       [],
       'Import the document that the service publishes, often as openapi.json.',
     );

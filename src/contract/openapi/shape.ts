@@ -66,7 +66,7 @@ function addOwn(schema: Readonly<Record<string, unknown>>, parts: Parts): void {
 
 /**
  * Returns the shape of a value that all these schemas describe.
- * @throws OpenApiError if a schema is a part of itself
+ * @throws OpenApiError if a schema contains itself
  */
 export function shapeOf(document: OpenApiDocument, schemas: readonly unknown[]): Shape {
   const parts: Parts = {
@@ -82,7 +82,7 @@ export function shapeOf(document: OpenApiDocument, schemas: readonly unknown[]):
     startsAtZero: false,
   };
   function add(given: unknown, depth: number): void {
-    if (depth > MAX_PARTS_DEPTH) throw new OpenApiError('a schema is a part of itself (allOf, oneOf, or anyOf)');
+    if (depth > MAX_PARTS_DEPTH) throw new OpenApiError('a schema contains itself (allOf, oneOf, or anyOf)');
     const schema = document.resolve(given);
     if (schema === undefined) return;
     addOwn(schema, parts);
