@@ -82,8 +82,8 @@ const completer = {
 };
 
 /** What prints --version, --help, and `help -o json`. In chunks, because paths of assets are relative to it. */
-const quick = {
-  input: { quick: 'src/cli/quick.ts' },
+const prepared = {
+  input: { 'print-prepared': 'src/cli/print-prepared.ts' },
   platform: 'node',
   output: { dir: 'dist/chunks', ...COMMONJS, entryFileNames: '[name].cjs' },
 };
@@ -91,7 +91,7 @@ const quick = {
 await build(program);
 await build(tour);
 await build(completer);
-await build(quick);
+await build(prepared);
 await cp('src/help', 'dist/help', { recursive: true });
 
 // The declarations of all commands, for the completer, which must not load them.

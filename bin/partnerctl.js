@@ -4,6 +4,6 @@ if (process.argv[2] === '__complete') {
   const { readFileSync } = require('node:fs');
   const readTree = () => readFileSync(require.resolve('../dist/complete.json'), 'utf8');
   require('../dist/complete.cjs').run(readTree, [process.execPath, __filename]);
-} else if (!require('../dist/chunks/quick.cjs').printPrepared(process.argv.slice(2))) {
+} else if (!require('../dist/chunks/print-prepared.cjs').printPrepared(process.argv.slice(2))) {
   require('../dist/cli.cjs').runProcess();
 }

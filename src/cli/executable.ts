@@ -1,6 +1,6 @@
 import { run as completeWord } from '../completion/entry.ts';
 import { readAsset } from './installation.ts';
-import { printPrepared } from './quick.ts';
+import { printPrepared } from './print-prepared.ts';
 import { runProcess } from './start.ts';
 
 /** The main script of the single executable; see .ci/executable.js. */

@@ -97,8 +97,8 @@ test('the prerendered help -o json equals that of the program', async () => {
 });
 
 test('--version, --help, and help -o json load one file, and no module of the program', () => {
-  const quick = readFileSync(new URL('../../dist/chunks/quick.cjs', import.meta.url), 'utf8');
-  const loaded = [...quick.matchAll(/require\(["'`]([^"'`]+)/g)].map(([, name]) => name);
+  const printPrepared = readFileSync(new URL('../../dist/chunks/print-prepared.cjs', import.meta.url), 'utf8');
+  const loaded = [...printPrepared.matchAll(/require\(["'`]([^"'`]+)/g)].map(([, name]) => name);
   expect(loaded.length).toBeGreaterThan(0);
   expect(loaded.filter((name) => !/^(node:fs|url)$/.test(name ?? ''))).toEqual([]);
 });
