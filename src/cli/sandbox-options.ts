@@ -42,7 +42,7 @@ export const SANDBOX_FLAGS: readonly FlagSpec[] = [
   },
   {
     usage: '--shape <name>',
-    description: 'answer in another dialect; `partnerctl sandbox shapes` lists them',
+    description: 'respond in another dialect; `partnerctl sandbox shapes` lists them',
     default: 'plain',
   },
   {

@@ -43,7 +43,7 @@ const COLUMNS: readonly Column<Proof>[] = [
   { header: 'KILLED', value: ({ killed }) => `${killed} processes, and started again` },
   {
     header: 'CUT',
-    value: ({ connections_cut: cut, answers_held: held }) => `${cut} connections; ${held} answers held back`,
+    value: ({ connections_cut: cut, answers_held: held }) => `${cut} connections; ${held} responses delayed`,
   },
   {
     header: 'CLAIMED',
@@ -146,7 +146,9 @@ async function tryStore(
 
 function refusal({ message, key, processes, stored }: Counterexample, seed: number): LocalError {
   const lines = processes.map(({ process, start, appended, saw, claimed }) => {
-    const own = appended.map(({ id, record, acknowledged }) => `${record} ${id}${acknowledged ? '' : ' (no answer)'}`);
+    const own = appended.map(
+      ({ id, record, acknowledged }) => `${record} ${id}${acknowledged ? '' : ' (no response)'}`,
+    );
     return `process ${process}${start > 1 ? ` (start ${start})` : ''}: appended ${own.join(', ') || 'nothing'}; read ${saw.join(', ') || 'nothing'}${claimed ? '; claimed the key' : ''}`;
   });
   const inStore = stored.map(({ id, record }) => `${record} ${id}`).join(', ');
