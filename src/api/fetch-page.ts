@@ -33,7 +33,7 @@ export interface PagedList {
 export interface FetchedPage {
   readonly items: readonly JsonObject[];
   readonly response: ApiResponse;
-  readonly answer: PageResponse;
+  readonly pageResponse: PageResponse;
   readonly signs: PageSigns;
 }
 
@@ -49,7 +49,7 @@ export async function fetchPage(http: Http, list: PagedList, options: CallOption
   const { readItems = (body: unknown) => readList(body, resource, path) } = list;
   if (list.isKnown?.()) response.acceptNothing();
   const items = response.read(readItems);
-  const answer: PageResponse = {
+  const pageResponse: PageResponse = {
     body: pairAsObject(response.json()),
     headers: response.headers,
     status: response.status,
@@ -57,7 +57,7 @@ export async function fetchPage(http: Http, list: PagedList, options: CallOption
     lastItem: items.at(-1),
     headerLinks: await readLinkHeader(operation, response),
   };
-  return { items, response, answer, signs: readSigns(answer) };
+  return { items, response, pageResponse, signs: readSigns(pageResponse) };
 }
 
 async function readLinkHeader(operation: Operation, response: ApiResponse): Promise<Readonly<Record<string, string>>> {

@@ -105,7 +105,7 @@ class HistoryPages {
         // A possible sign proves nothing, and an empty page may announce where to continue later.
         if (items.length === 0) this.memory.endsEmpty = true;
         if (outlook.certain.length === 0 || items.length === 0 || this.isProved || link !== undefined) return;
-        const unreachable = outlook.certain.map((sign) => withType(sign, page.answer)).join(', ');
+        const unreachable = outlook.certain.map((sign) => withType(sign, page.pageResponse)).join(', ');
         yield { items: [], response, hasNext: false, link: undefined, unreachable, way: this.used };
         return;
       }
@@ -133,7 +133,7 @@ class HistoryPages {
   /** Returns the path and query of the page that a link leads to, unless it leads back. */
   private linkOf(page: FetchedPage): string | undefined {
     const { way, http, list } = this;
-    const stated = way && isLink(way) ? sourceValue(way, page.answer) : undefined;
+    const stated = way && isLink(way) ? sourceValue(way, page.pageResponse) : undefined;
     const isSet = way !== undefined && !isLink(way);
     const link = typeof stated === 'string' && stated !== '' ? stated : isSet ? undefined : page.signs.links[0]?.value;
     const path = link === undefined ? undefined : pathOfLink(http, list.operation, page.response, link);
@@ -146,7 +146,10 @@ class HistoryPages {
     return formatWay(path === 'header.link' ? { kind: 'header' } : { kind: 'link', source: path.split('.') });
   }
 
-  private announcesNext({ items, answer, signs }: FetchedPage, { certain, possible, isStated }: Outlook): boolean {
+  private announcesNext(
+    { items, pageResponse, signs }: FetchedPage,
+    { certain, possible, isStated }: Outlook,
+  ): boolean {
     const { way, memory } = this;
     const mostEmpty = this.isProved ? MAX_EMPTY_PAGES : MAX_UNPROVED_EMPTY_PAGES;
     if (items.length === 0 && this.progress.emptyPages > mostEmpty) return false;
@@ -158,7 +161,7 @@ class HistoryPages {
     if (isLink(way)) return false;
     if (isCounted(way))
       return items.length > 0 && (certain.length + possible.length > 0 || !(isStated || this.isOwn(way)));
-    const value = sourceValue(way, answer);
+    const value = sourceValue(way, pageResponse);
     const isLast = signs.flags.length > 0 && signs.flags.every((flag) => !flag.value);
     return value !== undefined && value !== null && value !== '' && value !== false && !isLast;
   }

@@ -2,7 +2,7 @@ import type { Contract } from '../contract/contract.ts';
 import type { HistoryDoubt, HistoryVariant } from '../contract/history-variants.ts';
 import { isJsonObject, type JsonObject } from '../contract/json.ts';
 import { isLeafName } from '../contract/leaves.ts';
-import { readList, readStatedExtent } from '../contract/lists.ts';
+import { keyOfList, readList, readStatedExtent } from '../contract/lists.ts';
 import {
   decodeMessages,
   ForeignMessages,
@@ -288,12 +288,6 @@ export class HistoryReader {
       reachedByLink = true;
     }
   }
-}
-
-function keyOfList(body: unknown, length: number): string | undefined {
-  if (!isJsonObject(body)) return undefined;
-  const lists = Object.entries(body).filter(([, value]) => Array.isArray(value) && value.length === length);
-  return lists.length === 1 ? lists[0]?.[0] : undefined;
 }
 
 async function* startWith<Item>(first: Item, rest: AsyncIterable<Item>): AsyncGenerator<Item, void, void> {

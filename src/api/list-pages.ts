@@ -213,7 +213,7 @@ export class ListPages {
       const isOpen = !isStated && (this.isProved || this.isOverride);
       return page.items.length > 0 && (certain.length + possible.length > 0 || isOpen);
     }
-    const value = sourceValue(way, page.answer);
+    const value = sourceValue(way, page.pageResponse);
     if (value === undefined || value === null || value === '' || value === false || Number(value) < 0) return false;
     // Some services send a token even in the last page: it means nothing once everything was read.
     if (!isLink(way) && !this.isOverride && isStated && certain.length + possible.length === 0) return false;
@@ -293,7 +293,8 @@ export class ListPages {
 
   private refuse(page: FetchedPage, message: string, more: Partial<IncompleteList> = {}) {
     const { certain, possible } = this.outlook(page);
-    const seen = [...certain, ...possible].map((sign) => withType(sign, page.answer)).join(', ') || 'nothing more';
+    const seen =
+      [...certain, ...possible].map((sign) => withType(sign, page.pageResponse)).join(', ') || 'nothing more';
     const { operation } = this.list;
     return incompleteListError({ operation, response: page.response, message, seen, ...more });
   }

@@ -83,10 +83,10 @@ export function pathOfStep(
   from: { readonly page: FetchedPage; readonly first: FetchedPage },
 ): string | undefined {
   const { page, first } = from;
-  if (isLink(way)) return pathOfLink(http, list.operation, page.response, String(sourceValue(way, page.answer)));
+  if (isLink(way)) return pathOfLink(http, list.operation, page.response, String(sourceValue(way, page.pageResponse)));
   const last = page.items.at(-1);
   const id = way.kind === 'after' && last ? itemId(last, http.contract, list) : undefined;
-  const value = way.kind === 'token' ? sourceValue(way, page.answer) : way.kind === 'after' ? id : number;
+  const value = way.kind === 'token' ? sourceValue(way, page.pageResponse) : way.kind === 'after' ? id : number;
   return value === undefined ? undefined : pathWith(http, first.response, way.parameter, String(value));
 }
 

@@ -272,3 +272,10 @@ export function readStatedExtent(body: unknown): StatedExtent {
   const [total] = signs.totals;
   return total === undefined ? { ends } : { total: total.value, totalPath: total.path, ends };
 }
+
+/** The key of the only list of this length at the top of a body; undefined if there is not exactly one. */
+export function keyOfList(body: unknown, length: number): string | undefined {
+  if (!isJsonObject(body)) return undefined;
+  const lists = Object.entries(body).filter(([, value]) => Array.isArray(value) && value.length === length);
+  return lists.length === 1 ? lists[0]?.[0] : undefined;
+}
