@@ -96,10 +96,10 @@ function reviveExtended(_key: string, value: unknown): unknown {
 }
 
 /**
- * Parses JSON. An integer that a JavaScript number would round becomes a BigInt: otherwise, a 17-digit id could become the id
- * of another object. MongoDB's extended JSON becomes plain.
+ * Parses JSON. An integer that a JavaScript number would round becomes a BigInt: otherwise, a 17-digit id could become the
+ * id of another object. MongoDB's extended JSON becomes plain.
  * @throws SyntaxError if the text is not JSON; JsonLimitError if it is nested deeper than 200 levels, or has an integer of
- * more than 1,000 digits
+ *   more than 1,000 digits
  */
 export function parseJson(text: string): unknown {
   const plain: unknown = JSON.parse(text);

@@ -161,7 +161,10 @@ function toItems(list: readonly unknown[], resource: string): readonly JsonObjec
   return nodes.length === items.length ? nodes : items;
 }
 
-/** Converts a pair of paging information and items, `[{ page, total }, [items]]`, to an object. Returns other bodies unchanged. */
+/**
+ * Converts a pair of paging information and items, `[{ page, total }, [items]]`, to an object. Returns other bodies
+ * unchanged.
+ */
 export function pairAsObject(body: unknown): unknown {
   if (!Array.isArray(body) || body.length !== 2) return body;
   const [paging, list]: readonly unknown[] = body;

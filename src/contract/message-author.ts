@@ -141,8 +141,8 @@ const NOT_THE_AUTHOR =
   /^(to|recipient|recipients|receiver|target|audience|assignee|assigned|mention|mentions|channel)$/;
 
 /**
- * Searches the other fields of a message for the author: a flag, an object with a role, or a text that is exactly the name of
- * a side.
+ * Searches the other fields of a message for the author: a flag, an object with a role, or a text that is exactly the name
+ * of a side.
  * @returns undefined if there is none, or if the fields disagree
  */
 export function searchAuthor(

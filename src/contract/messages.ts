@@ -244,8 +244,8 @@ export function rejectForeignMessages(
 }
 
 /**
- * Returns the messages of a page that belong to the session: all of them, unless the history has no parameter for the session
- * (`none`).
+ * Returns the messages of a page that belong to the session: all of them, unless the history has no parameter for the
+ * session (`none`).
  * @throws UnknownShape if it has none, and a message does not name its session
  */
 export function messagesOfSession(
@@ -262,7 +262,9 @@ export function messagesOfSession(
   });
 }
 
-/** Returns the messages of an object that maps ids to messages, beside a list of the ids: `{order: ['b', 'a'], posts: {…}}`. */
+/**
+ * Returns the messages of an object that maps ids to messages, beside a list of the ids: `{order: ['b', 'a'], posts: {…}}`.
+ */
 function findOrdered(body: JsonObject): readonly JsonObject[] | undefined {
   const { order } = body;
   if (!Array.isArray(order)) return undefined;

@@ -287,7 +287,7 @@ function countOf(signs: PageSigns): number {
   return Object.values(signs).reduce((sum, list) => sum + list.length, 0);
 }
 
-/** Returns the value at the path of a sign, as `descend` does: of the body, or of a header. Returns the URL of a link object. */
+/** Returns the value at the path of a sign: of the body, as `descend` does, or of a header. For a link object, its URL. */
 export function valueAt(path: readonly string[], { body, headers, headerLinks, lastItem }: PageResponse): unknown {
   const [top, name = '', ...rest] = path;
   if (top === LAST_ITEM) return lastItem?.[name];

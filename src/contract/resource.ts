@@ -47,8 +47,8 @@ export interface FoundResource {
 }
 
 /**
- * Returns the resource in the response to a write: the object whose id has a specific name, or else the innermost object with
- * an id, because a generic id beside a nested resource is that of the envelope.
+ * Returns the resource in the response to a write: the object whose id has a specific name, or else the innermost object
+ * with an id, because a generic id beside a nested resource is that of the envelope.
  * @param layers as `layersOf` returns them
  * @throws UnknownShape if the object has two different ids
  */

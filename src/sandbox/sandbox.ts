@@ -79,8 +79,8 @@ export interface Sandbox {
    */
   createToken(options?: { scopes?: string[]; allowed_ip_cidrs?: string[] }): Promise<string>;
   /**
-   * Returns the secret of a token with every scope. A data directory keeps it, and the next start returns the same one unless
-   * it was deleted meanwhile.
+   * Returns the secret of a token with every scope. A data directory keeps it, and the next start returns the same one
+   * unless it was deleted meanwhile.
    */
   defaultToken(): Promise<string>;
   /** A warning for each fault rule that matches no request. */

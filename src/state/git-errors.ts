@@ -11,7 +11,10 @@ export function explanation({ stderr, code }: GitResult): string {
   return lines.slice(-LONGEST_LINES).join('\n').trim() || `git ended with ${code ?? 'a signal'}.`;
 }
 
-/** Whether a line of `git push` says that the server rejects the push by its own rules. Other failures leave the outcome open. */
+/**
+ * Whether a line of `git push` says that the server rejects the push by its own rules. Other failures leave the outcome
+ * open.
+ */
 export function isRefusal(line: string): boolean {
   const isContention = /lock|failed to update ref|already (exists|been updated)|incorrect old value|internal/i;
   return /\[remote rejected\]/.test(line) && !isContention.test(line);

@@ -9,8 +9,8 @@ async function namesIn(directory: string): Promise<readonly string[]> {
 }
 
 /**
- * Removes files of killed processes that are older than an hour: locks, which would keep git from updating refs, fetched refs,
- * and incomplete clones. Ignores failures.
+ * Removes files of killed processes that are older than an hour: locks, which would keep git from updating refs, fetched
+ * refs, and incomplete clones. Ignores failures.
  * @param clone the path of the clone
  * @param now in milliseconds since 1970
  * @param seenRef the ref that remembers the branch

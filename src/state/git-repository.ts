@@ -11,8 +11,8 @@ import type { Environment } from './state-location.ts';
 
 /*
  * A branch of a remote repository that only moves forward and has the log as one file. This machine caches a bare, shallow
- * clone of it, and the last tip that it saw. The clone is not partial: an update fetches only a delta, whereas a partial clone
- * fetches the whole file each time.
+ * clone of it, and the last tip that it saw. The clone is not partial: an update fetches only a delta, whereas a partial
+ * clone fetches the whole file each time.
  */
 
 /** The file with the records. */

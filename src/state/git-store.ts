@@ -209,8 +209,8 @@ class GitLog {
   }
 
   /**
-   * Pushes a commit until it is certain whether the branch has it, or has moved without it. After a lost response, pushes the
-   * same commit again.
+   * Pushes a commit until it is certain whether the branch has it, or has moved without it. After a lost response, pushes
+   * the same commit again.
    * @param until a monotonic time in milliseconds
    * @returns whether the branch has the commit
    */

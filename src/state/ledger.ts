@@ -228,8 +228,8 @@ export function openLedger<Snapshot extends object>(
   }
 
   /**
-   * Reads what was appended before this call. Reads run one at a time, because concurrent ones would each get only some of the
-   * new entries; waiting calls share one read.
+   * Reads what was appended before this call. Reads run one at a time, because concurrent ones would each get only some of
+   * the new entries; waiting calls share one read.
    */
   async function catchUp(): Promise<void> {
     next ??= reading.then(() => {

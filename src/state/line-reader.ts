@@ -31,7 +31,9 @@ export interface TooLong {
   readonly sha256: string;
 }
 
-/** Whether to skip the line from `start` up to `end` (without its line ending) of a block. Called for each line of the log. */
+/**
+ * Whether to skip the line from `start` up to `end` (without its line ending) of a block. Called for each line of the log.
+ */
 export type LineFilter = (block: Buffer, start: number, end: number) => boolean;
 
 export interface Line {

@@ -17,8 +17,8 @@ async function writeOnce(file: FileHandle, path: string, bytes: Buffer): Promise
 }
 
 /**
- * Appends to a log, in the order of the calls. Lines that arrive during a write share the next write and its sync. Creates the
- * file (0600) and its directory (0700) if they are missing, follows symbolic links, and never changes existing content.
+ * Appends to a log, in the order of the calls. Lines that arrive during a write share the next write and its sync. Creates
+ * the file (0600) and its directory (0700) if they are missing, follows symbolic links, and never changes existing content.
  * Several processes may append concurrently.
  */
 export class LogWriter {

@@ -12,8 +12,8 @@ import {
 import { isAbandoned, type OwnerLiveness } from './owner-watch.ts';
 
 /*
- * Creates an object at most once (design §4 and §6): reserves the key in the log, sends the request, and records the outcome.
- * A run that is killed at any point leaves either nothing or an open reservation, which blocks its key until it is
+ * Creates an object at most once (design §4 and §6): reserves the key in the log, sends the request, and records the
+ * outcome. A run that is killed at any point leaves either nothing or an open reservation, which blocks its key until it is
  * reconciled.
  */
 

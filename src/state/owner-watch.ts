@@ -12,9 +12,10 @@ export interface OwnerLiveness {
 export const LONGEST_RESERVATION_MS = 130_000;
 
 /**
- * Whether the owner of a reservation can no longer act on it. A process that this machine sees running is never gone. An owner
- * that this machine cannot see counts as alive until the deadline, or as gone if there is none. The clocks of two machines
- * may differ, so this must only decide how a key is blocked, not whether: code that releases a key uses `OwnerWatch`.
+ * Whether the owner of a reservation can no longer act on it. A process that this machine sees running is never gone. An
+ * owner that this machine cannot see counts as alive until the deadline, or as gone if there is none. The clocks of two
+ * machines may differ, so this must only decide how a key is blocked, not whether: code that releases a key uses
+ * `OwnerWatch`.
  */
 export async function isAbandoned<Snapshot>(
   { reservation, unknown }: OpenReservation<Snapshot>,

@@ -102,8 +102,8 @@ class Session {
 }
 
 /**
- * Runs statements on one connection at a time. If the result of a statement is lost, runs it again on a new connection, although
- * the server may still complete the first one: statements must be safe to repeat.
+ * Runs statements on one connection at a time. If the result of a statement is lost, runs it again on a new connection,
+ * although the server may still complete the first one: statements must be safe to repeat.
  */
 export class PostgresConnection {
   private readonly deps: ConnectionDeps;

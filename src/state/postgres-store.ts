@@ -5,12 +5,12 @@ import { type ConnectionDeps, PostgresConnection } from './postgres-connection.t
 import { entryOf, type ReadOptions, type StateStore, type StoreEntry } from './store.ts';
 
 /*
- * Keeps the log in a PostgreSQL table, one row per record. Each statement is its own transaction and uses no session state, so
- * it also works behind a transaction pooler.
+ * Keeps the log in a PostgreSQL table, one row per record. Each statement is its own transaction and uses no session state,
+ * so it also works behind a transaction pooler.
  *
- * The position of a row is one more than the highest that its statement sees. If two statements choose the same position, the
- * primary key lets only one of them commit, and the other is repeated. So a row commits only after all rows before it, and no
- * reader ever sees a row before an earlier one.
+ * The position of a row is one more than the highest that its statement sees. If two statements choose the same position,
+ * the primary key lets only one of them commit, and the other is repeated. So a row commits only after all rows before it,
+ * and no reader ever sees a row before an earlier one.
  */
 
 export interface PostgresDeps extends ConnectionDeps {
@@ -24,8 +24,8 @@ const ROWS_PER_READ = 2000;
 const ROWS_PER_WRITE = 1000;
 
 /**
- * Appends lines in one statement. After a lost result, a repeat may add a line twice: readers use only the first one. Turns on
- * synchronous_commit if it is off, so that an acknowledged commit is on disk.
+ * Appends lines in one statement. After a lost result, a repeat may add a line twice: readers use only the first one. Turns
+ * on synchronous_commit if it is off, so that an acknowledged commit is on disk.
  */
 function insertStatement(table: string): string {
   return `insert into ${table} (position, line)
@@ -81,8 +81,8 @@ function isSameRow(found: StoredRow | undefined, read: StoredRow): boolean {
 }
 
 /**
- * Yields the rows after the cursor, and advances it. `restart`: the row of the cursor no longer exists, and the first row comes
- * next.
+ * Yields the rows after the cursor, and advances it. `restart`: the row of the cursor no longer exists, and the first row
+ * comes next.
  */
 async function* newRows(
   connection: PostgresConnection,

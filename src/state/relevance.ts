@@ -1,8 +1,8 @@
 import type { LineFilter } from './line-reader.ts';
 
 /*
- * Decides by their bytes which lines of the log may be about an object. A line that cannot be read may be the only record of an
- * object, which must then not be created until someone has checked the line.
+ * Decides by their bytes which lines of the log may be about an object. A line that cannot be read may be the only record
+ * of an object, which must then not be created until someone has checked the line.
  */
 
 /** What the records of a feature have in common. */

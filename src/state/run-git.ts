@@ -116,8 +116,8 @@ async function endOf(child: ChildProcess, signal: AbortSignal): Promise<{ code: 
 }
 
 /**
- * Runs git in one of our bare repositories, with the user's credentials and network settings, and without a terminal: neither
- * git nor ssh can prompt, and Ctrl-C does not reach them.
+ * Runs git in one of our bare repositories, with the user's credentials and network settings, and without a terminal:
+ * neither git nor ssh can prompt, and Ctrl-C does not reach them.
  * @returns the outcome, including a failure that git reports
  * @throws LocalError if git cannot be started or is too old; the signal's reason if that ended it
  */

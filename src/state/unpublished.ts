@@ -6,7 +6,9 @@ import type { OnceDeps } from './once.ts';
 import { writeRecovery } from './recovery.ts';
 import type { StateLocation } from './state-location.ts';
 
-/** Returns `writeRecovery` for a shared state: keeps records that cannot be published for the next command on this machine. */
+/**
+ * Returns `writeRecovery` for a shared state: keeps records that cannot be published for the next command on this machine.
+ */
 export function keepUnpublished<Snapshot extends object>(
   location: StateLocation,
   format: RecordFormat<Snapshot>,

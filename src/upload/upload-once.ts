@@ -60,7 +60,10 @@ class UploadInProgress extends LocalError {
 /** How long to wait for another process, and how often to read the log. */
 const WAIT_MS = 60_000;
 const POLL_MS = 500;
-/** How long a reserved file may wait for its turn. Then it is reserved again: another process may have ended the reservation. */
+/**
+ * How long a reserved file may wait for its turn. Then it is reserved again: another process may have ended the
+ * reservation.
+ */
 const MAX_QUEUED_MS = 60_000;
 
 /** The ledger index of a file name. The key needs the hash of the file, which may not be known yet. */

@@ -209,8 +209,8 @@ function bigintAsText(_: string, value: unknown): unknown {
 }
 
 /**
- * Reads the objects of a resource as the client does. Searches for each field that the client cannot read or that is missing,
- * and adds it if it has one likely path.
+ * Reads the objects of a resource as the client does. Searches for each field that the client cannot read or that is
+ * missing, and adds it if it has one likely path.
  * @returns the contract with what was learned
  */
 export function addFields(given: TracedObjects, contract: Contract, evidence: Evidence): Contract {

@@ -118,8 +118,8 @@ function waysBetween(page: TracedPage, to: Exchange, requests: PagedRequests): r
 const MAX_DISTANCE = 20;
 
 /**
- * Finds the ways to the next page that a trace proves: a page announces the next one, or its number follows; the next page was
- * requested in that way, and has new items. Returns the surest way for each pair of pages.
+ * Finds the ways to the next page that a trace proves: a page announces the next one, or its number follows; the next page
+ * was requested in that way, and has new items. Returns the surest way for each pair of pages.
  */
 export function proveNext(pages: readonly TracedPage[], requests: PagedRequests): readonly ProvedWay[] {
   const proved: { readonly ways: readonly PageWay[]; readonly from: TracedPage; readonly to: TracedPage }[] = [];

@@ -113,8 +113,8 @@ function learnWrite(operation: TracedOperation, contract: Contract, { evidence }
 }
 
 /**
- * Derives contract values from recorded traffic, with the decoders of the client. The result has only leaves that the traffic
- * shows.
+ * Derives contract values from recorded traffic, with the decoders of the client. The result has only leaves that the
+ * traffic shows.
  * @param contract the current contract; leaves that the traffic confirms are proposed unchanged
  */
 export function proposeFromTrace(

@@ -32,7 +32,7 @@ export const OPERATION_LEAVES = Object.keys(VOCABULARY).filter((name): name is O
 );
 
 const MIN_SCORE = 40;
-/** Of the 30 points for parameters. */
+/** The minimum of the up to 30 points for parameters. */
 const MIN_PARAMETERS = 8;
 const SCORES = {
   exact: 200,

@@ -150,8 +150,8 @@ export interface ProofEvidence {
 }
 
 /**
- * Finds the first violation: two owners of a key, an acknowledged record that is missing, readers that saw different orders, a
- * process that failed, or a key without an owner.
+ * Finds the first violation: two owners of a key, an acknowledged record that is missing, readers that saw different
+ * orders, a process that failed, or a key without an owner.
  */
 export function findCounterexample({ lives, log, keys, isComplete }: ProofEvidence): Counterexample | undefined {
   const finding =
