@@ -151,8 +151,8 @@ export async function runCommand(parsed: ParsedCommand, deps: RuntimeDeps, run: 
     const openPager = pagerFor(flags, deps, { redactor, onOpen: () => progress.stop(), warn: context.warn });
     const finish = async (result: CommandResult): Promise<number> => {
       const out = result.kind === 'body' ? stdout : workflowSafeSink(stdout, env);
-      const shown = { ...options, color: shouldUseColor(color, env, io.stdout), now: clock.now() };
-      await renderForReader(result, shown, { stdout: out, stderr, redact, openPager });
+      const renderOptions = { ...options, color: shouldUseColor(color, env, io.stdout), now: clock.now() };
+      await renderForReader(result, renderOptions, { stdout: out, stderr, redact, openPager });
       if (result.kind === 'object') await result.onWritten?.();
       progress.stop();
       const failure = failureOf(result);

@@ -155,8 +155,8 @@ async function requireWebhookUrl(url: string): Promise<void> {
   const problem = webhookUrlProblem(url);
   if (problem === undefined) return;
   // The URL may contain a password.
-  const shown = URL.canParse(url) ? Object.assign(new URL(url), { username: '', password: '' }).href : url;
-  throw new UsageError(`The sandbox cannot deliver to ${shown}.`, {
+  const bareUrl = URL.canParse(url) ? Object.assign(new URL(url), { username: '', password: '' }).href : url;
+  throw new UsageError(`The sandbox cannot deliver to ${bareUrl}.`, {
     why: `The address ${problem}.`,
     hint: 'Receive deliveries on this machine with: partnerctl webhook listen. It can forward them.',
   });

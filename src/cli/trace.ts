@@ -19,8 +19,9 @@ function headerLines(mark: string, headers: Readonly<Record<string, string>>): s
 
 function bodyLines(mark: string, body: string | undefined): string[] {
   if (!body) return [];
-  const shown = body.length > MAX_BODY_LENGTH ? `${body.slice(0, MAX_BODY_LENGTH)}… (${body.length} characters)` : body;
-  return shown.split('\n').map((line) => `${mark} ${line}`);
+  const truncated =
+    body.length > MAX_BODY_LENGTH ? `${body.slice(0, MAX_BODY_LENGTH)}… (${body.length} characters)` : body;
+  return truncated.split('\n').map((line) => `${mark} ${line}`);
 }
 
 function seconds(ms: number): string {

@@ -100,8 +100,8 @@ export function formatForBash(offer: Offer, line: BashLine, { columns, type }: B
   const room = columns - width - 4;
   const lines = matches.map(({ text, description }) => {
     if (description === '' || room < 10) return `${text}\n`;
-    const shown = description.length <= room ? description : `${description.slice(0, room - 1)}…`;
-    return `${text.padEnd(width)}  (${shown})\n`;
+    const shortened = description.length <= room ? description : `${description.slice(0, room - 1)}…`;
+    return `${text.padEnd(width)}  (${shortened})\n`;
   });
   return `${kind}\n${lines.join('')}`;
 }

@@ -62,9 +62,9 @@ function fitSideBySide(columns: readonly ColumnMeasure[], width: number): Fitted
 
 /** Shortens or wraps a text to the width of its column. */
 export function toLines(text: string, { fit, width }: FittedColumn): readonly string[] {
-  const shown = shorten(text, fit, width);
-  if (width === 1) return [shown];
-  return wrapToWidth(shown, width).map((line, at) => (at === 0 ? line.trimEnd() : line.trim()));
+  const shortened = shorten(text, fit, width);
+  if (width === 1) return [shortened];
+  return wrapToWidth(shortened, width).map((line, at) => (at === 0 ? line.trimEnd() : line.trim()));
 }
 
 /** How many lines the sample rows take in a layout. */
@@ -114,8 +114,8 @@ export function chooseLayout(columns: readonly ColumnMeasure[], rows: readonly T
   const filled = columns.filter(({ isEmpty, isChosen }) => !isEmpty || isChosen);
   let best: ListLayout = { kind: 'records' };
   let fewestLines = Number.POSITIVE_INFINITY;
-  for (const shown of withFewerOptional(filled.length === 0 ? columns : filled)) {
-    for (const layout of findLayouts(shown, width)) {
+  for (const candidates of withFewerOptional(filled.length === 0 ? columns : filled)) {
+    for (const layout of findLayouts(candidates, width)) {
       const lines = countLines(layout, rows, width);
       if (lines < fewestLines) [best, fewestLines] = [layout, lines];
     }

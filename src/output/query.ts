@@ -27,10 +27,10 @@ function invalidQuery(expression: string, error: unknown): UsageError {
 /** The command has done its work, so the error includes the result. */
 function failedQuery(expression: string, result: JSONValue, error: unknown): LocalError {
   const text = stringifyJson(result);
-  const shown = text.length > MAX_RESULT_IN_HINT ? '' : ` Its result without --query: ${text}`;
+  const resultText = text.length > MAX_RESULT_IN_HINT ? '' : ` Its result without --query: ${text}`;
   return new LocalError(`--query does not apply to the result: ${expression}`, {
     why: error instanceof Error ? error.message : String(error),
-    hint: `The command itself succeeded.${shown}`,
+    hint: `The command itself succeeded.${resultText}`,
     details: { answer: result },
     cause: error,
   });

@@ -46,8 +46,8 @@ function isForPeople({ format }: RenderOptions): boolean {
 async function writeNotice(text: string, io: RenderIo): Promise<void> {
   if (text === '') return;
   const { isTTY, columns } = io.stderr;
-  const shown = sanitizeText(text);
-  const lines = isTTY ? (await import('./wrap.ts')).wrapText(shown, columns, '  ') : shown;
+  const sanitized = sanitizeText(text);
+  const lines = isTTY ? (await import('./wrap.ts')).wrapText(sanitized, columns, '  ') : sanitized;
   await io.stderr.write(`${lines}\n`);
 }
 
@@ -132,7 +132,7 @@ async function renderBody(result: BodyResult, options: RenderOptions, io: Render
   }
   const json = bodyToJson(result);
   if (options.query !== undefined) {
-    // A query is for the body of a success. The error message quotes the body of a failure.
+    // A query is for the body of a success. A failure is only reported as an error.
     return result.failure ? undefined : renderQuery(options.query, objectResult(json, []), options, io);
   }
   const { toScriptResult } = await import('./query.ts');
@@ -148,8 +148,8 @@ async function renderQuery(
   const { compileQuery, toJsonForm, toHumanResult, toScriptResult } = await import('./query.ts');
   const select = await compileQuery(query);
   const selected = select(await toJsonForm(result));
-  const shown = isForPeople(options) ? toHumanResult(selected) : toScriptResult(selected);
-  await render(shown, { ...options, query: undefined }, io);
+  const queried = isForPeople(options) ? toHumanResult(selected) : toScriptResult(selected);
+  await render(queried, { ...options, query: undefined }, io);
 }
 
 /** Lines of the screen for the heading, the summary, and the first events. */

@@ -107,8 +107,8 @@ function linesBelow(
   paint: Paint,
 ): string[] {
   const row = { texts: labels.map(({ index }) => texts[index] ?? ''), tones: labels.map(({ index }) => tones[index]) };
-  const shown = labels.map(({ label }) => (labels.length === 1 ? '' : label));
-  return layOutRecord(shown, row, { width: width - BELOW_INDENT.length, paint }).map(
+  const labelTexts = labels.map(({ label }) => (labels.length === 1 ? '' : label));
+  return layOutRecord(labelTexts, row, { width: width - BELOW_INDENT.length, paint }).map(
     (line) => `${BELOW_INDENT}${line}`,
   );
 }

@@ -79,8 +79,8 @@ export class BodyRedactor {
     const entries = Object.entries(object).map(([key, value]) => {
       const isError = field.isError || isFailure || ERROR_KEY.test(key);
       const isKept = this.isField(key) && !(isMap && !isServiceWord(key));
-      const shown = isKept ? key : this.pseudonyms.replace(key);
-      return [shown, this.value(value, { key, isError })] as const;
+      const newKey = isKept ? key : this.pseudonyms.replace(key);
+      return [newKey, this.value(value, { key, isError })] as const;
     });
     return Object.fromEntries(entries);
   }

@@ -42,10 +42,10 @@ export function formatAnnotations(
   const lines = (['error', 'warning'] as const).flatMap((level) => {
     const ofLevel = findings.filter((finding) => finding.level === level);
     if (total[level] <= MAX_ANNOTATIONS) return ofLevel;
-    const shown = ofLevel.slice(0, MAX_ANNOTATIONS - 1);
-    const rest = total[level] - shown.length;
+    const kept = ofLevel.slice(0, MAX_ANNOTATIONS - 1);
+    const rest = total[level] - kept.length;
     const message = `${rest} more ${level === 'error' ? 'failures' : 'warnings'}: see the log of this step.`;
-    return [...shown, { level, place: undefined, type: '', message }];
+    return [...kept, { level, place: undefined, type: '', message }];
   });
   return lines.map((finding) => annotation(finding, title)).join('');
 }

@@ -46,9 +46,9 @@ function reportLine(line: ReportLine, toHtml: ToHtml): string {
 
 /** GitHub and GitLab do not expand mentions in `<pre>` and `<code>`. A blank line would end the block. */
 function block(summary: string, lines: readonly string[]): string {
-  const shown = lines.slice(0, MAX_LINES);
-  if (lines.length > shown.length) shown.push(`… and ${lines.length - shown.length} more lines`);
-  return `<details><summary>${summary}</summary>\n<pre>${shown.filter((line) => line.trim() !== '').join('\n')}</pre>\n</details>\n\n`;
+  const kept = lines.slice(0, MAX_LINES);
+  if (lines.length > kept.length) kept.push(`… and ${lines.length - kept.length} more lines`);
+  return `<details><summary>${summary}</summary>\n<pre>${kept.filter((line) => line.trim() !== '').join('\n')}</pre>\n</details>\n\n`;
 }
 
 function sectionBlock({ name, detail, isFailure, lines }: SummarySection, toHtml: ToHtml): string {

@@ -30,8 +30,8 @@ function formatBody({ bytes, json }: BodyResult, redact: (text: string) => strin
   if (text === undefined) {
     return `(${bytes.length.toLocaleString('en')} bytes of binary data: redirect the output to a file)\n`;
   }
-  const shown = sanitizeText(redact(text));
-  return shown.endsWith('\n') ? shown : `${shown}\n`;
+  const sanitized = sanitizeText(redact(text));
+  return sanitized.endsWith('\n') ? sanitized : `${sanitized}\n`;
 }
 
 /** Writes a body: formatted in a terminal, unchanged elsewhere. */
