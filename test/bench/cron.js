@@ -11,7 +11,7 @@ import { PROGRAM, withSandbox } from './harness/sandbox.js';
 
 const POST_JOBS = fileURLToPath(new URL('bare/post-jobs.js', import.meta.url));
 
-/** A record's line with other fields, and the checksum that goes with them. */
+/** A record's line with other fields, and the matching checksum. */
 function altered(line, fields) {
   const { sum: _, ...record } = JSON.parse(line);
   const covered = JSON.stringify({ ...record, ...fields }).slice(0, -1);
@@ -21,13 +21,13 @@ function altered(line, fields) {
 
 const hex = (number, digits) => number.toString(16).padStart(digits, '0');
 
-/** The two lines of a job as those of so many other ones. */
+/** The two lines of a job as those of that many others. */
 function otherJobs(text, count) {
   const [reserved, created] = text.split('\n').filter((line) => line !== '');
   const lines = [];
   for (let number = 0; number < count; number += 1) {
     const [key, id, own] = [hex(number, 24), hex(number, 16), hex(number, 15)];
-    // As with one job for each customer, and with many jobs of one agent.
+    // Once with one job per customer, and once with many jobs of one agent.
     const other = number % 2 === 0 ? { agent_id: `agt_${hex(number, 20)}` } : { name: `Job ${number}` };
     const fields = { key, ...other };
     lines.push(altered(reserved, { ...fields, id }));
@@ -36,7 +36,7 @@ function otherJobs(text, count) {
   return lines.join('\n');
 }
 
-/** What an answer takes longer that a job is there already when the state file holds so many records of other jobs. */
+/** How much longer it takes to report that a job exists when the state file contains that many records of other jobs. */
 function duplicateAnswer(records, rounds) {
   return withSandbox(({ env }) =>
     withDirectory(async (directory) => {
@@ -63,7 +63,7 @@ function duplicateAnswer(records, rounds) {
   );
 }
 
-/** How long runs take whose jobs all exist, in milliseconds: `ours` of 3,000 jobs, `theirs` of 300. */
+/** The time of runs whose jobs all exist, in milliseconds: `ours` with 3,000 jobs, `theirs` with 300. */
 const existingJobs = shared(({ rounds }) =>
   withSandbox(({ env }) =>
     withDirectory(async (directory) => {
@@ -79,7 +79,7 @@ const existingJobs = shared(({ rounds }) =>
   ),
 );
 
-/** Prepares runs that create so many jobs. @param measure gets the arguments, and what makes all jobs new again */
+/** Prepares runs that create that many jobs. @param measure gets the arguments, and a function that makes all jobs new again */
 function withJobs(count, measure) {
   return withBulkService(0, ({ env, reset }) =>
     withDirectory(async (directory) => {
@@ -109,7 +109,7 @@ const newJobs = ({ rounds }) =>
 
 const newJobsOf = (count) => withJobs(count, async ({ env, args }) => (await time(args, env)).ms);
 
-/** How long `state verify` takes with the records of so many jobs. */
+/** The time of `state verify` with the records of that many jobs. */
 function verifyState(count) {
   return withJobs(1, ({ env, args }) =>
     withDirectory(async (directory) => {

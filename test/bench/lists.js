@@ -8,7 +8,7 @@ const LIST_LOOP = fileURLToPath(new URL('bare/list-loop.js', import.meta.url));
 const LIST = ['spaces', 'list', '-o', 'ndjson'];
 const PAGE = 100;
 
-/** Gives what measures the environment of a service with so many spaces, in pages of 100. */
+/** Runs a measurement with the environment of a service that has that many spaces, in pages of 100. */
 function withSpaces(count, measure) {
   const space = (number) => ({
     space_id: `spc_${String(number).padStart(20, '0')}`,
@@ -31,7 +31,7 @@ function withSpaces(count, measure) {
 
 const GROWN = { beside: '10,000', unit: 'MiB', limit: 1.5 };
 
-/** Peak memory with ten times as much, each of so many rounds. */
+/** Peak memory with ten times as much, in each of that many rounds. */
 async function tenfold(read, rounds) {
   const figures = { ours: [], theirs: [] };
   for (let round = 0; round < rounds; round += 1) {
@@ -43,7 +43,7 @@ async function tenfold(read, rounds) {
 
 function spaces() {
   return withSandbox(async ({ env, admin }) => {
-    // Against enough of them that the collector has taken the memory that it likes to have.
+    // Compared with enough of them that the garbage collector has taken its usual memory.
     await admin('/spaces', { count: 10_000, prefix: 'few' });
     const theirs = [await peakMemory(LIST, env)];
     await admin('/spaces', { count: 100_000, prefix: 'many' });

@@ -38,8 +38,8 @@ output = /dev/null
 }
 
 /**
- * Prepares runs that provision so many spaces.
- * @param measure gets the arguments of the program for a command, those of curl, and what makes all spaces new again
+ * Prepares runs that provision that many spaces.
+ * @param measure gets the arguments of the program for a command, those of curl, and a function that makes all spaces new again
  */
 function withSpaces(count, delayMs, measure) {
   return withBulkService(delayMs, ({ env, reset }) =>
@@ -103,7 +103,7 @@ const memory = shared(() =>
 
 const peakOf = (run) => async (context) => ({ values: [(await memory(context))[run]] });
 
-/** How the time of a command grows with the number of spaces. @param prepare what comes before it, unmeasured */
+/** How the time of a command grows with the number of spaces. @param prepare a step before it, which is not measured */
 async function growthOf(command, prepare) {
   const cost = (count) =>
     withSpaces(count, 0, async ({ env, args }) => {

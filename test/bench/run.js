@@ -5,8 +5,8 @@ import { parseArgs } from 'node:util';
 import { createTable, machine, toResult } from './harness/report.js';
 
 /**
- * Measures rows of the groups beside this file: `npm run bench -- [name …] [--json[=file]] [--rounds n] [--list]`.
- * A group is a file that exports `rows`: {name, beside, limit, unit, skip, measure}; see toResult for what measure gives.
+ * Measures rows of the groups next to this file: `npm run bench -- [name …] [--json[=file]] [--rounds n] [--list]`. A group is a
+ * file that exports `rows`: {name, beside, limit, unit, skip, measure}; see toResult for the result of measure.
  */
 const OPTIONS = {
   json: { type: 'string' },
@@ -14,10 +14,10 @@ const OPTIONS = {
   list: { type: 'boolean' },
 };
 
-/** Node reads the certificates at each start, which makes every ratio look better than it is. */
+/** Node reads the certificates at each start, which would make every ratio look better than it is. */
 const UNMEASURED = ['NODE_EXTRA_CA_CERTS', 'NODE_OPTIONS', 'NODE_COMPILE_CACHE', 'NODE_DISABLE_COMPILE_CACHE'];
 
-/** Runs this file again with the Node that BENCH_NODE names. */
+/** Runs this file again with the Node in BENCH_NODE. */
 function runWith(node) {
   const { BENCH_NODE: _, ...env } = process.env;
   const { status, error } = spawnSync(node, process.argv.slice(1), { stdio: 'inherit', env });
@@ -37,7 +37,7 @@ async function readRows() {
   return rows;
 }
 
-/** The rows whose group has one of the names, or whose own name contains one; all without names. */
+/** The rows whose group has one of the names, or whose own name contains one; all rows if there are no names. */
 function select(rows, names) {
   const isNamed = ({ group, name }) =>
     names.some((wanted) => group === wanted || `${group} ${name}`.toLowerCase().includes(wanted.toLowerCase()));

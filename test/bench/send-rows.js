@@ -13,7 +13,7 @@ function* linesOf(count, bytes) {
   }
 }
 
-/** Acknowledges every message, and keeps none. */
+/** Acknowledges every message, and stores none. */
 function acknowledge() {
   let count = 0;
   return () => {
@@ -22,7 +22,7 @@ function acknowledge() {
   };
 }
 
-/** The peak memory of `chat send -f` in MiB. @param bytes of the text of each row */
+/** The peak memory of `chat send -f` in MiB. @param bytes the size of the text of each row */
 function memoryOfRows(count, bytes, ...more) {
   return withService(acknowledge(), (env) =>
     withDirectory(async (directory) => {

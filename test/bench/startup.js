@@ -10,7 +10,7 @@ const ONE_GET = fileURLToPath(new URL('bare/one-get.js', import.meta.url));
 const SPACES = '/automation/spaces/';
 const CRON_JOBS = '/automation/partner-cron-jobs/';
 
-/** A row of what answers without the service. @param limit20 the limit on Node 20 */
+/** A row for a command that needs no service. @param limit20 the limit on Node 20 */
 const bare = (name, limit20, ...args) => ({
   name,
   beside: 'node -e 0',
@@ -53,7 +53,7 @@ function listSpaces({ rounds }) {
   return withService(respond, (env) => compare({ command, baseline, rounds, env }));
 }
 
-/** The service has the job with another text: the program reads its list, and records the job in a new state. */
+/** The service has the job with other instructions: the program reads its list, and records the job in a new state. */
 function createBlocked({ rounds }) {
   const flags = Object.entries(JOB).flatMap(([flag, value]) => [`--${flag}`, value]);
   const create = [PROGRAM, 'cron', 'create', ...flags, '--schedule', '0 9 * * *', '-o', 'json', '--state'];

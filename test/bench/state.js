@@ -9,7 +9,7 @@ import { PROGRAM, withSandbox } from './harness/sandbox.js';
 
 const hasGit = spawnSync('git', ['--version']).status === 0;
 
-/** How many pushes one run needs to create so many jobs with the state on a branch of git. */
+/** The number of pushes of one run that creates that many jobs with the state on a git branch. */
 function pushesOfJobs(count) {
   return withSandbox(({ env }) =>
     withDirectory(async (directory) => {
@@ -24,7 +24,7 @@ function pushesOfJobs(count) {
   );
 }
 
-/** How long a creation takes with the state in PostgreSQL, against one with the state in a file. */
+/** The time of a creation with the state in PostgreSQL, compared with the state in a file. */
 function creationOnPostgres({ rounds }) {
   return withSandbox(({ env }) =>
     withDirectory(async (directory) => {

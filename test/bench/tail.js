@@ -22,11 +22,11 @@ async function receiveWebhooks({ admin }) {
 }
 
 /**
- * How long after it exists each of so many replies stands on the output of a running tail, in milliseconds.
- * @param flags more flags of the tail; with them, it says on stderr when it is ready
+ * The delay of each of that many replies, from its creation to the output of a running tail, in milliseconds.
+ * @param flags additional flags of the tail; with them, it reports on stderr when it is ready
  */
 async function replyDelays(source, env, rounds, flags = []) {
-  // A tail starts with what exists.
+  // A tail starts with the existing messages.
   const session = `delay-${flags.length}`;
   const words = ['chat', 'tail', '--source', source, '--session', session, '-o', 'ndjson', ...flags];
   const tail = spawn(process.execPath, [PROGRAM, ...words], {
@@ -36,7 +36,7 @@ async function replyDelays(source, env, rounds, flags = []) {
   if (tail.stderr) await once(tail.stderr, 'data');
   const delays = [];
   const lines = createInterface({ input: tail.stdout })[Symbol.asyncIterator]();
-  // The first message may come while the tail still starts.
+  // The first message may arrive while the tail is still starting.
   for (let round = 0; round <= rounds; round += 1) {
     const send = ['chat', 'send', '--source', source, '--session', session, `message ${round}`, '--quiet'];
     const sent = spawn(process.execPath, [PROGRAM, ...send], { env: { ...process.env, ...env }, stdio: 'ignore' });
@@ -83,7 +83,7 @@ async function cpuTime(pid) {
   return (Number(fields[11]) + Number(fields[12])) * 10;
 }
 
-/** Follows 100 sessions for a while. @returns how late each message stood on the output (ms), and the share of a core (%) */
+/** Follows 100 sessions for a while. @returns the delay of each message on the output (ms), and the share of a core (%) */
 const followed = shared(() =>
   withChatService({ sessions: SESSIONS, perSecond: PER_SECOND }, (env) =>
     withDirectory(async (directory) => {

@@ -24,10 +24,10 @@ async function randomFile(path, bytes) {
   await file.close();
 }
 
-/** Runs a program to its end. Gives its wall time in seconds; throws when it fails. */
+/** Runs a program to its end. Returns its wall time in seconds; throws if it fails. */
 const seconds = async (file, args, env) => (await run(file, args, env)).ms / 1000;
 
-/** What a sandbox of its own makes of the measuring, with a file in a directory of its own; all of it is gone afterwards. */
+/** Runs a measurement with a separate sandbox, and a file in a new directory; removes everything afterwards. */
 function withFile(bytes, make, measure) {
   return withDirectory((directory) =>
     withSandbox(
@@ -43,15 +43,15 @@ function withFile(bytes, make, measure) {
 }
 
 /**
- * An upload of 2 GiB by the program and by `curl -F`, in turn, in seconds; and peak memory in MiB: the client's above that
- * of --version, the sandbox's above itself when idle (NaN where the system does not tell).
+ * An upload of 2 GiB by the program and by `curl -F`, alternately, in seconds; and peak memory in MiB: the client's above that of
+ * --version, the sandbox's above itself when idle (NaN if the system does not report it).
  */
 const bigUpload = shared(({ rounds }) =>
   withFile(2 * GIB, randomFile, async ({ path, args, sandbox }) => {
     const { PARTNER_BASE_URL, PARTNER_TOKEN } = sandbox.env;
     const idle = sandbox.peakMiB();
     const form = ['-sS', '--fail', '-F', `file=@${path}`, '-H', `Authorization: Bearer ${PARTNER_TOKEN}`];
-    // What was received is dropped each time: pages that wait to be written to the disk would slow down whoever comes next.
+    // The received file is dropped each time: pages that wait to be written to disk would slow down the next upload.
     const timed = async (...command) => {
       const taken = await seconds(...command);
       await sandbox.admin('/reset', {});
@@ -65,7 +65,7 @@ const bigUpload = shared(({ rounds }) =>
   }),
 );
 
-/** Whether a file of so many bytes, most of them a hole, arrives with the right sha256. */
+/** Whether a sparse file of that many bytes arrives with the right sha256. */
 async function sparseArrives(bytes) {
   const make = async (path) => {
     await writeFile(path, 'begin');
@@ -80,7 +80,7 @@ async function sparseArrives(bytes) {
   });
 }
 
-/** What each further file of a directory costs in memory, in KiB: all of them are looked at before the first is sent. */
+/** The memory cost of each additional file in a directory, in KiB: all of them are examined before the first is sent. */
 function memoryPerFile(few, many, env) {
   return withDirectory(async (directory) => {
     const peak = async (name, count) => {
@@ -94,7 +94,7 @@ function memoryPerFile(few, many, env) {
   });
 }
 
-/** An upload of a file that is a hole to a server that drops it, beside curl and then sha256sum, in milliseconds. */
+/** An upload of a sparse file to a server that discards it, compared with curl and then sha256sum, in milliseconds. */
 function discarded({ rounds }) {
   return withDiscardService((env) =>
     withDirectory(async (directory) => {
@@ -121,14 +121,14 @@ async function smallFiles(directory, count) {
   return below;
 }
 
-/** The arguments of an upload of all files of a directory. */
+/** The arguments of an upload of all files in a directory. */
 function uploadAll(below, state) {
   return [PROGRAM, 'upload', below, '--recursive', '--concurrency', '16', '--state', state, '-o', 'json'];
 }
 
 const SMALL_FILES = 2_000;
 
-/** Many small files, 16 at a time, beside curl with the same forms, in milliseconds. */
+/** Many small files, 16 at a time, compared with curl sending the same forms, in milliseconds. */
 function manySmall({ rounds }) {
   return withDiscardService((env) =>
     withDirectory(async (directory) => {

@@ -4,7 +4,7 @@ import { findRefusalProblems, type NamedCommand, namedCommands, namesLeaf } from
 import { type CommandEnd, Scene, SLOW_CLOCK_SPEED } from './scene.ts';
 import type { Service } from './service.ts';
 
-/** `works`: done, and all of it right. `refused`: not done, and said why and how to go on. `wrong`: anything else. */
+/** `works`: done, and all of it correctly. `refused`: not done, with the reason and a way forward. `wrong`: anything else. */
 type Verdict = 'works' | 'refused' | 'wrong';
 
 export interface CellResult {
@@ -33,8 +33,8 @@ export class Cell {
   }
 
   /**
-   * Runs a command line, and checks its output if it ended with one of these codes. After a refusal, the commands that
-   * follow run, too, as they must not create anything twice, but their output is of no interest.
+   * Runs a command line, and checks its output if it ended with one of these codes. After a refusal, the commands that follow
+   * run, too, because they must not create anything twice, but their output is ignored.
    */
   async run(
     argv: readonly string[],
@@ -63,7 +63,7 @@ function describe(problems: readonly string[], end: CommandEnd): string[] {
   return [...problems, `partnerctl ${end.argv.join(' ')} (exit ${end.code})`, end.stdout, end.stderr];
 }
 
-/** Runs an operation at a service that was never seen before, and judges it by what the service knows: twice if it is wrong. */
+/** Runs an operation at a service that was never seen before, and judges it by the service's data: twice if it is wrong. */
 export async function runCell(
   service: Service,
   operation: Operation,
@@ -71,7 +71,7 @@ export async function runCell(
 ): Promise<CellResult> {
   const result = await tryCell(operation, new Scene(service, settings));
   if (result.verdict !== 'wrong') return result;
-  // On a busy machine, the time of a command may be up before its requests are done.
+  // On a busy machine, a command may time out before its requests are done.
   return await tryCell(operation, new Scene(service, settings, SLOW_CLOCK_SPEED));
 }
 
@@ -102,17 +102,17 @@ function findDuplicates({ service, facts }: Cell, { needsJobList }: Operation): 
 }
 
 export interface ConfiguredResult extends CellResult {
-  /** The commands of refusals that were run, as typed. */
+  /** The commands from refusals that were run, as typed. */
   readonly settings: readonly string[];
 }
 
-/** How many commands of refusals an operator runs. */
+/** The maximum number of commands from refusals that an operator runs. */
 const ROUNDS = 2;
 
 /**
- * Returns the command line that an operator copies from a refusal: the first one that stands without a condition as it is
- * printed, or the first one whose condition is true. A placeholder is filled in from the service's documentation. To go
- * on without a list (`none`) is not what the operator came for, unless there is none.
+ * Returns the command line that an operator copies from a refusal: the first one without a condition as it is printed, or the
+ * first one whose condition is true. A placeholder is filled in from the service's documentation. To go on without a list
+ * (`none`) is not what the operator wants, unless the service has none.
  */
 function chooseCommand(service: Service, commands: readonly NamedCommand[]): readonly string[] | undefined {
   const isTrue = ({ settings }: NamedCommand): boolean =>
@@ -129,7 +129,7 @@ function chooseCommand(service: Service, commands: readonly NamedCommand[]): rea
   return chosen?.settings.flatMap(({ leaf, value }) => [leaf, value ?? documented(service, leaf) ?? '']);
 }
 
-/** Runs an operation as an operator would, who runs the command that a refusal names, and then the operation again. */
+/** Runs an operation as an operator would, who runs the command in a refusal, and then the operation again. */
 export async function runConfigured(service: Service, operation: Operation): Promise<ConfiguredResult> {
   const lines: string[][] = [];
   let result = await runCell(service, operation);

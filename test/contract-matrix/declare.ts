@@ -11,7 +11,7 @@ declare module 'vitest' {
 
 const { CONTRACT_SERVICE = '', CONTRACT_OPERATION = '', CONTRACT_CONFIGURED } = process.env;
 
-/** Whether a name is one of the wanted, between commas, or begins like one that is no name itself. */
+/** Whether a name is in the comma-separated list, or starts with an entry that is not itself a name. */
 function isWanted(name: string, wanted: string, all: readonly string[]): boolean {
   return wanted.split(',').some((each) => (all.includes(each) ? name === each : name.startsWith(each)));
 }
@@ -23,7 +23,7 @@ function isImpossible({ jobsStatus }: Service, { name }: Operation): boolean {
 
 /**
  * Declares a test for every operation at each of the services. A wrong cell fails.
- * @param only how the names of the operations begin that matter at these services
+ * @param only prefixes of the names of the operations that matter at these services
  */
 export function declareCells(services: readonly Service[], only = ''): void {
   const serviceNames = services.map(({ name }) => name);

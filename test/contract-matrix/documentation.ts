@@ -4,7 +4,7 @@ import { type ListRequest, type Paging, token } from './paging.ts';
 import { pagingOf, type Service } from './service.ts';
 import { plural, type Resource, show } from './wire.ts';
 
-/** What the documentation of a service tells an operator, in the words of `partnerctl contract set`. */
+/** What the documentation of a service tells an operator, as arguments of `partnerctl contract set`. */
 
 const LISTS: Readonly<Record<string, Resource>> = {
   'spaces.list': 'space',
@@ -25,7 +25,7 @@ const HISTORY_PATH = '/integrations/api-chat/history/';
 const MARK = 'a mark that is nothing else';
 const SIZE = 2;
 
-/** Returns the value of a leaf, or undefined if the documentation has nothing about it that differs from the usual. */
+/** Returns the value of a leaf, or undefined if the documentation does not mention a difference from the default. */
 export function documented(service: Service, leaf: string): string | undefined {
   return service.documented?.[leaf] ?? ofLists(service, leaf) ?? ofHistory(service, leaf) ?? ofField(service, leaf);
 }
@@ -74,7 +74,7 @@ function nextOf({ position }: Paging, body: unknown, headers: NonNullable<Answer
   return kind === 'token' || kind === 'header' ? undefined : `${kind}:${parameter}`;
 }
 
-/** Whether an address leads to the second page. */
+/** Whether a URL leads to the second page. */
 function leadsOn(address: string, { from }: Paging['position']): boolean {
   const url = new URL(address, 'http://service');
   const ids = [1, 2, 3, 4, 5].map((number) => `${MARK}${number}`);
@@ -155,7 +155,7 @@ function valueAt(value: unknown, path: readonly string[]): unknown {
   }, value);
 }
 
-/** Finds the paths of the values that are as wanted, outer ones first. */
+/** Finds the paths of the values that satisfy a predicate, outer ones first. */
 function pathsOf(value: unknown, isWanted: (value: unknown) => boolean, path: readonly string[] = []): string[][] {
   const own = path.length > 0 && isWanted(value) ? [[...path]] : [];
   if (typeof value !== 'object' || value === null) return own;

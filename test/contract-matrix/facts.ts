@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-/** What a service knows, under the names of the specification: the truth that every cell is judged by. */
+/** The data of a service, under the names of the specification: the truth that every cell is judged by. */
 
 export type Id = string | number;
 
@@ -62,17 +62,17 @@ export interface UploadFact {
   readonly sha256: string;
 }
 
-/** What a service has besides the usual facts. */
+/** Data of a service in addition to the usual. */
 export interface MoreFacts {
   /** The name of a default space, without an external id. It comes first. */
   readonly defaultSpace?: string;
   /** The names of more agents of the target space. They come first. */
   readonly agents?: readonly (string | null)[];
-  /** What was said last in the session. */
+  /** The last messages of the session. */
   readonly messages?: readonly (readonly [MessageFact['author'], string])[];
 }
 
-/** How a service makes up its ids: the number of the thing, and what it is. */
+/** How a service generates its ids: from the number and the kind of the object. */
 export type IdStyle = (number: number, resource: string) => Id;
 
 const ACME = { external: 'acme-001', name: 'Acme' };
@@ -97,10 +97,10 @@ const TEXTS = [
 ] as const;
 const START = Date.UTC(2026, 2, 2, 9);
 const MINUTE = 60_000;
-/** How many minutes have the same time at a service that tells times coarsely. */
+/** The number of neighboring minutes that share a timestamp at a service with coarse timestamps. */
 const COARSE_MINUTES = 8;
 
-/** The facts of one service: five spaces, three agents in the last one, a source with two sessions, and three jobs. */
+/** The data of one service: five spaces, three agents in the last one, a source with two sessions, and three jobs. */
 export class Facts {
   readonly spaces: SpaceFact[] = [];
   readonly agents: AgentFact[] = [];
@@ -115,10 +115,10 @@ export class Facts {
   private readonly newId: IdStyle;
   private readonly isCoarse: boolean;
   private count = 16;
-  /** Replies that the next read but one of the history shows. */
+  /** Replies that appear at the second next read of the history. */
   private waiting: { readsLeft: number; readonly message: MessageFact }[] = [];
 
-  /** @param isCoarse whether neighbors can have the same time */
+  /** @param isCoarse whether neighboring messages can have the same timestamp */
   constructor(newId: IdStyle, isCoarse = false, more: MoreFacts = {}) {
     this.newId = newId;
     this.isCoarse = isCoarse;
@@ -223,7 +223,7 @@ export class Facts {
     return this.agents.filter((agent) => agent.space_id === space_id);
   }
 
-  /** What is there twice and must not be. */
+  /** What exists twice and must not. */
   duplicates(): string[] {
     const names = [
       ...this.spaces.map(({ external_space_id }) => `space ${external_space_id}`),

@@ -1,4 +1,4 @@
-/** What a service answers. */
+/** The response of a service. */
 export interface Answer {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string | string[]>>;

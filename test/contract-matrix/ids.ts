@@ -8,7 +8,7 @@ export const numbers: IdStyle = (number) => 41_000 + number;
 
 export const digits: IdStyle = (number) => String(880_000 + number);
 
-/** More digits than a number of JavaScript holds. */
+/** More digits than a JavaScript number can hold. */
 export const snowflakes: IdStyle = (number) => `11774563218900${40_000 + number}`;
 
 export const uuids: IdStyle = (number, resource) =>

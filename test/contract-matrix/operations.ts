@@ -3,14 +3,14 @@ import { SESSION, TARGET } from './facts.ts';
 import * as output from './output.ts';
 import { replyTo } from './server.ts';
 
-/** What a person does with the program. */
+/** An operation that a person performs with the program. */
 export interface Operation {
   readonly name: string;
-  /** The leaves of the contract that can be the reason of a refusal. */
+  /** The leaves of the contract that can be the reason for a refusal. */
   readonly leaves: RegExp;
-  /** Whether it can leave something at the service, so that its outcome can be unknown. */
+  /** Whether it can create something at the service, so that its outcome can be unknown. */
   readonly isWrite?: true;
-  /** Whether only the list of jobs can tell that a job exists: a service without that list may get a second one. */
+  /** Whether only the list of jobs can show that a job exists: a service without that list may get a second one. */
   readonly needsJobList?: true;
   /** Whether it waits for a reply. */
   readonly isWait?: true;
@@ -76,7 +76,7 @@ async function send(cell: Cell, created: boolean): Promise<void> {
     if (sent.length !== 1) return [`the service has ${sent.length} such messages`];
     return output.checkFields(stdout, {
       message_id: sent[0]?.message_id,
-      // An empty answer says nothing.
+      // An empty response proves nothing.
       created: cell.service.bodiless?.send === undefined ? created : null,
       external_message_id: SEND_ID,
       session_id: SESSION,
@@ -125,7 +125,7 @@ function createdJob(cell: Cell) {
 
 async function createJob(cell: Cell, codes: readonly number[] = [0], machine = 'first'): Promise<number> {
   const content = ['--name', 'daily', '--instructions', 'Sum up the day.', '--schedule', '0 18 * * 1-5'];
-  // Whoever runs the next command does so later.
+  // The next command would run later.
   await cell.scene.server.settle();
   const argv = ['cron', 'create', '--agent', String(cell.facts.agent.agent_id), ...content, '-o', 'json'];
   const { code } = await cell.run(
@@ -154,7 +154,7 @@ async function listJobs(cell: Cell): Promise<void> {
   );
 }
 
-/** The answer to the creation is lost; the list tells that the job exists. */
+/** The response to the creation is lost; the list shows that the job exists. */
 async function reconcile(cell: Cell): Promise<void> {
   cell.scene.server.losesNextJob = true;
   const code = await createJob(cell, [0, 9]);
@@ -167,7 +167,7 @@ async function reconcile(cell: Cell): Promise<void> {
   await createJob(cell, [5]);
 }
 
-/** The operations that every service is tried with: the columns of the table. */
+/** The operations that every service is tested with: the columns of the table. */
 export const OPERATIONS: readonly Operation[] = [
   { name: 'spaces list', leaves: SPACES, perform: listSpaces },
   { name: 'agents list by id', leaves: AGENTS, perform: listAgents(({ facts }) => String(facts.target.space_id)) },

@@ -1,7 +1,7 @@
 import type { AgentFact, Id, JobFact, MessageFact, SourceFact, SpaceFact, UploadFact } from './facts.ts';
 import type { Service } from './service.ts';
 
-/** Checks of what commands print, by the facts. Each returns what is wrong. */
+/** Checks of the output of commands against the facts. Each returns what is wrong. */
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -33,7 +33,7 @@ function differs(what: string, got: unknown, wanted: unknown): string[] {
   return String(got) === String(wanted) ? [] : [`${what} is ${JSON.stringify(got)} instead of ${wanted}`];
 }
 
-/** Compares rows, in any order, with the wanted cells; undefined stands for anything. */
+/** Compares rows, in any order, with the expected cells; undefined matches anything. */
 function findRowProblems(stdout: string, wanted: readonly (readonly (Id | undefined)[])[]): string[] {
   const rows = rowsOf(stdout);
   const isLike = (row: readonly string[], cells: readonly (Id | undefined)[]): boolean =>
@@ -45,7 +45,7 @@ function findRowProblems(stdout: string, wanted: readonly (readonly (Id | undefi
   ];
 }
 
-/** Compares the objects of a JSON array, each of which holds its texts. */
+/** Compares the objects of a JSON array, each of which must contain its texts. */
 function findObjectProblems(stdout: string, wanted: readonly (readonly Id[])[]): string[] {
   const objects = parse(stdout);
   if (!Array.isArray(objects)) return ['stdout is not a JSON array'];
@@ -126,7 +126,7 @@ export function checkFields(stdout: string, wanted: Readonly<Record<string, unkn
   return Object.entries(wanted).flatMap(([name, expected]) => differs(name, value[name], expected));
 }
 
-/** A message of the service itself is of neither side, whatever its role is called. */
+/** A message of the service itself belongs to neither side, whatever its role is called. */
 function findRoleProblems(role: unknown, { author }: MessageFact): string[] {
   if (author !== 'system') return differs('role', role, author);
   return role === 'user' || role === 'assistant' ? [`a system message is shown as ${role}`] : [];

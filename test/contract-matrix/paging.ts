@@ -1,17 +1,17 @@
 import { type Answer, ServiceError } from './http.ts';
 import type { Resource, Wire } from './wire.ts';
 
-/** The list that was asked for. */
+/** The requested list. */
 export interface ListRequest {
   readonly resource: Resource;
-  /** What the service calls these resources. */
+  /** The service's name for these resources. */
   readonly key: string;
   readonly items: readonly Wire[];
   /** The ids of the items. */
   readonly ids: readonly string[];
   readonly url: URL;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  /** How many items a page has. */
+  /** The number of items on a page. */
   readonly size: number;
 }
 
@@ -19,10 +19,10 @@ export interface ListRequest {
 export interface Page extends ListRequest {
   /** The items of this page. */
   readonly items: readonly Wire[];
-  /** How many items come before it. */
+  /** The number of items before it. */
   readonly from: number;
   readonly total: number;
-  /** The number of the page, from 1, and how many there are. */
+  /** The number of the page, from 1, and the number of pages. */
   readonly number: number;
   readonly pages: number;
   readonly hasNext: boolean;
@@ -34,7 +34,7 @@ export interface Page extends ListRequest {
   path(parameters: Readonly<Record<string, string | number>>): string;
 }
 
-/** Where a request says which page it wants: the parameters that it understands, and how many items come before the page. */
+/** Where a request selects its page: the parameters that the service supports, and the number of items before the page. */
 export interface Position {
   readonly kind: 'page' | 'offset' | 'token' | 'after' | 'header' | 'none';
   readonly parameters: readonly string[];
@@ -51,7 +51,7 @@ type Headers = (page: Page) => Record<string, string | string[]>;
 
 /**
  * Describes how a service pages.
- * @param position how a request names a page
+ * @param position how a request selects a page
  * @param body the body of a page
  * @param more headers, and the status if it is not 200
  */
@@ -111,7 +111,7 @@ export function byNumber(parameter = 'page', first = 1): Position {
   };
 }
 
-/** A page begins after this many items. @param first the number of the first item */
+/** A page starts after this many items. @param first the number of the first item */
 export function byOffset(parameter = 'offset', first = 0): Position {
   return {
     kind: 'offset',
@@ -120,12 +120,12 @@ export function byOffset(parameter = 'offset', first = 0): Position {
   };
 }
 
-/** The answer has an opaque token for the next page. */
+/** The response contains an opaque token for the next page. */
 export function byToken(parameter: string): Position {
   return { kind: 'token', parameters: [parameter], from: ({ url }) => readToken(url.searchParams.get(parameter)) };
 }
 
-/** A page begins after the item with this id. */
+/** A page starts after the item with this id. */
 export function byLastId(parameter: string): Position {
   return {
     kind: 'after',
@@ -155,7 +155,7 @@ function readToken(text: string | null): number {
   return Number(found[1]);
 }
 
-/** The answer has an opaque token for the next page, which the request repeats in a header. */
+/** The response contains an opaque token for the next page, which the request repeats in a header. */
 export function byHeader(name: string): Position {
   return { kind: 'header', parameters: [], from: ({ headers }) => readToken(String(headers[name] ?? '')) };
 }

@@ -8,7 +8,7 @@ interface NamedSetting {
   readonly value: string | undefined;
 }
 
-/** A command that a refusal names, to settle what is not known. */
+/** A command that a refusal names, to settle an open value. */
 export interface NamedCommand {
   readonly settings: readonly NamedSetting[];
   /** Whether the refusal says when it is right (`If …`), so that the operator decides. */
@@ -22,7 +22,7 @@ function stringsIn(value: unknown): string[] {
   return Object.values(value).flatMap(stringsIn);
 }
 
-/** What a person reads on stderr; the strings of an error in JSON. */
+/** The text on stderr; the strings of an error in JSON. */
 function textOf(stderr: string): string {
   return stderr
     .split('\n')
@@ -34,14 +34,14 @@ function textOf(stderr: string): string {
     .join('\n');
 }
 
-/** The exit code of a wait for a reply that did not come. */
+/** The exit code of a wait for a reply that did not arrive. */
 const NO_REPLY = 11;
 
 const COMMAND = /partnerctl contract set((?: +(?:'[^']*'|"[^"]*"|[^\s'"]+)){2,})/;
 const WORD = /'[^']*'|"[^"]*"|[^\s'"]+/g;
 const LEAF = /^[a-z_]+\.[\w.]+$/;
 
-/** Takes the words of a command apart. What follows the last value is a sentence, or global flags. */
+/** Splits the arguments of a command. What follows the last value is a sentence, or global flags. */
 function settingsIn(text: string): NamedSetting[] {
   const words = [...text.matchAll(WORD)].map(([word]) => word);
   const settings: NamedSetting[] = [];
@@ -69,7 +69,7 @@ export function namedCommands(stderr: string): NamedCommand[] {
   );
 }
 
-/** Whether a command on stderr sets a leaf whose name starts so. */
+/** Whether a command on stderr sets a leaf whose name starts with this. */
 export function namesLeaf(stderr: string, start: string): boolean {
   return namedCommands(stderr).some(({ settings }) => settings.some(({ leaf }) => leaf.startsWith(start)));
 }
@@ -81,7 +81,9 @@ function keysIn(value: unknown): string[] {
   return [...own, ...Object.values(value).flatMap(keysIn)];
 }
 
-/** Finds what a refusal lacks: a true exit code, the assumption that failed, what came, and a command that settles it. */
+/**
+ * Finds what a refusal lacks: a correct exit code, the assumption that failed, what was received, and a command that settles it.
+ */
 export function findRefusalProblems(end: CommandEnd, operation: Operation): string[] {
   const text = textOf(end.stderr);
   const problems: string[] = [];
@@ -98,13 +100,13 @@ export function findRefusalProblems(end: CommandEnd, operation: Operation): stri
   if (strange.length > 0) problems.push(`names a leaf of something else: ${strange}`);
   if (!last) return [...problems, 'refused, although the service was not asked'];
   const always = end.exchanges.filter(({ path }) => path === last.path).every(({ sentence }) => sentence !== null);
-  // It says so of the messages; the last answer has none.
+  // It says so about the messages; the last response has none.
   if (isAuthorUnknown) return problems;
   if (last.sentence !== null) {
     const isTold = end.exchanges.some(({ sentence }) => sentence !== null && text.includes(sentence));
     if (always && !isTold) problems.push(`loses what the service said: ${last.sentence}`);
   } else {
-    // Polls end with answers that have nothing new.
+    // Polls end with responses that contain nothing new.
     const isPoll = end.code === NO_REPLY;
     const answers = end.exchanges.filter((each) => each === last || (isPoll && each.path === last.path));
     const names = answers.flatMap(({ answer: { status, body, headers = {} } }) => {

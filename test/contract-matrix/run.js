@@ -2,8 +2,8 @@ import { parseArgs } from 'node:util';
 import { startVitest } from 'vitest/node';
 
 /**
- * Runs the matrix. `--service` and `--operation` take names between commas, or how names begin. `--configured` also
- * follows each refusal. `--refusals` prints them.
+ * Runs the matrix. `--service` and `--operation` take comma-separated names or prefixes. `--configured` also follows each
+ * refusal. `--refusals` prints them.
  */
 const { values } = parseArgs({
   options: {

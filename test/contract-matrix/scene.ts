@@ -20,7 +20,7 @@ export interface CommandEnd {
   readonly code: number;
   readonly stdout: string;
   readonly stderr: string;
-  /** What the service was asked meanwhile. */
+  /** The requests that the service received meanwhile. */
   readonly exchanges: readonly Exchange[];
 }
 
@@ -52,7 +52,7 @@ export class Scene {
     return path;
   }
 
-  /** Runs a command line in this process, on a machine with a state and settings of its own. */
+  /** Runs a command line in this process, on a machine with its own state and settings. */
   async run(argv: readonly string[], machine = 'first'): Promise<CommandEnd> {
     const home = await this.home(machine);
     const seen = this.server.exchanges.length;

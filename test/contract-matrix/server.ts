@@ -19,11 +19,11 @@ export interface Exchange {
   readonly method: string;
   readonly path: string;
   readonly answer: Answer;
-  /** What the error says, if it was one. */
+  /** The error message, if it was an error. */
   readonly sentence: string | null;
 }
 
-/** Answers requests the way of one service. */
+/** Responds to requests the way of one service. */
 export class ServiceServer {
   readonly facts: Facts;
   readonly exchanges: Exchange[] = [];
@@ -32,7 +32,7 @@ export class ServiceServer {
   losesNextJob = false;
 
   private readonly service: Service;
-  /** Jobs that are not listed yet, and when they are. */
+  /** Jobs that are not listed yet, and when they will be. */
   private readonly lateJobs = new Map<JobFact, number>();
   private readonly server = createServer((request, response) => {
     void this.handle(request, response);
@@ -56,7 +56,7 @@ export class ServiceServer {
     this.server.closeAllConnections();
   }
 
-  /** Waits until all that was created is listed. */
+  /** Waits until everything that was created is listed. */
   async settle(): Promise<void> {
     await setTimeout(Math.max(0, ...[...this.lateJobs.values()].map((time) => time - Date.now())));
   }
@@ -196,7 +196,7 @@ export class ServiceServer {
     return space;
   }
 
-  /** Installs the agents on every request, as the specification does not say that it would not. */
+  /** Installs the agents on every request, because the specification does not exclude it. */
   private provision(request: ServiceRequest): Answer {
     const { external_space_id, space, agents } = readJson(request);
     if (typeof external_space_id !== 'string') throw missing('external_space_id');
@@ -243,7 +243,7 @@ export class ServiceServer {
     return this.wrote('send', !known, wire, `/integrations/api-chat/message/${message.message_id}/`);
   }
 
-  /** Adds a message, the reply to it, which comes a little later, and a message of another session at the same time. */
+  /** Adds a message, a reply to it a little later, and a message of another session at the same time. */
   private register(source_id: Id, session_id: string, text: string, external_message_id: string | null): MessageFact {
     const message = this.facts.addMessage({ source_id, session_id, text, external_message_id });
     this.facts.addMessage({ source_id, session_id: 'ben', author: 'assistant', text: `To Ben, not about: ${text}` });
@@ -350,7 +350,7 @@ export class ServiceServer {
   }
 }
 
-/** What the agent answers. */
+/** The agent's reply. */
 export function replyTo(text: string): string {
   return `Thank you for: ${text}`;
 }
@@ -371,7 +371,7 @@ function readJson({ body }: ServiceRequest): Fields {
     const value: unknown = JSON.parse(body.toString().replaceAll(/(?<=":\s*)\d{19}\b/g, '"$&"') || '{}');
     if (isFields(value)) return value;
   } catch {
-    // It is refused below.
+    // It is rejected below.
   }
   throw new ServiceError(400, 'invalid_json', 'The body is not a JSON object.');
 }

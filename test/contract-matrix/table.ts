@@ -3,7 +3,7 @@ import type { Reporter, TestCase, TestModule } from 'vitest/node';
 import { OPERATIONS } from './operations.ts';
 
 const MARKS = { works: '.', refused: 'r', wrong: 'X' } as const;
-/** How much of a refusal is printed. */
+/** The printed length of a refusal. */
 const REFUSAL_LENGTH = 2_000;
 const REASON_LENGTH = 120;
 /** Whether only some cells run: their problems are printed in full. */
@@ -26,8 +26,8 @@ function percent(part: number, whole: number): string {
 }
 
 /**
- * Prints each wrong cell with its reasons as it is found, and at the end the table: a service a row, an operation a column,
- * `.` for works, `r` for refused, `X` for wrong.
+ * Prints each wrong cell with its reasons when it is found, and at the end the table: one row per service, one column per
+ * operation, `.` for works, `r` for refused, `X` for wrong.
  */
 export class MatrixTable implements Reporter {
   readonly #rows = new Map<string, Map<string, keyof typeof MARKS>>();
@@ -93,7 +93,7 @@ export class MatrixTable implements Reporter {
     );
   }
 
-  /** The wrong cells, those of one service and one reason on one line. */
+  /** The wrong cells, with those of one service and one reason on one line. */
   #describeWrong(): string[] {
     const operationsByReason = new Map<string, string[]>();
     for (const { service, operation, reason } of this.#wrong) {
@@ -117,7 +117,7 @@ export class MatrixTable implements Reporter {
   }
 }
 
-/** A reason without what differs from cell to cell. */
+/** A reason without the parts that differ between cells. */
 function kindOf(reason: string): string {
   return reason
     .replace(/(?<=^twice: \w+ ).*/, '…')

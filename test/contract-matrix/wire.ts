@@ -4,12 +4,12 @@ export type Resource = 'space' | 'agent' | 'source' | 'message' | 'cron_job' | '
 export type Wire = Readonly<Record<string, unknown>>;
 export type LetterCase = 'snake' | 'camel' | 'pascal' | 'kebab';
 
-/** How a service names and nests what it sends. By default as in the specification. */
+/** How a service names and nests what it sends. By default as specified. */
 export interface Names {
   /** The name of a resource's own id, such as `id`. By default the resource's name with `_id`. */
   readonly id?: string;
   readonly letterCase?: LetterCase;
-  /** Dot paths of single fields, such as `space.external_space_id`; null leaves the field out. They are taken as written. */
+  /** Dot paths of single fields, such as `space.external_space_id`; null omits the field. They are taken as written. */
   readonly paths?: Readonly<Record<string, string | null>>;
   /** Who wrote a message. By default `role`. */
   readonly author?: (author: MessageFact['author']) => Wire;
@@ -21,11 +21,11 @@ export interface Names {
   readonly schedule?: (schedule: Schedule) => Wire;
   /** Puts an object into its place, such as below `attributes`. */
   readonly wrap?: (resource: Resource, fields: Wire, id: Id) => Wire;
-  /** Whether agents tell their template, which the specification has on the request side only. */
+  /** Whether agents show their template, which the specification has only in requests. */
   readonly hasTemplates?: boolean;
 }
 
-/** Writes a name of the specification in another case. */
+/** Converts a name of the specification to another case. */
 function inCase(name: string, letterCase: LetterCase = 'snake'): string {
   if (letterCase === 'snake') return name;
   if (letterCase === 'kebab') return name.replaceAll('_', '-');
@@ -33,7 +33,7 @@ function inCase(name: string, letterCase: LetterCase = 'snake'): string {
   return letterCase === 'camel' ? camel : camel.charAt(0).toUpperCase() + camel.slice(1);
 }
 
-/** Writes all keys of an object, at any depth, in another case. */
+/** Converts all keys of an object, at any depth, to another case. */
 function keysInCase(value: unknown, letterCase: LetterCase): unknown {
   if (Array.isArray(value)) return value.map((each) => keysInCase(each, letterCase));
   if (typeof value !== 'object' || value === null) return value;
@@ -106,7 +106,7 @@ function isSchedule(value: unknown): value is Schedule {
   return isWire(value) && isWire(value.data);
 }
 
-/** What a list of the resource is called. */
+/** The name of a list of the resource. */
 export function plural(resource: Resource, letterCase?: LetterCase): string {
   return inCase(`${resource}s`, letterCase);
 }

@@ -22,7 +22,7 @@ const CLOCK_SPEED = 20;
 /** The limit of a command that only a time limit ends, and of the others. */
 const SHORT_TIMEOUT_MS = 6_000;
 const TIMEOUT_MS = 1_200_000;
-/** What a command may take beyond its limit on a busy machine. */
+/** The extra time that a command may take beyond its limit on a busy machine. */
 const SLACK_MS = 20_000;
 
 const STALE: Fault = { name: 'stale', meaning: 'stale', stale: true };
@@ -73,7 +73,7 @@ class Scene {
     await this.world.close();
   }
 
-  /** Runs a command line. @param time on which clock; `short` is real time with a short limit */
+  /** Runs a command line. @param time the clock; `short` is real time with a short limit */
   run(argv: readonly string[], time: 'fast' | 'real-time' | 'short' = 'fast'): Promise<CommandEnd> {
     const { command, world, proxy } = this;
     const timeout = time === 'short' ? SHORT_TIMEOUT_MS : (command.timeoutMs ?? TIMEOUT_MS);
@@ -87,7 +87,7 @@ class Scene {
     });
   }
 
-  /** Arms the proxy with a fault of the request of this number. */
+  /** Arms the proxy with a fault for the request of this number. */
   arm(fault: Fault, at: number): void {
     this.proxy.arm({ fault, at, stale: this.stale });
   }
@@ -99,7 +99,7 @@ class Scene {
     if (code !== (loses ? 9 : 0)) throw new Error(`The command before ended with ${code}: ${stderr}`);
   }
 
-  /** Lets a message arrive in the session, and ends the command, as its output goes on. */
+  /** Lets a message arrive in the session, and ends the command, as its output grows. */
   private watcher(): (stdout: string) => boolean {
     const { follows } = this.command;
     const { admin, source } = this.world;
@@ -117,7 +117,7 @@ class Scene {
 }
 
 /**
- * Runs a command without faults, in real time: no list is old enough to be read again.
+ * Runs a command without faults, in real time: no list gets old enough to be read again.
  * @returns its requests, in order
  */
 export async function recordRequests(command: MatrixCommand): Promise<readonly RequestLine[]> {
@@ -187,14 +187,14 @@ export async function runCell(cell: Cell, elsewhere: string): Promise<readonly s
 }
 
 /**
- * The exit codes that the faulty request allows. It may be another one than without faults: lists are read again when they
- * are old. Where nothing of it was read, it may have been any of them.
+ * The exit codes that the faulty request allows. It may differ from the one without faults: lists are read again when they are
+ * old. If nothing of it was read, it may have been any of them.
  */
 function codesOf({ command, fault, request }: Cell, { faulty, requests }: FaultProxy): readonly number[] {
   const known = faulty.find(({ method }) => method !== '');
   const others = command.hasItems ? requests.filter(({ method }) => method !== '') : [];
   const possible = known ? [known] : [request, ...others];
-  // Read once more after a creation, the list can only warn of a second job.
+  // Read once more after a creation, the list can only warn about a second job.
   const isOptional = requests.some(isCreation) && possible.some(isListOfJobs);
   return [...new Set([...possible.flatMap((each) => allowedCodes(command, fault, each)), ...(isOptional ? [0] : [])])];
 }

@@ -3,7 +3,10 @@ import type { CommandEnd } from './run-command.ts';
 /** Pieces of a token this long count as a leak. */
 const PIECE_LENGTH = 12;
 
-/** The token as it is, reversed, and in hexadecimal and base64: of the latter, what does not depend on the text around it. */
+/**
+ * The token unchanged, reversed, and in hexadecimal and base64: of the latter, the part that does not depend on the text around
+ * it.
+ */
 function spellingsOf(token: string): string[] {
   const bytes = Buffer.from(token);
   const hex = bytes.toString('hex');
@@ -12,7 +15,7 @@ function spellingsOf(token: string): string[] {
   return [token, reversed, hex, hex.toUpperCase(), ...base64.map((text) => text.slice(4, -4))];
 }
 
-/** Finds a piece of the token in a text, in any of its spellings. */
+/** Finds a part of the token in a text, in any of its spellings. */
 export function findCanary(where: string, text: string, token: string): string[] {
   for (const spelling of spellingsOf(token)) {
     for (let at = 0; at + PIECE_LENGTH <= spelling.length; at += 1) {
@@ -39,7 +42,7 @@ export function findOnceOnly(things: readonly string[], adds: readonly string[] 
   return adds.filter(isOnce).map((thing) => `created, although the command failed: ${thing}`);
 }
 
-/** Finds what is not in the text exactly once. @param mayMiss whether it may also be missing */
+/** Finds texts that do not occur exactly once. @param mayMiss whether they may also be missing */
 export function findShownWrongly(stdout: string, shows: readonly string[] = [], mayMiss = false): string[] {
   return shows.flatMap((text) => {
     const count = stdout.split(text).length - 1;
@@ -47,7 +50,7 @@ export function findShownWrongly(stdout: string, shows: readonly string[] = [], 
   });
 }
 
-/** A failure is explained by exactly one block, success by none; neither is a bug or shows a stack. */
+/** A failure is explained by exactly one block, a success by none; neither is a bug or shows a stack. */
 export function findErrorBlockProblems({ code, stderr }: Pick<CommandEnd, 'code' | 'stderr'>): string[] {
   const lines = stderr.split('\n');
   const blocks = lines.filter((line) => line.startsWith('error:') || line.startsWith('{"error":')).length;

@@ -1,7 +1,7 @@
 import type { Meaning } from './fault.ts';
 import type { World } from './world.ts';
 
-/** Exit codes by what a fault means. */
+/** Exit codes by the meaning of a fault. */
 export type CodesByMeaning = Partial<Record<Meaning, readonly number[]>>;
 
 /** A command line of the matrix: one row of the table. */
@@ -17,20 +17,20 @@ export interface MatrixCommand {
   readonly follows?: { readonly arrival: number; readonly interrupt: number };
   /** Whether it has several items, of which some can fail (exit code 10). */
   readonly hasItems?: true;
-  /** Exit codes of faults of reads, where they are not those of any read. */
+  /** Exit codes of faults of reads, if they differ from those of any read. */
   readonly reads?: CodesByMeaning;
-  /** Exit codes of faults of writes, where they are not those of any write. */
+  /** Exit codes of faults of writes, if they differ from those of any write. */
   readonly writes?: CodesByMeaning;
-  /** Whether lists guard against doing it twice: they may be old for a few seconds, but not forever. */
+  /** Whether lists guard against doing it twice: they may be stale for a few seconds, but not forever. */
   readonly isGuardedByLists?: true;
-  /** What it adds to the things at the service, each once. */
+  /** The objects that it adds at the service, each once. */
   readonly adds?: readonly string[];
-  /** What stdout has exactly once after success, except with faults of these meanings: then it may be missing. */
+  /** The text that stdout contains exactly once after success, except with faults of these meanings: then it may be missing. */
   readonly shows?: readonly string[];
   readonly showsLess?: readonly Meaning[];
-  /** A time limit on its own clock, for a command that waits for as long as it may. */
+  /** A separate time limit, for a command that waits for as long as it may. */
   readonly timeoutMs?: number;
-  /** The exit code of a repeat without faults after success: 0 by default, 5 where the repeat is blocked. */
+  /** The exit code of a repeat without faults after success: 0 by default, 5 if the repeat is blocked. */
   readonly repeatExits?: 5;
   /** Whether a repeat would register a message again once the first one was acknowledged. */
   readonly repeatsMessages?: true;

@@ -28,7 +28,7 @@ const things = (id: string, agents: readonly string[]): string[] => [
 const AGENTS = ['Support', 'Sales', 'Billing'];
 const JOBS = ", cron: [{ name: morning, instructions: Look., schedule: '0 8 * * *' }]";
 
-/** Without a list, what the state file knows is enough. But a list that was read before, or a page of it, is not absent. */
+/** Without a list, the state file is enough. But a list that was read before, or a page of it, is not absent. */
 const LISTS: CodesByMeaning = {
   forbidden: [0, 3, 8],
   denied: [0, 3, 8],
@@ -94,7 +94,7 @@ export const PROVISION: readonly MatrixCommand[] = [
 
 const inSession = ({ source }: World): readonly string[] => ['--source', source, '--session', 'anna'];
 
-/** A tail goes on after most failures, until the service was out of reach for too long. */
+/** A tail continues after most failures, until the service was unreachable for too long. */
 const TAIL: CodesByMeaning = {
   unreadable: [0, 8],
   late: [0, 8],
@@ -114,7 +114,7 @@ export const CHAT: readonly MatrixCommand[] = [
     name: 'chat setup',
     argv: () => ['chat', 'setup', 'ext:acme', 'name:Support', '--query', 'routing_mode'],
     shows: ['session_workflow'],
-    // A success without a body leaves the id to be looked up in the list of agents, which has no more.
+    // After a success without a body, the id is looked up in the list of agents, which does not have more.
     showsLess: ['unreadable'],
   },
   { name: 'chat setup json', argv: ({ space, agent }) => ['chat', 'setup', space, agent, '-o', 'json'] },
@@ -182,7 +182,7 @@ export const UPLOAD: readonly MatrixCommand[] = [
     name: 'upload large',
     argv: ({ home }) => ['upload', `${home}/large.txt`],
     files: { 'large.txt': LARGE },
-    // A silent service may not even take all of it.
+    // A silent service may not even accept all of it.
     writes: { late: [8, 9] },
     adds: ['file large.txt'],
   },
@@ -219,7 +219,7 @@ const createJob = (agent: string): readonly string[] => [
 const SETTLE = ['cron', 'reconcile', '--assume-not-created', '--grace', '100ms'];
 const DAILY = 'job acme Support daily';
 
-/** Without a list, the state file is the guard. A page of a gateway is no answer about the list. */
+/** Without a list, the state file is the guard. A gateway's page says nothing about the list. */
 const GUARD: CodesByMeaning = { forbidden: [0], denied: [0, 3], 'not-found': [0], 'gateway-404': [8] };
 
 /** A job whose creation was acknowledged without its id is looked up in the list. */
@@ -262,7 +262,7 @@ export const CRON: readonly MatrixCommand[] = [
     argv: ({ home }) => ['cron', 'create', '-f', `${home}/jobs.yaml`, '--ensure'],
     files: { 'jobs.yaml': JOBS_FILE },
     hasItems: true,
-    // Its first reads find the agent, and the last one is that of the jobs.
+    // Its first reads find the agent, and the last one lists the jobs.
     reads: { forbidden: [0, 3], denied: [0, 3], 'not-found': [0, 4] },
     writes: LOOKED_UP,
     adds: ['one', 'two', 'three'].map((name) => `job acme Support ${name}`),

@@ -6,7 +6,7 @@ import type { MatrixCommand } from './command.ts';
 import { FAULTS } from './faults.ts';
 import { canHave } from './proxy.ts';
 
-/** A server that keeps what it receives, and never answers. */
+/** A server that records what it receives, and never responds. */
 async function startElsewhere() {
   let received = '';
   const server = createServer((socket) => {
@@ -21,7 +21,7 @@ async function startElsewhere() {
   return { origin: `http://127.0.0.1:${port}`, received: () => received, close: () => server.close() };
 }
 
-/** The numbers of the first, the middle, and the last of so many requests; those that exist. */
+/** The numbers of the first, the middle, and the last of that many requests, as far as they exist. */
 function positions(count: number): readonly (readonly [name: string, at: number])[] {
   const all = [
     ['first', 1],
@@ -31,10 +31,10 @@ function positions(count: number): readonly (readonly [name: string, at: number]
   return all.filter(([, at], index) => at >= 1 && all.findIndex(([, other]) => other === at) === index);
 }
 
-/** The cells to run: those whose name begins like this. */
+/** The cells to run: those whose name starts with this. */
 const ONLY = process.env.FAULTS_ONLY ?? '';
 
-/** Declares a test for every fault of every position of the commands. */
+/** Declares a test for every fault at every position of the commands. */
 export async function declareCells(commands: readonly MatrixCommand[]): Promise<void> {
   const elsewhere = await startElsewhere();
   afterAll(() => elsewhere.close());

@@ -1,7 +1,7 @@
 import type { MatrixCommand } from './command.ts';
 import type { Fault, Meaning } from './fault.ts';
 
-/** What the specification says of a repeated request (§4.6): harmless, harmless with the same id, or never to be done. */
+/** What the specification says about a repeated request (§4.6): harmless, harmless with the same id, or never allowed. */
 type RequestKind = 'read' | 'repeatable' | 'once';
 
 /** A request of a command, as it is without faults. */
@@ -18,9 +18,9 @@ function kindOf({ method, path }: RequestLine): RequestKind {
 }
 
 interface CodesByKind {
-  /** Of calls that may be repeated. */
+  /** For calls that may be repeated. */
   readonly again: readonly number[];
-  /** Of calls that must not be repeated once they may have left. */
+  /** For calls that must not be repeated once they may have been sent. */
   readonly once: readonly number[];
 }
 

@@ -1,6 +1,6 @@
 import type { ReceivedRequest, ServiceResponse } from './http-message.ts';
 
-/** What the proxy does next on the connection of a faulty request. Without an `end`, the connection stays open. */
+/** The next action of the proxy on the connection of a faulty request. Without an `end`, the connection stays open. */
 export type Step =
   | { readonly do: 'write'; readonly bytes: Buffer | string }
   | { readonly do: 'pause'; readonly ms: number }
@@ -10,9 +10,9 @@ export type Step =
 /** What the steps of a fault may use. */
 export interface FaultScene {
   readonly request: ReceivedRequest;
-  /** What the service answered; empty where the request is not carried out before the steps. */
+  /** The service's response; empty if the request is not carried out before the steps. */
   readonly response: ServiceResponse;
-  /** Where a redirect or a link leads to: a server that must never hear from the program. */
+  /** The target of a redirect or a link: a server that the program must never contact. */
   readonly elsewhere: string;
 }
 
@@ -56,7 +56,7 @@ export interface Fault {
   readonly lasting?: true;
   /** Only reads, or only writes, can have this fault. */
   readonly only?: 'reads' | 'writes';
-  /** A fault of the connection on which the request would come. Each request then has a connection of its own. */
+  /** A fault of the connection that the request would use. Each request then has its own connection. */
   readonly connection?: 'refuse' | 'reset' | 'silence';
   /** The connection of the request before, which promised to stay open, is reset when the next request arrives on it. */
   readonly closesKeptAlive?: true;
@@ -64,7 +64,9 @@ export interface Fault {
   readonly resetsInRequest?: true;
   /** When the service carries the request out: never by default. */
   readonly carriedOut?: 'first' | 'late';
-  /** Reads are answered as before the command began, from the faulty request on, for 5 s on the clock of the commands. */
+  /**
+   * Reads get the responses from before the command started, from the faulty request on, for 5 s on the clock of the commands.
+   */
   readonly stale?: true;
   /** What is sent instead of the response. */
   readonly steps?: (scene: FaultScene) => readonly Step[];

@@ -9,13 +9,13 @@ const END: Step = { do: 'end' };
 
 const JSON_TYPE = { 'content-type': 'application/json' };
 
-/** A whole response. */
+/** A complete response. */
 function respond(status: string, body: string | Buffer, headers: Record<string, string> = JSON_TYPE): readonly Step[] {
   const bytes = Buffer.from(body);
   return [write(Buffer.concat([Buffer.from(headOf(status, { ...headers, 'content-length': bytes.length })), bytes]))];
 }
 
-/** A page of a gateway that repeats the request's head, as some do to help with debugging. */
+/** A gateway's page that repeats the request's headers, as some do to help with debugging. */
 const page =
   (status: string) =>
   ({ request }: FaultScene): readonly Step[] =>
@@ -23,7 +23,7 @@ const page =
       'content-type': 'text/html',
     });
 
-/** An error in the service's own voice, which repeats the Authorization header. */
+/** An error in the service's own format, which repeats the Authorization header. */
 const problem =
   (status: string, code: string, headers: Record<string, string> = {}) =>
   ({ request }: FaultScene): readonly Step[] => {
@@ -36,7 +36,7 @@ const redirect =
   ({ request, elsewhere }: FaultScene): readonly Step[] =>
     respond(status, '', { location: `${elsewhere}${request.path}` });
 
-/** The true response, with its head and its body handed to `spoil`. */
+/** The true response, with its head and its body passed to `spoil`. */
 const spoil =
   (steps: (head: string, body: Buffer, scene: FaultScene) => readonly Step[]) =>
   (scene: FaultScene): readonly Step[] => {
@@ -148,7 +148,7 @@ const FRAMING: readonly Fault[] = [
       END,
     ],
   },
-  // undici takes an unasked 100 for a broken connection.
+  // undici treats an unsolicited 100 as a broken connection.
   { name: '100-first', meaning: 'unseen', carriedOut: 'first', steps: informational('100 Continue') },
   {
     name: '103-first',

@@ -1,4 +1,4 @@
-/** A whole request as it was received. */
+/** A complete request as it was received. */
 export interface ReceivedRequest {
   readonly method: string;
   /** Path and query. */
@@ -9,7 +9,7 @@ export interface ReceivedRequest {
   readonly body: Buffer;
 }
 
-/** A whole response, with its body decoded from chunks. */
+/** A complete response, with its body decoded from chunks. */
 export interface ServiceResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -39,7 +39,7 @@ function readChunks(bytes: Buffer): { readonly body: Buffer; readonly length: nu
   }
 }
 
-/** The head of a message, and where its body begins; undefined while it is incomplete. */
+/** The head of a message, and where its body starts; undefined while it is incomplete. */
 export function readHead(bytes: Buffer): (Omit<ReceivedRequest, 'body'> & { readonly bodyAt: number }) | undefined {
   const end = bytes.indexOf(END_OF_HEAD);
   if (end === -1) return undefined;

@@ -7,24 +7,24 @@ import type { RequestLine } from './exit-codes.ts';
 import type { Fault, Step } from './fault.ts';
 import { bytesOf, type ReceivedRequest, readHead, readRequest, type ServiceResponse } from './http-message.ts';
 
-/** How long after its 504 a request is carried out: 2 to 5 s on the clock of the commands, which runs faster. */
+/** The delay between its 504 and when a request is carried out: 2 to 5 s on the clock of the commands, which runs faster. */
 const LATE_MS = { min: 100, max: 250 };
-/** How long lists are old after a write: 5 s on that clock. */
+/** How long lists are stale after a write: 5 s on that clock. */
 const STALE_MS = 250;
 
 export interface ProxyOptions {
   /** The service's origin. */
   readonly target: string;
-  /** Where faulty responses point to. */
+  /** The target of faulty responses. */
   readonly elsewhere: string;
 }
 
-/** A fault that is to happen. */
+/** A fault to inject. */
 export interface ArmedFault {
   readonly fault: Fault;
   /** The number of the faulty request among those that can have the fault, from 1. */
   readonly at: number;
-  /** What reads got before the command began. */
+  /** The responses to reads from before the command started. */
   readonly stale: (path: string) => ServiceResponse;
 }
 
@@ -45,8 +45,8 @@ function withoutHopByHop(headers: Readonly<Record<string, string>>): Record<stri
 }
 
 /**
- * A server in front of the service that speaks HTTP/1.1 over bare sockets. It counts requests, passes them on, and spoils
- * one of them, or all from one on, as its fault says.
+ * A server in front of the service that speaks HTTP/1.1 over bare sockets. It counts requests, forwards them, and spoils one of
+ * them, or all from one on, as its fault says.
  */
 export class FaultProxy {
   /** The requests whose head arrived, in order. */
@@ -54,7 +54,7 @@ export class FaultProxy {
   /** The requests that had the fault; those of which nothing was read have no method. */
   faulty: RequestLine[] = [];
   private readonly options: ProxyOptions;
-  /** Until when reads are old, in milliseconds since the epoch; undefined before the first one. */
+  /** The time until which reads are stale, in milliseconds since the epoch; undefined before the first one. */
   private staleUntil: number | undefined;
   private armed: ArmedFault | undefined;
   private readonly sockets = new Set<Socket>();
@@ -72,11 +72,11 @@ export class FaultProxy {
   }
 
   async start(): Promise<void> {
-    // A refused port must not be given to somebody else meanwhile: these lie below those that the system hands out.
+    // A refused port must not be assigned to another process meanwhile: these are below those that the system assigns.
     while (this.server === undefined) await this.listen(randomInt(10_000, 32_000)).catch(() => undefined);
   }
 
-  /** Makes a fault happen, and counts requests anew. */
+  /** Makes a fault happen, and restarts the count of requests. */
   arm(armed: ArmedFault): void {
     this.requests = [];
     this.faulty = [];
@@ -85,7 +85,7 @@ export class FaultProxy {
     if (this.refusesNext()) this.refuse();
   }
 
-  /** Ends the fault, but lets reads be old for as long as they would have been. */
+  /** Ends the fault, but lets reads be stale for as long as they would have been. */
   keepStale(fault: Fault): void {
     if (this.armed) this.armed = { ...this.armed, fault, at: 1 };
   }
@@ -152,7 +152,7 @@ export class FaultProxy {
     this.pending.add(this.serve(socket));
   }
 
-  /** Reads requests from a connection, one after the other, and answers each. */
+  /** Reads requests from a connection, one after the other, and responds to each. */
   private async serve(socket: Socket): Promise<void> {
     let bytes: Buffer = Buffer.alloc(0);
     let number: number | undefined;
@@ -183,7 +183,7 @@ export class FaultProxy {
     }
   }
 
-  /** How many requests so far can have the fault. */
+  /** The number of requests so far that can have the fault. */
   private countOfEligible(): number {
     const fault = this.armed?.fault;
     return fault ? this.requests.filter((request) => canHave(fault, request)).length : this.requests.length;
@@ -217,7 +217,7 @@ export class FaultProxy {
   private async forward({ method, path, headers, body }: ReceivedRequest): Promise<ServiceResponse> {
     const sent = httpRequest(new URL(path, this.options.target), {
       method,
-      // A connection of its own: the service closes idle ones while a stall lasts.
+      // A separate connection: the service closes idle ones while a stall lasts.
       agent: false,
       headers: { ...withoutHopByHop(headers), ...(body.length > 0 && { 'content-length': body.length }) },
     });

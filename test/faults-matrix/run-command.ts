@@ -10,7 +10,7 @@ export interface CommandRun {
   readonly stdin?: string | undefined;
   readonly env: Readonly<Record<string, string>>;
   readonly home: string;
-  /** Called whenever something was written to stdout, with all of it. Returns whether to press Ctrl-C. */
+  /** Called after each write to stdout, with all of its text. Returns whether to press Ctrl-C. */
   readonly watch?: (stdout: string) => boolean;
   readonly clock: Clock;
 }

@@ -44,8 +44,8 @@ function markOf(tally: Tally | undefined): string {
 }
 
 /**
- * Prints each failure as it happens, and at the end the results as a table: a command a row, a fault a column, and how
- * many requests the fault hit without a problem. Names every failed cell with the command that runs it alone.
+ * Prints each failure as it happens, and at the end the results as a table: one row per command, one column per fault, and the
+ * number of requests that the fault hit without a problem. Names every failed cell with the command that runs it alone.
  */
 export class MatrixTable implements Reporter {
   readonly #rows = new Map<string, Map<string, Tally>>();

@@ -19,7 +19,7 @@ export interface World extends TestSandbox {
   readonly home: string;
   /** Everything at the service, one text per thing, such as `job Support daily`. */
   things(): Promise<readonly string[]>;
-  /** What reads get now, by path and query. */
+  /** The current responses to reads, by path and query. */
   freeze(): Promise<(path: string) => ServiceResponse>;
   /** The content of every file that the commands wrote, without the stored profiles. */
   files(): Promise<string>;

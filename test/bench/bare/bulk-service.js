@@ -1,8 +1,8 @@
 import { createServer } from 'node:net';
 
 /*
- * A service that costs as little as possible, in a process of its own: raw sockets, no HTTP library. Provisions spaces,
- * creates jobs, and lists both. Arguments: how many milliseconds it takes to answer. Prints its port.
+ * A minimal service in a separate process: raw sockets, no HTTP library. Provisions spaces, creates jobs, and lists both.
+ * Arguments: the milliseconds before each response. Prints its port.
  */
 
 const delayMs = Number(process.argv[2] ?? 0);

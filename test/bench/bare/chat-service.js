@@ -1,8 +1,8 @@
 import { createServer } from 'node:http';
 
 /*
- * A service with sessions, in a process of its own. Arguments: how many sessions, and how many messages there are a second in
- * all, or how many each session has from the start. Prints its port.
+ * A service with sessions, in a separate process. Arguments: the number of sessions, and the number of messages per second in
+ * total, or of those that each session has from the start. Prints its port.
  */
 
 const [sessions, perSecond, existing] = process.argv.slice(2).map(Number);
@@ -22,7 +22,7 @@ for (let index = 0; index < sessions; index += 1) {
   for (let each = 0; each < existing; each += 1) add(`session-${index}`, new Date().toISOString());
 }
 
-// Each session in its turn, evenly. On a busy machine, a timer comes late, and several messages are due at once.
+// Each session in turn, evenly. On a busy machine, a timer is late, and several messages are due at once.
 let next = 0;
 const started = performance.now();
 function addDue() {

@@ -1,8 +1,8 @@
 import { createServer } from 'node:net';
 
 /*
- * A service that reads uploads and drops them, at the least cost: raw sockets, no HTTP library. Answers each POST with an id,
- * and each GET with an empty list. Prints its port.
+ * A minimal service that reads uploads and discards them: raw sockets, no HTTP library. Responds to each POST with an id, and to
+ * each GET with an empty list. Prints its port.
  */
 
 const CONTINUE = 'HTTP/1.1 100 Continue\r\n\r\n';

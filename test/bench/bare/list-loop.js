@@ -1,6 +1,6 @@
 import { Pool } from 'undici';
 
-// The minimal program for a list in pages: follows `next`, and prints an object a line.
+// The minimal program for a paginated list: follows `next`, and prints one object per line.
 const base = process.env.PARTNER_BASE_URL;
 const pool = new Pool(new URL(base).origin, { connections: 1 });
 const headers = { authorization: `Bearer ${process.env.PARTNER_TOKEN}` };

@@ -1,6 +1,6 @@
 import { Client } from 'undici';
 
-// Creates so many jobs on one connection, one at a time.
+// Creates that many jobs on one connection, one at a time.
 const base = new URL(process.env.PARTNER_BASE_URL);
 const client = new Client(base.origin);
 const headers = { authorization: `Bearer ${process.env.PARTNER_TOKEN}`, 'content-type': 'application/json' };

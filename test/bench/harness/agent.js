@@ -1,6 +1,6 @@
 const PROVISION = '/automation/agent-templates/provision-space/';
 
-/** A space with one agent that echoes. Gives its id and the one of its API chat source. */
+/** Creates a space with one agent that echoes. Returns the ids of the agent and its API chat source. */
 export async function makeAgent({ PARTNER_BASE_URL, PARTNER_TOKEN }) {
   const response = await fetch(PARTNER_BASE_URL + PROVISION, {
     method: 'POST',

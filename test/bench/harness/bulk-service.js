@@ -24,15 +24,15 @@ function environment(port) {
   return { PARTNER_BASE_URL: `http://127.0.0.1:${port}/v1`, PARTNER_TOKEN: 'bench' };
 }
 
-/** Runs a service in a process of its own that drops what is uploaded. @param measure gets the environment for commands */
+/** Runs a service in a separate process that discards what is uploaded. @param measure gets the environment for commands */
 export function withDiscardService(measure) {
   return withServer([DISCARD], (port) => measure(environment(port)));
 }
 
 /**
- * Runs a service in a process of its own that has so many sessions.
- * @param perSecond how many messages they get a second in all, after those that exist
- * @param existing how many messages each has from the start
+ * Runs a service in a separate process that has that many sessions.
+ * @param perSecond the number of messages that they get per second in total, after those that exist
+ * @param existing the number of messages that each has from the start
  * @param measure gets the environment for commands
  */
 export function withChatService({ sessions, perSecond = 0, existing = 0 }, measure) {
@@ -42,9 +42,9 @@ export function withChatService({ sessions, perSecond = 0, existing = 0 }, measu
 }
 
 /**
- * Runs a service in a process of its own that costs as little as possible.
- * @param delayMs how long it takes to answer
- * @param measure gets the environment for commands, and what empties the service
+ * Runs a minimal service in a separate process.
+ * @param delayMs the delay of its responses
+ * @param measure gets the environment for commands, and a function that empties the service
  */
 export function withBulkService(delayMs, measure) {
   return withServer([SERVICE, String(delayMs)], (port) => {

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** Gives a new directory to what measures, and removes it afterwards. */
+/** Runs a measurement with a new directory, and removes it afterwards. */
 export async function withDirectory(measure) {
   const directory = await mkdtemp(join(tmpdir(), 'partnerctl-bench-'));
   try {

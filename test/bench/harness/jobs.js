@@ -5,7 +5,7 @@ import { PROGRAM } from './sandbox.js';
 /** A document may have 250,000 tokens. */
 const JOBS_PER_DOCUMENT = 5_000;
 
-/** Writes a file with so many jobs of an agent. @returns the command that creates those that do not exist */
+/** Writes a file with that many jobs of an agent. @returns the command that creates those that do not exist */
 export async function jobsFile(directory, agent, count, state) {
   const jobs = Array.from({ length: count }, (_, n) => `  - { name: job${n}, instructions: x, schedule: '0 9 * * *' }`);
   const documents = [];

@@ -23,7 +23,7 @@ export function run(file, args, env, wanted = 0) {
 /** Runs a script with this Node. */
 export const time = (args, env, wanted) => run(process.execPath, args, env, wanted);
 
-/** The value below which a share of the values lies, between two of them in proportion. */
+/** The value below which a given share of the values lies, interpolated. */
 export function quantile(values, share) {
   const sorted = [...values].sort((a, b) => a - b);
   const place = (sorted.length - 1) * share;
@@ -35,10 +35,10 @@ export function quantile(values, share) {
 export const median = (values) => quantile(values, 0.5);
 
 /**
- * Measures two things alternately, so that both see the same load. They change places each round, because the second finds
- * the caches that the first left.
- * @param ours measures once: gets the number of the round, and returns the figure; so `theirs`
- * @param rounds figures of each, after a warm-up
+ * Measures two things alternately, so that both see the same load. They swap places each round, because the second finds the
+ * caches that the first left.
+ * @param ours measures once: gets the number of the round, and returns the figure; so does `theirs`
+ * @param rounds the number of figures of each, after a warm-up
  */
 export async function alternate({ ours, theirs, rounds }) {
   const figures = { ours: [], theirs: [] };
@@ -54,7 +54,7 @@ export async function alternate({ ours, theirs, rounds }) {
 
 /**
  * Times two scripts alternately.
- * @param command the arguments of Node, or what gives them for a round; so `baseline`
+ * @param command the arguments of Node, or a function that returns them for a round; so is `baseline`
  * @param code the exit code of the command, `theirCode` of the baseline
  */
 export function compare({ command, baseline, rounds, env, code = 0, theirCode = 0 }) {
@@ -66,7 +66,7 @@ export function compare({ command, baseline, rounds, env, code = 0, theirCode = 
   });
 }
 
-/** Makes rows share one measurement: the first that asks starts it. */
+/** Makes rows share one measurement: the first that needs it starts it. */
 export function shared(measure) {
   let result;
   return (context) => {
@@ -76,11 +76,11 @@ export function shared(measure) {
 }
 
 /**
- * How a cost grows with its size: the exponent of the power law that fits best, by least squares of the logarithms. 1 is
- * linear, less is a fixed part that weighs less and less.
+ * How a cost grows with its size: the exponent of the best-fitting power law, by least squares of the logarithms. 1 is linear;
+ * less means a fixed part whose share shrinks.
  * @param sizes in ascending order, such as 100, 1,000, 10,000
- * @param cost measures the whole cost at a size once
- * @param fixed what a run costs that has nothing to do; it would hide growth, so it is taken off
+ * @param cost measures the total cost at a size once
+ * @param fixed the cost of a run that has nothing to do; it would hide growth, so it is subtracted
  */
 export async function growth({ sizes, cost, fixed = 0, rounds = 3 }) {
   const costs = sizes.map(() => []);

@@ -31,7 +31,7 @@ function user() {
   return { uid: id('-u'), gid: id('-g') };
 }
 
-/** Starts a server on a loopback port. @returns the address of its database, and what ends it */
+/** Starts a server on a loopback port. @returns the URL of its database, and a function that stops it */
 export async function startServer() {
   const [directory, port, owner] = [await mkdtemp(join(tmpdir(), 'partnerctl-bench-')), await freePort(), user()];
   if (owner.uid !== undefined) await chown(directory, owner.uid, owner.gid);

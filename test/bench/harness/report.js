@@ -7,7 +7,7 @@ function spread(values) {
   return { median: round(median(values)), q1: round(quantile(values, 0.25)), q3: round(quantile(values, 0.75)) };
 }
 
-/** The limit on this Node: that of its version line, else of the newest line before it. */
+/** The limit on this Node: that of its version line, or of the newest line before it. */
 function limitOf({ limit }) {
   if (typeof limit === 'number') return limit;
   const major = Number(process.versions.node.split('.')[0]);
@@ -16,8 +16,8 @@ function limitOf({ limit }) {
 }
 
 /**
- * What was measured of a row, as the JSON output has it.
- * @param figures `ours` and `theirs` of each round, or `values` of what has a limit of its own
+ * The measurements of a row, as in the JSON output.
+ * @param figures `ours` and `theirs` of each round, or `values` of a row with its own limit
  */
 export function toResult(group, row, figures) {
   const { name, beside, unit = 'ms' } = row;
@@ -29,14 +29,14 @@ export function toResult(group, row, figures) {
     return { ...facts, unit, value, ...(points && { points }), within: value.median <= limit };
   }
   const { ours, theirs } = figures;
-  // Pair by pair, because the speed of the machine drifts.
+  // In pairs, because the speed of the machine drifts.
   const ratio = spread(ours.map((figure, index) => figure / theirs[index]));
   return { ...facts, unit, ours: spread(ours), theirs: spread(theirs), ratio, within: ratio.median <= limit };
 }
 
 const MIB = 1024 * 1024;
 
-/** What everything was measured on. */
+/** The machine and the versions of the measurements. */
 export function machine(rounds) {
   const [first, ...others] = cpus();
   return {
@@ -68,7 +68,7 @@ function verdict({ error, skipped, within }) {
   return within ? 'within' : 'OVER';
 }
 
-/** Formats results as lines of a table. @param rows all that will be measured, which make the columns wide enough */
+/** Formats results as lines of a table. @param rows all rows that will be measured, which determine the widths of the columns */
 export function createTable(rows) {
   const title = ({ name, beside }) => (beside ? `${name}, beside ${beside}` : name);
   const width = Math.max(...rows.map((row) => title(row).length));

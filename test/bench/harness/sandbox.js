@@ -53,7 +53,7 @@ async function startSandbox(dataDir) {
   };
 }
 
-/** Gives a sandbox of its own to what measures, and stops it afterwards. */
+/** Runs a measurement with a separate sandbox, and stops it afterwards. */
 export async function withSandbox(measure, dataDir) {
   const sandbox = await startSandbox(dataDir);
   try {

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 
 /**
- * Runs a service in this process for what measures. It costs little, so that it does not hide what the client costs.
+ * Runs a service in this process for a measurement. It costs little, so that it does not hide the cost of the client.
  * @param respond returns the JSON text of the response to a request, whose body was read
  * @param measure gets the environment for commands
  */

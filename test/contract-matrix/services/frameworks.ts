@@ -2,7 +2,7 @@ import { digits, numbers, objectIds, prefixed, uuids } from '../ids.ts';
 import { byLastId, byNumber, byOffset, byToken, paging, tokenOf, unpaged } from '../paging.ts';
 import type { Service } from '../service.ts';
 
-/** What web frameworks and their usual libraries answer without being told otherwise. */
+/** Web frameworks and their usual libraries, with default settings. */
 
 const DJANGO: readonly Service[] = [
   {

@@ -2,7 +2,7 @@ import { digits, numbers, prefixed, uuids } from '../ids.ts';
 import { byLastId, byNumber, byOffset, byToken, paging, tokenOf, unpaged } from '../paging.ts';
 import type { Service } from '../service.ts';
 
-/** How public chat and message APIs present their histories. All other operations are as the specification has them. */
+/** How public chat and message APIs present their histories. All other operations are as specified. */
 
 const plain = unpaged(({ items }) => ({ results: items }));
 const iso = (ms: number): string => new Date(ms).toISOString();

@@ -3,7 +3,7 @@ import { byNumber, byOffset, byToken, emptyAs204, ending, newestFirst, paging, t
 import type { Service } from '../service.ts';
 import type { Wire } from '../wire.ts';
 
-/** Web frameworks and their libraries, in ways that the client was not built with. */
+/** Web frameworks and their libraries, with conventions that were not used to develop the client. */
 
 const iso = (ms: number): string => new Date(ms).toISOString();
 

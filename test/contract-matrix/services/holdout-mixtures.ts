@@ -14,7 +14,7 @@ import {
 import type { Service } from '../service.ts';
 import type { Wire } from '../wire.ts';
 
-/** Services that grew: each of their operations has a style of its own, and some tell less or more than they should. */
+/** Services that grew over time: each of their operations has its own style, and some return less or more than they should. */
 
 const iso = (ms: number): string => new Date(ms).toISOString();
 const numbered = paging(byNumber(), ({ items, number, pages, total }) => ({
@@ -23,7 +23,7 @@ const numbered = paging(byNumber(), ({ items, number, pages, total }) => ({
 }));
 const bare = unpaged(({ items }) => items);
 
-/** The fields of an acknowledgement of a message, as the specification has it. */
+/** The fields of an acknowledgement of a message, as specified. */
 function acknowledgement(fields: Wire): Wire {
   return { message_id: fields.message_id ?? fields.id, created: fields.created };
 }

@@ -13,7 +13,7 @@ import {
 } from '../paging.ts';
 import type { Service } from '../service.ts';
 
-/** Standards, clouds, and developer tools, in ways that the client was not built with. */
+/** Standards, clouds, and developer tools, with conventions that were not used to develop the client. */
 
 const iso = (ms: number): string => new Date(ms).toISOString();
 

@@ -2,7 +2,7 @@ import { digits, numbers, prefixed, snowflakes, uuids } from '../ids.ts';
 import { byLastId, byNumber, byOffset, byToken, paging, tokenOf, unpaged } from '../paging.ts';
 import type { Service } from '../service.ts';
 
-/** Messengers, business software, payments, and search, in ways that the client was not built with. */
+/** Messengers, business software, payments, and search, with conventions that were not used to develop the client. */
 
 const iso = (ms: number): string => new Date(ms).toISOString();
 

@@ -2,7 +2,7 @@ import { digits, numbers, prefixed, snowflakes, uuids } from '../ids.ts';
 import { byNumber, byToken, paging, tokenOf, unpaged } from '../paging.ts';
 import type { Service } from '../service.ts';
 
-/** Services with the usual lists, and one thing that is less usual: histories, statuses, redirects, requests. */
+/** Services with the usual lists, and one unusual property: histories, statuses, redirects, requests. */
 
 const results = paging(byNumber(), ({ total, hasNext, number, link, items }) => ({
   count: total,

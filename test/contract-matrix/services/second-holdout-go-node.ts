@@ -2,12 +2,12 @@ import { numbers, objectIds, prefixed, uuids } from '../ids.ts';
 import { byLastId, byNumber, byOffset, byToken, paging, tokenOf, unpaged } from '../paging.ts';
 import type { Service } from '../service.ts';
 
-/** What teams that write Go or Node.js would make of the specification, each in its own product. */
+/** How teams that write Go or Node.js would implement the specification, each in its own product. */
 
 const iso = (ms: number): string => new Date(ms).toISOString();
 /** Go's time.RFC3339Nano. */
 const nano = (ms: number): string => `${iso(ms).slice(0, 19)}.000000001Z`;
-/** An id with a prefix and letters that grow with time. */
+/** An id with a prefix and letters that increase with time. */
 const ksuids = (number: number, resource: string): string =>
   `${resource.replace('_', '').slice(0, 4)}_01HR${number.toString(32).toUpperCase().padStart(6, '0')}Q7ZK`;
 

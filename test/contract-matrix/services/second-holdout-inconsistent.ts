@@ -3,7 +3,7 @@ import { byLastId, byNumber, byOffset, byToken, newestFirst, paging, tokenOf, un
 import type { Service } from '../service.ts';
 import type { Wire } from '../wire.ts';
 
-/** Products whose operations were made by different people in different years. */
+/** Products whose operations were written by different people in different years. */
 
 const iso = (ms: number): string => new Date(ms).toISOString();
 const createdBy: Wire = { id: 901, name: 'Integration', email: 'ops@example.com' };

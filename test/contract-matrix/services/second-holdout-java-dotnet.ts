@@ -2,7 +2,7 @@ import { digits, numbers, snowflakes, uuids } from '../ids.ts';
 import { byNumber, byOffset, byToken, paging, tokenOf, unpaged } from '../paging.ts';
 import type { Service } from '../service.ts';
 
-/** What teams that write Java, Kotlin, or C# would make of the specification, each in its own product. */
+/** How teams that write Java, Kotlin, or C# would implement the specification, each in its own product. */
 
 const iso = (ms: number): string => new Date(ms).toISOString();
 /** Java's LocalDateTime: without a zone, and without seconds that are 0. */

@@ -2,7 +2,7 @@ import { digits, numbers, prefixed, uuids } from '../ids.ts';
 import { byLastId, byNumber, byOffset, byToken, emptyAs204, newestFirst, paging, tokenOf, unpaged } from '../paging.ts';
 import type { Service } from '../service.ts';
 
-/** What teams that write PHP, or that sit behind a gateway, would make of the specification, each in its own product. */
+/** How teams that write PHP, or that sit behind a gateway, would implement the specification, each in its own product. */
 
 const iso = (ms: number): string => new Date(ms).toISOString();
 const mysql = (ms: number): string => iso(ms).slice(0, 19).replace('T', ' ');

@@ -3,7 +3,7 @@ import { byLastId, byNumber, byOffset, byToken, ending, paging, tokenOf, unpaged
 import type { Service } from '../service.ts';
 import type { Wire } from '../wire.ts';
 
-/** What teams that write Ruby or Python would make of the specification, each in its own product. */
+/** How teams that write Ruby or Python would implement the specification, each in its own product. */
 
 const iso = (ms: number): string => new Date(ms).toISOString();
 /** Django's times in Berlin. */

@@ -3,12 +3,12 @@ import { byNumber, byOffset, byToken, newestFirst, paging, token, tokenOf, unpag
 import type { Service } from '../service.ts';
 import type { Wire } from '../wire.ts';
 
-/** The habits of business software: ERP, CRM, and low-code databases. */
+/** The conventions of business software: ERP, CRM, and low-code databases. */
 
 const iso = (ms: number): string => new Date(ms).toISOString();
 const sqlTime = (ms: number): string => iso(ms).slice(0, 19).replace('T', ' ');
 
-/** Kintone's way: each value has its type beside it. */
+/** Kintone's convention: each value has its type next to it. */
 function typed(fields: Wire): Wire {
   return Object.fromEntries(
     Object.entries(fields).map(([key, value]) => [

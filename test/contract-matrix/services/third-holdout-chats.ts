@@ -2,7 +2,7 @@ import { numbers, prefixed, snowflakes, uuids } from '../ids.ts';
 import { byLastId, byNumber, byOffset, byToken, newestFirst, paging, tokenOf, unpaged } from '../paging.ts';
 import type { Service } from '../service.ts';
 
-/** The habits of chats and help desks. */
+/** The conventions of chats and help desks. */
 
 const iso = (ms: number): string => new Date(ms).toISOString();
 

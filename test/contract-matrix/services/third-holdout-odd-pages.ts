@@ -14,7 +14,7 @@ import {
 import type { Service } from '../service.ts';
 import type { Wire } from '../wire.ts';
 
-/** Pages, writes, and ids that are odd, and yet sane: each of these was seen somewhere. */
+/** Odd but valid pages, writes, and ids: each of these exists somewhere. */
 
 const iso = (ms: number): string => new Date(ms).toISOString();
 
@@ -22,7 +22,7 @@ function tokenIn({ url }: ListRequest, name: string): number {
   return byToken(name).from({ resource: 'space', key: '', items: [], ids: [], url, headers: {}, size: 1 });
 }
 
-/** Cursors that are valid once. They are known by the address of the server. */
+/** Cursors that are valid once. They are stored by the URL of the server. */
 function onceOnly(): Paging {
   const used = new Set<string>();
   const inner = paging(byToken('cursor'), (page) => ({ data: page.items, next_cursor: tokenOf(page) }));
@@ -31,7 +31,7 @@ function onceOnly(): Paging {
     answer: (list) => {
       const cursor = list.url.searchParams.get('cursor');
       if (cursor) {
-        // The same list may be read again from its beginning, which gives out new cursors.
+        // The same list may be read again from its beginning, which creates new cursors.
         const key = `${list.url.origin}${list.url.pathname}${cursor}`;
         if (used.has(key)) throw new ServiceError(410, 'cursor_used', 'This cursor was used.');
         used.add(key);
@@ -63,7 +63,7 @@ const ragged: Paging = {
   },
 };
 
-/** Each page begins with the last item of the one before. */
+/** Each page starts with the last item of the one before. */
 const overlapping: Paging = {
   position: byToken('startkey'),
   answer: (list) => {
@@ -76,7 +76,7 @@ const overlapping: Paging = {
   },
 };
 
-/** Another client adds an item at the top while the pages are read: the second page begins with what the first one had. */
+/** Another client adds an item at the top while the pages are read: the second page starts with an item of the first. */
 const shifting: Paging = {
   position: byNumber(),
   answer: (list) => {

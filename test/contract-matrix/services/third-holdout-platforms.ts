@@ -2,7 +2,7 @@ import { numbers, objectIds, prefixed, uuids } from '../ids.ts';
 import { byNumber, byOffset, byToken, paging, tokenOf, unpaged } from '../paging.ts';
 import type { Service } from '../service.ts';
 
-/** The habits of clouds, platforms, and frameworks. */
+/** The conventions of clouds, platforms, and frameworks. */
 
 const iso = (ms: number): string => new Date(ms).toISOString();
 
