@@ -20,15 +20,15 @@ export interface FaultScene {
  * What the fault means to the program, from which the exit codes follow:
  *
  * - `harmless`: the response arrives, in an unusual way.
- * - `unsent`: the request cannot have left.
- * - `unseen`: the connection broke so early that the request may not have left.
+ * - `unsent`: the request cannot have been sent.
+ * - `unseen`: the connection broke so early that the request may not have been sent.
  * - `lost`: no complete response, and another attempt may help.
  * - `outage`: no complete response to any request from then on.
  * - `late`: no complete response until the deadline.
  * - `unreadable`: a response that cannot be understood; another attempt may help.
  * - `stale`: what was written is not listed yet.
- * - `redirect`, `denied`, `forbidden`, `balance`, `not-found`, `limited`, `closed`: what the service says.
- * - `gateway-404`: what somebody else says.
+ * - `redirect`, `denied`, `forbidden`, `balance`, `not-found`, `limited`, `closed`: the answer of the service itself.
+ * - `gateway-404`: the answer of a gateway.
  */
 export type Meaning =
   | 'harmless'

@@ -14,7 +14,7 @@ import { type Listening, listen } from './tcp-server.ts';
  * when the test ends.
  *
  *   const service = await startFakeService(json([{ space_id: 's1' }]));              // every request
- *   const service = await startFakeService([json({}, 503), reset, json([])]);        // in turn, the last one again and again
+ *   const service = await startFakeService([json({}, 503), reset, json([])]);        // in turn, then the last one always
  *   const service = await startFakeService({                                         // by route, below the base path
  *     'GET /automation/spaces/': json([]),
  *     'GET /automation/spaces/{id}/agents/': [reset, json([])],

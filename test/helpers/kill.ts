@@ -7,12 +7,12 @@ import { PROGRAM, type Running, start, startFile } from '../e2e/program.ts';
 import { listen } from './tcp-server.ts';
 
 /*
- * Kills a command with SIGKILL at one point after another, one run for each, and lets every run be finished as a person
+ * Kills a command with SIGKILL at one point after another, in one run per point, and then finishes every run as a person
  * would. The points are system calls, which strace counts, or requests on the wire.
  *
- * strace counts the calls of each thread for itself, and the first thread that comes to its N-th one ends the process. So
- * there are three ways through a command: all threads; the main one alone, which does the network; and, by their path, the
- * calls on one file, which another thread does.
+ * strace counts the calls of each thread separately, and the first thread that reaches its N-th one ends the process. So
+ * there are three ways through a command: all threads; only the main one, which does the network; and, by their path, the
+ * calls on one file, which another thread makes.
  */
 
 export interface CallWay {

@@ -11,8 +11,8 @@ import { storeKinds } from '../helpers/stores.ts';
 import { CRON_JOBS } from '../sandbox/cron.ts';
 
 /*
- * Sixteen processes on four machines create the same jobs, half of them are killed, and answers of the service and of the
- * store are lost. Each job must come to exist once, with its id in the store.
+ * Sixteen processes on four machines create the same jobs, half of them are killed, and responses of the service and of
+ * the store are lost. In the end, each job must exist once, with its id in the store.
  *
  * In full, 200 jobs and the seeds 1 to 3, which takes half a minute to a minute for each seed and store. Variables:
  * - KILL_EVERY=4 takes a quarter of the jobs, and one seed: SEED, or 1.
