@@ -282,7 +282,7 @@ describe('api and scheduled jobs', () => {
     '/automation/partner-cron-jobs/',
     '/automation//Partner-Cron-Jobs',
     '/automation/%70artner-cron-jobs/?x=1',
-  ])('refuses a call that creates a job at %s, and says what to do instead', async (path) => {
+  ])('rejects a call that creates a job at %s, and names the command to use instead', async (path) => {
     const { api, fake } = await scene(json({}, 201));
     const ran = await api(['POST', path, '-d', JOB]);
     expect(ran).toMatchObject({ code: 2, stderr: expect.stringContaining('partnerctl cron create') });

@@ -62,7 +62,7 @@ describe('--columns and --sort', () => {
     expect(await it.received()).toEqual([]);
   });
 
-  test('are refused by commands without columns', async () => {
+  test('are rejected by commands without columns', async () => {
     const ran = await run(['chat', 'tail', '--source', 's', '--session', 'a', '--columns', 'text'], { env: it.env });
     expect(ran).toMatchObject({ code: 2, stdout: '' });
     expect(ran.stderr).toContain('`chat tail` prints no table: omit --columns.');
@@ -73,7 +73,7 @@ describe('--columns and --sort', () => {
     ['provision acme.yaml --dry-run', 'provision --dry-run'],
     ['provision --schema', 'provision --schema'],
     ['cron create --schema', 'cron create --schema'],
-  ])('are refused by `%s`, which prints no table, and nothing is sent', async (typed, name) => {
+  ])('are rejected by `%s`, which prints no table, and nothing is sent', async (typed, name) => {
     for (const flag of ['columns', 'sort']) {
       const ran = await run([...typed.split(' '), `--${flag}`, 'name'], { env: it.env });
       expect(ran).toMatchObject({ code: 2, stdout: '' });

@@ -279,7 +279,7 @@ describe('invalid rows', () => {
     [['--agent', 'agt_1'], /--source and --agent cannot be combined/],
     [['--session', ''], /--session is empty/],
     [['--concurrency', '0'], /--concurrency takes a whole number from 1 to 32/],
-  ])('%j is refused with the reason and an alternative', async (more, message) => {
+  ])('%j is rejected with the reason and an alternative', async (more, message) => {
     const path = write('rows.ndjson', lines({ session_id: 'a', text: 'b' }));
     const ran = await run(['chat', 'send', '-f', path, '--source', 'src_1', ...more]);
     expect(ran.code).toBe(2);

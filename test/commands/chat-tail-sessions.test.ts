@@ -52,7 +52,7 @@ describe('a tail of sessions of several sources', () => {
     expect(ran).toMatchObject({ code: 0, stderr: '' });
   });
 
-  test('names the source where the sessions of two sources have the same id', async () => {
+  test('names the source if the sessions of two sources have the same id', async () => {
     const { support, billing, selection, tail } = await twoSources();
     const { stdout } = await tail(...selection, '-o', 'table');
     const short = (id: string): string => `${id.slice(0, 5)}…${id.slice(-6)}`;

@@ -52,7 +52,7 @@ describe('annotations in GitHub Actions', () => {
     expect(shown[9]).toBe('::error title=partnerctl plan::5 more failures: see the log of this step.');
   });
 
-  test('show a document that failed at the line where it begins', async () => {
+  test('show a document that failed at its first line', async () => {
     const it = await service();
     const bad = manifest('bad').replace('tmpl_support', 'tmpl_none');
     const path = write('all.yaml', `${manifest('good')}---\n${bad}`);
@@ -66,7 +66,7 @@ describe('annotations in GitHub Actions', () => {
     expect(ran.stdout).not.toContain('::');
   });
 
-  test('warn where a plan is blocked', async () => {
+  test('warn at the lines of a blocked plan', async () => {
     const it = await service();
     const path = write('acme.yaml', withJob('acme'));
     const env = actions(path);

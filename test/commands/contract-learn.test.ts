@@ -201,7 +201,7 @@ describe('learning from a trace', () => {
     expect(value).toBe(expected);
   });
 
-  test('asks about a next page with the same items, which proves nothing', async () => {
+  test('leaves it open how a next page with the same items is requested', async () => {
     const first = page(['s1', 's2'], { total: 4 });
     const { changes, questions } = await learned(
       { path: SPACES, response_body: first },

@@ -52,7 +52,7 @@ describe('contract show', () => {
 });
 
 describe('contract set and unset', () => {
-  test('change the value for this profile and service alone', async () => {
+  test('change the value only for this profile and service', async () => {
     const env = homeEnv();
     const set = await run(['contract', 'set', 'messages.history.session_id', 'query:sessionId', '-o', 'json'], { env });
     expect(set.json()).toEqual({

@@ -27,7 +27,7 @@ describe('help topics', () => {
     for (const { name, summary } of HELP_TOPICS) expect(stdout).toMatch(new RegExp(`^ {2}${name} +${summary}$`, 'm'));
   });
 
-  it.each(HELP_TOPICS)('$name is plain Markdown where stdout is not a terminal', async ({ name }) => {
+  it.each(HELP_TOPICS)('$name is plain Markdown if stdout is not a terminal', async ({ name }) => {
     const shown = await run(['help', name]);
     expect(shown).toMatchObject({ code: 0, stderr: '' });
     const [title = '', ...lines] = readFileSync(new URL(`${name}.md`, TOPICS), 'utf8').split('\n');
@@ -60,7 +60,7 @@ describe('help topics', () => {
     expect(widest(section)).toBeLessThanOrEqual(80);
   });
 
-  it('are shown without color where NO_COLOR is set', async () => {
+  it('are shown without color if NO_COLOR is set', async () => {
     const plain = await run(['help', 'exit-codes'], { columns: 80, env: { NO_COLOR: '1' } });
     expect(plain.stdout).toBe(stripVTControlCharacters(plain.stdout));
     expect((await run(['help', 'exit-codes'], { columns: 80 })).stdout).toContain('\x1b[1m');
@@ -81,7 +81,7 @@ describe('help topics', () => {
     for (const { usage } of GLOBAL_FLAGS) expect(stdout).toContain(`\`${usage}\``);
   });
 
-  it('for programs matches what a query selects from', async () => {
+  it('for programs is the document that a query selects from', async () => {
     const { stdout } = await run(['help', 'upload', '--query', 'command']);
     expect(stdout).toBe('upload\n');
   });

@@ -129,7 +129,7 @@ describe('a plan', () => {
     }
   });
 
-  test('of what is provisioned already is empty, and takes one line', async () => {
+  test('is empty, and takes one line, if everything is provisioned already', async () => {
     const { it, path } = await applied();
     const ran = await plan(it, path);
     expect(ran).toMatchObject({ code: 0, stderr: '' });

@@ -5,7 +5,7 @@ import { service, write } from '../helpers/service.ts';
 import { BASE, createProfileHome, storeProfile, TOKEN } from './profile-home.ts';
 
 describe('settings', () => {
-  test('use the flag over the environment, and the environment over the profile, and -v says so', async () => {
+  test('come from the flag before the environment, and from that before the profile, as -v shows', async () => {
     const flag = await service();
     const environment = await service();
     const profile = await service();
@@ -31,7 +31,7 @@ describe('settings', () => {
     expect(await counts()).toEqual([1, 1, 1]);
   });
 
-  test('use --profile over PARTNER_PROFILE, and that over the current profile', async () => {
+  test('come from the profile in --profile before PARTNER_PROFILE, and from that before the current one', async () => {
     const home = createProfileHome();
     for (const name of ['current', 'environment', 'flag']) await storeProfile(home, name);
     const shown = async (args: string[], env: Record<string, string>): Promise<string> =>

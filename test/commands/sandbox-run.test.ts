@@ -39,7 +39,7 @@ describe('sandbox run', () => {
     expect(relative.env.PARTNER_STATE).toBe(join(process.cwd(), 'rehearsal.jsonl'));
   });
 
-  test('says in a terminal what uses the sandbox, and what is kept', async () => {
+  test('shows in a terminal which command uses the sandbox, and what is kept', async () => {
     const { env, stderr } = await seenEnvironment([], {}, 300);
     const start = `Sandbox: ${process.execPath} runs against ${env.PARTNER_BASE_URL}, not the real service.`;
     expect(stderr).toBe(`${start} When it ends, everything in it is gone.\n`);

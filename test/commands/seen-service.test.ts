@@ -37,7 +37,7 @@ describe('a command on a service that was observed before', () => {
     expect(cost.asked).toBeGreaterThan(3);
   });
 
-  it('requests only a history, and what comes after it', async () => {
+  it('requests only a history, and the messages after it', async () => {
     const message = { id: 'm1', sessionId: 's1', role: 'user', text: 'Hello' };
     const fake = await startFakeService((request, response) => {
       if (request.method === 'GET') return sendJson(response, { message: 'Use POST.' }, 405);

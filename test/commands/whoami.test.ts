@@ -43,7 +43,7 @@ describe('whoami', () => {
     expect(ran.stdout).not.toContain('PROTECTED');
   });
 
-  test('uses the flag over the environment and that over the profile, and names what is overridden', async () => {
+  test('prefers the flag to the environment, and that to the profile, and names the overridden settings', async () => {
     const { sandbox, token } = await service();
     const home = createProfileHome();
     await storeProfile(home, 'acme', sandbox.baseUrl, token);

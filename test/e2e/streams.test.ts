@@ -103,7 +103,7 @@ test('--version, --help, and help -o json load one file, and no module of the pr
   expect(loaded.filter((name) => !/^(node:fs|url)$/.test(name ?? ''))).toEqual([]);
 });
 
-test('what needs no service does not load the HTTP client', () => {
+test('commands that need no service do not load the HTTP client', () => {
   const chunks = join(PROGRAM, '..', '..', 'dist', 'chunks');
   const core = readdirSync(chunks).find((name) => name.startsWith('core-')) ?? '';
   expect(readFileSync(join(chunks, core), 'utf8')).not.toMatch(/require\(["'`]node:http["'`]\)/);
@@ -146,7 +146,7 @@ test('NODE_DISABLE_COMPILE_CACHE disables the compile cache', async () => {
   expect(existsSync(join(directory, 'partnerctl'))).toBe(false);
 });
 
-test('there is no compile cache where others may write', async () => {
+test('there is no compile cache in a directory that others may write', async () => {
   const directory = tempDirectory();
   const compiled = join(directory, 'partnerctl', 'compiled');
   mkdirSync(compiled, { recursive: true });

@@ -91,7 +91,7 @@ describe.skipIf(!hasScript)('in a real terminal (needs script of util-linux)', (
     for (const ran of [ci, sizeless]) expect(plain(ran.stdout)).toBe('The token can access no spaces.\n');
   });
 
-  test('login asks for the URL, and for the token without showing it', async () => {
+  test('login prompts for the URL, and for the token without showing it', async () => {
     const it = await service();
     const home = tempDirectory();
     const env = { HOME: home, PARTNER_CONFIG_DIR: join(home, 'config') };

@@ -56,7 +56,7 @@ it('reading the history follows the links, and reports the delay that the servic
 });
 
 describe('a call with its own limits', () => {
-  it('makes no retry with retries: 0', async () => {
+  it('is not retried with retries: 0', async () => {
     const { got, http } = await serverOf(json({}, 503));
     await expect(http.call(OPERATIONS.readHistory, { retries: 0 })).rejects.toThrow(ServiceError);
     expect(got).toHaveLength(1);

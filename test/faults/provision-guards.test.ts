@@ -139,7 +139,7 @@ describe('--retry-unknown', () => {
 });
 
 describe('an existing space whose agents cannot be listed', () => {
-  it('is left alone (exit 9) until --retry-unknown if the state file does not know it', async () => {
+  it('is not changed (exit 9) until --retry-unknown if the state file does not know it', async () => {
     const service = await oddService({ forbidden: hiddenAgents });
     await provisionElsewhere(service, 'acme-1');
     const provision = machine(manifest('acme-1'));

@@ -78,7 +78,7 @@ describe('a proxy from the environment', () => {
     expect(proxy.seen).toEqual([]);
   });
 
-  it('that is down makes the service unreachable: the request never left', async () => {
+  it('that is down makes the service unreachable: the request was never sent', async () => {
     const env = { HTTPS_PROXY: 'http://127.0.0.1:1' };
     const ran = await partnerctl('https://api.partner.test/v1', LIST, { env });
     expect(ran.code).toBe(8);

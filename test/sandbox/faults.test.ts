@@ -366,7 +366,7 @@ describe('the injector', () => {
     );
   });
 
-  test('never injects within the first `skip` requests, nor more than `times`', () => {
+  test('injects nothing within the first `skip` requests, and at most `times` faults', () => {
     const limits = fc.record({ skip: fc.nat(20), times: fc.nat(20), rate: fc.constantFrom(0.3, 1) });
     fc.assert(
       fc.property(limits, fc.nat(), ({ skip, times, rate }, seed) => {

@@ -66,7 +66,7 @@ describe('a restart', () => {
     });
   });
 
-  test('keeps a reset, and what happened after it', async () => {
+  test('keeps a reset, and all changes after it', async () => {
     const dataDir = await temporaryDirectory();
     await runOn(dataDir, START, async ({ admin }) => {
       await admin('POST', '/spaces', { count: 3 });

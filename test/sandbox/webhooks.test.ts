@@ -109,7 +109,7 @@ describe('a completed message', () => {
     expect([validate === undefined, validate?.errors]).toEqual([false, null]);
   });
 
-  test('is not delivered for a source without a webhook, nor if the caller sent it', async () => {
+  test('is not delivered for a source without a webhook, or if the caller sent it', async () => {
     const { chat, add, inject, deliveries, on } = await startFrozen();
     const other = await createChat(on, 'agent_inbox', { name: 'Other' });
     const receiver = await startReceiver();
@@ -228,7 +228,7 @@ describe('a failed attempt', () => {
 });
 
 describe('a receiver that does not respond', () => {
-  test('blocks neither another one nor the API, and gets eight requests at a time', async () => {
+  test('delays neither other receivers nor the API, and gets eight requests at a time', async () => {
     const client = await startFrozen({ webhookTimeoutMs: 60_000 });
     const { on, chat, add, inject, deliveries } = client;
     const other = await createChat(on, 'agent_inbox', { name: 'Other' });

@@ -133,7 +133,7 @@ describe.each(storeKinds())('500 rows with the state in $name', (kind) => {
   });
 });
 
-test('500 rows of which every fifth response is lost are 500 messages, in order per session', async () => {
+test('500 rows become 500 messages, in order per session, although every fifth response is lost', async () => {
   const place = await prepare(join(tempDirectory(), 'state.jsonl'));
   await place.it.faults({ kind: 'reset', stage: 'after', on: `POST ${MESSAGE}`, rate: 0.2 });
   const args = [...place.args, '--retries', '1'];

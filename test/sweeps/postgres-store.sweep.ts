@@ -221,7 +221,7 @@ describe.skipIf(programs === undefined)('the state in PostgreSQL, when something
     expect(await failureOf(limited.check())).toMatch(/^8 .*too many connections for database.*53300/);
   });
 
-  test('reports what to do about each error of the server', async () => {
+  test('has a hint for each error of the server', async () => {
     const address = await fresh();
     const limits = { silence: 5000, persistence: 300, firstPersistence: 300 };
     const check = (to: string, access: Access = {}) => failureOf(openStore(to, { limits, ...access }).check());

@@ -151,31 +151,28 @@ describe.skipIf(git === undefined || git.missing || !canTrace())('kill -9 of git
     return stage;
   }
 
-  test.each(['machine', 'git'] as const)(
-    'with what dies with it (%s), at each call that changes something',
-    async (victim) => {
-      if (!git) throw new Error('There is no git.');
-      const here = await place(git);
-      const reference = await createsOf(here)('reference', here.it.env.PARTNER_BASE_URL ?? '');
-      const all = await findGitPoints(reference);
-      expect(await reference.finish()).toBe(0);
-      const every = Number(process.env.KILL_EVERY ?? 1);
-      // Each point has two victims.
-      const step = every === 1 ? 1 : 2 * every;
-      const points = all.filter((_, index) => index % step === 0);
-      const stages = new Map<Stage, number>();
-      const lane = async (): Promise<void> => {
-        for (let point = points.shift(); point; point = points.shift()) {
-          const stage = await killOne(here, point, victim);
-          stages.set(stage, (stages.get(stage) ?? 0) + 1);
-        }
-      };
-      await Promise.all([lane(), lane()]);
-      process.stdout.write(
-        `cron create: killed ${victim} at calls of git: ${JSON.stringify(Object.fromEntries(stages))}\n`,
-      );
-      for (const stage of ['nothing yet', 'made and recorded'] as const)
-        expect(stages.get(stage), stage).toBeGreaterThan(0);
-    },
-  );
+  test.each(['machine', 'git'] as const)('at each call that changes something, with the victim %s', async (victim) => {
+    if (!git) throw new Error('There is no git.');
+    const here = await place(git);
+    const reference = await createsOf(here)('reference', here.it.env.PARTNER_BASE_URL ?? '');
+    const all = await findGitPoints(reference);
+    expect(await reference.finish()).toBe(0);
+    const every = Number(process.env.KILL_EVERY ?? 1);
+    // Each point has two victims.
+    const step = every === 1 ? 1 : 2 * every;
+    const points = all.filter((_, index) => index % step === 0);
+    const stages = new Map<Stage, number>();
+    const lane = async (): Promise<void> => {
+      for (let point = points.shift(); point; point = points.shift()) {
+        const stage = await killOne(here, point, victim);
+        stages.set(stage, (stages.get(stage) ?? 0) + 1);
+      }
+    };
+    await Promise.all([lane(), lane()]);
+    process.stdout.write(
+      `cron create: killed ${victim} at calls of git: ${JSON.stringify(Object.fromEntries(stages))}\n`,
+    );
+    for (const stage of ['nothing yet', 'made and recorded'] as const)
+      expect(stages.get(stage), stage).toBeGreaterThan(0);
+  });
 });

@@ -157,7 +157,7 @@ test('500 small files through resets, 503s, and stalls before they were accepted
   report(`500 files, ${stalls} of them stalled: ${JSON.stringify(count(ran.said))}`, startedAt);
 });
 
-test('500 small files of which some responses are lost exist at most once each, and those are unknown', async () => {
+test('500 small files exist at most once each if some responses are lost, and those are unknown', async () => {
   const startedAt = performance.now();
   const here = await place(500);
   await faults(here, 2, [

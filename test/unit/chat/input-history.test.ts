@@ -28,7 +28,7 @@ it('saves the latest entries, readable only by their owner', async () => {
 });
 
 it.each(['{"not": "a list"}', '["of an earlier version"]', '{"entries": [1]}', 'no JSON'])(
-  'starts empty if the file holds %s',
+  'starts empty if the file contains %s',
   async (text) => {
     const path = join(tempDirectory(), 'history.json');
     writeFileSync(path, text);

@@ -105,7 +105,7 @@ describe('the messages that a page adds', () => {
 });
 
 describe('the cursor', () => {
-  it('is the message to start after, or undefined for the whole session', () => {
+  it('is the message to start after, or undefined for the entire session', () => {
     expect(openTail().cursor()).toBeUndefined();
     expect(openTail({ from: 'after', message_id: 'x' }).cursor()).toBe('x');
   });

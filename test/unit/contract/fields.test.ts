@@ -249,7 +249,7 @@ describe('the error for a missing field', () => {
     [{ spaceKey: 's1', name: 'Acme' }, 'space.id', 'spaceKey'],
     [{ metadata: { identifier: 'a1' }, name: 'Support' }, 'agent.id', 'metadata.identifier'],
     [{ count: 3, on: true }, 'agent.id', '<path>'],
-  ])('for %j suggests where %s is', (object, leaf, value) => {
+  ])('for %j suggests the path of %s', (object, leaf, value) => {
     expect(refusalOf(() => readId(object, CONTRACT, leaf)).fix).toEqual({ leaf, value });
   });
 

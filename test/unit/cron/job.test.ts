@@ -109,7 +109,7 @@ describe('findDifferences', () => {
     ]);
   });
 
-  test('has no text for instructions of which only the hash is known', () => {
+  test('has no text for instructions if only their hash is known', () => {
     const before = { schedule, instructions_hash: instructionsHash('Another.') };
     expect(findDifferences(before, JOB)).toEqual([{ field: 'instructions', before: undefined, after: instructions }]);
   });

@@ -53,7 +53,7 @@ describe('a file of jobs may contain', () => {
     ]);
   });
 
-  test('jobs with defaults, which each of them may override', () => {
+  test('jobs with defaults, which each job may override', () => {
     const { jobs, problems } = read(`agent: name:Support
 space: ext:acme
 timezone: europe/berlin

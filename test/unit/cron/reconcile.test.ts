@@ -146,7 +146,7 @@ describe('a process that reserved a job', () => {
   });
 
   it.each([0, 200_000, 90_000_000])(
-    'is left alone while it runs, with a clock that is %i ms ahead',
+    'is not interfered with while it runs, with a clock that is %i ms ahead',
     async (clockMs) => {
       const world = calmWorld();
       const living = world.process();

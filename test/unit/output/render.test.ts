@@ -51,7 +51,7 @@ describe('the body of an error', () => {
     expect([stdout.text(), stderr.text()]).toEqual([text, err]);
   });
 
-  it('is written unchanged to pipes, and so is what follows', async () => {
+  it('is written unchanged to pipes, and so is the rest', async () => {
     expect(await rendered(body('gone'), { format: 'tsv' })).toEqual({ out: 'gone', err: '' });
     expect(await rendered(body('fine', { failure: undefined }), { format: 'tsv' })).toEqual({ out: 'fine', err: '' });
   });

@@ -15,7 +15,7 @@ describe('keys', () => {
     expect(Reflect.get({}, 'polluted')).toBeUndefined();
   });
 
-  test('missing keys are reported where their mapping starts', () => {
+  test('missing keys are reported at the start of their mapping', () => {
     expect(problemLines(read('agents:\n  - name: x\nspace: {}\n'))).toEqual([
       'a.yaml:1:1 the key "external_space_id" is missing',
       'a.yaml:2:5 the key "template_id" is missing in "agents[0]"',

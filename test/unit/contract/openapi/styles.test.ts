@@ -45,7 +45,7 @@ function requests(name: (snake: string) => string = (snake) => snake) {
 }
 
 describe('the OpenAPI document', () => {
-  test('of the specification itself changes nothing but what it makes certain', () => {
+  test('of the specification itself only confirms assumed values', () => {
     const { provision, setup, message, job } = requests();
     const page = (schema: Data): Data =>
       object({ count: { type: 'integer' }, next: { ...text, format: 'uri' } }, { results: list(schema) });
