@@ -142,7 +142,7 @@ export const rows = [
     measure: async () => growth({ sizes: SIZES, cost: verifyState, fixed: await verifyState(1), rounds: 3 }),
   },
   {
-    name: 'a duplicate job with 100,000 records in the state file, longer than with none',
+    name: 'a duplicate job with 100,000 records in the state file, additional time',
     limit: 150,
     measure: ({ rounds }) => duplicateAnswer(100_000, rounds),
   },

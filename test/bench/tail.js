@@ -28,8 +28,8 @@ async function receiveWebhooks({ admin }) {
 async function replyDelays(source, env, rounds, flags = []) {
   // A tail starts with the existing messages.
   const session = `delay-${flags.length}`;
-  const words = ['chat', 'tail', '--source', source, '--session', session, '-o', 'ndjson', ...flags];
-  const tail = spawn(process.execPath, [PROGRAM, ...words], {
+  const args = ['chat', 'tail', '--source', source, '--session', session, '-o', 'ndjson', ...flags];
+  const tail = spawn(process.execPath, [PROGRAM, ...args], {
     env: { ...process.env, ...env },
     stdio: ['ignore', 'pipe', flags.length > 0 ? 'pipe' : 'inherit'],
   });
@@ -150,13 +150,13 @@ export const rows = [
   },
   { name: 'the same, p99', unit: 'ms', limit: 2_000, measure: () => late(0.99) },
   {
-    name: 'the same, of a core',
+    name: 'the same, share of a core',
     unit: '%',
     limit: 15,
     skip: notLinux,
     measure: async () => ({ values: [(await followed()).cpu] }),
   },
   { name: 'growth of a tail with the messages of its session', limit: 1.05, measure: growthOfMessages },
-  { name: 'the longest way of a reply to the output of a tail', limit: 1_500, measure: () => longest(polled()) },
+  { name: 'the longest delay of a reply on the output of a tail', limit: 1_500, measure: () => longest(polled()) },
   { name: 'the same with --webhook', limit: 100, measure: () => longest(pushed()) },
 ];

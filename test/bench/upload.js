@@ -233,7 +233,7 @@ export const rows = [
     measure: async (context) => ({ values: [(await bigUpload(context)).service] }),
   },
   {
-    name: 'sparse files of 5 GiB that do not arrive with their sha256, of 1',
+    name: 'sparse files of 5 GiB that arrive with another sha256, of 1',
     unit: 'files',
     limit: 0,
     measure: async () => ({ values: [(await sparseArrives(5 * GIB)) ? 0 : 1] }),

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { json, neverAnswer, reset, type Script, sendJson, startFakeService } from '../helpers/fake-service.ts';
-import { hasty, type RunOptions, run } from '../helpers/run.ts';
+import { type RunOptions, run, tinyRandom } from '../helpers/run.ts';
 import { service, write } from '../helpers/service.ts';
 
 const TOKEN = 'pat_a-token-that-nobody-may-see-0123456789';
@@ -10,7 +10,7 @@ async function scene(script: Script) {
   const fake = await startFakeService(script);
   const env = { PARTNER_BASE_URL: fake.baseUrl, PARTNER_TOKEN: TOKEN };
   const api = (args: readonly string[], options: RunOptions = {}) =>
-    run(['api', ...args], { random: hasty, ...options, env: { ...env, ...options.env } });
+    run(['api', ...args], { random: tinyRandom, ...options, env: { ...env, ...options.env } });
   return { fake, env, api };
 }
 

@@ -13,9 +13,9 @@ async function talking(agent: Record<string, unknown> = {}) {
   const [space] = await it.spaces();
   const named = ['--agent', 'name:Support', '--space', `ext:${space?.external_space_id}`];
   /** The paths of the requests of a command, in order. */
-  const pathsOf = async (words: readonly string[]): Promise<readonly string[]> => {
+  const pathsOf = async (args: readonly string[]): Promise<readonly string[]> => {
     await it.forget();
-    const ran = await run(words, { env: it.env });
+    const ran = await run(args, { env: it.env });
     expect(ran).toMatchObject({ code: 0, stderr: '' });
     return (await it.received()).map(({ method, path }) => `${method} ${path.replace(/^.*\/v1/, '')}`);
   };
@@ -137,8 +137,8 @@ describe('a chat selected by --agent', () => {
     const { it, env } = await talking();
     await it.forget();
     const more = { send: ['text'], wait: ['--after', 'm'], tail: [], open: [] };
-    for (const [name, words] of Object.entries(more)) {
-      expect((await run(['chat', name, ...flags, '--session', 's1', ...words], { env })).code).toBe(2);
+    for (const [name, args] of Object.entries(more)) {
+      expect((await run(['chat', name, ...flags, '--session', 's1', ...args], { env })).code).toBe(2);
     }
     expect(await it.received()).toEqual([]);
   });
@@ -190,7 +190,7 @@ describe('a recorded source that no longer exists at the service', () => {
   test.each([
     ['tail', ['--from-start', '--no-follow']],
     ['wait', ['--timeout', '5s']],
-  ])('is looked up again once by a %s, which reads the session of the source found', async (name, words) => {
+  ])('is looked up again once by a %s, which reads the session of the source found', async (name, args) => {
     const talk = await talking();
     const { it, named, env, chat } = talk;
     const sent = await run(['chat', 'send', ...named, '--session', 's1', '-o', 'json', 'Hello!', '--wait'], { env });
@@ -199,7 +199,7 @@ describe('a recorded source that no longer exists at the service', () => {
     await it.faults({ kind: 'status', status: 404, on: `GET ${HISTORY}`, times: 1 });
     await it.forget();
     const after = name === 'wait' ? ['--after', message_id] : [];
-    const ran = await run(['chat', name, ...named, '--session', 's1', ...after, ...words, '-o', 'ndjson'], { env });
+    const ran = await run(['chat', name, ...named, '--session', 's1', ...after, ...args, '-o', 'ndjson'], { env });
     expect(ran.code).toBe(0);
     expect(ran.stdout).toContain(chat.source_id);
     expect(ran.stdout).not.toContain('src_gone');

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { hasty, run, tempDirectory } from '../helpers/run.ts';
+import { run, tempDirectory, tinyRandom } from '../helpers/run.ts';
 import { service, write } from '../helpers/service.ts';
 import { createChat, MESSAGE } from '../sandbox/chat.ts';
 
@@ -21,7 +21,7 @@ async function talking() {
   const send = (text: string, ...more: string[]) =>
     run(['chat', 'send', '--source', chat.source_id, '--session', 's1', '-o', 'json', ...more, text], {
       env,
-      random: hasty,
+      random: tinyRandom,
     });
   /** Sends a text under the faults, and returns the external id from the error. */
   const fail = async (text: string, ...faults: object[]): Promise<string> => {

@@ -2,7 +2,15 @@ import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { json, startFakeService } from '../helpers/fake-service.ts';
-import { handSignals, hasty, type Ran, type RunOptions, run, tempDirectory, withDefaults } from '../helpers/run.ts';
+import {
+  manualSignals,
+  type Ran,
+  type RunOptions,
+  run,
+  tempDirectory,
+  tinyRandom,
+  withDefaults,
+} from '../helpers/run.ts';
 import { service, write } from '../helpers/service.ts';
 import { createChat, MESSAGE } from '../sandbox/chat.ts';
 
@@ -28,7 +36,7 @@ async function talking() {
   const send = (rows: string, more: readonly string[] = [], options: RunOptions = {}) => {
     const path = write('rows.ndjson', rows);
     const args = withDefaults(['--source', chat.source_id, '-o', 'json'], more);
-    return run(['chat', 'send', '-f', path, ...args], { env: it.env, random: hasty, ...options });
+    return run(['chat', 'send', '-f', path, ...args], { env: it.env, random: tinyRandom, ...options });
   };
   /** The texts of a session's messages. */
   const texts = async (session_id: string): Promise<readonly string[]> =>
@@ -46,7 +54,7 @@ async function answering(steps: Parameters<typeof startFakeService>[0]) {
     const args = withDefaults(['--source', 'src_1', '-o', 'json', '--retries', '0'], more);
     return run(['chat', 'send', '-f', path, ...args], {
       env,
-      random: hasty,
+      random: tinyRandom,
       ...options,
     });
   };
@@ -374,7 +382,7 @@ describe('rows that fail', () => {
 
 describe('Ctrl-C', () => {
   test('records what was sent and says how many rows are left, and the same command continues', async () => {
-    const signals = handSignals();
+    const signals = manualSignals();
     const { InterruptedError } = await import('../../src/errors.ts');
     const { send, fake, sent } = await answering({
       'POST *': (request, response, count) => {

@@ -1,10 +1,10 @@
 import { execFileSync } from 'node:child_process';
 import { describe, expect, test } from 'vitest';
 import { InterruptedError } from '../../src/errors.ts';
-import { fasterClock, handSignals, hasty, run } from '../helpers/run.ts';
+import { fasterClock, manualSignals, run, tinyRandom } from '../helpers/run.ts';
 import { service, write } from '../helpers/service.ts';
 import { createChat, HISTORY, MESSAGE } from '../sandbox/chat.ts';
-import { polled, runUntilPolled } from './polls.ts';
+import { runUntilPolled, waitForPolls } from './polls.ts';
 
 async function talking() {
   const it = await service();
@@ -24,8 +24,8 @@ async function talking() {
 function commandIn(hint: string | null): string[] {
   const line = /(?:it|waiting): partnerctl (.*)$/s.exec(hint ?? '')?.[1];
   if (line === undefined) throw new Error(`There is no command in ${hint}`);
-  const words = execFileSync('bash', ['-c', `for word in ${line}; do printf '%s\\0' "$word"; done`]).toString();
-  return words.split('\0').slice(0, -1);
+  const args = execFileSync('bash', ['-c', `for word in ${line}; do printf '%s\\0' "$word"; done`]).toString();
+  return args.split('\0').slice(0, -1);
 }
 
 describe('chat send', () => {
@@ -76,10 +76,10 @@ describe('chat send', () => {
     ['no replies', ['text', '--replies', '0']],
     ['a settle without a unit', ['text', '--settle', '3']],
     ['a missing file', ['--file', '/nonexistent/x']],
-  ])('rejects %s, and sends nothing', async (_, words) => {
+  ])('rejects %s, and sends nothing', async (_, args) => {
     const { it, env, to } = await talking();
     await it.forget();
-    expect((await run([...to, ...words], { env })).code).toBe(2);
+    expect((await run([...to, ...args], { env })).code).toBe(2);
     expect(await it.received()).toEqual([]);
   });
 
@@ -123,7 +123,7 @@ describe('chat send', () => {
   test('says that a duplicate after its own retry may be its own message', async () => {
     const { it, env, to, chat } = await talking();
     await it.faults({ kind: 'reset', stage: 'after', on: `POST ${MESSAGE}`, times: 1 });
-    const ran = await run([...to, 'Hello!', '-o', 'json'], { env, random: hasty });
+    const ran = await run([...to, 'Hello!', '-o', 'json'], { env, random: tinyRandom });
     expect(ran.json()).toMatchObject({ created: false });
     expect(ran.stderr).toContain('An earlier attempt');
     expect((await chat.history()).filter(({ role }) => role === 'user')).toHaveLength(1);
@@ -141,14 +141,14 @@ describe('an error of chat send', () => {
     const { it, env, to, chat } = await talking();
     await it.faults({ kind: 'status', status, on: `POST ${MESSAGE}`, stage: 'after' });
     const text = "it's\n“two” lines";
-    const ran = await run([...to, text, '--wait', '--retries', '1', '-o', 'json'], { env, random: hasty });
+    const ran = await run([...to, text, '--wait', '--retries', '1', '-o', 'json'], { env, random: tinyRandom });
     expect(ran).toMatchObject({ code, stdout: '' });
     const { hint, details } = ran.error();
     const { external_message_id } = details as { external_message_id: string };
-    const words = commandIn(hint);
-    expect(words).toEqual([...to, '--external-id', external_message_id, '--wait', text]);
+    const args = commandIn(hint);
+    expect(args).toEqual([...to, '--external-id', external_message_id, '--wait', text]);
     await it.faults();
-    const again = await run([...words, '-o', 'json'], { env, clock: fasterClock() });
+    const again = await run([...args, '-o', 'json'], { env, clock: fasterClock() });
     expect(again.code).toBe(0);
     expect((await chat.history()).filter(({ role }) => role === 'user')).toMatchObject([{ text, external_message_id }]);
   });
@@ -159,7 +159,7 @@ describe('an error of chat send', () => {
       { kind: 'reset', stage: 'after', on: `POST ${MESSAGE}`, times: 1 },
       { kind: 'status', status: 402, on: `POST ${MESSAGE}` },
     );
-    const ran = await run([...to, 'Hello!', '-o', 'json'], { env, random: hasty });
+    const ran = await run([...to, 'Hello!', '-o', 'json'], { env, random: tinyRandom });
     expect(ran.code).toBe(6);
     expect((await chat.history()).filter(({ role }) => role === 'user')).toHaveLength(1);
     expect(ran.error().hint).not.toContain('was not processed');
@@ -192,7 +192,11 @@ describe('chat send --wait', () => {
   test('keeps waiting while the history does not contain the registered message yet', async () => {
     const { it, env, to } = await talking();
     await it.faults({ kind: 'status', status: 404, on: `GET ${HISTORY}`, times: 2 });
-    const ran = await run([...to, 'Hello!', '--wait', '--timeout', '2m'], { env, random: hasty, clock: fasterClock() });
+    const ran = await run([...to, 'Hello!', '--wait', '--timeout', '2m'], {
+      env,
+      random: tinyRandom,
+      clock: fasterClock(),
+    });
     expect(ran).toMatchObject({ code: 0, stdout: 'You said: Hello!\n', stderr: '' });
   });
 
@@ -256,15 +260,15 @@ describe('chat send --wait', () => {
     const { type, hint, details } = ran.error();
     expect(type).toBe('no_reply');
     expect(details).toMatchObject({ message_id: sent?.message_id, external_message_id: sent?.external_message_id });
-    const words = commandIn(hint);
-    expect(words).toEqual(
+    const args = commandIn(hint);
+    expect(args).toEqual(
       ['chat', 'wait', '--source', chat.source_id, '--session', 's1'].concat('--after', sent?.message_id ?? ''),
     );
-    const waiting = run(words, { env, clock: fasterClock() });
-    await polled(it, 2);
+    const waiting = run(args, { env, clock: fasterClock() });
+    await waitForPolls(it, 2);
     await reply('at last');
     expect(await waiting).toMatchObject({ code: 0, stdout: 'at last\n', stderr: '' });
-    const on = await run([...words, '-o', 'json'], { env });
+    const on = await run([...args, '-o', 'json'], { env });
     expect(on.json()).toEqual({
       source_id: chat.source_id,
       session_id: 's1',
@@ -310,12 +314,12 @@ describe('chat send --wait', () => {
       message: '1 of 4 replies came within 1h.',
       details: { replies: 1, missing: 3, last_message_id: one?.message_id },
     });
-    const words = commandIn(ran.error().hint);
-    expect(words.slice(2)).toEqual(
+    const args = commandIn(ran.error().hint);
+    expect(args.slice(2)).toEqual(
       ['--source', chat.source_id, '--session', 's1'].concat('--after', one?.message_id ?? '', '--replies', '3'),
     );
     for (const text of ['two', 'three']) await reply(text);
-    const second = await runUntilPolled(it, [...words, '-o', 'json']);
+    const second = await runUntilPolled(it, [...args, '-o', 'json']);
     expect(second).toMatchObject({ code: 11 });
     expect(second.json()).toMatchObject({ reply: { text: 'two' }, replies: [{ text: 'two' }, { text: 'three' }] });
     expect(second.error()).toMatchObject({ details: { replies: 2, missing: 1 } });
@@ -336,7 +340,7 @@ describe('chat send --wait', () => {
     for (const text of ['one', 'two']) await reply(text);
     expect((await run(commandIn(ran.error().hint), { env, clock: fasterClock() })).stdout).toBe('one\ntwo\n');
     const before = async (): Promise<void> => {
-      await polled(it, 1);
+      await waitForPolls(it, 1);
       await reply('one', 's2');
     };
     const late = await runUntilPolled(it, [...to.with(-1, 's2'), 'y', '--settle', '9s', '-o', 'json'], { before });
@@ -357,7 +361,7 @@ describe('chat send --wait', () => {
   test('on Ctrl-C, ends the wait with the command that keeps waiting', async () => {
     const { it, env, to, script } = await talking();
     await script({ pattern: '.', fail: 'silent' });
-    const signals = handSignals();
+    const signals = manualSignals();
     const running = run([...to, 'x', '--wait', '-o', 'json'], { env, signals });
     await expect.poll(async () => (await it.received()).some(({ path }) => path.includes(HISTORY))).toBe(true);
     signals.abort(new InterruptedError('Interrupted.'));

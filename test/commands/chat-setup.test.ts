@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { type FakeService, sendJson, startFakeService } from '../helpers/fake-service.ts';
-import { hasty, run } from '../helpers/run.ts';
+import { run, tinyRandom } from '../helpers/run.ts';
 import { type Service, service } from '../helpers/service.ts';
 import { PROVISION, provisionBody } from '../sandbox/client.ts';
 
@@ -16,8 +16,8 @@ async function withAgents(names: readonly string[]) {
   return { ...it, spaceId: String(json.space.space_id), ids };
 }
 
-const setUp = (it: Service, words: readonly string[], format = 'json') =>
-  run(['chat', 'setup', ...words, '-o', format, '--color', 'never'], { env: it.env, random: hasty });
+const setUp = (it: Service, args: readonly string[], format = 'json') =>
+  run(['chat', 'setup', ...args, '-o', format, '--color', 'never'], { env: it.env, random: tinyRandom });
 
 describe('chat setup', () => {
   test('creates the source with all three fields, and finds it by every kind of space and agent reference', async () => {
@@ -35,12 +35,12 @@ describe('chat setup', () => {
       created: true,
     });
     const source = made.json<{ source_id: string }>();
-    for (const words of [
+    for (const args of [
       [it.spaceId, agentId],
       ['name:Acme', agentId],
       ['ext:acme', 'name:Support'],
     ]) {
-      const found = await setUp(it, words);
+      const found = await setUp(it, args);
       expect(found).toMatchObject({ code: 0, stderr: '' });
       expect(found.json()).toEqual({ ...source, created: false });
     }
@@ -155,9 +155,9 @@ describe('an agent that is not found', () => {
     [['ext:acme'], /--help/],
     [['ext:acme', 'name:Support', '--routing-mode', 'fast'], /--help/],
     [['ext:acme', 'name:Support', '--name', ' '], null],
-  ])('%j is rejected, and nothing is sent', async (words, hint) => {
+  ])('%j is rejected, and nothing is sent', async (args, hint) => {
     const it = await withAgents(['Support']);
-    const ran = await setUp(it, words);
+    const ran = await setUp(it, args);
     expect(ran).toMatchObject({ code: 2, stdout: '' });
     if (hint) expect(ran.error().hint).toMatch(hint);
     else expect(ran.error().message).toContain('--name');
@@ -211,14 +211,14 @@ describe('chat setup on services with other conventions', () => {
   test('sanitizes text of the service on a terminal', async () => {
     const body = { source_id: 's-7', name: '\u001b[31mred\r', routing_mode: '\u202eagent_inbox' };
     const server = await answering(body);
-    const words = ['chat', 'setup', 's1', 'a1', '--name', 'x', '--routing-mode', 'agent_inbox'];
+    const args = ['chat', 'setup', 's1', 'a1', '--name', 'x', '--routing-mode', 'agent_inbox'];
     const env = { PARTNER_BASE_URL: server.baseUrl, PARTNER_TOKEN: 'pat_x' };
-    const ran = await run([...words, '-o', 'table', '--color', 'never'], { env });
+    const ran = await run([...args, '-o', 'table', '--color', 'never'], { env });
     for (const text of [ran.stdout, ran.stderr]) {
       expect(text).toContain('red');
       expect(text).not.toMatch(/[\u001b\r\u202e]/);
     }
-    expect((await run([...words, '-o', 'json'], { env })).json()).toEqual(body);
+    expect((await run([...args, '-o', 'json'], { env })).json()).toEqual(body);
   });
 
   test('counts an agent that is listed twice as one', async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { fastClock, hasty, run } from '../helpers/run.ts';
+import { fastClock, run, tinyRandom } from '../helpers/run.ts';
 import { service, write } from '../helpers/service.ts';
 import { type Chat, createChat } from '../sandbox/chat.ts';
 
@@ -19,7 +19,7 @@ async function twoSources() {
   await say(billing, 'ben', 'for ben');
   const ofSupport = ['--source', support.source_id, '--session', 'same'];
   const ofBilling = ['--source', billing.source_id, '--session', 'same', '--session', 'ben'];
-  const tail = (...words: string[]) => run(['chat', 'tail', '--no-follow', ...words], { env: it.env });
+  const tail = (...args: string[]) => run(['chat', 'tail', '--no-follow', ...args], { env: it.env });
   return {
     it,
     env: it.env,
@@ -63,10 +63,10 @@ describe('a tail of sessions of several sources', () => {
 
   test('remembers its position in each', async () => {
     const { support, billing, tail, say, chats } = await twoSources();
-    const words = ['--source', support, '--session', 'same', '--source', billing, '--session', 'same', '-o', 'json'];
-    expect((await tail(...words)).stdout.split('\n')).toHaveLength(3);
+    const args = ['--source', support, '--session', 'same', '--source', billing, '--session', 'same', '-o', 'json'];
+    expect((await tail(...args)).stdout.split('\n')).toHaveLength(3);
     await say(chats.billing, 'same', 'more from billing');
-    expect(linesOf((await tail(...words, '--resume')).stdout)).toEqual([`${billing} same more from billing`]);
+    expect(linesOf((await tail(...args, '--resume')).stdout)).toEqual([`${billing} same more from billing`]);
     const one = await tail('--source', support, '--session', 'same', '--resume', '-o', 'json');
     expect(one).toMatchObject({ stdout: '', stderr: '' });
   });
@@ -99,10 +99,10 @@ describe('a tail of sessions of several sources', () => {
     [['--pairs', ''], '--pairs is empty'],
     [['--source', 'a'], '--session is missing.\n'],
     [[], '--source and --session are missing'],
-  ])('rejects ambiguous flags, and sends nothing: %j', async (words, message) => {
+  ])('rejects ambiguous flags, and sends nothing: %j', async (args, message) => {
     const { it, tail } = await twoSources();
     await it.forget();
-    const ran = await tail(...words);
+    const ran = await tail(...args);
     expect(ran.code).toBe(2);
     expect(ran.stderr).toContain(message);
     expect(ran.stderr).not.toMatch(/hint: *$/m);
@@ -114,11 +114,11 @@ describe('--pairs', () => {
   test('reads tab-separated and JSON lines, from a file and from standard input', async () => {
     const { env, support, billing } = await twoSources();
     const text = `# two agents\n${support} same\n\n{"session_id":"same","source_id":"${billing}","text":"x"}\r\n${support}\tsame\n`;
-    const words = ['chat', 'tail', '--no-follow', '-o', 'json', '--pairs'];
+    const args = ['chat', 'tail', '--no-follow', '-o', 'json', '--pairs'];
     const expected = [`${billing} same from billing`, `${support} same from support`].sort();
-    const fromFile = await run([...words, write('pairs.txt', text)], { env });
+    const fromFile = await run([...args, write('pairs.txt', text)], { env });
     expect(linesOf(fromFile.stdout)).toEqual(expected);
-    expect(linesOf((await run([...words, '-'], { env, stdin: text })).stdout)).toEqual(expected);
+    expect(linesOf((await run([...args, '-'], { env, stdin: text })).stdout)).toEqual(expected);
   });
 
   test('reports every mistake with its position, before anything is sent', async () => {
@@ -149,7 +149,7 @@ describe('--pairs', () => {
       env,
       stdin,
       clock: fastClock(),
-      random: hasty,
+      random: tinyRandom,
     });
     expect(ran.code).toBe(0);
     expect(linesOf(ran.stdout)).toHaveLength(20);

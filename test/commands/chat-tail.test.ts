@@ -3,10 +3,10 @@ import { describe, expect, test } from 'vitest';
 import { InterruptedError } from '../../src/errors.ts';
 import { historyServer, nextPath, stallingClock } from '../faults/history-server.ts';
 import { json, startFakeService } from '../helpers/fake-service.ts';
-import { fastClock, fasterClock, handSignals, hasty, run } from '../helpers/run.ts';
+import { fastClock, fasterClock, manualSignals, run, tinyRandom } from '../helpers/run.ts';
 import { type Service, service } from '../helpers/service.ts';
 import { type Chat, createChat, HISTORY } from '../sandbox/chat.ts';
-import { polled, runUntilPolled } from './polls.ts';
+import { runUntilPolled, waitForPolls } from './polls.ts';
 
 interface Line {
   readonly message_id: string;
@@ -96,10 +96,10 @@ describe('a tail starts', () => {
 
   test.each([['--tail', '0'], ['--after']])(
     'where the last tail ended, even if that one showed nothing: %s',
-    async (...words) => {
+    async (...args) => {
       const { it, env, of, chat } = await talking(12);
       const newest = (await chat.history()).at(-1)?.message_id ?? '';
-      const begun = words[1] === undefined ? [...words, newest] : words;
+      const begun = args[1] === undefined ? [...args, newest] : args;
       expect(await run([...of, '--no-follow', ...begun, '-o', 'json'], { env })).toMatchObject({ code: 0, stdout: '' });
       const resume = [...of, '--no-follow', '--resume', '-o', 'json'];
       expect(await run(resume, { env })).toMatchObject({ code: 0, stdout: '', stderr: '' });
@@ -118,10 +118,10 @@ describe('a tail starts', () => {
     ['--max-outage', 'soon'],
     ['--after', ''],
     ['--session', ''],
-  ])('only with valid flags: %s %s %s exits with 2, and nothing is sent', async (...words) => {
+  ])('only with valid flags: %s %s %s exits with 2, and nothing is sent', async (...args) => {
     const { it, env, of } = await talking();
     await it.forget();
-    expect((await run([...of, ...words], { env })).code).toBe(2);
+    expect((await run([...of, ...args], { env })).code).toBe(2);
     expect(await it.received()).toEqual([]);
   });
 });
@@ -186,7 +186,7 @@ describe('a tail writes to stderr', () => {
   test('that the connection is lost and restored, even with --quiet', async () => {
     const { it, env, of } = await talking(1);
     await it.faults({ kind: 'status', status: 503, times: 3, on: `GET ${HISTORY}` });
-    const ran = await run([...of, '--no-follow', '-q'], { env, random: hasty, clock: fastClock() });
+    const ran = await run([...of, '--no-follow', '-q'], { env, random: tinyRandom, clock: fastClock() });
     expect(ran.stderr).toMatch(
       /^warning: connection lost: .*[^.] \(.*[^.]\)\. Retrying\.\nwarning: connection restored.*\n$/,
     );
@@ -210,7 +210,7 @@ describe('a tail exits', () => {
   test('with 0 at Ctrl-C, with 143 at SIGTERM, with 129 at SIGHUP', async () => {
     for (const exitCode of [130, 143, 129] as const) {
       const { it, env, of } = await talking(1);
-      const signals = handSignals();
+      const signals = manualSignals();
       const running = run(of, { env, signals });
       await expect.poll(async () => (await it.received()).some(({ path }) => path.includes(HISTORY))).toBe(true);
       signals.abort(new InterruptedError('Interrupted.', exitCode));
@@ -222,7 +222,7 @@ describe('a tail exits', () => {
     const { it, env, of, chat } = await talking(2);
     const running = run([...of, '--until-reply', '-o', 'json'], { env, clock: fasterClock() });
     // A reply that exists when the tail starts is not new.
-    await polled(it, 2);
+    await waitForPolls(it, 2);
     await chat.send('Hello!');
     const ran = await running;
     expect(ran.code).toBe(0);
@@ -243,9 +243,9 @@ describe('a tail exits', () => {
 
   test('with 4 for an unknown source, with 0 for an empty session', async () => {
     const { env, chat } = await talking(1);
-    const words = ['chat', 'tail', '--session', 's9', '--no-follow', '--source'];
-    expect((await run([...words, 'src_none'], { env })).code).toBe(4);
-    expect(await run([...words, chat.source_id], { env })).toMatchObject({ code: 0, stdout: '' });
+    const args = ['chat', 'tail', '--session', 's9', '--no-follow', '--source'];
+    expect((await run([...args, 'src_none'], { env })).code).toBe(4);
+    expect(await run([...args, chat.source_id], { env })).toMatchObject({ code: 0, stdout: '' });
   });
 
   test.each([
@@ -254,10 +254,10 @@ describe('a tail exits', () => {
   ])('with the code of the last failure if nothing was read in time: status %i, code %i', async (status, code) => {
     const { it, of } = await talking(1);
     await it.faults({ kind: 'status', status, on: `GET ${HISTORY}` });
-    for (const words of [[], ['--no-follow']]) {
-      expect((await runUntilPolled(it, [...of, ...words], { random: hasty })).code).toBe(code);
+    for (const args of [[], ['--no-follow']]) {
+      expect((await runUntilPolled(it, [...of, ...args], { random: tinyRandom })).code).toBe(code);
     }
-    const reply = await runUntilPolled(it, [...of, '--until-reply', '-o', 'json'], { random: hasty });
+    const reply = await runUntilPolled(it, [...of, '--until-reply', '-o', 'json'], { random: tinyRandom });
     expect(reply.code).toBe(11);
     expect(reply.error()).toMatchObject({
       details: { last_error: { status }, why: expect.stringContaining(`${status}`) },
@@ -274,10 +274,10 @@ describe('a tail exits', () => {
 });
 
 describe('a tail exits with 8 at its time limit', () => {
-  test.each([[[]], [['--no-follow']]])('if nothing could be read: %j', async (words) => {
+  test.each([[[]], [['--no-follow']]])('if nothing could be read: %j', async (args) => {
     const { it, of, env } = await talking(1);
     await it.faults({ kind: 'stall', on: `GET ${HISTORY}` });
-    const ran = await run([...of, ...words, '--timeout', '200ms'], { env });
+    const ran = await run([...of, ...args, '--timeout', '200ms'], { env });
     expect(ran).toMatchObject({ code: 8, stdout: '' });
   });
 

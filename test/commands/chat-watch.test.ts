@@ -5,16 +5,16 @@ import { InterruptedError } from '../../src/errors.ts';
 import {
   fastClock,
   fasterClock,
-  handSignals,
-  hasty,
   leapingClock,
+  manualSignals,
   type RunOptions,
   run,
   tempDirectory,
+  tinyRandom,
 } from '../helpers/run.ts';
 import { type Service, service } from '../helpers/service.ts';
 import { type Chat, createChat } from '../sandbox/chat.ts';
-import { polled } from './polls.ts';
+import { waitForPolls } from './polls.ts';
 
 interface Listed {
   readonly session_id: string;
@@ -50,8 +50,8 @@ async function knownConversations() {
   // A tail records a session without sending to it, but not an empty one.
   await run(['chat', 'tail', '--pairs', '-', '--no-follow'], { env, stdin: pairs.join('\n') });
   const clock = () => fastClock(now);
-  const watch = (words: readonly string[], options: RunOptions = {}) =>
-    run(['chat', 'watch', ...words], { env, clock: clock(), random: hasty, ...options });
+  const watch = (args: readonly string[], options: RunOptions = {}) =>
+    run(['chat', 'watch', ...args], { env, clock: clock(), random: tinyRandom, ...options });
   return { it, env, support, billing, watch, clock, advance: (ms: number) => (now += ms), now: () => now };
 }
 
@@ -124,9 +124,9 @@ describe('chat watch --no-follow', () => {
     ['an agent', ({ billing }: { billing: Chat }) => ['--agent', 'name:Billing', '--space', billing.space_id], ['zoe']],
     ['a source', ({ billing }: { billing: Chat }) => ['--source', billing.source_id], ['zoe']],
     ['no known source', () => ['--source', 'src_other'], []],
-  ])('lists only the conversations of %s', async (_, words, expected) => {
+  ])('lists only the conversations of %s', async (_, args, expected) => {
     const known = await knownConversations();
-    const ran = await known.watch([...words(known as never), '--no-follow', '-o', 'json']);
+    const ran = await known.watch([...args(known as never), '--no-follow', '-o', 'json']);
     expect(list(ran.stdout).map(({ session_id }) => session_id)).toEqual(expected);
   });
 
@@ -174,14 +174,14 @@ describe('chat watch --no-follow', () => {
 /** Runs a watch until a condition holds, then ends it with Ctrl-C. */
 async function watchUntil(
   { env }: { readonly env: Record<string, string> },
-  words: readonly string[],
+  args: readonly string[],
   { act, ...options }: RunOptions & { act: () => Promise<unknown> },
 ) {
-  const signals = handSignals();
-  const running = run(['chat', 'watch', '--interval', '500ms', ...words], {
+  const signals = manualSignals();
+  const running = run(['chat', 'watch', '--interval', '500ms', ...args], {
     env,
     signals,
-    random: hasty,
+    random: tinyRandom,
     clock: fasterClock(),
     ...options,
   });
@@ -196,10 +196,10 @@ describe('chat watch', () => {
     const { it, support, billing } = known;
     const ran = await watchUntil(known, ['-o', 'json'], {
       act: async () => {
-        await polled(it, 6);
+        await waitForPolls(it, 6);
         await say(it, support, 'anna', 'assistant', 'It is on its way.');
         await say(it, billing, 'zoe', 'user', 'Thanks.');
-        await polled(it, 12);
+        await waitForPolls(it, 12);
       },
     });
     expect(ran.code).toBe(0);
@@ -225,7 +225,7 @@ describe('chat watch', () => {
     const ran = await watchUntil(known, ['--grep', 'refund|card', '--highlight', 'card \\d+', '--color', 'always'], {
       columns: 60,
       act: async () => {
-        await polled(it, 6);
+        await waitForPolls(it, 6);
         await say(it, support, 'anna', 'assistant', 'Nothing to see.');
         await say(
           it,
@@ -234,7 +234,7 @@ describe('chat watch', () => {
           'assistant',
           'The refund goes to the card that we have on file, which is card 4711 of the bank.',
         );
-        await polled(it, 12);
+        await waitForPolls(it, 12);
       },
     });
     expect(ran.stdout).toMatch(/SESSION.*STATUS.*SINCE/);
@@ -247,7 +247,7 @@ describe('chat watch', () => {
 
   test('shows the most urgent conversation last if the screen is too small, so that it stays visible', async () => {
     const known = await knownConversations();
-    const act = () => polled(known.it, 6);
+    const act = () => waitForPolls(known.it, 6);
     const { stdout } = await watchUntil(known, [], { columns: 60, rows: 6, act });
     expect(stdout.indexOf('zoe')).toBeGreaterThan(stdout.indexOf('ben'));
     expect(stdout.indexOf('anna')).toBeGreaterThan(stdout.indexOf('zoe'));
@@ -263,11 +263,11 @@ describe('chat watch', () => {
     const running = run(['chat', 'watch', '--interval', '500ms', '--alert-after', '1h', '-o', 'json'], {
       env,
       clock,
-      random: hasty,
+      random: tinyRandom,
     });
-    await polled(it, 2);
+    await waitForPolls(it, 2);
     await say(it, support, 'ben', 'user', 'Are you there?');
-    await polled(it, 3);
+    await waitForPolls(it, 3);
     clock.leap(3_600_000);
     const ran = await running;
     expect(ran).toMatchObject({ code: 11 });
@@ -285,7 +285,7 @@ describe('chat watch', () => {
       {
         act: async () => {
           await expect.poll(() => existsSync(log)).toBe(true);
-          await polled(it, 12);
+          await waitForPolls(it, 12);
         },
       },
     );
@@ -304,7 +304,7 @@ describe('chat watch', () => {
   test('warns if a command fails, and continues', async () => {
     const known = await knownConversations();
     const ran = await watchUntil(known, ['--alert-after', '1m', '--alert-command', 'exit 7', '-o', 'json'], {
-      act: () => polled(known.it, 20),
+      act: () => waitForPolls(known.it, 20),
     });
     expect(ran.code).toBe(0);
     expect(ran.stderr.match(/The --alert-command for session \w+ failed: exit code 7\./g)).toHaveLength(2);
@@ -330,9 +330,9 @@ describe('chat watch', () => {
     [['--agent', 'name:Support'], '--agent name:<name> needs --space'],
     [['--source', 'a', '--space', 'spc_1'], '--space can only be used with --agent'],
     [['--interval', '1ms'], '--interval must be 100ms or more'],
-  ])('rejects %j', async (words, message) => {
+  ])('rejects %j', async (args, message) => {
     const { env } = await service();
-    const ran = await run(['chat', 'watch', ...words], { env });
+    const ran = await run(['chat', 'watch', ...args], { env });
     expect(ran).toMatchObject({ code: 2, stderr: expect.stringContaining(message) });
   });
 });

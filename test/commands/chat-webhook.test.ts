@@ -2,10 +2,10 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { InterruptedError } from '../../src/errors.ts';
-import { handSignals, run } from '../helpers/run.ts';
+import { manualSignals, run } from '../helpers/run.ts';
 import { type Service, service } from '../helpers/service.ts';
 import { createChat, HISTORY } from '../sandbox/chat.ts';
-import { polled } from './polls.ts';
+import { waitForPolls } from './polls.ts';
 
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
@@ -42,7 +42,7 @@ describe('--webhook', () => {
   test('makes a watch show a reply as soon as it is delivered, and trusts no content of a delivery', async () => {
     const { it, env, chat, url, session, webhook } = await delivering();
     await run(['chat', 'send', ...session, 'Hi!'], { env });
-    const signals = handSignals();
+    const signals = manualSignals();
     const running = run(['chat', 'watch', ...webhook, '-o', 'json'], { env, signals });
     const deliver = async (): Promise<unknown> =>
       (await fetch(url, { method: 'POST', body: '{"text":"made up"}' }).catch(() => undefined))?.status;
@@ -50,7 +50,7 @@ describe('--webhook', () => {
     await chat.send('Hello!');
     await expect.poll(async () => (await chat.history()).at(-1)?.text).toBe('You said: Hello!');
     // The second poll after the act starts after the response to the first was read.
-    for (let round = 0; round < 2; round += 1) await polled(it, 1, deliver);
+    for (let round = 0; round < 2; round += 1) await waitForPolls(it, 1, deliver);
     signals.abort(new InterruptedError('Interrupted.'));
     const ran = await running;
     expect(ran.stdout).toContain('You said: Hello!');
@@ -69,9 +69,9 @@ describe('--webhook', () => {
     ],
     [['watch', '--webhook-path', '/x'], '--webhook-path needs --webhook'],
     [['watch', '--webhook', '0', '--webhook-path', 'x'], '--webhook-path must begin with a slash'],
-  ])('rejects %j', async (words, message) => {
+  ])('rejects %j', async (args, message) => {
     const { env } = await service();
-    const ran = await run(['chat', ...words], { env });
+    const ran = await run(['chat', ...args], { env });
     expect(ran).toMatchObject({ code: 2, stderr: expect.stringContaining(message) });
   });
 

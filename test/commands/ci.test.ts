@@ -4,7 +4,7 @@ import { PassThrough } from 'node:stream';
 import { describe, expect, test } from 'vitest';
 import { InterruptedError } from '../../src/errors.ts';
 import { json, sendJson, startFakeService } from '../helpers/fake-service.ts';
-import { fasterClock, handSignals, hasty, type RunOptions, run, tempDirectory } from '../helpers/run.ts';
+import { fasterClock, manualSignals, type RunOptions, run, tempDirectory, tinyRandom } from '../helpers/run.ts';
 import { manifest, type Service, service, write } from '../helpers/service.ts';
 
 /** The variables that a runner of GitHub Actions sets. The repository is the directory of the file. */
@@ -21,7 +21,7 @@ function actions(path: string, more: Record<string, string> = {}): Record<string
 }
 
 function runIn(it: Pick<Service, 'env'>, argv: readonly string[], env: Record<string, string>, more: RunOptions = {}) {
-  return run(argv, { random: hasty, clock: fasterClock(), ...more, env: { ...it.env, ...env } });
+  return run(argv, { random: tinyRandom, clock: fasterClock(), ...more, env: { ...it.env, ...env } });
 }
 
 const annotations = (stderr: string) => stderr.split('\n').filter((line) => line.startsWith('::'));
@@ -198,7 +198,7 @@ describe('--summary', () => {
   });
 
   test('is written when Ctrl-C ends the run in the middle', async () => {
-    const signals = handSignals();
+    const signals = manualSignals();
     const fake = await startFakeService({
       'GET *': json([]),
       'POST *': (request, response, count) => {
@@ -223,7 +223,7 @@ describe('--summary', () => {
   });
 
   test('names the item that Ctrl-C stopped as interrupted, not as failed', async () => {
-    const signals = handSignals();
+    const signals = manualSignals();
     const fake = await startFakeService({
       'GET *': (request, response) => {
         // The list of agents gets no response.

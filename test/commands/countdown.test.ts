@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { fasterClock, hasty, run, tempDirectory } from '../helpers/run.ts';
+import { fasterClock, run, tempDirectory, tinyRandom } from '../helpers/run.ts';
 import { schedules } from '../helpers/scheduling.ts';
 import { Screen } from '../helpers/screen.ts';
 import { manifest, service, write } from '../helpers/service.ts';
@@ -10,7 +10,7 @@ import { CRON_JOBS } from '../sandbox/cron.ts';
 /** Runs a command line in a terminal, ten times as fast. @returns the exit code and the terminal output */
 async function watch(args: readonly string[], env: Record<string, string | undefined>) {
   const terminal = new Screen();
-  const { code, stderr } = await run(args, { env, terminal, columns: 80, clock: fasterClock(), random: hasty });
+  const { code, stderr } = await run(args, { env, terminal, columns: 80, clock: fasterClock(), random: tinyRandom });
   return { code, stderr, shown: terminal.output };
 }
 

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { parse as parseYaml } from 'yaml';
-import { hasty, run, withDefaults } from '../helpers/run.ts';
+import { run, tinyRandom, withDefaults } from '../helpers/run.ts';
 import { JOB, type JobAnswer, schedules } from '../helpers/scheduling.ts';
 import { write } from '../helpers/service.ts';
 import { CRON_JOBS } from '../sandbox/cron.ts';
@@ -61,9 +61,9 @@ describe('cron create', () => {
   test('blocks a job with other content and shows the differences, even with --ensure', async () => {
     const it = await schedules();
     await it.create();
-    const words = ['create', '--agent', it.agent, '--name', 'daily', '--instructions', 'Other.', '--schedule'];
+    const args = ['create', '--agent', it.agent, '--name', 'daily', '--instructions', 'Other.', '--schedule'];
     for (const more of [[], ['--ensure']]) {
-      const ran = await it.cron([...words, '0 10 * * *', ...more, '-o', 'json']);
+      const ran = await it.cron([...args, '0 10 * * *', ...more, '-o', 'json']);
       expect(ran.code).toBe(5);
       expect(ran.json()).toMatchObject({
         status: 'blocked',
@@ -76,7 +76,7 @@ describe('cron create', () => {
       });
       expect(ran.error()).toMatchObject({ type: 'duplicate', hint: expect.stringContaining('partnerctl cron forget') });
     }
-    const shown = await it.cron([...words, '0 10 * * *']);
+    const shown = await it.cron([...args, '0 10 * * *']);
     expect(shown.stderr).toContain('hour differs: the service has "9", the new job has "10"\n');
     expect(shown.stderr).toContain('instructions differ from the recorded ones');
     expect(await it.jobs()).toHaveLength(1);
@@ -124,10 +124,10 @@ describe('cron create', () => {
   test('sends instructions from the command line, a file, or standard input unchanged', async () => {
     const it = await schedules();
     const text = '# Weekly\n\nÜber  alles: "x" \\ ${y}\n';
-    const words = ['create', '--agent', it.agent, '--schedule', '@daily'];
-    await it.cron([...words, '--name', 'a', '--instructions', text]);
-    await it.cron([...words, '--name', 'b', '--instructions', `@${write('weekly.md', text)}`]);
-    await it.cron([...words, '--name', 'c', '--instructions', '-'], { stdin: text });
+    const args = ['create', '--agent', it.agent, '--schedule', '@daily'];
+    await it.cron([...args, '--name', 'a', '--instructions', text]);
+    await it.cron([...args, '--name', 'b', '--instructions', `@${write('weekly.md', text)}`]);
+    await it.cron([...args, '--name', 'c', '--instructions', '-'], { stdin: text });
     expect((await it.created()).map((body) => Object(body).instructions)).toEqual([text, text, text]);
   });
 
@@ -209,9 +209,9 @@ describe('cron create', () => {
 
 describe('cron create exits with 2 and sends nothing for', () => {
   const without = (flag: string): string[] => {
-    const words = JOB('agt_1');
-    const at = words.indexOf(flag);
-    return words.filter((_, index) => index !== at && index !== at + 1);
+    const args = JOB('agt_1');
+    const at = args.indexOf(flag);
+    return args.filter((_, index) => index !== at && index !== at + 1);
   };
 
   test.each<[string, readonly string[], string]>([
@@ -293,9 +293,9 @@ describe('cron create exits with 2 and sends nothing for', () => {
     ],
     ['-f - with the token from there', ['-f', '-', '--token-file', '-'], 'Standard input cannot be both'],
     ['a token', withDefaults(JOB('a'), ['--token', 'pat_x']), '--token'],
-  ])('%s', async (_, words, said) => {
+  ])('%s', async (_, args, said) => {
     const it = await schedules();
-    const ran = await it.cron(['create', ...words]);
+    const ran = await it.cron(['create', ...args]);
     expect(ran).toMatchObject({ code: 2, stdout: '' });
     expect(ran.stderr).toContain(said);
     expect(ran.stderr).toMatch(/^error: [A-Z-]/);
@@ -413,12 +413,12 @@ jobs:
     const it = await schedules();
     const file = write('jobs.yaml', MANY);
     const other = file.replace('/jobs.yaml', '/./jobs.yaml');
-    for (const words of [
+    for (const args of [
       ['-f', file, '-f', file],
       ['-f', file, '-f', other],
       ['-f', '-', '-f', '-'],
     ]) {
-      const ran = await it.cron(['create', ...words], { stdin: MANY });
+      const ran = await it.cron(['create', ...args], { stdin: MANY });
       expect(ran.code).toBe(2);
       expect(ran.stderr).toContain('is given twice.');
     }
@@ -464,7 +464,7 @@ jobs:
       env: { NAME: 'from outside' },
     });
     expect(ran).toMatchObject({ code: 0, stdout: 'from outside\n' });
-    const schema = await run(['cron', 'create', '--schema'], { random: hasty });
+    const schema = await run(['cron', 'create', '--schema'], { random: tinyRandom });
     expect(schema.code).toBe(0);
     expect(schema.json()).toMatchObject({ title: 'partnerctl cron jobs' });
   });

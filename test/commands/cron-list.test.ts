@@ -40,11 +40,11 @@ describe('cron list', () => {
     const known = await it.jobs();
     expect(jobs.map(({ name }) => name)).toEqual(['daily', 'stranger', 'removed', 'lost']);
     const key = expect.stringMatching(/^[0-9a-f]{24}$/);
-    const words = 'At 09:00, Monday through Friday (Europe/Berlin)';
+    const description = 'At 09:00, Monday through Friday (Europe/Berlin)';
     const schedule = { type: 'cron', data: { minute: '0', hour: '9', day_of_week: '1-5' }, timezone: 'Europe/Berlin' };
-    expect(jobs[0]).toEqual({ ...known[0], recorded: true, key, in_words: words });
-    expect(jobs[1]).toEqual({ ...known[1], cron_job_id: stranger, recorded: false, in_words: words });
-    const local = { agent_id: it.agent, schedule, recorded: true, remote: false, key, in_words: words };
+    expect(jobs[0]).toEqual({ ...known[0], recorded: true, key, in_words: description });
+    expect(jobs[1]).toEqual({ ...known[1], cron_job_id: stranger, recorded: false, in_words: description });
+    const local = { agent_id: it.agent, schedule, recorded: true, remote: false, key, in_words: description };
     const more = { at: expect.any(String), origin: it.sandbox.baseUrl };
     expect(jobs[2]).toEqual({ ...local, ...more, cron_job_id: removed, name: 'removed', status: 'gone' });
     expect(jobs[3]).toEqual({ ...local, ...more, cron_job_id: null, name: 'lost', status: 'unknown' });

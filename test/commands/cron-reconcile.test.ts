@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { InterruptedError } from '../../src/errors.ts';
-import { fastClock, handSignals } from '../helpers/run.ts';
+import { fastClock, manualSignals } from '../helpers/run.ts';
 import { type JobAnswer, type Schedules, schedules } from '../helpers/scheduling.ts';
 import { CRON_JOBS } from '../sandbox/cron.ts';
 
@@ -112,8 +112,8 @@ describe('cron adopt', () => {
   test('records a job of the service, which create then finds', async () => {
     const it = await schedules();
     const id = await it.make({ name: 'daily', instructions: 'Sum up the day.' });
-    const words = ['adopt', id, '--agent', 'name:Support', '--space', 'ext:acme', '--name', 'daily', '--yes'];
-    const ran = await it.cron([...words, '-o', 'json']);
+    const args = ['adopt', id, '--agent', 'name:Support', '--space', 'ext:acme', '--name', 'daily', '--yes'];
+    const ran = await it.cron([...args, '-o', 'json']);
     expect(ran).toMatchObject({ code: 0, stderr: '' });
     expect(ran.json()).toEqual({
       cron_job_id: id,
@@ -145,9 +145,9 @@ describe('cron adopt', () => {
       [['', ...named, '--yes'], 2, 'is not the id of a job'],
       [[`${id} `, ...named, '--yes'], 2, 'is not the id of a job'],
     ];
-    for (const [words, code, said] of refused) {
-      const ran = await it.cron(['adopt', ...words]);
-      expect([words, ran.code]).toEqual([words, code]);
+    for (const [args, code, said] of refused) {
+      const ran = await it.cron(['adopt', ...args]);
+      expect([args, ran.code]).toEqual([args, code]);
       expect(ran.stderr).toContain(said);
       expect(ran.stderr).toMatch(/^error: .*\n(.*\n)*hint: /);
     }
@@ -170,17 +170,17 @@ describe('cron adopt', () => {
   ])('records nothing if the list %s', async (_, fault, code) => {
     const it = await schedules();
     await it.faults({ ...fault, on: 'GET' });
-    const words = ['adopt', 'cron_x', '--agent', it.agent, '--name', 'daily', '--yes'];
-    expect(await it.cron(words)).toMatchObject({ code, stdout: '' });
+    const args = ['adopt', 'cron_x', '--agent', it.agent, '--name', 'daily', '--yes'];
+    expect(await it.cron(args)).toMatchObject({ code, stdout: '' });
     expect(it.records()).toEqual([]);
   });
 
   test('records nothing after Ctrl-C while reading the list', async () => {
     const it = await schedules();
     await it.faults({ kind: 'stall', on: 'GET' });
-    const signals = handSignals();
-    const words = ['adopt', 'cron_x', '--agent', it.agent, '--name', 'daily', '--yes'];
-    const adopting = it.cron(words, { signals });
+    const signals = manualSignals();
+    const args = ['adopt', 'cron_x', '--agent', it.agent, '--name', 'daily', '--yes'];
+    const adopting = it.cron(args, { signals });
     while ((await it.received()).length === 0) await new Promise(setImmediate);
     signals.abort(new InterruptedError('Interrupted.'));
     expect(await adopting).toMatchObject({ code: 130, stdout: '' });
@@ -191,14 +191,14 @@ describe('cron adopt', () => {
     const it = await schedules();
     await it.faults({ kind: 'status', status: 403, on: 'GET' });
     const made = (await it.create(['-o', 'json'])).json<JobAnswer>();
-    const words = ['adopt', made.cron_job_id ?? '', '--agent', it.agent, '--name', 'other', '--yes'];
-    const ran = await it.cron(words);
+    const args = ['adopt', made.cron_job_id ?? '', '--agent', it.agent, '--name', 'other', '--yes'];
+    const ran = await it.cron(args);
     expect(ran).toMatchObject({ code: 2, stdout: '' });
     expect(ran.stderr).toContain(`error: ${made.cron_job_id} is another job.\n  The state has it as "daily"`);
     expect(ran.stderr).toContain(`cron forget ${made.key}`);
     expect(it.records()).toEqual(['cron.reserved', 'cron.created']);
     expect(await it.cron(['forget', made.key ?? '', '--yes'])).toMatchObject({ code: 0 });
-    expect(await it.cron(words)).toMatchObject({ code: 0 });
+    expect(await it.cron(args)).toMatchObject({ code: 0 });
   });
 });
 
@@ -225,8 +225,8 @@ describe('cron forget', () => {
     const it = await schedules();
     await it.create();
     await it.forget();
-    const words = ['forget', '--agent', it.agent, '--name', 'daily', '--yes'];
-    expect(await it.cron(words, { env: { PARTNER_TOKEN: undefined } })).toMatchObject({ code: 0 });
+    const args = ['forget', '--agent', it.agent, '--name', 'daily', '--yes'];
+    expect(await it.cron(args, { env: { PARTNER_TOKEN: undefined } })).toMatchObject({ code: 0 });
     expect(await it.received()).toEqual([]);
     expect((await it.create(['-o', 'json'])).json()).toMatchObject({ status: 'adopted' });
     expect(await it.jobs()).toHaveLength(1);
@@ -243,9 +243,9 @@ describe('cron forget', () => {
       [[], 2, 'No job is named.'],
       [['k', '--name', 'x'], 2, 'The job is named twice'],
     ];
-    for (const [words, code, said] of refused) {
-      const ran = await it.cron(['forget', ...words]);
-      expect([words, ran.code]).toEqual([words, code]);
+    for (const [args, code, said] of refused) {
+      const ran = await it.cron(['forget', ...args]);
+      expect([args, ran.code]).toEqual([args, code]);
       expect(ran.stderr).toContain(said);
       expect(ran.stderr).toMatch(/^error: .*\n(.*\n)*hint: /);
     }

@@ -69,8 +69,8 @@ async function healthy(host = '127.0.0.1'): Promise<{ it: Service; machine: Mach
 async function shell(line: string, machine: Machine, stdin?: string): Promise<void> {
   const [command = ''] = line.split(' ');
   if (command !== 'partnerctl') return void (await execa(line, { shell: true }));
-  const words = [...line.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain ?? '');
-  const ran = await run(words.slice(1), { env: machine.env, ...(stdin !== undefined && { stdin }) });
+  const args = [...line.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain ?? '');
+  const ran = await run(args.slice(1), { env: machine.env, ...(stdin !== undefined && { stdin }) });
   expect(ran).toMatchObject({ code: 0 });
 }
 

@@ -2,7 +2,15 @@ import { describe, expect, test } from 'vitest';
 import { createSignals } from '../../src/cli/signals.ts';
 import { InterruptedError } from '../../src/errors.ts';
 import { json, type Step, startFakeService } from '../helpers/fake-service.ts';
-import { fasterClock, handSignals, hasty, type Ran, type RunOptions, run, tempDirectory } from '../helpers/run.ts';
+import {
+  fasterClock,
+  manualSignals,
+  type Ran,
+  type RunOptions,
+  run,
+  tempDirectory,
+  tinyRandom,
+} from '../helpers/run.ts';
 import { write } from '../helpers/service.ts';
 
 /* What a command reports when Ctrl-C ends it. */
@@ -20,13 +28,19 @@ async function interruptAt(
   more: RunOptions = {},
 ): Promise<{ readonly ran: Ran; readonly requests: readonly string[] }> {
   const fake = await startFakeService(script);
-  const signals = handSignals();
+  const signals = manualSignals();
   const env = {
     PARTNER_BASE_URL: fake.baseUrl,
     PARTNER_TOKEN: 'pt_1234567890',
     PARTNER_STATE: write('state.jsonl', ''),
   };
-  const running = run(argv, { random: hasty, clock: fasterClock(), signals, ...more, env: { ...env, ...more.env } });
+  const running = run(argv, {
+    random: tinyRandom,
+    clock: fasterClock(),
+    signals,
+    ...more,
+    env: { ...env, ...more.env },
+  });
   await fake.nextRequest((request) => request.method === method);
   signals.abort(new InterruptedError('Interrupted.'));
   return { ran: await running, requests: fake.requests.map((request) => request.method) };
@@ -91,7 +105,7 @@ test('a second Ctrl-C during an upload names the files that may exist', async ()
     PARTNER_STATE: write('state.jsonl', ''),
   };
   const path = write('report.pdf', 'x');
-  const running = run(['upload', path], { random: hasty, clock: fasterClock(), signals, env });
+  const running = run(['upload', path], { random: tinyRandom, clock: fasterClock(), signals, env });
   await fake.nextRequest();
   listeners.get('SIGINT')?.();
   expect(() => listeners.get('SIGINT')?.()).toThrow('exit 130');
@@ -107,7 +121,7 @@ test.each(['tail', 'watch'])('chat %s --no-follow --retries 1 gives up after one
     'POST *': json({ message_id: 'm1' }, 201),
   });
   const env = { PARTNER_BASE_URL: fake.baseUrl, PARTNER_TOKEN: 'pt_1234567890', HOME: tempDirectory() };
-  const options = { random: hasty, clock: fasterClock(), env };
+  const options = { random: tinyRandom, clock: fasterClock(), env };
   const session = ['--source', 's', '--session', 'x'];
   // Watching shows the sessions that messages were sent to.
   expect((await run(['chat', 'send', 'hi', ...session], options)).code).toBe(0);

@@ -3,7 +3,7 @@ import { updateContract } from '../../src/config/contract-file.ts';
 import { checkLeaf } from '../../src/contract/check-leaf.ts';
 import { isLeafName, LEAVES, type LeafName } from '../../src/contract/leaves.ts';
 import { type FakeService, type Handler, sendJson, startFakeService } from '../helpers/fake-service.ts';
-import { fastClock, hasty, run, tempDirectory } from '../helpers/run.ts';
+import { fastClock, run, tempDirectory, tinyRandom } from '../helpers/run.ts';
 import { write } from '../helpers/service.ts';
 
 /* Every leaf of the contract has an effect: set to a unique name (`zz`), it changes what a command sends or reads. */
@@ -120,7 +120,7 @@ const leaves = Object.keys(LEAVES).filter(isLeafName);
 /** Runs a command on a machine that knows only this leaf, and returns everything that it sent and wrote. */
 async function observe(fake: FakeService, argv: readonly string[], overrides: Readonly<Record<string, string>>) {
   const [HOME, directory, clock] = [tempDirectory(), tempDirectory(), fastClock()];
-  const deps = { clock, random: hasty, signal: new AbortController().signal };
+  const deps = { clock, random: tinyRandom, signal: new AbortController().signal };
   if (Object.keys(overrides).length > 0) {
     const key = { profile: 'default', baseUrl: fake.baseUrl };
     await updateContract(directory, key, () => ({ overrides, imported: {} }), deps);
@@ -130,7 +130,7 @@ async function observe(fake: FakeService, argv: readonly string[], overrides: Re
   const { code, stdout, stderr } = await run([...argv, '--retries', '0', '--timeout', '5s'], {
     env,
     clock,
-    random: hasty,
+    random: tinyRandom,
   });
   const requests = fake.requests
     .slice(earlier)

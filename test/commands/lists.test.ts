@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { parse as parseYaml } from 'yaml';
-import { hasty, run } from '../helpers/run.ts';
+import { run, tinyRandom } from '../helpers/run.ts';
 import { service } from '../helpers/service.ts';
 import { provisionBody } from '../sandbox/client.ts';
 
@@ -184,7 +184,7 @@ describe('a failed list', () => {
     const { env, faults, admin } = await service();
     await admin('POST', '/spaces', { count: 3 });
     await faults(fault);
-    const ran = await run(['spaces', 'list', '-o', 'json', '--retries', '1'], { env, random: hasty });
+    const ran = await run(['spaces', 'list', '-o', 'json', '--retries', '1'], { env, random: tinyRandom });
     expect(ran).toMatchObject({ code, stdout: '' });
     expect(ran.stderr.trimEnd().split('\n')).toHaveLength(1);
     expect(Object.keys(ran.error())).toEqual([

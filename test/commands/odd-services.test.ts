@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { InterruptedError } from '../../src/errors.ts';
 import { sendJson, startFakeService } from '../helpers/fake-service.ts';
-import { handSignals, hasty, run, tempDirectory } from '../helpers/run.ts';
+import { manualSignals, run, tempDirectory, tinyRandom } from '../helpers/run.ts';
 import { manifest, write } from '../helpers/service.ts';
 
 /* Services that the specification allows, too, because it leaves their responses open. */
@@ -22,7 +22,7 @@ async function answering(
 const POST = 'POST agent-templates/provision-space/';
 
 test('Ctrl-C before the agents are looked up still reports the space as created', async () => {
-  const signals = handSignals();
+  const signals = manualSignals();
   const { env } = await answering((line) => {
     if (line !== POST) return [];
     signals.abort(new InterruptedError('Interrupted.'));
@@ -51,7 +51,7 @@ test.each<[string, unknown, unknown, string]>([
     if (line === POST) return { space_id: 's1', agents };
     return line === 'GET spaces/' ? [] : list;
   });
-  const ran = await run(['provision', write('a.yaml', manifest('acme')), '-o', 'json'], { env, random: hasty });
+  const ran = await run(['provision', write('a.yaml', manifest('acme')), '-o', 'json'], { env, random: tinyRandom });
   expect(ran.code).toBe(8);
   expect(ran.json()).toMatchObject({ results: [{ space_id: 's1', status: 'failed', agents: [{ agent_id: null }] }] });
   expect(ran.error().message).toBe('The space is provisioned as s1, but the id of the agent "Support" cannot be read.');
@@ -76,7 +76,7 @@ test('a list without external ids cannot be matched: nothing is posted until the
 test('a POST is not repeated if its response has an unknown shape', async () => {
   const { env, lines } = await answering((line) => (line === POST ? ['what is this'] : []));
   const args = ['provision', write('a.yaml', manifest('acme')), '-o', 'json', '--settle', '10ms'];
-  const ran = await run(args, { env, random: hasty });
+  const ran = await run(args, { env, random: tinyRandom });
   expect(ran.code).toBe(8);
   expect(ran.error().type).toBe('unexpected_shape');
   expect(lines.filter((line) => line === POST)).toHaveLength(1);
@@ -96,10 +96,10 @@ test('a history that responds 204 after its last message is read to its end', as
   });
   const env = { PARTNER_BASE_URL: baseUrl, PARTNER_TOKEN: 'a-token-of-a-test' };
   const tail = ['chat', 'tail', '--source', 'src_1', '--session', 's1', '--no-follow', '-o', 'json'];
-  const ran = await run([...tail, '--from-start'], { env, random: hasty });
+  const ran = await run([...tail, '--from-start'], { env, random: tinyRandom });
   expect(ran.stderr).toBe('');
   expect(ran).toMatchObject({ code: 0, stdout: expect.stringContaining('"m1"') });
-  expect(await run([...tail, '--after', 'm1'], { env, random: hasty })).toMatchObject({ code: 0, stderr: '' });
+  expect(await run([...tail, '--after', 'm1'], { env, random: tinyRandom })).toMatchObject({ code: 0, stderr: '' });
 });
 
 test('the error for a 404 that quotes the path of the agents says that the path may differ', async () => {
@@ -118,7 +118,7 @@ test('a list that ends before the total that it states is rejected with a name',
   const { env } = await answering(() => ({ messages, total: 7, next_page: null }));
   const ran = await run(['chat', 'tail', '--source', 'src_1', '--session', 's1', '--from-start', '--no-follow'], {
     env,
-    random: hasty,
+    random: tinyRandom,
   });
   expect(ran.code).toBe(8);
   expect(ran.stderr).toContain('the service announces more messages with total: 7, and 1 read, but sends none');

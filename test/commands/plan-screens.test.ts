@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { afterAll, describe, expect, test } from 'vitest';
 import { type FakeRequest, type Handler, json, sendJson, startFakeService } from '../helpers/fake-service.ts';
-import { fastClock, hasty, run, tempDirectory } from '../helpers/run.ts';
+import { fastClock, run, tempDirectory, tinyRandom } from '../helpers/run.ts';
 
 /*
  * The output of a plan of 30 files with every kind of change, and of its application, in terminals of 80 and 120 columns. The
@@ -173,7 +173,7 @@ describe.each([80, 120])('in a terminal of %i columns', (columns) => {
     const env = { PARTNER_BASE_URL: service.baseUrl, PARTNER_TOKEN: 'pat_x' };
     writeManifests();
     const clock = fastClock(Date.UTC(2026, 10, 23, 9));
-    return run([...argv, '--color', 'never'], { env, columns, clock, random: hasty });
+    return run([...argv, '--color', 'never'], { env, columns, clock, random: tinyRandom });
   }
 
   test('a plan of 30 files shows every important part, and truncates none', async () => {

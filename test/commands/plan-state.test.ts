@@ -6,7 +6,7 @@ import { agentKey, spaceContentHash, spaceKey } from '../../src/provision/space-
 import { describeThisProcess } from '../../src/state/owner.ts';
 import { encodeRecord, type NewRecord } from '../../src/state/record.ts';
 import { type FakeService, type Handler, json, startFakeService } from '../helpers/fake-service.ts';
-import { fastClock, hasty, type Ran, run, tempDirectory } from '../helpers/run.ts';
+import { fastClock, type Ran, run, tempDirectory, tinyRandom } from '../helpers/run.ts';
 import { write } from '../helpers/service.ts';
 
 /*
@@ -53,7 +53,7 @@ async function planned(
   const ran = await run([...argv, path, '-o', 'json', '--detailed-exitcode', '--state', state], {
     env,
     clock,
-    random: hasty,
+    random: tinyRandom,
   });
   expectNoWrite(service);
   expect(existsSync(state) ? readFileSync(state, 'utf8') : undefined).toBe(before);

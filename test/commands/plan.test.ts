@@ -2,7 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { type Handler, json, startFakeService } from '../helpers/fake-service.ts';
-import { handSignals, hasty, type Ran, type RunOptions, run, tempDirectory } from '../helpers/run.ts';
+import { manualSignals, type Ran, type RunOptions, run, tempDirectory, tinyRandom } from '../helpers/run.ts';
 import { manifest, type Service, service, write } from '../helpers/service.ts';
 import { PROVISION, provisionBody } from '../sandbox/client.ts';
 import { CRON_JOBS } from '../sandbox/cron.ts';
@@ -27,7 +27,7 @@ interface PlanAnswer {
 type Env = Readonly<Record<string, string>>;
 
 function planWith(env: Env, path: string, more: readonly string[] = [], options: RunOptions = {}): Promise<Ran> {
-  return run(['plan', path, '-o', 'json', '--detailed-exitcode', ...more], { random: hasty, ...options, env });
+  return run(['plan', path, '-o', 'json', '--detailed-exitcode', ...more], { random: tinyRandom, ...options, env });
 }
 
 /** What a terminal without colors shows. */
@@ -37,7 +37,7 @@ const show = ({ env }: Service, path: string, columns: number, command = 'plan')
 const plan = ({ env }: Service, path: string, more: readonly string[] = []) => planWith(env, path, more);
 
 async function apply({ env }: Service, path: string): Promise<Ran> {
-  const ran = await run(['provision', path, '-o', 'json'], { env, random: hasty });
+  const ran = await run(['provision', path, '-o', 'json'], { env, random: tinyRandom });
   expect(ran.stderr).toBe('');
   return ran;
 }
@@ -363,7 +363,7 @@ describe('an agent that was renamed at the service', () => {
     });
     const env = envOf(it);
     const path = write('acme.yaml', manifest('acme'));
-    expect((await run(['provision', path], { env, random: hasty })).code).toBe(0);
+    expect((await run(['provision', path], { env, random: tinyRandom })).code).toBe(0);
     agents[0] = { agent_id: 'a1', name: 'Helpdesk', template_id: 'tmpl_support' };
     const ran = await planWith(env, path);
     expect(ran.code).toBe(13);
@@ -436,7 +436,9 @@ describe('the reads of a plan', () => {
       const it = await fake();
       const env = envOf(it);
       const path = write('two.yaml', `${manifest('acme')}---\n${manifest('other')}`);
-      expect((await run(['provision', write('acme.yaml', manifest('acme'))], { env, random: hasty })).code).toBe(0);
+      expect((await run(['provision', write('acme.yaml', manifest('acme'))], { env, random: tinyRandom })).code).toBe(
+        0,
+      );
       it.respond({ 'GET *': json({ detail: 'no' }, status) });
       const ran = await planWith(env, path);
       expect(ran.stderr.match(/^note: /gm)).toHaveLength(1);
@@ -538,7 +540,7 @@ describe('the reads of a plan', () => {
   });
 
   test('end at Ctrl-C: exit 130', async () => {
-    const signals = handSignals();
+    const signals = manualSignals();
     const { InterruptedError } = await import('../../src/errors.ts');
     const it = await fake({ 'GET /automation/spaces/': () => signals.abort(new InterruptedError('Interrupted.')) });
     const ran = await planWith(envOf(it), write('acme.yaml', manifest('acme')), [], { signals });

@@ -7,7 +7,7 @@ import { HISTORY } from '../sandbox/chat.ts';
  * Resolves once the history was requested `times` more times: the second request proves that the first response was read.
  * @param act what triggers the requests, unless they repeat anyway
  */
-export async function polled(
+export async function waitForPolls(
   { received }: Service,
   times: number,
   act: () => Promise<unknown> = async () => undefined,
@@ -21,13 +21,13 @@ export async function polled(
 /** Runs a command whose time runs out once it has requested the history twice after `before`. */
 export async function runUntilPolled(
   it: Service,
-  words: readonly string[],
+  args: readonly string[],
   { before = async () => undefined, ...options }: RunOptions & { before?: () => Promise<unknown> } = {},
 ): Promise<Ran> {
   const clock = leapingClock();
-  const running = run([...words, '--timeout', '1h'], { env: it.env, clock, ...options });
+  const running = run([...args, '--timeout', '1h'], { env: it.env, clock, ...options });
   await before();
-  await polled(it, 2);
+  await waitForPolls(it, 2);
   clock.leap(3_600_000);
   return running;
 }

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { sendJson, startFakeService } from '../helpers/fake-service.ts';
-import { hasty, run, tempDirectory } from '../helpers/run.ts';
+import { run, tempDirectory, tinyRandom } from '../helpers/run.ts';
 import { manifest, type Service, service, write } from '../helpers/service.ts';
 import { type Answer, provision, SUMMARY } from './provisioning.ts';
 
@@ -286,7 +286,8 @@ describe('a chat on a service that returns incomplete agents', () => {
     });
     const path = write('acme.yaml', asking('acme', { Support: 'chat: { routing_mode: session_workflow }' }));
     const env = { PARTNER_BASE_URL: server.baseUrl, PARTNER_TOKEN: 'pat_x', HOME: tempDirectory() };
-    const ran = (format: string) => run(['provision', path, '-o', format, '--color', 'never'], { env, random: hasty });
+    const ran = (format: string) =>
+      run(['provision', path, '-o', format, '--color', 'never'], { env, random: tinyRandom });
     return { server, ran };
   }
   const AGENT = { agent_id: 'a1', name: 'Support', template_id: 'tmpl_support' };

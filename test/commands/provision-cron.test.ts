@@ -2,7 +2,7 @@ import { symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { sendJson, startFakeService } from '../helpers/fake-service.ts';
-import { fastClock, hasty, run, tempDirectory } from '../helpers/run.ts';
+import { fastClock, run, tempDirectory, tinyRandom } from '../helpers/run.ts';
 import type { JobAnswer } from '../helpers/scheduling.ts';
 import { manifest, type Service, service, write } from '../helpers/service.ts';
 import { CRON_JOBS } from '../sandbox/cron.ts';
@@ -126,7 +126,7 @@ describe('agents[].cron', () => {
     await provision([write('b.yaml', scheduling('other', { Support: [HOURLY] }), directory)], it);
     const show = async (id: string, agents: Parameters<typeof scheduling>[1]) => {
       await it.forget();
-      const options = { env: it.env, clock: fastClock(), random: hasty, columns: 200 };
+      const options = { env: it.env, clock: fastClock(), random: tinyRandom, columns: 200 };
       const ran = await run(['provision', write(`${id}.yaml`, scheduling(id, agents)), '--color', 'never'], options);
       return { ...ran, lists: paths(await it.received()).filter((path) => path === LIST_JOBS).length };
     };
@@ -216,7 +216,7 @@ describe('a job that cannot be created', () => {
         hint: expect.stringContaining('partnerctl cron reconcile'),
       });
     }
-    expect((await run(['cron', 'reconcile'], { env: it.env, random: hasty })).code).toBe(0);
+    expect((await run(['cron', 'reconcile'], { env: it.env, random: tinyRandom })).code).toBe(0);
     const settled = await provision([path], it);
     expect(settled).toMatchObject({ code: 0 });
     expect(settled.json()).toMatchObject({ summary: { ...SUMMARY, unchanged: 1 } });
@@ -363,7 +363,7 @@ describe('a job that cannot be created', () => {
     });
     const env = { PARTNER_BASE_URL: server.baseUrl, PARTNER_TOKEN: 'pat_x' };
     const path = write('acme.yaml', scheduling('acme', { Support: [DAILY] }));
-    const ran = await run(['provision', path, '-o', 'json'], { env, random: hasty });
+    const ran = await run(['provision', path, '-o', 'json'], { env, random: tinyRandom });
     expect(ran.code).toBe(8);
     expect(ran.error()).toMatchObject({
       message: 'The space is provisioned as s1, but the id of the agent "Support" cannot be read.',

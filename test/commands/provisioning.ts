@@ -1,4 +1,4 @@
-import { fasterClock, hasty, type Ran, type RunOptions, run } from '../helpers/run.ts';
+import { fasterClock, type Ran, type RunOptions, run, tinyRandom } from '../helpers/run.ts';
 import type { Service } from '../helpers/service.ts';
 
 export interface Result {
@@ -26,9 +26,9 @@ export interface Answer {
 export const SUMMARY = { created: 0, reused: 0, unchanged: 0, failed: 0, skipped: 0 };
 
 /** Runs `provision -o json` against a service, which carries out nothing late. */
-export function provision(words: readonly string[], { env }: Service, more: RunOptions = {}): Promise<Ran> {
-  return run(['provision', ...words, '-o', 'json', '--settle', '1s'], {
-    random: hasty,
+export function provision(args: readonly string[], { env }: Service, more: RunOptions = {}): Promise<Ran> {
+  return run(['provision', ...args, '-o', 'json', '--settle', '1s'], {
+    random: tinyRandom,
     clock: fasterClock(),
     ...more,
     env: { ...env, ...more.env },

@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { hostname, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { fastClock, hasty, type RunOptions, run, tempDirectory } from '../helpers/run.ts';
+import { fastClock, type RunOptions, run, tempDirectory, tinyRandom } from '../helpers/run.ts';
 import { type Service, service } from '../helpers/service.ts';
 import { createChat } from '../sandbox/chat.ts';
 import { PROVISION, provisionBody } from '../sandbox/client.ts';
@@ -44,9 +44,13 @@ async function openScene(sandboxNow = (): number => NOW): Promise<Scene> {
       const before = process.cwd();
       // Paths are shown as they are typed.
       process.chdir(directory);
-      const ran = await run([...args, '--color', 'never'], { random: hasty, clock, columns, ...options, env }).finally(
-        () => process.chdir(before),
-      );
+      const ran = await run([...args, '--color', 'never'], {
+        random: tinyRandom,
+        clock,
+        columns,
+        ...options,
+        env,
+      }).finally(() => process.chdir(before));
       // Only text that people copy in full, such as URLs, may be wider.
       const lines = ran.stdout.split('\n').filter((line) => line.trim().includes(' '));
       for (const line of lines) expect(line.length).toBeLessThanOrEqual(columns);

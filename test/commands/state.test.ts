@@ -81,8 +81,8 @@ describe('state path', () => {
   test('names the setting that decides the path', async () => {
     const XDG_STATE_HOME = tempDirectory();
     const PARTNER_STATE = soundFile();
-    const decided = async (words: string[], env: Record<string, string>) =>
-      (await run(['state', 'path', '-o', 'json', ...words], { env })).json();
+    const decided = async (args: string[], env: Record<string, string>) =>
+      (await run(['state', 'path', '-o', 'json', ...args], { env })).json();
     expect(await decided([], { XDG_STATE_HOME })).toMatchObject({
       path: join(XDG_STATE_HOME, 'partnerctl/state.jsonl'),
       from: 'XDG_STATE_HOME',
@@ -152,8 +152,8 @@ describe('state show', () => {
 
   test('filters by type and key', async () => {
     const path = soundFile();
-    const lines = async (...words: string[]) =>
-      (await run(['state', 'show', '--state', path, '--query', '[].line', '-o', 'json', ...words])).json();
+    const lines = async (...args: string[]) =>
+      (await run(['state', 'show', '--state', path, '--query', '[].line', '-o', 'json', ...args])).json();
     expect(await lines('--type', 'reserve')).toEqual([4, 8]);
     expect(await lines('--key', 'k1')).toEqual([4, 6]);
     expect(await lines('--key', 'k1', '--type', 'created')).toEqual([6]);
@@ -360,8 +360,8 @@ describe('a path that is not a state file', () => {
 
   test.each(places)('is reported as %s', async (_, make, why) => {
     const path = make();
-    for (const words of ['show', 'verify']) {
-      const ran = await run(['state', words, '--state', path, '-o', 'json']);
+    for (const args of ['show', 'verify']) {
+      const ran = await run(['state', args, '--state', path, '-o', 'json']);
       expect(ran).toMatchObject({ code: 1, stdout: '' });
       expect(ran.error()).toMatchObject({
         type: 'local',

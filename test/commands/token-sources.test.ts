@@ -73,12 +73,12 @@ test.each(['acme', 'customers of acme'])('the hint for a stored token works: log
   const ran = await run([...AS_TEXT, '--profile', name], { env });
   expect(ran.stderr).toContain(`error: The service rejected the token from profile "${name}" (401).\n`);
   expect(hintOf(ran)).toMatch(/^Store a valid one with: partnerctl login --profile /);
-  const words =
+  const args =
     hintOf(ran)
       .replace(/^.*partnerctl /, '')
       .match(/'[^']*'|\S+/g) ?? [];
   const login = await run(
-    words.map((word) => word.replaceAll("'", '')),
+    args.map((word) => word.replaceAll("'", '')),
     { env, stdin: token },
   );
   expect(login.code).toBe(0);

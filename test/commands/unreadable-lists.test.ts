@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { type FakeService, type Handler, json, startFakeService } from '../helpers/fake-service.ts';
-import { fasterClock, hasty, run, tempDirectory } from '../helpers/run.ts';
+import { fasterClock, run, tempDirectory, tinyRandom } from '../helpers/run.ts';
 import { manifest, write } from '../helpers/service.ts';
 
 /* Lists in 200 responses that cannot be read: they may contain jobs, spaces, or agents, so nothing is created. */
@@ -61,7 +61,7 @@ const CREATE = ['cron', 'create', '--agent', 'a1', '--name', 'Daily', '--instruc
 const CREATE_DAILY = [...CREATE, '--schedule', '0 9 * * *', '-o', 'json'];
 const at = ({ baseUrl }: FakeService) => ({
   env: { PARTNER_BASE_URL: baseUrl, PARTNER_TOKEN: 'a-token-of-a-test', HOME: tempDirectory() },
-  random: hasty,
+  random: tinyRandom,
   clock: fasterClock(20),
 });
 const posts = ({ requests }: FakeService) => requests.filter(({ method }) => method === 'POST').length;

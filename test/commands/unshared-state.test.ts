@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { type FakeService, type Handler, sendJson, startFakeService } from '../helpers/fake-service.ts';
-import { hasty, type Ran, type RunOptions, run, tempDirectory } from '../helpers/run.ts';
+import { type Ran, type RunOptions, run, tempDirectory, tinyRandom } from '../helpers/run.ts';
 import { write } from '../helpers/service.ts';
 
 /* A state file that only this machine has. */
@@ -69,9 +69,9 @@ async function service(rivals: readonly string[] = [], isListable = true): Promi
 const lists = ({ requests }: FakeService): number =>
   requests.filter(({ method, path }) => method === 'GET' && path.includes('cron')).length;
 
-function start({ baseUrl }: FakeService, words: readonly string[], options: RunOptions = {}): Promise<Ran> {
+function start({ baseUrl }: FakeService, args: readonly string[], options: RunOptions = {}): Promise<Ran> {
   const env = { PARTNER_BASE_URL: baseUrl, PARTNER_TOKEN: 'secret-token', ...options.env };
-  return run([...words, '-o', 'json'], { random: hasty, ...options, env });
+  return run([...args, '-o', 'json'], { random: tinyRandom, ...options, env });
 }
 
 describe('in CI, without a state file,', () => {
@@ -83,10 +83,10 @@ describe('in CI, without a state file,', () => {
     ['cron create -f', () => ['cron', 'create', '-f', write('jobs.yaml', JOBS)]],
     ['provision', () => ['provision', write('a.yaml', MANIFEST)]],
     ['upload', () => ['upload', write('a.txt', 'a'), write('b.txt', 'b')]],
-  ])('%s warns once that the guard covers this machine alone', async (_, words) => {
+  ])('%s warns once that the guard covers this machine alone', async (_, build) => {
     const it = await service();
     const state = join(tempDirectory(), 'state.jsonl');
-    const args = [...words(), '--state', state];
+    const args = [...build(), '--state', state];
     const env = { CI: 'true' };
     expect((await start(it, [...args, '--dry-run'], { env })).stderr).not.toMatch(warning);
     const first = await start(it, args, { env });

@@ -16,7 +16,7 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { parse as parseYaml } from 'yaml';
 import { InterruptedError } from '../../src/errors.ts';
-import { handSignals, type Ran, run, tempDirectory } from '../helpers/run.ts';
+import { manualSignals, type Ran, run, tempDirectory } from '../helpers/run.ts';
 import { write } from '../helpers/service.ts';
 import { ATTACHMENTS, downloadContent, sha256 } from '../sandbox/uploads.ts';
 import { type UploadAnswer, uploads } from './uploads.ts';
@@ -633,7 +633,7 @@ describe('an upload that fails', () => {
     const it = await uploads();
     const files = ['a', 'b', 'c'].map((name) => write(`${name}.txt`, name, it.directory));
     await it.faults({ kind: 'stall', on: 'POST', skip: 1 });
-    const signals = handSignals();
+    const signals = manualSignals();
     const running = it.upload([...files, '--concurrency', '1', '-o', 'json'], { signals });
     while ((await it.posts()).length < 2) await new Promise(setImmediate);
     signals.abort(new InterruptedError('Interrupted.'));

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { hasty, type Ran, type RunOptions, run, tempDirectory, withDefaults } from '../helpers/run.ts';
+import { type Ran, type RunOptions, run, tempDirectory, tinyRandom, withDefaults } from '../helpers/run.ts';
 import { type Service, service } from '../helpers/service.ts';
 
 /** A result as `upload -o json` writes it. */
@@ -30,7 +30,7 @@ export interface Uploads extends Service {
   readonly directory: string;
   readonly state: string;
   /** Runs `partnerctl upload …` with the state file. */
-  upload(words: readonly string[], options?: RunOptions): Promise<Ran>;
+  upload(args: readonly string[], options?: RunOptions): Promise<Ran>;
   /** What the service has stored, in order of arrival. */
   kept(): Promise<readonly Kept[]>;
 }
@@ -44,9 +44,9 @@ export async function uploads(): Promise<Uploads> {
     ...it,
     directory,
     state,
-    upload: (words, options = {}) =>
-      run(['upload', ...withDefaults(['--state', state], words)], {
-        random: hasty,
+    upload: (args, options = {}) =>
+      run(['upload', ...withDefaults(['--state', state], args)], {
+        random: tinyRandom,
         ...options,
         env: { ...it.env, ...options.env },
       }),

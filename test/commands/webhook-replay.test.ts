@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { EXIT, InterruptedError } from '../../src/errors.ts';
 import { startListening } from '../helpers/listening.ts';
-import { fasterClock, handSignals, run, tempDirectory } from '../helpers/run.ts';
+import { fasterClock, manualSignals, run, tempDirectory } from '../helpers/run.ts';
 import { deliver, SECRET, sign, startTarget } from '../helpers/webhook-target.ts';
 
 /** Saves one delivery per body, with the ids a, b, …. @returns the directory */
@@ -89,7 +89,7 @@ test('webhook replay retries a failing target as often as --retries allows', asy
 
 test('webhook replay leaves the rest unsent at Ctrl-C and says so', async () => {
   const directory = await save('one', 'two', 'three');
-  const signals = handSignals();
+  const signals = manualSignals();
   const target = await startTarget((count) => {
     if (count === 2) signals.abort(new InterruptedError('Interrupted.', EXIT.interrupted));
     return count === 2 ? 'stall' : { status: 200 };

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { type FakeService, json, type Script, startFakeService } from '../helpers/fake-service.ts';
-import { fastClock, fasterClock, hasty, type RunOptions, run, tempDirectory } from '../helpers/run.ts';
+import { fastClock, fasterClock, type RunOptions, run, tempDirectory, tinyRandom } from '../helpers/run.ts';
 import { manifest, write } from '../helpers/service.ts';
 
 /* Services whose responses to writes have no body, or a body without an id. These are successes whose id is found by a read. */
@@ -24,7 +24,7 @@ async function open(script: Script): Promise<Opened> {
   const env = { PARTNER_BASE_URL: service.baseUrl, PARTNER_TOKEN: 'a-token-of-a-test', HOME: tempDirectory() };
   return {
     service,
-    run: (argv, options = {}) => run(argv, { random: hasty, clock: fasterClock(20), env, ...options }),
+    run: (argv, options = {}) => run(argv, { random: tinyRandom, clock: fasterClock(20), env, ...options }),
     posts: () => service.requests.filter(({ method }) => method === 'POST').length,
   };
 }

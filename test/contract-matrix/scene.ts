@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { main } from '../../src/main.ts';
 import { memorySink } from '../helpers/memory-sink.ts';
-import { fasterClock, handSignals, hasty, testProcess } from '../helpers/run.ts';
+import { fasterClock, manualSignals, testProcess, tinyRandom } from '../helpers/run.ts';
 import { type Exchange, ServiceServer } from './server.ts';
 import type { Service } from './service.ts';
 
@@ -63,8 +63,8 @@ export class Scene {
       io: { stdin: Readable.from([]), stdout, stderr },
       env: { HOME: home, PARTNER_BASE_URL: this.server.baseUrl, PARTNER_TOKEN: 'matrix-token' },
       clock: fasterClock(this.clockSpeed),
-      random: hasty,
-      signals: handSignals(),
+      random: tinyRandom,
+      signals: manualSignals(),
       ...testProcess(home),
     });
     const exchanges = this.server.exchanges.slice(seen);

@@ -112,11 +112,11 @@ class Agent {
 
   /** Turns an example into a call: writes files, and replaces ids by those of earlier results. */
   private argsLike(line: string, { command, arguments: positionals, flags, inputs }: Command): readonly string[] {
-    const words = splitLine(line).slice(1 + command.split(' ').length);
+    const args = splitLine(line).slice(1 + command.split(' ').length);
     let position = 0;
-    return words.map((word, index) => {
+    return args.map((word, index) => {
       if (word.startsWith('-')) return word;
-      const flag = flags.find((each) => each.flag === words[index - 1] && each.value !== null);
+      const flag = flags.find((each) => each.flag === args[index - 1] && each.value !== null);
       const taker = flag ?? positionals[position];
       if (!flag) position += 1;
       const name = flag ? flag.flag : `<${positionals[position - 1]?.name}>`;

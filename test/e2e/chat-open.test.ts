@@ -2,7 +2,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { LINE_BREAK } from '../../src/output/prompt-line.ts';
-import { type Holding, holding } from '../helpers/holding.ts';
+import { type HeldRequests, holdRequests } from '../helpers/hold-requests.ts';
 import { tempDirectory } from '../helpers/run.ts';
 import { type Service, service } from '../helpers/service.ts';
 import { type Chat, createChat, MESSAGE } from '../sandbox/chat.ts';
@@ -22,9 +22,9 @@ async function talk(way: (it: Service) => Promise<Pick<Service, 'env'>> = async 
   await it.admin('PUT', '/script', { rules: [{ pattern: '.*', fail: 'silent' }] });
   const chat = await createChat(it);
   const home = tempDirectory();
-  const words = ['chat', 'open', '--source', chat.source_id, '--session', 't1'];
+  const args = ['chat', 'open', '--source', chat.source_id, '--session', 't1'];
   const { env } = await way(it);
-  const terminal = await inTmux(words, { ...env, HOME: home });
+  const terminal = await inTmux(args, { ...env, HOME: home });
   await terminal.screen(/^› *$/m);
   const place = { source_id: chat.source_id, session_id: 't1', role: 'assistant' };
   return {
@@ -37,10 +37,10 @@ async function talk(way: (it: Service) => Promise<Pick<Service, 'env'>> = async 
 }
 
 /** The same, but requests wait until the test releases them. */
-async function talkHeld(): Promise<Talk & Holding> {
-  const ways: Holding[] = [];
+async function talkHeld(): Promise<Talk & HeldRequests> {
+  const ways: HeldRequests[] = [];
   const talking = await talk(async (it) => {
-    const way = await holding(it, ({ method, path }) => method === 'POST' && path.endsWith(MESSAGE));
+    const way = await holdRequests(it, ({ method, path }) => method === 'POST' && path.endsWith(MESSAGE));
     ways.push(way);
     return way;
   });

@@ -29,9 +29,9 @@ test('a message is sent, and only its reply is printed', async () => {
 
 test('a tail shows new messages, reports an outage and its end, and exits 0 on Ctrl-C', async () => {
   const chats = await startConversations(await service(), 1);
-  const { it, tailArgs: words } = chats;
+  const { it, tailArgs: args } = chats;
   await addReplies(chats, 3);
-  const child = start([...words, '--interval', '100ms'], { env: it.env });
+  const child = start([...args, '--interval', '100ms'], { env: it.env });
   const lost = until(child.stderr, /connection lost/);
   const back = until(child.stderr, /restored after .*; 2 messages arrived meanwhile/);
   await until(child.stdout, /(.*\n){3}/);
@@ -49,23 +49,23 @@ test('a tail shows new messages, reports an outage and its end, and exits 0 on C
 
 test('a tail whose reader is gone exits 0 and does not record what was not read', async () => {
   const chats = await startConversations(await service(), 1);
-  const { it, tailArgs: words } = chats;
+  const { it, tailArgs: args } = chats;
   await addReplies(chats, 1);
-  const line = `partnerctl ${words.join(' ')} --from-start --interval 100ms | head -n 1`;
+  const line = `partnerctl ${args.join(' ')} --from-start --interval 100ms | head -n 1`;
   const child = shell(line, { env: it.env });
   const first = await until(child.stdout, /\n/);
   await addReplies(chats, 1);
   expect((await child).exitCode).toBe(0);
-  const rest = await start([...words, '--resume', '--no-follow'], { env: it.env });
+  const rest = await start([...args, '--resume', '--no-follow'], { env: it.env });
   expect(shownIds(chats, [...parseLines(first), ...parseLines(rest.stdout)])).toEqual(await messageIds(chats));
 });
 
 test('the reader of a tail that is killed with SIGKILL sees end of file immediately, and no process stays', async () => {
   const chats = await startConversations(await service(), 1);
-  const { it, tailArgs: words } = chats;
+  const { it, tailArgs: args } = chats;
   await addReplies(chats, 1);
   // The tail's parent never reaps it: to other processes, the dead tail still looks alive.
-  const tail = `'${process.execPath}' '${PROGRAM}' ${words.join(' ')} --from-start & echo $! $BASHPID >&2; exec sleep 1000`;
+  const tail = `'${process.execPath}' '${PROGRAM}' ${args.join(' ')} --from-start & echo $! $BASHPID >&2; exec sleep 1000`;
   const reader = startFile('bash', ['-c', `exec cat < <(${tail} >&- 2>&-)`], { env: it.env });
   const [pid, parent] = (await until(reader.stderr, /\n/)).split(' ').map(Number);
   if (!pid || !parent) throw new Error('The shell named no processes.');

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { holding } from '../helpers/holding.ts';
+import { holdRequests } from '../helpers/hold-requests.ts';
 import { run } from '../helpers/run.ts';
 import { manifest, type Service, service, write } from '../helpers/service.ts';
 import { start, until } from './program.ts';
@@ -27,7 +27,7 @@ test.each([
   const it = await service();
   // The fourth write waits until the signal is sent.
   let writes = 0;
-  const { env, held, release } = await holding(it, ({ method }) => {
+  const { env, held, release } = await holdRequests(it, ({ method }) => {
     if (method === 'POST') writes += 1;
     return writes > 3;
   });
@@ -72,7 +72,7 @@ test('a second Ctrl-C exits immediately', async () => {
 
 test('a second SIGHUP, which a shell sends in addition to the system, does not end the wait for the response', async () => {
   const it = await service();
-  const { env, held, release } = await holding(it, ({ method }) => method === 'POST');
+  const { env, held, release } = await holdRequests(it, ({ method }) => method === 'POST');
   const child = start(['provision', many(2), '--concurrency', '1', '-v', '-o', 'json'], { env });
   await held();
   const noticed = until(child.stderr, /at most for the response/);

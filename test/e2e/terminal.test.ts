@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { execa } from 'execa';
 import { describe, expect, test } from 'vitest';
-import { holding } from '../helpers/holding.ts';
+import { holdRequests } from '../helpers/hold-requests.ts';
 import { tempDirectory } from '../helpers/run.ts';
 import { schedules } from '../helpers/scheduling.ts';
 import { manifest, service, write } from '../helpers/service.ts';
@@ -70,7 +70,7 @@ describe.skipIf(!hasScript)('in a real terminal (needs script of util-linux)', (
 
   test('an operation of more than a second shows a spinner, which disappears at the end', async () => {
     const it = await service();
-    const { env, release } = await holding(it, () => true);
+    const { env, release } = await holdRequests(it, () => true);
     const child = inTerminal(['spaces', 'list'], { env });
     await until(child.stdout, /Listing spaces/);
     release();
@@ -247,7 +247,7 @@ describe.skipIf(!hasScript)('in a real terminal (needs script of util-linux)', (
 
     test('a write in flight is completed, and nothing is started after it', async () => {
       const it = await service();
-      const { env, held, release } = await holding(it, ({ method }) => method === 'POST');
+      const { env, held, release } = await holdRequests(it, ({ method }) => method === 'POST');
       const path = write('two.yaml', `${manifest('a')}---\n${manifest('b')}`);
       const log = join(tempDirectory(), 'log');
       await execa('mkfifo', [log]);

@@ -3,7 +3,7 @@ import { readdirSync, truncateSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { holding } from '../helpers/holding.ts';
+import { holdRequests } from '../helpers/hold-requests.ts';
 import { tempDirectory } from '../helpers/run.ts';
 import { type Service, service, write } from '../helpers/service.ts';
 import { start, until } from './program.ts';
@@ -28,7 +28,7 @@ async function opened(): Promise<{ it: Service; directory: string; state: string
 describe.skipIf(!hasTmux)('in a terminal (needs tmux)', () => {
   test('an upload shows a bar for all and for each file, within 60 columns; at the end only the result is left', async () => {
     const { it, directory, state } = await opened();
-    const { env, release } = await holding(it, ({ method }) => method === 'POST');
+    const { env, release } = await holdRequests(it, ({ method }) => method === 'POST');
     const names = [
       'a.bin',
       `${'long-'.repeat(20)}name.bin`,

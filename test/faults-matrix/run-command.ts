@@ -3,7 +3,7 @@ import type { Clock } from '../../src/clock.ts';
 import { InterruptedError } from '../../src/errors.ts';
 import { main } from '../../src/main.ts';
 import { memorySink } from '../helpers/memory-sink.ts';
-import { handSignals, testProcess } from '../helpers/run.ts';
+import { manualSignals, testProcess } from '../helpers/run.ts';
 
 export interface CommandRun {
   readonly argv: readonly string[];
@@ -24,7 +24,7 @@ export interface CommandEnd {
 
 /** Runs a command line in this process, with its own home and streams, and real HTTP. */
 export async function runCommand({ argv, stdin, env, home, watch, clock }: CommandRun): Promise<CommandEnd> {
-  const signals = handSignals();
+  const signals = manualSignals();
   const stdout = memorySink({
     onWrite: (text) => {
       if (watch?.(text)) signals.abort(new InterruptedError('Interrupted.'));

@@ -55,14 +55,14 @@ const reset: Handler = ({ method }, response) =>
 
 interface StateFile {
   readonly path: string;
-  run(service: FakeService, words: readonly string[], options?: RunOptions): Promise<Ran>;
+  run(service: FakeService, args: readonly string[], options?: RunOptions): Promise<Ran>;
 }
 
 function stateFile(): StateFile {
   const path = join(tempDirectory(), 'state.jsonl');
   return {
     path,
-    run: (service, words, options) => partnerctl(service.baseUrl, [...words, '--state', path], options),
+    run: (service, args, options) => partnerctl(service.baseUrl, [...args, '--state', path], options),
   };
 }
 

@@ -127,8 +127,8 @@ describe('nothing is posted if the state file cannot be written because', () => 
       cpSync(join(PROGRAM, '../..', part), join(copy, part), { recursive: true });
     const as = isRoot ? ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups'] : ['env'];
     const create = (path: string) => {
-      const [tool = '', ...words] = [...as, process.execPath, join(copy, 'bin/partnerctl.js')];
-      return startFile(tool, [...words, ...at.cron.create('daily', '--state', path)], { env: at.it.env });
+      const [tool = '', ...args] = [...as, process.execPath, join(copy, 'bin/partnerctl.js')];
+      return startFile(tool, [...args, ...at.cron.create('daily', '--state', path)], { env: at.it.env });
     };
     const closed = join(at.directory, 'closed');
     mkdirSync(closed, { mode: 0o555 });
@@ -146,8 +146,8 @@ describe('a job that was created but cannot be recorded', () => {
   /** Creates the job in a file that accepts the reservation and nothing after it. */
   async function unrecorded(at: Place, name: string) {
     writeFileSync(at.path, filler(250));
-    const words = at.cron.create(name, '--state', at.path).map((word) => `'${word}'`);
-    const ran = await shell(`ulimit -f 1; partnerctl ${words.join(' ')}`, { env: at.it.env });
+    const args = at.cron.create(name, '--state', at.path).map((word) => `'${word}'`);
+    const ran = await shell(`ulimit -f 1; partnerctl ${args.join(' ')}`, { env: at.it.env });
     const [id = '', ...more] = await at.cron.idsOf(name);
     expect(more).toEqual([]);
     expect(ran.exitCode).toBe(1);
@@ -258,7 +258,7 @@ describe('a damaged state file', () => {
     readonly lines: string[];
     /** Rewrites the file. */
     write(lines: readonly string[]): void;
-    run(...words: string[]): ReturnType<typeof run>;
+    run(...args: string[]): ReturnType<typeof run>;
     /** Creates a job. */
     create(name: string): ReturnType<typeof run>;
   }
@@ -266,7 +266,7 @@ describe('a damaged state file', () => {
   /** @param isOwnerGone whether a process that has ended created `j1`: the test's process counts as still running */
   async function fourJobs(isOwnerGone = false): Promise<Damaged> {
     const at = await place();
-    const act = (...words: string[]) => run([...words, '--state', at.path], { env: at.it.env });
+    const act = (...args: string[]) => run([...args, '--state', at.path], { env: at.it.env });
     const create = (name: string) => act(...createArgs(at.cron.agent_id, name));
     for (const name of ['j0', 'j2', 'j3']) expect((await create(name)).code).toBe(0);
     if (isOwnerGone) {

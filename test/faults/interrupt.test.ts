@@ -4,7 +4,7 @@ import { systemClock } from '../../src/clock.ts';
 import { OPERATIONS } from '../../src/contract/operations.ts';
 import { InterruptedError } from '../../src/errors.ts';
 import { createGate, json, sendJson, startFakeService } from '../helpers/fake-service.ts';
-import { handSignals } from '../helpers/run.ts';
+import { manualSignals } from '../helpers/run.ts';
 import { listen } from '../helpers/tcp-server.ts';
 import { client, partnerctl } from './client.ts';
 
@@ -16,7 +16,7 @@ describe('an interrupt', () => {
       response.writeHead(200, { 'content-length': '100' });
       response.write('[', arrived.open);
     });
-    const signals = handSignals();
+    const signals = manualSignals();
     const running = partnerctl(server.baseUrl, LIST, { signals, clock: systemClock });
     await arrived.pass();
     signals.abort(new InterruptedError('Interrupted.', 143));
@@ -29,7 +29,7 @@ describe('an interrupt', () => {
       createServer(() => arrived.open()),
       'https',
     );
-    const signals = handSignals();
+    const signals = manualSignals();
     const running = partnerctl(baseUrl, LIST, { signals, clock: systemClock });
     await arrived.pass();
     const started = performance.now();
@@ -59,7 +59,7 @@ describe('an interrupt', () => {
 
   it('sends nothing if it comes before the first request', async () => {
     const server = await startFakeService(json([]));
-    const signals = handSignals();
+    const signals = manualSignals();
     signals.abort(new InterruptedError('Interrupted.'));
     expect((await partnerctl(server.baseUrl, LIST, { signals })).code).toBe(130);
     expect(server.requests).toEqual([]);

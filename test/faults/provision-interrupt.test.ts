@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { type Clock, systemClock } from '../../src/clock.ts';
 import { InterruptedError } from '../../src/errors.ts';
 import { json, sendJson, startFakeService } from '../helpers/fake-service.ts';
-import { handSignals, tempDirectory } from '../helpers/run.ts';
+import { manualSignals, tempDirectory } from '../helpers/run.ts';
 import { partnerctl } from './client.ts';
 
 const AGENT = '{ template_id: tmpl_support, name: Support }';
@@ -13,7 +13,7 @@ const documents = ['a', 'b', 'c', 'd'].map(
 
 describe('an interrupted provision', () => {
   it('finishes the job that was sent, creates no other, and is completed by the next run', async () => {
-    const signals = handSignals();
+    const signals = manualSignals();
     const state = join(tempDirectory(), 'state.jsonl');
     const jobs: unknown[] = [];
     const agent = { agent_id: 'a1', name: 'Support', template_id: 'tmpl_support' };
@@ -54,7 +54,7 @@ describe('an interrupted provision', () => {
   });
 
   it('says that the space may have been provisioned if it was still checking a lost request', async () => {
-    const signals = handSignals();
+    const signals = manualSignals();
     const server = await startFakeService({
       'GET *': json([]),
       'POST *': json({ detail: 'overloaded' }, 503),
@@ -79,7 +79,7 @@ describe('an interrupted provision', () => {
     ['one', 9],
     ['two', 130],
   ])('of %s documents still reports an earlier lost response and how to reconcile it: exit %i', async (count, code) => {
-    const signals = handSignals();
+    const signals = manualSignals();
     const agent = { agent_id: 'a1', name: 'Support', template_id: 'tmpl_support' };
     let posts = 0;
     const server = await startFakeService(({ method, path }, response) => {

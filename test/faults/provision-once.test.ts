@@ -164,9 +164,9 @@ describe('a lost response with a token that may list the agents', () => {
   it('is checked by the next run before it posts if --timeout leaves no time to wait', async () => {
     const service = await oddService({ trouble: firstPost('late 504') });
     const provision = machine(manifest('acme-1'));
-    const hasty = await provision(service, '--timeout', '500ms');
-    expect(hasty.code).toBe(8);
-    expect(hasty.error().message).toContain('may or may not');
+    const tinyRandom = await provision(service, '--timeout', '500ms');
+    expect(tinyRandom.code).toBe(8);
+    expect(tinyRandom.error().message).toContain('may or may not');
     expectDone(service, await provision(service), ['acme-1']);
     expect(service.posts()).toHaveLength(1);
   });

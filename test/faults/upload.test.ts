@@ -32,7 +32,7 @@ import {
   sendJson,
   startFakeService,
 } from '../helpers/fake-service.ts';
-import { handSignals, hasty, type Ran, type RunOptions, tempDirectory } from '../helpers/run.ts';
+import { manualSignals, type Ran, type RunOptions, tempDirectory, tinyRandom } from '../helpers/run.ts';
 import { write } from '../helpers/service.ts';
 import { listen, rawJson } from '../helpers/tcp-server.ts';
 import { client, partnerctl, TOKEN, withinLimit } from './client.ts';
@@ -74,7 +74,7 @@ function createUploader(baseUrl: string): Uploader {
   return {
     state,
     upload: (args, options = {}) =>
-      partnerctl(baseUrl, ['upload', ...args, '-o', 'json', '--state', state], { random: hasty, ...options }),
+      partnerctl(baseUrl, ['upload', ...args, '-o', 'json', '--state', state], { random: tinyRandom, ...options }),
     records: async () => {
       const types: string[] = [];
       for await (const entry of readLog(state)) {
@@ -376,7 +376,7 @@ describe('a response that arrives when only the end of the form is missing', () 
   });
 
   it('leaves the file unknown if Ctrl-C interrupts it', async () => {
-    const signals = handSignals();
+    const signals = manualSignals();
     const interrupt = (): void => void setImmediate(() => signals.abort(new InterruptedError('Interrupted.')));
     subscribe('undici:request:headers', interrupt);
     onTestFinished(() => void unsubscribe('undici:request:headers', interrupt));
@@ -488,7 +488,7 @@ describe('a file that another process is uploading', () => {
   });
 
   it('is no longer waited for after Ctrl-C', async () => {
-    const signals = handSignals();
+    const signals = manualSignals();
     const gate = createGate();
     const clock = watchSleep((count) => {
       // A process that kept waiting would find the file uploaded.
@@ -511,7 +511,7 @@ describe('a file that another process is uploading', () => {
 });
 
 it('Ctrl-C after the entire file was sent waits for the response', async () => {
-  const signals = handSignals();
+  const signals = manualSignals();
   const { upload, records } = await startUploads((request, response, count) => {
     signals.abort(new InterruptedError('Interrupted.'));
     return accept(request, response, count);

@@ -96,12 +96,12 @@ export function shownIds({ sessions }: Conversations, lines: readonly Line[]): M
 
 /** Runs a tail until it has written `count` lines, and then sends it a signal. */
 export async function followUntil(
-  { it, tailArgs: words }: Conversations,
+  { it, tailArgs: args }: Conversations,
   more: readonly string[],
   count: number,
   signal: 'SIGINT' | 'SIGKILL',
 ): Promise<{ lines: Line[]; exitCode: number | undefined; stderr: string }> {
-  const child = start([...words, ...more], { env: it.env });
+  const child = start([...args, ...more], { env: it.env });
   let seen = 0;
   child.stdout?.on('data', (chunk: Buffer) => {
     for (const byte of chunk) if (byte === 0x0a) seen += 1;

@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import { HISTORY } from '../sandbox/chat.ts';
 import { PROVISION, provisionBody } from '../sandbox/client.ts';
 import { CRON_JOBS } from '../sandbox/cron.ts';
-import { fasterClock, hasty, run, tempDirectory } from './run.ts';
+import { fasterClock, run, tempDirectory, tinyRandom } from './run.ts';
 import { type Service, service, write } from './service.ts';
 
 /** How an operation ended. */
@@ -188,7 +188,7 @@ export async function performEveryOperation(shape: string): Promise<Performance>
   for (const operation of operationsOf(seeded)) {
     const { name, argv, machine: HOME = it.env.HOME ?? '' } = operation;
     if (name === LOST) await it.faults({ kind: 'reset', stage: 'after', on: `POST ${CRON_JOBS}`, times: 1 });
-    const settings = { env: { ...it.env, HOME }, clock: fasterClock(20), random: hasty };
+    const settings = { env: { ...it.env, HOME }, clock: fasterClock(20), random: tinyRandom };
     const { code, stdout, stderr } = await run([...argv, '--timeout', '1m'], settings);
     ended.push({ operation, code, stdout, stderr });
   }

@@ -5,7 +5,7 @@ import type { Sink } from '../../src/cli/io.ts';
 import { systemClock } from '../../src/clock.ts';
 import { EXIT, InterruptedError } from '../../src/errors.ts';
 import { main } from '../../src/main.ts';
-import { handSignals, type RunOptions, tempDirectory, testProcess } from './run.ts';
+import { manualSignals, type RunOptions, tempDirectory, testProcess } from './run.ts';
 
 /** A `webhook listen` that runs in this process. */
 export interface Listening {
@@ -61,7 +61,7 @@ export async function startListening(args: readonly string[], options: Listening
     isTTY: false,
     columns: 80,
   });
-  const signals = handSignals();
+  const signals = manualSignals();
   const exited = main(['webhook', 'listen', ...args], {
     io: {
       stdin: Readable.from(options.stdin === undefined ? [] : [options.stdin]),

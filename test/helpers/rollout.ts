@@ -149,7 +149,7 @@ export async function killAfter(it: Service, path: string, requests: number): Pr
 /** Reconciles the jobs of unknown outcome, as the run advises. */
 export async function reconcileJobs(it: Service): Promise<void> {
   await it.faults();
-  const words = ['cron', 'reconcile', '--assume-not-created', '--grace', '100ms'];
-  const { exitCode, stderr } = await start(words, { env: it.env });
+  const args = ['cron', 'reconcile', '--assume-not-created', '--grace', '100ms'];
+  const { exitCode, stderr } = await start(args, { env: it.env });
   expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
 }

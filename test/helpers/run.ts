@@ -94,12 +94,12 @@ export function leapingClock(): Clock & { leap(ms: number): void } {
 }
 
 /** Random numbers so small that backoff is negligible, but different, as request ids must be. */
-export function hasty(): number {
+export function tinyRandom(): number {
   return Math.random() / 1000;
 }
 
 /** Signals that a test sends itself. */
-export function handSignals(): Signals & { interrupt: AbortSignal; abort(reason: unknown): void } {
+export function manualSignals(): Signals & { interrupt: AbortSignal; abort(reason: unknown): void } {
   const control = new AbortController();
   return {
     interrupt: control.signal,
@@ -147,7 +147,7 @@ export async function run(argv: readonly string[], options: RunOptions = {}): Pr
     env: { HOME: home, ...options.env },
     clock: options.clock ?? systemClock,
     random: options.random ?? Math.random,
-    signals: options.signals ?? handSignals(),
+    signals: options.signals ?? manualSignals(),
     ...testProcess(home),
     ...(options.nodeVersion !== undefined && { nodeVersion: options.nodeVersion }),
     selfCommand: [process.execPath, fileURLToPath(new URL('../../bin/partnerctl.js', import.meta.url))],

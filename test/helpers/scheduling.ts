@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PROVISION, provisionBody } from '../sandbox/client.ts';
 import { CRON_JOBS, jobBody } from '../sandbox/cron.ts';
-import { hasty, type Ran, type RunOptions, run, tempDirectory, withDefaults } from './run.ts';
+import { type Ran, type RunOptions, run, tempDirectory, tinyRandom, withDefaults } from './run.ts';
 import { type Service, service } from './service.ts';
 
 /** A job as `cron create -o json` writes it. */
@@ -26,7 +26,7 @@ export interface Schedules extends Service {
   /** The state file; every test has its own. */
   readonly state: string;
   /** Runs `partnerctl cron …` with the state file. */
-  cron(words: readonly string[], options?: RunOptions): Promise<Ran>;
+  cron(args: readonly string[], options?: RunOptions): Promise<Ran>;
   /** Creates the job that `JOB` describes, with these changes. */
   create(more?: readonly string[], options?: RunOptions): Promise<Ran>;
   /** A job that is created at the service directly, without a record in the state file. */
@@ -60,9 +60,9 @@ export async function schedules(external = 'acme', agentName = 'Support'): Promi
   const agent: string = json.agents[0].agent_id;
   await it.forget();
   const state = join(tempDirectory(), 'state.jsonl');
-  const cron: Schedules['cron'] = (words, options = {}) =>
-    run(['cron', ...withDefaults(['--state', state], words)], {
-      random: hasty,
+  const cron: Schedules['cron'] = (args, options = {}) =>
+    run(['cron', ...withDefaults(['--state', state], args)], {
+      random: tinyRandom,
       ...options,
       env: { ...it.env, ...options.env },
     });

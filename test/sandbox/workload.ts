@@ -22,7 +22,7 @@ export interface Told {
   clock?: string;
 }
 
-export function toldNothing(): Told {
+export function nothingAcknowledged(): Told {
   const [spaces, messages, jobs, uploads] = [new Map(), new Map(), new Map(), new Map()];
   return { spaces, messages, jobs, deletedJobs: new Set(), uploads, templates: new Set(), tokens: [] };
 }
@@ -85,7 +85,7 @@ export interface Examined {
 }
 
 /** Compares what exists after a kill with what the client was told, then repeats what may be repeated. */
-export async function examine(on: TestSandbox, dataDir: string, told: Told): Promise<Examined> {
+export async function checkAfterKill(on: TestSandbox, dataDir: string, told: Told): Promise<Examined> {
   const lost: string[] = [];
   const duplicated: string[] = [];
   const { partner, admin } = on;

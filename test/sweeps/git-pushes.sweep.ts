@@ -69,8 +69,8 @@ test('spaces with chats and jobs need few pushes, however many there are', async
 test('uploads need few pushes, however many there are', async () => {
   const [it, state] = [await uploads(), await branch()];
   for (let n = 0; n < 60; n += 1) writeFileSync(join(it.directory, `f${n}.txt`), `content ${n}`);
-  const words = [it.directory, '--recursive', '--state', state.env.PARTNER_STATE, '-o', 'json'];
-  const ran = await it.upload(words, { env: state.env });
+  const args = [it.directory, '--recursive', '--state', state.env.PARTNER_STATE, '-o', 'json'];
+  const ran = await it.upload(args, { env: state.env });
   expect(ran.code, ran.stderr).toBe(0);
   expect(await it.kept()).toHaveLength(60);
   expect(state.pushes()).toBeLessThanOrEqual(3);

@@ -32,31 +32,31 @@ test.each(Object.entries(NAMES))('%s in a name is escaped in tables and exact fo
   const agents = [{ template_id: 'tmpl_support', name }];
   const made = await partner('POST', PROVISION, { body: provisionBody('acme', { space, agents }) });
   expect(made.status).toBe(201);
-  for (const words of [
+  for (const args of [
     ['spaces', 'list'],
     ['agents', 'list', 'ext:acme'],
   ]) {
     for (const columns of [120, 30]) {
-      const table = await run([...words, '-o', 'table', '--color', 'never'], { env, columns });
+      const table = await run([...args, '-o', 'table', '--color', 'never'], { env, columns });
       expect(table.code).toBe(0);
       expect(table.stdout).not.toMatch(CONTROLS);
       expect(table.stdout).not.toContain('\t');
     }
-    const tsv = await run([...words, '-o', 'tsv'], { env });
+    const tsv = await run([...args, '-o', 'tsv'], { env });
     expect(tsv.code).toBe(0);
     expect(tsv.stdout).not.toMatch(CONTROLS);
     const rows = tsv.stdout.split('\n');
     expect(rows).toHaveLength(2);
-    expect(rows[0]?.split('\t')).toHaveLength(words[0] === 'spaces' ? 5 : 3);
-    const json = await run([...words, '-o', 'json'], { env });
+    expect(rows[0]?.split('\t')).toHaveLength(args[0] === 'spaces' ? 5 : 3);
+    const json = await run([...args, '-o', 'json'], { env });
     expect(json.json()).toMatchObject([{ name }]);
     expect(json.stdout).not.toMatch(CONTROLS);
-    const ndjson = await run([...words, '-o', 'ndjson'], { env });
+    const ndjson = await run([...args, '-o', 'ndjson'], { env });
     expect(JSON.parse(ndjson.stdout).name).toBe(name);
-    const yaml = await run([...words, '-o', 'yaml'], { env });
+    const yaml = await run([...args, '-o', 'yaml'], { env });
     expect(parseYaml(yaml.stdout)).toMatchObject([{ name }]);
     expect(yaml.stdout).not.toMatch(CONTROLS);
-    const query = await run([...words, '--query', '[0].name'], { env });
+    const query = await run([...args, '--query', '[0].name'], { env });
     expect(query.stdout).not.toMatch(CONTROLS);
   }
   const candidates = await run(['agents', 'list', 'name:nobody'], { env });

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
 import { prepareChildSandboxes, temporaryDirectory } from '../sandbox/child-process.ts';
 import { connectTo, connectToChild } from '../sandbox/client.ts';
-import { examine, type Told, toldNothing, writeEverything } from '../sandbox/workload.ts';
+import { checkAfterKill, nothingAcknowledged, type Told, writeEverything } from '../sandbox/workload.ts';
 
 const startChild = prepareChildSandboxes();
 
@@ -28,11 +28,11 @@ test.each(['before', 'half', 'after'])(
     let [points, lost, duplicated] = [0, 0, 0];
     for (let isKilled = true; isKilled; ) {
       const dataDir = await temporaryDirectory();
-      const told = toldNothing();
+      const told = nothingAcknowledged();
       isKilled = await writeUntilKilled(dataDir, `${points + 1} ${moment}`, told);
       if (isKilled) points += 1;
       const sandbox = await startSandbox({ dataDir });
-      const examined = await examine(connectTo(sandbox, await sandbox.createToken()), dataDir, told);
+      const examined = await checkAfterKill(connectTo(sandbox, await sandbox.createToken()), dataDir, told);
       await sandbox.close();
       expect(examined, `${points} ${moment}`).toEqual({ lost: [], duplicated: [] });
       lost += examined.lost.length;

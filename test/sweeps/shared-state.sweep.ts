@@ -12,7 +12,15 @@ import {
   sendJson,
   startFakeService,
 } from '../helpers/fake-service.ts';
-import { fasterClock, handSignals, hasty, type Ran, type RunOptions, run, tempDirectory } from '../helpers/run.ts';
+import {
+  fasterClock,
+  manualSignals,
+  type Ran,
+  type RunOptions,
+  run,
+  tempDirectory,
+  tinyRandom,
+} from '../helpers/run.ts';
 import { write } from '../helpers/service.ts';
 
 /** A state on a branch of a repository that can be moved away: then it is unreachable. */
@@ -30,7 +38,7 @@ interface Shared {
   records(): readonly string[];
   /** The recovery files of the machine. */
   waiting(): readonly string[];
-  run(service: FakeService, words: readonly string[], options?: RunOptions): Promise<Ran>;
+  run(service: FakeService, args: readonly string[], options?: RunOptions): Promise<Ran>;
 }
 
 async function shared(): Promise<Shared> {
@@ -64,9 +72,9 @@ async function shared(): Promise<Shared> {
       const directory = join(home, '.local', 'state', 'partnerctl');
       return readdirSync(directory).filter((name) => name.includes('.recovery-'));
     },
-    run: (service, words, options = {}) =>
-      run([...words, '--state', address, '-o', 'json'], {
-        random: hasty,
+    run: (service, args, options = {}) =>
+      run([...args, '--state', address, '-o', 'json'], {
+        random: tinyRandom,
         clock: fasterClock(100),
         ...options,
         env: {
@@ -103,7 +111,7 @@ const CRON = [
 /** The command that creates an object, and the service's response. */
 interface Case {
   readonly command: string;
-  words(): string[];
+  args(): string[];
   readonly answer: object;
   readonly id: string;
   readonly created: string;
@@ -112,21 +120,21 @@ interface Case {
 const CASES: readonly Case[] = [
   {
     command: 'cron create',
-    words: () => CRON,
+    args: () => CRON,
     answer: { cron_job_id: 'cron_1' },
     id: 'cron_1',
     created: 'cron.created',
   },
   {
     command: 'upload',
-    words: () => ['upload', write('a.txt', 'hello')],
+    args: () => ['upload', write('a.txt', 'hello')],
     answer: { file_attachment_id: 'att_1' },
     id: 'att_1',
     created: 'upload.done',
   },
   {
     command: 'provision',
-    words: () => ['provision', write('a.yaml', MANIFEST)],
+    args: () => ['provision', write('a.yaml', MANIFEST)],
     answer: { ...SPACE, created: true, agents: [AGENT] },
     id: 'sp_1',
     created: 'space.created',
@@ -149,7 +157,7 @@ describe.each(CASES)('$command with a shared state', (each) => {
     const state = await shared();
     state.away();
     const service = await startFakeService(script(each, () => undefined));
-    const ran = await state.run(service, each.words());
+    const ran = await state.run(service, each.args());
     expect(ran).toMatchObject({ code: 8 });
     expect(ran.error()).toMatchObject({ type: 'state_unavailable' });
     expect(posts(service)).toBe(0);
@@ -158,8 +166,8 @@ describe.each(CASES)('$command with a shared state', (each) => {
   test('prints and keeps the id if the state is lost before it is recorded, and the next run publishes it', async () => {
     const state = await shared();
     const service = await startFakeService(script(each, state.away));
-    const words = each.words();
-    const ran = await state.run(service, words);
+    const args = each.args();
+    const ran = await state.run(service, args);
     expect(ran).toMatchObject({ code: 9 });
     expect(ran.stdout).toContain(each.id);
     expect(ran.stderr).toContain(each.id);
@@ -169,9 +177,9 @@ describe.each(CASES)('$command with a shared state', (each) => {
     expect(state.records()).not.toContain(each.created);
     service.respond(script(each, () => undefined));
     // Its reservation is still open, and this process is alive.
-    const elsewhere = await state.run(service, [...words, '--timeout', '1s'], { env: { HOME: tempDirectory() } });
+    const elsewhere = await state.run(service, [...args, '--timeout', '1s'], { env: { HOME: tempDirectory() } });
     expect(elsewhere.code).not.toBe(0);
-    const again = await state.run(service, [...words, ...(each.command === 'cron create' ? ['--ensure'] : [])]);
+    const again = await state.run(service, [...args, ...(each.command === 'cron create' ? ['--ensure'] : [])]);
     expect(again).toMatchObject({ code: 0 });
     expect(again.stdout).toContain(each.id);
     expect(posts(service)).toBe(1);
@@ -187,13 +195,13 @@ describe.each(CASES)('$command with a shared state', (each) => {
         tip = state.rewrite();
       }),
     );
-    const words = each.words();
-    const ran = await state.run(service, words);
+    const args = each.args();
+    const ran = await state.run(service, args);
     expect(ran).toMatchObject({ code: 9 });
     expect(ran.stdout).toContain(each.id);
     expect(ran.stderr).toMatch(/"recovery_file": ?"[^"]*\.recovery-/);
     expect(ran.stderr).toContain('publishes it');
-    const again = [...words, ...(each.command === 'cron create' ? ['--ensure'] : [])];
+    const again = [...args, ...(each.command === 'cron create' ? ['--ensure'] : [])];
     const refused = await state.run(service, again);
     expect(refused.error()).toMatchObject({ hint: expect.stringContaining(`git update-ref refs/heads/state ${tip}`) });
     state.git('update-ref', 'refs/heads/state', tip);
@@ -206,7 +214,7 @@ describe.each(CASES)('$command with a shared state', (each) => {
   test('does not promise to publish a record that could only be kept in the directory for temporary files', async () => {
     const state = await shared();
     const service = await startFakeService(script(each, state.away));
-    const ran = await state.run(service, each.words(), { env: { XDG_STATE_HOME: '/dev/null/state' } });
+    const ran = await state.run(service, each.args(), { env: { XDG_STATE_HOME: '/dev/null/state' } });
     expect(ran).toMatchObject({ code: 9 });
     expect(ran.stdout).toContain(each.id);
     const [, kept = ''] = /"recovery_file": ?"([^"]*)"/.exec(ran.stderr) ?? [];
@@ -217,10 +225,10 @@ describe.each(CASES)('$command with a shared state', (each) => {
 
   test('records the id even if the run is interrupted while the service responds', async () => {
     const state = await shared();
-    const signals = handSignals();
+    const signals = manualSignals();
     const interrupt = (): void => signals.abort(new InterruptedError('Interrupted.', 130));
     const service = await startFakeService(script(each, interrupt));
-    const ran = await state.run(service, each.words(), { signals, clock: fasterClock(1) });
+    const ran = await state.run(service, each.args(), { signals, clock: fasterClock(1) });
     expect(ran.stdout).toContain(each.id);
     expect(state.records()).toContain(each.created);
     expect(state.waiting()).toEqual([]);

@@ -26,7 +26,7 @@ interface Place {
   readonly directory: string;
   /** What must exist in the end: name and hash of every file, sorted. */
   readonly wanted: readonly string[];
-  words(...more: string[]): string[];
+  args(...more: string[]): string[];
   run(...more: string[]): Promise<Ran>;
   kept(): Promise<readonly Kept[]>;
 }
@@ -51,14 +51,14 @@ async function place(count: number, sizeOf: (index: number) => number = (index) 
   const it = await service();
   const { directory, wanted } = makeFiles(count, sizeOf);
   const state = join(tempDirectory(), 'state.jsonl');
-  const words = (...more: string[]) => ['upload', directory, '-r', '-o', 'json', '--state', state, ...more];
+  const args = (...more: string[]) => ['upload', directory, '-r', '-o', 'json', '--state', state, ...more];
   return {
     it,
     directory,
     wanted,
-    words,
+    args,
     run: async (...more) => {
-      const { exitCode, stdout, stderr } = await start(words(...more), { env: it.env });
+      const { exitCode, stdout, stderr } = await start(args(...more), { env: it.env });
       return { exitCode, stderr, said: stdout === '' ? [] : JSON.parse(stdout) };
     },
     kept: async () => (await it.admin('GET', '/uploads')).json.uploads,
@@ -202,7 +202,7 @@ test(`nothing that was finished is uploaded twice by a run that is killed ${KILL
   await here.it.set({ latency_ms: 3 });
   let killed = 0;
   for (let run = 0; run < KILLS; run += 1) {
-    const child = start(here.words('--concurrency', '6'), { env: here.it.env });
+    const child = start(here.args('--concurrency', '6'), { env: here.it.env });
     // From before it has started to the middle of its work.
     const timer = setTimeout(() => child.kill('SIGKILL'), 120 + Math.random() * 320);
     const { signal, stdout } = await child;

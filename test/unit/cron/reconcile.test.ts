@@ -75,7 +75,7 @@ describe('when the service does not return the agent of a job', () => {
     await create(world, DAILY, { post: 'vanished' });
     await create(world, OF_ANOTHER);
     await forgetJob(
-      world.process().byHand(() => true),
+      world.process().adoptDeps(() => true),
       { key: keyOf(OF_ANOTHER) },
     );
     world.now += 60_000;
@@ -154,8 +154,10 @@ describe('a process that reserved a job', () => {
       const post = async (...args: Parameters<typeof deps.post>) => {
         expect(await reconcile(world, { clockMs, assume: true })).toMatchObject([{ status: 'in_progress' }]);
         expect(await create(world, DAILY, { clockMs })).toMatchObject({ status: 'blocked', why: 'in_progress' });
-        const byHand = world.process({ clockMs }).byHand(() => true);
-        await expect(forgetJob(byHand, { key: keyOf(DAILY) })).rejects.toThrow('Another process is creating this job');
+        const adoptDeps = world.process({ clockMs }).adoptDeps(() => true);
+        await expect(forgetJob(adoptDeps, { key: keyOf(DAILY) })).rejects.toThrow(
+          'Another process is creating this job',
+        );
         return await deps.post(...args);
       };
       const outcome = await living.run(() => createOnce(DAILY, { ...deps, post }, { ensure: false, dryRun: false }));
@@ -185,8 +187,8 @@ describe('a process that reserved a job', () => {
     const world = calmWorld();
     await create(world, DAILY, { diesAt: 6, machine: 1, remainingMs: 60_000 });
     const before = world.now;
-    const byHand = world.process({ clockMs: 90_000_000 }).byHand(() => true);
-    await forgetJob(byHand, { key: keyOf(DAILY) });
+    const adoptDeps = world.process({ clockMs: 90_000_000 }).adoptDeps(() => true);
+    await forgetJob(adoptDeps, { key: keyOf(DAILY) });
     expect(world.now - before).toBeGreaterThan(60_000);
   });
 });
@@ -236,7 +238,7 @@ describe('cron adopt of a recorded job', () => {
     await create(world, DAILY);
     world.now += 5_000;
     await adoptJob(
-      world.process().byHand(() => true),
+      world.process().adoptDeps(() => true),
       'cron_1',
       DAILY,
     );

@@ -109,13 +109,13 @@ async function reconcile(world: World, event: { readonly assume: boolean } & Fat
   }
 }
 
-async function byHand(world: World, { kind, key, ...fate }: Extract<Event, { kind: 'adopt' | 'forget' }>) {
+async function adoptOrForget(world: World, { kind, key, ...fate }: Extract<Event, { kind: 'adopt' | 'forget' }>) {
   const process = world.process(fate);
   const job = NAMES[key];
   const [live] = world.live(job);
   const isKnown = () =>
     kind === 'adopt' ? live?.removed === false : world.live(job).length === 0 && !world.isOnItsWay(keyOf(job));
-  const deps = process.byHand(isKnown);
+  const deps = process.adoptDeps(isKnown);
   try {
     await process.run(async () => {
       if (kind === 'forget') await forgetJob(deps, { key: keyOf(job) });
@@ -135,7 +135,7 @@ async function happen(world: World, event: Event): Promise<void> {
       return await reconcile(world, event);
     case 'adopt':
     case 'forget':
-      return await byHand(world, event);
+      return await adoptOrForget(world, event);
     case 'remove':
       await world.step('remove');
       for (const job of world.live(NAMES[event.key])) job.removed = true;
@@ -172,11 +172,11 @@ async function checkWaysOut(world: World): Promise<void> {
   for (const key of [0, 1, 2] as const) {
     const { open, objects } = world.history(keyOf(NAMES[key]));
     const isLive = world.live(NAMES[key]).length > 0;
-    if (open.length > 0 && objects.length === 0) await byHand(world, { kind: isLive ? 'adopt' : 'forget', key });
+    if (open.length > 0 && objects.length === 0) await adoptOrForget(world, { kind: isLive ? 'adopt' : 'forget', key });
     let status = await create(world, { key, content: 0, ensure: true });
     // A damaged line may hide the job: the user looks at the service.
     if (status === 'error') {
-      await byHand(world, { kind: isLive ? 'adopt' : 'forget', key });
+      await adoptOrForget(world, { kind: isLive ? 'adopt' : 'forget', key });
       status = await create(world, { key, content: 0, ensure: true });
     }
     const fine = ['created', 'exists', 'adopted', 'different', 'gone'];

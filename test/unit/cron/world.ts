@@ -386,7 +386,7 @@ export class Process {
    * The dependencies of adopting and forgetting by hand.
    * @param knows whether the user, asked to confirm, finds at the service what the command assumes
    */
-  byHand(knows: () => boolean): AdoptDeps {
+  adoptDeps(knows: () => boolean): AdoptDeps {
     const { ledger, clock, hasEnded } = this;
     return {
       origin: ORIGIN,

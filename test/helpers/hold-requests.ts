@@ -1,7 +1,7 @@
 import { createGate, type FakeRequest, forwardTo, startFakeService } from './fake-service.ts';
 import type { Service } from './service.ts';
 
-export interface Holding {
+export interface HeldRequests {
   /** The environment in which the service is reached this way. */
   readonly env: Record<string, string>;
   /** Resolves once this many requests wait. */
@@ -11,7 +11,10 @@ export interface Holding {
 }
 
 /** A path to a service on which matching requests wait, their bodies unread, until the test releases them. */
-export async function holding({ sandbox, env }: Service, holds: (request: FakeRequest) => boolean): Promise<Holding> {
+export async function holdRequests(
+  { sandbox, env }: Service,
+  holds: (request: FakeRequest) => boolean,
+): Promise<HeldRequests> {
   const gate = createGate();
   const forward = forwardTo(sandbox.baseUrl);
   const { baseUrl } = await startFakeService({

@@ -9,7 +9,7 @@ import { start } from '../e2e/program.ts';
 import { CERTIFICATE, KEY } from '../helpers/certificate.ts';
 import { type Cron, createArgs, createCronAgent, readJobLog } from '../helpers/cron.ts';
 import { createGate, type Handler, json, reset, sendJson, startFakeService } from '../helpers/fake-service.ts';
-import { fastClock, handSignals, type Ran, type RunOptions, tempDirectory } from '../helpers/run.ts';
+import { fastClock, manualSignals, type Ran, type RunOptions, tempDirectory } from '../helpers/run.ts';
 import { service } from '../helpers/service.ts';
 import { findClosedPort, listen, UNRESOLVABLE_HOST } from '../helpers/tcp-server.ts';
 import { CRON_JOBS, jobBody, scheduleBody } from '../sandbox/cron.ts';
@@ -130,7 +130,7 @@ describe('a job whose response is lost', () => {
 
   it('after Ctrl-C is unknown, and reconciling finds it', async () => {
     const { cron, gateway, run } = await place();
-    const signals = handSignals();
+    const signals = manualSignals();
     gateway.onPost(gateway.passThen(() => signals.abort(new InterruptedError('Interrupted.'))));
     const lost = await run(cron.create('daily'), { signals });
     gateway.onPost();
@@ -145,7 +145,7 @@ describe('a job whose response is lost', () => {
 
   it('is not reserved by a run that Ctrl-C ends before the POST', async () => {
     const { cron, gateway, path, run } = await place();
-    const signals = handSignals();
+    const signals = manualSignals();
     gateway.onList(() => signals.abort(new InterruptedError('Interrupted.')));
     expect((await run(cron.create('daily'), { signals })).code).toBe(130);
     gateway.onList();
@@ -359,7 +359,7 @@ describe('cron adopt', () => {
       await appendRecord(path, { ...settled, key: reserved?.key, why: 'assumed_not_created' });
       sendJson(response, [job]);
     });
-    const words = [
+    const args = [
       'cron',
       'adopt',
       job?.cron_job_id ?? '',
@@ -369,7 +369,7 @@ describe('cron adopt', () => {
       '-o',
       'json',
     ];
-    const ran = await run(words);
+    const ran = await run(args);
     expect(ran.code).toBe(5);
     expect(ran.stderr).toContain('changed while you were asked');
     expect((await readJobLog(path)).records.map(({ kind }) => kind)).not.toContain('adopted');
