@@ -189,7 +189,7 @@ describe('--summary', () => {
     expect(existsSync(actions(path).GITHUB_STEP_SUMMARY ?? '')).toBe(false);
   });
 
-  test('replaces an earlier summary in a file of its own', async () => {
+  test('replaces an earlier summary in the file that it names', async () => {
     const it = await service();
     const path = write('acme.yaml', manifest('acme'));
     const summary = write('summary.md', 'earlier');

@@ -179,7 +179,7 @@ describe('contract import', () => {
     [401, 3, 'no token is sent for it'],
     [404, 4, 'Check the address of the document.'],
     [500, 8, 'Run the command again later.'],
-  ])('exits with the code of the status: %i exits with %i', async (status, code, hint) => {
+  ])('for a response with status %i exits with %i', async (status, code, hint) => {
     const service: FakeService = await startFakeService(json({}, status));
     const ran = await home().importFrom(`${service.baseUrl}/openapi.json`, '--retries', '0');
     expect(ran.code).toBe(code);
@@ -313,7 +313,7 @@ describe('a document that cannot be used is rejected with its position, and noth
 describe('a hostile document', () => {
   test.each<readonly [string, string, RegExp]>([
     ['a reference to a file', '{"$ref": "file:///etc/passwd"}', /points out of the document/],
-    ['a reference to a file beside it', '{"$ref": "../secret.json#/x"}', /points out of the document/],
+    ['a reference to a file next to it', '{"$ref": "../secret.json#/x"}', /points out of the document/],
   ])('is rejected: %s', async (_, path, message) => {
     const { importFrom, stored } = home();
     const ran = await importFrom(write('doc', `{"openapi": "3.1.0", "paths": {"/a": ${path}}}`), '--yes');

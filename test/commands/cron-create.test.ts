@@ -278,7 +278,7 @@ describe('cron create exits with 2 and sends nothing for', () => {
       withDefaults(JOB('a'), ['--instructions', 'caf\ufffd']),
       '--instructions is not UTF-8, or contains the replacement character U+FFFD.',
     ],
-    ['@ alone', withDefaults(JOB('a'), ['--instructions', '@']), '--instructions needs a file name after the @.'],
+    ['only @', withDefaults(JOB('a'), ['--instructions', '@']), '--instructions needs a file name after the @.'],
     [
       'empty standard input',
       withDefaults(JOB('a'), ['--instructions', '-']),

@@ -78,14 +78,14 @@ describe('a table that is longer than the terminal', () => {
     expect(ran.stderr).toContain('ended with exit code 127');
   });
 
-  test('ends without an error, and before the program does, when the user quits the pager', async () => {
+  test('goes to a pager that the user may quit early, without an error and before the program ends', async () => {
     await it.admin('POST', '/spaces', { count: 5_000, prefix: 'more' });
     const ran = await list([], `head -n 1 > ${file}; sleep 0.2; echo done >> ${file}`);
     expect(ran).toMatchObject({ code: 0, stdout: '', stderr: '' });
     expect(paged()).toMatch(/^SPACE.*\ndone\n$/);
   });
 
-  test('ends the pager, and then the program, on a signal', async () => {
+  test('goes to a pager, which a signal ends before the program', async () => {
     const listeners = new Map<string, () => void>();
     const exit = (code: number): never => {
       throw new Error(`exit ${code}`);

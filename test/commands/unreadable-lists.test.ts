@@ -17,7 +17,7 @@ const UNREADABLE: readonly (readonly [string, Handler])[] = [
   ['a boolean', json(true)],
   ['an object without a list', json({ status: 'ok' })],
   ['an error', json({ error: 'The database is away.' })],
-  ['an error beside an empty list', json({ errors: [{ message: 'Away.' }], data: [] })],
+  ['an error next to an empty list', json({ errors: [{ message: 'Away.' }], data: [] })],
   ['a failure', json({ success: false, data: [] })],
   ['an HTML page', raw(200, '<html><title>Sign in</title></html>', 'text/html')],
   ['an HTML page as JSON', raw(200, '<html><title>Sign in</title></html>')],

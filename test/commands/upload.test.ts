@@ -508,7 +508,7 @@ describe('the name of an upload', () => {
   });
 });
 
-describe('an upload that fails', () => {
+describe('an upload, when something fails,', () => {
   test('has its own exit code if it is the only file; otherwise 10, with the failed files named', async () => {
     const it = await uploads();
     const files = ['a', 'b', 'c'].map((name) => write(`${name}.txt`, name, it.directory));
@@ -569,7 +569,7 @@ describe('an upload that fails', () => {
     }
   });
 
-  test('is detected before anything is sent if the state file can be read but not written', async () => {
+  test('sends nothing if the state file can be read but not written', async () => {
     const it = await uploads();
     const files = ['a', 'b'].map((name) => write(`${name}.txt`, name, it.directory));
     symlinkSync(join(it.directory, 'nowhere', 'state.jsonl'), it.state);

@@ -150,7 +150,7 @@ describe.each([
 });
 
 it.each([
-  ['the whole list', () => ({ results: [], errors: [{ code: 'timeout' }] })],
+  ['the entire list', () => ({ results: [], errors: [{ code: 'timeout' }] })],
   [
     'a further page',
     (page: string | null) => (page ? { error: 'timeout' } : { results: [{ id: 9 }], next: '?page=2' }),

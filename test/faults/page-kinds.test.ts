@@ -351,7 +351,7 @@ const KINDS: Readonly<Record<string, readonly [string, PagedService]>> = {
       serve: ({ items, hasMore, page }) => ({ body: { data: items, page: page + 1, has_more: hasMore } }),
     },
   ],
-  'has_more alone, with an offset': [
+  'only has_more, with an offset': [
     'offset:offset',
     { start: byOffset('offset'), serve: ({ items, hasMore }) => ({ body: { data: items, hasMore } }) },
   ],

@@ -33,7 +33,7 @@ describe('the pages of a list', () => {
       'a Link header among others',
       () => ({ body: FIRST, link: '<?page=1>; rel="prev", <?page=2>; rel=next, <?page=9>; rel="last"' }),
     ],
-    ['a Link header beside a null', () => ({ body: { results: FIRST, next: null }, link: '<?page=2>; rel="next"' })],
+    ['a Link header next to a null', () => ({ body: { results: FIRST, next: null }, link: '<?page=2>; rel="next"' })],
   ] as const)('are followed: %s', async (_, first) => {
     const server = await twoPages(first);
     const ran = await partnerctl(server.baseUrl, LIST);
@@ -77,7 +77,7 @@ describe('the pages of a list', () => {
 
   it.each([
     ['an invalid URL', { results: FIRST, next: 'https://[bad' }],
-    ['a scheme alone', { results: FIRST, next: 'http://' }],
+    ['only a scheme', { results: FIRST, next: 'http://' }],
   ])('that cannot be followed are an error, not the end of the list: %s', async (_, body) => {
     const server = await twoPages(() => ({ body }));
     const ran = await partnerctl(server.baseUrl, LIST);

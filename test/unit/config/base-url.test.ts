@@ -30,7 +30,7 @@ describe('parseBaseUrl', () => {
     ['a word that ends in it', 'https://api.test/apiv1'],
     ['the version not at the end', 'https://api.test/v1/automation'],
     ['credentials', 'https://user:secret@api.test/v1'],
-    ['a name alone', 'https://user@api.test/v1'],
+    ['only a name', 'https://user@api.test/v1'],
     ['a query', 'https://api.test/v1?x=1'],
     ['a fragment', 'https://api.test/v1#x'],
     ['plain http', 'http://api.test/v1'],

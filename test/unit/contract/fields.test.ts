@@ -50,20 +50,20 @@ describe('an id', () => {
     ['the ARN of AWS', { spaceArn: 's1', name: 'Acme' }, 's1'],
     ['two names of the same value', { _id: 's1', id: 's1' }, 's1'],
     ['a number and its digits', { id: 7, pk: '7' }, '7'],
-    ['beside its attributes', { type: 'spaces', id: 's1', attributes: { name: 'Acme' } }, 's1'],
+    ['next to its attributes', { type: 'spaces', id: 's1', attributes: { name: 'Acme' } }, 's1'],
     ['under attributes', { type: 'spaces', attributes: { space_id: 's1' } }, 's1'],
     ['under properties', { properties: { spaceId: 's1' } }, 's1'],
     ['under fields', { fields: { 'space-id': 's1' } }, 's1'],
     ['under resource', { resource: { SpaceId: 's1' } }, 's1'],
     ['in the attributes of a node', { cursor: 'c', node: { attributes: { id: 's1' } } }, 's1'],
-    ['beside links', { links: [], content: { id: 's1' } }, 's1'],
+    ['next to links', { links: [], content: { id: 's1' } }, 's1'],
     ['as Twilio, ServiceNow, Algolia, or Asana name it', { sid: 's1', name: 'Acme' }, 's1'],
     ['a common name wins over a plain word for it', { id: 's1', sid: 'x', identifier: 'y' }, 's1'],
-    ['in sys beside fields', { sys: { type: 'space', id: 's1' }, fields: { name: 'Acme' } }, 's1'],
-    ['in metadata beside a spec', { metadata: { uid: 's1', name: 'acme' }, spec: { name: 'Acme' } }, 's1'],
-    ['beside a _source', { _index: 'spaces', _id: 's1', _source: { name: 'Acme' } }, 's1'],
+    ['in sys next to fields', { sys: { type: 'space', id: 's1' }, fields: { name: 'Acme' } }, 's1'],
+    ['in metadata next to a spec', { metadata: { uid: 's1', name: 'acme' }, spec: { name: 'Acme' } }, 's1'],
+    ['next to a _source', { _index: 'spaces', _id: 's1', _source: { name: 'Acme' } }, 's1'],
     ['at the top, whatever metadata holds', { id: 's1', metadata: { id: 'x' } }, 's1'],
-    ['under its name beside links', { _links: {}, workspace: { id: 's1' } }, 's1'],
+    ['under its name next to links', { _links: {}, workspace: { id: 's1' } }, 's1'],
   ])('is found: %s', (_, object, expected) => {
     expect(findId(object, CONTRACT, 'space.id')).toBe(expected);
     expect(readId(object, CONTRACT, 'space.id')).toBe(expected);
@@ -79,8 +79,8 @@ describe('an id', () => {
     ['that of another resource', { agent_id: 'a1' }],
     ['two levels down', { data: { space: { space_id: 's1' } } }],
     ['a fraction', { id: 1.5 }],
-    ['in metadata alone', { metadata: { id: 's1' } }],
-    ['in sys alone', { sys: { id: 's1' } }],
+    ['only in metadata', { metadata: { id: 's1' } }],
+    ['only in sys', { sys: { id: 's1' } }],
   ])('is missing: %s', (_, object) => {
     expect(findId(object, CONTRACT, 'space.id')).toBeUndefined();
     expect(refusalOf(() => readId(object, CONTRACT, 'space.id')).fix?.leaf).toBe('space.id');

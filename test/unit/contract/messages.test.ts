@@ -189,7 +189,7 @@ describe('the body of a history', () => {
     ['history', { history: entries }],
     ['history with messages', { history: { messages: entries } }],
     ['one level down', { data: { messages: entries } }],
-    ['result, beside notices of the service', { success: true, errors: [], messages: [], result: entries }],
+    ['result, next to notices of the service', { success: true, errors: [], messages: [], result: entries }],
   ])('contains its entries: %s', (_, body) => {
     expect(findHistoryEntries(body)).toEqual(entries);
   });

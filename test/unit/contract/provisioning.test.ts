@@ -14,7 +14,7 @@ describe('a listed agent', () => {
     ['nested', { agent: { id: 'a', name: 'n', template_id: 't' } }],
     ['with a template object', { id: 'a', name: 'n', template: { id: 't', name: 'Support' } }],
     ['with a template object that has a template_id', { id: 'a', name: 'n', template: { template_id: 't' } }],
-    ['with the title of the template beside its id', { id: 'a', name: 'n', template: 'Support', template_id: 't' }],
+    ['with the title of the template next to its id', { id: 'a', name: 'n', template: 'Support', template_id: 't' }],
   ])('is decoded: %s', (_, agent) => {
     expect(readAgentOf(agent)).toEqual({ agent_id: 'a', name: 'n', template_id: 't', source_id: undefined });
   });
@@ -42,7 +42,7 @@ describe('the response to provisioning', () => {
     ['agents in the space', { space: { id: 's', agents } }],
     ['installed_agents', { space_id: 's', installed_agents: agents }],
     ['under data', { data: { space_id: 's', agents } }],
-    ['under data, with the agents beside it', { data: { space_id: 's' }, agents }],
+    ['under data, with the agents next to it', { data: { space_id: 's' }, agents }],
     ['under result', { result: { space: { id: 's' }, agents } }],
     ['the space under data, nothing else', { data: { id: 's', agents } }],
   ])('is decoded: %s', (_, body) => {

@@ -176,7 +176,7 @@ describe('files', () => {
     expect(await names(args, RECURSIVE)).toEqual(['a.txt', 'b.txt']);
   });
 
-  it('with two hard links are two', async () => {
+  it('with two hard links count as two', async () => {
     const directory = tree('a.txt');
     linkSync(join(directory, 'a.txt'), join(directory, 'b.txt'));
     expect(await names([directory], RECURSIVE)).toEqual(['a.txt', 'b.txt']);
@@ -211,49 +211,49 @@ describe('files', () => {
   });
 });
 
-describe('of the files of a directory', () => {
+describe('findFiles in a directory', () => {
   const FILES = ['.hidden.pdf', 'a.pdf', 'b.txt', 'old/c.pdf', 'old/deep/d.PDF', 'old/deep/e.pdf'] as const;
 
   it.each<[string, string[], string[], string[]]>([
-    ['all, hidden ones too', [], [], ['.hidden.pdf', 'a.pdf', 'b.txt', 'c.pdf', 'd.PDF', 'e.pdf']],
-    ['those of a name, wherever they are', ['*.pdf'], [], ['.hidden.pdf', 'a.pdf', 'c.pdf', 'e.pdf']],
-    ['those of either name', ['a.*', 'b.*'], [], ['a.pdf', 'b.txt']],
-    ['those of a path', ['old/**'], [], ['c.pdf', 'd.PDF', 'e.pdf']],
-    ['those of a path of one level', ['old/*.pdf'], [], ['c.pdf']],
-    ['those at the top alone', ['/*.pdf'], [], ['.hidden.pdf', 'a.pdf']],
-    ['all but those of a directory at the top', [], ['/old'], ['.hidden.pdf', 'a.pdf', 'b.txt']],
+    ['all files, including hidden ones', [], [], ['.hidden.pdf', 'a.pdf', 'b.txt', 'c.pdf', 'd.PDF', 'e.pdf']],
+    ['those with a name, in any directory', ['*.pdf'], [], ['.hidden.pdf', 'a.pdf', 'c.pdf', 'e.pdf']],
+    ['those with either name', ['a.*', 'b.*'], [], ['a.pdf', 'b.txt']],
+    ['those on a path', ['old/**'], [], ['c.pdf', 'd.PDF', 'e.pdf']],
+    ['those on a path of one level', ['old/*.pdf'], [], ['c.pdf']],
+    ['only those at the top', ['/*.pdf'], [], ['.hidden.pdf', 'a.pdf']],
+    ['all but those in a directory at the top', [], ['/old'], ['.hidden.pdf', 'a.pdf', 'b.txt']],
     [
       'all if the excluded directory is not at the top',
       [],
       ['/deep'],
       ['.hidden.pdf', 'a.pdf', 'b.txt', 'c.pdf', 'd.PDF', 'e.pdf'],
     ],
-    ['all but those of a name', [], ['*.pdf'], ['b.txt', 'd.PDF']],
-    ['those of a name but not of a path', ['*.pdf'], ['old/deep/**'], ['.hidden.pdf', 'a.pdf', 'c.pdf']],
-    ['none that is excluded, even if it is included', ['a.pdf', 'b.txt'], ['a.pdf'], ['b.txt']],
-  ])('%s', async (_, include, exclude, expected) => {
+    ['all but those with a name', [], ['*.pdf'], ['b.txt', 'd.PDF']],
+    ['those with a name but not on a path', ['*.pdf'], ['old/deep/**'], ['.hidden.pdf', 'a.pdf', 'c.pdf']],
+    ['no excluded file, even if it is included', ['a.pdf', 'b.txt'], ['a.pdf'], ['b.txt']],
+  ])('finds %s', async (_, include, exclude, expected) => {
     expect(await names([tree(...FILES)], { recursive: true, include, exclude })).toEqual(expected);
   });
 
-  it('a selection without any is an error', async () => {
+  it('fails if nothing is selected', async () => {
     const directory = tree(...FILES);
     expect(await complaints([directory], { ...RECURSIVE, include: ['*.doc'] })).toEqual([
       `${basename(directory)}: it contains no matching file`,
     ]);
   });
 
-  it('excluded ones are not examined', async () => {
+  it('does not examine excluded files', async () => {
     const directory = tree('a.txt');
     fifo(directory);
     expect(await names([directory], { ...RECURSIVE, exclude: ['pipe'] })).toEqual(['a.txt']);
   });
 
-  it('one that is named itself is found whatever the patterns are', async () => {
+  it('finds a file that is an argument, whatever the patterns are', async () => {
     const directory = tree('a.txt');
     expect(await names([join(directory, 'a.txt')], { ...RECURSIVE, exclude: ['*'] })).toEqual(['a.txt']);
   });
 
-  it('links to directories are rejected by name, because they may form a cycle', async () => {
+  it('rejects links to directories by name, because they may form a cycle', async () => {
     const directory = tree('docs/a.txt');
     symlinkSync('..', join(directory, 'docs', 'up'));
     expect(await complaints([directory], RECURSIVE)).toEqual([
@@ -263,7 +263,7 @@ describe('of the files of a directory', () => {
     expect(found?.filename).toBe('a.txt');
   });
 
-  it('those of a directory named by a link are found', async () => {
+  it('finds the files of a directory if the argument is a link to it', async () => {
     const directory = tree('docs/a.txt');
     symlinkSync('docs', join(directory, 'link'));
     expect(await names([join(directory, 'link')], RECURSIVE)).toEqual(['a.txt']);

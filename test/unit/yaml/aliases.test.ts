@@ -48,7 +48,7 @@ agents:
 });
 
 describe('tags', () => {
-  test.each(['!!binary aGk=', '!foo x', '!!str 5', '!!int "5"', '!foo [a]'])('reject %s', (value) => {
+  test.each(['!!binary aGk=', '!foo x', '!!str 5', '!!int "5"', '!foo [a]'])('are rejected: %s', (value) => {
     expect(problemLines(read(changed('Acme', value)))).toEqual([expect.stringContaining('tags are not supported')]);
   });
 
