@@ -6,7 +6,7 @@ import { service, write } from '../helpers/service.ts';
 const TOKEN = 'pat_a-token-that-nobody-may-see-0123456789';
 
 /** A fake service, and a function that calls `api` on it. */
-async function scene(script: Script) {
+async function setUp(script: Script) {
   const fake = await startFakeService(script);
   const env = { PARTNER_BASE_URL: fake.baseUrl, PARTNER_TOKEN: TOKEN };
   const api = (args: readonly string[], options: RunOptions = {}) =>
@@ -17,7 +17,7 @@ async function scene(script: Script) {
 describe('api', () => {
   test('makes a call with the token and writes the response byte for byte where stdout is not a terminal', async () => {
     const body = '{"b" : 12345678901234567890,\n "a":"\\u0041"}';
-    const { api, fake } = await scene((_, response) => response.end(body));
+    const { api, fake } = await setUp((_, response) => response.end(body));
     const ran = await api(['get', 'automation/things/?page=2']);
     expect(ran).toMatchObject({ code: 0, stdout: body, stderr: '' });
     expect(fake.requests[0]).toMatchObject({ method: 'GET', path: '/v1/automation/things/?page=2' });
@@ -25,7 +25,7 @@ describe('api', () => {
   });
 
   test('indents JSON in a terminal, and prints one document with exact numbers under -o json', async () => {
-    const { api } = await scene((_, response) => response.end('{"id":12345678901234567890,"t":"a\\u001bb"}'));
+    const { api } = await setUp((_, response) => response.end('{"id":12345678901234567890,"t":"a\\u001bb"}'));
     const shown = await api(['GET', '/x', '--color', 'never'], { columns: 80 });
     expect(shown.stdout).toBe('{\n  "id": 12345678901234567890,\n  "t": "a\\u001bb"\n}\n');
     expect((await api(['GET', '/x', '-o', 'json'])).stdout).toContain('12345678901234567890');
@@ -33,7 +33,7 @@ describe('api', () => {
   });
 
   test('strips controls from other text in a terminal, and withholds binary data', async () => {
-    const { api, fake } = await scene((_, response) => response.end('plain \u001b[31m text'));
+    const { api, fake } = await setUp((_, response) => response.end('plain \u001b[31m text'));
     expect((await api(['GET', '/x'], { columns: 80 })).stdout).toBe('plain \\x1b[31m text\n');
     expect((await api(['GET', '/x'])).stdout).toBe('plain \u001b[31m text');
     fake.respond((_, response) => response.end(Buffer.from([0x89, 0x50, 0xff, 0x00])));
@@ -45,11 +45,11 @@ describe('api', () => {
   });
 
   test('never prints the token, even if the service echoes it', async () => {
-    const { api } = await scene((_, response) =>
+    const { api } = await setUp((_, response) =>
       response.end(Buffer.concat([Buffer.from([0xff]), Buffer.from(TOKEN)])),
     );
     expect((await api(['GET', '/x', '--debug'])).stdout).toBe('\u00ff[redacted]');
-    const text = await scene((request, response) => response.end(`you sent ${request.headers.authorization}`));
+    const text = await setUp((request, response) => response.end(`you sent ${request.headers.authorization}`));
     for (const format of ['tsv', 'json', 'yaml', 'table']) {
       const ran = await text.api(['GET', '/x', '-i', '-o', format], { columns: 200 });
       expect(ran.stdout + ran.stderr).not.toContain(TOKEN);
@@ -57,7 +57,7 @@ describe('api', () => {
   });
 
   test('--include shows the status and the headers', async () => {
-    const { api } = await scene(json({ ok: true }, 200, { 'x-kind': 'thing', 'set-cookie': 'secret=1' }));
+    const { api } = await setUp(json({ ok: true }, 200, { 'x-kind': 'thing', 'set-cookie': 'secret=1' }));
     const ran = await api(['GET', '/x', '-i']);
     expect(ran.stdout).toMatch(/^HTTP 200\n(.*\n)*x-kind: thing\n/);
     expect(ran.stdout).toMatch(/\n\n\{"ok":true\}$/);
@@ -73,7 +73,7 @@ describe('the body of an api call', () => {
     ['a file', () => ({ data: `@${write('data.json', '{ "n": 1.0 }')}` })],
     ['standard input', () => ({ data: '-', stdin: '{ "n": 1.0 }' })],
   ])('comes from %s, and is sent unchanged', async (_, given) => {
-    const { api, fake } = await scene({ 'POST *': (__, response) => sendJson(response, { id: 1 }, 201) });
+    const { api, fake } = await setUp({ 'POST *': (__, response) => sendJson(response, { id: 1 }, 201) });
     const { data, stdin }: { data: string; stdin?: string } = given();
     const ran = await api(['POST', '/x', '-d', data], stdin === undefined ? {} : { stdin });
     expect(ran).toMatchObject({ code: 0, stdout: '{"id":1}' });
@@ -82,7 +82,7 @@ describe('the body of an api call', () => {
   });
 
   test('must be JSON unless a header names another content type', async () => {
-    const { api, fake } = await scene(json({}));
+    const { api, fake } = await setUp(json({}));
     const refused = await api(['POST', '/x', '-d', '{\n "a": }']);
     expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('line 2, column 7') });
     expect(fake.requests).toHaveLength(0);
@@ -101,7 +101,7 @@ describe('the body of an api call', () => {
     expect(ran.json()).toHaveProperty('file_attachment_id');
     expect(await posts()).toHaveLength(1);
     expect(sandbox.baseUrl).toBe(env.PARTNER_BASE_URL);
-    const { api, fake } = await scene(async (request, response) => {
+    const { api, fake } = await setUp(async (request, response) => {
       await request.readBody();
       sendJson(response, {});
     });
@@ -137,14 +137,14 @@ describe('the URL of an api call', () => {
     '/v1/automation/spaces/',
     '/a#b',
   ])('%j exits with 2, and nothing is sent', async (path) => {
-    const { api, fake } = await scene(json({}));
+    const { api, fake } = await setUp(json({}));
     const ran = await api(['GET', path]);
     expect(ran).toMatchObject({ code: 2, stdout: '' });
     expect(fake.requests).toHaveLength(0);
   });
 
   test('may be a full URL of the service, or contain dots that stay within its path', async () => {
-    const { api, fake } = await scene(json({}));
+    const { api, fake } = await setUp(json({}));
     expect((await api(['GET', `${fake.baseUrl}/a/../b?x=%2e%2e`])).code).toBe(0);
     expect(fake.requests[0]?.path).toBe('/v1/b?x=%2e%2e');
   });
@@ -159,7 +159,7 @@ describe('the URL of an api call', () => {
     ['-d', '{}'],
     ['--idempotent'],
   ])('rejects GET with %s %s', async (...flags) => {
-    const { api, fake } = await scene(json({}));
+    const { api, fake } = await setUp(json({}));
     expect(await api(['GET', '/x', ...flags])).toMatchObject({ code: 2, stdout: '' });
     expect(fake.requests).toHaveLength(0);
   });
@@ -171,14 +171,14 @@ describe('the URL of an api call', () => {
 
 describe('retries of an api call', () => {
   test('retries a read after a failure', async () => {
-    const { api, fake } = await scene([json({}, 503), reset, json({ ok: true })]);
+    const { api, fake } = await setUp([json({}, 503), reset, json({ ok: true })]);
     expect(await api(['GET', '/x'])).toMatchObject({ code: 0, stdout: '{"ok":true}' });
     expect(fake.requests).toHaveLength(3);
   });
 
   test('sends a write whose response is lost only once, and exits with 9', async () => {
     for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) {
-      const { api, fake } = await scene([reset, json({})]);
+      const { api, fake } = await setUp([reset, json({})]);
       const ran = await api([method, '/x', '-o', 'json']);
       expect({ method, code: ran.code, stdout: ran.stdout }).toEqual({ method, code: 9, stdout: '' });
       expect(ran.error()).toMatchObject({ type: 'outcome_unknown', hint: expect.stringContaining('Read what') });
@@ -187,20 +187,20 @@ describe('retries of an api call', () => {
   });
 
   test('reports a 5xx after a write as an unknown outcome, and shows its body', async () => {
-    const { api, fake } = await scene(json({ message: 'oops' }, 500));
+    const { api, fake } = await setUp(json({ message: 'oops' }, 500));
     const ran = await api(['POST', '/x', '-d', '{}']);
     expect(ran).toMatchObject({ code: 9, stdout: '{"message":"oops"}' });
     expect(fake.requests).toHaveLength(1);
   });
 
   test('retries a write with --idempotent', async () => {
-    const { api, fake } = await scene([reset, json({}, 503), json({ ok: true })]);
+    const { api, fake } = await setUp([reset, json({}, 503), json({ ok: true })]);
     expect(await api(['POST', '/x', '-d', '{}', '--idempotent'])).toMatchObject({ code: 0 });
     expect(fake.requests).toHaveLength(3);
   });
 
   test('exits with 9 if the response to a write does not arrive before the deadline', async () => {
-    const { api } = await scene(neverAnswer);
+    const { api } = await setUp(neverAnswer);
     expect((await api(['POST', '/x', '-d', '{}', '--timeout', '300ms'])).code).toBe(9);
   });
 });
@@ -220,7 +220,7 @@ describe('errors of an api call', () => {
     [301, 8],
   ])('%d exits with %d and shows the body', async (status, code) => {
     const headers = status === 301 ? { location: '/v1/y' } : { 'retry-after': '500' };
-    const { api } = await scene(json({ message: 'the reason', extra: [1] }, status, headers));
+    const { api } = await setUp(json({ message: 'the reason', extra: [1] }, status, headers));
     const ran = await api(['GET', '/x', '--retries', '0', '--timeout', '5s']);
     expect(ran).toMatchObject({ code, stdout: '{"message":"the reason","extra":[1]}' });
     expect(ran.stderr).toContain(`(${status})`);
@@ -228,7 +228,7 @@ describe('errors of an api call', () => {
   });
 
   test('does not apply --query to the body of an error', async () => {
-    const { api } = await scene(json({ message: 'no' }, 404));
+    const { api } = await setUp(json({ message: 'no' }, 404));
     expect(await api(['GET', '/x', '--query', 'id'])).toMatchObject({ code: 4, stdout: '' });
   });
 });
@@ -240,7 +240,7 @@ describe('api --paginate', () => {
       const next = page < 3 ? `/v1/things/?page=${page + 1}` : null;
       return { results: [{ id: `t${page}`, name: `Thing ${page}` }], next };
     };
-    const { api, fake } = await scene({ 'GET /things/': (request, response) => sendJson(response, pages(request)) });
+    const { api, fake } = await setUp({ 'GET /things/': (request, response) => sendJson(response, pages(request)) });
     const ran = await api(['GET', '/things/', '--paginate']);
     expect(ran).toMatchObject({ code: 0, stderr: '' });
     expect(
@@ -256,7 +256,7 @@ describe('api --paginate', () => {
   });
 
   test('rejects a list whose end it cannot prove, and a response that is not a list', async () => {
-    const { api, fake } = await scene(json({ results: [{ id: 'a' }], total: 5 }));
+    const { api, fake } = await setUp(json({ results: [{ id: 'a' }], total: 5 }));
     const ran = await api(['GET', '/things/', '--paginate', '-o', 'json']);
     expect(ran).toMatchObject({ code: 8 });
     expect(ran.error().hint).toContain('Leave out --paginate');
@@ -283,14 +283,14 @@ describe('api and scheduled jobs', () => {
     '/automation//Partner-Cron-Jobs',
     '/automation/%70artner-cron-jobs/?x=1',
   ])('rejects a call that creates a job at %s, and names the command to use instead', async (path) => {
-    const { api, fake } = await scene(json({}, 201));
+    const { api, fake } = await setUp(json({}, 201));
     const ran = await api(['POST', path, '-d', JOB]);
     expect(ran).toMatchObject({ code: 2, stderr: expect.stringContaining('partnerctl cron create') });
     expect(fake.requests).toHaveLength(0);
   });
 
   test('sends the call with --unguarded, with one warning', async () => {
-    const { api, fake } = await scene(json({ cron_job_id: 'c1' }, 201));
+    const { api, fake } = await setUp(json({ cron_job_id: 'c1' }, 201));
     const ran = await api(['POST', '/automation/partner-cron-jobs/', '-d', JOB, '--unguarded']);
     expect(ran.code).toBe(0);
     expect(ran.stderr.match(/warning/g)).toHaveLength(1);
@@ -298,7 +298,7 @@ describe('api and scheduled jobs', () => {
   });
 
   test('reads and deletes jobs like any other resource', async () => {
-    const { api } = await scene(json([]));
+    const { api } = await setUp(json([]));
     expect((await api(['GET', '/automation/partner-cron-jobs/'])).code).toBe(0);
     expect((await api(['DELETE', '/automation/partner-cron-jobs/c1/'])).code).toBe(0);
   });

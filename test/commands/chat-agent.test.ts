@@ -7,7 +7,7 @@ import { createChat, HISTORY, MESSAGE } from '../sandbox/chat.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
 
-async function talking(agent: Record<string, unknown> = {}) {
+async function startChat(agent: Record<string, unknown> = {}) {
   const it = await service();
   const chat = await createChat(it, 'session_workflow', agent);
   const [space] = await it.spaces();
@@ -34,7 +34,7 @@ const POST = `POST ${MESSAGE}`;
 const GET = `GET ${HISTORY}`;
 
 /** Records in the state that the agent has another source, which does not exist at the service. */
-async function rememberStale({ state, chat }: Awaited<ReturnType<typeof talking>>): Promise<void> {
+async function rememberStale({ state, chat }: Awaited<ReturnType<typeof startChat>>): Promise<void> {
   const { encodeRecord } = await import('../../src/state/record.ts');
   const { appendFileSync } = await import('node:fs');
   const line =
@@ -48,7 +48,7 @@ async function rememberStale({ state, chat }: Awaited<ReturnType<typeof talking>
 
 describe('a chat selected by --agent', () => {
   test('needs no lookup after chat setup, and repeating the setup adds no record', async () => {
-    const { named, env, pathsOf, state, chat } = await talking();
+    const { named, env, pathsOf, state, chat } = await startChat();
     const setup = ['chat', 'setup', String(named[3]), 'name:Support'];
     await run(setup, { env });
     const content = readFileSync(state, 'utf8');
@@ -60,7 +60,7 @@ describe('a chat selected by --agent', () => {
   });
 
   test('looks the source up once, and needs no further request the second time', async () => {
-    const { pathsOf, named, chat } = await talking();
+    const { pathsOf, named, chat } = await startChat();
     const send = ['chat', 'send', ...named, '--session', 's1', '-o', 'json', 'Hello!'];
     const agents = `${SPACES}${chat.space_id}/agents/`;
     expect(await pathsOf(send)).toEqual([SPACES, agents, POST]);
@@ -75,14 +75,14 @@ describe('a chat selected by --agent', () => {
   });
 
   test('accepts an agent_id without a space, and searches every space for it', async () => {
-    const { pathsOf, chat } = await talking();
+    const { pathsOf, chat } = await startChat();
     const send = ['chat', 'send', '--agent', chat.agent_id, '--session', 's1', 'Hello!'];
     expect(await pathsOf(send)).toEqual([SPACES, `${SPACES}${chat.space_id}/agents/`, POST]);
     expect(await pathsOf(send)).toEqual([POST]);
   });
 
   test('is looked up again after a day, because the name may belong to another agent by then', async () => {
-    const { named, env, it } = await talking();
+    const { named, env, it } = await startChat();
     const send = ['chat', 'send', ...named, '--session', 's1', 'Hello!'];
     await run(send, { env });
     await it.forget();
@@ -94,7 +94,7 @@ describe('a chat selected by --agent', () => {
   });
 
   test('stores ids in the state, and no names', async () => {
-    const { named, env, state, chat } = await talking();
+    const { named, env, state, chat } = await startChat();
     await run(['chat', 'send', ...named, '--session', 's1', 'Hello!'], { env });
     const text = readFileSync(state, 'utf8');
     expect(text).toContain(chat.agent_id);
@@ -102,7 +102,7 @@ describe('a chat selected by --agent', () => {
   });
 
   test('exits with 4 for an agent without a chat, creates none, and names the command that does', async () => {
-    const { it, named, env } = await talking({ auto_create_api_chat: false });
+    const { it, named, env } = await startChat({ auto_create_api_chat: false });
     await it.forget();
     const send = ['chat', 'send', ...named, '--session', 's1'];
     const ran = await run([...send, 'Hello!', '-o', 'json'], { env });
@@ -114,7 +114,7 @@ describe('a chat selected by --agent', () => {
   });
 
   test('exits with 4 for an unknown agent, and lists the candidates', async () => {
-    const { it, named, env, chat } = await talking();
+    const { it, named, env, chat } = await startChat();
     await it.forget();
     const other = ['--agent', 'name:Suport', '--space', String(named[3])];
     const ran = await run(['chat', 'send', ...other, '--session', 's1', 'Hello!'], { env });
@@ -134,7 +134,7 @@ describe('a chat selected by --agent', () => {
     ['a name that is empty', ['--agent', 'name:', '--space', 'spc_1']],
     ['no source and no agent', []],
   ])('rejects %s for each command, and sends nothing', async (_, flags) => {
-    const { it, env } = await talking();
+    const { it, env } = await startChat();
     await it.forget();
     const more = { send: ['text'], wait: ['--after', 'm'], tail: [], open: [] };
     for (const [name, args] of Object.entries(more)) {
@@ -146,7 +146,7 @@ describe('a chat selected by --agent', () => {
 
 describe('a recorded source that no longer exists at the service', () => {
   test('is replaced by chat setup, so that no lookup is needed', async () => {
-    const talk = await talking();
+    const talk = await startChat();
     const { named, env, pathsOf } = talk;
     const send = ['chat', 'send', ...named, '--session', 's1', 'Hello!'];
     await run(send, { env });
@@ -158,7 +158,7 @@ describe('a recorded source that no longer exists at the service', () => {
   });
 
   test('is not replaced if it turns out to be right: the 404 is reported', async () => {
-    const talk = await talking();
+    const talk = await startChat();
     const { it, named, env } = talk;
     const send = ['chat', 'send', ...named, '--session', 's1', 'Hello!'];
     await run(send, { env });
@@ -169,7 +169,7 @@ describe('a recorded source that no longer exists at the service', () => {
   });
 
   test('is looked up again once by a send, which sends the message to the source found', async () => {
-    const talk = await talking();
+    const talk = await startChat();
     const { it, named, env, chat, pathsOf } = talk;
     const send = ['chat', 'send', ...named, '--session', 's1', '-o', 'json', 'Hello!'];
     await run(send, { env });
@@ -191,7 +191,7 @@ describe('a recorded source that no longer exists at the service', () => {
     ['tail', ['--from-start', '--no-follow']],
     ['wait', ['--timeout', '5s']],
   ])('is looked up again once by a %s, which reads the session of the source found', async (name, args) => {
-    const talk = await talking();
+    const talk = await startChat();
     const { it, named, env, chat } = talk;
     const sent = await run(['chat', 'send', ...named, '--session', 's1', '-o', 'json', 'Hello!', '--wait'], { env });
     const { message_id } = sent.json<{ message_id: string }>();

@@ -14,7 +14,7 @@ interface Sent {
   readonly created: boolean;
 }
 
-async function talking() {
+async function startChat() {
   const it = await service();
   const chat = await createChat(it);
   const { env } = it;
@@ -38,7 +38,7 @@ async function talking() {
 
 describe('chat send after a lost response', () => {
   test('sends the message under the same id, says so, and registers nothing new', async () => {
-    const { send, fail, registered, chat } = await talking();
+    const { send, fail, registered, chat } = await startChat();
     const id = await fail('Hello!', LOST);
     const again = await send('Hello!');
     expect(again.json()).toMatchObject({ external_message_id: id, created: false, source_id: chat.source_id });
@@ -49,14 +49,14 @@ describe('chat send after a lost response', () => {
   });
 
   test('registers a message that never arrived under its original id', async () => {
-    const { send, fail, registered } = await talking();
+    const { send, fail, registered } = await startChat();
     const id = await fail('Hello!', { kind: 'reset', on: POST });
     expect((await send('Hello!')).json()).toMatchObject({ external_message_id: id, created: true });
     expect(await registered()).toEqual([id]);
   });
 
   test('sends a new message once the earlier one is acknowledged', async () => {
-    const { send, fail, registered } = await talking();
+    const { send, fail, registered } = await startChat();
     const id = await fail('Hello!', LOST);
     await send('Hello!');
     const next = await send('Hello!');
@@ -68,7 +68,7 @@ describe('chat send after a lost response', () => {
   });
 
   test('treats the message as settled once the command in the hint is acknowledged', async () => {
-    const { send, fail, registered } = await talking();
+    const { send, fail, registered } = await startChat();
     const id = await fail('Hello!', LOST);
     expect((await send('Hello!', '--external-id', id)).json()).toMatchObject({ created: false });
     expect((await send('Hello!')).json()).toMatchObject({ created: true });
@@ -76,7 +76,7 @@ describe('chat send after a lost response', () => {
   });
 
   test('does not treat the message as settled if the command in the hint is rejected', async () => {
-    const { it, send, fail, registered } = await talking();
+    const { it, send, fail, registered } = await startChat();
     const id = await fail('Hello!', LOST);
     await it.faults({ kind: 'status', status: 401, on: POST, times: 1 });
     expect((await send('Hello!', '--external-id', id)).code).toBe(3);
@@ -85,7 +85,7 @@ describe('chat send after a lost response', () => {
   });
 
   test('reuses the ids of several lost responses, the oldest first', async () => {
-    const { it, send, registered } = await talking();
+    const { it, send, registered } = await startChat();
     await it.faults(LOST);
     const lost = await Promise.all([send('Hello!', '--retries', '0'), send('Hello!', '--retries', '0')]);
     await it.faults();
@@ -96,7 +96,7 @@ describe('chat send after a lost response', () => {
   });
 
   test('repeats each of several lost messages once, even if all are repeated concurrently', async () => {
-    const { it, send, registered } = await talking();
+    const { it, send, registered } = await startChat();
     const all = () => Promise.all(['hi', 'hi', 'hi'].map((text) => send(text, '--retries', '0')));
     await it.faults({ kind: 'reset', on: POST });
     const ids = (await all()).map((ran) => Object(ran.error().details).external_message_id);
@@ -106,7 +106,7 @@ describe('chat send after a lost response', () => {
   });
 
   test('with --again, sends a new message, and settles the earlier one', async () => {
-    const { send, fail, registered } = await talking();
+    const { send, fail, registered } = await startChat();
     const id = await fail('Hello!', LOST);
     expect(await send('Hello!', '--again')).toMatchObject({ code: 0, stderr: '' });
     expect(await send('Hello!')).toMatchObject({ code: 0, stderr: '' });
@@ -116,7 +116,7 @@ describe('chat send after a lost response', () => {
   });
 
   test('reuses an id only for the same text to the same session and service', async () => {
-    const { it, send, fail, registered, chat, env } = await talking();
+    const { it, send, fail, registered, chat, env } = await startChat();
     const id = await fail('Hello!', LOST);
     expect((await send('Hello')).stderr).toBe('');
     const elsewhere = ['chat', 'send', '--source', chat.source_id, '--session', 's2', 'Hello!'];
@@ -143,7 +143,7 @@ describe('chat send', () => {
       true,
     ],
   ])('after a message that %s, reuses its id: %j', async (_, faults, isRepeated) => {
-    const { send, fail } = await talking();
+    const { send, fail } = await startChat();
     const id = await fail('Hello!', ...faults);
     const again = await send('Hello!');
     expect(again.json<Sent>().external_message_id === id).toBe(isRepeated);
@@ -151,14 +151,14 @@ describe('chat send', () => {
   });
 
   test('registers one message per command if the same text is sent concurrently', async () => {
-    const { send, registered } = await talking();
+    const { send, registered } = await startChat();
     const all = await Promise.all(['hi', 'hi', 'hi'].map((text) => send(text)));
     for (const ran of all) expect(ran).toMatchObject({ code: 0, stderr: '' });
     expect(new Set(await registered()).size).toBe(3);
   });
 
   test('stores ids and hashes in the state file, and no text', async () => {
-    const { send, fail, state } = await talking();
+    const { send, fail, state } = await startChat();
     await fail('A secret word', LOST);
     await send('A secret word');
     const text = readFileSync(state, 'utf8');
@@ -169,7 +169,7 @@ describe('chat send', () => {
   });
 
   test('works without a usable state file, and warns unless the id is given', async () => {
-    const { send, registered } = await talking();
+    const { send, registered } = await startChat();
     const unusable = join(write('file', ''), 'state.jsonl');
     const warned = await send('Hello!', '--state', unusable);
     expect(warned).toMatchObject({ code: 0, stderr: expect.stringMatching(/^warning: .*--external-id prevents that/) });
@@ -180,7 +180,7 @@ describe('chat send', () => {
   });
 
   test('rejects --again together with --external-id', async () => {
-    const { send, registered } = await talking();
+    const { send, registered } = await startChat();
     expect((await send('Hello!', '--again', '--external-id', 'mine')).code).toBe(2);
     expect(await registered()).toEqual([]);
   });

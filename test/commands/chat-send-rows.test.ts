@@ -30,7 +30,7 @@ interface RowJson {
 const lines = (...rows: readonly unknown[]): string => rows.map((row) => `${JSON.stringify(row)}\n`).join('');
 const statuses = (ran: Ran): readonly string[] => ran.json<RowJson[]>().map(({ status }) => status);
 
-async function talking() {
+async function startChat() {
   const it = await service();
   const chat = await createChat(it);
   const send = (rows: string, more: readonly string[] = [], options: RunOptions = {}) => {
@@ -66,7 +66,7 @@ const acknowledged = json({ message_id: 'm1', created: true }, 201);
 
 describe('chat send -f', () => {
   test('sends each row as one message, in order per session, and a repeat sends nothing', async () => {
-    const { it, chat, send, texts } = await talking();
+    const { it, chat, send, texts } = await startChat();
     const rows = lines(
       { session_id: 'anna', text: 'one' },
       { session_id: 'ben', text: 'one' },
@@ -97,7 +97,7 @@ describe('chat send -f', () => {
   });
 
   test('registers nothing new on a repeat without the state', async () => {
-    const { chat, send, texts, it } = await talking();
+    const { chat, send, texts, it } = await startChat();
     const rows = lines({ session_id: 'anna', text: 'one' }, { session_id: 'anna', text: 'one' });
     await send(rows);
     const ran = await send(rows, [], { env: { ...it.env, HOME: tempDirectory() } });
@@ -110,7 +110,7 @@ describe('chat send -f', () => {
   });
 
   test('reads standard input, prefers the source of a row to --source, and uses --session for rows without one', async () => {
-    const { chat, it, texts } = await talking();
+    const { chat, it, texts } = await startChat();
     const other = await createChat(it, 'agent_inbox', { name: 'Sales' });
     const stdin = `\ufeff${lines({ text: 'a' })}\r\n\n  \n${lines({ text: 'b', source_id: other.source_id })}{"text":"c"}`;
     const args = ['chat', 'send', '-f', '-', '--source', chat.source_id, '--session', 's1', '-o', 'ndjson'];
@@ -126,7 +126,7 @@ describe('chat send -f', () => {
   });
 
   test('finds the source by --agent, and looks it up again when the service does not know the recorded one', async () => {
-    const { chat, it, texts, state } = await talking();
+    const { chat, it, texts, state } = await startChat();
     const args = (rows: string) => ['chat', 'send', '-f', write('rows.ndjson', rows), '--agent', chat.agent_id];
     const first = await run([...args(lines({ session_id: 's1', text: 'a' })), '-o', 'json'], { env: it.env });
     expect(statuses(first)).toEqual(['sent']);
@@ -147,7 +147,7 @@ describe('chat send -f', () => {
   });
 
   test('shows what --dry-run would send, and sends nothing', async () => {
-    const { send, it } = await talking();
+    const { send, it } = await startChat();
     await send(lines({ session_id: 'anna', text: 'one' }));
     await it.forget();
     const ran = await send(lines({ session_id: 'anna', text: 'one' }, { session_id: 'anna', text: 'two' }), [
@@ -159,12 +159,12 @@ describe('chat send -f', () => {
   });
 
   test('accepts an input without rows', async () => {
-    const { send } = await talking();
+    const { send } = await startChat();
     expect(await send('\n')).toMatchObject({ code: 0, stdout: '[]\n' });
   });
 
   test('warns that the service keeps the earlier text of an id that the state does not know', async () => {
-    const { send, texts, state } = await talking();
+    const { send, texts, state } = await startChat();
     const derived = { session_id: 'anna', text: 'two' };
     await send(lines({ session_id: 'anna', text: 'one', external_message_id: 'own' }, derived));
     rmSync(state);
@@ -175,7 +175,7 @@ describe('chat send -f', () => {
   });
 
   test('stores ids and hashes in the state, and no text', async () => {
-    const { send, state } = await talking();
+    const { send, state } = await startChat();
     await send(lines({ session_id: 'anna', text: 'Secret plans', external_message_id: 'own-17' }));
     const content = readFileSync(state, 'utf8');
     expect(content).toContain('"message.rows"');
@@ -225,7 +225,7 @@ describe('invalid rows', () => {
   });
 
   test('are reported together, with their source lines', async () => {
-    const { send, it } = await talking();
+    const { send, it } = await startChat();
     await it.forget();
     const ran = await send(`{"session_id": "a", "text": ""}\n${lines({ session_id: 'a', text: 'b' })}{"text": 5}\n`, [
       '-o',
@@ -239,13 +239,13 @@ describe('invalid rows', () => {
   });
 
   test('are reported up to a hundred', async () => {
-    const { send } = await talking();
+    const { send } = await startChat();
     const ran = await send(lines(...Array.from({ length: 5_000 }, () => ({ text: 'a' }))));
     expect(ran.error().message).toBe('The input has at least 100 mistakes; nothing was sent.');
   });
 
   test('include two texts with one external id, but not the same text twice, which is one message', async () => {
-    const { send, texts, it } = await talking();
+    const { send, texts, it } = await startChat();
     const row = { session_id: 'a', text: 'b', external_message_id: 'x' };
     const ran = await send(lines(row, { ...row, text: 'c' }));
     expect(ran.code).toBe(2);
@@ -260,7 +260,7 @@ describe('invalid rows', () => {
   });
 
   test('include a text that changed under an id that was sent, because the service would ignore it', async () => {
-    const { send, it } = await talking();
+    const { send, it } = await startChat();
     const row = { session_id: 'a', text: 'b', external_message_id: 'x' };
     await send(lines(row));
     await it.forget();
@@ -404,7 +404,7 @@ describe('Ctrl-C', () => {
 });
 
 test('several sessions are sent concurrently, each in order', async () => {
-  const { it, send, texts } = await talking();
+  const { it, send, texts } = await startChat();
   await it.faults({ kind: 'delay', ms: 30, on: POST });
   const rows = Array.from({ length: 24 }, (_, index) => ({ session_id: `s${index % 8}`, text: `${index}` }));
   const started = performance.now();
@@ -439,7 +439,7 @@ test('a table at 80 columns shows the important part of each row', async () => {
 
 describe('the state', () => {
   test('ends the command before anything is sent if it cannot be written', async () => {
-    const { it, send } = await talking();
+    const { it, send } = await startChat();
     await it.forget();
     const ran = await send(lines({ session_id: 'a', text: 'b' }), ['--state', '/dev/full']);
     expect(ran.code).toBe(1);

@@ -6,7 +6,7 @@ import { service, write } from '../helpers/service.ts';
 import { createChat, HISTORY, MESSAGE } from '../sandbox/chat.ts';
 import { runUntilPolled, waitForPolls } from './polls.ts';
 
-async function talking() {
+async function startChat() {
   const it = await service();
   const chat = await createChat(it);
   const to = ['chat', 'send', '--source', chat.source_id, '--session', 's1'];
@@ -30,7 +30,7 @@ function commandIn(hint: string | null): string[] {
 
 describe('chat send', () => {
   test('registers the message and prints its ids', async () => {
-    const { env, to, chat } = await talking();
+    const { env, to, chat } = await startChat();
     const ran = await run([...to, 'Hello!', '-o', 'json'], { env });
     expect(ran).toMatchObject({ code: 0, stderr: '' });
     const [first] = await chat.history();
@@ -47,7 +47,7 @@ describe('chat send', () => {
   });
 
   test('prints labeled lines on a terminal and tab-separated values elsewhere', async () => {
-    const { env, to } = await talking();
+    const { env, to } = await startChat();
     const people = await run([...to, 'Hello!', '--external-id', 'mine', '--color', 'never'], { env, columns: 100 });
     expect(people.stdout).toMatch(/^MESSAGE: +msg_\w+\nEXTERNAL ID: +mine\nCREATED: +yes\n$/);
     const cells = await run([...to, 'Hello!', '--external-id', 'other'], { env });
@@ -60,7 +60,7 @@ describe('chat send', () => {
     ['a byte order mark', '\ufeff0012'],
     ['a megabyte', 'ä\n'.repeat(349_525)],
   ])('sends %s byte for byte, from a file and from standard input', async (_, text) => {
-    const { env, to, chat } = await talking();
+    const { env, to, chat } = await startChat();
     expect((await run([...to, '--file', write('text', text)], { env })).code).toBe(0);
     expect((await run([...to, '-'], { env, stdin: text })).code).toBe(0);
     const said = (await chat.history()).filter(({ role }) => role === 'user');
@@ -77,14 +77,14 @@ describe('chat send', () => {
     ['a settle without a unit', ['text', '--settle', '3']],
     ['a missing file', ['--file', '/nonexistent/x']],
   ])('rejects %s, and sends nothing', async (_, args) => {
-    const { it, env, to } = await talking();
+    const { it, env, to } = await startChat();
     await it.forget();
     expect((await run([...to, ...args], { env })).code).toBe(2);
     expect(await it.received()).toEqual([]);
   });
 
   test('rejects empty standard input and a missing --source', async () => {
-    const { env, to } = await talking();
+    const { env, to } = await startChat();
     expect((await run([...to, '-'], { env, stdin: '' })).code).toBe(2);
     expect((await run(['chat', 'send', '--session', 's', 'x'], { env })).stderr).toContain(
       '--source is missing.\nhint: Get a source_id with: partnerctl chat setup',
@@ -92,7 +92,7 @@ describe('chat send', () => {
   });
 
   test('rejects invalid UTF-8 and names where it comes from, but sends a real U+FFFD', async () => {
-    const { it, env, to, chat } = await talking();
+    const { it, env, to, chat } = await startChat();
     await it.forget();
     const latin1 = Buffer.from('caf\xe9', 'latin1');
     const path = write('latin1.txt', latin1);
@@ -112,7 +112,7 @@ describe('chat send', () => {
   });
 
   test('notes that nothing new was registered', async () => {
-    const { env, to, chat } = await talking();
+    const { env, to, chat } = await startChat();
     const first = await run([...to, 'Hello!', '--external-id', 'e1', '-o', 'json'], { env });
     const again = await run([...to, 'Hello!', '--external-id', 'e1', '-o', 'json'], { env });
     expect(again.json()).toEqual({ ...first.json<object>(), created: false });
@@ -121,7 +121,7 @@ describe('chat send', () => {
   });
 
   test('says that a duplicate after its own retry may be its own message', async () => {
-    const { it, env, to, chat } = await talking();
+    const { it, env, to, chat } = await startChat();
     await it.faults({ kind: 'reset', stage: 'after', on: `POST ${MESSAGE}`, times: 1 });
     const ran = await run([...to, 'Hello!', '-o', 'json'], { env, random: tinyRandom });
     expect(ran.json()).toMatchObject({ created: false });
@@ -138,7 +138,7 @@ describe('an error of chat send', () => {
     [422, 1],
     [503, 8],
   ])('with %i prints the id and a command that resends without a duplicate', async (status, code) => {
-    const { it, env, to, chat } = await talking();
+    const { it, env, to, chat } = await startChat();
     await it.faults({ kind: 'status', status, on: `POST ${MESSAGE}`, stage: 'after' });
     const text = "it's\n“two” lines";
     const ran = await run([...to, text, '--wait', '--retries', '1', '-o', 'json'], { env, random: tinyRandom });
@@ -154,7 +154,7 @@ describe('an error of chat send', () => {
   });
 
   test('a 402 after a lost response does not claim that the message was not processed', async () => {
-    const { it, env, to, chat } = await talking();
+    const { it, env, to, chat } = await startChat();
     await it.faults(
       { kind: 'reset', stage: 'after', on: `POST ${MESSAGE}`, times: 1 },
       { kind: 'status', status: 402, on: `POST ${MESSAGE}` },
@@ -166,7 +166,7 @@ describe('an error of chat send', () => {
   });
 
   test('does not advise to send to an unknown source again', async () => {
-    const { env } = await talking();
+    const { env } = await startChat();
     const ran = await run(['chat', 'send', '--source', 'src_none', '--session', 's', 'Hello!', '-o', 'json'], { env });
     expect(ran.code).toBe(4);
     expect(ran.error().hint).not.toContain('send it again');
@@ -174,7 +174,7 @@ describe('an error of chat send', () => {
   });
 
   test('prints a usable command for standard input, files, and text with control characters', async () => {
-    const { it, env, to } = await talking();
+    const { it, env, to } = await startChat();
     await it.faults({ kind: 'status', status: 400, on: `POST ${MESSAGE}` });
     const people = await run([...to, '-', '--external-id', 'e 1'], { env, stdin: 'x' });
     expect(people.stderr).toMatch(/--external-id 'e 1' -\s.*standard input/);
@@ -190,7 +190,7 @@ describe('an error of chat send', () => {
 
 describe('chat send --wait', () => {
   test('keeps waiting while the history does not contain the registered message yet', async () => {
-    const { it, env, to } = await talking();
+    const { it, env, to } = await startChat();
     await it.faults({ kind: 'status', status: 404, on: `GET ${HISTORY}`, times: 2 });
     const ran = await run([...to, 'Hello!', '--wait', '--timeout', '2m'], {
       env,
@@ -201,7 +201,7 @@ describe('chat send --wait', () => {
   });
 
   test('prints only the text of the reply', async () => {
-    const { env, to } = await talking();
+    const { env, to } = await startChat();
     const piped = await run([...to, 'Hello!', '--wait'], { env, clock: fasterClock() });
     expect(piped).toMatchObject({ code: 0, stdout: 'You said: Hello!\n', stderr: '' });
     const people = await run([...to, 'a\u001b[31mb\nc', '--wait'], { env, columns: 80, clock: fasterClock() });
@@ -209,7 +209,7 @@ describe('chat send --wait', () => {
   });
 
   test('prints the documented JSON with the exact text', async () => {
-    const { env, to, chat } = await talking();
+    const { env, to, chat } = await startChat();
     const ran = await run([...to, 'a\u001b[31m\r\n', '--wait', '-o', 'json'], { env, clock: fasterClock() });
     const [sent, reply] = await chat.history();
     expect(ran.json()).toEqual({
@@ -233,7 +233,7 @@ describe('chat send --wait', () => {
   });
 
   test('finds a reply that arrived before the wait began', async () => {
-    const { env, to, chat } = await talking();
+    const { env, to, chat } = await startChat();
     await run([...to, 'Hello!', '--external-id', 'e1'], { env });
     await expect.poll(async () => (await chat.history()).length).toBe(2);
     const ran = await run([...to, 'Hello!', '--external-id', 'e1', '--wait'], { env });
@@ -241,7 +241,7 @@ describe('chat send --wait', () => {
   });
 
   test('prints the number of replies in --replies, or all until the agent is quiet', async () => {
-    const { env, to, script } = await talking();
+    const { env, to, script } = await startChat();
     const replies = ['one', 'two', 'three'].map((text) => ({ text, delay_ms: 20 }));
     await script({ pattern: '.', replies });
     expect((await run([...to, 'x', '--replies', '2'], { env, clock: fasterClock() })).stdout).toBe('one\ntwo\n');
@@ -251,7 +251,7 @@ describe('chat send --wait', () => {
   });
 
   test('exits with 11 if no reply arrives in time, with the command that keeps waiting', async () => {
-    const { it, env, to, chat, script, reply } = await talking();
+    const { it, env, to, chat, script, reply } = await startChat();
     await script({ pattern: 'slow', fail: 'silent' });
     const ran = await runUntilPolled(it, [...to, 'slow', '--wait', '-o', 'json']);
     expect(ran.code).toBe(11);
@@ -278,7 +278,7 @@ describe('chat send --wait', () => {
   });
 
   test('names --after, not the parameter of the service, if the message does not belong to the session', async () => {
-    const { env, to, chat } = await talking();
+    const { env, to, chat } = await startChat();
     await run([...to, 'x'], { env });
     const target = ['--source', chat.source_id, '--session', 's1', '--after', 'msg_of_another_session'];
     const ran = await run(['chat', 'wait', ...target, '-o', 'json'], { env, clock: fasterClock() });
@@ -286,7 +286,7 @@ describe('chat send --wait', () => {
   });
 
   test('reports why the history could not be read at the time limit', async () => {
-    const { it, to } = await talking();
+    const { it, to } = await startChat();
     await it.faults({ kind: 'status', status: 503, on: `GET ${HISTORY}` });
     const ran = await runUntilPolled(it, [...to, 'x', '--wait', '-o', 'json']);
     expect(ran.code).toBe(11);
@@ -297,14 +297,14 @@ describe('chat send --wait', () => {
   });
 
   test('prints the replies that arrived even if some are missing', async () => {
-    const { it, to, chat } = await talking();
+    const { it, to, chat } = await startChat();
     const before = () => expect.poll(async () => (await chat.history()).length).toBe(2);
     const ran = await runUntilPolled(it, [...to, 'x', '--replies', '2'], { before });
     expect(ran).toMatchObject({ code: 11, stdout: 'You said: x\n', stderr: expect.stringContaining('1 of 2') });
   });
 
   test('reports how many replies are missing, with a command that waits for those', async () => {
-    const { it, env, to, chat, script, reply } = await talking();
+    const { it, env, to, chat, script, reply } = await startChat();
     await script({ pattern: '.', replies: [{ text: 'one', delay_ms: 20 }] });
     const before = () => expect.poll(async () => (await chat.history()).length).toBe(2);
     const ran = await runUntilPolled(it, [...to, 'x', '--replies', '4', '-o', 'json'], { before });
@@ -329,7 +329,7 @@ describe('chat send --wait', () => {
   });
 
   test('with --settle, suggests a command that waits until the agent is quiet', async () => {
-    const { it, env, to, script, reply } = await talking();
+    const { it, env, to, script, reply } = await startChat();
     await script({ pattern: '.', fail: 'silent' });
     const ran = await runUntilPolled(it, [...to, 'x', '--settle', '900ms', '-o', 'json']);
     expect(ran.code).toBe(11);
@@ -349,7 +349,7 @@ describe('chat send --wait', () => {
   });
 
   test('survives failures of the history, and names the message if it never succeeds', async () => {
-    const { it, env, to } = await talking();
+    const { it, env, to } = await startChat();
     await it.faults({ kind: 'reset', on: `GET ${HISTORY}`, times: 2 });
     expect((await run([...to, 'x', '--wait'], { env, clock: fasterClock() })).stdout).toBe('You said: x\n');
     await it.faults({ kind: 'status', status: 403, on: `GET ${HISTORY}` });
@@ -359,7 +359,7 @@ describe('chat send --wait', () => {
   });
 
   test('on Ctrl-C, ends the wait with the command that keeps waiting', async () => {
-    const { it, env, to, script } = await talking();
+    const { it, env, to, script } = await startChat();
     await script({ pattern: '.', fail: 'silent' });
     const signals = manualSignals();
     const running = run([...to, 'x', '--wait', '-o', 'json'], { env, signals });

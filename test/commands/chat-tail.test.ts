@@ -20,7 +20,7 @@ async function inject(it: Service, { source_id }: Chat, more: Record<string, unk
   expect((await it.admin('POST', '/messages', body)).status).toBe(201);
 }
 
-async function talking(count = 0) {
+async function startChat(count = 0) {
   const it = await service();
   const chat = await createChat(it);
   if (count > 0) await inject(it, chat, { count });
@@ -44,7 +44,7 @@ describe('a tail of an empty session', () => {
     [['--tail', '0'], ''],
     [['--quiet'], ''],
   ])('says so in a terminal if it does not follow: %j', async (flags, notice) => {
-    const { env, of } = await talking();
+    const { env, of } = await startChat();
     const ran = await run([...of, '--no-follow', ...flags], { env, columns: 80 });
     expect(ran).toMatchObject({ code: 0, stdout: '' });
     expect(ran.stderr.endsWith(notice)).toBe(true);
@@ -52,7 +52,7 @@ describe('a tail of an empty session', () => {
   });
 
   test('says which message has none after it if it does not follow', async () => {
-    const { env, of } = await talking(1);
+    const { env, of } = await startChat(1);
     const [line] = linesOf((await run([...of, '--no-follow', '-o', 'json'], { env })).stdout);
     const ran = await run([...of, '--no-follow', '--after', line?.message_id ?? ''], { env, columns: 80 });
     expect(ran.stderr).toBe(`No messages after ${line?.message_id} in session s1 yet.\n`);
@@ -61,7 +61,7 @@ describe('a tail of an empty session', () => {
 
 describe('a tail starts', () => {
   test('with the last ten messages, or the number in --tail', async () => {
-    const { env, of } = await talking(25);
+    const { env, of } = await startChat(25);
     expect(textsOf((await run([...of, '--no-follow', '-o', 'json'], { env })).stdout)).toEqual(numbered(16, 25));
     expect(textsOf((await run([...of, '--no-follow', '--tail', '3', '-o', 'json'], { env })).stdout)).toEqual(
       numbered(23, 25),
@@ -70,7 +70,7 @@ describe('a tail starts', () => {
   });
 
   test('with the first message, page after page, or after a given message', async () => {
-    const { env, of, chat } = await talking(350);
+    const { env, of, chat } = await startChat(350);
     const all = await run([...of, '--no-follow', '--from-start', '-o', 'json'], { env });
     expect(textsOf(all.stdout)).toEqual(numbered(1, 350));
     const { message_id = '' } = (await chat.history())[299] ?? {};
@@ -79,7 +79,7 @@ describe('a tail starts', () => {
   });
 
   test('where the last tail ended, wherever that one started', async () => {
-    const { it, env, of, chat } = await talking(5);
+    const { it, env, of, chat } = await startChat(5);
     const resume = [...of, '--no-follow', '--resume', '-o', 'json'];
     const first = await run(resume, { env });
     expect(textsOf(first.stdout)).toEqual(numbered(1, 5));
@@ -97,7 +97,7 @@ describe('a tail starts', () => {
   test.each([['--tail', '0'], ['--after']])(
     'where the last tail ended, even if that one showed nothing: %s',
     async (...args) => {
-      const { it, env, of, chat } = await talking(12);
+      const { it, env, of, chat } = await startChat(12);
       const newest = (await chat.history()).at(-1)?.message_id ?? '';
       const begun = args[1] === undefined ? [...args, newest] : args;
       expect(await run([...of, '--no-follow', ...begun, '-o', 'json'], { env })).toMatchObject({ code: 0, stdout: '' });
@@ -119,7 +119,7 @@ describe('a tail starts', () => {
     ['--after', ''],
     ['--session', ''],
   ])('only with valid flags: %s %s %s exits with 2, and nothing is sent', async (...args) => {
-    const { it, env, of } = await talking();
+    const { it, env, of } = await startChat();
     await it.forget();
     expect((await run([...of, ...args], { env })).code).toBe(2);
     expect(await it.received()).toEqual([]);
@@ -128,7 +128,7 @@ describe('a tail starts', () => {
 
 describe('what a tail shows', () => {
   test('in JSON: the exact message', async () => {
-    const { it, env, of, chat } = await talking();
+    const { it, env, of, chat } = await startChat();
     const text = 'a\u001b[31m\r\n\u202e "x"';
     await inject(it, chat, { text });
     const ran = await run([...of, '--no-follow', '-o', 'json'], { env });
@@ -139,7 +139,7 @@ describe('what a tail shows', () => {
   });
 
   test('on a terminal: author and text, sanitized', async () => {
-    const { it, env, of, chat } = await talking();
+    const { it, env, of, chat } = await startChat();
     await inject(it, chat, { text: 'one\nuser: not me\u001b[2J\rx\u202e\n' });
     await inject(it, chat, { text: 'two', role: 'user', session_id: 's2' });
     const one = await run([...of, '--no-follow', '--color', 'never'], { env, columns: 80 });
@@ -175,7 +175,7 @@ describe('a tail writes to stderr', () => {
   });
 
   test('that a 404 that does not mention the session may mean a different path', async () => {
-    const { it, env, of } = await talking();
+    const { it, env, of } = await startChat();
     await it.faults({ kind: 'status', status: 404, on: `GET ${HISTORY}` });
     expect((await runUntilPolled(it, of)).stderr).toContain('does not know session s1 yet');
     const ran = await run([...of, '--no-follow'], { env });
@@ -184,7 +184,7 @@ describe('a tail writes to stderr', () => {
   });
 
   test('that the connection is lost and restored, even with --quiet', async () => {
-    const { it, env, of } = await talking(1);
+    const { it, env, of } = await startChat(1);
     await it.faults({ kind: 'status', status: 503, times: 3, on: `GET ${HISTORY}` });
     const ran = await run([...of, '--no-follow', '-q'], { env, random: tinyRandom, clock: fastClock() });
     expect(ran.stderr).toMatch(
@@ -209,7 +209,7 @@ describe('a tail writes to stderr', () => {
 describe('a tail exits', () => {
   test('with 0 at Ctrl-C, with 143 at SIGTERM, with 129 at SIGHUP', async () => {
     for (const exitCode of [130, 143, 129] as const) {
-      const { it, env, of } = await talking(1);
+      const { it, env, of } = await startChat(1);
       const signals = manualSignals();
       const running = run(of, { env, signals });
       await expect.poll(async () => (await it.received()).some(({ path }) => path.includes(HISTORY))).toBe(true);
@@ -219,7 +219,7 @@ describe('a tail exits', () => {
   });
 
   test('after the first new reply, or with 11 if there is none', async () => {
-    const { it, env, of, chat } = await talking(2);
+    const { it, env, of, chat } = await startChat(2);
     const running = run([...of, '--until-reply', '-o', 'json'], { env, clock: fasterClock() });
     // A reply that exists when the tail starts is not new.
     await waitForPolls(it, 2);
@@ -236,13 +236,13 @@ describe('a tail exits', () => {
     [402, 6],
     [403, 3],
   ])('immediately for status %i, with code %i', async (status, code) => {
-    const { it, env, of } = await talking(1);
+    const { it, env, of } = await startChat(1);
     await it.faults({ kind: 'status', status, on: `GET ${HISTORY}` });
     expect((await run(of, { env })).code).toBe(code);
   });
 
   test('with 4 for an unknown source, with 0 for an empty session', async () => {
-    const { env, chat } = await talking(1);
+    const { env, chat } = await startChat(1);
     const args = ['chat', 'tail', '--session', 's9', '--no-follow', '--source'];
     expect((await run([...args, 'src_none'], { env })).code).toBe(4);
     expect(await run([...args, chat.source_id], { env })).toMatchObject({ code: 0, stdout: '' });
@@ -252,7 +252,7 @@ describe('a tail exits', () => {
     [503, 8],
     [429, 7],
   ])('with the code of the last failure if nothing was read in time: status %i, code %i', async (status, code) => {
-    const { it, of } = await talking(1);
+    const { it, of } = await startChat(1);
     await it.faults({ kind: 'status', status, on: `GET ${HISTORY}` });
     for (const args of [[], ['--no-follow']]) {
       expect((await runUntilPolled(it, [...of, ...args], { random: tinyRandom })).code).toBe(code);
@@ -265,7 +265,7 @@ describe('a tail exits', () => {
   });
 
   test('with 0 at its time limit, and with 8 after --max-outage', async () => {
-    const { it, env, of } = await talking(1);
+    const { it, env, of } = await startChat(1);
     expect(await runUntilPolled(it, [...of, '-o', 'json'])).toMatchObject({ code: 0, stderr: '' });
     await it.faults({ kind: 'status', status: 503, on: `GET ${HISTORY}` });
     const ran = await run([...of, '--max-outage', '5s'], { env, clock: fastClock() });
@@ -275,7 +275,7 @@ describe('a tail exits', () => {
 
 describe('a tail exits with 8 at its time limit', () => {
   test.each([[[]], [['--no-follow']]])('if nothing could be read: %j', async (args) => {
-    const { it, of, env } = await talking(1);
+    const { it, of, env } = await startChat(1);
     await it.faults({ kind: 'stall', on: `GET ${HISTORY}` });
     const ran = await run([...of, ...args, '--timeout', '200ms'], { env });
     expect(ran).toMatchObject({ code: 8, stdout: '' });

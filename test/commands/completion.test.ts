@@ -35,8 +35,8 @@ function service() {
 /** Completes a command line as zsh does at a Tab. */
 function tab(env: Record<string, string>, ...args: string[]) {
   const all = ['zsh', args.at(-1) ?? '', String(args.length - 1), ...args.slice(0, -1)];
-  const surroundings = { env, platform: process.platform, home: env.HOME ?? '', now: Date.now(), readTree: () => TREE };
-  const { text, refresh } = respond(all, surroundings);
+  const deps = { env, platform: process.platform, home: env.HOME ?? '', now: Date.now(), readTree: () => TREE };
+  const { text, refresh } = respond(all, deps);
   return { values: text.split('\n').slice(1, -1), refresh };
 }
 

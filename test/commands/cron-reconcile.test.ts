@@ -7,7 +7,7 @@ import { CRON_JOBS } from '../sandbox/cron.ts';
 const POST = `POST ${CRON_JOBS}`;
 
 /** A service with a job whose response was lost. @param made whether the job was created nevertheless */
-async function withLost(made: boolean): Promise<Schedules & { readonly key: string }> {
+async function withLostResponse(made: boolean): Promise<Schedules & { readonly key: string }> {
   const it = await schedules();
   await it.faults({ kind: 'reset', stage: made ? 'after' : 'before', on: POST, times: 1 });
   const lost = await it.create(['-o', 'json']);
@@ -21,7 +21,7 @@ const NOW = ['--grace', '1ms'];
 
 describe('cron reconcile', () => {
   test('adopts the one matching job, after which create works again', async () => {
-    const it = await withLost(true);
+    const it = await withLostResponse(true);
     await it.make({ name: 'another' });
     const [job] = await it.jobs();
     const ran = await it.cron(['reconcile', '-o', 'json']);
@@ -45,7 +45,7 @@ describe('cron reconcile', () => {
   });
 
   test('exits with 9 for a job that is not listed, and releases it with --assume-not-created after the grace period', async () => {
-    const it = await withLost(false);
+    const it = await withLostResponse(false);
     const open = await it.cron(['reconcile', '-o', 'json']);
     expect(open.code).toBe(9);
     expect(open.json()).toMatchObject([
@@ -64,7 +64,7 @@ describe('cron reconcile', () => {
   });
 
   test('exits with 9 if several jobs match, until one is adopted manually', async () => {
-    const it = await withLost(true);
+    const it = await withLostResponse(true);
     const twin = await it.make({ name: 'daily', instructions: 'Sum up the day.' });
     for (const more of [[], ['--assume-not-created', ...NOW]]) {
       const ran = await it.cron(['reconcile', ...more, '-o', 'json']);
@@ -80,7 +80,7 @@ describe('cron reconcile', () => {
   });
 
   test('reconciles one job with --key, and exits with 4 for an unknown key', async () => {
-    const it = await withLost(true);
+    const it = await withLostResponse(true);
     await it.faults({ kind: 'reset', stage: 'after', on: POST, times: 1 });
     await it.create(['--name', 'other']);
     const ran = await it.cron(['reconcile', '--key', it.key, '-o', 'json']);
@@ -90,7 +90,7 @@ describe('cron reconcile', () => {
   });
 
   test('exits with 3 and suggests adopt and forget if the list is forbidden', async () => {
-    const it = await withLost(true);
+    const it = await withLostResponse(true);
     await it.faults({ kind: 'status', status: 403, on: 'GET' });
     const ran = await it.cron(['reconcile', '-o', 'json']);
     expect(ran).toMatchObject({ code: 3, stdout: '' });

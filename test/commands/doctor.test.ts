@@ -52,7 +52,7 @@ function named({ checks }: Report, name: string): Check {
 }
 
 /** A sandbox with a space and a profile for it, on a machine without problems. */
-async function healthy(host = '127.0.0.1'): Promise<{ it: Service; machine: Machine; path: string }> {
+async function healthyMachine(host = '127.0.0.1'): Promise<{ it: Service; machine: Machine; path: string }> {
   const it = await service();
   await it.admin('POST', '/spaces', { count: 2, prefix: 'acme' });
   const home = createProfileHome();
@@ -104,7 +104,7 @@ const FAULTS: readonly Fault[] = [
     finds: { status: 'failed', code: 8, message: /^Could not reach \S+\/v1: the connection was refused\.$/ },
     advice: UNSET,
     async plant() {
-      const { machine, it } = await healthy();
+      const { machine, it } = await healthyMachine();
       machine.env.PARTNER_BASE_URL = `http://127.0.0.1:${await findClosedPort()}/v1`;
       machine.env.PARTNER_TOKEN = it.token;
       return unsetting(machine);
@@ -116,7 +116,7 @@ const FAULTS: readonly Fault[] = [
     finds: { status: 'failed', code: 8, message: /no-such-host\.invalid cannot be resolved/ },
     advice: UNSET,
     async plant() {
-      const { machine, it } = await healthy('localhost');
+      const { machine, it } = await healthyMachine('localhost');
       machine.env.PARTNER_BASE_URL = 'https://no-such-host.invalid/v1';
       machine.env.PARTNER_TOKEN = it.token;
       return unsetting(machine);
@@ -167,7 +167,7 @@ const FAULTS: readonly Fault[] = [
     finds: { status: 'warning', code: 0, message: /clock is 3 h ahead of/ },
     advice: /set this machine's clock to (\S+)\./,
     async plant() {
-      const { machine } = await healthy();
+      const { machine } = await healthyMachine();
       const ahead = (ms: number) => ({
         now: () => Date.now() + ms,
         monotonic: () => performance.now(),
@@ -187,7 +187,7 @@ const FAULTS: readonly Fault[] = [
     finds: { status: 'failed', code: 3, message: /rejected the token from PARTNER_TOKEN \(401\)/ },
     advice: /(unset it) to use profile "acme"/,
     async plant() {
-      const { machine } = await healthy();
+      const { machine } = await healthyMachine();
       machine.env.PARTNER_TOKEN = TOKEN;
       return { machine, follow: async () => delete machine.env.PARTNER_TOKEN };
     },
@@ -198,7 +198,7 @@ const FAULTS: readonly Fault[] = [
     finds: { status: 'warning', code: 0, message: /spaces\.read \(for spaces list, plan, provision/ },
     advice: /store it with: (partnerctl login .*)$/,
     async plant() {
-      const { machine, it } = await healthy();
+      const { machine, it } = await healthyMachine();
       const lacking = await it.sandbox.createToken({ scopes: ['cron_jobs.read'] });
       await shell('partnerctl login --profile acme --token-file -', machine, lacking);
       return { machine, follow: (line) => shell(line, machine, it.token) };
@@ -210,7 +210,7 @@ const FAULTS: readonly Fault[] = [
     finds: { status: 'failed', code: 6, message: /balance is too low \(402\)/ },
     advice: /^(Top up the balance \(the minimum is 1 USD\))/,
     async plant() {
-      const { machine, it } = await healthy();
+      const { machine, it } = await healthyMachine();
       await it.set({ balance_usd: 0.5 });
       return { machine, follow: () => it.set({ balance_usd: 1 }) };
     },
@@ -221,7 +221,7 @@ const FAULTS: readonly Fault[] = [
     finds: { status: 'failed', code: 1, message: /cannot be used: .*not a whole record/ },
     advice: /may remove them: (sed .*)$/,
     async plant() {
-      const { machine } = await healthy();
+      const { machine } = await healthyMachine();
       const file = write('notes.txt', 'some notes');
       await shell(`partnerctl upload ${file}`, machine);
       writeFileSync(machine.env.PARTNER_STATE ?? '', '\n{"v":1,"type":"upl', { flag: 'a' });
@@ -234,7 +234,7 @@ const FAULTS: readonly Fault[] = [
     finds: { status: 'failed', code: 2, message: /are damaged/ },
     advice: /(mv \S+ \S+ && partnerctl login --base-url <url>)$/,
     async plant() {
-      const { machine, path, it } = await healthy();
+      const { machine, path, it } = await healthyMachine();
       writeFileSync(path, '{"current": "acme", "profi');
       const follow = async (line: string) => {
         const [move = '', login = ''] = line.split(' && ');
@@ -250,7 +250,7 @@ const FAULTS: readonly Fault[] = [
     finds: { status: 'failed', code: 1, message: /18\.19\.0 is older than 20\.18\.1/ },
     advice: /Install Node\.js (\S+) or later/,
     async plant() {
-      const { machine } = await healthy();
+      const { machine } = await healthyMachine();
       machine.options.nodeVersion = '18.19.0';
       const follow = async (version: string) => {
         machine.options.nodeVersion = version;
@@ -298,7 +298,7 @@ describe('doctor finds a planted fault, and its advice fixes it:', () => {
 
 describe('doctor', () => {
   test('checks everything with reads and writes nothing if there is no problem', async () => {
-    const { it, machine } = await healthy();
+    const { it, machine } = await healthyMachine();
     const { code, report, stderr } = await doctor(machine);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(report.checks.map(({ name, status }) => `${name} ${status}`)).toEqual([
@@ -326,7 +326,7 @@ describe('doctor', () => {
   });
 
   test('does not report a service that answers only 402 as unreachable', async () => {
-    const { machine, it } = await healthy();
+    const { machine, it } = await healthyMachine();
     await it.set({ balance_usd: 0.5 });
     const { report } = await doctor(machine);
     expect(named(report, 'token')).toMatchObject({
@@ -340,7 +340,7 @@ describe('doctor', () => {
   });
 
   test('continues independent checks after a failure, and exits with the code of the first one', async () => {
-    const { machine } = await healthy();
+    const { machine } = await healthyMachine();
     writeFileSync(machine.env.PARTNER_STATE ?? '', '\nnot a record\n');
     machine.env.PARTNER_TOKEN = TOKEN;
     const { code, report, stderr } = await doctor(machine);
@@ -367,7 +367,7 @@ describe('doctor', () => {
   });
 
   test('warns if a variable overrides the service of the profile, and says how to undo that', async () => {
-    const { machine } = await healthy();
+    const { machine } = await healthyMachine();
     const other = await service();
     Object.assign(machine.env, other.env, { HOME: machine.env.HOME });
     const { code, report } = await doctor(machine);
@@ -379,7 +379,7 @@ describe('doctor', () => {
   });
 
   test('fails for a token that may read nothing, and only warns about one that lacks a scope', async () => {
-    const { it, machine } = await healthy();
+    const { it, machine } = await healthyMachine();
     const env = { ...machine.env, PARTNER_BASE_URL: it.sandbox.baseUrl };
     const none = await it.sandbox.createToken({ scopes: ['api_chat.runtime'] });
     const forbidden = await doctor({ env: { ...env, PARTNER_TOKEN: none }, options: {} });
@@ -393,7 +393,7 @@ describe('doctor', () => {
   });
 
   test('fails for a missing scope that the recorded commands need, with advice that fixes it', async () => {
-    const { it, machine } = await healthy();
+    const { it, machine } = await healthyMachine();
     const file = write('acme.yaml', manifest('acme'));
     await shell(`partnerctl provision ${file}`, machine);
     const lacking = await it.sandbox.createToken({ scopes: ['cron_jobs.read'] });
@@ -437,7 +437,7 @@ describe('doctor', () => {
   });
 
   test('reports a state on a branch as shared, and fails if it is unreachable', async () => {
-    const { machine } = await healthy();
+    const { machine } = await healthyMachine();
     const repository = tempDirectory();
     await execa('git', ['init', '--bare', '-q', repository]);
     machine.env.PATH = process.env.PATH ?? '';
@@ -459,7 +459,7 @@ describe('doctor', () => {
   });
 
   test('shows each check in a table, with advice below it', async () => {
-    const { machine } = await healthy();
+    const { machine } = await healthyMachine();
     machine.env.PARTNER_TOKEN = TOKEN;
     const ran = await run(['doctor', '--color', 'never'], { env: machine.env, columns: 100 });
     expect(ran.stdout).toMatch(/^token +failed +The service rejected the token/m);

@@ -32,7 +32,7 @@ function fakeKeychain(): FakeKeychain {
   return keychain;
 }
 
-async function scene() {
+async function setUp() {
   const { sandbox, token } = await service();
   const home = createProfileHome();
   const keychain = fakeKeychain();
@@ -50,7 +50,7 @@ const commandIn = (hint: string): string => /partnerctl (.*?)\.?$/.exec(hint)?.[
 
 describe('a token in the keychain', () => {
   test('is not in the file, is used by commands, and is reported as the source', async () => {
-    const { token, keychain, act, login, account, stored } = await scene();
+    const { token, keychain, act, login, account, stored } = await setUp();
     const ran = await login(' --token-storage keychain');
     expect(ran).toMatchObject({ code: 0, stderr: '' });
     expect(ran.json()).toMatchObject({ profile: 'acme', token: 'keychain' });
@@ -64,7 +64,7 @@ describe('a token in the keychain', () => {
   });
 
   test('replaces the one in the file at the next login, and stays in the keychain at further ones', async () => {
-    const { token, keychain, login, stored } = await scene();
+    const { token, keychain, login, stored } = await setUp();
     expect((await login()).json()).toMatchObject({ token: 'stored' });
     expect(stored()).toContain(token);
     await login(' --token-storage keychain');
@@ -76,7 +76,7 @@ describe('a token in the keychain', () => {
   });
 
   test.each(['logout --profile acme', 'profile remove acme'])('is removed by %s', async (line) => {
-    const { keychain, act, login } = await scene();
+    const { keychain, act, login } = await setUp();
     await login(' --token-storage keychain');
     keychain.isLocked = true;
     const failed = await act(line);
@@ -90,7 +90,7 @@ describe('a token in the keychain', () => {
   });
 
   test('exits with 3 if it cannot be read, with a hint that works', async () => {
-    const { token, keychain, act, login } = await scene();
+    const { token, keychain, act, login } = await setUp();
     await login(' --token-storage keychain');
     keychain.isLocked = true;
     const ran = await act('spaces list');
@@ -104,7 +104,7 @@ describe('a token in the keychain', () => {
   });
 
   test('has a hint that works if the service rejects it or it no longer exists', async () => {
-    const { token, keychain, act, login } = await scene();
+    const { token, keychain, act, login } = await setUp();
     await login(' --token-storage keychain --no-verify', TOKEN);
     const rejected = await act('spaces list');
     expect(rejected.stderr).toContain(
@@ -121,7 +121,7 @@ describe('a token in the keychain', () => {
   });
 
   test('without a keychain is rejected if it was requested, and otherwise goes into the file', async () => {
-    const { token, keychain, login, stored } = await scene();
+    const { token, keychain, login, stored } = await setUp();
     keychain.isLocked = true;
     const ran = await login(' --token-storage keychain');
     expect(ran.code).toBe(3);

@@ -5,7 +5,7 @@ import { manifest, service, write } from '../helpers/service.ts';
 import { createProfileHome, storeProfile } from './profile-home.ts';
 
 /** A service with a space and an agent, and a protected profile `live` for it, which is current. */
-async function scene() {
+async function setUp() {
   const it = await service();
   const home = createProfileHome();
   await storeProfile(home, 'live', it.sandbox.baseUrl, it.token);
@@ -44,7 +44,7 @@ test('exactly the commands that write have --confirm', async () => {
 
 describe.each(Object.entries(WRITES))('%s with a protected profile', (_, argsOf) => {
   test('sends nothing without --confirm, or with the name of another profile', async () => {
-    const { env, source, sandbox, received } = await scene();
+    const { env, source, sandbox, received } = await setUp();
     const args = argsOf(source);
     const ran = await run(args, { env });
     expect(ran).toMatchObject({ code: 2, stdout: '' });
@@ -57,7 +57,7 @@ describe.each(Object.entries(WRITES))('%s with a protected profile', (_, argsOf)
   });
 
   test('writes with the flag from the hint', async () => {
-    const { env, source, posts } = await scene();
+    const { env, source, posts } = await setUp();
     const ran = await run([...argsOf(source), '--confirm', 'live'], { env, stdin: 'hello\n' });
     expect(ran.stderr).not.toContain('protected');
     // chat open needs a terminal.
@@ -68,7 +68,7 @@ describe.each(Object.entries(WRITES))('%s with a protected profile', (_, argsOf)
 });
 
 test('reads and dry runs need no confirmation', async () => {
-  const { env, source, posts } = await scene();
+  const { env, source, posts } = await setUp();
   const file = write('new.yaml', manifest('acme-002'));
   const reads = [
     ['spaces', 'list'],
@@ -93,7 +93,7 @@ test('reads and dry runs need no confirmation', async () => {
 });
 
 test('the protection of a profile does not cover a service and a token from the environment', async () => {
-  const it = await scene();
+  const it = await setUp();
   const env = { ...it.env, PARTNER_BASE_URL: it.sandbox.baseUrl, PARTNER_TOKEN: it.token };
   expect((await run(['upload', write('notes.txt', 'some notes')], { env })).code).toBe(0);
   const named = await run(['upload', write('more.txt', 'more notes'), '--profile', 'live'], { env });
@@ -101,7 +101,7 @@ test('the protection of a profile does not cover a service and a token from the 
 });
 
 test('login --protect protects, a later login and logout keep the protection, and unprotect ends it', async () => {
-  const { sandbox, token, home, env } = await scene();
+  const { sandbox, token, home, env } = await setUp();
   const login = ['login', '--profile', 'other', '--base-url', sandbox.baseUrl];
   await run([...login, '--protect'], { env, stdin: token });
   expect(home.read().profiles.other).toEqual({ base_url: sandbox.baseUrl, token, protected: true });

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { run, tempDirectory } from '../helpers/run.ts';
 
 /** Runs a command in a sandbox that reports its environment. */
-async function seenEnvironment(args: readonly string[], given: Record<string, string>, columns?: number) {
+async function environmentInSandbox(args: readonly string[], given: Record<string, string>, columns?: number) {
   const out = join(tempDirectory(), 'environment.json');
   const script = `require('node:fs').writeFileSync(${JSON.stringify(out)}, JSON.stringify(process.env))`;
   const ran = await run(['sandbox', 'run', ...args, '--', process.execPath, '-e', script], { env: given, columns });
@@ -22,7 +22,7 @@ const REAL = {
 describe('sandbox run', () => {
   test('hides the real state, the selected profile, and the real service from its command', async () => {
     const PARTNER_STATE = join(tempDirectory(), 'real.jsonl');
-    const { env } = await seenEnvironment([], { ...REAL, PARTNER_STATE });
+    const { env } = await environmentInSandbox([], { ...REAL, PARTNER_STATE });
     expect(env.PARTNER_PROFILE).toBeUndefined();
     expect(env.PARTNER_BASE_URL).toMatch(/^http:\/\/127\.0\.0\.1:/);
     expect(env.PARTNER_TOKEN).not.toBe(REAL.PARTNER_TOKEN);
@@ -34,28 +34,28 @@ describe('sandbox run', () => {
   test('passes the state in --state to its command, from any directory', async () => {
     const state = join(tempDirectory(), 'rehearsal.jsonl');
     const given = { ...REAL, PARTNER_STATE: '/real.jsonl' };
-    expect((await seenEnvironment(['--state', state], given)).env.PARTNER_STATE).toBe(state);
-    const relative = await seenEnvironment(['--state', 'rehearsal.jsonl'], given);
+    expect((await environmentInSandbox(['--state', state], given)).env.PARTNER_STATE).toBe(state);
+    const relative = await environmentInSandbox(['--state', 'rehearsal.jsonl'], given);
     expect(relative.env.PARTNER_STATE).toBe(join(process.cwd(), 'rehearsal.jsonl'));
   });
 
   test('shows in a terminal which command uses the sandbox, and what is kept', async () => {
-    const { env, stderr } = await seenEnvironment([], {}, 300);
+    const { env, stderr } = await environmentInSandbox([], {}, 300);
     const start = `Sandbox: ${process.execPath} runs against ${env.PARTNER_BASE_URL}, not the real service.`;
     expect(stderr).toBe(`${start} When it ends, everything in it is gone.\n`);
 
     const [data, state] = [tempDirectory(), join(tempDirectory(), 's.jsonl')];
-    const kept = await seenEnvironment(['--data', data, '--state', state], {}, 600);
+    const kept = await environmentInSandbox(['--data', data, '--state', state], {}, 600);
     expect(kept.stderr).toContain(
       ` When it ends, its data (${data}) and the state (${state}) stay, and nothing else.\n`,
     );
-    expect((await seenEnvironment(['--data', data], {}, 600)).stderr).toContain(
+    expect((await environmentInSandbox(['--data', data], {}, 600)).stderr).toContain(
       `its data (${data}) stays, and nothing`,
     );
   });
 
   test('says nothing without a terminal, or with --quiet', async () => {
-    expect((await seenEnvironment([], {})).stderr).toBe('');
-    expect((await seenEnvironment(['--quiet'], {}, 80)).stderr).toBe('');
+    expect((await environmentInSandbox([], {})).stderr).toBe('');
+    expect((await environmentInSandbox(['--quiet'], {}, 80)).stderr).toBe('');
   });
 });

@@ -6,7 +6,7 @@ import { service } from '../helpers/service.ts';
 import { createProfileHome, storeProfile, TOKEN } from './profile-home.ts';
 
 /** A service, a profile `acme` with its token, and a file with a token that no service knows. */
-async function scene() {
+async function setUp() {
   const { sandbox, token } = await service();
   const home = createProfileHome();
   await storeProfile(home, 'acme', sandbox.baseUrl, token);
@@ -28,7 +28,7 @@ const LIST = ['spaces', 'list', '-o', 'json'];
 const AS_TEXT = ['spaces', 'list'];
 
 test('the hint for PARTNER_TOKEN works: set a valid token, or unset it to use the profile', async () => {
-  const { home, token } = await scene();
+  const { home, token } = await setUp();
   const ran = await run(AS_TEXT, { env: { ...home.env, PARTNER_TOKEN: TOKEN } });
   expect(ran).toMatchObject({ code: 3 });
   expect(ran.stderr).toContain('error: The service rejected the token from PARTNER_TOKEN (401).\n');
@@ -38,7 +38,7 @@ test('the hint for PARTNER_TOKEN works: set a valid token, or unset it to use th
 });
 
 test('the hint for PARTNER_TOKEN with PARTNER_BASE_URL offers the profile only for the same service', async () => {
-  const { home, sandbox } = await scene();
+  const { home, sandbox } = await setUp();
   const env = { ...home.env, PARTNER_BASE_URL: sandbox.baseUrl };
   expect(hintOf(await run(AS_TEXT, { env: { ...env, PARTNER_TOKEN: TOKEN } }))).toContain('to use profile "acme".');
   expect((await run(LIST, { env })).code).toBe(0);
@@ -48,7 +48,7 @@ test('the hint for PARTNER_TOKEN with PARTNER_BASE_URL offers the profile only f
 });
 
 test('the hint for --token-file works: put a valid token into the file, or omit the flag', async () => {
-  const { env, file, token } = await scene();
+  const { env, file, token } = await setUp();
   const args = [...AS_TEXT, '--token-file', file];
   const ran = await run(args, { env });
   expect(ran.stderr).toContain(`error: The service rejected the token from --token-file ${file} (401).\n`);
@@ -59,7 +59,7 @@ test('the hint for --token-file works: put a valid token into the file, or omit 
 });
 
 test('the hint for standard input works: pass a valid token', async () => {
-  const { env, token } = await scene();
+  const { env, token } = await setUp();
   const args = [...AS_TEXT, '--token-file', '-'];
   const ran = await run(args, { env, stdin: TOKEN });
   expect(ran.stderr).toContain('error: The service rejected the token from standard input (401).\n');
@@ -68,7 +68,7 @@ test('the hint for standard input works: pass a valid token', async () => {
 });
 
 test.each(['acme', 'customers of acme'])('the hint for a stored token works: log in to profile %j', async (name) => {
-  const { env, home, sandbox, token } = await scene();
+  const { env, home, sandbox, token } = await setUp();
   await storeProfile(home, name, sandbox.baseUrl, TOKEN);
   const ran = await run([...AS_TEXT, '--profile', name], { env });
   expect(ran.stderr).toContain(`error: The service rejected the token from profile "${name}" (401).\n`);
@@ -86,7 +86,7 @@ test.each(['acme', 'customers of acme'])('the hint for a stored token works: log
 });
 
 test('the hint for token_command works: print a valid token, or store one', async () => {
-  const { env, home, file, sandbox, token } = await scene();
+  const { env, home, file, sandbox, token } = await setUp();
   const login = ['login', '--profile', 'vault', '--base-url', sandbox.baseUrl, '--token-command', `cat ${file}`];
   expect((await run([...login, '--no-verify'], { env })).code).toBe(0);
   const args = [...AS_TEXT, '--profile', 'vault'];
@@ -102,7 +102,7 @@ test('the hint for token_command works: print a valid token, or store one', asyn
 });
 
 test('the hint for a token of another service works: use a token for this one', async () => {
-  const { env, sandbox } = await scene();
+  const { env, sandbox } = await setUp();
   const other = await service();
   const args = [...AS_TEXT, '--base-url', other.sandbox.baseUrl];
   const ran = await run(args, { env });
@@ -114,7 +114,7 @@ test.each([
   ['empty', '  '],
   ['several words', 'two words'],
 ])('the hint for a malformed token fits its source: %s', async (_, text) => {
-  const { env, file } = await scene();
+  const { env, file } = await setUp();
   const fromEnvironment = await run(AS_TEXT, { env: { ...env, PARTNER_TOKEN: text } });
   expect(fromEnvironment).toMatchObject({ code: 3, stderr: expect.stringContaining('The token from PARTNER_TOKEN') });
   expect(hintOf(fromEnvironment)).toBe('Set a valid one, or unset it to use profile "acme".');
@@ -125,7 +125,7 @@ test.each([
 });
 
 test('the hint for a missing token file names an alternative', async () => {
-  const { env, file } = await scene();
+  const { env, file } = await setUp();
   const ran = await run([...AS_TEXT, '--token-file', `${file}.missing`], { env });
   expect(ran).toMatchObject({
     code: 3,
@@ -149,7 +149,7 @@ test.each([
   ['standard input', [], {}, TOKEN],
   ['--token-command', ['--token-command', `echo ${TOKEN}`], {}, undefined],
 ])('login reports a bad token from %s', async (source, args, more, stdin) => {
-  const { env, sandbox, home } = await scene();
+  const { env, sandbox, home } = await setUp();
   const before = readFileSync(home.path, 'utf8');
   const login = ['login', '--profile', 'acme', '--base-url', sandbox.baseUrl, ...args];
   const ran = await run(login, { env: { ...env, ...more }, ...(stdin !== undefined && { stdin }) });

@@ -112,8 +112,8 @@ export function findRefusalProblems(end: CommandEnd, operation: Operation): stri
     const names = answers.flatMap(({ answer: { status, body, headers = {} } }) => {
       return [...keysIn(body), ...Object.keys(headers), ...(status >= 300 ? [String(status)] : [])];
     });
-    const saysWhatCame = names.some((name) => text.toLowerCase().includes(name.toLowerCase()));
-    if (names.length > 0 && !saysWhatCame) problems.push('does not say what came');
+    const showsWhatWasReceived = names.some((name) => text.toLowerCase().includes(name.toLowerCase()));
+    if (names.length > 0 && !showsWhatWasReceived) problems.push('does not say what came');
   }
   return problems;
 }

@@ -16,7 +16,7 @@ async function posted(cron: Cron): Promise<void> {
   await expect.poll(() => cron.posted(), { interval: 20 }).toBeGreaterThan(0);
 }
 
-const said = (stdout: string): CreatedJob => JSON.parse(stdout);
+const parseJob = (stdout: string): CreatedJob => JSON.parse(stdout);
 
 test.each(['SIGINT', 'SIGTERM'] as const)(
   '%s while the job is being created waits for the response',
@@ -29,7 +29,7 @@ test.each(['SIGINT', 'SIGTERM'] as const)(
     const ran = await child;
     expect(ran.exitCode).toBe(0);
     const ids = await cron.idsOf('daily');
-    expect(ids).toEqual([said(ran.stdout).cron_job_id]);
+    expect(ids).toEqual([parseJob(ran.stdout).cron_job_id]);
     expect((await readJobLog(path)).ids).toEqual(ids);
   },
 );

@@ -11,7 +11,7 @@ interface Ended {
 }
 
 /** Runs that many processes concurrently. */
-async function crowd(count: number, begin: (index: number) => Running): Promise<Ended[]> {
+async function runConcurrently(count: number, begin: (index: number) => Running): Promise<Ended[]> {
   const ended = await Promise.all(Array.from({ length: count }, (_, index) => begin(index)));
   return ended.map(({ exitCode, stdout }) => ({ exitCode, said: JSON.parse(stdout) }));
 }
@@ -29,7 +29,7 @@ export async function expectOneJob(count: number): Promise<void> {
   // Some of them may not read the list, so that only the file guards.
   const blind = await it.envFor(['cron_jobs.write']);
   const isWaiting = (index: number): boolean => index % 2 === 1;
-  const ended = await crowd(count, (index) =>
+  const ended = await runConcurrently(count, (index) =>
     start(cron.create('daily', ...(isWaiting(index) ? ['--ensure'] : []), '--state', path), {
       env: index % 3 === 0 ? blind : it.env,
     }),
@@ -51,7 +51,9 @@ export async function expectOneJob(count: number): Promise<void> {
 /** Concurrent processes with one job each: the same number of jobs and ids, and the file is intact. */
 export async function expectAllJobs(count: number): Promise<void> {
   const { it, cron, path } = await opened();
-  const ended = await crowd(count, (index) => start(cron.create(`job-${index}`, '--state', path), { env: it.env }));
+  const ended = await runConcurrently(count, (index) =>
+    start(cron.create(`job-${index}`, '--state', path), { env: it.env }),
+  );
   for (const { exitCode, said } of ended) expect([exitCode, said.status]).toEqual([0, 'created']);
   expect(await cron.posted()).toBe(count);
   const told = ended.map(({ said }) => said.cron_job_id);

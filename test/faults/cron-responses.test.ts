@@ -16,7 +16,7 @@ import { CRON_JOBS, jobBody, scheduleBody } from '../sandbox/cron.ts';
 import { partnerctl, withinLimit } from './client.ts';
 import { type Gateway, type Respond, startGateway } from './gateway.ts';
 
-interface Place {
+interface Setup {
   readonly cron: Cron;
   readonly gateway: Gateway;
   /** The path of the state file. */
@@ -33,7 +33,7 @@ interface Place {
 const RECONCILE = ['cron', 'reconcile', '-o', 'json'];
 
 /** A service behind a gateway, and a state file. */
-async function place(): Promise<Place> {
+async function setUp(): Promise<Setup> {
   const it = await service();
   const cron = await createCronAgent(it);
   const gateway = await startGateway(new URL(it.sandbox.baseUrl).origin);
@@ -83,7 +83,7 @@ const LOST: readonly [string, Respond, 'limited'?][] = [
 describe('a job whose response is lost', () => {
   it.each(LOST)('by %s is unknown until it is reconciled, and never posted again', async (_, respond, limited) => {
     const { cron, gateway, path, run, make, other, lost } = await withinLimit(async (ms) => {
-      const at = await place();
+      const at = await setUp();
       await at.make({ name: 'daily', agent_id: at.other });
       await at.make({ name: 'weekly' });
       const answered = createGate();
@@ -129,7 +129,7 @@ describe('a job whose response is lost', () => {
   });
 
   it('after Ctrl-C is unknown, and reconciling finds it', async () => {
-    const { cron, gateway, run } = await place();
+    const { cron, gateway, run } = await setUp();
     const signals = manualSignals();
     gateway.onPost(gateway.passThen(() => signals.abort(new InterruptedError('Interrupted.'))));
     const lost = await run(cron.create('daily'), { signals });
@@ -144,7 +144,7 @@ describe('a job whose response is lost', () => {
   });
 
   it('is not reserved by a run that Ctrl-C ends before the POST', async () => {
-    const { cron, gateway, path, run } = await place();
+    const { cron, gateway, path, run } = await setUp();
     const signals = manualSignals();
     gateway.onList(() => signals.abort(new InterruptedError('Interrupted.')));
     expect((await run(cron.create('daily'), { signals })).code).toBe(130);
@@ -155,7 +155,7 @@ describe('a job whose response is lost', () => {
   });
 
   it('by a kill during a reconcile does not count as missing from a list that was read before', async () => {
-    const { cron, gateway, path, run, make } = await place();
+    const { cron, gateway, path, run, make } = await setUp();
     // The list is read because another job is unknown.
     gateway.onPost(reset);
     expect((await run(cron.create('weekly'))).code).toBe(9);
@@ -184,7 +184,7 @@ describe('a job whose response is lost', () => {
   });
 
   it('by a kill some time before the reconcile gets its full grace period', async () => {
-    const { cron, gateway, path, run, make } = await place();
+    const { cron, gateway, path, run, make } = await setUp();
     const posted = createGate();
     gateway.onPost(() => posted.open());
     gateway.onList(json([]));
@@ -290,7 +290,7 @@ describe('a job list', () => {
   ])(
     'that cannot be read (%i %s) is reported once, and the state file alone prevents duplicates',
     async (status, body) => {
-      const { cron, gateway, path, run } = await place();
+      const { cron, gateway, path, run } = await setUp();
       gateway.onList((_, response) => response.writeHead(status, { 'content-type': 'application/json' }).end(body));
       const created = await run(cron.create('daily'));
       expect(created.code).toBe(0);
@@ -314,7 +314,7 @@ describe('a job list', () => {
       (_, response) => response.writeHead(200, { connection: 'close' }).end('[{"cron_'),
     ],
   ])('that fails with %s, without a state file, creates nothing twice', async (_, code, respond) => {
-    const { cron, gateway, path, run } = await place();
+    const { cron, gateway, path, run } = await setUp();
     const created = (await run(cron.create('daily'))).json<{ cron_job_id: string }>();
     rmSync(path);
     gateway.onList(respond);
@@ -331,7 +331,7 @@ describe('a job list', () => {
     [404, 8],
     [400, 1],
   ])('that fails with a %i after its first page, without a state file, creates nothing twice', async (status, code) => {
-    const { cron, gateway, path, run } = await place();
+    const { cron, gateway, path, run } = await setUp();
     const created = (await run(cron.create('daily'))).json<{ cron_job_id: string }>();
     rmSync(path);
     const first = { results: [{ cron_job_id: 'c1', agent_id: 'a1', name: 'other' }], next: '?page=2' };
@@ -348,7 +348,7 @@ describe('a job list', () => {
 
 describe('cron adopt', () => {
   it('is refused when the state file changes while the prompt is open', async () => {
-    const { cron, gateway, path, run } = await place();
+    const { cron, gateway, path, run } = await setUp();
     gateway.onPost(gateway.passThen(resetResponse));
     const lost = await run(cron.create('daily'));
     gateway.onPost();
@@ -377,7 +377,7 @@ describe('cron adopt', () => {
 });
 
 it('a listed job without an agent blocks a job with its name and content, until it is adopted', async () => {
-  const { cron, gateway, run, make, listed } = await place();
+  const { cron, gateway, run, make, listed } = await setUp();
   const id = await make({ name: 'daily', instructions: 'Sum up the day.', ...scheduleBody('0 9 1-5') });
   const { results } = (await listed()) as { readonly results: readonly Record<string, unknown>[] };
   gateway.onList((_, response) => {

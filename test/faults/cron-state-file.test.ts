@@ -28,7 +28,7 @@ const MOUNTS = [['-m'], ['-rm']].find(
   (flags) => spawnSync('unshare', [...flags, 'mount', '-t', 'tmpfs', 'tmpfs', '/mnt']).status === 0,
 );
 
-interface Place {
+interface Setup {
   readonly it: Service;
   readonly cron: Cron;
   readonly directory: string;
@@ -36,7 +36,7 @@ interface Place {
   readonly path: string;
 }
 
-async function place(): Promise<Place> {
+async function setUp(): Promise<Setup> {
   const it = await service();
   const directory = tempDirectory();
   return { it, cron: await createCronAgent(it), directory, path: join(directory, 'state.jsonl') };
@@ -57,7 +57,7 @@ function errorOf({ stderr }: Ran): Shown {
   return JSON.parse(stderr.trimEnd().split('\n').at(-1) ?? '').error;
 }
 
-async function expectStopped({ cron }: Place, ran: Ran, why: string): Promise<void> {
+async function expectStopped({ cron }: Setup, ran: Ran, why: string): Promise<void> {
   expect(ran.exitCode).toBe(1);
   expect(ran.stderr).toContain(why);
   expect(ran.stderr).toContain('--state');
@@ -77,14 +77,14 @@ describe('nothing is posted if the state file cannot be written because', () => 
     ['a pipe', (path) => execFileSync('mkfifo', [path]), 'a device, a pipe, or a socket'],
     ['a link to a full device', (path) => symlinkSync('/dev/full', path), 'a device, a pipe, or a socket'],
   ])('it is %s', async (_, make, why) => {
-    const at = await place();
+    const at = await setUp();
     make(at.path);
     const { code, stderr } = await run(at.cron.create('daily', '--state', at.path), { env: at.it.env });
     await expectStopped(at, { exitCode: code, stderr }, why);
   });
 
   it('it has reached the largest size allowed', async () => {
-    const at = await place();
+    const at = await setUp();
     writeFileSync(at.path, filler(1_000));
     const line = `ulimit -f 1; partnerctl ${at.cron
       .create('daily', '--state', at.path)
@@ -94,7 +94,7 @@ describe('nothing is posted if the state file cannot be written because', () => 
   });
 
   it.skipIf(MOUNTS === undefined)('the disk is full, or read-only (needs mounts of its own)', async () => {
-    const at = await place();
+    const at = await setUp();
     const create = (before: string) =>
       startFile(
         'unshare',
@@ -120,7 +120,7 @@ describe('nothing is posted if the state file cannot be written because', () => 
   });
 
   it('its directory is read-only, or it belongs to somebody else', async () => {
-    const at = await place();
+    const at = await setUp();
     // Root may write everywhere, so another user runs a readable copy of the program.
     const copy = tempDirectory();
     for (const part of ['bin', 'dist', 'package.json'])
@@ -144,7 +144,7 @@ describe('nothing is posted if the state file cannot be written because', () => 
 
 describe('a job that was created but cannot be recorded', () => {
   /** Creates the job in a file that accepts the reservation and nothing after it. */
-  async function unrecorded(at: Place, name: string) {
+  async function unrecorded(at: Setup, name: string) {
     writeFileSync(at.path, filler(250));
     const args = at.cron.create(name, '--state', at.path).map((word) => `'${word}'`);
     const ran = await shell(`ulimit -f 1; partnerctl ${args.join(' ')}`, { env: at.it.env });
@@ -157,7 +157,7 @@ describe('a job that was created but cannot be recorded', () => {
   }
 
   it('is reported with its id, and has a recovery record next to the file, which reconcile reads', async () => {
-    const at = await place();
+    const at = await setUp();
     const { id, error } = await unrecorded(at, 'daily');
     expect(error.message).toContain(id);
     const kept = error.details.recovery_file ?? '';
@@ -175,7 +175,7 @@ describe('a job that was created but cannot be recorded', () => {
   });
 
   it('is recorded by the command in the hint, as written', async () => {
-    const at = await place();
+    const at = await setUp();
     // A name that a shell would split.
     const name = 'Mia & Ben, $HOME';
     const { id, error } = await unrecorded(at, name);
@@ -192,7 +192,7 @@ describe('a job that was created but cannot be recorded', () => {
   });
 
   /** Creates the job while `meanwhile` runs on this machine, between the service's work and its response. */
-  async function createWhile(gateway: Gateway, { it, cron, path }: Place, meanwhile: () => void) {
+  async function createWhile(gateway: Gateway, { it, cron, path }: Setup, meanwhile: () => void) {
     gateway.onPost(
       gateway.passThen((response, { status, text }) => {
         meanwhile();
@@ -207,7 +207,7 @@ describe('a job that was created but cannot be recorded', () => {
   }
 
   it('is reconciled once the file is back, if a directory took its place', async () => {
-    const at = await place();
+    const at = await setUp();
     const gateway = await startGateway(new URL(at.it.sandbox.baseUrl).origin);
     const aside = join(at.directory, 'aside');
     const ran = await createWhile(gateway, at, () => {
@@ -227,7 +227,7 @@ describe('a job that was created but cannot be recorded', () => {
   });
 
   it('has its recovery record elsewhere if the directory of the file is gone', async () => {
-    const at = await place();
+    const at = await setUp();
     const gateway = await startGateway(new URL(at.it.sandbox.baseUrl).origin);
     const deep = { ...at, path: join(at.directory, 'deep', 'state.jsonl') };
     const aside = join(at.directory, 'aside');
@@ -252,7 +252,7 @@ describe('a job that was created but cannot be recorded', () => {
 });
 
 describe('a damaged state file', () => {
-  interface Damaged extends Place {
+  interface Damaged extends Setup {
     readonly ids: readonly string[];
     /** The intact lines; the jobs `j0` to `j3` have two each, separated by blank ones. */
     readonly lines: string[];
@@ -265,7 +265,7 @@ describe('a damaged state file', () => {
 
   /** @param isOwnerGone whether a process that has ended created `j1`: the test's process counts as still running */
   async function fourJobs(isOwnerGone = false): Promise<Damaged> {
-    const at = await place();
+    const at = await setUp();
     const act = (...args: string[]) => run([...args, '--state', at.path], { env: at.it.env });
     const create = (name: string) => act(...createArgs(at.cron.agent_id, name));
     for (const name of ['j0', 'j2', 'j3']) expect((await create(name)).code).toBe(0);

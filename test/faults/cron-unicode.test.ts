@@ -10,7 +10,7 @@ import { run, tempDirectory } from '../helpers/run.ts';
 const NFC = 'café';
 const NFD = NFC.normalize('NFD');
 
-async function place() {
+async function setUp() {
   const service = await startFakeService({
     'GET *': json({ code: 'forbidden' }, 403),
     'POST *': (_, response, count) => sendJson(response, { id: `c${count}` }, 201),
@@ -47,7 +47,7 @@ describe.each([
   [NFD, NFC, 'composed'],
 ])('a job that was created as %j', (first, second, form) => {
   it(`exists when its name is ${form}, and the name was sent as it was typed`, async () => {
-    const it = await place();
+    const it = await setUp();
     const created = await it.create(first);
     expect(created.json()).toMatchObject({ status: 'created', name: first });
     const again = await it.create(second);
@@ -65,7 +65,7 @@ describe.each([
 
 describe('records with the key of a decomposed name, as the first version wrote them', () => {
   it.each([NFC, NFD])('block the job %j', async (name) => {
-    const it = await place();
+    const it = await setUp();
     await it.create(NFD);
     writeFileSync(it.path, asFirstVersion(readFileSync(it.path, 'utf8'), it.service.baseUrl).text);
     expect((await it.create(name)).json()).toMatchObject({ status: 'blocked', cron_job_id: 'c1' });
@@ -74,7 +74,7 @@ describe('records with the key of a decomposed name, as the first version wrote 
   });
 
   it.each([NFC, NFD])('block the job %j if they are damaged', async (name) => {
-    const it = await place();
+    const it = await setUp();
     await it.create(NFD);
     const created = readFileSync(it.path, 'utf8').trim().split('\n').at(-1) ?? '';
     const { text } = asFirstVersion(created, it.service.baseUrl);
@@ -84,7 +84,7 @@ describe('records with the key of a decomposed name, as the first version wrote 
   });
 
   it('are found and forgotten by their old key and by the new one', async () => {
-    const it = await place();
+    const it = await setUp();
     const created = (await it.create(NFD)).json<{ key: string }>();
     const old = asFirstVersion(readFileSync(it.path, 'utf8'), it.service.baseUrl);
     expect(old.key).not.toBe(created.key);
@@ -102,7 +102,7 @@ describe('records with the key of a decomposed name, as the first version wrote 
 });
 
 it('two names in one file that are equal in NFC are a mistake with file, line, and column', async () => {
-  const it = await place();
+  const it = await setUp();
   const file = join(tempDirectory(), 'jobs.yaml');
   const job = (name: string) => `  - { name: ${name}, instructions: Say hello., schedule: '0 9 * * *' }\n`;
   writeFileSync(file, `agent: a1\njobs:\n${job(NFC)}${job(NFD)}`);

@@ -13,7 +13,7 @@ interface ListedJob {
   readonly name: string;
 }
 
-interface Place {
+interface Setup {
   /** The jobs at the service. */
   readonly jobs: ListedJob[];
   readonly posts: () => number;
@@ -28,7 +28,7 @@ interface Place {
 }
 
 /** A service that creates a job for every POST and lists them all, and an empty state file. */
-async function place(): Promise<Place> {
+async function setUp(): Promise<Setup> {
   const jobs: ListedJob[] = [];
   const state = join(tempDirectory(), 'state.jsonl');
   let list: Handler | undefined;
@@ -74,7 +74,7 @@ describe('a list of jobs that the service rejects', () => {
     ...REFUSALS.map((status): [string, Handler] => [`${status} without a body`, page(status, '')]),
     ['204', page(204, '')],
   ])('leaves the guard to the state file: %s', async (_, handler) => {
-    const at = await place();
+    const at = await setUp();
     at.onList(handler);
     const created = await at.create('daily');
     expect(created.json()).toMatchObject({ status: 'created' });
@@ -103,7 +103,7 @@ describe('a list of jobs that the service rejects', () => {
     ['two lists', 8, json({ mine: [{ id: 1 }], yours: [{ id: 2 }] })],
     ['a job without an id', 8, json([{ name: 'daily' }])],
   ])('stops the creation before anything is written: %s', async (what, code, handler) => {
-    const at = await place();
+    const at = await setUp();
     at.onList(handler);
     const failed = await at.create('daily');
     expect(failed).toMatchObject({ code, stdout: '' });
@@ -117,7 +117,7 @@ describe('a list of jobs that the service rejects', () => {
 
 describe('a list of jobs that was read before', () => {
   it.each([404, 405, 501])('does not count as absent after %i', async (status) => {
-    const at = await place();
+    const at = await setUp();
     expect((await at.create('daily')).code).toBe(0);
     at.onList(json({ message: 'No.' }, status));
     const failed = await at.create('weekly');
@@ -130,7 +130,7 @@ describe('a list of jobs that was read before', () => {
   });
 
   it('does not count as absent if a job was adopted from it', async () => {
-    const at = await place();
+    const at = await setUp();
     at.jobs.push({
       cron_job_id: 'c9',
       agent_id: 'a1',
@@ -144,7 +144,7 @@ describe('a list of jobs that was read before', () => {
   });
 
   it('may be denied later with 403', async () => {
-    const at = await place();
+    const at = await setUp();
     expect((await at.create('daily')).code).toBe(0);
     at.onList(json({ message: 'No.' }, 403));
     const created = await at.create('weekly');
@@ -153,7 +153,7 @@ describe('a list of jobs that was read before', () => {
   });
 
   it('counts as absent if only a person said which job exists', async () => {
-    const at = await place();
+    const at = await setUp();
     at.onList(json({ message: 'No.' }, 404));
     const adopted = await at.run(['cron', 'adopt', 'c7', '--agent', 'a1', '--name', 'daily', '--yes']);
     expect(adopted.code).toBe(0);
@@ -167,7 +167,7 @@ describe('a job with an unknown outcome', () => {
     ['of an unknown shape', 8, 0, json({})],
     ['forbidden', 3, 0, json({ message: 'No.' }, 403)],
   ])('cannot be reconciled with a list that is %s', async (_, code, adoptCode, handler) => {
-    const at = await place();
+    const at = await setUp();
     at.onPost(() => 'lost');
     const lost = await at.create('daily');
     expect(lost.code).toBe(9);
@@ -208,7 +208,7 @@ describe('a file of many jobs', () => {
   }
 
   it('does not create a job again that another machine creates meanwhile', async () => {
-    const at = await place();
+    const at = await setUp();
     const clock = movableClock();
     at.onPost((count) => {
       if (count === 1) at.jobs.push({ cron_job_id: 'other', agent_id: 'a1', name: 'n9' });
@@ -222,7 +222,7 @@ describe('a file of many jobs', () => {
 
   it('reads a fast list every two seconds, and a slow one for a fifth of the time at most', async () => {
     const readsIn = async (readMs: number): Promise<{ reads: number; readMs: number; ms: number }> => {
-      const at = await place();
+      const at = await setUp();
       const clock = movableClock();
       const started = clock.now();
       at.onPost(() => clock.move(400));

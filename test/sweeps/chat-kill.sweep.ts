@@ -11,7 +11,7 @@ import { createChat } from '../sandbox/chat.ts';
 
 const WAYS = killWays();
 
-async function place() {
+async function setUp() {
   const it = await service();
   const chat = await createChat(it);
   return { it, chat, directory: tempDirectory(), baseUrl: it.env.PARTNER_BASE_URL ?? '' };
@@ -34,7 +34,7 @@ describe.each([
   const seen = new Set<string>();
 
   test.each(WAYS)('at each %s', async (_, way) => {
-    const { it, chat, directory, baseUrl } = await place();
+    const { it, chat, directory, baseUrl } = await setUp();
     const prepare: PrepareRun<string> = async (session, address) => {
       const path = join(directory, `${session}.jsonl`);
       const env = { ...it.env, PARTNER_BASE_URL: address };
@@ -77,7 +77,7 @@ describe('kill -9 of chat tail --resume, resumed', () => {
   const seen = new Set<string>();
 
   test.each(WAYS)('at each %s, loses nothing and repeats at most the last line', async (_, way) => {
-    const { it, chat, directory, baseUrl } = await place();
+    const { it, chat, directory, baseUrl } = await setUp();
     const prepare: PrepareRun<string> = async (session_id, address) => {
       const path = join(directory, `${session_id}.jsonl`);
       const env = { ...it.env, PARTNER_BASE_URL: address };

@@ -8,7 +8,7 @@ import { CRON_JOBS } from '../sandbox/cron.ts';
 
 const WAYS = killWays();
 
-interface Place {
+interface Setup {
   readonly it: Service;
   readonly cron: Cron;
   readonly directory: string;
@@ -19,7 +19,7 @@ function jobIn(stdout: string): CreatedJob | undefined {
   return stdout.startsWith('{') && stdout.endsWith('}\n') ? JSON.parse(stdout) : undefined;
 }
 
-function expectTrue(job: CreatedJob | undefined, ids: readonly string[]): void {
+function expectReportedIdExists(job: CreatedJob | undefined, ids: readonly string[]): void {
   if (job && ['created', 'exists', 'adopted'].includes(job.status)) expect(ids).toEqual([job.cron_job_id]);
 }
 
@@ -30,7 +30,7 @@ async function settle(cron: Cron, env: Record<string, string>, name: string, pat
   const next = async (args: readonly string[], codes: readonly number[]): Promise<number> => {
     const ran = await run([...args, '--state', path], { env });
     expect(codes, ran.stderr).toContain(ran.code);
-    expectTrue(jobIn(ran.stdout), await cron.idsOf(name));
+    expectReportedIdExists(jobIn(ran.stdout), await cron.idsOf(name));
     return ran.code;
   };
   if ((await next(cron.create(name), [0, 5, 9])) === 9) {
@@ -69,7 +69,7 @@ function createTurns(): <Result>(act: () => Promise<Result>) => Promise<Result> 
   };
 }
 
-async function place(): Promise<Place> {
+async function setUp(): Promise<Setup> {
   const it = await service();
   return { it, cron: await createCronAgent(it), directory: tempDirectory() };
 }
@@ -78,7 +78,7 @@ describe('kill -9 of cron create', () => {
   const stages = stageCounter<'nothing yet' | 'reserved' | 'reserved, and made' | 'made and recorded'>();
 
   test.each(WAYS)('at each %s', async (_, way) => {
-    const { it, cron, directory } = await place();
+    const { it, cron, directory } = await setUp();
     const prepare: PrepareRun<'nothing yet' | 'reserved' | 'reserved, and made' | 'made and recorded'> = async (
       name,
       baseUrl,
@@ -88,7 +88,7 @@ describe('kill -9 of cron create', () => {
       const stageOf = async ({ stdout }: KilledRun) => {
         const { records, ids } = await readJobLog(path);
         const made = await cron.idsOf(name);
-        expectTrue(jobIn(stdout), made);
+        expectReportedIdExists(jobIn(stdout), made);
         if (stdout !== '') expect(ids).toHaveLength(1);
         if (ids.length > 0) return 'made and recorded';
         if (records.length === 0) return 'nothing yet';
@@ -113,7 +113,7 @@ describe('kill -9 of cron reconcile', () => {
   test.each(WAYS.flatMap(([at, way]) => [true, false].map((made) => [at, made ? 'made' : 'lost', way, made] as const)))(
     'at each %s, of a job that was %s',
     async (_, what, way, made) => {
-      const { it, cron, directory } = await place();
+      const { it, cron, directory } = await setUp();
       const alone = createTurns();
       const prepare: PrepareRun<'open' | 'adopted' | 'released'> = async (label, baseUrl) => {
         const name = `${what}-${label}`;

@@ -55,7 +55,7 @@ async function jobsIn(address: string): Promise<LogContent> {
   }
 }
 
-interface Place {
+interface Setup {
   readonly it: Service;
   readonly cron: Cron;
   readonly kind: StoreKind;
@@ -63,7 +63,7 @@ interface Place {
   readonly base: string;
 }
 
-async function place(kind: StoreKind): Promise<Place> {
+async function setUp(kind: StoreKind): Promise<Setup> {
   const it = await service();
   return { it, cron: await createCronAgent(it), kind, base: await kind.fresh() };
 }
@@ -96,7 +96,7 @@ async function settle(cron: Cron, name: string, address: string, env: Record<str
 }
 
 /** Prepares the `cron create` of a machine that has not used the state before. */
-function createsOf({ it, cron, kind, base }: Place): PrepareRun<Stage> {
+function createsOf({ it, cron, kind, base }: Setup): PrepareRun<Stage> {
   return async (name, baseUrl) => {
     const address = await stateFor(kind, base, name);
     const env = { ...it.env, HOME: tempDirectory(), PARTNER_BASE_URL: baseUrl, PARTNER_STATE: address };
@@ -119,7 +119,7 @@ for (const kind of storeKinds().filter(({ name }) => name !== 'a file')) {
     const stages = new Map<Stage, number>();
 
     test.each(waysOf(kind))('at each %s', async (_, way) => {
-      const here = await place(kind);
+      const here = await setUp(kind);
       const { env } = here.it;
       const name = `cron create (${kind.name})`;
       const target = { name, baseUrl: env.PARTNER_BASE_URL ?? '', prepare: createsOf(here) };
@@ -137,7 +137,7 @@ const git = storeKinds().find(({ name }) => name === 'git');
 
 describe.skipIf(git === undefined || git.missing || !canTrace())('kill -9 of git while cron create runs', () => {
   /** Kills one run. @returns how far it had come */
-  async function killOne(here: Place, point: GitPoint, victim: GitVictim): Promise<Stage> {
+  async function killOne(here: Setup, point: GitPoint, victim: GitVictim): Promise<Stage> {
     const { command, call, nth } = point;
     const prepared = await createsOf(here)(`${victim}-${command}-${call}-${nth}`, here.it.env.PARTNER_BASE_URL ?? '');
     const { exitCode, signal, stdout, stderr } = await killGitAt(prepared, point, victim);
@@ -153,7 +153,7 @@ describe.skipIf(git === undefined || git.missing || !canTrace())('kill -9 of git
 
   test.each(['machine', 'git'] as const)('at each call that changes something, with the victim %s', async (victim) => {
     if (!git) throw new Error('There is no git.');
-    const here = await place(git);
+    const here = await setUp(git);
     const reference = await createsOf(here)('reference', here.it.env.PARTNER_BASE_URL ?? '');
     const all = await findGitPoints(reference);
     expect(await reference.finish()).toBe(0);

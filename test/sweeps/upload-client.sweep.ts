@@ -21,7 +21,7 @@ interface Ran {
   readonly said: readonly UploadAnswer[];
 }
 
-interface Place {
+interface Setup {
   readonly it: Service;
   readonly directory: string;
   /** What must exist in the end: name and hash of every file, sorted. */
@@ -47,7 +47,7 @@ function makeFiles(count: number, sizeOf: (index: number) => number): { director
   return { directory, wanted: wanted.toSorted() };
 }
 
-async function place(count: number, sizeOf: (index: number) => number = (index) => index % 300): Promise<Place> {
+async function setUp(count: number, sizeOf: (index: number) => number = (index) => index % 300): Promise<Setup> {
   const it = await service();
   const { directory, wanted } = makeFiles(count, sizeOf);
   const state = join(tempDirectory(), 'state.jsonl');
@@ -76,7 +76,7 @@ function count(said: readonly UploadAnswer[]): Record<string, number> {
 }
 
 /** Every reported id exists, for the file that it was reported for. */
-function expectTrue(said: readonly UploadAnswer[], uploads: readonly Kept[]): void {
+function expectReportedIdsExist(said: readonly UploadAnswer[], uploads: readonly Kept[]): void {
   const byId = new Map(uploads.map((upload) => [upload.file_attachment_id, upload]));
   for (const { file, id, sha256: hash } of said) {
     if (id === null) continue;
@@ -84,7 +84,7 @@ function expectTrue(said: readonly UploadAnswer[], uploads: readonly Kept[]): vo
   }
 }
 
-async function faults({ it }: Place, seed: number, rules: readonly object[]): Promise<void> {
+async function faults({ it }: Setup, seed: number, rules: readonly object[]): Promise<void> {
   const plan = { seed, rules: rules.map((rule) => ({ ...rule, on: UPLOADS })) };
   expect((await it.admin('PUT', '/faults', plan)).status).toBe(200);
 }
@@ -95,7 +95,7 @@ function report(text: string, startedAt: number): void {
 
 test('500 small files through resets, 503s, 429s, and delays before they were accepted exist once each', async () => {
   const startedAt = performance.now();
-  const here = await place(500);
+  const here = await setUp(500);
   await faults(here, 1, [
     { kind: 'reset', rate: 0.05 },
     { kind: 'reset', rate: 0.05, at_bytes: 100 },
@@ -113,7 +113,7 @@ test('500 small files through resets, 503s, 429s, and delays before they were ac
   expect({ exitCode: ran.exitCode, sum: uploaded + late }).toEqual({ exitCode: late > 0 ? 10 : 0, sum: 500 });
   expect(late).toBeLessThan(LATE_REFUSALS * struck);
   const first = await here.kept();
-  expectTrue(ran.said, first);
+  expectReportedIdsExist(ran.said, first);
   expect(first).toHaveLength(uploaded);
 
   await here.it.faults();
@@ -130,7 +130,7 @@ test('500 small files through resets, 503s, 429s, and delays before they were ac
 test('500 small files through resets, 503s, and stalls before they were accepted exist once each, stalled ones after --retry-unknown', async () => {
   const startedAt = performance.now();
   const stalls = 6;
-  const here = await place(500);
+  const here = await setUp(500);
   await faults(here, 3, [
     { kind: 'stall', times: stalls, skip: 100, rate: 0.1 },
     { kind: 'reset', rate: 0.05 },
@@ -144,7 +144,7 @@ test('500 small files through resets, 503s, and stalls before they were accepted
   expect(unknown).toBeGreaterThanOrEqual(stalls);
   expect(unknown - stalls).toBeLessThan(LATE_REFUSALS * (struck - stalls));
   const first = await here.kept();
-  expectTrue(ran.said, first);
+  expectReportedIdsExist(ran.said, first);
   expect(first).toHaveLength(uploaded);
 
   await here.it.faults();
@@ -159,7 +159,7 @@ test('500 small files through resets, 503s, and stalls before they were accepted
 
 test('500 small files exist at most once each if some responses are lost, and those are unknown', async () => {
   const startedAt = performance.now();
-  const here = await place(500);
+  const here = await setUp(500);
   await faults(here, 2, [
     { kind: 'reset', stage: 'after', rate: 0.06 },
     { kind: 'cut', rate: 0.04 },
@@ -173,7 +173,7 @@ test('500 small files exist at most once each if some responses are lost, and th
   expect({ exitCode: ran.exitCode, unknown }).toEqual({ exitCode: 10, unknown: struck });
   expect(count(ran.said)).toEqual({ uploaded: 500 - struck, unknown: struck });
   const first = await here.kept();
-  expectTrue(ran.said, first);
+  expectReportedIdsExist(ran.said, first);
   expect(named(first)).toEqual(here.wanted);
 
   await here.it.faults();
@@ -187,7 +187,7 @@ test('500 small files exist at most once each if some responses are lost, and th
     exitCode: 0,
     counts: { skipped: 500 - struck, uploaded: struck },
   });
-  expectTrue(finished.said, await here.kept());
+  expectReportedIdsExist(finished.said, await here.kept());
   expect(await here.it.posts()).toHaveLength(struck);
   report(`500 files, ${struck} answers lost: ${JSON.stringify(count(ran.said))}`, startedAt);
 });
@@ -198,7 +198,7 @@ const KILLED_FILES = 240;
 test(`nothing that was finished is uploaded twice by a run that is killed ${KILLS} times at random moments`, async () => {
   const startedAt = performance.now();
   // Some of several parts, so that it is killed in the middle of a body too.
-  const here = await place(KILLED_FILES, (index) => (index % 8 === 0 ? 3_000_000 + index : index + 1));
+  const here = await setUp(KILLED_FILES, (index) => (index % 8 === 0 ? 3_000_000 + index : index + 1));
   await here.it.set({ latency_ms: 3 });
   let killed = 0;
   for (let run = 0; run < KILLS; run += 1) {
@@ -209,14 +209,14 @@ test(`nothing that was finished is uploaded twice by a run that is killed ${KILL
     clearTimeout(timer);
     if (signal === 'SIGKILL') killed += 1;
     // It may have been killed in the middle of its output, which is longer than a pipe buffers.
-    if (stdout.endsWith(']\n')) expectTrue(JSON.parse(stdout), await here.kept());
+    if (stdout.endsWith(']\n')) expectReportedIdsExist(JSON.parse(stdout), await here.kept());
     const there = named(await here.kept());
     expect(there).toEqual([...new Set(there)]);
   }
   const before = await here.run();
   const { unknown = 0, ...others } = count(before.said);
   expect(Object.keys(others).filter((status) => status !== 'uploaded' && status !== 'skipped')).toEqual([]);
-  expectTrue(before.said, await here.kept());
+  expectReportedIdsExist(before.said, await here.kept());
   const there = named(await here.kept());
   expect(there).toEqual([...new Set(there)]);
 
@@ -226,7 +226,7 @@ test(`nothing that was finished is uploaded twice by a run that is killed ${KILL
     counts: { skipped: KILLED_FILES - unknown, ...(unknown > 0 && { uploaded: unknown }) },
   });
   const kept = await here.kept();
-  expectTrue(finished.said, kept);
+  expectReportedIdsExist(finished.said, kept);
   expect([...new Set(named(kept))]).toEqual(here.wanted);
   // Only files with an unknown outcome were uploaded again, as requested.
   expect(kept.length).toBeLessThanOrEqual(KILLED_FILES + unknown);

@@ -30,7 +30,7 @@ async function idsOf(it: Service, name: string): Promise<string[]> {
 }
 
 /** Checks that a run reports the truth, if it got as far as its result. */
-function expectTrue(stdout: string, ids: readonly string[]): void {
+function expectReportedIdsExist(stdout: string, ids: readonly string[]): void {
   const [result] = stdout.endsWith(']\n') ? (JSON.parse(stdout) as UploadAnswer[]) : [];
   if (result?.id) expect(ids).toContain(result.id);
 }
@@ -51,7 +51,7 @@ describe('kill -9 of upload', () => {
       const next = async (more: readonly string[], codes: readonly number[]): Promise<Ran> => {
         const ran = await run([...args, ...more], { env });
         expect(codes, ran.stderr).toContain(ran.code);
-        expectTrue(ran.stdout, await idsOf(it, name));
+        expectReportedIdsExist(ran.stdout, await idsOf(it, name));
         return ran;
       };
 
@@ -68,7 +68,7 @@ describe('kill -9 of upload', () => {
 
       const stageOf = async ({ stdout }: { readonly stdout: string }): Promise<Stage> => {
         const ids = await idsOf(it, name);
-        expectTrue(stdout, ids);
+        expectReportedIdsExist(stdout, ids);
         const types = await recordsIn(path);
         if (types.includes('upload.done')) return 'uploaded and recorded';
         // A file that has arrived was reserved before.

@@ -25,7 +25,7 @@ function message(id: string, role: string, at: number | null): Message {
   };
 }
 
-function talk(messages: readonly Message[], from: Conversation = unreadConversation(REF)): Conversation {
+function conversationOf(messages: readonly Message[], from: Conversation = unreadConversation(REF)): Conversation {
   return messages.reduce((conversation, each) => addMessage(conversation, each, T0 + 3_600_000), from);
 }
 
@@ -39,7 +39,7 @@ describe('a conversation', () => {
     fc.assert(
       fc.property(roles, (all) => {
         const first = all.findIndex((each, index) => each === 'user' && index > all.lastIndexOf('assistant'));
-        const { unanswered } = talk(written(all));
+        const { unanswered } = conversationOf(written(all));
         expect(unanswered).toEqual(first === -1 ? undefined : { message_id: `m${first}`, since: T0 + first * 1_000 });
       }),
     );
@@ -47,14 +47,14 @@ describe('a conversation', () => {
 
   it('is unanswered since its message was seen, if that has no timestamp or a future one', () => {
     for (const at of [null, T0 + 7_200_000]) {
-      expect(talk([message('m', 'user', at)]).unanswered?.since).toBe(T0 + 3_600_000);
+      expect(conversationOf([message('m', 'user', at)]).unanswered?.since).toBe(T0 + 3_600_000);
     }
   });
 
   it('is not treated as empty if it was not read', () => {
     expect(statusOf(unreadConversation(REF))).toBe('unread');
     expect(statusOf({ ...unreadConversation(REF), isRead: true })).toBe('empty');
-    expect(statusOf(talk(written(['assistant'])))).toBe('answered');
+    expect(statusOf(conversationOf(written(['assistant'])))).toBe('answered');
   });
 });
 
@@ -63,7 +63,7 @@ describe('the order of conversations', () => {
     fc.assert(
       fc.property(fc.array(roles, { maxLength: 8 }), (many) => {
         const sorted = many
-          .map((all) => talk(written(all), { ...unreadConversation(REF), isRead: true }))
+          .map((all) => conversationOf(written(all), { ...unreadConversation(REF), isRead: true }))
           .sort(compareUrgency);
         const waits = sorted.flatMap(({ unanswered }) => unanswered?.since ?? []);
         expect(waits).toEqual([...waits].sort((one, other) => one - other));

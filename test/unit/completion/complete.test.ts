@@ -12,7 +12,7 @@ const DECLARED = await Promise.all(
 );
 
 /** The completions of the last word; `|` marks the cursor. */
-function wantedFor(...words: string[]) {
+function completionFor(...words: string[]) {
   const cursor = words.indexOf('|');
   const before = cursor === -1 ? words : words.slice(0, cursor);
   const after = cursor === -1 ? [] : words.slice(cursor + 1);
@@ -21,7 +21,7 @@ function wantedFor(...words: string[]) {
 
 /** The complete words that are offered. */
 function offered(...words: string[]): string[] {
-  const wanted = wantedFor(...words);
+  const wanted = completionFor(...words);
   if (wanted.kind !== 'values') throw new Error(`The shell or the cache completes it: ${JSON.stringify(wanted)}`);
   return wanted.values.map(([value]) => wanted.prefix + value);
 }
@@ -64,7 +64,7 @@ describe.each(DECLARED)('$commandPath', ({ commandPath, flags, columns }) => {
   const path = commandPath.split(' ');
 
   it('offers each of its flags and the global ones, with a description', () => {
-    const wanted = wantedFor(...path, '--');
+    const wanted = completionFor(...path, '--');
     const values = wanted.kind === 'values' ? wanted.values : [];
     const names = [...flags, ...GLOBAL_FLAGS].map(({ usage }) => flagName(usage));
     expect(values.map(([name]) => name)).toEqual([...names, '--help']);
@@ -129,7 +129,7 @@ describe('values', () => {
     { words: ['sandbox', 'run', '--', ''], wanted: { kind: 'commands' } },
     { words: ['sandbox', 'run', '--', 'ls', ''], wanted: { kind: 'files' } },
   ])('$words complete as $wanted', ({ words, wanted }) => {
-    expect(wantedFor(...words)).toMatchObject(wanted);
+    expect(completionFor(...words)).toMatchObject(wanted);
   });
 
   it('are help topics and commands after help', () => {

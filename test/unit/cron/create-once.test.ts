@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type CronDeps, createOnce } from '../../../src/cron/create-once.ts';
 import { LocalError } from '../../../src/errors.ts';
-import { ALL, calmWorld, create, DAILY, LATER, story } from './examples.ts';
+import { ALL, calmWorld, create, DAILY, LATER, shortRecords } from './examples.ts';
 import { keyOf } from './world.ts';
 
 const key = keyOf(DAILY);
@@ -55,7 +55,7 @@ describe('a job that only the service has', () => {
     world.make(LATER);
     world.now += 5_000;
     expect(await create(world, DAILY, { ensure: true })).toMatchObject({ status: 'blocked', why: 'different' });
-    expect(story(world)).toEqual(['adopted']);
+    expect(shortRecords(world)).toEqual(['adopted']);
   });
 
   it('does not block with other content, or if the state file knows its agent', async () => {
@@ -100,7 +100,7 @@ describe('a POST', () => {
     const error = { message: expect.stringContaining('time for the command') };
     const isFailed = expected.outcome === 'failed';
     expect(outcome).toMatchObject({ status: expected.outcome, ...(isFailed && { error, isReleased: true }) });
-    expect(story(world)).toEqual(['reserved', 'released not_sent', ...expected.records]);
+    expect(shortRecords(world)).toEqual(['reserved', 'released not_sent', ...expected.records]);
     expect(world.posts).toBe(isFailed ? 0 : 1);
   });
 

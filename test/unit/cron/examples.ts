@@ -46,6 +46,6 @@ export async function reconcile(
 }
 
 /** The records of the file, in short form. */
-export function story(world: World): string[] {
+export function shortRecords(world: World): string[] {
   return world.records().map((record) => ('reason' in record ? `${record.kind} ${record.reason}` : record.kind));
 }

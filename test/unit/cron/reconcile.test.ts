@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { adoptJob, forgetJob } from '../../../src/cron/adopt-forget.ts';
 import { createOnce } from '../../../src/cron/create-once.ts';
 import { replayRecovery } from '../../../src/cron/reconcile-all.ts';
-import { ALL, calmWorld, create, DAILY, LATER, reconcile, story } from './examples.ts';
+import { ALL, calmWorld, create, DAILY, LATER, reconcile, shortRecords } from './examples.ts';
 import { GRACE_MS, keyOf } from './world.ts';
 
 const NO_AGENTS = { ...ALL, agents: false };
@@ -131,7 +131,7 @@ describe('a process that reserved a job', () => {
       await create(world, DAILY, { diesAt: 6, machine: 1, remainingMs: 60_000 });
       const before = world.now;
       expect(await reconcile(world, { clockMs })).toMatchObject([{ status: 'in_progress' }]);
-      expect(story(world)).toEqual(['reserved']);
+      expect(shortRecords(world)).toEqual(['reserved']);
       expect(await reconcile(world, { clockMs, assume: true })).toMatchObject([{ status: 'released' }]);
       // As long as it may post, plus the grace period.
       expect(world.now - before).toBeGreaterThan(80_000);
@@ -200,7 +200,7 @@ describe('a recovery record', () => {
     const removed: unknown[] = [];
     const files = world.recovery.map((record) => ({ record }));
     const replayed = await replayRecovery(files, world.process().ledger, async (each) => {
-      expect(story(world)).toEqual(['reserved', 'created']);
+      expect(shortRecords(world)).toEqual(['reserved', 'created']);
       removed.push(each);
     });
     expect(replayed).toEqual(world.recovery);

@@ -6,7 +6,7 @@ import { LocalError } from '../../../src/errors.ts';
 import { appendRecord } from '../../../src/state/append.ts';
 import { explainFileError } from '../../../src/state/file-error.ts';
 import { entries, ids, lineOf, temporaryDirectory } from './files.ts';
-import { builtChild, said } from './program.ts';
+import { builtChild, runProgram } from './program.ts';
 
 const record = { type: 'note', at: '2026-01-02T03:04:05.000Z', id: '1' };
 const isRoot = process.getuid?.() === 0;
@@ -60,7 +60,7 @@ describe('a state file is reported as unusable', () => {
       ['read', path, path],
       ['append', deep, closed],
     ] as const) {
-      const [line = ''] = await said(process.execPath, [child, task, file, 'w', '1'], other);
+      const [line = ''] = await runProgram(process.execPath, [child, task, file, 'w', '1'], other);
       expect(JSON.parse(line)).toMatchObject({
         type: 'local',
         message: expect.stringContaining(file),
@@ -75,7 +75,7 @@ describe('a state file is reported as unusable', () => {
     const child = await builtChild(directory);
     const path = join(directory, 'state.jsonl');
     await writeFile(path, `\n${lineOf('0', { fill: 'x'.repeat(300) })}\n`);
-    const [first = '', second = ''] = await said('bash', [
+    const [first = '', second = ''] = await runProgram('bash', [
       '-c',
       'ulimit -f 1; exec "$@"',
       'bash',

@@ -6,7 +6,7 @@ import { fileStore } from '../../../src/state/file-store.ts';
 import { HeldFile } from '../../../src/state/held-file.ts';
 import { LogWriter } from '../../../src/state/log-writer.ts';
 import { entries, ids, lineOf, temporaryDirectory } from './files.ts';
-import { builtChild, said } from './program.ts';
+import { builtChild, runProgram } from './program.ts';
 
 async function startWriter() {
   const path = join(await temporaryDirectory(), 'state.jsonl');
@@ -133,7 +133,7 @@ test('a disk that fills up in the middle of a group loses no record that was ack
   const child = await builtChild(directory);
   const path = join(directory, 'state.jsonl');
   const limited = ['-c', 'ulimit -f 256; exec "$@"', 'sh', process.execPath, child, 'groups', path, 'w', '12'];
-  const lines = await said('sh', limited);
+  const lines = await runProgram('sh', limited);
   const acknowledged = lines.filter((line) => !line.startsWith('{'));
   const failures = lines.filter((line) => line.startsWith('{'));
   expect(lines).toHaveLength(96);

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { entries, ids, temporaryDirectory } from './files.ts';
-import { builtChild, said, started } from './program.ts';
+import { builtChild, runProgram, started } from './program.ts';
 
 describe('several processes that share a file', () => {
   it('append concurrently without tearing a record', async () => {
@@ -11,7 +11,7 @@ describe('several processes that share a file', () => {
     const path = join(directory, 'deep', 'state.jsonl');
     const writers = Array.from({ length: 4 }, (_, index) => `w${index}`);
     const acknowledged = await Promise.all(
-      writers.map((writer) => said(process.execPath, [child, 'append', path, writer, '100'])),
+      writers.map((writer) => runProgram(process.execPath, [child, 'append', path, writer, '100'])),
     );
     const found = await entries(path);
     expect(found.filter(({ kind }) => kind !== 'record')).toEqual([]);
@@ -40,7 +40,7 @@ describe('several processes that share a file', () => {
       await closed;
     };
     await Promise.all(Array.from({ length: 4 }, (_, index) => killedAfter(`k${index}`, 5 + index * 6)));
-    const survivor = await said(process.execPath, [child, task, path, 'after', '3']);
+    const survivor = await runProgram(process.execPath, [child, task, path, 'after', '3']);
     const read = new Set(await ids(path));
     expect(acknowledged.length).toBeGreaterThanOrEqual(4 * 5);
     expect([...acknowledged, ...survivor].filter((id) => !read.has(id))).toEqual([]);

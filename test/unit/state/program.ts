@@ -31,7 +31,11 @@ export function started(command: string, args: readonly string[], options: Spawn
 }
 
 /** Runs a program to its end. @returns the lines it wrote. */
-export async function said(command: string, args: readonly string[], options: SpawnOptions = {}): Promise<string[]> {
+export async function runProgram(
+  command: string,
+  args: readonly string[],
+  options: SpawnOptions = {},
+): Promise<string[]> {
   const { process, lines } = started(command, args, options);
   const closed = once(process, 'close');
   const all: string[] = [];

@@ -44,7 +44,7 @@ async function names(args: readonly string[], options: FindOptions): Promise<str
 }
 
 /** The problems with these arguments, without their directories. */
-async function complaints(args: readonly string[], options = PLAIN): Promise<string[]> {
+async function problemsWith(args: readonly string[], options = PLAIN): Promise<string[]> {
   try {
     await findFiles(args, options);
   } catch (error) {
@@ -72,7 +72,7 @@ describe('an argument that is not a file is rejected by name:', () => {
     ['an empty argument', () => '', '"": it is not a file name'],
   ])('%s', async (_, make, complaint) => {
     const expected = typeof complaint === 'string' ? complaint : expect.stringMatching(complaint);
-    expect(await complaints([make()])).toEqual([expected]);
+    expect(await problemsWith([make()])).toEqual([expected]);
   });
 
   it('a socket', async () => {
@@ -83,7 +83,7 @@ describe('an argument that is not a file is rejected by name:', () => {
       server.close();
       await once(server, 'close');
     });
-    expect(await complaints([path])).toEqual(['socket: it is a socket, not a file']);
+    expect(await problemsWith([path])).toEqual(['socket: it is a socket, not a file']);
   });
 
   // The file system of macOS does not accept such a name.
@@ -92,18 +92,18 @@ describe('an argument that is not a file is rejected by name:', () => {
     const name = Buffer.concat([Buffer.from(`${directory}/b`), Buffer.from([0xff])]);
     writeFileSync(name, 'b');
     const why = 'b\ufffd: its name is not UTF-8; skip it with --exclude';
-    expect(await complaints([directory], RECURSIVE)).toEqual([why]);
+    expect(await problemsWith([directory], RECURSIVE)).toEqual([why]);
     expect(await names([directory], { ...RECURSIVE, exclude: ['b?'] })).toEqual(['a.txt']);
-    expect(await complaints([join(directory, 'b\ufffd')])).toEqual([
+    expect(await problemsWith([join(directory, 'b\ufffd')])).toEqual([
       'b\ufffd: its name is not UTF-8, or it does not exist',
     ]);
     rmSync(name);
     mkdirSync(name);
-    expect(await complaints([directory], RECURSIVE)).toEqual([why]);
+    expect(await problemsWith([directory], RECURSIVE)).toEqual([why]);
   });
 
   it('an empty directory', async () => {
-    expect(await complaints([tempDirectory()], RECURSIVE)).toEqual([expect.stringMatching(/it contains no file$/)]);
+    expect(await problemsWith([tempDirectory()], RECURSIVE)).toEqual([expect.stringMatching(/it contains no file$/)]);
   });
 
   it('several of them, at once, including those in directories', async () => {
@@ -111,7 +111,7 @@ describe('an argument that is not a file is rejected by name:', () => {
     fifo(join(directory, 'docs'));
     symlinkSync('nowhere', join(directory, 'docs', 'dangling'));
     const args = [join(directory, 'docs'), join(directory, 'b.txt'), join(directory, 'none')];
-    expect(await complaints(args, RECURSIVE)).toEqual([
+    expect(await problemsWith(args, RECURSIVE)).toEqual([
       'dangling: it is a broken symbolic link',
       'pipe: it is a pipe (FIFO), not a file',
       'none: there is no such file or directory',
@@ -237,7 +237,7 @@ describe('findFiles in a directory', () => {
 
   it('fails if nothing is selected', async () => {
     const directory = tree(...FILES);
-    expect(await complaints([directory], { ...RECURSIVE, include: ['*.doc'] })).toEqual([
+    expect(await problemsWith([directory], { ...RECURSIVE, include: ['*.doc'] })).toEqual([
       `${basename(directory)}: it contains no matching file`,
     ]);
   });
@@ -256,7 +256,7 @@ describe('findFiles in a directory', () => {
   it('rejects links to directories by name, because they may form a cycle', async () => {
     const directory = tree('docs/a.txt');
     symlinkSync('..', join(directory, 'docs', 'up'));
-    expect(await complaints([directory], RECURSIVE)).toEqual([
+    expect(await problemsWith([directory], RECURSIVE)).toEqual([
       expect.stringMatching(/^up: it is a symbolic link to a directory/),
     ]);
     const [found] = await findFiles([join(directory, 'docs')], { ...RECURSIVE, exclude: ['up'] });
