@@ -149,7 +149,7 @@ test('a bundle has the shape of the responses, and none of their names and texts
   expect(ran.json()).toMatchObject({ bundle: { path, exchanges: 4, bytes: statSync(path).size } });
 });
 
-test('doctor --bundle says what a bundle contains and omits, and replaces no file without --force', async () => {
+test('doctor --bundle lists what a bundle contains and omits, and replaces no file without --force', async () => {
   const { env, path, fake } = await customer(json([]));
   const first = await run(['doctor', '--bundle', path], { env, columns: 400 });
   expect(first.stderr).toMatch(/Left out: tokens, passwords/);

@@ -29,7 +29,7 @@ describe('sending a message', () => {
   it.each([
     [201, true],
     [200, undefined],
-  ])('reads status %i as whether the message is new if the body does not say', async (status, created) => {
+  ])('takes from status %i whether the message is new if the body does not say', async (status, created) => {
     const { http } = await serverOf(json({ message_id: 'm1' }, status));
     expect((await postMessage(http, message)).created).toBe(created);
   });

@@ -271,26 +271,29 @@ it('a 404 page of a gateway is an outage, not a session that does not exist yet'
 });
 
 describe('a service that ignores cursors', () => {
-  it.each([true, false])('is shown once, and polled only after a pause (pages: %s)', async (isPaged) => {
-    const server = await historyServer();
-    const entries = Array.from({ length: 1_500 }, (_, index) => ({
-      message_id: `m${index}`,
-      role: 'assistant',
-      text: 'x',
-    }));
-    server.behave(({ json, url }) => {
-      const at = Number(url.searchParams.get('at') ?? 0);
-      const end = isPaged ? at + 500 : entries.length;
-      json(200, { results: entries.slice(at, end), next: end < entries.length ? nextPath(url, 'at', end) : null });
-    });
-    const { events } = follow(
-      followDeps(server.baseUrl, fastClock()),
-      followOptions({ from: 'start' }, { timeoutMs: 6_000 }),
-    );
-    const shown = summarize(await until(events, isEnd));
-    expect(shown).toEqual([...entries.map(({ message_id }) => `+${message_id}`), 'end:timeout']);
-    expect(server.requests.length).toBeLessThan(isPaged ? 36 : 12);
-  });
+  it.each([true, false])(
+    'has each message shown once, and is polled only after a pause (pages: %s)',
+    async (isPaged) => {
+      const server = await historyServer();
+      const entries = Array.from({ length: 1_500 }, (_, index) => ({
+        message_id: `m${index}`,
+        role: 'assistant',
+        text: 'x',
+      }));
+      server.behave(({ json, url }) => {
+        const at = Number(url.searchParams.get('at') ?? 0);
+        const end = isPaged ? at + 500 : entries.length;
+        json(200, { results: entries.slice(at, end), next: end < entries.length ? nextPath(url, 'at', end) : null });
+      });
+      const { events } = follow(
+        followDeps(server.baseUrl, fastClock()),
+        followOptions({ from: 'start' }, { timeoutMs: 6_000 }),
+      );
+      const shown = summarize(await until(events, isEnd));
+      expect(shown).toEqual([...entries.map(({ message_id }) => `+${message_id}`), 'end:timeout']);
+      expect(server.requests.length).toBeLessThan(isPaged ? 36 : 12);
+    },
+  );
 
   it('is polled only after a pause even if it always announces more', async () => {
     const server = await historyServer();

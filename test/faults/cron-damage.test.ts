@@ -14,7 +14,7 @@ function bitIn(bytes: Buffer, field: string): number {
 }
 
 it.each(['created', 'reserved'] as const)(
-  'one flipped bit in the only record of a job, a %s one, never allows the job to be created again',
+  'one flipped bit in the only record (%s) of a job never allows the job to be created again',
   async (kind) => {
     const record = await onlyRecord(kind);
     const bits = fc.integer({ min: 0, max: record.bytes.length * 8 - 1 });

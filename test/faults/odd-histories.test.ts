@@ -47,7 +47,7 @@ describe('a history with empty pages before others', () => {
   });
 });
 
-describe('a history that comes newest first', () => {
+describe('a newest-first history', () => {
   /** The newest `most` after the cursor, the newest first. */
   async function newestFirst(count: number, most: number, more: Record<string, unknown> = {}) {
     const server = await historyServer();
@@ -56,7 +56,7 @@ describe('a history that comes newest first', () => {
     return server;
   }
 
-  it('and has no link is reported as possibly incomplete, unless enough messages arrived', async () => {
+  it('without a link is reported as possibly incomplete, unless enough messages arrived', async () => {
     const server = await newestFirst(12, 5);
     const all = await readAll(server, { from: 'start' });
     expect(summarize(all)).toEqual([...ids(7, 11), 'gap', 'end:caught-up']);
@@ -97,7 +97,7 @@ describe('a history that comes newest first', () => {
     ['all', { from: 'start' }, [5, 7]],
     ['what came after a message', { from: 'after', message_id: 's-1' }, [5, 7]],
   ])(
-    'and announces older messages without a way to read them is not reported as complete: %s',
+    'that announces older messages, but no way to read them, is not reported as complete: %s',
     async (_, begin, [first = 0, last = 0]) => {
       const server = await historyServer();
       server.add('s', 8);
@@ -121,7 +121,7 @@ describe('a history that comes newest first', () => {
     },
   );
 
-  it('and continues with older messages after its last one is read completely', async () => {
+  it('that continues with older messages after its last one is read completely', async () => {
     const server = await historyServer();
     server.add('s', 8);
     server.behave(({ json, after }) => {
@@ -139,7 +139,7 @@ describe('a history that comes newest first', () => {
     ['in one response', 20, 1],
     ['over links', 4, 1],
     ['with timestamps in whole seconds', 20, 1000],
-  ])('and ignores the cursor, %s, does not show messages older than the start', async (_, most, step) => {
+  ])('that ignores the cursor, %s, does not show messages older than the start', async (_, most, step) => {
     const server = await historyServer();
     for (let index = 0; index < 6; index += 1) {
       const at = new Date(Math.floor((Date.UTC(2026, 0, 1) + 400 * index) / step) * step);
@@ -168,7 +168,7 @@ describe('a history that comes newest first', () => {
       (index) => new Date(Date.UTC(2026, 0, 1, 0, 0, Math.floor(index / 4))).toISOString(),
     ],
     ['without timestamps', 2, () => undefined],
-  ])('and ignores the cursor in its links, %s, loses nothing after the start', async (_, most, timestampOf) => {
+  ])('that ignores the cursor in its links, %s, loses nothing after the start', async (_, most, timestampOf) => {
     const server = await historyServer();
     server.add('s', 12);
     server.behave(({ json, url }) => {

@@ -14,7 +14,7 @@ const firstPost =
 
 const unreadable: Habits['forbidden'] = ({ method }) => method === 'GET';
 
-describe('a lost response with a token that may not list agents', () => {
+describe('a lost response, with a token that may not list agents,', () => {
   it.each<Trouble>(['reset after', 'cut after', '502 after', 'late 504', 503, 'reset'])(
     '(%s) ends with exit 9, and the same command posts nothing more',
     async (trouble) => {
@@ -122,8 +122,8 @@ describe('a state file that cannot be written after the request', () => {
   });
 });
 
-describe('a lost response with a token that may list the agents', () => {
-  it('to a request that is carried out late (504) is followed by reads until the agents appear', async () => {
+describe('a lost response, with a token that may list the agents,', () => {
+  it('is followed by reads until the agents appear if the request is carried out late (504)', async () => {
     const service = await oddService({ trouble: firstPost('late 504') });
     const ran = await machine(manifest('acme-1'))(service);
     expectDone(service, ran, ['acme-1']);
@@ -134,7 +134,7 @@ describe('a lost response with a token that may list the agents', () => {
   it.each([
     ['10 s by default', [], 10_000],
     ['as long as --settle says', ['--settle', '25s'], 25_000],
-  ])('to a request that was never carried out is repeated after waiting: %s', async (_, flags, waited) => {
+  ])('is followed by a wait and a retry if the request was never carried out: %s', async (_, flags, waited) => {
     const service = await oddService({ trouble: firstPost(503) });
     const clock = fastClock();
     const ran = await machine(manifest('acme-1'), { clock, random: () => 0 })(service, ...flags);

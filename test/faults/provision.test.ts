@@ -204,7 +204,7 @@ describe('provision without a readable remote state', () => {
     expect(again.json<Provisioned>().results[0]).toMatchObject({ status: 'unchanged' });
   });
 
-  it('says so once in a dry run, and plans from the state', async () => {
+  it('shows one notice in a dry run, and plans from the state', async () => {
     const service = await oddService({ forbidden: ({ method }) => method === 'GET' });
     const ran = await machine(manifest('acme-1'))(service, '--dry-run');
     expect(ran.code).toBe(0);
@@ -225,7 +225,7 @@ describe('agents that the service renames', () => {
     expect(service.posts().length).toBe(1);
   });
 
-  it('and shows without any name fail a repeat with exit 8, and nothing is posted again', async () => {
+  it('fail a repeat with exit 8, without another POST, if the service shows no names', async () => {
     const item: Habits['item'] = (resource, id, fields) => ({
       [`${resource}_id`]: `${resource}-${id}`,
       ...without(fields, resource === 'agent' ? 'name' : ''),
@@ -239,7 +239,7 @@ describe('agents that the service renames', () => {
     expect(service.posts().length).toBe(1);
   });
 
-  it('and shows without templates have no id, and fail a repeat with exit 9 and no POST', async () => {
+  it('have no id, and fail a repeat with exit 9, without a POST, if the service shows no templates', async () => {
     const service = await oddService({ ...renaming, hideTemplates: true });
     const provision = machine(manifest('acme-1'));
     expect((await provision(service)).code).toBe(8);

@@ -105,7 +105,7 @@ describe('a response that does not end', () => {
     expect(server.requests.length).toBe(1);
   });
 
-  it('and has an unknown encoding is reported, and is not retried', async () => {
+  it('is reported if it has an unknown encoding, and is not retried', async () => {
     const server = await startFakeService((_, response) => {
       response.writeHead(200, { 'content-encoding': 'zstd' });
       response.end('x');

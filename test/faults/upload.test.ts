@@ -95,7 +95,7 @@ async function startUploads(script: Script): Promise<Uploader & { service: FakeS
 const sendId = (response: Parameters<Handler>[1], id: string): void =>
   sendJson(response, { file_attachment_id: id }, 201);
 
-/** Reads the whole body and returns an id. */
+/** Reads the entire body and returns an id. */
 const accept: Handler = (_, response, count) => sendId(response, `att_${count}`);
 
 /** Responds as soon as this much of the body has arrived, and continues to read. */

@@ -30,7 +30,7 @@ test.each([1, 2, 3])(
   },
 );
 
-test.each([4, 5])('seed %i: a tail that is killed repeatedly and resumed shows them once, too', async (seed) => {
+test.each([4, 5])('seed %i: a tail that is repeatedly killed and resumed shows them once, too', async (seed) => {
   const chats = await startConversations(await service(), SESSIONS);
   await injectHistoryFaults(chats.it, seed);
   const replying = addReplies(chats, EACH, 100);

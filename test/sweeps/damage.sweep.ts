@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { expectBlocked, onlyRecord } from '../helpers/damage.ts';
 
 test.each(['created', 'reserved'] as const)(
-  'nothing is sent after any single bit was flipped in the only record of a job, a %s one',
+  'nothing is sent after any single bit was flipped in the only record (%s) of a job',
   async (kind) => {
     const record = await onlyRecord(kind);
     const bits = record.bytes.length * 8;

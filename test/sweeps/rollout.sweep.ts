@@ -26,7 +26,7 @@ describe('two hundred spaces on a failing service', () => {
   });
 
   test.each([6, 7, 8])(
-    'are each provisioned once by a run that is killed repeatedly and repeated (seed %i)',
+    'are each provisioned once by a run that is repeatedly killed and restarted (seed %i)',
     async (seed) => {
       const it = await service();
       await injectFaults(it, seed);

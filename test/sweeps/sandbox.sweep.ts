@@ -46,7 +46,7 @@ async function listSpaces(at: Listening): Promise<ListedSpace[]> {
   return all;
 }
 
-test('a sandbox that is killed under load repeatedly keeps everything that it acknowledged', async () => {
+test('a sandbox that is repeatedly killed under load keeps everything that it acknowledged', async () => {
   const data = join(tempDirectory(), 'data');
   const acknowledged: Acknowledged = new Map();
   for (let round = 1; round <= 12; round += 1) {

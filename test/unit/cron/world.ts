@@ -383,7 +383,7 @@ export class Process {
   }
 
   /**
-   * The dependencies of adopting and forgetting by hand.
+   * The dependencies of `cron adopt` and `cron forget`.
    * @param knows whether the user, asked to confirm, finds at the service what the command assumes
    */
   adoptDeps(knows: () => boolean): AdoptDeps {

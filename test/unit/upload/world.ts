@@ -21,7 +21,7 @@ import { sha256 } from '../../sandbox/uploads.ts';
 
 const ORIGIN = 'https://api.partner.test/v1';
 
-/** How an attempt ends before the service has the whole file. */
+/** How an attempt ends before the service has the entire file. */
 const BEFORE = ['reset', 'given up', 'refused'] as const;
 /** How an attempt ends once the service has the entire file. */
 const AFTER = ['answered', 'lost', 'lost on the way', 'refused whole'] as const;
