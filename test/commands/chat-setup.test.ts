@@ -96,7 +96,7 @@ describe('chat setup', () => {
     ['a lost answer', { kind: 'reset', stage: 'after' }],
     ['an answer cut short', { kind: 'cut' }],
     ['a 503 after it was processed', { kind: 'status', status: 503, stage: 'after' }],
-  ])('retries %s, and one source exists', async (_, fault) => {
+  ])('retries %s, and creates one source', async (_, fault) => {
     const it = await withAgents(['Support']);
     await it.faults({ ...fault, on: SETUP, times: 2 });
     const ran = await setUp(it, ['ext:acme', 'name:Support']);

@@ -51,7 +51,7 @@ describe('a tail of an empty session', () => {
     if (flags.length === 0) expect((await run([...of, '--no-follow'], { env })).stderr).toBe('');
   });
 
-  test('says which message has none after it if it does not follow', async () => {
+  test('names the start message if there is none after it', async () => {
     const { env, of } = await startChat(1);
     const [line] = linesOf((await run([...of, '--no-follow', '-o', 'json'], { env })).stdout);
     const ran = await run([...of, '--no-follow', '--after', line?.message_id ?? ''], { env, columns: 80 });

@@ -207,7 +207,7 @@ describe('cron create', () => {
   });
 });
 
-describe('cron create exits with 2 and sends nothing for', () => {
+describe('cron create sends nothing and exits with 2 for', () => {
   const without = (flag: string): string[] => {
     const args = JOB('agt_1');
     const at = args.indexOf(flag);
@@ -310,7 +310,7 @@ describe('cron create exits with 2 and sends nothing for', () => {
     expect(await it.posts()).toEqual([]);
   });
 
-  test('cron create exits with 4 for an unknown agent or space', async () => {
+  test('an unknown agent or space (exit 4)', async () => {
     const it = await schedules();
     const by = (agent: string, space: string) => it.create(['--agent', agent, '--space', space]);
     expect(await by('name:Nobody', 'ext:acme')).toMatchObject({ code: 4, stderr: expect.stringContaining('Support') });

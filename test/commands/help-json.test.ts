@@ -58,7 +58,7 @@ describe('help for programs', () => {
     expect(help).toMatchObject({ topics: HELP_TOPICS.map(({ name, summary }) => ({ name, summary })) });
   });
 
-  test('gives defaults that their flags accept', async () => {
+  test('lists defaults that their flags accept', async () => {
     const { commands, global_flags } = await readHelp();
     for (const { flag, type, choices, default: value } of [
       ...commands.flatMap(({ flags }) => flags),

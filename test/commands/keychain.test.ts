@@ -120,7 +120,7 @@ describe('a token in the keychain', () => {
     expect([...keychain.tokens.values()]).toEqual([token]);
   });
 
-  test('without a keychain is rejected if it was requested, and otherwise goes into the file', async () => {
+  test('is rejected if it was requested and there is no keychain, and otherwise goes into the file', async () => {
     const { token, keychain, login, stored } = await setUp();
     keychain.isLocked = true;
     const ran = await login(' --token-storage keychain');

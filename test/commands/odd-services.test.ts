@@ -113,7 +113,7 @@ test('the error for a 404 that quotes the path of the agents says that the path 
   expect(stderr).toContain('partnerctl contract set paths.trailing_slash never');
 });
 
-test('a list that ends before the total that it states is rejected with a name', async () => {
+test('a list that ends before its stated total is rejected with the name of the total', async () => {
   const messages = [{ message_id: 'm1', role: 'user', text: 'Hi' }];
   const { env } = await answering(() => ({ messages, total: 7, next_page: null }));
   const ran = await run(['chat', 'tail', '--source', 'src_1', '--session', 's1', '--from-start', '--no-follow'], {

@@ -39,7 +39,7 @@ describe.each(['plan', 'chat-tail', 'doctor'])('the picture %s of the README', (
   });
 });
 
-it('the pictures show what the commands print', async () => {
+it('the pictures show the real output of the commands', async () => {
   const { stdout } = await run(['doctor', '-o', 'json']);
   const checks: { checks: { name: string }[] } = JSON.parse(stdout);
   const doctor = shownTexts(readPicture('doctor'));

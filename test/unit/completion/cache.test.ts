@@ -88,7 +88,7 @@ describe('a refresh', () => {
     expect(isDue(status, NOW, Number.NEGATIVE_INFINITY, undefined)).toBe(isExpected);
   });
 
-  it('is due immediately for the agents of another space, but not while one runs', () => {
+  it('is due immediately for the agents of another space, but not while another refresh runs', () => {
     expect(isDue(FRESH, NOW, NOW - 30_000, 's2')).toBe(true);
     expect(isDue(FRESH, NOW, NOW - 30_000, 's1')).toBe(false);
     expect(isDue(FRESH, NOW, NOW - 10_000, 's2')).toBe(false);

@@ -124,7 +124,7 @@ describe('readToken', () => {
     process.kill(Number(readFileSync(pidFile, 'utf8')));
   });
 
-  it('kills a command that hangs on Ctrl-C', async () => {
+  it('on Ctrl-C, kills a command that hangs', async () => {
     const control = new AbortController();
     const fetching = readToken(
       { kind: 'command', command: 'exec sleep 60', from: COMMAND, fixHint: 'Mend it.' },
