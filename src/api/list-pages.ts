@@ -293,9 +293,8 @@ export class ListPages {
 
   private refuse(page: FetchedPage, message: string, more: Partial<IncompleteList> = {}) {
     const { certain, possible } = this.outlook(page);
-    const seen =
-      [...certain, ...possible].map((sign) => withType(sign, page.pageResponse)).join(', ') || 'nothing more';
-    const { operation } = this.list;
-    return incompleteListError({ operation, response: page.response, message, seen, ...more });
+    const signs = [...certain, ...possible].map((sign) => withType(sign, page.pageResponse));
+    const seen = signs.join(', ') || 'nothing more';
+    return incompleteListError({ operation: this.list.operation, response: page.response, message, seen, ...more });
   }
 }

@@ -93,12 +93,16 @@ export class RowSender {
 
   /** Why a message is not sent; undefined to send it. */
   private reasonNotToSend(message: NewMessage): PartnerctlError | undefined {
-    const { abortSignal, signals } = this.deps.context;
+    const { context, http } = this.deps;
+    const { abortSignal, signals } = context;
     if (signals.interrupt.aborted) return new LocalError('Not sent, because the command was interrupted.');
     const reason: unknown = this.stopped ?? (abortSignal.aborted ? abortSignal.reason : undefined);
     if (reason instanceof PartnerctlError) {
       return new RunFailure(`Not sent. ${reason.message}`, reason, { details: null });
     }
+    // The timer of the abort signal may be late.
+    if (http.remainingMs() <= 0)
+      return new LocalError('Not sent, because the command did not finish within --timeout.');
     const line = this.failedLines.get(sessionOf(message));
     if (line === undefined) return undefined;
     return new LocalError(`Not sent, because line ${line} of the same session failed.`, { details: { line } });
