@@ -59,7 +59,7 @@ describe('a history that ignores the assumed parameter', () => {
     const { env, tail } = await tailOf({ [`GET ${HISTORY}`]: json({ results: ENTRIES }) });
     const ran = await tail();
     expect(ran).toMatchObject({ code: 8, stdout: '' });
-    expect(ran.stderr).toContain('messages of another session');
+    expect(ran.stderr).toContain('messages of a session other than the requested one');
     expect(ran.error().hint).toContain('partnerctl contract set messages.history.session_id none');
     await run(['contract', 'set', 'messages.history.session_id', 'none'], { env });
     const set = await tail();

@@ -11,6 +11,9 @@ const ESCAPED = `[\\0-\\x08\\x0b-\\x1f\\x7f-\\x9f\\p{Bidi_Control}\\u2028\\u2029
 const UNSAFE = new RegExp(`${ESCAPED}|:${HIDDEN}:`, 'u');
 const EVERY_ESCAPED = new RegExp(ESCAPED, 'gu');
 
+/** Several lines, the first of which begins with white space: the library writes some as a block that reads back otherwise. */
+const INDENTED = /^(?:\n+[ \t]|[ \t].*\n)/;
+
 const FRAME = { open: '', between: '', close: '', empty: '[]\n' };
 
 /**
@@ -21,7 +24,8 @@ export function stringifyYaml(value: unknown): string {
   const document = new Document(value ?? null, { aliasDuplicateObjects: false, compat: 'yaml-1.1' });
   visit(document, {
     Scalar(_key, node) {
-      if (typeof node.value === 'string' && UNSAFE.test(node.value)) node.type = 'QUOTE_DOUBLE';
+      if (typeof node.value !== 'string') return;
+      if (UNSAFE.test(node.value) || INDENTED.test(node.value)) node.type = 'QUOTE_DOUBLE';
     },
   });
   // Keep each quoted string on one line.

@@ -212,6 +212,20 @@ describe('writeYaml', () => {
     expect(stringifyYaml({ x: shared, y: shared })).toBe('x:\n  a: 1\n"y":\n  a: 1\n');
   });
 
+  it.each(['\n !', ' \n', '\n a\n  b', '\t\na', 'a\n \nb'])('keeps %j, whose lines begin with white space', (text) => {
+    for (const value of [text, [text], { a: text }]) expect(parse(stringifyYaml(value))).toEqual(value);
+  });
+
+  it('property: keeps any text of several lines, with white space anywhere', () => {
+    const text = fc.string({ unit: fc.constantFrom('\n', ' ', '\t', 'a', '#', '-', ':') });
+    fc.assert(
+      fc.property(text, (value) => {
+        for (const each of [value, [value], { a: value }]) expect(parse(stringifyYaml(each))).toEqual(each);
+      }),
+      { numRuns: propertyRuns(500) },
+    );
+  });
+
   it('property: keeps any value, without raw control characters', () => {
     fc.assert(
       fc.property(anyJson, (value) => {
