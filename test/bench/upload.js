@@ -180,8 +180,10 @@ function growthOfBytes() {
         const args = [PROGRAM, 'upload', path, '--force', '--state', state, '-o', 'json'];
         return (await time(args, { ...env, HOME: directory })).ms;
       };
+      // The first run compiles the program.
+      await upload(1);
       const fixed = await upload(1);
-      return await growth({ sizes: [20 * MIB, 200 * MIB, 2_000 * MIB], cost: upload, fixed });
+      return await growth({ sizes: [50 * MIB, 500 * MIB, 5_000 * MIB], cost: upload, fixed });
     }),
   );
 }
