@@ -6,13 +6,14 @@ import {
   resolveAgent,
   resolveSpaceId,
 } from '../api/references.ts';
+import { type AgentInput, typedAgent } from '../cli/agent-args.ts';
 import type { Context } from '../cli/context.ts';
 import { shellCommand } from '../cli/shell-command.ts';
 import type { GlobalFlags } from '../config/global-flags.ts';
 import { describeFix } from '../contract/assumptions.ts';
 import { NotFoundError } from '../errors.ts';
-import { type SourceInput, typedAgent } from './session-args.ts';
-import { type AgentInput, SourceMemory } from './source-memory.ts';
+import type { SourceInput } from './session-args.ts';
+import { SourceMemory } from './source-memory.ts';
 
 /** A source that a command line names. */
 export interface FoundSource {

@@ -1,15 +1,9 @@
-import { type AgentReference, parseAgentReference } from '../api/references.ts';
+import { type AgentInput, agentFlags, parseAgentInput, typedAgent } from '../cli/agent-args.ts';
 import type { Args, FlagSpec, RequiredFlag } from '../cli/command.ts';
 import { UsageError } from '../errors.ts';
 
 /** How the command line names a source: by its id, or by the agent whose source it is. */
-export type SourceInput =
-  | { readonly source_id: string }
-  | {
-      readonly agent: AgentReference;
-      /** As typed; set if the agent is given by name. */
-      readonly space: string | undefined;
-    };
+export type SourceInput = { readonly source_id: string } | AgentInput;
 
 /** A session as typed. */
 export interface SessionInput {
@@ -19,8 +13,7 @@ export interface SessionInput {
 
 export const SOURCE_FLAGS: readonly FlagSpec[] = [
   { usage: '--source <source_id>', description: "the agent's API chat source; get it with `chat setup`" },
-  { usage: '--agent <agent>', description: 'in place of --source: an agent_id, or name:<name> with --space' },
-  { usage: '--space <space>', description: 'a space_id, ext:<external_space_id> or name:<name>' },
+  ...agentFlags('in place of --source: '),
 ];
 
 export const SESSION_FLAG: FlagSpec = {
@@ -39,17 +32,6 @@ export const REQUIRED_SESSION: readonly RequiredFlag[] = [
   { oneOf: ['session'] },
 ];
 
-function parseAgent(args: Args): SourceInput {
-  const agent = parseAgentReference(args.required('agent'));
-  const space = args.value('space');
-  if (agent.value.trim() === '') throw new UsageError('--agent is empty.');
-  if (space?.trim() === '') throw new UsageError('--space is empty.');
-  if (agent.by === 'id' || space !== undefined) return { agent, space };
-  throw new UsageError('--agent name:<name> needs --space.', {
-    hint: 'Add --space <space_id | ext:<id> | name:<name>>, or give the agent_id.',
-  });
-}
-
 /** Parses --source, or --agent with --space. @throws UsageError if neither or both are given */
 export function parseSource(args: Args): SourceInput {
   const hasAgent = args.value('agent') !== undefined;
@@ -60,7 +42,7 @@ export function parseSource(args: Args): SourceInput {
       hint: 'Give the source_id, or the agent that it belongs to.',
     });
   }
-  if (hasAgent) return parseAgent(args);
+  if (hasAgent) return parseAgentInput(args);
   if (args.value('space') !== undefined) throw new UsageError('--space can only be used with --agent.');
   return { source_id: source || args.required('source') };
 }
@@ -86,9 +68,4 @@ export function parseSessionDefaults(args: Args): {
 export function sourceArgs(source: SourceInput): readonly string[] {
   if ('source_id' in source) return ['--source', source.source_id];
   return ['--agent', typedAgent(source), ...(source.space === undefined ? [] : ['--space', source.space])];
-}
-
-/** An agent as the command line names it. */
-export function typedAgent({ agent }: { readonly agent: AgentReference }): string {
-  return agent.by === 'name' ? `name:${agent.value}` : agent.value;
 }

@@ -1,3 +1,4 @@
+import { agentFlags } from '../cli/agent-args.ts';
 import type { Args, FlagSpec, RequiredFlag } from '../cli/command.ts';
 import type { TextSource } from '../cli/input.ts';
 import { UsageError } from '../errors.ts';
@@ -17,8 +18,7 @@ export const SESSION_SELECTION_FLAGS: readonly FlagSpec[] = [
       "the agent's API chat source; get it with `chat setup`. Repeatable: each --session belongs to the --source before it",
     repeatable: true,
   },
-  { usage: '--agent <agent>', description: 'in place of --source: an agent_id, or name:<name> with --space' },
-  { usage: '--space <space>', description: 'a space_id, ext:<external_space_id> or name:<name>' },
+  ...agentFlags('in place of --source: '),
   { usage: '--session <session_id>', description: 'the conversation; repeatable', repeatable: true },
   {
     usage: '--pairs <path>',
@@ -31,15 +31,6 @@ export const REQUIRED_SESSION_SELECTION: readonly RequiredFlag[] = REQUIRED_SESS
   ...flag,
   unless: ['pairs'],
 }));
-
-const MIN_INTERVAL_MS = 100;
-
-/** Parses --interval, in milliseconds. @throws UsageError if it is too short */
-export function parseInterval(args: Args): number | undefined {
-  const ms = args.duration('interval');
-  if (ms === undefined || ms >= MIN_INTERVAL_MS) return ms;
-  throw new UsageError(`--interval must be ${MIN_INTERVAL_MS}ms or more.`);
-}
 
 /** Assigns each --session to the --source before it. @throws UsageError */
 function parseSources(args: Args): readonly SessionRef[] {

@@ -1,12 +1,10 @@
 import { hash } from 'node:crypto';
+import type { AgentInput } from '../cli/agent-args.ts';
 import type { Context } from '../cli/context.ts';
 import { LocalError, UsageError } from '../errors.ts';
 import { appendRecord } from '../state/append.ts';
 import { readLog } from '../state/file-store.ts';
 import { fieldText, isText, isTextOrNull, type LogRecord, randomRecordId, recordHead } from '../state/record.ts';
-import type { SourceInput } from './session-args.ts';
-
-export type AgentInput = Exclude<SourceInput, { source_id: string }>;
 
 /** What is remembered of an agent. */
 export interface RememberedSource {

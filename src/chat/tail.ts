@@ -11,6 +11,7 @@ import { randomRecordId } from '../state/record.ts';
 import { type SessionRef, sessionKey } from '../state/session-ref.ts';
 import { findEndFailure, MORE_TIME } from './end-failure.ts';
 import type { SelectedSessions } from './find-sessions.ts';
+import type { FollowInput } from './follow-args.ts';
 import { followSource } from './follow-source.ts';
 import type { EndEvent, FollowStart, PollTrigger } from './follow-types.ts';
 import { isNotice, toStreamEvent, writeNotice } from './format-message.ts';
@@ -18,16 +19,11 @@ import { maxPollRetries } from './poll-failure.ts';
 import { labelSessions } from './session-labels.ts';
 import type { SessionSelection } from './session-selection.ts';
 import { explainUnrecognized, isUnrecognized } from './unrecognized-author.ts';
-import { startWebhookPolls, type WebhookInput } from './webhook-polls.ts';
+import { startWebhookPolls } from './webhook-polls.ts';
 
-export interface TailOptions extends SelectedSessions {
+export interface TailOptions extends SelectedSessions, FollowInput {
   readonly start: FollowStart | { readonly from: 'checkpoint' };
-  readonly follow: boolean;
   readonly untilReply: boolean;
-  readonly showTimestamps: boolean;
-  readonly intervalMs: number | undefined;
-  readonly maxOutageMs: number | undefined;
-  readonly webhook: WebhookInput | undefined;
 }
 
 /** A tail as typed. */

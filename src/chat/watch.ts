@@ -10,12 +10,13 @@ import { type Alert, AlertCommand } from './alert-command.ts';
 import { findEndFailure } from './end-failure.ts';
 import type { WatchedSessions } from './find-watched.ts';
 import { follow } from './follow.ts';
+import type { FollowInput } from './follow-args.ts';
 import type { EndEvent, FollowEvent, Follower } from './follow-types.ts';
 import { isNotice, matchesMessage, toStreamEvent, writeNotice } from './format-message.ts';
 import { maxPollRetries } from './poll-failure.ts';
 import { labelSessions } from './session-labels.ts';
 import { AlertDecision, addMessage, type Conversation, compareUrgency, unreadConversation } from './unanswered.ts';
-import { startWebhookPolls, type WebhookInput, type WebhookPolls } from './webhook-polls.ts';
+import { startWebhookPolls, type WebhookPolls } from './webhook-polls.ts';
 
 /** When to alert, and what to run then; without a command, an alert ends the watch. */
 export interface AlertInput {
@@ -23,17 +24,12 @@ export interface AlertInput {
   readonly command: string | undefined;
 }
 
-export interface WatchOptions extends WatchedSessions {
-  readonly follow: boolean;
+export interface WatchOptions extends WatchedSessions, FollowInput {
   /** Shows only messages that match. */
   readonly grep: RegExp | undefined;
   /** Marks what matches; global. */
   readonly highlight: RegExp | undefined;
   readonly alert: AlertInput | undefined;
-  readonly showTimestamps: boolean;
-  readonly intervalMs: number | undefined;
-  readonly maxOutageMs: number | undefined;
-  readonly webhook: WebhookInput | undefined;
 }
 
 /** How many earlier messages of each session are read to tell since when it is unanswered. */

@@ -1,8 +1,9 @@
+import type { AgentInput } from '../cli/agent-args.ts';
 import type { Args } from '../cli/command.ts';
 import { parseTextArgument, type TextSource } from '../cli/input.ts';
 import { UsageError } from '../errors.ts';
 import { identifierProblem } from '../yaml/identifier-problem.ts';
-import { type AgentInput, parseAgentInput, requiredText } from './agent-input.ts';
+import { parseJobAgent } from './job-agent.ts';
 import { type CronSchedule, parseExpression, parseFields } from './schedule.ts';
 import { ScheduleError } from './schedule-error.ts';
 import { parseTimezone } from './time-zone.ts';
@@ -48,6 +49,13 @@ function parseSchedule(args: Args): CronSchedule {
   }
 }
 
+/** Returns a flag that must have a value. @throws UsageError if it is missing or blank */
+function requiredText(args: Args, flag: string): string {
+  const value = args.required(flag);
+  if (value.trim()) return value;
+  throw new UsageError(`--${flag} is empty.`);
+}
+
 function parseName(args: Args): string {
   const name = requiredText(args, 'name');
   const problem = identifierProblem(name);
@@ -58,7 +66,7 @@ function parseName(args: Args): string {
 /** Reads the flags that describe one job. @throws UsageError that names the flag and what it accepts */
 export function parseJobInput(args: Args): JobInput {
   return {
-    ...parseAgentInput(args),
+    ...parseJobAgent(args),
     name: parseName(args),
     instructions: parseTextArgument('--instructions', requiredText(args, 'instructions')),
     schedule: parseSchedule(args),

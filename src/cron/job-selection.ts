@@ -1,18 +1,15 @@
+import { type AgentInput, agentFlags } from '../cli/agent-args.ts';
 import type { Args } from '../cli/command.ts';
 import { NotFoundError, UsageError } from '../errors.ts';
 import { type KeyHistory, keyHistory } from '../state/once-records.ts';
-import { type AgentInput, parseAgentInput } from './agent-input.ts';
+import { parseJobAgent } from './job-agent.ts';
 import type { JobRecord, JobSnapshot } from './job-records.ts';
 
 /** How the command line selects a recorded job: by its key, or by agent and name. */
 export type JobSelection = { readonly key: string } | (AgentInput & { readonly name: string });
 
 export const JOB_SELECTION_FLAGS = [
-  {
-    usage: '--agent <agent>',
-    description: 'in place of the key, with --name: an agent_id, or name:<name> with --space',
-  },
-  { usage: '--space <space>', description: 'a space_id, ext:<external_space_id> or name:<name>' },
+  ...agentFlags('in place of the key, with --name: '),
   { usage: '--name <name>', description: 'in place of the key, with --agent: the name of the job' },
 ] as const;
 
@@ -27,7 +24,7 @@ export function parseJobSelection(args: Args, key: string | undefined): JobSelec
     });
   const name = args.value('name');
   if (!name) throw new UsageError('--name is missing.');
-  return { ...parseAgentInput(args), name };
+  return { ...parseJobAgent(args), name };
 }
 
 /** The records of a selected job. */

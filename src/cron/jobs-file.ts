@@ -16,7 +16,7 @@ const owner = {
     identifier('Agent', 'The agent that does the job: its agent_id, or name:<name> with a space.'),
   ),
   space: v.exactOptional(
-    identifier('Space', 'The space of an agent given by name: a space_id, ext:<external_space_id> or name:<name>.'),
+    identifier('Space', 'The space of an agent given by name: a space_id, ext:<external_space_id>, or name:<name>.'),
   ),
 };
 
@@ -116,7 +116,7 @@ function checkAgent(
   }
   const space = job.space ?? defaults.space;
   if (space !== undefined) return JSON.stringify([agent, space]);
-  const hint = 'add "space": a space_id, ext:<external_space_id> or name:<name>';
+  const hint = 'add "space": a space_id, ext:<external_space_id>, or name:<name>';
   return refuse(at, 'an agent name needs a space', hint);
 }
 

@@ -1,8 +1,8 @@
 import type { Context } from '../cli/context.ts';
 import { readText, refuseTokenOnStdin } from '../cli/input.ts';
 import { InputError } from '../errors.ts';
-import { AgentFinder } from './agent-input.ts';
 import type { WantedJob } from './create-jobs.ts';
+import { AgentFinder } from './job-agent.ts';
 import type { JobInput } from './job-input.ts';
 
 /** The job that flags describe. @throws InputError, UsageError; NotFoundError if its agent is not found */

@@ -2,6 +2,7 @@ import { listAgents } from '../../api/agents.ts';
 import { readItem } from '../../api/api-response.ts';
 import type { Http } from '../../api/http.ts';
 import { parseReference, resolveSpaceId } from '../../api/references.ts';
+import { SPACE_DESCRIPTION } from '../../cli/agent-args.ts';
 import { command, SERVICE_EXITS } from '../../cli/command.ts';
 import { type ListedAgent, readAgent } from '../../contract/agents.ts';
 import type { JsonObject } from '../../contract/json.ts';
@@ -29,7 +30,7 @@ function readRows(http: Http, spaceId: string): Paged<AgentRow> {
 
 export default command({
   description: 'Lists the agents of a space.',
-  args: [{ usage: '<space>', description: 'a space_id, ext:<external_space_id>, or name:<name>' }],
+  args: [{ usage: '<space>', description: SPACE_DESCRIPTION }],
   columns: COLUMNS,
   output: async () => (await import('../../output-schemas/spaces.ts')).AGENT_LIST,
   scopes: [SCOPE.readAgents, SCOPE.readSpaces],

@@ -9,6 +9,7 @@ import {
   resolveSpaceId,
 } from '../../api/references.ts';
 import { CHAT_DEFAULTS, type ChatSetup, chatDifferences, ROUTING_MODES } from '../../chat/chat-setup.ts';
+import { SPACE_DESCRIPTION } from '../../cli/agent-args.ts';
 import { command, SERVICE_EXITS } from '../../cli/command.ts';
 import type { ChatSource } from '../../contract/chat-source.ts';
 import { SCOPE } from '../../contract/scopes.ts';
@@ -58,7 +59,7 @@ export default command<Input>({
   description:
     "Creates an agent's API chat source, or finds the existing one: every agent has at most one. An existing source is never changed.",
   args: [
-    { usage: '<space>', description: 'a space_id, ext:<external_space_id> or name:<name>' },
+    { usage: '<space>', description: SPACE_DESCRIPTION },
     { usage: '<agent>', description: 'an agent_id, or name:<name>' },
   ],
   flags: [

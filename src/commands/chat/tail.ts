@@ -1,12 +1,11 @@
+import { FOLLOW_FLAGS, parseFollow } from '../../chat/follow-args.ts';
 import {
-  parseInterval,
   parseSessionSelection,
   REQUIRED_SESSION_SELECTION,
   SESSION_SELECTION_FLAGS,
   type SessionSelection,
 } from '../../chat/session-selection.ts';
 import type { TailInput, TailOptions } from '../../chat/tail.ts';
-import { parseWebhook, WEBHOOK_FLAGS } from '../../chat/webhook-polls.ts';
 import { type Args, command, SERVICE_EXITS } from '../../cli/command.ts';
 import { SCOPE } from '../../contract/scopes.ts';
 import { UsageError } from '../../errors.ts';
@@ -53,14 +52,7 @@ export default command<TailInput>({
     { usage: '--resume', description: 'start where the last tail of the session ended' },
     { usage: '--no-follow', description: 'exit once all existing messages are shown' },
     { usage: '--until-reply', description: 'exit after the first new reply; exit 11 if none comes within --timeout' },
-    { usage: '--interval <duration>', description: 'poll at this fixed interval', defaultText: 'adaptive' },
-    ...WEBHOOK_FLAGS,
-    { usage: '--timestamps', description: 'show when each message was created' },
-    {
-      usage: '--max-outage <duration>',
-      description:
-        'exit 8 when the service is out of reach for this long (default with --no-follow: 30s, or --retries if given)',
-    },
+    ...FOLLOW_FLAGS,
   ],
   required: REQUIRED_SESSION_SELECTION,
   output: async () => (await import('../../output-schemas/chat.ts')).CHAT_TAIL,
@@ -84,18 +76,15 @@ export default command<TailInput>({
   parse(args) {
     const selection = parseSessionSelection(args);
     const untilReply = args.isSet('until-reply');
-    const webhook = parseWebhook(args);
-    if (webhook && !args.isSet('follow')) throw new UsageError('--webhook and --no-follow cannot be combined.');
-    if (untilReply && !args.isSet('follow')) throw new UsageError('--until-reply and --no-follow cannot be combined.');
+    const following = parseFollow(args);
+    const { follow, webhook } = following;
+    if (webhook && !follow) throw new UsageError('--webhook and --no-follow cannot be combined.');
+    if (untilReply && !follow) throw new UsageError('--until-reply and --no-follow cannot be combined.');
     return {
       selection,
       start: parseStart(args, selection),
-      follow: args.isSet('follow'),
+      ...following,
       untilReply,
-      showTimestamps: args.isSet('timestamps'),
-      intervalMs: parseInterval(args),
-      maxOutageMs: args.duration('max-outage'),
-      webhook,
     };
   },
   async run(context, { selection, ...options }) {

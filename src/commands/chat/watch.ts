@@ -1,10 +1,10 @@
 import type { WatchSelection } from '../../chat/find-watched.ts';
+import { FOLLOW_FLAGS, parseFollow } from '../../chat/follow-args.ts';
 import { toMessageJson } from '../../chat/format-message.ts';
 import { parseSource } from '../../chat/session-args.ts';
-import { parseInterval } from '../../chat/session-selection.ts';
 import { type Conversation, statusOf } from '../../chat/unanswered.ts';
 import type { AlertInput, WatchOptions } from '../../chat/watch.ts';
-import { parseWebhook, WEBHOOK_FLAGS } from '../../chat/webhook-polls.ts';
+import { SPACE_DESCRIPTION } from '../../cli/agent-args.ts';
 import { type Args, command, SERVICE_EXITS } from '../../cli/command.ts';
 import { SCOPE } from '../../contract/scopes.ts';
 import { NotFoundError, UsageError } from '../../errors.ts';
@@ -101,10 +101,10 @@ function parseAlert(args: Args): AlertInput | undefined {
   return afterMs === undefined ? undefined : { afterMs, command: alertCommand };
 }
 
-const FOLLOW_FLAGS = ['grep', 'highlight', 'alert-command', 'interval', 'webhook'];
+const ONLY_WITH_FOLLOW = ['grep', 'highlight', 'alert-command', 'interval', 'webhook'];
 
 function refuseFollowFlags(args: Args): void {
-  const flag = FOLLOW_FLAGS.find((each) => args.value(each) !== undefined);
+  const flag = ONLY_WITH_FOLLOW.find((each) => args.value(each) !== undefined);
   if (flag !== undefined) throw new UsageError(`--${flag} and --no-follow cannot be combined.`);
 }
 
@@ -114,7 +114,7 @@ export default command<Input>({
   flags: [
     {
       usage: '--space <space>',
-      description: 'only conversations in a space: a space_id, ext:<external_space_id>, or name:<name>',
+      description: `only conversations in a space: ${SPACE_DESCRIPTION}`,
     },
     {
       usage: '--agent <agent>',
@@ -137,18 +137,7 @@ export default command<Input>({
         'instead of exiting, run this shell command once per unanswered conversation, which PARTNER_SPACE_ID, PARTNER_SOURCE_ID, and PARTNER_SESSION_ID name',
     },
     { usage: '--no-follow', description: 'exit once the conversations are shown' },
-    {
-      usage: '--interval <duration>',
-      description: 'poll each conversation at this fixed interval',
-      defaultText: 'adaptive',
-    },
-    ...WEBHOOK_FLAGS,
-    { usage: '--timestamps', description: 'show when each message was created' },
-    {
-      usage: '--max-outage <duration>',
-      description:
-        'exit 8 when the service is out of reach for this long (default with --no-follow: 30s, or --retries if given)',
-    },
+    ...FOLLOW_FLAGS,
   ],
   columns: COLUMNS,
   output: async () => (await import('../../output-schemas/chat.ts')).CHAT_WATCH,
@@ -169,18 +158,13 @@ export default command<Input>({
     },
   ],
   parse(args) {
-    const follow = args.isSet('follow');
-    if (!follow) refuseFollowFlags(args);
+    if (!args.isSet('follow')) refuseFollowFlags(args);
     return {
       selection: parseSessionSelection(args),
-      follow,
+      ...parseFollow(args),
       grep: parseExpression(args, 'grep', 'u'),
       highlight: parseExpression(args, 'highlight', 'gu'),
       alert: parseAlert(args),
-      showTimestamps: args.isSet('timestamps'),
-      intervalMs: parseInterval(args),
-      maxOutageMs: args.duration('max-outage'),
-      webhook: parseWebhook(args),
     };
   },
   async run(context, { selection, ...options }) {

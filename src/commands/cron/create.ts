@@ -1,3 +1,4 @@
+import { agentFlags } from '../../cli/agent-args.ts';
 import { CODE_QUALITY_FLAG, command, SERVICE_EXITS, SUMMARY_FLAG } from '../../cli/command.ts';
 import type { Context } from '../../cli/context.ts';
 import { SCOPE } from '../../contract/scopes.ts';
@@ -81,8 +82,7 @@ export default command<Input>({
   description:
     'Creates scheduled jobs for agents, each at most once: a job that exists or may exist, according to the state or the service, is not created again.',
   flags: [
-    { usage: '--agent <agent>', description: 'an agent_id, or name:<name> with --space' },
-    { usage: '--space <space>', description: 'a space_id, ext:<external_space_id> or name:<name>' },
+    ...agentFlags(),
     { usage: '--name <name>', description: 'the name of the job, unique per agent' },
     {
       usage: '--instructions <text>',
