@@ -1,4 +1,4 @@
-import { checkFields, type Finding, type LeafCheck } from '../contract/check-fields.ts';
+import { checkFields, type LeafCheck, type LeafFinding } from '../contract/check-fields.ts';
 import type { Contract } from '../contract/contract.ts';
 import { findId } from '../contract/fields.ts';
 import { isJsonObject, type JsonObject } from '../contract/json.ts';
@@ -60,10 +60,10 @@ function describe({ message, info }: PartnerctlError): string {
 }
 
 /** Returns what a list that could be read says of its operation, its items, and its pages. */
-function readFindings(contract: Contract, list: ListLeaf, read: ReadList): (readonly [LeafName, Finding])[] {
+function readFindings(contract: Contract, list: ListLeaf, read: ReadList): (readonly [LeafName, LeafFinding])[] {
   const count = read.items.length;
   const detail = `read ${count}${count >= MAX_ITEMS ? ' and stopped' : ' to the end'}`;
-  const found: Finding = { result: 'confirmed', detail };
+  const found: LeafFinding = { result: 'confirmed', detail };
   const isPaged = read.responses > 1 && !['auto', 'none'].includes(contract.next(list).kind);
   return [
     [list, found],
@@ -74,7 +74,7 @@ function readFindings(contract: Contract, list: ListLeaf, read: ReadList): (read
 }
 
 /** Returns what a list that could not be read says of the leaf that the failure is about. */
-function failedFindings(list: ListLeaf, error: PartnerctlError): (readonly [LeafName, Finding])[] {
+function failedFindings(list: ListLeaf, error: PartnerctlError): (readonly [LeafName, LeafFinding])[] {
   const { status, details } = error.info;
   const detail = describe(error);
   if (status !== undefined && status >= 300) {
@@ -84,8 +84,8 @@ function failedFindings(list: ListLeaf, error: PartnerctlError): (readonly [Leaf
     return [[list, { result: isForbidden || isOfSession ? 'unobservable' : 'contradicted', detail }]];
   }
   const { leaf, assumption } = isJsonObject(details) ? details : {};
-  const contradicted: Finding = { result: 'contradicted', detail };
-  const answered: readonly [LeafName, Finding] = [
+  const contradicted: LeafFinding = { result: 'contradicted', detail };
+  const answered: readonly [LeafName, LeafFinding] = [
     list,
     { result: 'confirmed', detail: `it answered with ${status ?? 200}` },
   ];
@@ -106,11 +106,11 @@ async function readAgents(http: Http, spaces: readonly JsonObject[]): Promise<Re
   return last;
 }
 
-const NOTHING: Finding = { result: 'unobservable', detail: 'no read shows it' };
-const NO_SESSION: Finding = { result: 'unobservable', detail: 'give --source and --session to read a history' };
+const NOTHING: LeafFinding = { result: 'unobservable', detail: 'no read shows it' };
+const NO_SESSION: LeafFinding = { result: 'unobservable', detail: 'give --source and --session to read a history' };
 
 /** Returns a finding for every leaf, from those of the reads. */
-function toChecks(http: Http, findings: ReadonlyMap<LeafName, Finding>, hasSession: boolean): readonly LeafCheck[] {
+function toChecks(http: Http, findings: ReadonlyMap<LeafName, LeafFinding>, hasSession: boolean): readonly LeafCheck[] {
   return http.contract.leaves().map(({ name, value, source }) => {
     const isOfHistory = name.startsWith('messages.history') || name.startsWith('message.');
     const fallback = isOfHistory && !hasSession ? NO_SESSION : NOTHING;
@@ -129,7 +129,7 @@ export async function checkContract(
   session: CheckedSession | undefined,
   now: () => number,
 ): Promise<readonly LeafCheck[]> {
-  const findings = new Map<LeafName, Finding>();
+  const findings = new Map<LeafName, LeafFinding>();
   const add = (list: ListLeaf, resource: 'space' | 'agent' | 'cron_job' | 'message', read: ReadList): void => {
     for (const [leaf, finding] of checkFields(read.items, resource, http.contract)) findings.set(leaf, finding);
     const found = read.error ? failedFindings(list, read.error) : readFindings(http.contract, list, read);

@@ -66,7 +66,7 @@ export const EMPTY_PAGE: HistoryPage = {
   isDeclaredEnd: false,
   total: undefined,
   totalPath: undefined,
-  way: 'none',
+  strategy: 'none',
   unreachable: undefined,
   respondedAt: undefined,
   requestedWaitMs: undefined,

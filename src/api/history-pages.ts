@@ -1,14 +1,14 @@
 import type { JsonObject } from '../contract/json.ts';
 import {
-  formatWay,
+  formatStrategy,
   isCloseParameter,
   isCounted,
   isLink,
-  isWay,
+  isStrategy,
   nextStep,
-  type PageWay,
+  type PageStep,
+  type PagingStrategy,
   proposeSteps,
-  type Step,
   sourceValue,
   withType,
 } from '../contract/next-page.ts';
@@ -29,10 +29,10 @@ export interface Page {
   readonly hasNext: boolean;
   /** The path and query of a link to it. */
   readonly link: string | undefined;
-  /** What announces more than can be requested, if no way to request it proved itself. */
+  /** What announces more than can be requested, if no strategy for requesting it proved itself. */
   readonly unreachable: string | undefined;
   /** How the pages up to this one were requested, as a value of the leaf; `none` for the first. */
-  readonly way: string;
+  readonly strategy: string;
 }
 
 /** The parameter of histories that names the message to read after. */
@@ -45,7 +45,7 @@ const MAX_TRIES = 16;
 
 /** What is known of how a service pages, for as long as a command runs. */
 export interface PagingMemory {
-  /** Whether no way to request the next page proved itself. */
+  /** Whether no strategy for requesting the next page proved itself. */
   isFutile: boolean;
   /** Whether nothing followed an empty page, although it has a token of the next one: some services always send one. */
   endsEmpty?: boolean;
@@ -59,7 +59,7 @@ interface PageRequest {
 }
 
 /**
- * Reads a history page by page: by links, in the way that the contract knows, or in a way that proves itself by new
+ * Reads a history page by page: by links, by the strategy that the contract knows, or by a strategy that proves itself by new
  * items, which is remembered (assumption `list.next`). Pages may repeat messages, because new ones shift them.
  */
 class HistoryPages {
@@ -70,10 +70,10 @@ class HistoryPages {
   private readonly progress = new PageProgress();
   private readonly requested = new Set<string>();
   private readonly known = new Set<string>();
-  private way: PageWay | undefined;
+  private strategy: PagingStrategy | undefined;
   private isProved = false;
   private used = 'none';
-  private lastStep: Step | undefined;
+  private lastStep: PageStep | undefined;
   private first: FetchedPage | undefined;
 
   constructor(http: Http, list: PagedList, options: () => CallOptions, memory: PagingMemory) {
@@ -88,7 +88,7 @@ class HistoryPages {
     this.first = page;
     this.requested.add(page.response.path);
     const next = this.http.contract.next(this.list.operation.leaf);
-    this.way = isWay(next) ? next : undefined;
+    this.strategy = isStrategy(next) ? next : undefined;
     for (;;) {
       const { items, response } = page;
       const ids = idsOf(this.http, this.list, page);
@@ -98,7 +98,7 @@ class HistoryPages {
       const outlook = this.outlook(page);
       const link = this.linkOf(page);
       const hasNext = next.kind !== 'none' && (link !== undefined || this.announcesNext(page, outlook));
-      yield { items, response, hasNext, link: hasNext ? link : undefined, unreachable: undefined, way: this.used };
+      yield { items, response, hasNext, link: hasNext ? link : undefined, unreachable: undefined, strategy: this.used };
       if (!hasNext) return;
       const following = await this.advance(page, outlook);
       if (following === undefined) {
@@ -106,7 +106,7 @@ class HistoryPages {
         if (items.length === 0) this.memory.endsEmpty = true;
         if (outlook.certain.length === 0 || items.length === 0 || this.isProved || link !== undefined) return;
         const unreachable = outlook.certain.map((sign) => withType(sign, page.pageResponse)).join(', ');
-        yield { items: [], response, hasNext: false, link: undefined, unreachable, way: this.used };
+        yield { items: [], response, hasNext: false, link: undefined, unreachable, strategy: this.used };
         return;
       }
       page = following;
@@ -132,36 +132,36 @@ class HistoryPages {
 
   /** Returns the path and query of the page that a link leads to, unless it leads back. */
   private linkOf(page: FetchedPage): string | undefined {
-    const { way, http, list } = this;
-    const stated = way && isLink(way) ? sourceValue(way, page.pageResponse) : undefined;
-    const isSet = way !== undefined && !isLink(way);
+    const { strategy, http, list } = this;
+    const stated = strategy && isLink(strategy) ? sourceValue(strategy, page.pageResponse) : undefined;
+    const isSet = strategy !== undefined && !isLink(strategy);
     const link = typeof stated === 'string' && stated !== '' ? stated : isSet ? undefined : page.signs.links[0]?.value;
     const path = link === undefined ? undefined : pathOfLink(http, list.operation, page.response, link);
     return path === undefined || this.requested.has(path) ? undefined : path;
   }
 
   private wayOfLink({ signs }: FetchedPage): string {
-    if (this.way && isLink(this.way)) return formatWay(this.way);
+    if (this.strategy && isLink(this.strategy)) return formatStrategy(this.strategy);
     const path = signs.links[0]?.path ?? 'header.link';
-    return formatWay(path === 'header.link' ? { kind: 'header' } : { kind: 'link', source: path.split('.') });
+    return formatStrategy(path === 'header.link' ? { kind: 'header' } : { kind: 'link', source: path.split('.') });
   }
 
   private announcesNext(
     { items, pageResponse, signs }: FetchedPage,
     { certain, possible, isStated }: Outlook,
   ): boolean {
-    const { way, memory } = this;
+    const { strategy, memory } = this;
     const mostEmpty = this.isProved ? MAX_EMPTY_PAGES : MAX_UNPROVED_EMPTY_PAGES;
     if (items.length === 0 && this.progress.emptyPages > mostEmpty) return false;
     // A filter may be applied after a page was read.
-    if (items.length === 0 && way === undefined)
+    if (items.length === 0 && strategy === undefined)
       return !memory.endsEmpty && certain.length > 0 && kinSteps(signs).length > 0;
     // Only links that lead back are left here: the page is the last one.
-    if (way === undefined) return signs.links.length === 0 && certain.length + possible.length > 0;
-    if (isLink(way)) return false;
-    if (isCounted(way))
-      return items.length > 0 && (certain.length + possible.length > 0 || !(isStated || this.isOwn(way)));
-    const value = sourceValue(way, pageResponse);
+    if (strategy === undefined) return signs.links.length === 0 && certain.length + possible.length > 0;
+    if (isLink(strategy)) return false;
+    if (isCounted(strategy))
+      return items.length > 0 && (certain.length + possible.length > 0 || !(isStated || this.isOwn(strategy)));
+    const value = sourceValue(strategy, pageResponse);
     const isLast = signs.flags.length > 0 && signs.flags.every((flag) => !flag.value);
     return value !== undefined && value !== null && value !== '' && value !== false && !isLast;
   }
@@ -173,22 +173,22 @@ class HistoryPages {
       this.used = this.wayOfLink(page);
       return this.fetch({ options: { ...this.options(), link }, key: link });
     }
-    if (this.way) {
-      const step = nextStep(this.way, this.lastStep, page.signs, page.items.length);
+    if (this.strategy) {
+      const step = nextStep(this.strategy, this.lastStep, page.signs, page.items.length);
       const followed = await this.attempt(step, page);
       if (followed) return followed;
       const isObserved = this.http.contract.leaf(`${this.list.operation.leaf}.next`).source === 'observed';
       if (this.isProved || !isObserved || outlook.certain.length === 0) return undefined;
-      this.way = undefined;
+      this.strategy = undefined;
     }
     return this.detect(page, outlook.certain.length > 0);
   }
 
   private async detect(page: FetchedPage, isCertain: boolean): Promise<FetchedPage | undefined> {
     if (this.memory.isFutile) return undefined;
-    const own: Step = { way: { kind: 'after', parameter: this.ownParameter() } };
+    const own: PageStep = { strategy: { kind: 'after', parameter: this.ownParameter() } };
     const isEmpty = page.items.length === 0;
-    const all = [own, ...proposeSteps(page.signs, page.items.length).filter(({ way }) => !isLink(way))];
+    const all = [own, ...proposeSteps(page.signs, page.items.length).filter(({ strategy }) => !isLink(strategy))];
     for (const step of (isEmpty ? kinSteps(page.signs) : all).slice(0, MAX_TRIES)) {
       const found = await this.attempt(step, page);
       if (found && (isEmpty || found.items.length > 0)) return found;
@@ -197,16 +197,16 @@ class HistoryPages {
     return undefined;
   }
 
-  /** Requests a page in one way. @returns undefined if it is rejected, was requested before, or has nothing new */
-  private async attempt(step: Step, page: FetchedPage): Promise<FetchedPage | undefined> {
+  /** Requests a page by one strategy. @returns undefined if it is rejected, was requested before, or has nothing new */
+  private async attempt(step: PageStep, page: FetchedPage): Promise<FetchedPage | undefined> {
     const request = this.requestOf(step, page);
     if (request === undefined || this.requested.has(request.key)) return undefined;
     try {
       const found = await this.fetch(request);
       const hasNew = idsOf(this.http, this.list, found).some((id) => !this.known.has(id));
-      const isRagged = found.items.length === 0 && step.way.kind === 'token';
+      const isRagged = found.items.length === 0 && step.strategy.kind === 'token';
       if (!hasNew && !(isRagged && (this.isProved || page.items.length === 0))) return undefined;
-      this.useWay(step, hasNew);
+      this.useStrategy(step, hasNew);
       return found;
     } catch (error) {
       if (rejectedStatus(error) === undefined) throw error;
@@ -214,15 +214,15 @@ class HistoryPages {
     }
   }
 
-  /** Uses a way from now on. @param isProof whether it led to new messages */
-  private useWay(step: Step, isProof: boolean): void {
-    this.way = step.way;
-    this.used = formatWay(step.way);
+  /** Uses a strategy from now on. @param isProof whether it led to new messages */
+  private useStrategy(step: PageStep, isProof: boolean): void {
+    this.strategy = step.strategy;
+    this.used = formatStrategy(step.strategy);
     this.lastStep = step;
     if (this.isProved || !isProof) return;
     this.isProved = true;
     const leaf = `${this.list.operation.leaf}.next` as const;
-    const value = formatWay(step.way);
+    const value = formatStrategy(step.strategy);
     if (this.http.contract.leaf(leaf).value !== value) this.http.observe(leaf, value);
   }
 
@@ -236,33 +236,36 @@ class HistoryPages {
     return contract.parameter(CURSOR)?.path.join('.') ?? '';
   }
 
-  private isOwn(way: PageWay): boolean {
-    return way.kind === 'after' && way.parameter === this.ownParameter();
+  private isOwn(strategy: PagingStrategy): boolean {
+    return strategy.kind === 'after' && strategy.parameter === this.ownParameter();
   }
 
-  private requestOf(step: Step, page: FetchedPage): PageRequest | undefined {
+  private requestOf(step: PageStep, page: FetchedPage): PageRequest | undefined {
     const { http, list, first = page } = this;
     const options = this.options();
-    const { way } = step;
-    if (this.isOwn(way)) {
+    const { strategy } = step;
+    if (this.isOwn(strategy)) {
       const last = page.items.at(-1);
-      const id = last && way.kind === 'after' && way.parameter !== '' ? itemId(last, http.contract, list) : undefined;
+      const id =
+        last && strategy.kind === 'after' && strategy.parameter !== '' ? itemId(last, http.contract, list) : undefined;
       if (id === undefined) return undefined;
       return { options: { ...options, query: { ...options.query, after_message_id: id } }, key: `after ${id}` };
     }
     const path = pathOfStep(http, list, step, { page, first });
     if (path === undefined) return undefined;
     const method = (options.contract ?? http.contract).operation(list.operation.leaf)?.method;
-    if (method === 'GET' || isLink(way)) return { options: { ...options, link: path }, key: path };
-    const value = new URL(path, http.baseUrl).searchParams.get(way.parameter);
-    return { options: { ...options, json: { [way.parameter]: value } }, key: path };
+    if (method === 'GET' || isLink(strategy)) return { options: { ...options, link: path }, key: path };
+    const value = new URL(path, http.baseUrl).searchParams.get(strategy.parameter);
+    return { options: { ...options, json: { [strategy.parameter]: value } }, key: path };
   }
 }
 
 /** Returns the requests for what an empty page announces with a token, by the parameters that are called as the token. */
-function kinSteps(signs: FetchedPage['signs']): readonly Step[] {
+function kinSteps(signs: FetchedPage['signs']): readonly PageStep[] {
   const strong = { ...signs, tokens: signs.tokens.filter(({ isWeak }) => !isWeak) };
-  return proposeSteps(strong, 0).filter(({ way }) => way.kind === 'token' && isCloseParameter(way, strong));
+  return proposeSteps(strong, 0).filter(
+    ({ strategy }) => strategy.kind === 'token' && isCloseParameter(strategy, strong),
+  );
 }
 
 /**

@@ -53,7 +53,7 @@ export interface HistoryPage {
   /** Where the total is in the response. */
   readonly totalPath: string | undefined;
   /** How the pages were requested, as a value of the leaf `messages.history.next`. */
-  readonly way: string;
+  readonly strategy: string;
   /** What announces more messages than can be requested; undefined if nothing does. */
   readonly unreachable: string | undefined;
   /** The time of the response by the service's clock, in milliseconds since the epoch. */
@@ -266,7 +266,7 @@ export class HistoryReader {
       const messages = this.readMessages(page, position);
       if (variant && messages.length > 0) this.ledToMessages.add(variant);
       if (variant === this.variant) this.prove(messages.length > 0);
-      const { hasNext, link, unreachable, response, way } = page;
+      const { hasNext, link, unreachable, response, strategy } = page;
       this.isCursorProved ||= this.usesCursor(link, messages, contract ?? this.http.contract);
       const { headers } = response;
       const { ends, total, totalPath } = readStatedExtent(response.json());
@@ -280,7 +280,7 @@ export class HistoryReader {
         // Where the user set how pages are requested, that decides where the history ends.
         total: isSet || total === undefined ? undefined : total - (messages.length - own.length),
         totalPath,
-        way,
+        strategy,
         unreachable,
         respondedAt: parseDate(headers.date),
         requestedWaitMs: requestedWait(headers, now()),

@@ -14,7 +14,7 @@ export interface IncompleteList {
   /** What to do before the commands that settle how the list continues. */
   readonly hint?: string;
   /** How every page was requested, as a value of the leaf, if the list ends although something speaks of more. */
-  readonly way?: string;
+  readonly strategy?: string;
 }
 
 /** Returns the error for a list that cannot be read to its end, with the commands that settle how it continues. */
@@ -25,14 +25,14 @@ export function incompleteListError({
   seen,
   tried = [],
   hint,
-  way,
+  strategy,
 }: IncompleteList): ShapeError {
   const leaf = `${operation.leaf}.next`;
   const { status, requestId } = response;
   const attempts = tried.length === 0 ? '' : ` No new items came with ${tried.join(', ')}.`;
   return new ShapeError(message, {
     why: `${operation.name} responded with ${status} and announces more with ${seen}.${attempts}`,
-    hint: hint === undefined ? fixHint(operation, way) : `${hint}\n${fixHint(operation, way)}`,
+    hint: hint === undefined ? fixHint(operation, strategy) : `${hint}\n${fixHint(operation, strategy)}`,
     status,
     requestId,
     details: { operation: operation.name, assumption: 'list.next', leaf, seen, ...(tried.length > 0 && { tried }) },
@@ -48,13 +48,13 @@ export function pagingFixes(leaf: string, whole: string): string {
   ].join('\n');
 }
 
-function fixHint({ leaf }: Operation, way: string | undefined): string {
+function fixHint({ leaf }: Operation, strategy: string | undefined): string {
   const next = `${leaf}.next`;
-  if (way === undefined) {
+  if (strategy === undefined) {
     return `What was read is not the whole list. ${pagingFixes(next, 'the first page is the whole list')}`;
   }
   return [
     'The list may have changed while it was read: run the command again.',
-    `If the service counts more than the items of this list, run: partnerctl contract set ${next} ${way}`,
+    `If the service counts more than the items of this list, run: partnerctl contract set ${next} ${strategy}`,
   ].join('\n');
 }

@@ -1,15 +1,15 @@
 import type { JsonObject } from '../contract/json.ts';
 import {
-  formatWay,
+  formatStrategy,
   isCloseParameter,
   isCounted,
   isLink,
   isOnlySign,
-  isWay,
+  isStrategy,
   nextStep,
-  type PageWay,
+  type PageStep,
+  type PagingStrategy,
   proposeSteps,
-  type Step,
   saysEnd,
   sourceValue,
   withType,
@@ -35,7 +35,7 @@ interface NextPage extends FetchedPage {
   readonly repeated: number;
 }
 
-/** The result of requesting the next page in one way. `unproved`: the way may be wrong, for the reason `why`. */
+/** The result of requesting the next page by one strategy. `unproved`: the strategy may be wrong, for the reason `why`. */
 type FollowResult =
   | { readonly kind: 'page'; readonly page: NextPage }
   | { readonly kind: 'end' }
@@ -54,13 +54,13 @@ export class ListPages {
   private readonly options: CallOptions;
   private readonly progress = new PageProgress();
   private readonly requested = new Set<number>();
-  private way: PageWay | undefined;
-  /** Whether the user set the way, which then decides where the list ends. */
+  private strategy: PagingStrategy | undefined;
+  /** Whether the user set the strategy, which then decides where the list ends. */
   private isOverride = false;
-  /** Whether new items proved the way in this run. */
+  /** Whether new items proved the strategy in this run. */
   private isProved = false;
   /** What the last page was requested with. */
-  private lastStep: Step | undefined;
+  private lastStep: PageStep | undefined;
   private first: FetchedPage | undefined;
 
   constructor(http: Http, list: PagedList, options: CallOptions) {
@@ -81,10 +81,10 @@ export class ListPages {
     let page: NextPage = { ...first, ids: idsOf(http, list, first), repeated: 0 };
     this.first = first;
     this.isOverride = http.contract.leaf(`${list.operation.leaf}.next`).source === 'override';
-    this.way = isWay(next) ? next : undefined;
+    this.strategy = isStrategy(next) ? next : undefined;
     for (;;) {
       this.accept(page);
-      const isKnown = this.way !== undefined;
+      const isKnown = this.strategy !== undefined;
       if (isKnown) yield page.items.slice(page.repeated);
       const following = await this.advance(page).catch((error: unknown) => ({ error }));
       const isFailure = following !== undefined && 'error' in following;
@@ -113,11 +113,11 @@ export class ListPages {
 
   /** Returns the next page, or undefined at the end of the list. */
   private async advance(page: NextPage): Promise<NextPage | undefined> {
-    if (this.way) {
-      const followed = await this.follow(nextStep(this.way, this.lastStep, page.signs, page.items.length), page);
+    if (this.strategy) {
+      const followed = await this.follow(nextStep(this.strategy, this.lastStep, page.signs, page.items.length), page);
       if (followed.kind === 'page') return followed.page;
       if (followed.kind === 'end') return undefined;
-      this.dropUnproved(this.way, page, followed.why);
+      this.dropUnproved(this.strategy, page, followed.why);
     }
     return this.detect(page);
   }
@@ -126,38 +126,38 @@ export class ListPages {
     return this.progress.outlook(page.signs, page.items.length);
   }
 
-  /** Goes back to detection after an observed or imported way did not prove itself. @throws ShapeError for any other */
-  private dropUnproved(way: PageWay, page: FetchedPage, why: string): void {
+  /** Goes back to detection after an observed or imported strategy did not prove itself. @throws ShapeError for any other */
+  private dropUnproved(strategy: PagingStrategy, page: FetchedPage, why: string): void {
     const leaf = `${this.list.operation.leaf}.next` as const;
     const { source } = this.http.contract.leaf(leaf);
     if (this.isProved) throw this.refuse(page, `The list cannot be read to its end: ${why}.`, { hint: RETRY_HINT });
     if (source === 'override') {
-      throw this.refuse(page, `${leaf} is set to ${formatWay(way)}, but ${why}.`, {
+      throw this.refuse(page, `${leaf} is set to ${formatStrategy(strategy)}, but ${why}.`, {
         hint: `Set another value, or find it out again: partnerctl contract set ${leaf} auto`,
       });
     }
     if (source === 'observed') this.http.observe(leaf, undefined);
-    this.way = undefined;
+    this.strategy = undefined;
     this.lastStep = undefined;
   }
 
-  /** Requests the page that follows in a known way. */
-  private async follow(step: Step, page: FetchedPage): Promise<FollowResult> {
+  /** Requests the page that follows by a known strategy. */
+  private async follow(step: PageStep, page: FetchedPage): Promise<FollowResult> {
     const outlook = this.outlook(page);
-    if (!this.announcesNext(step.way, page, outlook)) return this.finish(step.way, page, outlook);
+    if (!this.announcesNext(step.strategy, page, outlook)) return this.finish(step.strategy, page, outlook);
     const path = this.pathOf(step, page);
     if (path === undefined) return unproved('its items have no id');
     // Some services link the empty page after the last one to itself.
-    if (path === page.response.path && page.items.length === 0 && isOnlySign(outlook.certain, step.way)) {
-      return this.finish(step.way, page, { ...outlook, certain: [] });
+    if (path === page.response.path && page.items.length === 0 && isOnlySign(outlook.certain, step.strategy)) {
+      return this.finish(step.strategy, page, { ...outlook, certain: [] });
     }
     if (this.requested.has(fingerprint(path))) {
-      if (!this.isProved && !isLink(step.way)) return unproved('it leads back to an earlier page');
-      throw this.refuse(page, CIRCLE, { seen: formatWay(step.way), hint: RETRY_HINT });
+      if (!this.isProved && !isLink(step.strategy)) return unproved('it leads back to an earlier page');
+      throw this.refuse(page, CIRCLE, { seen: formatStrategy(step.strategy), hint: RETRY_HINT });
     }
     const followed = await this.attempt(step, path, outlook);
     const isRejected = followed.kind === 'unproved' && followed.isRejected === true;
-    if (isRejected && this.isProved && isCounted(step.way) && outlook.certain.length === 0) return END;
+    if (isRejected && this.isProved && isCounted(step.strategy) && outlook.certain.length === 0) return END;
     if (followed.kind === 'page') this.lastStep = step;
     return followed;
   }
@@ -166,73 +166,79 @@ export class ListPages {
    * Requests a page, and decides what it proves.
    * @throws what a failed call throws, unless the service rejects the parameter
    */
-  private async attempt(step: Step, link: string, outlook: Outlook): Promise<FollowResult> {
+  private async attempt(step: PageStep, link: string, outlook: Outlook): Promise<FollowResult> {
     try {
       const page = await fetchPage(this.http, this.list, { ...this.options, link });
       return this.judge(step, page, outlook);
     } catch (error) {
-      const status = isLink(step.way) ? undefined : rejectedStatus(error);
+      const status = isLink(step.strategy) ? undefined : rejectedStatus(error);
       if (status === undefined) throw error;
       return { kind: 'unproved', why: `the service rejects it (${status})`, isRejected: true };
     }
   }
 
-  private judge({ way, number }: Step, page: FetchedPage, outlook: Outlook): FollowResult {
+  private judge({ strategy, number }: PageStep, page: FetchedPage, outlook: Outlook): FollowResult {
     const ids = idsOf(this.http, this.list, page);
     const comparison = this.progress.compare(ids);
     if (comparison.kind === 'empty') {
-      const isToken = way.kind === 'token' && (this.isProved || isOnlySign(outlook.certain, way));
-      const isFollowed = isLink(way) || isToken || (this.isProved && saysEnd(page.signs));
+      const isToken = strategy.kind === 'token' && (this.isProved || isOnlySign(outlook.certain, strategy));
+      const isFollowed = isLink(strategy) || isToken || (this.isProved && saysEnd(page.signs));
       if (isFollowed || this.isOverride || outlook.certain.length === 0)
         return { kind: 'page', page: { ...page, ids, repeated: 0 } };
       return unproved('the next page is empty although there should be more');
     }
     if (comparison.kind !== 'new') return unproved('the next page repeats items of an earlier one');
     const { repeated } = comparison;
-    if (repeated > 1 && !this.isProved && !isLink(way)) return unproved('the next page repeats several items');
-    const stated = way.kind === 'page' ? page.signs.pages : way.kind === 'offset' ? page.signs.offsets : [];
+    if (repeated > 1 && !this.isProved && !isLink(strategy)) return unproved('the next page repeats several items');
+    const stated = strategy.kind === 'page' ? page.signs.pages : strategy.kind === 'offset' ? page.signs.offsets : [];
     const [echo] = stated;
     if (echo && !stated.some(({ value }) => value === number)) {
       return unproved(`the next page states ${echo.path}: ${echo.value}`);
     }
-    this.prove(way);
+    this.prove(strategy);
     return { kind: 'page', page: { ...page, ids, repeated } };
   }
 
-  private prove(way: PageWay): void {
+  private prove(strategy: PagingStrategy): void {
     if (this.isProved) return;
     this.isProved = true;
     const leaf = `${this.list.operation.leaf}.next` as const;
-    const value = formatWay(way);
+    const value = formatStrategy(strategy);
     if (this.http.contract.leaf(leaf).value !== value) this.http.observe(leaf, value);
   }
 
-  /** Whether a page announces another one in a known way. */
-  private announcesNext(way: PageWay, page: FetchedPage, { certain, possible, isStated }: Outlook): boolean {
-    if (isCounted(way)) {
+  /** Whether a page announces another one by a known strategy. */
+  private announcesNext(
+    strategy: PagingStrategy,
+    page: FetchedPage,
+    { certain, possible, isStated }: Outlook,
+  ): boolean {
+    if (isCounted(strategy)) {
       const isOpen = !isStated && (this.isProved || this.isOverride);
       return page.items.length > 0 && (certain.length + possible.length > 0 || isOpen);
     }
-    const value = sourceValue(way, page.pageResponse);
+    const value = sourceValue(strategy, page.pageResponse);
     if (value === undefined || value === null || value === '' || value === false || Number(value) < 0) return false;
     // Some services send a token even in the last page: it means nothing once everything was read.
-    if (!isLink(way) && !this.isOverride && isStated && certain.length + possible.length === 0) return false;
+    if (!isLink(strategy) && !this.isOverride && isStated && certain.length + possible.length === 0) return false;
     const { flags } = page.signs;
     const isLast = flags.length > 0 && flags.every((flag) => !flag.value);
-    return isLink(way) || this.isOverride || !isLast;
+    return isLink(strategy) || this.isOverride || !isLast;
   }
 
   /** Decides whether a page that announces no other is the last one. */
-  private finish(way: PageWay, page: FetchedPage, { certain, possible }: Outlook): FollowResult {
+  private finish(strategy: PagingStrategy, page: FetchedPage, { certain, possible }: Outlook): FollowResult {
     if (this.isOverride) {
-      const isUnused = this.progress.pagesRead === 1 && certain.length > 0 && !isCounted(way);
+      const isUnused = this.progress.pagesRead === 1 && certain.length > 0 && !isCounted(strategy);
       return isUnused ? unproved(`the response has nothing there, and announces more with ${certain.join(', ')}`) : END;
     }
     if (!this.isProved && certain.length + possible.length > 0 && this.progress.emptyPages === 0) {
       return unproved('the response announces the next page in another way');
     }
     if (certain.length > 0)
-      throw this.refuse(page, 'The list ends although the service announces more.', { way: formatWay(this.way) });
+      throw this.refuse(page, 'The list ends although the service announces more.', {
+        strategy: formatStrategy(this.strategy),
+      });
     this.checkTotal(page);
     return END;
   }
@@ -242,51 +248,52 @@ export class ListPages {
     const seen = this.progress.findMismatch();
     if (seen === undefined) return;
     const message = 'The service states another number of items than it sent.';
-    throw this.refuse(page, message, { seen, way: formatWay(this.way) });
+    throw this.refuse(page, message, { seen, strategy: formatStrategy(this.strategy) });
   }
 
-  private pathOf(step: Step, page: FetchedPage): string | undefined {
+  private pathOf(step: PageStep, page: FetchedPage): string | undefined {
     return pathOfStep(this.http, this.list, step, { page, first: this.first ?? page });
   }
 
-  /** Finds out how the page after this one is requested. @throws ShapeError if no way proves itself */
+  /** Finds out how the page after this one is requested. @throws ShapeError if no strategy proves itself */
   private async detect(page: FetchedPage): Promise<NextPage | undefined> {
     const outlook = this.outlook(page);
     const signs = [...outlook.certain, ...outlook.possible];
     if (signs.length === 0) return void this.checkTotal(page);
     const tried = new Set<string>();
-    let fallback: { readonly step: Step; readonly page: NextPage } | undefined;
+    let fallback: { readonly step: PageStep; readonly page: NextPage } | undefined;
     for (const { step, path } of this.candidates(page)) {
       const followed = await this.attempt(step, path, outlook);
       if (followed.kind === 'page') {
-        if (followed.page.items.length > 0 || isCloseParameter(step.way, page.signs))
-          return this.useWay(step, followed.page);
+        if (followed.page.items.length > 0 || isCloseParameter(step.strategy, page.signs))
+          return this.useStrategy(step, followed.page);
         fallback ??= { step, page: followed.page };
       }
-      if (isLink(step.way)) throw this.refuse(page, LINK_REPEATS, { seen: formatWay(step.way), hint: RETRY_HINT });
-      tried.add(step.way.parameter);
+      if (isLink(step.strategy))
+        throw this.refuse(page, LINK_REPEATS, { seen: formatStrategy(step.strategy), hint: RETRY_HINT });
+      tried.add(step.strategy.parameter);
     }
-    if (fallback) return this.useWay(fallback.step, fallback.page);
+    if (fallback) return this.useStrategy(fallback.step, fallback.page);
     const message = 'The list continues in a way that the tool cannot follow.';
     throw this.refuse(page, message, { tried: [...tried] });
   }
 
   /** Returns the requests for the page after the first one to try in turn. Only GET is tried out. */
-  private candidates(page: FetchedPage): readonly { readonly step: Step; readonly path: string }[] {
+  private candidates(page: FetchedPage): readonly { readonly step: PageStep; readonly path: string }[] {
     const isGet = this.http.contract.operation(this.list.operation.leaf)?.method === 'GET';
     const found = proposeSteps(page.signs, page.items.length).flatMap((step) => {
-      const path = isGet || isLink(step.way) ? this.pathOf(step, page) : undefined;
+      const path = isGet || isLink(step.strategy) ? this.pathOf(step, page) : undefined;
       if (path === undefined) return [];
       if (!this.requested.has(fingerprint(path))) return [{ step, path }];
-      if (!isLink(step.way)) return [];
-      throw this.refuse(page, CIRCLE, { seen: formatWay(step.way), hint: RETRY_HINT });
+      if (!isLink(step.strategy)) return [];
+      throw this.refuse(page, CIRCLE, { seen: formatStrategy(step.strategy), hint: RETRY_HINT });
     });
     return found.slice(0, MAX_TRIES);
   }
 
-  /** Uses a way from now on. */
-  private useWay(step: Step, page: NextPage): NextPage {
-    this.way = step.way;
+  /** Uses a strategy from now on. */
+  private useStrategy(step: PageStep, page: NextPage): NextPage {
+    this.strategy = step.strategy;
     this.lastStep = step;
     return page;
   }

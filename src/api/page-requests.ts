@@ -3,7 +3,7 @@ import type { Contract } from '../contract/contract.ts';
 import { findId } from '../contract/fields.ts';
 import type { JsonObject } from '../contract/json.ts';
 import type { FieldLeaf, ListLeaf } from '../contract/leaves.ts';
-import { isLink, type Step, sourceValue } from '../contract/next-page.ts';
+import { isLink, type PageStep, sourceValue } from '../contract/next-page.ts';
 import type { Operation } from '../contract/operations.ts';
 import { identify } from '../contract/page-progress.ts';
 import { ErrorInSuccessBody, PartnerctlError, ShapeError } from '../errors.ts';
@@ -72,22 +72,24 @@ function pathWith(http: Http, response: ApiResponse, parameter: string, value: s
 }
 
 /**
- * Returns the path and query of a page, undefined if the way needs an id that the last item lacks.
+ * Returns the path and query of a page, undefined if the strategy needs an id that the last item lacks.
  * @param from the page before it, and the first page, whose query it keeps
  * @throws ShapeError for a link outside of the base URL
  */
 export function pathOfStep(
   http: Http,
   list: PagedList,
-  { way, number }: Step,
+  { strategy, number }: PageStep,
   from: { readonly page: FetchedPage; readonly first: FetchedPage },
 ): string | undefined {
   const { page, first } = from;
-  if (isLink(way)) return pathOfLink(http, list.operation, page.response, String(sourceValue(way, page.pageResponse)));
+  if (isLink(strategy))
+    return pathOfLink(http, list.operation, page.response, String(sourceValue(strategy, page.pageResponse)));
   const last = page.items.at(-1);
-  const id = way.kind === 'after' && last ? itemId(last, http.contract, list) : undefined;
-  const value = way.kind === 'token' ? sourceValue(way, page.pageResponse) : way.kind === 'after' ? id : number;
-  return value === undefined ? undefined : pathWith(http, first.response, way.parameter, String(value));
+  const id = strategy.kind === 'after' && last ? itemId(last, http.contract, list) : undefined;
+  const value =
+    strategy.kind === 'token' ? sourceValue(strategy, page.pageResponse) : strategy.kind === 'after' ? id : number;
+  return value === undefined ? undefined : pathWith(http, first.response, strategy.parameter, String(value));
 }
 
 function currentUrl(http: Http, response: ApiResponse): URL {

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import type { Context } from '../cli/context.ts';
-import { MAX_TEXT_MIB, readFileChunks, readStdin, splitLines } from '../cli/input.ts';
+import { MAX_TEXT_MIB, readFileChunks, readStdin, streamLines } from '../cli/input.ts';
 import { describeFileError, InputError, PartnerctlError } from '../errors.ts';
 import { type Problem, ProblemList, problemsError } from '../yaml/problem.ts';
 import { quoted } from '../yaml/quote.ts';
@@ -130,7 +130,7 @@ class RowChecker {
 }
 
 async function readLines(chunks: AsyncIterable<Buffer | string>, checker: RowChecker): Promise<void> {
-  for await (const line of splitLines(chunks, MAX_LINE_MIB)) {
+  for await (const line of streamLines(chunks, MAX_LINE_MIB)) {
     await checker.check(line);
     if (checker.isFull) return;
   }

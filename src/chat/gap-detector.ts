@@ -7,7 +7,7 @@ export interface HistoryGap {
   /** Whether the service itself says that there is more than it sent. */
   readonly isCertain: boolean;
   /** If only a stated number speaks of more: how every page was requested, as a value of the leaf. */
-  readonly way?: string;
+  readonly strategy?: string;
 }
 
 /** A response after a cursor usually has few messages; one with at least this many may be a full page. */
@@ -28,7 +28,7 @@ export class GapDetector {
   private announcedAfter: number | undefined;
   private unreachableAfter: number | undefined;
   private unreachable: string | undefined;
-  private way = 'none';
+  private strategy = 'none';
   private isReported = false;
 
   /** @param wanted how many of the last messages are requested; Infinity for all */
@@ -51,7 +51,7 @@ export class GapDetector {
     this.announcedAfter = announcesOlder ? messages.length : undefined;
     if (isInitial && total !== undefined) this.statedTotal ??= total;
     if (isInitial) this.totalPath ??= page.totalPath;
-    if (isInitial) this.way = page.way;
+    if (isInitial) this.strategy = page.strategy;
     const mayHideOlder = !hasMore && !reachedByLink && !isDeclaredEnd && descends && total !== messages.length;
     if (!mayHideOlder || fresh < messages.length) return;
     if (isInitial) this.firstResponseSize = messages.length;
@@ -71,14 +71,18 @@ export class GapDetector {
   }
 
   private findGap(): HistoryGap | undefined {
-    const { read, statedTotal, firstResponseSize, fullPageSize, unreachableAfter, unreachable, way } = this;
+    const { read, statedTotal, firstResponseSize, fullPageSize, unreachableAfter, unreachable, strategy } = this;
     if (unreachable !== undefined) {
       return { evidence: `the service announces more messages with ${unreachable}, but sends none`, isCertain: true };
     }
     if (firstResponseSize !== undefined && firstResponseSize >= this.requestedCount) return undefined;
     if (statedTotal !== undefined && statedTotal > read) {
       const where = this.totalPath === undefined ? '' : ` (${this.totalPath})`;
-      return { evidence: `the service states ${statedTotal} messages${where} but sent ${read}`, isCertain: true, way };
+      return {
+        evidence: `the service states ${statedTotal} messages${where} but sent ${read}`,
+        isCertain: true,
+        strategy,
+      };
     }
     if (unreachableAfter !== undefined) {
       const evidence = `the service has more than the ${unreachableAfter} newest messages but no link to them`;

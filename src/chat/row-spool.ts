@@ -1,4 +1,4 @@
-import { splitLines } from '../cli/input.ts';
+import { streamLines } from '../cli/input.ts';
 import { openTemporaryFile, type TemporaryFile, temporaryFileError } from '../config/temporary-file.ts';
 
 /** A row that was checked. */
@@ -85,7 +85,7 @@ export class RowSpool {
 
 async function* readRows({ file }: TemporaryFile): AsyncGenerator<SpooledRow> {
   const chunks = file.createReadStream({ start: 0, autoClose: false });
-  for await (const line of splitLines(chunks, MAX_ROW_MIB)) {
+  for await (const line of streamLines(chunks, MAX_ROW_MIB)) {
     const row: SpooledRow = JSON.parse(line.toString());
     yield row;
   }

@@ -99,7 +99,7 @@ export async function decodeText(chunks: AsyncIterable<Buffer | string>, maxMib:
  * Splits a stream into lines, one at a time. The caller decodes them, so that it can name a line that is not UTF-8.
  * @throws Error if a line is longer than `maxMib` (MiB); its message is a clause without a period
  */
-export async function* splitLines(chunks: AsyncIterable<Buffer | string>, maxMib: number): AsyncGenerator<Buffer> {
+export async function* streamLines(chunks: AsyncIterable<Buffer | string>, maxMib: number): AsyncGenerator<Buffer> {
   let parts: Buffer[] = [];
   let size = 0;
   for await (const chunk of chunks) {

@@ -3,7 +3,7 @@ import { describeFileError, InputError } from '../errors.ts';
 import type { Bundle } from '../sandbox/replay/bundle.ts';
 import { parseJsonText } from '../yaml/json-text.ts';
 import type { Context } from './context.ts';
-import { readFileChunks, splitLines } from './input.ts';
+import { readFileChunks, streamLines } from './input.ts';
 
 /** No line that `doctor --bundle` writes is longer. */
 const MAX_LINE_MIB = 16;
@@ -26,7 +26,7 @@ export async function readReplay(path: string, signal: AbortSignal): Promise<Bun
   let line = 0;
   let text = '';
   try {
-    for await (const bytes of splitLines(readFileChunks(path, signal), MAX_LINE_MIB)) {
+    for await (const bytes of streamLines(readFileChunks(path, signal), MAX_LINE_MIB)) {
       line += 1;
       text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
       if (text.trim() === '') continue;

@@ -1,4 +1,4 @@
-import { splitLines } from '../cli/input.ts';
+import { streamLines } from '../cli/input.ts';
 import { isJsonObject, JsonLimitError, parseJson } from '../contract/json.ts';
 import { type Exchange, type RecordedService, readExchange } from '../contract/learn/exchange.ts';
 import { parseLinkHeader } from '../contract/link-header.ts';
@@ -127,7 +127,7 @@ async function linksOf(record: unknown): Promise<Readonly<Record<string, string>
 export async function readTrace(chunks: AsyncIterable<Buffer | string>, options: TraceOptions): Promise<Trace> {
   const reader = new TraceReader(options);
   let [line, size] = [0, 0];
-  for await (const bytes of splitLines(chunks, MAX_LINE_MIB)) {
+  for await (const bytes of streamLines(chunks, MAX_LINE_MIB)) {
     line += 1;
     size += bytes.length;
     await reader.read(bytes, line);

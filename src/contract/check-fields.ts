@@ -15,7 +15,7 @@ export interface LeafCheck extends Pick<Leaf, 'name' | 'value' | 'source'> {
   readonly detail: string;
 }
 
-export type Finding = Pick<LeafCheck, 'result' | 'detail'>;
+export type LeafFinding = Pick<LeafCheck, 'result' | 'detail'>;
 
 /** Fields that every resource has. Others may be absent. */
 const ESSENTIAL: ReadonlySet<LeafName> = new Set<LeafName>([
@@ -32,7 +32,7 @@ const ESSENTIAL: ReadonlySet<LeafName> = new Set<LeafName>([
   'cron_job.name',
 ]);
 
-const NOTHING_READ: Finding = { result: 'unobservable', detail: 'there was nothing to read' };
+const NOTHING_READ: LeafFinding = { result: 'unobservable', detail: 'there was nothing to read' };
 
 type ListedResource = 'space' | 'agent' | 'message' | 'cron_job';
 
@@ -65,7 +65,7 @@ function checkField(
   resource: ListedResource,
   leaf: FieldLeaf,
   contract: Contract,
-): Finding {
+): LeafFinding {
   const read = READERS[leaf];
   let sent = 0;
   let present = 0;
@@ -91,24 +91,24 @@ function checkField(
 }
 
 /** Returns the finding for a field that no item has. */
-function missingFinding({ name, source }: Leaf, detail: string): Finding {
+function missingFinding({ name, source }: Leaf, detail: string): LeafFinding {
   const isExpected = ESSENTIAL.has(name) || source === 'imported' || source === 'override';
   return { result: isExpected ? 'contradicted' : 'unobservable', detail };
 }
 
 /** Checks whether the authors of the messages are recognized. */
-function checkAuthors(items: readonly JsonObject[], contract: Contract): readonly (readonly [LeafName, Finding])[] {
+function checkAuthors(items: readonly JsonObject[], contract: Contract): readonly (readonly [LeafName, LeafFinding])[] {
   const [first] = items;
   const messages = decodeMessages(items, contract, new Set());
   if (first === undefined) return [];
   const count = (role: Message['role']) => messages.filter((message) => message.role === role).length;
-  const toFinding = (written: number, side: string): Finding => {
+  const toFinding = (written: number, side: string): LeafFinding => {
     if (written > 0) return { result: 'confirmed', detail: `in ${written} of ${items.length}` };
     return { result: 'unobservable', detail: `no message of ${items.length} is known to be by ${side}` };
   };
   const [agents, users] = [count('assistant'), count('user')];
   const unknown = `no author of ${items.length} is known; the first is ${describeFields(first)}`;
-  const author: Finding =
+  const author: LeafFinding =
     agents + users > 0
       ? { result: 'confirmed', detail: `known in ${agents + users} of ${items.length}` }
       : { result: 'contradicted', detail: unknown };
@@ -128,8 +128,8 @@ export function checkFields(
   items: readonly JsonObject[],
   resource: ListedResource,
   contract: Contract,
-): ReadonlyMap<LeafName, Finding> {
-  const findings = new Map<LeafName, Finding>();
+): ReadonlyMap<LeafName, LeafFinding> {
+  const findings = new Map<LeafName, LeafFinding>();
   for (const { name } of contract.leaves()) {
     if (!isFieldOf(name, resource)) continue;
     findings.set(name, checkField(items, resource, name, contract));

@@ -2,12 +2,12 @@ import type { NextValue } from './leaf-value.ts';
 import { type PageResponse, type PageSigns, type Sign, type TokenSign, valueAt } from './page-signs.ts';
 import { type Spelling, spell, toWords } from './paging-names.ts';
 
-/** A way to request the next page. */
-export type PageWay = Exclude<NextValue, { readonly kind: 'auto' | 'none' }>;
+/** A strategy for requesting the next page. */
+export type PagingStrategy = Exclude<NextValue, { readonly kind: 'auto' | 'none' }>;
 
-/** A request for a page: the way, and for a way that counts, the number of the page or of its first item. */
-export interface Step {
-  readonly way: PageWay;
+/** A request for a page: the strategy, and for a strategy that counts, the number of the page or of its first item. */
+export interface PageStep {
+  readonly strategy: PagingStrategy;
   readonly number?: number;
 }
 
@@ -102,8 +102,8 @@ function numberedNames(words: readonly string[], pages: readonly Sign<number>[])
   return words.join() === 'next,page' && pages.length > 0 ? numberParameters(pages, PAGE_NAMES).slice(0, 6) : undefined;
 }
 
-/** Returns the ways for an offset in the first page that is not 0: it is where the next page begins. */
-function nextOffsets(signs: readonly Sign<number>[]): readonly PageWay[] {
+/** Returns the strategies for an offset in the first page that is not 0: it is where the next page begins. */
+function nextOffsets(signs: readonly Sign<number>[]): readonly PagingStrategy[] {
   return signs
     .filter(({ value }) => value > 0)
     .map(({ path, words, spelling }) => ({
@@ -113,23 +113,23 @@ function nextOffsets(signs: readonly Sign<number>[]): readonly PageWay[] {
     }));
 }
 
-/** Returns the ways for a cursor that is 0 in the first page: it counts items. */
-function countingCursors(tokens: readonly TokenSign[]): readonly PageWay[] {
+/** Returns the strategies for a cursor that is 0 in the first page: it counts items. */
+function countingCursors(tokens: readonly TokenSign[]): readonly PagingStrategy[] {
   return tokens
     .filter(({ isWeak, value }) => isWeak && value === '0')
     .map(({ words, spelling }) => ({ kind: 'offset', parameter: spell(words, spelling) }));
 }
 
-function tokenWays(tokens: readonly TokenSign[], pages: readonly Sign<number>[]): readonly PageWay[] {
-  const ways = tokens.map(({ path, words, spelling, isNumber }) => {
+function tokenStrategies(tokens: readonly TokenSign[], pages: readonly Sign<number>[]): readonly PagingStrategy[] {
+  const strategies = tokens.map(({ path, words, spelling, isNumber }) => {
     const names = isNumber ? numberedNames(words, pages) : undefined;
     return unique([...(names ?? tokenParameters(words, spelling)), ...bracketed(path, 'cursor')]).map(
-      (parameter): PageWay => ({ kind: 'token', source: splitPath(path), parameter }),
+      (parameter): PagingStrategy => ({ kind: 'token', source: splitPath(path), parameter }),
     );
   });
   // Alternate between tokens, so that none uses up all tries.
-  const longest = Math.max(0, ...ways.map((each) => each.length));
-  return Array.from({ length: longest }, (_, index) => ways.flatMap((each) => each[index] ?? [])).flat();
+  const longest = Math.max(0, ...strategies.map((each) => each.length));
+  return Array.from({ length: longest }, (_, index) => strategies.flatMap((each) => each[index] ?? [])).flat();
 }
 
 /** Returns the parameters for the number of a page or an offset: first those with the name in the response. */
@@ -147,23 +147,28 @@ function numberParameters(signs: readonly Sign<number>[], common: readonly strin
 }
 
 /**
- * Returns the ways to request the next page, the likeliest first: what the response announces, then what is common. Guesses
+ * Returns the strategies for requesting the next page, the likeliest first: what the response announces, then what is common. Guesses
  * are included even if there is a link, which may not work.
  */
-function proposeWays(signs: PageSigns): readonly PageWay[] {
+function proposeStrategies(signs: PageSigns): readonly PagingStrategy[] {
   const { links, tokens, pages, offsets, pageTotals, flags } = signs;
   const linked = links.map(
-    ({ path }): PageWay => (path === 'header.link' ? { kind: 'header' } : { kind: 'link', source: splitPath(path) }),
+    ({ path }): PagingStrategy =>
+      path === 'header.link' ? { kind: 'header' } : { kind: 'link', source: splitPath(path) },
   );
   const strong = tokens.filter(({ isWeak }) => !isWeak);
   const weak = tokens.filter(({ isWeak }) => isWeak);
   const flag = flags.find(({ value }) => value);
-  const after = flag ? AFTER.map((words): PageWay => ({ kind: 'after', parameter: spell(words, flag.spelling) })) : [];
-  const page = numberParameters(pages, PAGE_NAMES).map((parameter): PageWay => ({ kind: 'page', parameter }));
+  const after = flag
+    ? AFTER.map((words): PagingStrategy => ({ kind: 'after', parameter: spell(words, flag.spelling) }))
+    : [];
+  const page = numberParameters(pages, PAGE_NAMES).map((parameter): PagingStrategy => ({ kind: 'page', parameter }));
   const isSearch = signs.totals.some((sign) => sign.path.startsWith('hits.'));
   const inPascal = signs.totals.some(({ spelling }) => spelling === 'pascal') ? ['Offset', 'Skip'] : [];
   const offsetNames = [...(isSearch ? ['from'] : inPascal), ...OFFSET_NAMES];
-  const offset = numberParameters(offsets, offsetNames).map((parameter): PageWay => ({ kind: 'offset', parameter }));
+  const offset = numberParameters(offsets, offsetNames).map(
+    (parameter): PagingStrategy => ({ kind: 'offset', parameter }),
+  );
   const isPaged = pages.length + pageTotals.length > 0;
   const numbered = isPaged
     ? [...page.slice(0, 4), ...offset.slice(0, 2)]
@@ -172,11 +177,11 @@ function proposeWays(signs: PageSigns): readonly PageWay[] {
       : [];
   return [
     ...linked,
-    ...tokenWays(strong, pages),
+    ...tokenStrategies(strong, pages),
     ...(flag ? nextOffsets(offsets) : []),
     ...countingCursors(weak),
     ...numbered,
-    ...tokenWays(weak, pages),
+    ...tokenStrategies(weak, pages),
     ...after,
     ...interleave(offset, page),
   ];
@@ -187,77 +192,87 @@ function interleave<Item>(left: readonly Item[], right: readonly Item[]): readon
 }
 
 /** Returns the requests to try for the second page, the likeliest first. */
-export function proposeSteps(signs: PageSigns, itemCount: number): readonly Step[] {
+export function proposeSteps(signs: PageSigns, itemCount: number): readonly PageStep[] {
   const [page] = signs.pages;
   const [offset] = signs.offsets;
-  const steps = proposeWays(signs).flatMap((way): readonly Step[] => {
-    if (way.kind === 'offset') return [{ way, number: (offset?.value ?? 0) + itemCount }];
-    if (way.kind !== 'page') return [{ way }];
+  const steps = proposeStrategies(signs).flatMap((strategy): readonly PageStep[] => {
+    if (strategy.kind === 'offset') return [{ strategy, number: (offset?.value ?? 0) + itemCount }];
+    if (strategy.kind !== 'page') return [{ strategy }];
     // Try page 1 first: it repeats the first page, or is the second one if pages count from 0.
     const known = page ? [page.value] : [0, 1];
-    return known.map((first) => ({ way: first === 0 ? { ...way, first } : way, number: first + 1 }));
+    return known.map((first) => ({ strategy: first === 0 ? { ...strategy, first } : strategy, number: first + 1 }));
   });
-  const distinct = new Map(steps.map((step) => [`${formatWay(step.way)} ${step.number}`, step]));
+  const distinct = new Map(steps.map((step) => [`${formatStrategy(step.strategy)} ${step.number}`, step]));
   return [...distinct.values()];
 }
 
 /**
- * Returns the request for the next page in a known way.
+ * Returns the request for the next page by a known strategy.
  * @param last the request for this page; undefined for the first page
  */
-export function nextStep(way: PageWay, last: Step | undefined, signs: PageSigns, itemCount: number): Step {
+export function nextStep(
+  strategy: PagingStrategy,
+  last: PageStep | undefined,
+  signs: PageSigns,
+  itemCount: number,
+): PageStep {
   const number = last?.number;
-  if (way.kind === 'offset') return { way, number: (number ?? signs.offsets[0]?.value ?? 0) + itemCount };
-  if (way.kind === 'page') return { way, number: (number ?? signs.pages[0]?.value ?? way.first ?? 1) + 1 };
-  return { way };
+  if (strategy.kind === 'offset') return { strategy, number: (number ?? signs.offsets[0]?.value ?? 0) + itemCount };
+  if (strategy.kind === 'page')
+    return { strategy, number: (number ?? signs.pages[0]?.value ?? strategy.first ?? 1) + 1 };
+  return { strategy };
 }
 
 /** Returns the link or token of the next page. */
 export function sourceValue(
-  way: Extract<PageWay, { readonly kind: 'link' | 'header' | 'token' }>,
+  strategy: Extract<PagingStrategy, { readonly kind: 'link' | 'header' | 'token' }>,
   response: PageResponse,
 ) {
-  return valueAt(way.kind === 'header' ? ['header', 'link'] : way.source, response);
+  return valueAt(strategy.kind === 'header' ? ['header', 'link'] : strategy.source, response);
 }
 
-/** Whether a value of `<list>.next` is a way to request the next page. */
-export function isWay(next: NextValue): next is PageWay {
+/** Whether a value of `<list>.next` is a strategy for requesting the next page. */
+export function isStrategy(next: NextValue): next is PagingStrategy {
   return next.kind !== 'auto' && next.kind !== 'none';
 }
 
-/** Whether a way follows a link. */
-export function isLink(way: PageWay): way is Extract<PageWay, { readonly kind: 'link' | 'header' }> {
-  return way.kind === 'link' || way.kind === 'header';
+/** Whether a strategy follows a link. */
+export function isLink(
+  strategy: PagingStrategy,
+): strategy is Extract<PagingStrategy, { readonly kind: 'link' | 'header' }> {
+  return strategy.kind === 'link' || strategy.kind === 'header';
 }
 
-/** Whether a way needs no value from the response. */
-export function isCounted(way: PageWay): way is Extract<PageWay, { readonly kind: 'page' | 'offset' | 'after' }> {
-  return way.kind === 'page' || way.kind === 'offset' || way.kind === 'after';
+/** Whether a strategy needs no value from the response. */
+export function isCounted(
+  strategy: PagingStrategy,
+): strategy is Extract<PagingStrategy, { readonly kind: 'page' | 'offset' | 'after' }> {
+  return strategy.kind === 'page' || strategy.kind === 'offset' || strategy.kind === 'after';
 }
 
-/** Whether the parameter of a way is so close to the name of its token that even an empty page proves it. */
-export function isCloseParameter(way: PageWay, { tokens }: PageSigns): boolean {
-  if (way.kind !== 'token') return true;
-  const sign = tokens.find(({ path }) => path === way.source.join('.'));
-  return sign !== undefined && toWords(way.parameter).every((word) => sign.words.includes(word));
+/** Whether the parameter of a strategy is so close to the name of its token that even an empty page proves it. */
+export function isCloseParameter(strategy: PagingStrategy, { tokens }: PageSigns): boolean {
+  if (strategy.kind !== 'token') return true;
+  const sign = tokens.find(({ path }) => path === strategy.source.join('.'));
+  return sign !== undefined && toWords(strategy.parameter).every((word) => sign.words.includes(word));
 }
 
-/** Formats a way as a value of the leaf `<list>.next`; `none` if there is none. */
-export function formatWay(way: PageWay | undefined): string {
-  if (way === undefined) return 'none';
-  if (way.kind === 'header') return 'header:link';
-  if (way.kind === 'link') return `link:${way.source.join('.')}`;
-  if (way.kind === 'token') return `token:${way.source.join('.')}:${way.parameter}`;
-  if (way.kind === 'page' && way.first === 0) return `page:${way.parameter}:0`;
-  return `${way.kind}:${way.parameter}`;
+/** Formats a strategy as a value of the leaf `<list>.next`; `none` if there is none. */
+export function formatStrategy(strategy: PagingStrategy | undefined): string {
+  if (strategy === undefined) return 'none';
+  if (strategy.kind === 'header') return 'header:link';
+  if (strategy.kind === 'link') return `link:${strategy.source.join('.')}`;
+  if (strategy.kind === 'token') return `token:${strategy.source.join('.')}:${strategy.parameter}`;
+  if (strategy.kind === 'page' && strategy.first === 0) return `page:${strategy.parameter}:0`;
+  return `${strategy.kind}:${strategy.parameter}`;
 }
 
 /**
- * Whether nothing but the token or link of the way announces more. Then an empty page may be the end: some services always
+ * Whether nothing but the token or link of the strategy announces more. Then an empty page may be the end: some services always
  * send a token or a link.
  */
-export function isOnlySign(certain: readonly string[], way: PageWay): boolean {
-  const own = way.kind === 'header' ? 'header.link' : 'source' in way ? way.source.join('.') : undefined;
+export function isOnlySign(certain: readonly string[], strategy: PagingStrategy): boolean {
+  const own = strategy.kind === 'header' ? 'header.link' : 'source' in strategy ? strategy.source.join('.') : undefined;
   return certain.every((sign) => sign === own);
 }
 

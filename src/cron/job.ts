@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { fieldsText } from '../state/record.ts';
-import type { ObjectIdentity } from '../state/relevance.ts';
+import type { ObjectIdentity } from '../state/relevant-lines.ts';
 import { SCHEDULE_FIELDS } from './cron-field.ts';
 import { type CronSchedule, normalizePart, normalizeSchedule } from './schedule.ts';
 import { ScheduleError } from './schedule-error.ts';

@@ -1,7 +1,7 @@
 import type { PartnerctlError } from '../errors.ts';
 import { type Check, failed, ok, skipped, warning } from './check.ts';
 import type { Facts, Probe } from './facts.ts';
-import { addressHint, hasResponse, NO_SERVICE, whySkipped } from './service-checks.ts';
+import { baseUrlHint, hasResponse, NO_SERVICE, whySkipped } from './service-checks.ts';
 
 const DNS_CODE = /^(ENOTFOUND|EAI_)/;
 const TLS_CODE = /^(CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_|ERR_TLS|ERR_SSL|EPROTO|HOSTNAME_MISMATCH)/;
@@ -40,9 +40,9 @@ export function checkDns(facts: Facts): Check {
   const { probe } = facts;
   const message = `The name ${hostOf(facts)} cannot be resolved (${lookup.code}).`;
   if (probe?.error && DNS_CODE.test(failureCode(probe) ?? '')) {
-    return { ...failed('dns', probe.error, addressHint(facts)), message };
+    return { ...failed('dns', probe.error, baseUrlHint(facts)), message };
   }
-  return warning('dns', message, addressHint(facts));
+  return warning('dns', message, baseUrlHint(facts));
 }
 
 /** The check that reports an error code of the connection, if it is not `connection`. */
@@ -59,7 +59,7 @@ export function checkConnection(facts: Facts): Check {
   if (probe?.error === undefined || code === undefined) return skipped('connection', whySkipped(facts));
   const owner = ownerOf(code);
   if (owner !== undefined) return skipped('connection', `not checked: ${owner} failed`);
-  return failed('connection', probe.error, addressHint(facts));
+  return failed('connection', probe.error, baseUrlHint(facts));
 }
 
 function tlsHint(code: string, error: PartnerctlError, extra: string | undefined): string {

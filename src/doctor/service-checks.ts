@@ -23,7 +23,7 @@ export function whySkipped({ settings, probe, tokenError }: Facts): string {
 }
 
 /** The hint for a base URL that does not lead to the service. */
-export function addressHint(facts: Facts): string {
+export function baseUrlHint(facts: Facts): string {
   const from = facts.settings.value?.baseUrl.from ?? 'the base URL';
   return [`Correct the URL in ${from}.`, backToProfile(facts)].filter(Boolean).join(' ');
 }
@@ -51,7 +51,7 @@ export function checkService(facts: Facts): Check {
   if (!hasResponse(probe)) return skipped('service', whySkipped(facts));
   const { status, error } = probe;
   if (error instanceof NotJsonError) {
-    return failed('service', error, `Something else responds there, such as a gateway. ${addressHint(facts)}`);
+    return failed('service', error, `Something else responds there, such as a gateway. ${baseUrlHint(facts)}`);
   }
   if (error === undefined || error instanceof ShapeError || [401, 402, 403].includes(status)) {
     const later = laterFailure(facts);
@@ -59,7 +59,7 @@ export function checkService(facts: Facts): Check {
   }
   if (status === 429) return warning('service', error.message, error.info.hint ?? 'Run the command again later.');
   const isElsewhere = status === 404 || status === 405 || (status >= 300 && status < 400);
-  const hint = isElsewhere ? `${addressHint(facts)} ${error.info.hint ?? ''}`.trim() : error.info.hint;
+  const hint = isElsewhere ? `${baseUrlHint(facts)} ${error.info.hint ?? ''}`.trim() : error.info.hint;
   return failed('service', error, hint);
 }
 

@@ -18,7 +18,7 @@ async function linesOf(store: StateStore, refuseDamage: boolean): Promise<string
     if (entry.kind !== 'damaged' || !refuseDamage) continue;
     throw new LocalError(`${store.label}:${entry.line} is damaged, so nothing was copied.`, {
       why: `It is ${entry.why}. It may be the record of something that exists.`,
-      hint: 'Restore the line, or settle what it is about: partnerctl help state',
+      hint: 'Restore the line, or settle the job or file that it is about: partnerctl help state',
     });
   }
   return lines;

@@ -2,7 +2,7 @@ import { isJsonObject } from '../contract/json.ts';
 import type { LineFilter } from './line-reader.ts';
 import { groupByKey, keyHistory, type OnceRecord, type Owner } from './once-records.ts';
 import { isText, isTextOrNull, isTexts, type LogRecord, type NewRecord } from './record.ts';
-import { createOtherLineFilter, type ObjectIdentity, type RecordFamily } from './relevance.ts';
+import { createOtherLineFilter, type ObjectIdentity, type RecordFamily } from './relevant-lines.ts';
 import type { RecordRole, RecordStore } from './store.ts';
 import { type BlockingLine, type UnusableLine, UnusableLines, unusableLine } from './unusable-lines.ts';
 

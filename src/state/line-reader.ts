@@ -14,7 +14,7 @@ export interface ByteSource {
 }
 
 /** Complete lines of a file. `bytes` is valid only until the next block is requested. */
-export interface Block {
+export interface LineBlock {
   readonly kind: 'lines';
   /** The number of its first line, from 1. */
   readonly line: number;
@@ -69,7 +69,7 @@ export async function* readBlocks(
   file: ByteSource,
   maxLine: number,
   place: FilePosition = startOfFile(),
-): AsyncGenerator<Block | TooLong, void, void> {
+): AsyncGenerator<LineBlock | TooLong, void, void> {
   let held = 0;
   let { line, offset } = place;
   const { end: endOfFile = Number.POSITIVE_INFINITY } = file;
@@ -136,7 +136,7 @@ function createSearcher(block: Buffer, texts: readonly string[]): (start: number
  * @param isSkipped skips further lines
  */
 export function* splitLines(
-  block: Block,
+  block: LineBlock,
   containing?: readonly string[],
   isSkipped: LineFilter = () => false,
 ): Generator<Line, void, void> {

@@ -1,6 +1,6 @@
 import type { OnceRecord } from './once-records.ts';
 import { fieldText, type LogRecord, lineDigest } from './record.ts';
-import { mayBeAbout, type ObjectIdentity, type RecordFamily } from './relevance.ts';
+import { mayBeAbout, type ObjectIdentity, type RecordFamily } from './relevant-lines.ts';
 import type { LogEntry, StoreEntry } from './store.ts';
 
 /** A line that cannot be used, for a warning. */

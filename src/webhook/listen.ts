@@ -11,7 +11,7 @@ import { Intake } from './intake.ts';
 import { findContract, findSecrets, type ListenInput, RefusedRequests, spoolDirectory } from './listen-setup.ts';
 import { type Receiver, type ReceiverOptions, startReceiver } from './receiver.ts';
 import { openSpool, type Spool } from './spool.ts';
-import { claimDirectory } from './spool-claim.ts';
+import { claimSpool } from './spool-claim.ts';
 import { Target } from './target.ts';
 import { createVerifier, idHeaderOf, type Verifier } from './verify.ts';
 
@@ -135,7 +135,7 @@ class Listener {
     const { context, input } = this;
     this.directory = await spoolDirectory(context, input);
     if (this.directory === undefined) return { spool: undefined, keys: [], pending: [] };
-    this.release = await claimDirectory(this.directory, url);
+    this.release = await claimSpool(this.directory, url);
     return openSpool({
       directory: this.directory,
       isForUser: input.directory !== undefined,

@@ -45,7 +45,7 @@ async function readUrl(path: string): Promise<string | undefined> {
  * @returns releases the claim
  * @throws LocalError if a running process has claimed the directory, or it cannot be written to
  */
-export async function claimDirectory(directory: string, url: string): Promise<() => Promise<void>> {
+export async function claimSpool(directory: string, url: string): Promise<() => Promise<void>> {
   const own = `listening-${randomUUID()}.json`;
   const release = (): Promise<void> => rm(join(directory, own), { force: true });
   try {

@@ -118,10 +118,10 @@ export function addNext(list: TracedList, requests: PagedRequests, evidence: Evi
   const byPath = groupBy(list.pages, ({ exchange }) => exchange.path);
   let isProved = false;
   for (const pages of byPath.values()) {
-    for (const { way, announced, from, to } of proveNext(pages, requests)) {
+    for (const { strategy, announced, from, to } of proveNext(pages, requests)) {
       isProved = true;
       const seen = `${list.value}: announced with ${announced}, requested in line ${to.line}, and new items came`;
-      evidence.add(leaf, way, seen, [from]);
+      evidence.add(leaf, strategy, seen, [from]);
     }
   }
   if (isProved || list.contract.next(list.leaf).kind !== 'auto') return;

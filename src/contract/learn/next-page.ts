@@ -1,5 +1,5 @@
 import type { JsonObject } from '../json.ts';
-import { formatWay, isLink, type PageWay, proposeSteps, sourceValue } from '../next-page.ts';
+import { formatStrategy, isLink, type PagingStrategy, proposeSteps, sourceValue } from '../next-page.ts';
 import { PageProgress } from '../page-progress.ts';
 import { type PageResponse, readSigns } from '../page-signs.ts';
 import type { Exchange } from './exchange.ts';
@@ -12,9 +12,9 @@ export interface TracedPage {
   readonly ids: readonly string[];
 }
 
-/** A way to request the next page, and the request that proves it. */
-export interface ProvedWay {
-  readonly way: string;
+/** A strategy for requesting the next page, and the request that proves it. */
+export interface ProvedStrategy {
+  readonly strategy: string;
   /** The path of the sign that announced the next page. */
   readonly announced: string;
   readonly from: Exchange;
@@ -71,7 +71,12 @@ export interface PagedRequests {
   readonly own: readonly string[];
 }
 
-function numberedWays(page: TracedPage, name: string, value: number, before: string | undefined): readonly PageWay[] {
+function numberedStrategies(
+  page: TracedPage,
+  name: string,
+  value: number,
+  before: string | undefined,
+): readonly PagingStrategy[] {
   const signs = readSigns(toPageResponse(page));
   const count = page.items.length;
   const last = before === undefined ? undefined : Number(before);
@@ -81,36 +86,36 @@ function numberedWays(page: TracedPage, name: string, value: number, before: str
   const first = number?.value ?? (value === 1 ? 0 : 1);
   const isNextPage = value === (last ?? first) + 1;
   const isNextOffset = count > 1 && value === (last ?? offset?.value ?? 0) + count;
-  const pageWay: PageWay =
+  const pageStrategy: PagingStrategy =
     isFirst && first === 0 ? { kind: 'page', parameter: name, first: 0 } : { kind: 'page', parameter: name };
-  const ways: readonly PageWay[] = [
-    ...(isNextPage ? [pageWay] : []),
+  const strategies: readonly PagingStrategy[] = [
+    ...(isNextPage ? [pageStrategy] : []),
     ...(isNextOffset ? [{ kind: 'offset', parameter: name } as const] : []),
   ];
-  if (ways.length < 2) return ways;
+  if (strategies.length < 2) return strategies;
   // Both match: the name decides.
-  return /page|^p$/i.test(name) ? ways.slice(0, 1) : ways.slice(1);
+  return /page|^p$/i.test(name) ? strategies.slice(0, 1) : strategies.slice(1);
 }
 
-/** Returns the ways that may have led from a page to a request, the surest first. */
-function waysBetween(page: TracedPage, to: Exchange, requests: PagedRequests): readonly PageWay[] {
+/** Returns the strategies that may have led from a page to a request, the surest first. */
+function strategiesBetween(page: TracedPage, to: Exchange, requests: PagedRequests): readonly PagingStrategy[] {
   const { exchange, ids } = page;
   const response = toPageResponse(page);
   const signs = readSigns(response);
   const steps = signs.links.length === 0 ? [] : proposeSteps(signs, page.items.length);
   const links = steps
-    .map(({ way }) => way)
+    .map(({ strategy }) => strategy)
     .filter(isLink)
-    .filter((way) => leadsTo(sourceValue(way, response), exchange, to, requests));
+    .filter((strategy) => leadsTo(sourceValue(strategy, response), exchange, to, requests));
   const changed = changedParameter(exchange, to, requests.own);
   if (changed === undefined) return links;
   const { name, value, before } = changed;
   const tokens = signs.tokens
     .filter((token) => token.value === value)
     .toSorted((left, right) => Number(left.isWeak) - Number(right.isWeak))
-    .map(({ path }): PageWay => ({ kind: 'token', source: path.split('.'), parameter: name }));
-  const after: readonly PageWay[] = ids.at(-1) === value ? [{ kind: 'after', parameter: name }] : [];
-  const numbered = /^\d{1,15}$/.test(value) ? numberedWays(page, name, Number(value), before) : [];
+    .map(({ path }): PagingStrategy => ({ kind: 'token', source: path.split('.'), parameter: name }));
+  const after: readonly PagingStrategy[] = ids.at(-1) === value ? [{ kind: 'after', parameter: name }] : [];
+  const numbered = /^\d{1,15}$/.test(value) ? numberedStrategies(page, name, Number(value), before) : [];
   return [...links, ...tokens, ...numbered, ...after];
 }
 
@@ -118,11 +123,15 @@ function waysBetween(page: TracedPage, to: Exchange, requests: PagedRequests): r
 const MAX_DISTANCE = 20;
 
 /**
- * Finds the ways to the next page that a trace proves: a page announces the next one, or its number follows; the next page
- * was requested in that way, and has new items. Returns the surest way for each pair of pages.
+ * Finds the strategies to the next page that a trace proves: a page announces the next one, or its number follows; the next page
+ * was requested in that strategy, and has new items. Returns the surest strategy for each pair of pages.
  */
-export function proveNext(pages: readonly TracedPage[], requests: PagedRequests): readonly ProvedWay[] {
-  const proved: { readonly ways: readonly PageWay[]; readonly from: TracedPage; readonly to: TracedPage }[] = [];
+export function proveNext(pages: readonly TracedPage[], requests: PagedRequests): readonly ProvedStrategy[] {
+  const proved: {
+    readonly strategies: readonly PagingStrategy[];
+    readonly from: TracedPage;
+    readonly to: TracedPage;
+  }[] = [];
   for (const [index, from] of pages.entries()) {
     const signs = readSigns(toPageResponse(from));
     const progress = new PageProgress();
@@ -131,20 +140,22 @@ export function proveNext(pages: readonly TracedPage[], requests: PagedRequests)
       const isPossible =
         signs.links.length > 0 || changedParameter(from.exchange, exchange, requests.own) !== undefined;
       if (!isPossible || progress.compare(ids).kind !== 'new') return false;
-      return waysBetween(from, exchange, requests).length > 0;
+      return strategiesBetween(from, exchange, requests).length > 0;
     });
-    if (to) proved.push({ ways: waysBetween(from, to.exchange, requests), from, to });
+    if (to) proved.push({ strategies: strategiesBetween(from, to.exchange, requests), from, to });
   }
-  const common = proved[0]?.ways.find((way) => proved.every(({ ways }) => ways.some((each) => isSame(each, way))));
-  return proved.flatMap(({ ways, from, to }) => {
-    const way = common ?? ways[0];
-    if (way === undefined) return [];
+  const common = proved[0]?.strategies.find((strategy) =>
+    proved.every(({ strategies }) => strategies.some((each) => isSame(each, strategy))),
+  );
+  return proved.flatMap(({ strategies, from, to }) => {
+    const strategy = common ?? strategies[0];
+    if (strategy === undefined) return [];
     const announced =
-      'source' in way ? way.source.join('.') : way.kind === 'header' ? 'header.link' : 'no further sign';
-    return [{ way: formatWay(way), announced, from: from.exchange, to: to.exchange }];
+      'source' in strategy ? strategy.source.join('.') : strategy.kind === 'header' ? 'header.link' : 'no further sign';
+    return [{ strategy: formatStrategy(strategy), announced, from: from.exchange, to: to.exchange }];
   });
 }
 
-function isSame(left: PageWay, right: PageWay): boolean {
-  return formatWay(left) === formatWay(right);
+function isSame(left: PagingStrategy, right: PagingStrategy): boolean {
+  return formatStrategy(left) === formatStrategy(right);
 }

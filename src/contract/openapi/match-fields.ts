@@ -2,7 +2,7 @@ import { type FieldValue, parseField } from '../leaf-value.ts';
 import { type FieldLeaf, LEAVES } from '../leaves.ts';
 import { NEITHER_SIDE } from '../message-author.ts';
 import type { OpenApiDocument } from './document.ts';
-import { normalizeName } from './names.ts';
+import { lettersAndDigits } from './names.ts';
 import { type Property, propertiesOf, type Shape, shapeOf } from './shape.ts';
 import { FIELD_NAMES } from './vocabulary.ts';
 
@@ -48,11 +48,11 @@ function withoutLayers(names: readonly string[], layers: readonly string[]): str
 }
 
 function candidatesOf(document: OpenApiDocument, resource: ResourceName, shape: Shape): readonly Candidate[] {
-  const layers = [...LAYERS, ...RESOURCE_LAYERS[resource]].map(normalizeName);
+  const layers = [...LAYERS, ...RESOURCE_LAYERS[resource]].map(lettersAndDigits);
   return propertiesOf(document, shape, FIELD_DEPTH)
     .filter(({ path }) => !path.some((step) => step.endsWith('[]')))
     .map((property) => {
-      const names = property.path.map(normalizeName);
+      const names = property.path.map(lettersAndDigits);
       return {
         property,
         name: withoutLayers(names, [...layers, ...OTHER_LAYERS]),
@@ -64,7 +64,7 @@ function candidatesOf(document: OpenApiDocument, resource: ResourceName, shape: 
 /** Whether the default finds only this property. */
 function isFoundBy(value: FieldValue, candidates: readonly Candidate[], target: Candidate): boolean {
   for (const rank of value) {
-    const names = rank.map((path) => path.map(normalizeName).join('.'));
+    const names = rank.map((path) => path.map(lettersAndDigits).join('.'));
     const present = candidates.filter(({ plainName }) => names.includes(plainName));
     if (present.length > 0) return present.length === 1 && present[0] === target;
   }
@@ -101,12 +101,12 @@ function findAuthor(candidates: readonly Candidate[]): Candidate | undefined {
   const byName = findByName('message.author', candidates);
   // The author is an object, and the values are those of its type.
   if (byName && byValues?.name.startsWith(`${byName.name}.`)) return byName;
-  return byValues ?? byName ?? candidates.find(({ name }) => BOOLEAN_AUTHORS.map(normalizeName).includes(name));
+  return byValues ?? byName ?? candidates.find(({ name }) => BOOLEAN_AUTHORS.map(lettersAndDigits).includes(name));
 }
 
 function findByName(leaf: FieldLeaf, candidates: readonly Candidate[]): Candidate | undefined {
   for (const path of FIELD_NAMES[leaf]) {
-    const name = path.split('.').map(normalizeName).join('.');
+    const name = path.split('.').map(lettersAndDigits).join('.');
     const found = candidates.find((candidate) => candidate.name === name);
     if (found) return found;
   }
@@ -149,8 +149,8 @@ export function matchAgentValues(document: OpenApiDocument, message: Shape): rea
 }
 
 function propertyNamed(shape: Shape, names: readonly string[]): readonly unknown[] | undefined {
-  const normalized = names.map(normalizeName);
-  return [...shape.properties].find(([name]) => normalized.includes(normalizeName(name)))?.[1];
+  const normalized = names.map(lettersAndDigits);
+  return [...shape.properties].find(([name]) => normalized.includes(lettersAndDigits(name)))?.[1];
 }
 
 /** Returns the shape of the one resource in a response, without the envelopes around it. */

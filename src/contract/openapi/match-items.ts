@@ -1,7 +1,7 @@
 import type { ListLeaf } from '../leaves.ts';
 import type { OpenApiDocument } from './document.ts';
 import { type Content, contentProperties } from './endpoints.ts';
-import { normalizeName } from './names.ts';
+import { lettersAndDigits } from './names.ts';
 import { type Property, type Shape, shapeOf } from './shape.ts';
 
 /** The items of a list as a document describes them. */
@@ -33,7 +33,7 @@ const ENVELOPES = [
   'embedded',
 ];
 const OTHER_LISTS = ['errors', 'links', 'warnings', 'included', 'sort', 'facets', 'filters', 'messages', 'meta'].map(
-  normalizeName,
+  lettersAndDigits,
 );
 
 const NO_ITEMS = ['errors', 'links', '_links', 'warnings', 'included'];
@@ -44,8 +44,8 @@ function itemsShape(document: OpenApiDocument, { items }: Shape): Shape | undefi
 
 /** Rates a property as the list; lower is better. Names of the resource come first, then the usual envelopes. */
 function rateList(list: ListLeaf, { path }: Property): number {
-  const own = normalizeName(path.at(-1) ?? '');
-  const names = [...RESOURCE_NAMES[list].map(normalizeName), ...ENVELOPES];
+  const own = lettersAndDigits(path.at(-1) ?? '');
+  const names = [...RESOURCE_NAMES[list].map(lettersAndDigits), ...ENVELOPES];
   const rank = names.indexOf(own);
   const other = rank === -1 && OTHER_LISTS.includes(own) ? 1_000 : 0;
   return path.length * 100 + (rank === -1 ? names.length : rank) + other;

@@ -1,6 +1,6 @@
 import type { OpenApiDocument } from './document.ts';
 import { contentProperties, type Endpoint } from './endpoints.ts';
-import { normalizeName } from './names.ts';
+import { lettersAndDigits } from './names.ts';
 import type { Property } from './shape.ts';
 
 const LINK_NAMES = [
@@ -65,9 +65,9 @@ function queryParameter(
   const query = parameters
     .filter(({ name, place }) => place === 'query' && !except.includes(name))
     .map(({ name }) => name);
-  for (const name of names.map(normalizeName)) {
+  for (const name of names.map(lettersAndDigits)) {
     const found = query.find((each) =>
-      [normalizeName(each), normalizeName(/\[(.*)\]$/.exec(each)?.[1] ?? '')].includes(name),
+      [lettersAndDigits(each), lettersAndDigits(/\[(.*)\]$/.exec(each)?.[1] ?? '')].includes(name),
     );
     if (found !== undefined) return found;
   }
@@ -75,8 +75,8 @@ function queryParameter(
 }
 
 function isNamed({ path }: Property, names: readonly string[]): boolean {
-  const own = normalizeName(path.at(-1) ?? '');
-  return names.some((name) => normalizeName(name) === own);
+  const own = lettersAndDigits(path.at(-1) ?? '');
+  return names.some((name) => lettersAndDigits(name) === own);
 }
 
 function isUrl({ shape }: Property): boolean {
@@ -93,12 +93,12 @@ function isUrl({ shape }: Property): boolean {
 
 /** Returns the path of the link, or of the `href` in a link object (HAL). */
 function linkPath(property: Property): string {
-  const href = [...property.shape.properties.keys()].find((name) => normalizeName(name) === 'href');
+  const href = [...property.shape.properties.keys()].find((name) => lettersAndDigits(name) === 'href');
   return [...property.path, ...(href === undefined ? [] : [href])].join('.');
 }
 
 function isWithinLinks({ path, shape }: Property): boolean {
-  const around = path.slice(0, -1).map(normalizeName);
+  const around = path.slice(0, -1).map(lettersAndDigits);
   return shape.properties.size > 0 || around.includes('links') || around.includes('link');
 }
 

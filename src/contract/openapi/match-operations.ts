@@ -1,7 +1,7 @@
 import { LEAVES, type OperationLeaf, parametersOf } from '../leaves.ts';
 import type { OpenApiDocument } from './document.ts';
 import { contentProperties, type Endpoint } from './endpoints.ts';
-import { normalizeName, singularName, wordsOf } from './names.ts';
+import { lettersAndDigits, singularName, singularWords } from './names.ts';
 import { PARAMETER_NAMES, PLACEHOLDERS, type PlaceholderName, VOCABULARY } from './vocabulary.ts';
 
 /** An operation, and its endpoint in a document. */
@@ -60,7 +60,7 @@ function isPlaceholder(segment: string): boolean {
 
 /** Returns the path parameter for a placeholder, by its name, or else by the segment before it. */
 function placeholderName(segment: string, before: string | undefined): PlaceholderName | undefined {
-  const name = normalizeName(segment);
+  const name = lettersAndDigits(segment);
   const resource = name.replace(ID_SUFFIX, '');
   const nouns = resource === '' ? [before ?? ''] : [name, resource, singularName(resource)];
   // External ids come first: an external space id is not a space id.
@@ -99,7 +99,7 @@ function scorePath(leaf: OperationLeaf, segments: readonly string[]): number {
 
 function scoreNames(leaf: OperationLeaf, { operationId, tags }: Endpoint): number {
   const { nouns, verbs } = VOCABULARY[leaf];
-  const words = wordsOf(operationId);
+  const words = singularWords(operationId);
   const joined = words.join('');
   const noun = nouns.some((each) => joined.includes(each)) ? SCORES.operationNoun : 0;
   const verb = words.some((word) => verbs.includes(word)) ? SCORES.verb : 0;
@@ -111,20 +111,22 @@ function scoreNames(leaf: OperationLeaf, { operationId, tags }: Endpoint): numbe
 function parameterNamesOf(document: OpenApiDocument, { parameters, json, form }: Endpoint): ReadonlySet<string> {
   const inBodies = [...contentProperties(document, json), ...contentProperties(document, form)];
   return new Set(
-    [...parameters.map(({ name }) => name), ...inBodies.map(({ path }) => path.at(-1) ?? '')].map(normalizeName),
+    [...parameters.map(({ name }) => name), ...inBodies.map(({ path }) => path.at(-1) ?? '')].map(lettersAndDigits),
   );
 }
 
 /** Returns up to 30 points, for the fraction of the operation's parameters that the endpoint has. */
 function scoreParameters(leaf: OperationLeaf, { parameterNames }: Candidate): number {
   const own = parametersOf(leaf);
-  const known = own.filter((name) => PARAMETER_NAMES[name].some((each) => parameterNames().has(normalizeName(each))));
+  const known = own.filter((name) =>
+    PARAMETER_NAMES[name].some((each) => parameterNames().has(lettersAndDigits(each))),
+  );
   return own.length === 0 ? 0 : Math.round((30 * known.length) / own.length);
 }
 
 /** Whether the name of an endpoint says that it reads a history. */
 function isNamedHistory({ path, operationId }: Endpoint): boolean {
-  return [...wordsOf(path), ...wordsOf(operationId)].some((word) =>
+  return [...singularWords(path), ...singularWords(operationId)].some((word) =>
     ['history', 'poll', 'search', 'list', 'read'].includes(word),
   );
 }

@@ -2,7 +2,7 @@ import { LEAVES, type ParameterLeaf, parametersOf } from '../leaves.ts';
 import type { OpenApiDocument } from './document.ts';
 import { contentProperties, type Endpoint, type EndpointParameter } from './endpoints.ts';
 import type { MatchedOperation } from './match-operations.ts';
-import { normalizeName } from './names.ts';
+import { lettersAndDigits } from './names.ts';
 import type { Property } from './shape.ts';
 import { PARAMETER_NAMES } from './vocabulary.ts';
 
@@ -64,7 +64,7 @@ function listLevels(path: readonly string[]): number {
 function namesOf(path: readonly string[]): readonly string[] {
   const own = path.at(-1) ?? '';
   const outer = path.at(-2)?.replace('[]', '');
-  return outer === undefined ? [normalizeName(own)] : [normalizeName(own), normalizeName(`${outer}_${own}`)];
+  return outer === undefined ? [lettersAndDigits(own)] : [lettersAndDigits(own), lettersAndDigits(`${outer}_${own}`)];
 }
 
 /** Keys that nest all parameters, as in JSON:API. */
@@ -81,17 +81,17 @@ function rate(slot: Slot, leaf: ParameterLeaf): number | undefined {
   if (isFile !== slot.value.startsWith('form:') || !slot.isPlain || listLevels(slot.path) !== listLevels(spec))
     return undefined;
   const names = namesOf(slot.path);
-  const rank = PARAMETER_NAMES[leaf].findIndex((name) => names.includes(normalizeName(name)));
+  const rank = PARAMETER_NAMES[leaf].findIndex((name) => names.includes(lettersAndDigits(name)));
   if (rank === -1) return undefined;
-  const parents = slot.path.slice(0, -1).map(normalizeName);
-  const specParents = spec.slice(0, -1).map(normalizeName);
+  const parents = slot.path.slice(0, -1).map(lettersAndDigits);
+  const specParents = spec.slice(0, -1).map(lettersAndDigits);
   const extra = parents.filter((name) => !specParents.includes(name) && !WRAPPERS.includes(name)).length;
   const missing = specParents.filter((name) => !parents.includes(name)).length;
   return rank * 4 + extra * 6 + missing * 2;
 }
 
 function isKnownHeader({ name, place }: EndpointParameter): boolean {
-  return place === 'cookie' || SENT_HEADERS.includes(normalizeName(name));
+  return place === 'cookie' || SENT_HEADERS.includes(lettersAndDigits(name));
 }
 
 /** Finds the places of an operation's parameters. A slot is for one parameter, the one that it matches best. */

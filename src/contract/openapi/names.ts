@@ -1,5 +1,5 @@
 /** Returns a text that is equal for all spellings of a name, also with spaces and dots: `sourceid`. */
-export function normalizeName(name: string): string {
+export function lettersAndDigits(name: string): string {
   return name.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '');
 }
 
@@ -10,7 +10,7 @@ function singular(word: string): string {
 }
 
 /** Splits a name into its words in the singular: `listCronJobs` gives list, cron, job. */
-export function wordsOf(name: string): readonly string[] {
+export function singularWords(name: string): readonly string[] {
   return name
     .replace(/(\p{Ll}|\p{N})(\p{Lu})/gu, '$1 $2')
     .replace(/(\p{Lu})(\p{Lu}\p{Ll})/gu, '$1 $2')
@@ -22,5 +22,5 @@ export function wordsOf(name: string): readonly string[] {
 
 /** Joins the words of a name in the singular: `cron_jobs`, `CronJob`, and `cron-jobs` all give `cronjob`. */
 export function singularName(name: string): string {
-  return wordsOf(name).join('');
+  return singularWords(name).join('');
 }

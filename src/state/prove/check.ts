@@ -37,7 +37,7 @@ export interface Counterexample {
   readonly stored: readonly { readonly id: string; readonly record: string }[];
 }
 
-type Finding = Pick<Counterexample, 'rule' | 'message' | 'key' | 'record'>;
+type Violation = Pick<Counterexample, 'rule' | 'message' | 'key' | 'record'>;
 
 function eventsOf<Kind extends WorkerEvent['kind']>(
   { events }: Life,
@@ -46,7 +46,7 @@ function eventsOf<Kind extends WorkerEvent['kind']>(
   return events.filter((event): event is Extract<WorkerEvent, { kind: Kind }> => event.kind === kind);
 }
 
-function findTwoOwners(lives: readonly Life[]): Finding | undefined {
+function findTwoOwners(lives: readonly Life[]): Violation | undefined {
   const owners = new Map<string, Life>();
   for (const life of lives) {
     for (const { key, reservation } of eventsOf(life, 'claimed')) {
@@ -61,7 +61,7 @@ function findTwoOwners(lives: readonly Life[]): Finding | undefined {
 }
 
 /** Later readers must see the same owner of a key. */
-function findOtherOwner(lives: readonly Life[], log: readonly OnceRecord<ProofSnapshot>[]): Finding | undefined {
+function findOtherOwner(lives: readonly Life[], log: readonly OnceRecord<ProofSnapshot>[]): Violation | undefined {
   for (const life of lives) {
     for (const { key, reservation } of eventsOf(life, 'claimed')) {
       const { objects, open } = keyHistory(log.filter((record) => record.key === key));
@@ -74,7 +74,7 @@ function findOtherOwner(lives: readonly Life[], log: readonly OnceRecord<ProofSn
   return undefined;
 }
 
-function findLost(lives: readonly Life[], log: readonly OnceRecord<ProofSnapshot>[]): Finding | undefined {
+function findLost(lives: readonly Life[], log: readonly OnceRecord<ProofSnapshot>[]): Violation | undefined {
   const stored = new Set(log.map(({ id }) => id));
   for (const life of lives) {
     const appended = new Map(eventsOf(life, 'appending').map((event) => [event.id, event]));
@@ -89,7 +89,7 @@ function findLost(lives: readonly Life[], log: readonly OnceRecord<ProofSnapshot
 }
 
 /** What each reader saw must be the beginning of the final log. */
-function findDisorder(lives: readonly Life[], log: readonly OnceRecord<ProofSnapshot>[]): Finding | undefined {
+function findDisorder(lives: readonly Life[], log: readonly OnceRecord<ProofSnapshot>[]): Violation | undefined {
   for (const life of lives) {
     const restarted = life.events.some(({ kind }) => kind === 'restarted');
     const seen = eventsOf(life, 'saw').flatMap(({ ids }) => ids);
@@ -104,7 +104,7 @@ function findDisorder(lives: readonly Life[], log: readonly OnceRecord<ProofSnap
   return undefined;
 }
 
-function findFailure(lives: readonly Life[]): Finding | undefined {
+function findFailure(lives: readonly Life[]): Violation | undefined {
   for (const life of lives) {
     const [failed] = eventsOf(life, 'failed');
     if (!failed) continue;
@@ -113,7 +113,7 @@ function findFailure(lives: readonly Life[]): Finding | undefined {
   return undefined;
 }
 
-function findNoOwner(keys: readonly string[], log: readonly OnceRecord<ProofSnapshot>[]): Finding | undefined {
+function findNoOwner(keys: readonly string[], log: readonly OnceRecord<ProofSnapshot>[]): Violation | undefined {
   for (const key of keys) {
     const { objects, open } = keyHistory(log.filter((record) => record.key === key));
     if (objects.length + open.length > 0) continue;

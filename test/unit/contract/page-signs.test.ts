@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parseNext } from '../../../src/contract/leaf-value.ts';
-import { formatWay, proposeSteps, tokenParameters } from '../../../src/contract/next-page.ts';
+import { formatStrategy, proposeSteps, tokenParameters } from '../../../src/contract/next-page.ts';
 import { PageProgress } from '../../../src/contract/page-progress.ts';
 import { type PageResponse, type PageSigns, readSigns, valueAt } from '../../../src/contract/page-signs.ts';
 import { spellingOf, toWords } from '../../../src/contract/paging-names.ts';
@@ -217,10 +217,10 @@ describe('the paging signs of a response', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (body) => {
         const given = answer(body);
-        for (const { way } of proposeSteps(readSigns(given), 2)) {
-          const value = formatWay(way);
+        for (const { strategy } of proposeSteps(readSigns(given), 2)) {
+          const value = formatStrategy(strategy);
           if (!value.includes('..') && !/[.:]$|^\w+:[.:]/.test(value)) expect(() => parseNext(value)).not.toThrow();
-          if ('source' in way) expect(valueAt(way.source, given)).toBeDefined();
+          if ('source' in strategy) expect(valueAt(strategy.source, given)).toBeDefined();
         }
       }),
     );
@@ -228,7 +228,8 @@ describe('the paging signs of a response', () => {
 });
 
 describe('the requests for the second page', () => {
-  const waysOf = (body: unknown) => proposeSteps(readSigns(answer(body)), 2).map(({ way }) => formatWay(way));
+  const strategiesOf = (body: unknown) =>
+    proposeSteps(readSigns(answer(body)), 2).map(({ strategy }) => formatStrategy(strategy));
 
   it.each([
     [
@@ -240,11 +241,11 @@ describe('the requests for the second page', () => {
     ['by an offset that is spelled as the total', { TotalCount: 5 }, 'offset:Offset'],
     ['by a parameter in one word, as the token is', { next_startkey: 'x' }, 'token:next_startkey:startkey'],
   ])('include that %s', (_, body, expected) => {
-    expect(waysOf(body)).toContain(expected);
+    expect(strategiesOf(body)).toContain(expected);
   });
 
   it('do not read an offset of 0 as that of the next page', () => {
-    expect(waysOf({ offset: 0, has_more: true })).not.toContain('token:offset:offset');
+    expect(strategiesOf({ offset: 0, has_more: true })).not.toContain('token:offset:offset');
   });
 
   it('are required if a header of any vendor has a total', () => {
