@@ -26,6 +26,8 @@ import { idsOf, pathOfStep, rejectedStatus } from './page-requests.ts';
 const MAX_TRIES = 24;
 
 const CIRCLE = 'The pages of the list form a circle.';
+const UNREAD = 'The list ends although the service announces more.';
+const WRONG_TOTAL = 'The service states another number of items than it sent.';
 const LINK_REPEATS = 'The next link of the list leads to items of an earlier page.';
 const RETRY_HINT = 'The list may have changed while it was read: run the command again.';
 
@@ -208,11 +210,8 @@ export class ListPages {
   }
 
   /** Whether a page announces another one by a known strategy. */
-  private announcesNext(
-    strategy: PagingStrategy,
-    page: FetchedPage,
-    { certain, possible, isStated }: Outlook,
-  ): boolean {
+  private announcesNext(strategy: PagingStrategy, page: FetchedPage, outlook: Outlook): boolean {
+    const { certain, possible, isStated } = outlook;
     if (isCounted(strategy)) {
       const isOpen = !isStated && (this.isProved || this.isOverride);
       return page.items.length > 0 && (certain.length + possible.length > 0 || isOpen);
@@ -235,10 +234,7 @@ export class ListPages {
     if (!this.isProved && certain.length + possible.length > 0 && this.progress.emptyPages === 0) {
       return unproved('the response announces the next page in another way');
     }
-    if (certain.length > 0)
-      throw this.refuse(page, 'The list ends although the service announces more.', {
-        strategy: formatStrategy(this.strategy),
-      });
+    if (certain.length > 0) throw this.refuse(page, UNREAD, { strategy: formatStrategy(this.strategy) });
     this.checkTotal(page);
     return END;
   }
@@ -247,8 +243,7 @@ export class ListPages {
   private checkTotal(page: FetchedPage): void {
     const seen = this.progress.findMismatch();
     if (seen === undefined) return;
-    const message = 'The service states another number of items than it sent.';
-    throw this.refuse(page, message, { seen, strategy: formatStrategy(this.strategy) });
+    throw this.refuse(page, WRONG_TOTAL, { seen, strategy: formatStrategy(this.strategy) });
   }
 
   private pathOf(step: PageStep, page: FetchedPage): string | undefined {
@@ -263,19 +258,18 @@ export class ListPages {
     const tried = new Set<string>();
     let fallback: { readonly step: PageStep; readonly page: NextPage } | undefined;
     for (const { step, path } of this.candidates(page)) {
+      const { strategy } = step;
       const followed = await this.attempt(step, path, outlook);
       if (followed.kind === 'page') {
-        if (followed.page.items.length > 0 || isCloseParameter(step.strategy, page.signs))
-          return this.useStrategy(step, followed.page);
+        const isProof = followed.page.items.length > 0 || isCloseParameter(strategy, page.signs);
+        if (isProof) return this.useStrategy(step, followed.page);
         fallback ??= { step, page: followed.page };
       }
-      if (isLink(step.strategy))
-        throw this.refuse(page, LINK_REPEATS, { seen: formatStrategy(step.strategy), hint: RETRY_HINT });
-      tried.add(step.strategy.parameter);
+      if (isLink(strategy)) throw this.refuse(page, LINK_REPEATS, { seen: formatStrategy(strategy), hint: RETRY_HINT });
+      tried.add(strategy.parameter);
     }
     if (fallback) return this.useStrategy(fallback.step, fallback.page);
-    const message = 'The list continues in a way that the tool cannot follow.';
-    throw this.refuse(page, message, { tried: [...tried] });
+    throw this.refuse(page, 'The list continues in a way that the tool cannot follow.', { tried: [...tried] });
   }
 
   /** Returns the requests for the page after the first one to try in turn. Only GET is tried out. */
