@@ -285,7 +285,6 @@ export class ListPages {
     return found.slice(0, MAX_TRIES);
   }
 
-  /** Uses a strategy from now on. */
   private useStrategy(step: PageStep, page: NextPage): NextPage {
     this.strategy = step.strategy;
     this.lastStep = step;
