@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import { type buildConnector, Client, type Dispatcher } from 'undici';
+import { startStopwatch, systemClock } from '../clock.ts';
 
 /** How long a connection may stay open without a request. Services close them much later. */
 const MAX_IDLE_MS = 500;
@@ -13,11 +14,20 @@ export interface SingleUse {
   close(): Promise<void>;
 }
 
-/** Resolves to a connection that carried nothing yet; undefined if it cannot be opened, or was closed since. */
-type EarlyConnection = Promise<Socket | undefined>;
+/** A connection that carried nothing yet. */
+interface OpenConnection {
+  readonly socket: Socket;
+  /** Returns how long it has been open, in milliseconds. */
+  readonly age: () => number;
+}
 
-function isUnused({ destroyed, writable, readableLength }: Socket): boolean {
-  return !destroyed && writable && readableLength === 0;
+/** Resolves to undefined if the connection cannot be opened. */
+type EarlyConnection = Promise<OpenConnection | undefined>;
+
+function isUsable({ socket, age }: OpenConnection): boolean {
+  const { destroyed, writable, readableLength } = socket;
+  // After the process was suspended, the timer that closes it is late, and so is the news that the service closed it.
+  return !destroyed && writable && readableLength === 0 && age() <= MAX_IDLE_MS;
 }
 
 /**
@@ -30,6 +40,8 @@ export class SingleUseConnections implements SingleUse {
   private readonly early = new Set<EarlyConnection>();
   private running = 0;
   private hasEnded = false;
+  /** Whether one could not be used: the service may limit how many are open, and would close those that requests need. */
+  private isUnwelcome = false;
 
   /** @param origin scheme, host, and port */
   constructor(origin: string, connect: buildConnector.connector) {
@@ -49,33 +61,47 @@ export class SingleUseConnections implements SingleUse {
   }
 
   async close(): Promise<void> {
-    for (const early of this.early) void early.then((socket) => socket?.destroy());
+    for (const early of this.early) void early.then((opened) => opened?.socket.destroy());
+    this.early.clear();
   }
 
   private useConnection(options: buildConnector.Options, callback: buildConnector.Callback): void {
     const [early] = this.early;
     if (early) {
       this.early.delete(early);
-      void early.then((socket) => {
-        if (socket && isUnused(socket)) callback(null, socket.setTimeout(0));
-        else this.connect(options, callback);
+      void early.then((opened) => {
+        if (opened && isUsable(opened)) {
+          callback(null, opened.socket.setTimeout(0));
+          return;
+        }
+        opened?.socket.destroy();
+        this.isUnwelcome = true;
+        this.connect(options, callback);
       });
     } else this.connect(options, callback);
     // Nobody knows yet whether more requests follow the first ones.
-    const wanted = this.hasEnded && this.running > 1 ? this.running : 0;
+    const wanted = this.hasEnded && !this.isUnwelcome && this.running > 1 ? this.running : 0;
     while (this.early.size < wanted) this.openEarly(options);
   }
 
   private openEarly(options: buildConnector.Options): void {
     const early: EarlyConnection = new Promise((resolve) => {
-      this.connect(options, (_, socket) => resolve(socket ?? undefined));
+      this.connect(options, (_, socket) => resolve(socket ? this.watch(socket, early) : undefined));
     });
     this.early.add(early);
-    void early.then((socket) =>
-      socket
-        ?.setTimeout(MAX_IDLE_MS, () => socket.destroy())
-        .on('error', () => undefined)
-        .once('close', () => this.early.delete(early)),
-    );
+  }
+
+  /** Closes a connection for which no request comes. */
+  private watch(socket: Socket, early: EarlyConnection): OpenConnection {
+    socket
+      .setTimeout(MAX_IDLE_MS, () => {
+        this.early.delete(early);
+        socket.destroy();
+      })
+      .on('error', () => undefined)
+      .once('close', () => {
+        if (this.early.delete(early)) this.isUnwelcome = true;
+      });
+    return { socket, age: startStopwatch(systemClock) };
   }
 }

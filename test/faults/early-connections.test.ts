@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
+import { setTimeout } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { createCronJob, listCronJobs } from '../../src/api/cron-jobs.ts';
 import { createGate } from '../helpers/fake-service.ts';
@@ -102,6 +103,46 @@ describe('a connection that is opened before there is a request for it', () => {
     await slow;
     expect([closed.requests, spoken.requests]).toEqual([[], []]);
     expect(connections.flatMap(({ requests }) => requests).filter((name) => name === 'third')).toHaveLength(1);
+  });
+
+  it('is not used after a suspension, in which the service may have closed it', async () => {
+    const { connections, hold, post, accepted } = await startService();
+    const gate = hold('slow');
+    const slow = post('slow');
+    await post('first');
+    await post('second');
+    await accepted(5);
+    const early = connections.slice(3);
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 600);
+    await post('third');
+    gate.open();
+    await slow;
+    expect(early.map(({ requests }) => requests)).toEqual([[], []]);
+  });
+
+  it('is not opened again for a service that closed one', async () => {
+    const { connections, hold, post, accepted } = await startService();
+    const gate = hold('slow');
+    const slow = post('slow');
+    await post('first');
+    await post('second');
+    await accepted(5);
+    const [, , , closed] = connections;
+    if (!closed) throw new Error('No connection was opened early.');
+    closed.socket.resetAndDestroy();
+    await setTimeout(20);
+    for (const name of ['third', 'fourth', 'fifth']) await post(name);
+    gate.open();
+    await slow;
+    expect(connections.map(({ requests }) => requests)).toEqual([
+      ['slow'],
+      ['first'],
+      ['second'],
+      [],
+      ['third'],
+      ['fourth'],
+      ['fifth'],
+    ]);
   });
 
   it('is closed if no request comes', async () => {
