@@ -168,8 +168,11 @@ export async function openJobCreator(
     try {
       const outcome = await createOnce(job, deps, options);
       if (outcome.status === 'failed' && outcome.isReleased && outcome.error instanceof RunStopped) return initial;
+      // Creating it may have taken longer than until its first run.
+      const { next_runs } = await startResult(each);
       return {
         ...initial,
+        next_runs,
         status: outcome.status,
         cron_job_id: 'cron_job_id' in outcome ? outcome.cron_job_id : null,
         differences: outcome.status === 'blocked' ? (outcome.differences ?? []) : [],

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { parse as parseYaml } from 'yaml';
-import { run, tinyRandom, withDefaults } from '../helpers/run.ts';
+import { fastClock, run, tinyRandom, withDefaults } from '../helpers/run.ts';
 import { JOB, type JobAnswer, schedules } from '../helpers/scheduling.ts';
 import { write } from '../helpers/service.ts';
 import { CRON_JOBS } from '../sandbox/cron.ts';
@@ -37,6 +37,16 @@ describe('cron create', () => {
     ]);
     expect(it.records()).toEqual(['cron.reserved', 'cron.created']);
     expect(readFileSync(it.state, 'utf8')).not.toContain('Sum up');
+  });
+
+  test('shows the runs that follow the creation, not those that passed while it waited', async () => {
+    const it = await schedules();
+    await it.faults({ kind: 'status', status: 429, retry_after: 90, on: LIST, times: 1 });
+    const clock = fastClock();
+    const ran = await it.create(['--schedule', '* * * * *', '--timezone', 'UTC', '-o', 'json'], { clock });
+    expect(ran.code).toBe(0);
+    const [next = ''] = ran.json<JobAnswer>().next_runs;
+    expect(Date.parse(next)).toBeGreaterThan(clock.now());
   });
 
   test('exits with 5 on a repeat and sends nothing; exits with 0 with --ensure', async () => {
