@@ -3,34 +3,47 @@ import { sanitizeLine } from '../output/sanitize.ts';
 import type { Context } from './context.ts';
 import type { ContextParts, RuntimeDeps } from './create-context.ts';
 
-/** Creates the functions that ask questions. They throw the signal's reason, or InterruptedError on Ctrl-C. */
+interface PromptStreams {
+  readonly input: RuntimeDeps['io']['stdin'];
+  readonly output: RuntimeDeps['terminal'];
+  readonly signal: AbortSignal;
+}
+
+/** Creates the functions that ask questions. They throw the signal's reason, or InterruptedError on Ctrl-C and Ctrl-D. */
 export function createPrompts(
   { io, terminal }: RuntimeDeps,
   { progress, redact }: ContextParts,
   signal: AbortSignal,
 ): Pick<Context, 'askSecret' | 'askText' | 'confirm' | 'openPrompt'> {
-  // Create these for each question, because reading io.stdin opens it.
-  const streams = () => ({ input: io.stdin, output: terminal, signal });
-  async function ask<Value>(question: () => Promise<Value>): Promise<Value> {
+  async function ask<Value>(question: (streams: PromptStreams) => Promise<Value>): Promise<Value> {
+    // Reading io.stdin opens it.
+    const input = io.stdin;
+    const closed = new AbortController();
+    // Ctrl-D closes the prompt, which then stays without a result. An answer closes it, too, but is returned first.
+    const close = () => setImmediate(() => closed.abort());
+    input.once('pause', close);
     try {
-      return await progress.pauseDuring(question);
+      const either = AbortSignal.any([signal, closed.signal]);
+      return await progress.pauseDuring(() => question({ input, output: terminal, signal: either }));
     } catch (error) {
       signal.throwIfAborted();
       throw new InterruptedError('Interrupted.', EXIT.interrupted, { cause: error });
+    } finally {
+      input.off('pause', close);
     }
   }
   return {
     async askSecret(message) {
       const { default: password } = await import('@inquirer/password');
-      return ask(() => password({ message, mask: true }, streams()));
+      return ask((streams) => password({ message, mask: true }, streams));
     },
     async askText(question, validate) {
       const { default: input } = await import('@inquirer/input');
-      return ask(() => input({ message: sanitizeLine(question), validate }, streams()));
+      return ask((streams) => input({ message: sanitizeLine(question), validate }, streams));
     },
     async confirm(question) {
       const { default: confirm } = await import('@inquirer/confirm');
-      return ask(() => confirm({ message: sanitizeLine(question), default: false }, streams()));
+      return ask((streams) => confirm({ message: sanitizeLine(question), default: false }, streams));
     },
     async openPrompt(options) {
       const { openPromptLine } = await import('../output/prompt-line.ts');

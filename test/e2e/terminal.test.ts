@@ -136,6 +136,18 @@ describe.skipIf(!hasScript)('in a real terminal (needs script of util-linux)', (
     expect(() => readFileSync(join(home, '.config', 'partnerctl', 'config.json'))).toThrow();
   });
 
+  test.each([
+    ['login', /Partner token/, ['--base-url', 'https://api.example.com/v1']],
+    ['completion', /\(y\/N\)/, ['install', '--shell', 'bash']],
+  ])('Ctrl-D at the prompt of %s exits with 130, too', async (name, prompt, args) => {
+    const child = inTerminal([name, ...args], { env: { HOME: tempDirectory() } });
+    await until(child.stdout, prompt);
+    child.stdin?.write('\u0004');
+    const ran = await child;
+    expect(ran.exitCode).toBe(130);
+    expect(ran.stdout).toContain('Interrupted.');
+  });
+
   test('--timeout ends a prompt', async () => {
     const login = ['login', '--base-url', 'https://api.example.com/v1', '--timeout', '1s'];
     const ran = await inTerminal(login, { env: { HOME: tempDirectory() } });
