@@ -30,7 +30,7 @@ export function compareProposals(
   const confirmed: LeafName[] = [];
   for (const { leaf, value, evidence } of proposals) {
     const { value: old, source } = current.leaf(leaf);
-    if (withoutOverrides.leaf(leaf).value === value) {
+    if (withoutOverrides.leaf(leaf).value === value && (source !== 'override' || old === value)) {
       confirmed.push(leaf);
       continue;
     }

@@ -69,8 +69,22 @@ export async function mayWrite(changes: readonly ProposedChange[], review: Revie
   return context.confirm(`Write ${count(writable.length, 'value', 'values')}${contradicting}?`);
 }
 
-/** Returns the sentence that ends a review. @param source where `contract show` lists what was written */
+/** Returns the sentences that end a review. @param source where `contract show` lists what was written */
 export function summarizeReview(
+  changes: readonly ProposedChange[],
+  isWritten: boolean,
+  review: Review,
+  source: string,
+): string {
+  const overridden = changes.filter(({ status }) => status === 'overridden').map(({ leaf }) => leaf);
+  const written = summarizeWrite(changes, isWritten, review, source);
+  if (overridden.length === 0) return written;
+  const stays = `${overridden.join(', ')} ${overridden.length === 1 ? 'stays' : 'stay'} as you set ${overridden.length === 1 ? 'it' : 'them'}.`;
+  const leaf = overridden.length === 1 ? overridden[0] : '<leaf>';
+  return `${written}\n${stays} To use the ${review.origin}: partnerctl contract unset ${leaf}`;
+}
+
+function summarizeWrite(
   changes: readonly ProposedChange[],
   isWritten: boolean,
   { origin }: Review,

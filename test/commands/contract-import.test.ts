@@ -121,6 +121,18 @@ describe('contract import', () => {
     expect(await value('spaces.list.items')).toEqual({ value: 'data', source: 'override' });
   });
 
+  test('shows an override that hides what was imported before, and how to end it', async () => {
+    const { importFrom, env } = home();
+    const path = file(spacesDocument());
+    await importFrom(path, '--yes');
+    await run(['contract', 'set', 'spaces.list.items', 'data'], { env });
+    const again = await importFrom(path, '-o', 'json');
+    expect(again.json<Imported>().changes).toMatchObject([
+      { leaf: 'spaces.list.items', old: 'data', status: 'overridden' },
+    ]);
+    expect(again.stderr).toContain('To use the document: partnerctl contract unset spaces.list.items');
+  });
+
   test('requires --accept for a value that contradicts the specification', async () => {
     const { importFrom, value, stored } = home();
     const path = file(spacesDocument('/automation/workspaces'));
