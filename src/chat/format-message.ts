@@ -142,7 +142,7 @@ export function formatNotice(notice: FollowNotice): string {
     case 'unknown-session':
       return `the service does not know session ${notice.session_id} yet${formatReason(notice.error)}; treating it as empty. If that is wrong, check the base URL, --source, and --session.`;
     case 'skipped':
-      return `session ${notice.session_id} of source ${notice.source_id} is left out: ${formatCause(notice.error)}`;
+      return `session ${notice.session_id} of source ${notice.source_id} cannot be read: ${formatCause(notice.error)}`;
     case 'gap':
       return `the history of ${notice.session_id} may be incomplete: ${notice.evidence}. Assumed (history.messages): ${ASSUMPTIONS['history.messages']}.`;
   }

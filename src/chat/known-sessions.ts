@@ -9,8 +9,10 @@ import { MESSAGE_RECORDS } from './message-records.ts';
 /** Names sessions that messages were sent to whose own records do not: see `SessionMemory`. */
 const SESSIONS_TYPE = 'chat.sessions';
 
+const { reserved: SENDING, created: SENT, released: RELEASED } = MESSAGE_RECORDS.types;
+
 /** The records that name a session: a message was sent to it, or it was followed. */
-const TYPES = ['tail', MESSAGE_RECORDS.types.reserved, MESSAGE_RECORDS.types.created, SESSIONS_TYPE];
+const TYPES = ['tail', SENDING, SENT, SESSIONS_TYPE];
 
 function toRef(source_id: unknown, session_id: unknown): readonly SessionRef[] {
   return isText(source_id) && isText(session_id) ? [{ source_id, session_id }] : [];
@@ -23,17 +25,28 @@ function sessionsOf({ type, source_id, session_id, sessions }: LogRecord): reado
 }
 
 /**
- * Reads which sessions of a service this machine has sent messages to, or followed.
+ * Reads which sessions of a service this machine has sent messages to, or followed. One whose only messages the service
+ * rejected may not exist, and is left out.
  * @param path the state file
  * @param origin the base URL of the service
  * @throws LocalError if the file cannot be read
  */
 export async function readKnownSessions(path: string, origin: string): Promise<readonly SessionRef[]> {
   const sessions = new Map<string, SessionRef>();
-  for await (const entry of readLog(path, { containing: TYPES.map((type) => fieldText('type', type)) })) {
-    if (entry.kind !== 'record' || !TYPES.includes(entry.record.type) || entry.record.origin !== origin) continue;
-    for (const session of sessionsOf(entry.record)) sessions.set(sessionKey(session), session);
+  const sending = new Map<string, SessionRef>();
+  for await (const entry of readLog(path, {
+    containing: [...TYPES, RELEASED].map((type) => fieldText('type', type)),
+  })) {
+    if (entry.kind !== 'record') continue;
+    const { record } = entry;
+    if (record.type === RELEASED) sending.delete(String(record[MESSAGE_RECORDS.reservationField]));
+    if (!TYPES.includes(record.type) || record.origin !== origin) continue;
+    for (const session of sessionsOf(record)) {
+      if (record.type === SENDING) sending.set(record.id, session);
+      else sessions.set(sessionKey(session), session);
+    }
   }
+  for (const session of sending.values()) sessions.set(sessionKey(session), session);
   return [...sessions.values()];
 }
 

@@ -2,6 +2,8 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { InterruptedError } from '../../src/errors.ts';
+import { appendRecord } from '../../src/state/append.ts';
+import { randomRecordId, recordHead } from '../../src/state/record.ts';
 import {
   fastClock,
   fasterClock,
@@ -130,13 +132,23 @@ describe('chat watch --no-follow', () => {
     expect(list(ran.stdout).map(({ session_id }) => session_id)).toEqual(expected);
   });
 
-  test('omits a conversation whose source no longer exists, and says so', async () => {
+  test('does not list a session whose only message the service rejected', async () => {
+    const { watch, env } = await knownConversations();
+    expect((await run(['chat', 'send', '--source', 'src_typo', '--session', 'x', 'Hi!'], { env })).code).toBe(4);
+    const ran = await watch(['--no-follow', '-o', 'json', '--query', '[].session_id']);
+    expect(ran).toMatchObject({ code: 0, stderr: '' });
+    expect(ran.json<string[]>().sort()).toEqual(['anna', 'ben', 'zoe']);
+  });
+
+  test('shows a conversation whose source no longer exists as unread, and warns', async () => {
     const { watch, env, support } = await knownConversations();
-    // A send that the service rejected is recorded, too.
-    await run(['chat', 'send', '--source', 'src_gone', '--session', 'x', 'Hi!'], { env });
+    const state = join(env.HOME ?? '', '.local/state/partnerctl/state.jsonl');
+    const head = recordHead('chat.sessions', { now: () => 0, newId: randomRecordId });
+    const record = { ...head, origin: env.PARTNER_BASE_URL, sessions: [['src_gone', 'x']] };
+    await appendRecord(state, record);
     const ran = await watch(['--no-follow', '-o', 'json']);
     expect(ran.code).toBe(0);
-    expect(ran.stderr).toMatch(/session x of source src_gone is left out: .*[^.] \(.*[^.]\)\.\n/);
+    expect(ran.stderr).toMatch(/session x of source src_gone cannot be read: .*[^.] \(.*[^.]\)\.\n/);
     expect((await watch(['--no-follow', '-o', 'table'])).stderr).toContain('4 conversations, 2 unanswered, 1 unread.');
     expect(list(ran.stdout).find(({ session_id }) => session_id === 'x')).toMatchObject({ status: 'unread' });
     expect(list(ran.stdout)[0]?.source_id).toBe(support.source_id);
