@@ -55,22 +55,29 @@ async function refuseSecondToken(context: Context, fromEnvironment: string): Pro
   });
 }
 
+/** Whether the environment has a token for the service of PARTNER_BASE_URL, which is another one, such as the sandbox. */
+function hasTokenForOther({ PARTNER_BASE_URL: other = '' }: Context['env'], baseUrl: string): boolean {
+  return URL.canParse(other) && new URL(other).origin !== new URL(baseUrl).origin;
+}
+
 /** Chooses the first available source: a flag, PARTNER_TOKEN, a prompt, standard input. @throws UsageError if there is none */
-async function tokenSource(context: Context, tokenCommand: string | undefined): Promise<TokenSource> {
+async function tokenSource(context: Context, tokenCommand: string | undefined, baseUrl: string): Promise<TokenSource> {
   const { flags, env, io } = context;
   if (tokenCommand !== undefined) {
     const fixHint = 'Give a command whose first line of output is a valid token.';
     return { kind: 'command', command: tokenCommand, from: '--token-command', fixHint };
   }
   if (flags.tokenFile !== undefined) return fileSource(flags.tokenFile);
-  if (env.PARTNER_TOKEN) {
+  const isOther = env.PARTNER_TOKEN && context.isInteractive && hasTokenForOther(env, baseUrl);
+  if (isOther) await context.notice(`PARTNER_TOKEN is not used: it is for ${env.PARTNER_BASE_URL} (PARTNER_BASE_URL).`);
+  if (env.PARTNER_TOKEN && !isOther) {
     await refuseSecondToken(context, env.PARTNER_TOKEN);
     await context.notice('Storing the token from PARTNER_TOKEN.');
     const fixHint = 'Set a valid one, or unset it to store another token.';
     return { kind: 'text', token: env.PARTNER_TOKEN, from: 'PARTNER_TOKEN', fixHint };
   }
   if (context.isInteractive) {
-    const token = await context.askSecret('Partner token');
+    const token = await context.askSecret(`Partner token for ${baseUrl}`);
     return { kind: 'text', token, from: 'the prompt', fixHint: 'Run the command again, and enter a valid one.' };
   }
   if (!io.stdin.isTTY) return fileSource('-');
@@ -197,7 +204,7 @@ export default command<Input>({
     const stored = await config.read();
     const name = resolveProfileName(flags, context.env, stored).value;
     const base_url = await findBaseUrl(context, stored.profiles[name]);
-    const source = await tokenSource(context, tokenCommand);
+    const source = await tokenSource(context, tokenCommand, base_url);
     const token = await readToken(source, {
       stdin: () => context.io.stdin,
       signal: context.abortSignal,

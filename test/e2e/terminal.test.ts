@@ -108,6 +108,21 @@ describe.skipIf(!hasScript)('in a real terminal (needs script of util-linux)', (
     expect(readFileSync(join(home, 'config', 'config.json'), 'utf8')).toContain(it.token);
   });
 
+  test('login asks for a token, and names the service, if PARTNER_TOKEN is for another one', async () => {
+    const it = await service();
+    const env = {
+      HOME: tempDirectory(),
+      PARTNER_BASE_URL: 'http://127.0.0.1:9/v1',
+      PARTNER_TOKEN: 'pat_of-the-sandbox',
+    };
+    const child = inTerminal(['login', '--base-url', it.sandbox.baseUrl], { env });
+    await until(child.stdout, /Partner token for http:\/\/127\.0\.0\.1:\d+\/v1/);
+    child.stdin?.write(`${it.token}\r`);
+    const ran = await child;
+    expect(ran.exitCode).toBe(0);
+    expect(ran.stdout).toContain('PARTNER_TOKEN is not used: it is for http://127.0.0.1:9/v1 (PARTNER_BASE_URL).');
+  });
+
   test('a write through a protected profile asks for its name, and sends nothing before', async () => {
     const it = await service();
     const home = tempDirectory();
