@@ -1,6 +1,14 @@
 import { type NewMessage, postMessage, type SentMessage } from '../api/chat.ts';
 import type { Message } from '../contract/messages.ts';
-import { EXIT, InterruptedError, NotFoundError, PartnerctlError, withHint } from '../errors.ts';
+import {
+  EXIT,
+  InterruptedError,
+  NotFoundError,
+  PartnerctlError,
+  ServiceError,
+  ShapeError,
+  withHint,
+} from '../errors.ts';
 import { toErrorObject } from '../output/error-object.ts';
 import type { PromptLine } from '../output/prompt-line.ts';
 import { sanitizeText } from '../output/sanitize.ts';
@@ -121,10 +129,10 @@ export class InteractiveChat {
     const { error } = this.failure ?? { error: [...this.unsent.values()].findLast((each) => each !== undefined) };
     if (error === undefined) return;
     if (messages.length === 0 || !(error instanceof PartnerctlError)) throw error;
-    const [subject, them] = messages.length === 1 ? ['This message', 'it'] : ['These messages', 'them'];
+    const [subject, them] = messages.length === 1 ? ['This message is', 'it'] : ['These messages are', 'them'];
     const commands = messages.map((message) => this.deps.resendCommand(message)).join('\n');
     throw withHint(error, {
-      hint: `${subject} may or may not be registered. To send ${them} without duplicating ${them}:\n${commands}`,
+      hint: `${subject} not confirmed. To send ${them} without duplicating ${them}:\n${commands}`,
       details: {
         source_id: this.session.source_id,
         external_message_ids: messages.map(({ external_message_id }) => external_message_id),
@@ -221,7 +229,8 @@ export class InteractiveChat {
     this.unsent.set(message, error);
     if (this.hasLeft || this.deps.interrupt.aborted) return;
     const next = `/resend sends it again (external id ${message.external_message_id}); it is registered once.`;
-    this.print(`Not sent: ${describeError(error)}\n${next}`);
+    const isLost = error instanceof ServiceError || error instanceof ShapeError;
+    this.print(`${isLost ? 'Not confirmed' : 'Not sent'}: ${describeError(error)}\n${next}`);
   }
 
   private setAwaitingReply(isAwaitingReply: boolean): void {
