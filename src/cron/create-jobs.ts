@@ -102,7 +102,9 @@ async function createDeps(
       ? 'Nothing was sent.'
       : 'The job was not sent: it may exist already, and only the list can tell.',
     onUnavailable: (error) =>
-      context.warn(`Cannot read the list of jobs: ${error.message} Only the state prevents duplicates.`),
+      context.warn(
+        `Cannot read the list of jobs: ${error.message}${wanted.length > 0 ? ' Only the state prevents duplicates.' : ''}`,
+      ),
   };
   const newFinder = () => createJobFinder({ ...list, onUnavailable: async () => undefined });
   const onWait = (ms: number) => progress.countdown(ms, (left) => `reading the list again in ${left}`);

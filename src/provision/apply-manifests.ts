@@ -150,11 +150,11 @@ export async function applyManifests(
   const run = await openRun(context, documents);
   const { http, history } = run;
   let isReported = false;
-  const onUnavailable = async ({ message }: Error): Promise<void> => {
+  const onUnavailable = async ({ message, list }: RemoteStateUnavailable): Promise<void> => {
     if (isReported) return;
     isReported = true;
     await context.notice(
-      `note: cannot read the existing spaces and agents (${message}) Provisioning continues without reading them. Agents recorded in the state are not installed again.`,
+      `note: cannot read the existing ${list === 'spaces' ? 'spaces and agents' : list} (${message}) Provisioning continues without reading them. Agents recorded in the state are not installed again.`,
     );
   };
   const { random, flags, abortSignal, progress, clock } = context;

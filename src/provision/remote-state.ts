@@ -19,10 +19,12 @@ import type { PresentAgent, PresentSpace } from './provision-plan.ts';
 export class RemoteStateUnavailable extends Error {
   /** The service's refusal. */
   readonly reason: PartnerctlError;
+  readonly list: 'spaces' | 'agents';
 
-  constructor(reason: PartnerctlError) {
+  constructor(reason: PartnerctlError, list: 'spaces' | 'agents') {
     super(reason.message);
     this.reason = reason;
+    this.list = list;
   }
 }
 
@@ -52,9 +54,9 @@ export function createSpaceList(
   }, clock);
 }
 
-function toUnavailable(error: unknown, list: DecisiveList): unknown {
-  const failure = toListFailure(error, list);
-  return failure instanceof ListUnavailable ? new RemoteStateUnavailable(failure.reason) : failure;
+function toUnavailable(error: unknown, list: 'spaces' | 'agents', reading: Omit<DecisiveList, 'name'>): unknown {
+  const failure = toListFailure(error, { ...reading, name: `the list of ${list}` });
+  return failure instanceof ListUnavailable ? new RemoteStateUnavailable(failure.reason, list) : failure;
 }
 
 /**
@@ -87,11 +89,7 @@ export async function findSpaces(
       found.set(id, space);
     }
   } catch (error) {
-    throw toUnavailable(error, {
-      name: 'the list of spaces',
-      wasRead: await wasReadBefore(),
-      isPartlyRead: last !== undefined,
-    });
+    throw toUnavailable(error, 'spaces', { wasRead: await wasReadBefore(), isPartlyRead: last !== undefined });
   }
   if (last && !hasExternalIds) {
     refuseItem(http, OPERATIONS.listSpaces, last, 'space.external_space_id');
@@ -141,9 +139,7 @@ export async function fetchAgents(http: Http, spaceId: string): Promise<readonly
   } catch (error) {
     // A 404 is about the space, not the list, unless a gateway sent it.
     const isUnknownSpace = error instanceof NotFoundError && !error.info.fromGateway;
-    throw isUnknownSpace
-      ? error
-      : toUnavailable(error, { name: 'the list of agents', wasRead: false, isPartlyRead: agents.length > 0 });
+    throw isUnknownSpace ? error : toUnavailable(error, 'agents', { wasRead: false, isPartlyRead: agents.length > 0 });
   }
   if (nameless) refuseItem(http, OPERATIONS.listAgents, nameless, 'agent.name');
   return agents;

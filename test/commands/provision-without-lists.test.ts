@@ -15,9 +15,13 @@ describe('--check', () => {
 });
 
 describe('a token that cannot list spaces or agents', () => {
-  test.each([[['spaces.provision']], [['spaces.provision', 'spaces.read']], [['spaces.provision', 'agents.read']]])(
+  test.each([
+    [['spaces.provision'], 'spaces and agents'],
+    [['spaces.provision', 'spaces.read'], 'agents'],
+    [['spaces.provision', 'agents.read'], 'spaces and agents'],
+  ])(
     'with only %j posts with one notice, and the state file prevents another POST on a repeat',
-    async (scopes) => {
+    async (scopes, unread) => {
       const it = await service();
       await it.set({ agents_on_repeat: 'install' });
       const env = await it.envFor(scopes);
@@ -27,7 +31,9 @@ describe('a token that cannot list spaces or agents', () => {
       expect(first.json<Answer>().summary).toEqual({ ...SUMMARY, created: 2 });
       const again = await provision([path], it, { env });
       expect(again.stderr.match(/^note: /gm) ?? []).toHaveLength(1);
-      expect(again.stderr).toContain('403');
+      expect(again.stderr).toMatch(new RegExp(`cannot read the existing ${unread} \\(.*403`));
+      const plan = await run(['plan', path], { env });
+      expect(plan.stderr).not.toContain('prevents duplicates');
       expect(again.json<Answer>().summary).toEqual({ ...SUMMARY, unchanged: 2 });
       expect(await it.posts()).toHaveLength(2);
       const quiet = await provision([path, '-q'], it, { env });
