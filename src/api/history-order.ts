@@ -1,5 +1,5 @@
 import type { Message } from '../contract/messages.ts';
-import type { HistoryPage } from './history.ts';
+import type { HistoryPage } from './history-page.ts';
 
 /** What to take of a history. */
 export interface HistoryExtent {

@@ -14,6 +14,7 @@ import {
 import { OPERATIONS } from '../contract/operations.ts';
 import { PartnerctlError } from '../errors.ts';
 import { arrangePages } from './history-order.ts';
+import type { HistoryPage } from './history-page.ts';
 import { type Page, type PagingMemory, readHistoryPages } from './history-pages.ts';
 import type { Http } from './http.ts';
 import type { CallOptions } from './http-options.ts';
@@ -34,32 +35,6 @@ export interface HistoryPosition {
   readonly after_message_id: string | undefined;
   /** How many of the newest messages are enough, where they come first. All by default. */
   readonly newest?: number;
-}
-
-/** One page of the history. */
-export interface HistoryPage {
-  /** In the order of the response. */
-  readonly messages: readonly Message[];
-  /** Whether further pages follow. */
-  readonly hasMore: boolean;
-  /** Whether the page links to the next one. */
-  readonly hasNextLink: boolean;
-  /** Whether this page was reached by a link rather than by a cursor. */
-  readonly reachedByLink: boolean;
-  /** Whether the service explicitly marks this page as the last one. */
-  readonly isDeclaredEnd: boolean;
-  /** The total number of messages, if the service reports it. */
-  readonly total: number | undefined;
-  /** Where the total is in the response. */
-  readonly totalPath: string | undefined;
-  /** How the pages were requested, as a value of the leaf `messages.history.next`. */
-  readonly strategy: string;
-  /** What announces more messages than can be requested; undefined if nothing does. */
-  readonly unreachable: string | undefined;
-  /** The time of the response by the service's clock, in milliseconds since the epoch. */
-  readonly respondedAt: number | undefined;
-  /** The delay before the next poll that the service requests, in milliseconds. */
-  readonly requestedWaitMs: number | undefined;
 }
 
 /** How to read a history. */
@@ -152,11 +127,27 @@ export class HistoryReader {
       if (first.done) return undefined;
       // Messages up to the one to read after are a proof, too, although none may follow.
       const hasMessages = first.value.messages.length > 0 || this.ledToMessages.has(variant);
-      if (!hasMessages && !mayBeEmpty) return undefined;
+      if (!hasMessages && !(mayBeEmpty && (await this.isRefusedFromStart(variant, position, options))))
+        return undefined;
       this.variant = variant;
       this.prove(hasMessages);
       return { page: first.value, pages };
     });
+  }
+
+  /**
+   * Whether the contract's request fails without a message to read after, too. Otherwise it is that message that the
+   * service refused, and the history that a variant found to be empty may be another one.
+   */
+  private async isRefusedFromStart(
+    variant: HistoryVariant,
+    position: HistoryPosition,
+    options: HistoryOptions,
+  ): Promise<boolean> {
+    const isOfCursorOnly = Object.keys(variant.values).every((leaf) => leaf === 'messages.history.after_message_id');
+    if (position.after_message_id === undefined || isOfCursorOnly) return true;
+    const fromStart = this.requestPages({ ...position, after_message_id: undefined }, options, undefined);
+    return (await fromStart.next().catch(rethrowUnlessAnswered)) === undefined;
   }
 
   /** Reads a history from its oldest message to its newest. */

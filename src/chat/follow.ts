@@ -1,5 +1,6 @@
-import { type HistoryPage, HistoryReader } from '../api/history.ts';
+import { HistoryReader } from '../api/history.ts';
 import { EMPTY_PAGE } from '../api/history-order.ts';
+import type { HistoryPage } from '../api/history-page.ts';
 import { isBare404 } from '../api/try-history-variants.ts';
 import {
   BalanceError,

@@ -1,5 +1,6 @@
-import type { HistoryOptions, HistoryPage, HistoryPosition, HistoryReader } from '../api/history.ts';
+import type { HistoryOptions, HistoryPosition, HistoryReader } from '../api/history.ts';
 import { EMPTY_PAGE } from '../api/history-order.ts';
+import type { HistoryPage } from '../api/history-page.ts';
 import type { Message } from '../contract/messages.ts';
 import { type SessionRef, sessionKey } from '../state/session-ref.ts';
 import type { SessionStart } from './follow-types.ts';

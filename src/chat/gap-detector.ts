@@ -1,4 +1,4 @@
-import type { HistoryPage } from '../api/history.ts';
+import type { HistoryPage } from '../api/history-page.ts';
 import { isNewestFirst, mayDescend } from './message-order.ts';
 
 /** Evidence that messages are, or may be, missing. */

@@ -102,6 +102,19 @@ test('a history that responds 204 after its last message is read to its end', as
   expect(await run([...tail, '--after', 'm1'], { env, random: tinyRandom })).toMatchObject({ code: 0, stderr: '' });
 });
 
+test('a message to read after that no longer exists is an error, although other parameters lead to an empty history', async () => {
+  const { baseUrl } = await startFakeService(({ query }, response) => {
+    const messages = query.get('session_id') === 's1' ? [{ message_id: 'm9', role: 'user', text: 'Hi' }] : [];
+    const isGone = (query.get('after_message_id') ?? 'm9') !== 'm9';
+    if (isGone) sendJson(response, { after_message_id: ['There is no such message.'] }, 400);
+    else sendJson(response, { count: messages.length, next: null, results: messages });
+  });
+  const env = { PARTNER_BASE_URL: baseUrl, PARTNER_TOKEN: 'a-token-of-a-test' };
+  const tail = ['chat', 'tail', '--source', 'src_1', '--session', 's1', '--no-follow', '-o', 'json'];
+  const ran = await run([...tail, '--after', 'm5'], { env, random: tinyRandom });
+  expect(ran).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('There is no such message.') });
+});
+
 test('the error for a 404 that quotes the path of the agents says that the path may differ', async () => {
   const { baseUrl } = await startFakeService(({ path }, response) => {
     sendJson(response, { detail: `There is nothing at ${path}.` }, 404);
