@@ -25,6 +25,11 @@ interface ListedSource {
 
 const METADATA_DEPTH = 3;
 
+/** The depth left for an item of a list: a list of objects is no level of its own. */
+function depthIn(item: unknown, depth: number): number {
+  return isJsonObject(item) ? depth : depth - 1;
+}
+
 /** Normalized names of the object with an agent's source, which may be null. */
 const SOURCE_NAMES = ['source', 'apichat', 'apichatsource'];
 
@@ -40,7 +45,8 @@ function findSourceId(
   depth = METADATA_DEPTH,
 ): string | null | undefined {
   if (depth === 0) return undefined;
-  if (Array.isArray(value)) return firstOf(value.map((item) => findSourceId(item, names, contract, depth - 1)));
+  if (Array.isArray(value))
+    return firstOf(value.map((item) => findSourceId(item, names, contract, depthIn(item, depth))));
   if (!isJsonObject(value)) return undefined;
   const entries = Object.entries(value).map(([key, inner]) => [normalizeName(key), inner] as const);
   const direct = entries.find(([name, inner]) => names.includes(name) && isText(inner))?.[1];
@@ -71,7 +77,7 @@ interface Place {
 
 function* placesIn(value: unknown, key: string, depth: number): Generator<Place> {
   if (depth === 0) return;
-  if (Array.isArray(value)) for (const item of value) yield* placesIn(item, key, depth - 1);
+  if (Array.isArray(value)) for (const item of value) yield* placesIn(item, key, depthIn(item, depth));
   if (!isJsonObject(value)) return;
   yield { key, object: value };
   for (const [name, inner] of Object.entries(value)) yield* placesIn(inner, normalizeName(name), depth - 1);

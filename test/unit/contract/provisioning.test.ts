@@ -23,6 +23,7 @@ describe('a listed agent', () => {
     ['at the top', { source_id: 's' }],
     ['in the metadata', { integrations: { api_chat: { source_id: 's' } } }],
     ['in a list', { integrations: [{ source_id: 's' }] }],
+    ['in a list of the metadata', { integrations: { api_chat: [{ source_id: 's' }] } }],
     ['as a number', { api_chat: { source_id: 17 } }],
   ])('may have its source id %s', (_, metadata) => {
     expect(readAgentOf({ agent_id: 'a', ...metadata }).source_id).toMatch(/^(s|17)$/);
