@@ -20,7 +20,7 @@ const NAME = /[A-Za-z][\w.[\]-]*/g;
 const NAMES = /["'`]?[A-Za-z][\w.[\]-]*["'`]?(?:(?:,| and|, and) ["'`]?[A-Za-z][\w.[\]-]*["'`]?)*/.source;
 const REQUIRED = new RegExp(`(${NAMES}) (?:is|are|was|were) (?:a )?(?:required|missing|mandatory)`, 'g');
 const MISSING = new RegExp(
-  `(?:missing|required|expected|provide)(?: (?:required|the|an?|(?:field|parameter|propert|key|argument)(?:s|y|ies)?))*:? (${NAMES})`,
+  `(?:missing|required|expected|provide)(?: (?:required|the|an?|(?:request|part|field|parameter|propert|key|argument)(?:s|y|ies)?))*:? (${NAMES})`,
   'gi',
 );
 const UNKNOWN =

@@ -115,6 +115,21 @@ test('a message to read after that no longer exists is an error, although other 
   expect(ran).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('There is no such message.') });
 });
 
+test.each(["Required part 'file' is not present.", "Required request part 'file' is not present."])(
+  'the error for a text that the service wants as a file says how to send one: %s',
+  async (detail) => {
+    const { baseUrl } = await startFakeService((_, response) => {
+      sendJson(response, { title: 'Bad Request', detail }, 400);
+    });
+    const env = { PARTNER_BASE_URL: baseUrl, PARTNER_TOKEN: 'a-token-of-a-test' };
+    const upload = ['upload', '--as', 'document', '--name', 'faq.txt', '--text', 'Hi', '-o', 'json'];
+    const ran = await run(upload, { env, random: tinyRandom });
+    expect(ran.code).toBe(1);
+    expect(ran.error().hint).toContain('partnerctl upload - --as document --filename');
+    expect(ran.error().hint).not.toContain('contract set');
+  },
+);
+
 test('the error for a 404 that quotes the path of the agents says that the path may differ', async () => {
   const { baseUrl } = await startFakeService(({ path }, response) => {
     sendJson(response, { detail: `There is nothing at ${path}.` }, 404);
