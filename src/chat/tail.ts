@@ -116,6 +116,37 @@ function findFailure(
   return findEndFailure(end, options.follow, context);
 }
 
+/** Says that the sessions have no messages to start with; undefined if none are wanted. */
+export function describeEmpty({ sessions, start }: Pick<TailOptions, 'sessions' | 'start'>): string | undefined {
+  if (start.from === 'last' && start.count === 0) return undefined;
+  const names = sessions.map(({ session_id }) => session_id);
+  const where = `${names.length === 1 ? 'session' : 'sessions'} ${names.join(', ')}`;
+  if (start.from === 'after') return `No messages after ${start.message_id} in ${where} yet.`;
+  return start.from === 'checkpoint' ? `No new messages in ${where}.` : `No messages in ${where} yet.`;
+}
+
+/** Tells the user at a terminal, which would otherwise stay blank, that the followed sessions have no messages so far. */
+class EmptyNotice {
+  private readonly context: Context;
+  private readonly options: TailOptions;
+  /** By key (see `sessionKey`). */
+  private readonly empty = new Set<string>();
+
+  constructor(context: Context, options: TailOptions) {
+    this.context = context;
+    this.options = options;
+  }
+
+  /** Notes that all existing messages of a session were shown, and whether there were any. */
+  async add(key: string, hasMessages: boolean): Promise<void> {
+    const { io, notice } = this.context;
+    if (!hasMessages) this.empty.add(key);
+    if (this.empty.size < this.options.sessions.length || !this.options.follow || !io.stderr.isTTY) return;
+    const text = describeEmpty(this.options);
+    if (text !== undefined) await notice(`${text} Waiting for new ones; Ctrl-C ends the tail.`);
+  }
+}
+
 /** Warns of authors that are not recognized, of each only once. */
 class AuthorWarnings {
   private readonly context: Context;
@@ -175,6 +206,7 @@ async function* tailSource(
     sessions.flatMap(({ start, ...ref }) => (start.from === 'after' ? [[sessionKey(ref), start.message_id]] : [])),
   );
   const written = new Set<string>();
+  const emptyNotice = new EmptyNotice(context, options);
   const checkpoint = await openCheckpoint(context, http, checkpoints);
   const authors = new AuthorWarnings(context, http);
   try {
@@ -195,6 +227,7 @@ async function* tailSource(
           lastIds.set(key, id);
           await checkpoint.record({ source_id, session_id }, id);
         }
+        await emptyNotice.add(key, written.has(key));
       } else if (event.kind === 'end') {
         const failure = findFailure(event, options, lastIds, context);
         if (failure) throw failure;

@@ -59,6 +59,26 @@ describe('a tail of an empty session', () => {
   });
 });
 
+describe('a tail that follows an empty session', () => {
+  const WAITING = 'No messages in session s1 yet. Waiting for new ones; Ctrl-C ends the tail.\n';
+
+  test('says so once in a terminal', async () => {
+    const { it, of } = await startChat();
+    expect(await runUntilPolled(it, of, { columns: 80 })).toMatchObject({ stdout: '', stderr: WAITING });
+    expect((await runUntilPolled(it, [...of, '--tail', '0'], { columns: 80 })).stderr).toBe('');
+    expect((await runUntilPolled(it, of)).stderr).toBe('');
+  });
+
+  test('says it of all sessions at once, and not if one of them has messages', async () => {
+    const { it, of, chat } = await startChat();
+    const both = [...of, '--session', 's2'];
+    const notice = 'No messages in sessions s1, s2 yet. Waiting for new ones; Ctrl-C ends the tail.\n';
+    expect((await runUntilPolled(it, both, { columns: 100 })).stderr).toBe(notice);
+    await inject(it, chat);
+    expect((await runUntilPolled(it, both, { columns: 100 })).stderr).toBe('');
+  });
+});
+
 describe('a tail starts', () => {
   test('with the last ten messages, or the number in --tail', async () => {
     const { env, of } = await startChat(25);

@@ -5,7 +5,7 @@ import {
   SESSION_SELECTION_FLAGS,
   type SessionSelection,
 } from '../../chat/session-selection.ts';
-import type { TailInput, TailOptions } from '../../chat/tail.ts';
+import type { TailInput } from '../../chat/tail.ts';
 import { type Args, command, SERVICE_EXITS } from '../../cli/command.ts';
 import { SCOPE } from '../../contract/scopes.ts';
 import { UsageError } from '../../errors.ts';
@@ -27,15 +27,6 @@ function parseStart(args: Args, selection: SessionSelection): TailInput['start']
   if (args.isSet('from-start')) return { from: 'start' };
   if (args.isSet('resume')) return { from: 'checkpoint' };
   return { from: 'last', count: args.count('tail', { min: 0, max: MAX_TAIL, fallback: DEFAULT_TAIL }) };
-}
-
-/** Returns the notice if a tail with --no-follow has nothing to show. */
-function describeEmpty({ follow, sessions, start }: Pick<TailOptions, 'follow' | 'sessions' | 'start'>) {
-  if (follow || (start.from === 'last' && start.count === 0)) return undefined;
-  const names = sessions.map(({ session_id }) => session_id);
-  const where = `${names.length === 1 ? 'session' : 'sessions'} ${names.join(', ')}`;
-  if (start.from === 'after') return `No messages after ${start.message_id} in ${where} yet.`;
-  return start.from === 'checkpoint' ? `No new messages in ${where}.` : `No messages in ${where} yet.`;
 }
 
 export default command<TailInput>({
@@ -88,12 +79,13 @@ export default command<TailInput>({
     };
   },
   async run(context, { selection, ...options }) {
-    const [{ tailSessions }, { findSessions }] = await Promise.all([
+    const [{ describeEmpty, tailSessions }, { findSessions }] = await Promise.all([
       import('../../chat/tail.ts'),
       import('../../chat/find-sessions.ts'),
     ]);
     const { http, ...selected } = await findSessions(context, selection);
     const tail = { ...options, ...selected };
-    return { kind: 'stream', events: tailSessions(context, http, tail), empty: describeEmpty(tail) };
+    const empty = tail.follow ? undefined : describeEmpty(tail);
+    return { kind: 'stream', events: tailSessions(context, http, tail), empty };
   },
 });
