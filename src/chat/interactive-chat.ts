@@ -12,6 +12,7 @@ import {
 import { toErrorObject } from '../output/error-object.ts';
 import type { PromptLine } from '../output/prompt-line.ts';
 import { sanitizeText } from '../output/sanitize.ts';
+import { withReason } from '../output/sentences.ts';
 import { wrapText } from '../output/wrap.ts';
 import type { SessionRef } from '../state/session-ref.ts';
 import { followSource } from './follow-source.ts';
@@ -48,7 +49,7 @@ const AWAITING_LABEL = '… ';
 function describeError(error: unknown): string {
   const { message } = toErrorObject(error);
   const why = error instanceof PartnerctlError ? error.info.why : undefined;
-  return why === undefined ? message : `${message} ${why.replaceAll('\n', '; ')}`;
+  return withReason(message, why);
 }
 
 /** A conversation at a prompt: sends what is typed, and shows new messages above the line being typed. */

@@ -3,6 +3,7 @@ import type { NewMessage } from '../api/chat.ts';
 import type { Http } from '../api/http.ts';
 import type { Context } from '../cli/context.ts';
 import { LocalError, type PartnerctlError, UsageError } from '../errors.ts';
+import { joinSentences } from '../output/sentences.ts';
 import { fileStore } from '../state/file-store.ts';
 import { openLedger } from '../state/ledger.ts';
 import { type OnceDeps, readKey } from '../state/once.ts';
@@ -79,7 +80,9 @@ export class RecordedSend {
       await write();
     } catch (error) {
       if (!(error instanceof LocalError)) throw error;
-      await this.log?.warn(`${error.message} The next message with this text goes under the same external id.`);
+      await this.log?.warn(
+        joinSentences(`${error.message}\nThe next message with this text goes under the same external id.`),
+      );
     }
   }
 }

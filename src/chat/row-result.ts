@@ -1,9 +1,10 @@
 import { FIX_COMPLAINT, PartnerctlError, RunFailure } from '../errors.ts';
-import { type BatchItem, batchFailure, withReason } from '../output/batch-failure.ts';
+import { type BatchItem, batchFailure } from '../output/batch-failure.ts';
 import { formatCounts } from '../output/batch-result.ts';
 import { failedItem } from '../output/ci/findings.ts';
 import type { CiView, Column } from '../output/command-result.ts';
 import { toErrorObject } from '../output/error-object.ts';
+import { withReason } from '../output/sentences.ts';
 
 /** The result of one row. */
 export interface RowResult {

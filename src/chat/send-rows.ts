@@ -3,6 +3,7 @@ import type { Context } from '../cli/context.ts';
 import { refuseTokenOnStdin } from '../cli/input.ts';
 import { InputError, PartnerctlError } from '../errors.ts';
 import { type CommandResult, listResult } from '../output/command-result.ts';
+import { joinSentences } from '../output/sentences.ts';
 import type { StateStore } from '../state/store.ts';
 import { type CheckedRows, checkRows } from './check-rows.ts';
 import { type FoundSource, findSource, knownSource } from './find-source.ts';
@@ -112,7 +113,9 @@ async function openAcks(
 async function warnUnrecorded({ warn }: Context, error: unknown): Promise<void> {
   if (!(error instanceof PartnerctlError)) throw error;
   await warn(
-    `${error.message} From here on, what is sent is not recorded: a repeated run sends it again under the same external ids, so that it is registered once.`,
+    joinSentences(
+      `${error.message}\nFrom here on, what is sent is not recorded: a repeated run sends it again under the same external ids, so that it is registered once.`,
+    ),
   );
 }
 

@@ -6,6 +6,7 @@ import type { Message } from '../contract/messages.ts';
 import { NoReplyError, type PartnerctlError } from '../errors.ts';
 import type { StreamEvent } from '../output/command-result.ts';
 import { toErrorObject } from '../output/error-object.ts';
+import { joinSentences } from '../output/sentences.ts';
 import { readCheckpoints, type SessionCheckpoint, TailCheckpoint } from '../state/checkpoint.ts';
 import { randomRecordId } from '../state/record.ts';
 import { type SessionRef, sessionKey } from '../state/session-ref.ts';
@@ -60,7 +61,7 @@ function findStart(session: SessionRef, { start }: TailOptions, checkpoints: Che
 async function openCheckpoint(context: Context, http: Http, checkpoints: Checkpoints): Promise<TailCheckpoint> {
   const onError = (error: unknown): void => {
     const reason = error instanceof Error ? error.message : String(error);
-    void context.warn(`${reason} --resume may not find where this tail ended.`);
+    void context.warn(joinSentences(`${reason}\nThe next --resume may not find where this tail ended.`));
   };
   const path = await context.statePath();
   const deps = { path, clock: context.clock, newId: randomRecordId, redact: context.redact, onError };

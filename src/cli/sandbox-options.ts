@@ -253,7 +253,7 @@ export async function announceSandbox(
   const kept = [dataDir && `its data (${dataDir})`, flags.state && `the state (${flags.state})`].filter(Boolean);
   const end =
     kept.length === 0
-      ? 'everything in it is gone'
+      ? 'everything in the sandbox is gone'
       : `${kept.join(' and ')} ${kept.length === 1 ? 'stays' : 'stay'}, and nothing else`;
-  await notice(`Sandbox: ${file} runs against ${sandbox.baseUrl}, not the real service. When it ends, ${end}.`);
+  await notice(`Sandbox: the service is ${sandbox.baseUrl}, not the real one. When ${file} ends, ${end}.`);
 }

@@ -109,8 +109,11 @@ async function confirmChanges(context: Context, changes: readonly FileChange[]):
       hint: 'Add --yes to confirm, or --dry-run to see the changes.',
     });
   }
-  for (const { action, text, file } of changes) {
-    if (action !== 'create' || text.split('\n').length < 3) await context.notice(`To ${file}: ${text.trimEnd()}`);
+  for (const { text, file } of changes) {
+    if (text.trimEnd().includes('\n')) continue;
+    await context.notice(`To ${file}:`);
+    // As an excerpt, so that the line is not wrapped.
+    await context.notice(`   | ${text.trimEnd()}`);
   }
   if (await context.confirm(`This ${files}. Continue?`)) return;
   throw new UsageError('Nothing was changed.', { hint: 'Run it again and answer y, or pass --yes.' });

@@ -55,7 +55,7 @@ export async function storeToken(
     if (!(error instanceof KeychainUnavailable)) throw error;
     if (!isRequired) {
       await notice(
-        `note: the token is kept in ${profilesPath(config.directory)}. The keychain cannot be used: ${error.message}`,
+        `note: the token is kept in ${profilesPath(config.directory)}. The keychain cannot be used. ${error.message}`,
       );
       return { token };
     }

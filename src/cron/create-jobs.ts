@@ -4,6 +4,7 @@ import { mapConcurrent } from '../api/map-concurrent.ts';
 import { RunStopped, takeTurns } from '../api/take-turns.ts';
 import type { Context } from '../cli/context.ts';
 import { isBalanceTooLow, isStateUnavailable, isTokenRejected, OutcomeUnknownError } from '../errors.ts';
+import { joinSentences } from '../output/sentences.ts';
 import { readOnce, toLogRecord } from '../state/ledger.ts';
 import { describeThisProcess, hasEnded } from '../state/owner.ts';
 import { randomRecordId } from '../state/record.ts';
@@ -103,7 +104,9 @@ async function createDeps(
       : 'The job was not sent: it may exist already, and only the list can tell.',
     onUnavailable: (error) =>
       context.warn(
-        `Cannot read the list of jobs: ${error.message}${wanted.length > 0 ? ' Only the state prevents duplicates.' : ''}`,
+        joinSentences(
+          `Cannot read the list of jobs: ${error.message}${wanted.length > 0 ? '\nOnly the state prevents duplicates.' : ''}`,
+        ),
       ),
   };
   const newFinder = () => createJobFinder({ ...list, onUnavailable: async () => undefined });

@@ -1,4 +1,5 @@
 import { LocalError, type PartnerctlError } from '../errors.ts';
+import { joinSentences } from '../output/sentences.ts';
 
 export type CheckStatus = 'ok' | 'warning' | 'failed' | 'skipped';
 
@@ -33,7 +34,7 @@ export function warning(name: string, message: string, hint: string): Check {
 function joinReason(message: string, why: string | undefined): string {
   if (why === undefined) return message;
   const isSentence = !/^[a-z]/.test(why);
-  const reason = `${why.replaceAll('\n', ' ')}${/[.!?]$/.test(why) ? '' : '.'}`;
+  const reason = `${joinSentences(why)}${/[.!?]$/.test(why) ? '' : '.'}`;
   return isSentence ? `${message} ${reason}` : `${message.replace(/\.$/, '')}: ${reason}`;
 }
 

@@ -10,6 +10,7 @@ import {
   RunFailure,
 } from '../errors.ts';
 import { toErrorObject } from './error-object.ts';
+import { withReason } from './sentences.ts';
 
 /** An item that a command processes, and its outcome. */
 export interface BatchItem {
@@ -36,22 +37,10 @@ export interface BatchMessages {
 
 const MAX_NAMED_FAILURES = 10;
 
-function toSentenceCase(word: string): string {
-  return `${word.charAt(0).toUpperCase()}${word.slice(1)}`;
-}
-
-/** Appends a reason to a message, as a new sentence if the message ends with a period. */
-export function withReason(message: string, reason: string | undefined): string {
-  if (reason === undefined) return message;
-  // A field name at the start (`agents[0].name: …`) keeps the service's spelling.
-  const sentence = message.endsWith('.') ? reason.replace(/^[a-z]+(?= )/, toSentenceCase) : reason;
-  return `${message} ${sentence}`;
-}
-
 function formatFailure({ label, error }: BatchItem): string {
   const why = error instanceof PartnerctlError ? error.info.why : undefined;
   const { message, status, request_id: id } = toErrorObject(error);
-  const text = withReason(message, why?.replaceAll(/\.?\n/g, '; '));
+  const text = withReason(message, why);
   // Without a response, the service may never have seen the request id.
   const request = status === null || id === null ? '' : ` (request id ${id})`;
   return `${message.startsWith(label) ? text : `${label}: ${text}`}${request}`;

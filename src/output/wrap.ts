@@ -1,7 +1,7 @@
 import { displayWidth } from './width.ts';
 
-/** Never split, so that people can copy it: a command in backticks, a command at the end of a line, or a word such as a URL. */
-const UNBREAKABLE = /`[^`]*`\S*|(?<=(?:: |^)\s*)partnerctl .*$|\S+/g;
+/** Never split, so that people can copy it: text in backticks, a command at the end of a line, or a word such as a URL. */
+const UNBREAKABLE = /`[^`]*`\S*|(?<=(?:: |^)\s*)(?:partnerctl|git|npm) .*$|\S+/g;
 
 /** A line of a source excerpt, whose alignment matters. */
 const EXCERPT = /^ *\d* +\| /;

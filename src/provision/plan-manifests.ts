@@ -12,6 +12,7 @@ import type { CronJob } from '../cron/job.ts';
 import type { ListedJob } from '../cron/listed-job.ts';
 import { DuplicateError, isTokenRejected, NotFoundError, OutcomeUnknownError, PartnerctlError } from '../errors.ts';
 import type { CommandResult } from '../output/command-result.ts';
+import { joinSentences } from '../output/sentences.ts';
 import { readOnce } from '../state/ledger.ts';
 import { type KeyState, readKey } from '../state/once.ts';
 import { hasEnded } from '../state/owner.ts';
@@ -190,7 +191,9 @@ function tolerateUnreadable(context: Context, jobsOf: JobCreator['jobsOf']): Job
       if (!(error instanceof PartnerctlError) || error.type !== 'unexpected_shape') throw error;
       if (!isReported) {
         isReported = true;
-        await context.notice(`note: ${error.message} Jobs that the manifests do not have are not shown.`);
+        await context.notice(
+          joinSentences(`note: ${error.message}\nJobs that the manifests do not have are not shown.`),
+        );
       }
       return undefined;
     }

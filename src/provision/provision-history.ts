@@ -1,5 +1,6 @@
 import type { Context } from '../cli/context.ts';
 import { LocalError } from '../errors.ts';
+import { joinSentences } from '../output/sentences.ts';
 import { type Ledger, openLedger, otherLines } from '../state/ledger.ts';
 import { keyHistories } from '../state/once-records.ts';
 import { fieldText, isText, type LogRecord, randomRecordId, recordHead } from '../state/record.ts';
@@ -253,7 +254,7 @@ export async function openHistory(
       } catch (error) {
         if (!(error instanceof LocalError)) throw error;
         isWritable = false;
-        await context.warn(`${error.message} The next run will not know what this run found.`);
+        await context.warn(joinSentences(`${error.message}\nThe next run will not know what this run found.`));
       }
     },
   };

@@ -1,9 +1,9 @@
 import { groupBy } from '../contract/group-by.ts';
 import { PartnerctlError } from '../errors.ts';
-import { withReason } from '../output/batch-failure.ts';
 import { joinCounts } from '../output/batch-result.ts';
 import { endedAs, failedItem, failureLines } from '../output/ci/findings.ts';
 import type { CiView, Column, Finding, ReportLine, SummarySection } from '../output/command-result.ts';
+import { withReason } from '../output/sentences.ts';
 import type { Action } from './actions.ts';
 import type { Difference } from './differences.ts';
 import { countDocuments, type DocumentResult, type DocumentStatus } from './document-result.ts';

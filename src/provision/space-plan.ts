@@ -1,6 +1,7 @@
 import type { CronResult } from '../cron/cron-result.ts';
 import type { ListedJob } from '../cron/listed-job.ts';
 import { PartnerctlError } from '../errors.ts';
+import { withReason } from '../output/sentences.ts';
 import { type Action, createJobAction, createSpaceAction, installAgentAction, setUpChatAction } from './actions.ts';
 import { type Difference, jobDifferences, type ResourceKind } from './differences.ts';
 import { findAmbiguity, findLateEffects, findObstacle, type SpaceKnowledge } from './late-effects.ts';
@@ -68,8 +69,7 @@ export interface DocumentKnowledge {
 /** An error as the reason to leave something as it is. */
 function toBlock(resource: ResourceKind, name: string, error: PartnerctlError): Block {
   const { why, hint } = error.info;
-  const message = [error.message, why].filter((part) => part !== undefined).join(' ');
-  return { resource, name, type: error.type, message: message.replaceAll(/\s*\n\s*/g, '; '), hint: hint ?? null };
+  return { resource, name, type: error.type, message: withReason(error.message, why), hint: hint ?? null };
 }
 
 function unmanagedJobs({ jobs, listedJobs = [], known }: DocumentKnowledge, plan: ProvisionPlan): Unmanaged[] {

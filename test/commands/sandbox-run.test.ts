@@ -41,14 +41,12 @@ describe('sandbox run', () => {
 
   test('shows in a terminal which command uses the sandbox, and what is kept', async () => {
     const { env, stderr } = await environmentInSandbox([], {}, 300);
-    const start = `Sandbox: ${process.execPath} runs against ${env.PARTNER_BASE_URL}, not the real service.`;
-    expect(stderr).toBe(`${start} When it ends, everything in it is gone.\n`);
+    const start = `Sandbox: the service is ${env.PARTNER_BASE_URL}, not the real one. When ${process.execPath} ends`;
+    expect(stderr).toBe(`${start}, everything in the sandbox is gone.\n`);
 
     const [data, state] = [tempDirectory(), join(tempDirectory(), 's.jsonl')];
     const kept = await environmentInSandbox(['--data', data, '--state', state], {}, 600);
-    expect(kept.stderr).toContain(
-      ` When it ends, its data (${data}) and the state (${state}) stay, and nothing else.\n`,
-    );
+    expect(kept.stderr).toContain(` ends, its data (${data}) and the state (${state}) stay, and nothing else.\n`);
     expect((await environmentInSandbox(['--data', data], {}, 600)).stderr).toContain(
       `its data (${data}) stays, and nothing`,
     );

@@ -51,6 +51,15 @@ describe.skipIf(!hasScript)('in a real terminal (needs script of util-linux)', (
     expect(rows[1]).toMatch(/^spc_\w+ +acme-1 +acme 1 +no$/);
   });
 
+  test('the line that completion install adds stands on a line of its own', async () => {
+    const home = tempDirectory();
+    const child = inTerminal(['completion', 'install', '--shell', 'bash'], { env: { HOME: home } });
+    await until(child.stdout, /Continue\?/);
+    child.stdin?.write('n\r');
+    const { stdout } = await child;
+    expect(withoutColor(stdout)).toMatch(/^To \S+\/\.bashrc:\n {3}\| \. \S+\/partnerctl {2}# partnerctl completion\n/m);
+  });
+
   test('a narrow terminal shows cards that fit', async () => {
     const it = await service();
     await it.admin('POST', '/spaces', { count: 2, prefix: 'acme' });

@@ -32,7 +32,7 @@ describe('a new token', () => {
     const { kept, said } = await store(true, false);
     expect(kept).toEqual({ token: 'pat_1' });
     expect(said).toEqual([
-      'note: the token is kept in /home/anna/.config/partnerctl/config.json. The keychain cannot be used: There is none.',
+      'note: the token is kept in /home/anna/.config/partnerctl/config.json. The keychain cannot be used. There is none.',
     ]);
   });
 

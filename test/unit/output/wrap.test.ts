@@ -12,6 +12,7 @@ describe('wrapText', () => {
     ['- one two three\nfour', '- one two\n  three\nfour'],
     ['see https://example.com/a/long/path now', 'see\n  https://example.com/a/long/path\n  now'],
     ['Run: partnerctl cron list --wide', 'Run:\n  partnerctl cron list --wide'],
+    ["Try: git ls-remote 'https://x'", "Try:\n  git ls-remote 'https://x'"],
     ['Run `partnerctl cron list`, then wait', 'Run\n  `partnerctl cron list`,\n  then\n  wait'],
     ['  3 | a line of a file: is kept\n    |       ^', '  3 | a line of a file: is kept\n    |       ^'],
     ['', ''],
