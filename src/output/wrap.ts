@@ -1,9 +1,10 @@
+import { fitExcerpt } from './fit-excerpt.ts';
 import { displayWidth } from './width.ts';
 
 /** Never split, so that people can copy it: text in backticks, a command at the end of a line, or a word such as a URL. */
 const UNBREAKABLE = /`[^`]*`\S*|(?<=(?:: |^)\s*)(?:partnerctl|git|npm) .*$|\S+/g;
 
-/** A line of a source excerpt, whose alignment matters. */
+/** A line of an excerpt, whose alignment matters. */
 const EXCERPT = /^ *\d* +\| /;
 
 /** The indentation of a line of text. */
@@ -39,13 +40,18 @@ export function wrapLine(text: string, width: number, indent = ''): string[] {
 }
 
 /**
- * Wraps each line of sanitized text between words, except in source excerpts.
+ * Wraps each line of sanitized text between words. Cuts a source line with carets below it, and keeps other excerpts.
  * @param width the maximum width of a line in columns, or Infinity to wrap nothing
  * @param hanging the extra indentation of continued lines
  */
 export function wrapText(text: string, width: number, hanging = ''): string {
-  return text
-    .split('\n')
-    .flatMap((line) => (EXCERPT.test(line) ? [line] : wrapLine(line, width, indentOf(line) + hanging)))
-    .join('\n');
+  const wrapped: string[] = [];
+  const lines = text.split('\n');
+  for (let at = 0; at < lines.length; at += 1) {
+    const line = lines[at] ?? '';
+    const excerpt = fitExcerpt(line, lines[at + 1] ?? '', width);
+    if (excerpt) at += 1;
+    wrapped.push(...(excerpt ?? (EXCERPT.test(line) ? [line] : wrapLine(line, width, indentOf(line) + hanging))));
+  }
+  return wrapped.join('\n');
 }

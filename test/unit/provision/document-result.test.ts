@@ -52,7 +52,7 @@ describe('the exit code of a run', () => {
 
   it('names the first ten failures with their sources', () => {
     const why = runFailure([result('created'), ...Array.from({ length: 30 }, () => failed(down))], undefined)?.info.why;
-    expect(why).toContain('acme.yaml:1 (acme): down one; two');
+    expect(why).toContain('acme.yaml:1 (acme): down. one; two');
     expect(why?.split('\n')).toHaveLength(11);
     expect(why).toContain('and 20 more');
   });
