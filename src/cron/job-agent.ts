@@ -3,12 +3,15 @@ import { parseReference, resolveAgentId, resolveSpaceId } from '../api/reference
 import { type AgentInput, parseAgentInput } from '../cli/agent-args.ts';
 import type { Args } from '../cli/command.ts';
 import { UsageError } from '../errors.ts';
+import { shellQuote } from '../shell-quote.ts';
 
 /** Reads --agent, and --space when the agent is given by name. @throws UsageError */
 export function parseJobAgent(args: Args): AgentInput {
   const input = parseAgentInput(args);
   if (input.agent.by === 'name' || input.space === undefined) return input;
-  throw new UsageError('--space can only be used with --agent name:<name>.');
+  throw new UsageError('--space can only be used with --agent name:<name>.', {
+    hint: `If ${JSON.stringify(input.agent.value)} is its name: --agent ${shellQuote(`name:${input.agent.value}`)}`,
+  });
 }
 
 /** Resolves agent references, each only once. */

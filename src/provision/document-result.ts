@@ -87,6 +87,7 @@ export function appliedResult(
 ): DocumentResult {
   const changed = firstPlan.action === 'create' && created !== false ? 'created' : 'reused';
   const missing = firstPlan.agents.filter((agent) => !agent.present);
+  const isNew = (name: string) => missing.some(({ wanted }) => wanted.name === name);
   return {
     ...initialDocumentResult(document, 'skipped'),
     space_id: spaceId,
@@ -98,7 +99,8 @@ export function appliedResult(
       ...(changed === 'created' ? [createSpaceAction(document.manifest)] : []),
       ...missing.map(({ wanted }) => installAgentAction(wanted)),
     ],
-    differences: firstPlan.differences,
+    // A new agent differs no longer from an older one that it might have been.
+    differences: firstPlan.differences.filter((each) => each.resource !== 'agent' || !isNew(each.name)),
     unmanaged: firstPlan.unmanaged,
   };
 }

@@ -327,6 +327,9 @@ describe('agents and jobs that the manifest does not have', () => {
         },
       ],
     });
+    const { results } = (await apply(it, path)).json<{ results: readonly object[] }>();
+    expect(results[0]).toMatchObject({ agents: [{}, { name: 'Vertrieb', status: 'created' }] });
+    expect(results[0]).not.toHaveProperty('differences');
   });
 
   test('are shown for an agent whose template changed: exit 12', async () => {
