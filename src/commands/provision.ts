@@ -100,7 +100,7 @@ export default command<Input>({
       const { planManifests } = await import('../provision/plan-manifests.ts');
       return planManifests(context, documents, input);
     }
-    const { applyManifests, checkManifests } = await import('../provision/apply-manifests.ts');
-    return input.mode === 'check' ? checkManifests(context, documents) : applyManifests(context, documents, input);
+    const { applyManifests, listValidManifests } = await import('../provision/apply-manifests.ts');
+    return input.mode === 'check' ? listValidManifests(context, documents) : applyManifests(context, documents, input);
   },
 });

@@ -1,5 +1,5 @@
+import { type ColumnMeasure, fitWidths, GAP, shorten, type TextRow } from './column-widths.ts';
 import type { Fit } from './command-result.ts';
-import { type ColumnMeasure, fitWidths, GAP, shorten, type TextRow } from './fit-columns.ts';
 import { wrapToWidth } from './width.ts';
 
 /** A column that a table shows, and its width. */

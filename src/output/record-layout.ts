@@ -1,5 +1,5 @@
 import type { Paint } from './color.ts';
-import type { TextRow } from './fit-columns.ts';
+import type { TextRow } from './column-widths.ts';
 import { displayWidth, truncate, wrapToWidth } from './width.ts';
 
 interface RecordOptions {

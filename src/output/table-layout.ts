@@ -1,8 +1,8 @@
 import type Table from 'cli-table3';
 import { BELOW_INDENT, chooseLayout, type FittedColumn, type TableLayout, toLines } from './choose-layout.ts';
 import type { Paint } from './color.ts';
+import { GAP, measureColumns, type TextRow } from './column-widths.ts';
 import type { ColumnLayout } from './command-result.ts';
-import { GAP, measureColumns, type TextRow } from './fit-columns.ts';
 import { layOutRecord } from './record-layout.ts';
 import { graphemes } from './width.ts';
 

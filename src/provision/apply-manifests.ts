@@ -55,7 +55,7 @@ function toCommandResult(
 }
 
 /** Shows the documents as valid, without calling the service. */
-export function checkManifests(context: Context, documents: readonly ManifestDocument[]): CommandResult {
+export function listValidManifests(context: Context, documents: readonly ManifestDocument[]): CommandResult {
   async function* checked(): AsyncGenerator<DocumentResult> {
     for (const document of documents) {
       yield await addCronJobs(document, initialDocumentResult(document, 'valid'), context.clock.now());

@@ -1,48 +1,11 @@
 import type { Context } from '../cli/context.ts';
-import { toNfc } from '../cron/job.ts';
-import { checkSchedule, checkUniqueName } from '../cron/job-document.ts';
 import { type Problem, problemsError } from '../yaml/problem.ts';
-import { quoted } from '../yaml/quote.ts';
 import { readSources } from '../yaml/read-sources.ts';
-import { readYaml, type YamlDocument } from '../yaml/read-yaml.ts';
+import { readYaml } from '../yaml/read-yaml.ts';
 import type { YamlSource } from '../yaml/source-text.ts';
-import { type Manifest, type ManifestDocument, manifestSchema } from './manifest.ts';
+import { checkManifest } from './check-manifest.ts';
+import { type ManifestDocument, manifestSchema } from './manifest.ts';
 import type { ManifestArgs } from './manifest-args.ts';
-
-/** Two documents for one space would undo each other's work. @param places where the spaces so far are described */
-function reviewSpace(document: YamlDocument<Manifest>, places: Map<string, string>): void {
-  const path = ['external_space_id'];
-  const id = document.value.external_space_id;
-  const first = places.get(id);
-  if (first === undefined) places.set(id, document.location(path));
-  else document.report(path, `the space ${quoted(id)} is described twice, first at ${first}`);
-}
-
-/** A repeated run could not tell two agents of the same template and name apart. */
-function reviewAgents(document: YamlDocument<Manifest>): void {
-  const places = new Map<string, string>();
-  for (const [index, { template_id, name }] of document.value.agents.entries()) {
-    const path = ['agents', index, 'name'];
-    const key = JSON.stringify([template_id, toNfc(name)]);
-    const first = places.get(key);
-    if (first === undefined) places.set(key, document.location(path));
-    else {
-      const message = `this agent has the same template and name as the one at ${first}`;
-      document.report(path, message, 'give each agent of a template a name of its own');
-    }
-  }
-}
-
-function reviewJobs(document: YamlDocument<Manifest>): void {
-  for (const [index, { cron = [] }] of document.value.agents.entries()) {
-    const names = new Map<string, string>();
-    for (const number of cron.keys()) {
-      const path = ['agents', index, 'cron', number];
-      checkSchedule(document, path);
-      checkUniqueName(document, path, '', names);
-    }
-  }
-}
 
 /**
  * Parses and checks manifests (spec §4.1): every document of every source.
@@ -55,12 +18,11 @@ export function parseManifests(
   lookup: (name: string) => string | undefined,
 ): { documents: ManifestDocument[]; problems: Problem[] } {
   const spaces = new Map<string, string>();
-  const review = (document: YamlDocument<Manifest>): void => {
-    reviewSpace(document, spaces);
-    reviewAgents(document);
-    reviewJobs(document);
-  };
-  const { documents, problems } = readYaml(sources, { schema: manifestSchema, lookup, review });
+  const { documents, problems } = readYaml(sources, {
+    schema: manifestSchema,
+    lookup,
+    review: (document) => checkManifest(document, spaces),
+  });
   return { documents: documents.map(({ source, value }, index) => ({ source, index, manifest: value })), problems };
 }
 

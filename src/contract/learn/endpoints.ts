@@ -5,7 +5,8 @@ import { isJsonObject } from '../json.ts';
 import type { OperationLeaf } from '../leaves.ts';
 import { wordsOf } from '../likely-names.ts';
 import { singularName } from '../openapi/names.ts';
-import { PLACEHOLDERS, VOCABULARY } from '../openapi/vocabulary.ts';
+import { PLACEHOLDERS } from '../openapi/path-parameters.ts';
+import { VOCABULARY } from '../openapi/vocabulary.ts';
 import type { Exchange } from './exchange.ts';
 import { schemaOf } from './schema.ts';
 

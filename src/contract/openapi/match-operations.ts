@@ -2,7 +2,8 @@ import { LEAVES, type OperationLeaf, parametersOf } from '../leaves.ts';
 import type { OpenApiDocument } from './document.ts';
 import { contentProperties, type Endpoint } from './endpoints.ts';
 import { lettersAndDigits, singularName, singularWords } from './names.ts';
-import { PARAMETER_NAMES, PLACEHOLDERS, type PlaceholderName, VOCABULARY } from './vocabulary.ts';
+import { isPlaceholder, type PlaceholderName, pathParameterOf, pathParametersOf } from './path-parameters.ts';
+import { PARAMETER_NAMES, VOCABULARY } from './vocabulary.ts';
 
 /** An operation, and its endpoint in a document. */
 export interface MatchedOperation {
@@ -44,7 +45,6 @@ const SCORES = {
   verb: 15,
   tag: 10,
 };
-const ID_SUFFIX = /(?:id|pk|uuid|uid|guid|key)$/;
 
 /** Splits a path into segments: placeholders as `{name}`, others in the singular. AIP verbs follow a colon. */
 function segmentsOf(path: string): readonly string[] {
@@ -52,26 +52,6 @@ function segmentsOf(path: string): readonly string[] {
     .split(/[/:]/)
     .filter((segment) => segment !== '')
     .map((segment) => (/^\{[^{}]*\}$/.test(segment) ? segment : singularName(segment)));
-}
-
-function isPlaceholder(segment: string): boolean {
-  return segment.startsWith('{');
-}
-
-/** Returns the path parameter for a placeholder, by its name, or else by the segment before it. */
-function placeholderName(segment: string, before: string | undefined): PlaceholderName | undefined {
-  const name = lettersAndDigits(segment);
-  const resource = name.replace(ID_SUFFIX, '');
-  const nouns = resource === '' ? [before ?? ''] : [name, resource, singularName(resource)];
-  // External ids come first: an external space id is not a space id.
-  const names: readonly PlaceholderName[] = ['external_space_id', 'space_id', 'agent_id', 'source_id', 'session_id'];
-  return names.find((ours) => nouns.some((noun) => PLACEHOLDERS[ours].includes(noun)));
-}
-
-function placeholdersOf(segments: readonly string[]): readonly (PlaceholderName | undefined)[] {
-  return segments.flatMap((segment, index) =>
-    isPlaceholder(segment) ? [placeholderName(segment, segments[index - 1])] : [],
-  );
 }
 
 function endsWith(segments: readonly string[], end: readonly string[]): boolean {
@@ -133,15 +113,15 @@ function isNamedHistory({ path, operationId }: Endpoint): boolean {
 
 /** Returns the query parameter with the space of a list of agents, if the path has none. */
 function spaceParameter(leaf: OperationLeaf, { path, parameters }: Endpoint): string | undefined {
-  if (leaf !== 'agents.list' || placeholdersOf(segmentsOf(path)).includes('space_id')) return undefined;
+  if (leaf !== 'agents.list' || pathParametersOf(segmentsOf(path)).includes('space_id')) return undefined;
   const query = parameters.filter(({ place, name }) => place === 'query' && /^\w+$/.test(name));
-  return query.find(({ name }) => placeholderName(name, undefined) === 'space_id')?.name;
+  return query.find(({ name }) => pathParameterOf(name, undefined) === 'space_id')?.name;
 }
 
 function isPossible(leaf: OperationLeaf, endpoint: Endpoint, segments: readonly string[]): boolean {
   const { methods } = VOCABULARY[leaf];
-  const found = placeholdersOf(segments);
-  const usual = placeholdersOf(segmentsOf(LEAVES[leaf].value));
+  const found = pathParametersOf(segments);
+  const usual = pathParametersOf(segmentsOf(LEAVES[leaf].value));
   const fillable = [...usual, ...parametersOf(leaf).map((name) => name.slice(leaf.length + 1))];
   const given = [...found, spaceParameter(leaf, endpoint) && 'space_id'];
   // An agent_id may identify an agent without its space.
@@ -188,7 +168,7 @@ function scoreOf(leaf: OperationLeaf, candidate: Candidate, all: readonly Candid
 
 function toMatch(leaf: OperationLeaf, endpoint: Endpoint): MatchedOperation {
   const segments = segmentsOf(endpoint.path);
-  const names = placeholdersOf(segments).filter((name) => name !== undefined);
+  const names = pathParametersOf(segments).filter((name) => name !== undefined);
   let index = -1;
   const path = endpoint.path.replace(/\{[^{}]*\}/g, () => {
     index += 1;

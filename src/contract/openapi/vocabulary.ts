@@ -8,17 +8,6 @@ export interface Vocabulary {
   readonly verbs: readonly string[];
 }
 
-export type PlaceholderName = 'space_id' | 'agent_id' | 'source_id' | 'session_id' | 'external_space_id';
-
-/** The names of path parameters, and of the segments before them. */
-export const PLACEHOLDERS: Readonly<Record<PlaceholderName, readonly string[]>> = {
-  space_id: ['space', 'workspace', 'customerspace', 'customerworkspace', 'tenant'],
-  agent_id: ['agent', 'assistant', 'bot'],
-  source_id: ['source', 'chatsource', 'apichatsource', 'channel', 'apichat', 'inbox'],
-  session_id: ['session', 'conversation', 'thread', 'chat'],
-  external_space_id: ['externalspace', 'externalworkspace', 'external'],
-};
-
 const READS = ['list', 'get', 'index', 'find', 'all', 'search', 'read', 'fetch', 'query'];
 const WRITES = ['create', 'add', 'post', 'new', 'store', 'insert', 'upload', 'send'];
 

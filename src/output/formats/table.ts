@@ -1,7 +1,7 @@
 import type { Sink } from '../../cli/io.ts';
 import { createPaint } from '../color.ts';
+import type { TextRow } from '../column-widths.ts';
 import type { ColumnLayout, ListResult, ObjectResult, ResultCell } from '../command-result.ts';
-import type { TextRow } from '../fit-columns.ts';
 import { layOutRecord } from '../record-layout.ts';
 import { withRelativeTimes } from '../relative-time.ts';
 import { cellText } from '../sanitize.ts';
