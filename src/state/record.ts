@@ -132,10 +132,21 @@ function damaged(why: string): DecodedLine {
   return { kind: 'damaged', why };
 }
 
+/** Whether bytes are UTF-8 that may end within a character. */
+function isStartOfUtf8(bytes: Uint8Array): boolean {
+  try {
+    new TextDecoder('utf-8', { fatal: true }).decode(bytes, { stream: true });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /** Describes the likely damage to a line without a valid checksum. */
 function describeDamage(line: Buffer): string {
   if (/^(<{7}|\|{7}|={7}|>{7})( |$)/.test(line.toString('latin1', 0, 8))) return 'a merge conflict marker';
-  if (!isUtf8(line)) return 'not valid UTF-8';
+  // A torn write may end within a character.
+  if (!isStartOfUtf8(line)) return 'not valid UTF-8';
   const value = parseJson(line);
   if (value === undefined) return 'not a whole record: cut short, or overwritten';
   if (!isJsonObject(value) || !('sum' in value)) return 'not a record: it carries no checksum';

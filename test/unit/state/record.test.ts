@@ -93,6 +93,12 @@ describe('a line that is not a record', () => {
     expect(decode(line)).toEqual({ kind: 'damaged', why: expect.stringMatching(why) });
   });
 
+  it.each([1, 2, 3])('is cut short after %d bytes of a character of 4', (count) => {
+    const start = Buffer.from('{"v":1,"type":"note","at":"2026","id":"1","by":{"user":"');
+    const line = Buffer.concat([start, Buffer.from('😀').subarray(0, count)]);
+    expect(decode(line)).toEqual({ kind: 'damaged', why: 'not a whole record: cut short, or overwritten' });
+  });
+
   it('is damaged if it is not UTF-8, even with a correct checksum', () => {
     const content = Buffer.concat([
       Buffer.from('{"v":1,"type":"note","at":"2026","id":"'),
