@@ -36,7 +36,7 @@ async function errorReport(
   { env, io }: RuntimeDeps,
 ): Promise<string> {
   const { formatError, formatErrorJson } = await import('./output/error-text.ts');
-  if (wantsJson(argv, env)) return formatErrorJson(error);
+  if (wantsJson(argv, env)) return formatErrorJson(error, parsed?.commandPath);
   const text = await formatError(error, {
     color: shouldUseColor(parsed?.globals.value('color') ?? 'auto', env, io.stderr),
     debug: parsed?.globals.isSet('debug') ?? argv.includes('--debug'),

@@ -1,4 +1,4 @@
-import { type ErrorInfo, PartnerctlError } from '../errors.ts';
+import { type ErrorInfo, PartnerctlError, UsageError } from '../errors.ts';
 
 /** The JSON form of an error. */
 export interface ErrorObject {
@@ -19,11 +19,18 @@ function detailsOf({ details, why }: ErrorInfo): unknown {
   return details ?? { why };
 }
 
+function hintFor(error: PartnerctlError, commandPath: string | undefined): string | null {
+  if (error.info.hint !== undefined) return error.info.hint;
+  if (commandPath === undefined || !(error instanceof UsageError)) return null;
+  return `Run \`partnerctl ${commandPath} --help\` for its arguments and flags.`;
+}
+
 /**
  * Converts an error to its JSON form, for stderr and for the results of commands.
  * @param error any thrown value; an unexpected error gets the type `internal`
+ * @param commandPath the failed command, such as `chat send`. A usage error without its own hint points to its help.
  */
-export function toErrorObject(error: unknown): ErrorObject {
+export function toErrorObject(error: unknown, commandPath?: string): ErrorObject {
   if (!(error instanceof PartnerctlError)) {
     return {
       type: 'internal',
@@ -43,7 +50,7 @@ export function toErrorObject(error: unknown): ErrorObject {
     status: info.status ?? null,
     code: info.code ?? null,
     request_id: info.requestId ?? null,
-    hint: info.hint ?? null,
+    hint: hintFor(error, commandPath),
     retry_at: info.retryAt ?? null,
     details: detailsOf(info),
   };

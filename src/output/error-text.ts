@@ -1,5 +1,5 @@
 import { inspect } from 'node:util';
-import { PartnerctlError, UsageError } from '../errors.ts';
+import { PartnerctlError } from '../errors.ts';
 import { createPaint } from './color.ts';
 import { toErrorObject } from './error-object.ts';
 import { stringifyJson } from './formats/stringify-json.ts';
@@ -9,7 +9,7 @@ interface ErrorTextOptions {
   readonly color: boolean;
   /** Adds the stack and the causes. */
   readonly debug: boolean;
-  /** The failed command, such as `chat send`. A usage error without its own hint points to this command's help. */
+  /** The failed command, such as `chat send`; see `toErrorObject`. */
   readonly commandPath?: string | undefined;
   /** The width of the terminal in columns; by default, lines are not wrapped. */
   readonly columns?: number | undefined;
@@ -25,11 +25,6 @@ function formatTime(iso: string): string {
   const date = new Date(iso);
   if (Number.isNaN(date.getTime())) return iso;
   return `${date.toLocaleString('sv-SE', { dateStyle: 'short', timeStyle: 'long' })} (${date.toISOString()})`;
-}
-
-function hintFor(error: unknown, hint: string | null, commandPath: string | undefined): string | null {
-  if (hint !== null || commandPath === undefined || !(error instanceof UsageError)) return hint;
-  return `Run \`partnerctl ${commandPath} --help\` for its arguments and flags.`;
 }
 
 const INDENT = '  ';
@@ -50,11 +45,10 @@ function indentRest(text: string): string {
  */
 export async function formatError(error: unknown, options: ErrorTextOptions): Promise<string> {
   const { color, debug, commandPath, columns } = options;
-  const { message, status, code, request_id: requestId, hint, retry_at: retryAt } = toErrorObject(error);
+  const { message, status, code, request_id: requestId, hint, retry_at: retryAt } = toErrorObject(error, commandPath);
   const paint = await createPaint(color);
   const why = error instanceof PartnerctlError ? error.info.why : undefined;
   const service = serviceLine(status, code, requestId);
-  const next = hintFor(error, hint, commandPath);
   // Loaded on demand: what measures the width of text takes a millisecond, and scripts need none.
   const wrapText = columns === undefined ? undefined : (await import('./wrap.ts')).wrapText;
   const wrapped = (text: string): string => wrapText?.(text, columns ?? 0, INDENT) ?? text;
@@ -65,7 +59,7 @@ export async function formatError(error: unknown, options: ErrorTextOptions): Pr
     why === undefined ? '' : wrapped(indent(sanitizeText(why))),
     service === '' ? '' : paint(sanitizeLine(service), 'dim'),
     retryAt === null ? '' : `retry at: ${sanitizeLine(formatTime(retryAt))}`,
-    next === null ? '' : labeled('hint:', 'heading', next),
+    hint === null ? '' : labeled('hint:', 'heading', hint),
     debug ? paint(indent(sanitizeText(inspect(error))), 'dim') : '',
   ];
   return blocks
@@ -74,7 +68,7 @@ export async function formatError(error: unknown, options: ErrorTextOptions): Pr
     .join('');
 }
 
-/** Formats an error for scripts, as one line of JSON: `{"error":{…}}`. */
-export function formatErrorJson(error: unknown): string {
-  return `${stringifyJson({ error: toErrorObject(error) })}\n`;
+/** Formats an error for scripts, as one line of JSON: `{"error":{…}}`. @param commandPath see `toErrorObject` */
+export function formatErrorJson(error: unknown, commandPath?: string): string {
+  return `${stringifyJson({ error: toErrorObject(error, commandPath) })}\n`;
 }

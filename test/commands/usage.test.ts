@@ -93,6 +93,16 @@ describe('wrong arguments', () => {
     expect(environment.error()).toMatchObject({ type: 'usage' });
   });
 
+  test('have the same hint in text and with -o json', async () => {
+    for (const [args, hint] of [
+      [['upload', 'x', '--timeout', 'soon'], 'Run `partnerctl upload --help` for its arguments and flags.'],
+      [['spaces', 'lst'], 'Did you mean list?'],
+    ] as const) {
+      expect((await run(args)).stderr).toContain(`hint: ${hint}`);
+      expect((await run([...args, '-o', 'json'])).error()).toMatchObject({ hint: expect.stringContaining(hint) });
+    }
+  });
+
   test('include an invalid PARTNER_OUTPUT, like --output', async () => {
     const ran = await run(['profile', 'list'], { env: { PARTNER_OUTPUT: 'xml' } });
     expect(ran).toMatchObject({ code: 2, stderr: expect.stringContaining('table, json, ndjson, yaml, tsv') });

@@ -88,6 +88,13 @@ describe('formatError', () => {
 });
 
 describe('formatErrorJson', () => {
+  it('has the same hint as the text for a usage error without one', () => {
+    const error = new UsageError('--limit needs a number');
+    const hint = 'Run `partnerctl chat send --help` for its arguments and flags.';
+    expect(JSON.parse(formatErrorJson(error, 'chat send'))).toMatchObject({ error: { hint } });
+    expect(JSON.parse(formatErrorJson(error))).toMatchObject({ error: { hint: null } });
+  });
+
   it('returns one line with the fixed fields, without raw control characters', () => {
     const line = formatErrorJson(new UsageError('no \x1b\u202e\u009b', { hint: 'a\nb' }));
     expect(line).toBe(`${line.trimEnd()}\n`);
