@@ -66,5 +66,6 @@ export interface Facts {
   readonly probe: Probe | undefined;
   readonly lists: readonly ListRead[];
   readonly leaves: readonly Leaf[];
-  readonly state: Result<StateFacts>;
+  /** Undefined if --timeout ended before. */
+  readonly state: Result<StateFacts> | undefined;
 }

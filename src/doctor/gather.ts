@@ -17,10 +17,13 @@ const LIMIT_MS = 20_000;
 
 type Observer = (event: TraceEvent) => void;
 
-/** Runs a step within the time limit. @throws the signal's reason, and any error that is not a PartnerctlError */
+/**
+ * Runs a step within the time limit. A step that --timeout ends fails like any other: what was found so far is reported.
+ * @throws the reason of an interruption, and any error that is not a PartnerctlError
+ */
 async function attempt<Value>(context: Context, what: string, act: () => Promise<Value>): Promise<Result<Value>> {
-  const { abortSignal, progress, clock } = context;
-  abortSignal.throwIfAborted();
+  const { abortSignal, signals, progress, clock } = context;
+  signals.interrupt.throwIfAborted();
   progress.start(`Checking ${what}`);
   const done = new AbortController();
   const limit = clock.sleep(LIMIT_MS, AbortSignal.any([done.signal, abortSignal])).then(
@@ -32,7 +35,7 @@ async function attempt<Value>(context: Context, what: string, act: () => Promise
   try {
     return { value: await Promise.race([act(), limit]) };
   } catch (error) {
-    abortSignal.throwIfAborted();
+    signals.interrupt.throwIfAborted();
     if (error instanceof PartnerctlError) return { error };
     throw error;
   } finally {
@@ -153,14 +156,16 @@ async function gatherService(context: Context, settings: ServiceSettings, observ
  * Gathers the input of the checks. Sends only reads, and writes nothing.
  * @param minimumNode the oldest supported version of Node.js
  * @param observe called for each event of a request
- * @throws the signal's reason
+ * @throws the reason of an interruption
  */
 export async function gatherFacts(context: Context, minimumNode: string, observe: Observer): Promise<Facts> {
   const { env, runtime, config } = context;
   const { version, nodeVersion } = runtime;
   const local = await gatherSettings(context);
   const service = local.settings.value && (await gatherService(context, local.settings.value, observe));
-  const state = await attempt(context, 'the state', () => inspectState(context));
+  const state = context.abortSignal.aborted
+    ? undefined
+    : await attempt(context, 'the state', () => inspectState(context));
   return {
     version,
     nodeVersion,

@@ -88,6 +88,7 @@ function describeState({ location, exists, records }: StateFacts): string {
 
 /** Checks that the state can be read and written, and that every line is intact. Warns if CI does not share it. */
 export function checkState({ state, isCi, profiles, settings }: Facts): Check {
+  if (state === undefined) return skipped('state', 'not checked: --timeout ended before');
   if (state.error) {
     // `checkProfiles` reports it.
     const isOfProfiles = profiles.error !== undefined && state.error.message === profiles.error.message;

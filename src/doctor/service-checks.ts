@@ -105,7 +105,7 @@ export function checkToken(facts: Facts): Check {
 
 /** Whether the state has records of commands that need the list. */
 function isUsed({ recordedAs }: ListRead, { state }: Facts): boolean {
-  return Object.keys(state.value?.types ?? {}).some((type) => type.startsWith(recordedAs));
+  return Object.keys(state?.value?.types ?? {}).some((type) => type.startsWith(recordedAs));
 }
 
 function upperFirst(text: string): string {

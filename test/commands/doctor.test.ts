@@ -1,4 +1,4 @@
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { execa } from 'execa';
 import { describe, expect, test } from 'vitest';
@@ -35,8 +35,11 @@ interface Machine {
   readonly isSpawned?: boolean;
 }
 
-async function doctor({ env, options, isSpawned }: Machine): Promise<{ code: number; report: Report; stderr: string }> {
-  const args = ['doctor', '-o', 'json'];
+async function doctor(
+  { env, options, isSpawned }: Machine,
+  ...flags: readonly string[]
+): Promise<{ code: number; report: Report; stderr: string }> {
+  const args = ['doctor', '-o', 'json', ...flags];
   if (!isSpawned) {
     const ran = await run(args, { env, ...options });
     return { code: ran.code, report: ran.json(), stderr: ran.stderr };
@@ -351,6 +354,35 @@ describe('doctor', () => {
       message: '2 checks failed: token, state.',
       details: { failed: ['token', 'state'] },
     });
+  });
+
+  test('reports what it found before --timeout ended', async () => {
+    const { it, machine } = await healthyMachine();
+    await it.faults({ kind: 'stall' });
+    const { code, report, stderr } = await doctor(machine, '--timeout', '1s');
+    expect(code).toBe(8);
+    expect(named(report, 'settings').status).toBe('ok');
+    expect(named(report, 'connection')).toMatchObject({
+      status: 'failed',
+      message: expect.stringContaining('No response within 1s'),
+    });
+    expect(named(report, 'token').status).toBe('skipped');
+    expect(JSON.parse(stderr).error).toMatchObject({ type: 'service', details: { failed: ['connection'] } });
+  });
+
+  test('fails the check of a token_command that --timeout ends, and skips what follows', async () => {
+    const { machine } = await healthyMachine();
+    const file = join(machine.env.PARTNER_CONFIG_DIR ?? '', 'config.json');
+    const stored = JSON.parse(readFileSync(file, 'utf8'));
+    stored.profiles.acme = { base_url: stored.profiles.acme.base_url, token_command: 'exec sleep 600' };
+    writeFileSync(file, JSON.stringify(stored));
+    const { code, report } = await doctor(machine, '--timeout', '1s');
+    expect(code).toBe(1);
+    expect(named(report, 'token')).toMatchObject({
+      status: 'failed',
+      message: expect.stringContaining('did not finish within --timeout'),
+    });
+    expect(named(report, 'state')).toMatchObject({ status: 'skipped', message: 'not checked: --timeout ended before' });
   });
 
   test('names the checks that it skips without a token or a service', async () => {

@@ -99,12 +99,13 @@ function describeSettings({ facts }: BundleParts, messages: MessageRedactor): Bu
     profile: sourced(messages.redact(profile.value), profile.from),
     token: { from: token === undefined ? null : messages.redact(token.from) },
     proxy: proxy?.value ? sourced(messages.redact(new URL(proxy.value.url).host), proxy.value.from) : null,
-    state: state.value ? sourced(messages.redact(state.value.location.address), state.value.location.from) : null,
+    state: state?.value ? sourced(messages.redact(state.value.location.address), state.value.location.from) : null,
     shadowed: shadowed.map((line) => messages.redact(line)),
   };
 }
 
 function describeState({ facts: { state } }: BundleParts, messages: MessageRedactor): BundleLine {
+  if (state === undefined) return { kind: 'state', error: 'not read: --timeout ended before' };
   if (state.value === undefined) return { kind: 'state', error: messages.redact(state.error.message) };
   const { location, exists, isWritable, types, unusable } = state.value;
   return {
@@ -143,7 +144,7 @@ function hideSettings({ facts }: BundleParts, messages: MessageRedactor): void {
   const proxy = facts.proxy?.value;
   if (proxy) messages.hide(`${new URL(proxy.url).hostname} ${proxy.noProxy}`);
   messages.hide(facts.profilesPath);
-  messages.hide(facts.state.value?.location.address);
+  messages.hide(facts.state?.value?.location.address);
   const { token } = facts.settings.value ?? {};
   if (token?.kind === 'file') messages.hide(token.path);
   if (token?.kind === 'command') messages.hide(token.command);
