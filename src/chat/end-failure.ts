@@ -1,5 +1,5 @@
 import type { Context } from '../cli/context.ts';
-import { EXIT, InterruptedError, type PartnerctlError, ServiceError, withHint } from '../errors.ts';
+import { EXIT, InterruptedError, type PartnerctlError, RunFailure, ServiceError, withHint } from '../errors.ts';
 import type { EndEvent } from './follow-types.ts';
 
 export const MORE_TIME = 'Allow more time with --timeout.';
@@ -19,4 +19,10 @@ export function findEndFailure(
     ? 'The time limit was reached before all messages were read.'
     : 'The service did not answer in time.';
   return new ServiceError(message, { hint: MORE_TIME });
+}
+
+/** Replaces the hint of a refusal with one about the message to read after, for which the service names its own parameter. */
+export function hintAtMessage(failure: PartnerctlError, hint: string): PartnerctlError {
+  const isRefusal = failure.type === 'refused' && (failure.info.status === 400 || failure.info.status === 422);
+  return isRefusal ? new RunFailure(failure.message, failure, { hint }) : failure;
 }

@@ -3,14 +3,14 @@ import type { Context } from '../cli/context.ts';
 import { shellCommand } from '../cli/shell-command.ts';
 import { formatDuration } from '../clock.ts';
 import type { Message } from '../contract/messages.ts';
-import { NoReplyError, type PartnerctlError } from '../errors.ts';
+import { NoReplyError, PartnerctlError } from '../errors.ts';
 import type { StreamEvent } from '../output/command-result.ts';
 import { toErrorObject } from '../output/error-object.ts';
 import { joinSentences } from '../output/sentences.ts';
 import { readCheckpoints, type SessionCheckpoint, TailCheckpoint } from '../state/checkpoint.ts';
 import { randomRecordId } from '../state/record.ts';
 import { type SessionRef, sessionKey } from '../state/session-ref.ts';
-import { findEndFailure, MORE_TIME } from './end-failure.ts';
+import { findEndFailure, hintAtMessage, MORE_TIME } from './end-failure.ts';
 import type { SelectedSessions } from './find-sessions.ts';
 import type { FollowInput } from './follow-args.ts';
 import { followSource } from './follow-source.ts';
@@ -37,6 +37,13 @@ type Checkpoints = ReadonlyMap<string, SessionCheckpoint>;
 
 /** Enough for a history whose authors are the names of people. */
 const MAX_AUTHOR_WARNINGS = 3;
+
+/** What to do if the service refuses the message that a tail starts after. */
+const START_HINTS: Partial<Record<TailOptions['start']['from'], string>> = {
+  after: 'Check --after: it must be the message_id of a message of this session.',
+  checkpoint:
+    'The service may no longer have the message at which the last tail ended. Start again with --tail or --from-start.',
+};
 
 async function loadCheckpoints(context: Context, http: Http, options: TailOptions): Promise<Checkpoints> {
   if (options.start.from !== 'checkpoint') return new Map();
@@ -179,6 +186,11 @@ function unrecordedIds(
   return wasWritten || latest.at(-1) === checkpoint?.message_id ? [] : latest;
 }
 
+function explainRefusedStart(error: unknown, { start }: TailOptions): unknown {
+  const hint = START_HINTS[start.from];
+  return hint !== undefined && error instanceof PartnerctlError ? hintAtMessage(error, hint) : error;
+}
+
 /** Follows the sessions. @returns the source to follow instead, if the service does not know this one */
 async function* tailSource(
   context: Context,
@@ -260,6 +272,8 @@ export async function* tailSessions(
     if (source_id === undefined) return;
     const sessions = options.sessions.map(({ session_id }) => ({ source_id, session_id }));
     yield* tailSource(context, http, { ...options, sessions, renew: async () => undefined, trigger });
+  } catch (error) {
+    throw explainRefusedStart(error, options);
   } finally {
     await trigger?.close();
   }

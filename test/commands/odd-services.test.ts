@@ -113,6 +113,7 @@ test('a message to read after that no longer exists is an error, although other 
   const tail = ['chat', 'tail', '--source', 'src_1', '--session', 's1', '--no-follow', '-o', 'json'];
   const ran = await run([...tail, '--after', 'm5'], { env, random: tinyRandom });
   expect(ran).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('There is no such message.') });
+  expect(ran.error().hint).toMatch(/^Check --after: /);
 });
 
 test.each(["Required part 'file' is not present.", "Required request part 'file' is not present."])(

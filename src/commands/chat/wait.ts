@@ -1,3 +1,4 @@
+import { hintAtMessage } from '../../chat/end-failure.ts';
 import { joinTexts, toMessageJson } from '../../chat/format-message.ts';
 import {
   parseSession,
@@ -9,7 +10,6 @@ import {
 import { parseReplyCriteria, REPLY_FLAGS, type ReplyCriteria, waitForReplies } from '../../chat/wait-for-replies.ts';
 import { command, SERVICE_EXITS } from '../../cli/command.ts';
 import { SCOPE } from '../../contract/scopes.ts';
-import { type PartnerctlError, RunFailure } from '../../errors.ts';
 import { objectResult } from '../../output/command-result.ts';
 
 interface Input extends SessionInput {
@@ -17,17 +17,9 @@ interface Input extends SessionInput {
   readonly criteria: ReplyCriteria;
 }
 
+const CHECK_AFTER = 'Check --after: it must be the message_id of a message of this session, as `chat send` printed it.';
 const AFTER_HINT =
   'Get the message_id when you send: partnerctl chat send --source <source_id> --session <session_id> <text> --query message_id';
-
-/** Adds a hint that names the flag: a service that rejects the message_id names its own parameter. */
-function nameFlag(failure: PartnerctlError): PartnerctlError {
-  const isRefusal = failure.type === 'refused' && (failure.info.status === 400 || failure.info.status === 422);
-  if (!isRefusal) return failure;
-  return new RunFailure(failure.message, failure, {
-    hint: 'Check --after: it must be the message_id of a message of this session, as `chat send` printed it.',
-  });
-}
 
 export default command<Input>({
   description:
@@ -72,7 +64,7 @@ export default command<Input>({
     return {
       ...objectResult({ ...ids, reply: json[0] ?? null, ...(criteria.isExplicit && { replies: json }) }, []),
       text: joinTexts(replies),
-      ...(failure && { failure: nameFlag(failure) }),
+      ...(failure && { failure: hintAtMessage(failure, CHECK_AFTER) }),
     };
   },
 });
