@@ -1,4 +1,4 @@
-import type { LiveKind } from './complete.ts';
+import type { CachedKind } from './complete.ts';
 import type { Described } from './tree.ts';
 
 /*
@@ -63,10 +63,13 @@ export function isDue(status: CacheStatus, now: number, lockedAt: number, space:
 }
 
 /** The prefixes of references to a space or an agent. */
-const PREFIXES: Readonly<Partial<Record<LiveKind, readonly string[]>>> = { space: ['ext:', 'name:'], agent: ['name:'] };
+const PREFIXES: Readonly<Partial<Record<CachedKind, readonly string[]>>> = {
+  space: ['ext:', 'name:'],
+  agent: ['name:'],
+};
 
 /** Returns the name of the file for a kind of value. @param prefix for references, such as `name:` */
-export function cacheFile(kind: LiveKind, prefix = ''): string {
+export function cacheFile(kind: CachedKind, prefix = ''): string {
   return `${kind}${prefix === '' ? '' : `.${prefix.slice(0, -1)}`}.tsv`;
 }
 
@@ -108,7 +111,7 @@ function findLines(
 }
 
 /** Returns the file for a reference such as `name:Acme`, or for an id. */
-function fileOf(kind: LiveKind, typed: string): string {
+function fileOf(kind: CachedKind, typed: string): string {
   return cacheFile(
     kind,
     PREFIXES[kind]?.find((prefix) => typed.startsWith(prefix)),
@@ -118,8 +121,8 @@ function fileOf(kind: LiveKind, typed: string): string {
 const MAX_VALUES = 100;
 
 /** A search in the cache. */
-export interface LiveQuery {
-  readonly resource: LiveKind;
+export interface CacheQuery {
+  readonly resource: CachedKind;
   readonly typed: string;
   /** As typed. */
   readonly space: string | undefined;
@@ -134,8 +137,8 @@ export function findSpaceId(space: string | undefined, read: (file: string) => s
 }
 
 /** Returns the cached values that complete a word. @param read returns the text of a cache file, or '' */
-export function findLive(
-  { resource, typed, space, source }: LiveQuery,
+export function findCached(
+  { resource, typed, space, source }: CacheQuery,
   read: (file: string) => string,
 ): readonly Described[] {
   const owner =

@@ -2,9 +2,9 @@ import { type CommandLine, flagsOf, HELP, type ParsedLine, parseLine, readFlagWo
 import type { CompletionTree, Described, TreeFlag, ValueKind } from './tree.ts';
 
 /** The kinds of values that come from the service or the state. */
-export type LiveKind = 'agent' | 'job' | 'key' | 'session' | 'source' | 'space';
+export type CachedKind = 'agent' | 'job' | 'key' | 'session' | 'source' | 'space';
 
-const LIVE_KINDS: readonly string[] = ['agent', 'job', 'key', 'session', 'source', 'space'] satisfies LiveKind[];
+const CACHED_KINDS: readonly string[] = ['agent', 'job', 'key', 'session', 'source', 'space'] satisfies CachedKind[];
 
 /** What completes the current word. `prefix` is the part of the word before the completed value: `--output=`, `@`. */
 export type Wanted = { readonly prefix: string } & (
@@ -12,8 +12,8 @@ export type Wanted = { readonly prefix: string } & (
   | { readonly kind: 'files' | 'directories' | 'commands' }
   | { readonly kind: 'profiles' }
   | {
-      readonly kind: 'live';
-      readonly resource: LiveKind;
+      readonly kind: 'cached';
+      readonly resource: CachedKind;
       /** The space whose agents are wanted, as typed. */
       readonly space: string | undefined;
       /** The source whose sessions are wanted, as typed. */
@@ -23,8 +23,8 @@ export type Wanted = { readonly prefix: string } & (
 
 const NOTHING: Wanted = { kind: 'values', prefix: '', values: [] };
 
-function isLive(kind: unknown): kind is LiveKind {
-  return typeof kind === 'string' && LIVE_KINDS.includes(kind);
+function isCached(kind: unknown): kind is CachedKind {
+  return typeof kind === 'string' && CACHED_KINDS.includes(kind);
 }
 
 function startingWith(typed: string, values: readonly Described[]): readonly Described[] {
@@ -63,13 +63,13 @@ function completeFileAfter(mark: RegExp, { prefix, text }: PartialValue): Wanted
   return start === undefined ? NOTHING : { kind: 'files', prefix: prefix + text.slice(0, start) };
 }
 
-function completeLive(resource: LiveKind, { tree, line, prefix }: PartialValue): Wanted {
+function completeCached(resource: CachedKind, { tree, line, prefix }: PartialValue): Wanted {
   const { command, typed, positionals } = line;
   const spaceAt = command?.args.findIndex(({ value }) => value === 'space') ?? -1;
   const space = typed.get('--space')?.at(-1) ?? (spaceAt === -1 ? undefined : positionals[spaceAt]);
   const sourceFlag = [...(command?.flags ?? []), ...tree.globals].find(({ value }) => value === 'source');
   const source = sourceFlag && typed.get(sourceFlag.name)?.at(-1);
-  return { kind: 'live', prefix, resource, space, source };
+  return { kind: 'cached', prefix, resource, space, source };
 }
 
 function completeValue(kind: ValueKind, partial: PartialValue): Wanted {
@@ -77,7 +77,7 @@ function completeValue(kind: ValueKind, partial: PartialValue): Wanted {
   const choose = (values: readonly Described[]): Wanted => {
     return { kind: 'values', prefix, values: startingWith(text, values) };
   };
-  if (isLive(kind)) return completeLive(kind, partial);
+  if (isCached(kind)) return completeCached(kind, partial);
   switch (kind) {
     case 'column':
       return completeColumns(partial);
@@ -148,7 +148,7 @@ function completeInner(tree: CompletionTree, { before, current, after }: Command
   if (program !== 'partnerctl') return { kind: 'files', prefix: '' };
   const wanted = complete(tree, { before: words, current, after }).wanted;
   // The inner command calls a sandbox, whose values are not in the cache.
-  return wanted.kind === 'live' ? NOTHING : wanted;
+  return wanted.kind === 'cached' ? NOTHING : wanted;
 }
 
 function completeArgument(tree: CompletionTree, line: ParsedLine, { current, after }: CommandLine): Wanted {

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { Environment } from '../cli/io.ts';
 import { configDirectory } from '../config/config-directory.ts';
 import { readBashLine } from './bash-line.ts';
-import { findLive, findSpaceId, isDue } from './cache.ts';
+import { findCached, findSpaceId, isDue } from './cache.ts';
 import { complete, type Wanted } from './complete.ts';
 import { formatForBash, formatForPowerShell, formatLines, type Offer } from './format.ts';
 import { lockedAt } from './lock.ts';
@@ -36,8 +36,8 @@ interface Completion {
 }
 
 /** Offers values from the cache, and requests a refresh if one is due. */
-function completeLive(
-  wanted: Extract<Wanted, { kind: 'live' }>,
+function offerCached(
+  wanted: Extract<Wanted, { kind: 'cached' }>,
   { line, typed }: { readonly line: ParsedLine; readonly typed: string },
   { env, platform, home, now }: CompleterDeps,
 ): Completion {
@@ -45,7 +45,7 @@ function completeLive(
   if (!cache) return { offer: { kind: 'values', values: [] } };
   const { directory, refreshFlags } = cache;
   const read = (file: string): string => readTextOrEmpty(join(directory, file));
-  const offer: Offer = { kind: 'values', values: withPrefix(wanted.prefix, findLive({ ...wanted, typed }, read)) };
+  const offer: Offer = { kind: 'values', values: withPrefix(wanted.prefix, findCached({ ...wanted, typed }, read)) };
   if (!refreshFlags) return { offer };
   const space = wanted.resource === 'agent' ? findSpaceId(wanted.space, read) : undefined;
   if (!isDue(parseStatus(read('status.json')), now, lockedAt(join(directory, 'lock')), space)) return { offer };
@@ -73,8 +73,8 @@ function completeLine(words: CommandLine, deps: CompleterDeps): Completion {
       const values = listProfiles(deps).filter(([name]) => name.startsWith(typed));
       return { offer: { kind: 'values', values: withPrefix(wanted.prefix, values) } };
     }
-    case 'live':
-      return completeLive(wanted, { line, typed }, deps);
+    case 'cached':
+      return offerCached(wanted, { line, typed }, deps);
     default:
       return { offer: { kind: wanted.kind, prefix: wanted.prefix } };
   }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type CacheLine, cacheName, findLive, formatCacheLines, isDue } from '../../../src/completion/cache.ts';
+import { type CacheLine, cacheName, findCached, formatCacheLines, isDue } from '../../../src/completion/cache.ts';
 
 const NOW = Date.UTC(2026, 0, 1);
 const FRESH = { at: NOW - 10_000, tookMs: 100, failures: 0, spaces: ['s1'] };
@@ -9,12 +9,12 @@ function line(value: string, description = '', owner = ''): CacheLine {
 }
 
 /** The values offered from files with these lines. */
-function offer(files: Record<string, readonly CacheLine[]>, query: Partial<Parameters<typeof findLive>[0]>) {
+function offer(files: Record<string, readonly CacheLine[]>, query: Partial<Parameters<typeof findCached>[0]>) {
   const texts = Object.fromEntries(
     Object.entries(files).map(([name, lines]) => [`${name}.tsv`, formatCacheLines(lines)]),
   );
   const all = { resource: 'space', typed: '', space: undefined, source: undefined, ...query } as const;
-  return findLive(all, (file) => texts[file] ?? '');
+  return findCached(all, (file) => texts[file] ?? '');
 }
 
 const WORLD = {
@@ -26,7 +26,7 @@ const WORLD = {
   session: [line('ticket-1', 'src1', 'src1'), line('ticket-2', 'src2', 'src2')],
 };
 
-describe('live values', () => {
+describe('cached values', () => {
   it('are ids with their names, and the prefixes of other references', () => {
     expect(offer(WORLD, {})).toEqual([
       ['s1', 'Acme'],
