@@ -1,5 +1,5 @@
 import pLimit from 'p-limit';
-import { LocalError } from '../errors.ts';
+import { isBalanceTooLow, isStateUnavailable, isTokenRejected, LocalError, type PartnerctlError } from '../errors.ts';
 
 /** A call that waited for its turn was not made: it would have failed like an earlier one. */
 export class RunStopped extends LocalError {
@@ -8,15 +8,20 @@ export class RunStopped extends LocalError {
   }
 }
 
+/** Whether every further call of a run would fail the same way: 401, 402, and a state that cannot be reached. */
+export function stopsRun(error: unknown): error is PartnerctlError {
+  return isBalanceTooLow(error) || isTokenRejected(error) || isStateUnavailable(error);
+}
+
 /** Runs a call when its turn comes. */
 export type InTurn = <Value>(call: () => Promise<Value>) => Promise<Value>;
 
 /**
  * Returns a function that runs calls, so many at once. After a failure that every further call would have, too, those that
  * wait fail with `RunStopped`.
- * @param stopsRun whether an error is such a failure
+ * @param stops whether an error is such a failure, such as `stopsRun`
  */
-export function takeTurns(concurrency: number, stopsRun: (error: unknown) => boolean): InTurn {
+export function takeTurns(concurrency: number, stops: (error: unknown) => boolean): InTurn {
   const limit = pLimit(concurrency);
   let stopped: { readonly error: unknown } | undefined;
   return (call) =>
@@ -25,7 +30,7 @@ export function takeTurns(concurrency: number, stopsRun: (error: unknown) => boo
       try {
         return await call();
       } catch (error) {
-        if (stopsRun(error)) stopped = { error };
+        if (stops(error)) stopped = { error };
         throw error;
       }
     });

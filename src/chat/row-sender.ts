@@ -30,7 +30,7 @@ interface SenderDeps {
 }
 
 /** Whether all further messages would fail the same way: 401, 402, and 403. */
-function stopsRun(error: unknown): error is PartnerctlError {
+function stopsSending(error: unknown): error is PartnerctlError {
   return error instanceof PartnerctlError && (error.exitCode === EXIT.credentials || error.exitCode === EXIT.balance);
 }
 
@@ -78,7 +78,7 @@ export class RowSender {
       return { result: { ...initialResult(row, sent), status: 'sent', message_id, created }, recorded };
     } catch (error) {
       this.failedLines.set(sessionOf(message), row.line);
-      if (stopsRun(error)) this.stopped ??= error;
+      if (stopsSending(error)) this.stopped ??= error;
       if (error instanceof InterruptedError)
         return { result: { ...initial, status: 'unknown', error: unknownOutcome(error) }, recorded: ALREADY_RECORDED };
       return { result: { ...initial, status: 'failed', error }, recorded: ALREADY_RECORDED };

@@ -1,9 +1,9 @@
 import { createCronJob, listCronJobs } from '../api/cron-jobs.ts';
 import type { Http } from '../api/http.ts';
 import { mapConcurrent } from '../api/map-concurrent.ts';
-import { RunStopped, takeTurns } from '../api/take-turns.ts';
+import { RunStopped, stopsRun, takeTurns } from '../api/take-turns.ts';
 import type { Context } from '../cli/context.ts';
-import { isBalanceTooLow, isStateUnavailable, isTokenRejected, OutcomeUnknownError } from '../errors.ts';
+import { OutcomeUnknownError } from '../errors.ts';
 import { joinSentences } from '../output/sentences.ts';
 import { readOnce, toLogRecord } from '../state/ledger.ts';
 import { describeThisProcess, hasEnded } from '../state/owner.ts';
@@ -136,11 +136,6 @@ async function createDeps(
     abortSignal,
   } satisfies CronDeps;
   return { deps, isShared, listed: { second, jobsOf: survey.jobsOf, identitiesInLast: lists.identitiesInLast } };
-}
-
-/** Whether all further jobs would fail the same way. */
-function stopsRun(error: unknown): boolean {
-  return isBalanceTooLow(error) || isTokenRejected(error) || isStateUnavailable(error);
 }
 
 /** Returns a function that returns the result of a job before the command acts on it. */

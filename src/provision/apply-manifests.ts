@@ -18,7 +18,7 @@ import { openHistory } from './provision-history.ts';
 import { type ProvisionDeps, type ProvisionOptions, provisionOnce } from './provision-once.ts';
 import { CI_VIEW, COLUMNS, provisionReport } from './provision-report.ts';
 import { createSpaceList, RemoteStateUnavailable, type SpaceList } from './remote-state.ts';
-import { runFailure, stopsRun } from './run-failure.ts';
+import { runFailure, stopsProvisioning } from './run-failure.ts';
 import { setUpChats } from './set-up-chats.ts';
 import { SPACE_RECORDS } from './space-records.ts';
 
@@ -112,7 +112,7 @@ async function* applyAll(
     const result = await createCronJobs(deps, document, applied);
     // The error of the document may hide that one of its jobs failed with an error that stops the run.
     const errors = [result.error, ...result.cron.map(({ error }) => error)];
-    if (result.status === 'failed') isStopped ||= failFast || errors.some(stopsRun);
+    if (result.status === 'failed') isStopped ||= failFast || errors.some(stopsProvisioning);
     return result;
   }
   const applied = mapConcurrent(documents, atOnce, (document) => deps.store.together(() => applyOne(document)));
@@ -164,7 +164,7 @@ export async function applyManifests(
     ...run,
     random,
     abortSignal,
-    inTurn: takeTurns(options.concurrency, stopsRun),
+    inTurn: takeTurns(options.concurrency, stopsProvisioning),
     store: await context.stateStore(),
     settleMs,
     retryUnknown,

@@ -7,7 +7,7 @@ import { type Action, createJobAction } from './actions.ts';
 import type { AgentResult, DocumentResult } from './document-result.ts';
 import { cronJobsOf, type ManifestDocument } from './manifest.ts';
 import { findUnmanagedJobs } from './provision-plan.ts';
-import { failedJobsError, inStep, missingAgentIdError, stopsRun } from './run-failure.ts';
+import { failedJobsError, inStep, missingAgentIdError, stopsProvisioning } from './run-failure.ts';
 
 export interface DocumentJobDeps {
   /** Undefined if no document of the run has a job. */
@@ -139,7 +139,7 @@ export async function createCronJobs(
       if (isInterrupted || isStopped) return;
       const created = await createCronJob(create, result.space_id ?? '', job);
       cron[index] = created;
-      isStopped ||= stopsRun(created.error);
+      isStopped ||= stopsProvisioning(created.error);
     }
   }
   const others = Math.min(store.reservationsAtOnce, jobs.length) - 1;

@@ -25,13 +25,13 @@ class StepFailure extends PartnerctlError {
 }
 
 /** Whether a failure ends the whole run: nothing more is started. */
-export function stopsRun(error: unknown): boolean {
+export function stopsProvisioning(error: unknown): boolean {
   return isBalanceTooLow(error) || isStateUnavailable(error) || error instanceof InterruptedError;
 }
 
 /** Prefixes a failure with its step (`The API chat … is not set up`), unless it stops the run. */
 export function inStep(step: string, error: unknown): unknown {
-  return error instanceof PartnerctlError && !stopsRun(error) ? new StepFailure(step, error) : error;
+  return error instanceof PartnerctlError && !stopsProvisioning(error) ? new StepFailure(step, error) : error;
 }
 
 /** The failure of a step that needs the id of an agent. @param command the command that performs the step */
@@ -50,7 +50,7 @@ export function missingAgentIdError(spaceId: string, command: string): ShapeErro
  */
 export function failedJobsError(errors: readonly unknown[], jobCount: number): unknown {
   const unknownOutcome = errors.find((error) => error instanceof OutcomeUnknownError);
-  const stop = errors.find(stopsRun);
+  const stop = errors.find(stopsProvisioning);
   const decisive = unknownOutcome ?? stop ?? errors[0];
   if (errors.length < 2 || decisive === stop || !(decisive instanceof PartnerctlError)) return decisive;
   const why = errors.map((error) => (error instanceof Error ? error.message : String(error))).join('\n');

@@ -1,17 +1,10 @@
 import type { Http } from '../api/http.ts';
 import { mapConcurrent } from '../api/map-concurrent.ts';
-import { RunStopped, takeTurns } from '../api/take-turns.ts';
+import { RunStopped, stopsRun, takeTurns } from '../api/take-turns.ts';
 import { createUpload } from '../api/uploads.ts';
 import type { Context } from '../cli/context.ts';
 import { assumedLeaves, fileFieldOf, type UploadKind } from '../contract/uploads.ts';
-import {
-  InterruptedError,
-  isBalanceTooLow,
-  isStateUnavailable,
-  isTokenRejected,
-  PartnerctlError,
-  RunFailure,
-} from '../errors.ts';
+import { InterruptedError, PartnerctlError, RunFailure } from '../errors.ts';
 import { sanitizeLine } from '../output/sanitize.ts';
 import { openLedger, otherLines } from '../state/ledger.ts';
 import { describeThisProcess, hasEnded } from '../state/owner.ts';
@@ -29,11 +22,6 @@ export interface RunOptions extends UploadOptions {
   readonly as: UploadKind;
   readonly concurrency: number;
   readonly dryRun: boolean;
-}
-
-/** Whether all further files would fail the same way. */
-function stopsRun(error: unknown): error is PartnerctlError {
-  return isBalanceTooLow(error) || isTokenRejected(error) || isStateUnavailable(error);
 }
 
 async function openDeps(
