@@ -92,6 +92,8 @@ const NESTED = [
 const MESSAGES = ['errordescription', 'message', 'errormessage', 'detail', 'faultstring', 'description', 'reason'];
 const LAST_MESSAGES = ['msg', 'errormsg', 'error', 'errors', 'messages', 'title', 'userinfo', 'info'];
 const CODES = ['code', 'errorcode', 'errcode', 'faultcode', 'type'];
+/** The `type` of problem+json without a code of its own (RFC 9457). */
+const NO_CODE = 'about:blank';
 
 /** Finds the message and the code under common names, at the top or nested. */
 function findMessage(body: JsonObject, depth = 0): { readonly code?: string; readonly message?: string } {
@@ -106,7 +108,11 @@ function findMessage(body: JsonObject, depth = 0): { readonly code?: string; rea
   const message = at(MESSAGES) ?? inner.find((each) => each.message !== undefined)?.message ?? at(LAST_MESSAGES);
   const extensions = named.get('extensions');
   const extended = isJsonObject(extensions) ? text(extensions.code) : undefined;
-  const own = extended ?? (message === undefined ? undefined : text(CODES.map((name) => named.get(name)).find(text)));
+  const own =
+    extended ??
+    (message === undefined
+      ? undefined
+      : text(CODES.map((name) => named.get(name)).find((value) => value !== NO_CODE && text(value))));
   const code = own ?? inner.find((each) => each.code !== undefined)?.code;
   return { ...(code !== undefined && { code }), ...(message !== undefined && { message }) };
 }

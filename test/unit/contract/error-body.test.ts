@@ -42,7 +42,11 @@ describe('the body of an error', () => {
       { detail: [{ loc: ['body', 'agents', 0, 'name'], msg: 'missing' }] },
       { fields: [{ path: 'body.agents[0].name', message: 'missing' }] },
     ],
-    ['problem+json', { type: 'about:blank', title: 'Bad', status: 400, detail: 'm' }, { message: 'm', fields: [] }],
+    [
+      'problem+json',
+      { type: '/problems/quota', title: 'Bad', status: 400, detail: 'm' },
+      { code: '/problems/quota', message: 'm', fields: [] },
+    ],
     [
       'problem+json with only a title',
       { title: 'Bad', status: 400, 'invalid-params': [{ name: 'x', reason: 'y' }] },
@@ -58,6 +62,11 @@ describe('the body of an error', () => {
     ['a bare array', [{ message: 'm' }], { fields: [{ path: '', message: 'm' }] }],
   ])('is parsed: %s', (_, body, expected) => {
     expect(json(body)).toMatchObject(expected);
+  });
+
+  it('has no code if problem+json says that it has none', () => {
+    const body = { type: 'about:blank', title: 'Bad', status: 400, detail: 'm' };
+    expect(json(body)).toEqual({ message: 'm', fields: [] });
   });
 
   it.each<[string, unknown, { code?: string; message: string }]>([
