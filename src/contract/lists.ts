@@ -153,7 +153,7 @@ function toItems(list: readonly unknown[], resource: string): readonly JsonObjec
     if (isJsonObject(item)) return item;
     const message = `The list of ${resource} has an item that is not an object.`;
     const fix = { leaf: leafOf(resource), value: '<path>' };
-    throw new UnknownShape('list.envelope', message, describeJson(item), fix);
+    throw new UnknownShape('list.envelope', message, `a list with ${describeJson(item)}`, fix);
   });
   const nodes = items.flatMap(({ node, ...others }) =>
     isJsonObject(node) && Object.keys(others).every((key) => key === 'cursor' || key === '__typename') ? [node] : [],

@@ -73,6 +73,11 @@ describe('the envelope of a list', () => {
     expect(() => readList(body, 'spaces')).toThrow(expect.objectContaining({ seen: expect.stringMatching(/./) }));
   });
 
+  it('is not described as one of its items', () => {
+    const error = expect.objectContaining({ seen: 'a list with the string "a"' });
+    expect(() => readList(['a', 'b'], 'spaces')).toThrow(error);
+  });
+
   it('may contain a single item without a list, as in XML converted to JSON', () => {
     expect(readList({ spaces: { space: { space_id: 'a' } } }, 'spaces')).toEqual([{ space_id: 'a' }]);
   });
