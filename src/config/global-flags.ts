@@ -1,4 +1,5 @@
 import type { Args } from '../cli/command.ts';
+import { UsageError } from '../errors.ts';
 
 /** The parsed global flags. An optional flag that is not set is absent. */
 export interface GlobalFlags {
@@ -28,8 +29,12 @@ export interface GlobalFlags {
   readonly pager: boolean;
 }
 
-/** Parses the global flags. @throws UsageError for an invalid --timeout or --retries */
+const NEVER_EMPTY = ['profile', 'base-url', 'token-file', 'query', 'debug-file'];
+
+/** Parses the global flags. @throws UsageError for an empty flag, and for an invalid --timeout or --retries */
 export function parseGlobalFlags(args: Args): GlobalFlags {
+  const empty = NEVER_EMPTY.find((flag) => args.value(flag) === '');
+  if (empty) throw new UsageError(`--${empty} is empty.`, { hint: 'Check the shell variable it comes from.' });
   const timeoutMs = args.duration('timeout');
   const texts = {
     profile: args.value('profile'),
