@@ -1,5 +1,5 @@
 import type { RuntimeDeps } from './cli/create-context.ts';
-import { type Environment, lazyIo, type Sink, withWrite } from './cli/io.ts';
+import { type Environment, type Io, lazyIo, type Sink, withWrite } from './cli/io.ts';
 import { type ParsedCommand, parse, typedOutputFormat } from './cli/parse.ts';
 import type { CommandRun } from './cli/run-command.ts';
 import { EXIT, exitCodeOf, InterruptedError, LocalError } from './errors.ts';
@@ -46,6 +46,19 @@ async function errorReport(
   return isGitHubActions(env) ? escapeWorkflowCommands(text) : text;
 }
 
+/** Writes help, in a terminal through the pager if it is long. */
+async function writeHelp(
+  text: string,
+  argv: readonly string[],
+  { stdout, stderr }: Pick<Io, 'stdout' | 'stderr'>,
+  deps: RuntimeDeps,
+): Promise<void> {
+  if (!stdout.isTTY || argv.includes('--no-pager') || argv.includes('--no-input')) return stdout.write(text);
+  const { writePaged } = await import('./cli/pager.ts');
+  const warn = (warning: string) => stderr.write(`warning: ${warning}\n`);
+  await writePaged(text, stdout, { env: deps.env, signals: deps.signals, warn });
+}
+
 /**
  * Runs one command line. Only this function converts an error to text and an exit code.
  * @param argv the arguments, without node and the script
@@ -60,12 +73,13 @@ export async function main(argv: readonly string[], deps: RuntimeDeps): Promise<
   try {
     const parsed = await parse(argv, { version, columns: io.stdout.columns });
     if (parsed.kind === 'text') {
-      await stdout.write(parsed.text);
+      await writeHelp(parsed.text, argv, { stdout, stderr }, deps);
       return EXIT.ok;
     }
     if (parsed.kind === 'topic') {
       const { formatTopic } = await import('./cli/help-text.ts');
-      await stdout.write(await formatTopic(parsed.topic, io.stdout, shouldUseColor('auto', env, io.stdout)));
+      const text = await formatTopic(parsed.topic, io.stdout, shouldUseColor('auto', env, io.stdout));
+      await writeHelp(text, argv, { stdout, stderr }, deps);
       return EXIT.ok;
     }
     command = parsed;

@@ -109,3 +109,36 @@ describe('a table that is longer than the terminal', () => {
     expect(paged()).toBeUndefined();
   });
 });
+
+describe('help that is longer than the terminal', () => {
+  const help = async (args: readonly string[], more: RunOptions = {}) => {
+    const file = join(tempDirectory(), 'paged');
+    const env = { PATH: process.env.PATH, PAGER: `cat > ${file}`, ...more.env };
+    const ran = await run(args, { ...TERMINAL, ...more, env });
+    expect(ran).toMatchObject({ code: 0, stderr: '' });
+    return { ...ran, paged: existsSync(file) ? readFileSync(file, 'utf8') : undefined };
+  };
+
+  test.each([
+    ['a topic', ['help', 'state'], 'The state'],
+    ['a command', ['help', 'chat', 'tail'], '--from-start'],
+    ['a command by --help', ['chat', 'tail', '--help'], '--from-start'],
+    ['the program', [], 'Help topics'],
+  ])('is piped to PAGER: %s', async (_, args, text) => {
+    const { stdout } = await help(args, { columns: undefined });
+    expect(stdout).toContain(text);
+    expect(await help(args)).toMatchObject({ stdout: '', paged: expect.stringContaining(text) });
+  });
+
+  test.each([
+    ['with --no-pager', ['--no-pager'], {}],
+    ['with --no-input', ['--no-input'], {}],
+    ['in CI', [], { env: { CI: 'true' } }],
+    ['in a terminal that it fits', [], { rows: 1000 }],
+    ['in a terminal of unknown height', [], { rows: undefined }],
+  ])('is written directly %s', async (_, args, more) => {
+    const { stdout, paged } = await help(['help', 'state', ...args], more);
+    expect(stdout).toContain('The state');
+    expect(paged).toBeUndefined();
+  });
+});
