@@ -137,11 +137,12 @@ export class ApiResponse {
 
   private unexpectedInfo(seen: string, shape?: UnknownShape): ErrorInfo {
     const { status, requestId, operation } = this;
+    const call = operation.leaf ? this.contract.leaf(operation.leaf).value : operation.name;
     const assumed = shape ? `Assumed (${shape.assumption}): ${ASSUMPTIONS[shape.assumption]}. ` : '';
     const fix = shape?.fix ? `${describeFix(shape.fix)}\n` : '';
     return {
       // The hint about a write is the caller's: what may exist comes first.
-      why: `${operation.name} responded with ${status} and ${seen}.${operation.safety === 'once' && fix ? `\n${fix.trim()}` : ''}`,
+      why: `The service responded to ${call} with ${status} and ${seen}.${operation.safety === 'once' && fix ? `\n${fix.trim()}` : ''}`,
       hint: `${fix}${assumed}Run the command again with --debug to see the whole response.`,
       status,
       requestId,
@@ -178,7 +179,7 @@ export function readItem<Value>(operation: Operation, read: () => Value): Value 
     if (!(error instanceof UnknownShape)) throw error;
     const { assumption, seen, fix, message } = error;
     throw new ShapeError(message, {
-      why: `${operation.name} responded with a list, and an item of it is ${seen}.`,
+      why: `The service responded with a list, and an item of it is ${seen}.`,
       ...(fix && { hint: describeFix(fix) }),
       details: { operation: operation.name, assumption, ...(fix && { leaf: fix.leaf }), seen },
     });

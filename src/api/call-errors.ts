@@ -162,7 +162,8 @@ function tokenError(info: ErrorInfo, call: CallContext): PartnerctlError {
 
 /** After a retry, the last response does not show whether an earlier attempt was processed. */
 function balanceError(info: ErrorInfo, { operation, attempts }: CallContext): PartnerctlError {
-  const outcome = operation.safety === 'idempotent' && attempts > 1 ? '' : ' The call was not processed.';
+  const isSaid = info.why?.includes('not processed') || (operation.safety === 'idempotent' && attempts > 1);
+  const outcome = isSaid ? '' : ' The call was not processed.';
   return new BalanceError("The organization's pay-as-you-go balance is too low (402).", {
     ...info,
     hint: `Top up the balance (the minimum is 1 USD), and run the command again.${outcome}`,
@@ -184,7 +185,7 @@ function serverError(status: number, info: ErrorInfo, call: CallContext): Partne
     ...info,
     hint: info.retryAt
       ? `Run the command again after ${info.retryAt}.`
-      : 'Run the command again later. If the failure persists, report the request id to the support of the service.',
+      : "Run the command again later. If the failure persists, report the request id to the service's support.",
   });
 }
 

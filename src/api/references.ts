@@ -117,7 +117,7 @@ function readCandidate(item: JsonObject, { resource, contract }: Wanted): Candid
 }
 
 const MAX_CANDIDATES = 10;
-const EMPTY_LIST = { space: 'The token can access no spaces.', agent: 'The space has no agents.' } as const;
+const EMPTY_LIST = { space: 'The token cannot access any spaces.', agent: 'The space has no agents.' } as const;
 
 function describeAll(shown: readonly Candidate[]): string {
   return shown

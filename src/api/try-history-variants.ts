@@ -108,7 +108,7 @@ export function withOtherMethod(error: unknown): unknown {
 /** The error for a history that ignores the message to read after, and in which that message is not found. */
 export function createNoCursorError(): ShapeError {
   return new ShapeError('The history ignores the message to read after, and does not have that message.', {
-    why: 'readHistory responded with the same messages, whichever message it was to read after.',
+    why: 'The service responded with the same messages, whichever message it was to read after.',
     hint: [
       'Check the id of the message. If it is right, say how it is named, such as:',
       'partnerctl contract set messages.history.after_message_id query:after',

@@ -56,7 +56,7 @@ export function createArgs(positionals: readonly string[], flags: FlagValues, ty
       if (text === undefined) return undefined;
       const duration = parseDuration(text);
       if (duration !== undefined && duration > 0) return duration;
-      throw new UsageError(`--${flag} takes a duration such as 500ms, 30s, 2m or 1h, not ${JSON.stringify(text)}.`);
+      throw new UsageError(`--${flag} takes a duration such as 500ms, 30s, 2m, or 1h, not ${JSON.stringify(text)}.`);
     },
   };
 }

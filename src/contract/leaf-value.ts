@@ -95,6 +95,7 @@ function parseNames(value: string, separator: ',' | '|'): readonly string[] {
 
 /** Parses `space_id, id|uuid`. @throws LeafValueError */
 export function parseField(value: string): FieldValue {
+  if (value.includes('\\|')) throw new LeafValueError('has \\| between names: type | alone');
   return parseNames(value, ',').map((rank) => parseNames(rank, '|').map(parsePath));
 }
 

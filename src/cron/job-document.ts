@@ -25,12 +25,12 @@ function cronField(title: string, description: string) {
 }
 
 const fields = {
-  minute: cronField('Minute', 'Minutes of the hour, 0 to 59: *, lists, ranges and steps.'),
-  hour: cronField('Hour', 'Hours of the day, 0 to 23: *, lists, ranges and steps.'),
+  minute: cronField('Minute', 'Minutes of the hour, 0 to 59: *, lists, ranges, and steps.'),
+  hour: cronField('Hour', 'Hours of the day, 0 to 23: *, lists, ranges, and steps.'),
   day_of_week: v.exactOptional(
     cronField(
       'Day of the week',
-      'Days, 0 to 6 (0 and 7 are Sunday) or sun to sat: *, lists, ranges and steps. Default: every day.',
+      'Days, 0 to 6 (0 and 7 are Sunday) or sun to sat: *, lists, ranges, and steps. Default: every day.',
     ),
   ),
 };

@@ -23,6 +23,8 @@ export interface JobRow {
    * the service may list it later. `unknown`: it may have been created. `local`: the service was not called.
    */
   readonly state: 'recorded' | 'unrecorded' | 'gone' | 'unlisted' | 'unknown' | 'local';
+  /** Its key in the state; undefined if the state does not have it. */
+  readonly key: string | undefined;
   readonly json: object;
 }
 
@@ -50,6 +52,7 @@ async function toListedRow(
     name,
     ...times,
     state: key === undefined ? 'unrecorded' : 'recorded',
+    key,
     // The service's own fields stay, except for the one that scripts rely on.
     json: {
       in_words: times.description ?? null,
@@ -79,7 +82,7 @@ async function toLocalRow(record: RecordedJob | JobReservation, state: JobRow['s
     at,
     in_words: times.description ?? null,
   };
-  return { cron_job_id, agent_id, name, ...times, state, json };
+  return { cron_job_id, agent_id, name, ...times, state, key, json };
 }
 
 /** The jobs in the state file. */

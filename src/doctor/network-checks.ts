@@ -1,7 +1,7 @@
 import type { PartnerctlError } from '../errors.ts';
 import { type Check, failed, ok, skipped, warning } from './check.ts';
 import type { Facts, Probe } from './facts.ts';
-import { baseUrlHint, hasResponse, NO_SERVICE, whySkipped } from './service-checks.ts';
+import { baseUrlHint, hasResponse, NO_SERVICE, unreachableHint, whySkipped } from './service-checks.ts';
 
 const DNS_CODE = /^(ENOTFOUND|EAI_)/;
 const TLS_CODE = /^(CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_|ERR_TLS|ERR_SSL|EPROTO|HOSTNAME_MISMATCH)/;
@@ -59,7 +59,7 @@ export function checkConnection(facts: Facts): Check {
   if (probe?.error === undefined || code === undefined) return skipped('connection', whySkipped(facts));
   const owner = ownerOf(code);
   if (owner !== undefined) return skipped('connection', `not checked: ${owner} failed`);
-  return failed('connection', probe.error, baseUrlHint(facts));
+  return failed('connection', probe.error, unreachableHint(facts));
 }
 
 function tlsHint(code: string, error: PartnerctlError, extra: string | undefined): string {

@@ -28,6 +28,12 @@ export function baseUrlHint(facts: Facts): string {
   return [`Correct the URL in ${from}.`, backToProfile(facts)].filter(Boolean).join(' ');
 }
 
+/** The hint for a service that does not respond. */
+export function unreachableHint(facts: Facts): string {
+  const correct = baseUrlHint(facts).replace(/^C/, 'c');
+  return `Check that the service is running and that this machine can reach it. If it is elsewhere, ${correct}`;
+}
+
 /** Whether the service responded, but in a shape that contradicts the contract. A gateway page does not count. */
 function contradicts(error: PartnerctlError | undefined): error is ShapeError {
   return error instanceof ShapeError && !(error instanceof ErrorInSuccessBody || error instanceof NotJsonError);
@@ -108,6 +114,10 @@ function isUsed({ recordedAs }: ListRead, { state }: Facts): boolean {
   return Object.keys(state?.value?.types ?? {}).some((type) => type.startsWith(recordedAs));
 }
 
+function joinNames(lists: readonly ListRead[]): string {
+  return new Intl.ListFormat('en-US').format(lists.map(({ what }) => what));
+}
+
 function upperFirst(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
@@ -119,7 +129,7 @@ export function checkScopes(facts: Facts): Check {
   const missing = lists.filter(({ error }) => error?.info.status === 403);
   if (isForbidden(facts) || read.length + missing.length === 0)
     return skipped('scopes', 'not checked: nothing can be read');
-  const may = read.length === 0 ? '' : ` It may read ${read.map(({ what }) => what).join(', ')}.`;
+  const may = read.length === 0 ? '' : ` It may read ${joinNames(read)}.`;
   if (missing.length === 0) return ok('scopes', `No read shows the scopes for writes.${may}`);
   const names = missing.map(({ scope, neededBy }) => `${scope} (for ${neededBy})`).join(', ');
   const from = settings.value?.token;
@@ -127,8 +137,8 @@ export function checkScopes(facts: Facts): Check {
     from?.profile === undefined
       ? `use it in place of the one from ${from?.from}`
       : `store it with: ${shellCommand(['login'], { profile: from.profile, tokenFile: '-' })}`;
-  const hint = `create a token with these scopes in the organization's admin surface, and ${use}`;
-  const message = `The token has no scope to read ${missing.map(({ what }) => what).join(', ')}: ${names}.${may}`;
+  const hint = `create a token with these scopes where the organization administers its tokens, and ${use}`;
+  const message = `The token has no scope to read ${joinNames(missing)}: ${names}.${may}`;
   const used = missing.find((list) => isUsed(list, facts));
   if (used?.error === undefined) return warning('scopes', message, `If commands need them, ${hint}`);
   const why = `The state has records of commands that need them (${used.recordedAs}*).`;
@@ -160,8 +170,9 @@ export function checkContractValues({ leaves, lists, probe }: Facts): Check {
     return warning('contract', `${missing.what} cannot be read: ${message}`, hint ?? '');
   }
   if (leaves.length === 0) return skipped('contract', NO_SERVICE);
-  const counts = ['assumed', 'observed', 'imported', 'override'].map((source) => {
-    return `${leaves.filter((leaf) => leaf.source === source).length} ${source}`;
+  const counts = (['assumed', 'observed', 'imported', 'override'] as const).map((source) => {
+    const count = leaves.filter((leaf) => leaf.source === source).length;
+    return `${count} ${source === 'override' ? 'overridden' : source}`;
   });
   const values = `${counts.join(', ')} (partnerctl contract show)`;
   const isTested = lists.some(({ error }) => error === undefined);

@@ -53,7 +53,7 @@ function isDuration(text: string): text is StringValue {
 export function durationMs() {
   return v.pipe(
     v.string(),
-    v.guard(isDuration, 'must be a duration such as 7d, 12h, 30m, 10s or 500ms'),
+    v.guard(isDuration, 'must be a duration such as 7d, 12h, 30m, 10s, or 500ms'),
     v.transform((text) => Math.round(ms(text))),
   );
 }

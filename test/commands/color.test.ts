@@ -30,7 +30,7 @@ test('a process without a terminal gets no questions, spinners, or colors', asyn
   expect(await run(LIST, { env: it.env })).toMatchObject({
     code: 0,
     stdout: '',
-    stderr: 'The token can access no spaces.\n',
+    stderr: 'The token cannot access any spaces.\n',
   });
   const login = await run(['login', '--base-url', it.sandbox.baseUrl], { env: { HOME: it.env.HOME } });
   expect(login).toMatchObject({ code: 3, stdout: '' });

@@ -142,6 +142,7 @@ describe('contract set and unset', () => {
     [['spaces.provision.agents.template_id', 'body:template'], 'must have one list'],
     [['spaces.list.next', 'cursor'], 'must be auto, none'],
     [['space.id', 'a,,b'], 'has an empty name'],
+    [['space.id', 'id\\|uuid'], 'has \\| between names'],
     [['paths.trailing_slash', 'sometimes'], 'as-written'],
   ])('reject %j', async (args, message) => {
     const ran = await run(['contract', 'set', ...args], { env: homeEnv() });

@@ -71,10 +71,13 @@ describe('cron list', () => {
     expect(rows[0]).toMatch(/^JOB +AGENT +NAME +SCHEDULE +NEXT RUN +STATE$/);
     expect(rows.slice(1).map((row) => row.split(/ +/).at(-1))).toEqual(['recorded', 'unrecorded', 'gone', 'unknown']);
     expect(rows[1]).toMatch(/At 09:00, Monday through Friday \(Europe\/Berlin\) +in \d+ \w+ +recorded$/);
-    expect(ran.stderr).toBe(
-      '1 with an unknown outcome: resolve it with partnerctl cron reconcile.\n' +
-        '1 gone from the service: partnerctl cron forget allows it to be created again.\n',
-    );
+    const jobs = (await it.cron(['list', '-o', 'json'], { clock: later() })).json<{ key: string; status?: string }[]>();
+    const key = jobs.find(({ status }) => status === 'gone')?.key;
+    const [open, gone] = ran.stderr.split('\n');
+    expect(open).toBe('1 with an unknown outcome: resolve it with partnerctl cron reconcile.');
+    const command = `partnerctl cron forget ${key} --state ${it.state}`;
+    expect(gone).toBe(`1 job is gone from the service. To let it be created again: ${command}`);
+    expect(rows[3]).toMatch(/ {3}gone$/);
     const narrow = await it.cron(['list', '-o', 'table', '--color', 'never'], { columns: 44 });
     expect(narrow.stdout).toMatch(/^JOB: +cron_/);
     for (const line of narrow.stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(44);

@@ -105,7 +105,7 @@ const FAULTS: readonly Fault[] = [
     fault: 'a wrong address',
     check: 'connection',
     finds: { status: 'failed', code: 8, message: /^Could not reach \S+\/v1: the connection was refused\.$/ },
-    advice: UNSET,
+    advice: /^Check that the service is running and .* unset (\w+)/,
     async plant() {
       const { machine, it } = await healthyMachine();
       machine.env.PARTNER_BASE_URL = `http://127.0.0.1:${await findClosedPort()}/v1`;
@@ -420,7 +420,9 @@ describe('doctor', () => {
     const some = await it.sandbox.createToken({ scopes: ['spaces.read'] });
     const { code, report } = await doctor({ env: { ...env, PARTNER_TOKEN: some }, options: {} });
     expect(code).toBe(0);
-    expect(named(report, 'scopes').message).toMatch(/the agents of a space, the list of scheduled jobs: agents\.read/);
+    expect(named(report, 'scopes').message).toMatch(
+      /the agents of a space and the list of scheduled jobs: agents\.read/,
+    );
     expect(named(report, 'scopes').hint).toMatch(/use it in place of the one from PARTNER_TOKEN$/);
   });
 

@@ -157,7 +157,22 @@ describe('state show', () => {
     expect(await lines('--type', 'reserve')).toEqual([4, 8]);
     expect(await lines('--key', 'k1')).toEqual([4, 6]);
     expect(await lines('--key', 'k1', '--type', 'created')).toEqual([6]);
-    expect(await lines('--type', 'nothing')).toEqual([]);
+    expect(await lines('--type', 'cron')).toEqual([]);
+    expect(await lines('--type', 'cron.created')).toEqual([]);
+  });
+
+  test.each([
+    ['bogus', /^Use one of: space, cron, .*cron\.created/],
+    ['crno', /^Did you mean cron\?$/],
+    ['upload.snet', /^Did you mean upload\.sent\?$/],
+    ['reserv', /^Did you mean reserve\?$/],
+  ])('refuses a type that no record can have: %s', async (type, hint) => {
+    const ran = await run(['state', 'show', '--state', soundFile(), '--type', type, '-o', 'json']);
+    expect(ran).toMatchObject({ code: 2, stdout: '' });
+    expect(ran.error()).toMatchObject({
+      message: `No record has the type ${JSON.stringify(type)}.`,
+      hint: expect.stringMatching(hint),
+    });
   });
 
   test('shows what a run recorded', async () => {
@@ -237,7 +252,7 @@ describe('state verify', () => {
     });
     expect(await run(['state', 'verify', '--state', path])).toMatchObject({
       code: 0,
-      stdout: `${path}\n4 records: 1 space, 2 reserve, 1 created\nsound\n`,
+      stdout: `${path}\n4 records: 1 space, 2 reserve, 1 created\nall lines can be used\n`,
       stderr: '',
     });
   });
@@ -245,7 +260,7 @@ describe('state verify', () => {
   test('breaks no word and no path of its report in a narrow terminal', async () => {
     const path = soundFile();
     const ran = await run(['state', 'verify', '--state', path], { columns: 24 });
-    expect(ran.stdout).toBe(`${path}\n4 records: 1 space, 2\n  reserve, 1 created\nsound\n`);
+    expect(ran.stdout).toBe(`${path}\n4 records: 1 space, 2\n  reserve, 1 created\nall lines can be used\n`);
   });
 
   test('exits with 0 for a file with lines repeated by a merge', async () => {
@@ -286,7 +301,7 @@ describe('state verify', () => {
       '3 records: 1 space, 1 reserve, 1 created',
       '1 duplicate',
       ...numbered,
-      'not sound',
+      'not all lines can be used',
     ]);
     expect(people.stderr).toContain('8 lines cannot be used.');
     expect(people.stderr).toContain('1 record came from a newer version');

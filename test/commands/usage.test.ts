@@ -44,7 +44,7 @@ describe('wrong arguments', () => {
     [['spaces', 'list', '--retries', '-1'], '--retries'],
     [['spaces', 'list', '--retries', '21'], '--retries'],
     [['spaces', 'list', '--retries', '1.5'], '--retries'],
-    [['spaces', 'list', '--timeout', '30'], '--timeout takes a duration such as 500ms, 30s, 2m or 1h, not "30".'],
+    [['spaces', 'list', '--timeout', '30'], '--timeout takes a duration such as 500ms, 30s, 2m, or 1h, not "30".'],
     [['spaces', 'list', '--timeout', 'soon'], '--timeout'],
     [['spaces', 'list', '--timeout', '-5s'], '--timeout'],
     [['spaces', 'list', '--profile'], 'argument missing'],

@@ -84,7 +84,7 @@ describe.skipIf(!hasScript)('in a real terminal (needs script of util-linux)', (
     await until(child.stdout, /Listing spaces/);
     release();
     const ran = await child;
-    expect(visibleText(ran.stdout)).toBe('The token can access no spaces.\n');
+    expect(visibleText(ran.stdout)).toBe('The token cannot access any spaces.\n');
     expect(ran.stdout).not.toContain('\u001b[?25l');
   });
 
@@ -97,7 +97,7 @@ describe.skipIf(!hasScript)('in a real terminal (needs script of util-linux)', (
       inTerminal(['spaces', 'list'], { env: it.env, columns: 0 }),
     ]);
     expect(quiet.stdout).toBe('');
-    for (const ran of [ci, sizeless]) expect(plain(ran.stdout)).toBe('The token can access no spaces.\n');
+    for (const ran of [ci, sizeless]) expect(plain(ran.stdout)).toBe('The token cannot access any spaces.\n');
   });
 
   test('login prompts for the URL, and for the token without showing it', async () => {

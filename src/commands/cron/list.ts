@@ -1,5 +1,7 @@
 import { listCronJobs } from '../../api/cron-jobs.ts';
 import { command, SERVICE_EXITS } from '../../cli/command.ts';
+import { shellCommand } from '../../cli/shell-command.ts';
+import type { GlobalFlags } from '../../config/global-flags.ts';
 import { SCOPE } from '../../contract/scopes.ts';
 import { openJobLedger } from '../../cron/job-ledger.ts';
 import { findKnownJobs, type JobRow, joinRows, toLocalRows } from '../../cron/job-rows.ts';
@@ -19,26 +21,35 @@ const COLUMNS: readonly Column<JobRow>[] = [
   { header: 'AGENT', value: ({ agent_id }) => agent_id, fit: 'middle' },
   { header: 'NAME', value: ({ name }) => name },
   { header: 'SCHEDULE', value: ({ description }) => description },
-  { header: 'NEXT RUN', value: ({ next }) => next, isTime: true },
+  { header: 'NEXT RUN', value: ({ next, state }) => (state === 'gone' ? null : next), isTime: true },
   { header: 'STATE', value: ({ state }) => state, tone: ({ state }) => TONES[state] },
 ];
 
+function adviceForGone(gone: readonly JobRow[], flags: GlobalFlags): string {
+  const [job] = gone;
+  if (gone.length === 1 && job?.key !== undefined) {
+    return `1 job is gone from the service. To let it be created again: ${shellCommand(['cron', 'forget', job.key], flags)}`;
+  }
+  return `${gone.length} jobs are gone from the service. To let one be created again: partnerctl cron forget --agent <agent> --name <name>`;
+}
+
 /** Returns what to do about jobs that need attention, a line each. */
-function formatAdvice(unknown: number, gone: number, unlisted: number): string {
+function formatAdvice(unknown: number, gone: readonly JobRow[], unlisted: number, flags: GlobalFlags): string {
   const lines = [
     unknown > 0 && `${unknown} with an unknown outcome: resolve it with partnerctl cron reconcile.`,
-    gone > 0 && `${gone} gone from the service: partnerctl cron forget allows it to be created again.`,
+    gone.length > 0 && adviceForGone(gone, flags),
     unlisted > 0 && `${unlisted} recorded just now and not listed yet: the service may list a new job a little later.`,
   ];
   return lines.filter((line) => line !== false).join('\n');
 }
 
-function toCommandResult(rows: AsyncIterable<JobRow>, empty: string): CommandResult {
-  let [unknown, gone, unlisted] = [0, 0, 0];
+function toCommandResult(rows: AsyncIterable<JobRow>, empty: string, flags: GlobalFlags): CommandResult {
+  let [unknown, unlisted] = [0, 0];
+  const gone: JobRow[] = [];
   async function* counted(): AsyncGenerator<JobRow> {
     for await (const row of rows) {
       if (row.state === 'unknown') unknown += 1;
-      if (row.state === 'gone') gone += 1;
+      if (row.state === 'gone') gone.push(row);
       if (row.state === 'unlisted') unlisted += 1;
       yield row;
     }
@@ -46,7 +57,7 @@ function toCommandResult(rows: AsyncIterable<JobRow>, empty: string): CommandRes
   return listResult(counted(), COLUMNS, {
     empty,
     json: ({ json }) => json,
-    summary: () => formatAdvice(unknown, gone, unlisted),
+    summary: () => formatAdvice(unknown, gone, unlisted, flags),
   });
 }
 
@@ -69,7 +80,7 @@ export default command<{ readonly local: boolean }>({
     const now = context.clock.now();
     if (local) {
       const known = findKnownJobs(await ledger.readAll(), await context.baseUrl());
-      return toCommandResult(toLocalRows(known, now), 'The state knows no jobs.');
+      return toCommandResult(toLocalRows(known, now), 'The state knows no jobs.', context.flags);
     }
     const http = await context.http();
     context.progress.start('Reading the jobs');
@@ -77,6 +88,7 @@ export default command<{ readonly local: boolean }>({
     return toCommandResult(
       joinRows({ items: listCronJobs(http), contract: http.contract }, known, now),
       'There are no scheduled jobs.',
+      context.flags,
     );
   },
 });

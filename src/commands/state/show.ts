@@ -1,5 +1,6 @@
 import { command, STATE_EXITS } from '../../cli/command.ts';
 import type { Context } from '../../cli/context.ts';
+import { UsageError } from '../../errors.ts';
 import { type Column, listResult } from '../../output/command-result.ts';
 import type { LogRecord } from '../../state/record.ts';
 import { readStore, type StateStore } from '../../state/store.ts';
@@ -50,13 +51,42 @@ const COLUMNS: readonly Column<NumberedRecord>[] = [
   { header: 'ABOUT', value: ({ record }) => describeRecord(record), fit: 'below' },
 ];
 
-/** Yields the records that match the filter. Warns about unusable lines, regardless of the filter. */
+/** All types of records that this version writes. */
+async function knownTypes(): Promise<readonly string[]> {
+  const [{ JOB_RECORDS }, { UPLOAD_RECORDS }, { MESSAGE_RECORDS }, { SPACE_RECORDS }] = await Promise.all([
+    import('../../cron/job-records.ts'),
+    import('../../upload/upload-records.ts'),
+    import('../../chat/message-records.ts'),
+    import('../../provision/space-records.ts'),
+  ]);
+  const formats = [SPACE_RECORDS, JOB_RECORDS, MESSAGE_RECORDS, UPLOAD_RECORDS];
+  const others = ['message.rows', 'chat.source', 'chat.sessions'];
+  return [...formats.flatMap(({ types }) => Object.values(types)), ...others];
+}
+
+/** @throws UsageError if no record can have the type. @param seen the types in the state, which a later version may write */
+async function checkType(type: string, seen: ReadonlySet<string>): Promise<void> {
+  const types = [...(await knownTypes()), ...seen];
+  const choices = [...new Set([...types.map((known) => known.split('.')[0] ?? known), ...types])];
+  if (choices.includes(type)) return;
+  const { suggest } = await import('../../yaml/suggest.ts');
+  const near = suggest(type, choices);
+  throw new UsageError(`No record has the type ${JSON.stringify(type)}.`, {
+    hint: near === undefined ? `Use one of: ${choices.join(', ')}.` : `Did you mean ${near}?`,
+  });
+}
+
+/**
+ * Yields the records that match the filter. Warns about unusable lines, regardless of the filter.
+ * @throws UsageError for a type that no record can have
+ */
 async function* readRecords(
   store: StateStore,
   { type, key }: Filter,
   context: Context,
 ): AsyncGenerator<NumberedRecord> {
   const warn = lineWarner(store.label, (text) => context.warn(text));
+  const types = new Set<string>();
   let unusable = 0;
   // Read every line: a search would not notice damage in the lines it skips.
   for await (const entry of readStore(store)) {
@@ -65,11 +95,13 @@ async function* readRecords(
     if (problem) unusable += 1;
     if (entry.kind !== 'record') continue;
     const { line, record } = entry;
+    types.add(record.type);
     const isWanted =
       (type === undefined || record.type === type || record.type.startsWith(`${type}.`)) &&
       (key === undefined || record.key === key);
     if (isWanted) yield { line, record };
   }
+  if (type !== undefined) await checkType(type, types);
   if (unusable > MAX_WARNINGS) {
     await context.warn(
       `${unusable - MAX_WARNINGS} more lines are ignored; \`partnerctl state verify\` names them all.`,
@@ -83,7 +115,7 @@ export default command({
   flags: [
     {
       usage: '--type <type>',
-      description: 'only records of this type, such as space, cron, message, upload or upload.done',
+      description: 'only records of this type, such as space, cron, message, upload, or upload.done',
     },
     { usage: '--key <key>', description: 'only records of this key' },
   ],

@@ -67,7 +67,7 @@ function formatReport(verified: Verified, unusable: readonly UnusableLine[]): st
     ...(duplicates.length > 0 ? [formatCount(duplicates.length, 'duplicate')] : []),
     ...lines.map(({ line, why }) => `line ${line}: ${why}`),
     ...(tails > 0 ? [`${formatCount(tails, 'tail')} beside it`] : []),
-    sound ? 'sound' : 'not sound',
+    sound ? 'all lines can be used' : 'not all lines can be used',
   ]
     .map((line) => `${sanitizeLine(line)}\n`)
     .join('');
