@@ -7,7 +7,7 @@ import { joinSentences } from '../output/sentences.ts';
 import { fileStore } from '../state/file-store.ts';
 import { openLedger } from '../state/ledger.ts';
 import { type OnceDeps, readKey } from '../state/once.ts';
-import type { Reservation } from '../state/once-records.ts';
+import { type Reservation, stampRecord } from '../state/once-records.ts';
 import { describeThisProcess, hasEnded } from '../state/owner.ts';
 import { fieldText, randomRecordId } from '../state/record.ts';
 import { lineWarner } from '../state/unusable-lines.ts';
@@ -58,7 +58,14 @@ export class RecordedSend {
     const { log, reservation } = this;
     if (!log || !reservation) return;
     const { key, snapshot, id } = reservation;
-    const record = { kind: 'created', ...newHead(log), key, snapshot, reservation: id, remoteId: messageId } as const;
+    const record = {
+      kind: 'created',
+      ...stampRecord(log),
+      key,
+      snapshot,
+      reservation: id,
+      remoteId: messageId,
+    } as const;
     await this.append(() => log.ledger.append(record));
   }
 
@@ -70,7 +77,7 @@ export class RecordedSend {
   private async end(kind: 'released' | 'unknown', reason: string): Promise<void> {
     const { log, reservation } = this;
     if (!log || !reservation) return;
-    const record = { kind, ...newHead(log), key: reservation.key, reservation: reservation.id, reason } as const;
+    const record = { kind, ...stampRecord(log), key: reservation.key, reservation: reservation.id, reason } as const;
     await this.append(() => log.ledger.append(record));
   }
 
@@ -85,10 +92,6 @@ export class RecordedSend {
       );
     }
   }
-}
-
-function newHead({ clock, newId }: SendLog): { readonly id: string; readonly at: string } {
-  return { id: newId(), at: new Date(clock.now()).toISOString() };
 }
 
 async function openLog(context: Context, origin: string, message: Outgoing): Promise<SendLog> {
@@ -111,7 +114,7 @@ async function reserve(log: SendLog, snapshot: MessageSnapshot, repeats?: string
   const { key, owner, ledger } = log;
   const { external_message_id } = snapshot;
   const item = { key, snapshot, owner, deadline: null, remoteIdsSeen: null };
-  const reservation = { kind: 'reserved', ...newHead(log), ...item } as const;
+  const reservation = { kind: 'reserved', ...stampRecord(log), ...item } as const;
   try {
     await ledger.append(reservation);
     return new RecordedSend(external_message_id, repeats, log, reservation);
@@ -131,7 +134,7 @@ async function record(log: SendLog, origin: string, message: Outgoing): Promise<
   }
   if (isAnother && unacknowledged.length > 0) {
     const records = unacknowledged.map(({ reservation }) => reservation.id);
-    await log.ledger.append({ kind: 'forgotten', ...newHead(log), key: log.key, records, lines: [] });
+    await log.ledger.append({ kind: 'forgotten', ...stampRecord(log), key: log.key, records, lines: [] });
   }
   for (const { reservation: earlier } of isAnother ? [] : unacknowledged) {
     const repeat = await reserve(log, earlier.snapshot, earlier.at);

@@ -1,9 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Environment } from '../cli/io.ts';
+import { isJsonObject } from '../contract/json.ts';
 import { cacheName } from './cache.ts';
 import type { ParsedLine } from './parse-line.ts';
-import { isRecord, parseRecord } from './status.ts';
+import { parseJsonObject } from './status.ts';
 
 /** The cache of the service that a command line calls. */
 export interface ServiceCache {
@@ -28,11 +29,13 @@ export function readTextOrEmpty(path: string): string {
 
 /** Reads the profiles. Ignores damaged ones, which other commands report. */
 export function readProfilesLeniently(directory: string): Profiles {
-  const { current, profiles } = parseRecord(readTextOrEmpty(join(directory, 'config.json')));
-  const entries = Object.entries(isRecord(profiles) ? profiles : {});
+  const { current, profiles } = parseJsonObject(readTextOrEmpty(join(directory, 'config.json')));
+  const entries = Object.entries(isJsonObject(profiles) ? profiles : {});
   return {
     current: typeof current === 'string' ? current : 'default',
-    profiles: Object.fromEntries(entries.flatMap(([name, profile]) => (isRecord(profile) ? [[name, profile]] : []))),
+    profiles: Object.fromEntries(
+      entries.flatMap(([name, profile]) => (isJsonObject(profile) ? [[name, profile]] : [])),
+    ),
   };
 }
 

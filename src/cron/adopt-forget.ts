@@ -4,7 +4,7 @@ import { shellCommand } from '../cli/shell-command.ts';
 import type { GlobalFlags } from '../config/global-flags.ts';
 import { DuplicateError, InputError, NotFoundError, UsageError } from '../errors.ts';
 import type { Ledger } from '../state/ledger.ts';
-import { type Forgotten, keyHistories, liveRecordIds } from '../state/once-records.ts';
+import { type Forgotten, keyHistories, liveRecordIds, stampRecord } from '../state/once-records.ts';
 import { hasEnded } from '../state/owner.ts';
 import { type OwnerLiveness, OwnerWatch } from '../state/owner-watch.ts';
 import { randomRecordId } from '../state/record.ts';
@@ -72,10 +72,6 @@ async function refuseIfChanged({ ledger }: ForgetDeps, { key, records }: Selecte
   });
 }
 
-function newRecord({ clock, newId }: ForgetDeps): { readonly id: string; readonly at: string } {
-  return { id: newId(), at: new Date(clock.now()).toISOString() };
-}
-
 function refuseOtherJob({ agent_id, name }: Pick<CronJob, 'agent_id' | 'name'>, listed: ListedJob): void {
   if (matchIdentity(listed, agent_id, name) !== 'no') return;
   throw new InputError(`${listed.cron_job_id} is another job.`, {
@@ -128,7 +124,7 @@ export async function adoptJob(deps: AdoptDeps, cronJobId: string, selector: Job
   const recorded = history.objects.find(({ remoteId }) => remoteId === cronJobId) ?? history.open[0]?.reservation;
   const adopted: RecordedJob = {
     kind: 'adopted',
-    ...newRecord(deps),
+    ...stampRecord(deps),
     key,
     snapshot: adoptedSnapshot({ origin, agent_id, name }, listed, recorded?.snapshot),
     reservation: history.open[0]?.reservation.id ?? null,
@@ -173,7 +169,7 @@ export async function forgetJob(
   await deps.waitUntil(actsUntil);
   await refuseIfChanged(deps, selected);
   const settled = { records: liveRecordIds(records), lines: damaged.map(({ digest }) => digest) };
-  const forgotten: Forgotten = { kind: 'forgotten', ...newRecord(deps), key, ...settled };
+  const forgotten: Forgotten = { kind: 'forgotten', ...stampRecord(deps), key, ...settled };
   await ledger.append(forgotten);
   return { forgotten, job };
 }

@@ -2,7 +2,7 @@ import type { InTurn } from '../api/take-turns.ts';
 import { startStopwatch } from '../clock.ts';
 import { LateTurn, requestTime } from '../state/late-turn.ts';
 import { type KeyState, type OnceDeps, type OnceResult, readKey, runOnce } from '../state/once.ts';
-import { keyHistories } from '../state/once-records.ts';
+import { keyHistories, stampRecord } from '../state/once-records.ts';
 import { LONGEST_RESERVATION_MS } from '../state/owner-watch.ts';
 import { type CronDifference, type CronJob, cronKey, findDifferences, toNfc } from './job.ts';
 import type { JobLedger } from './job-ledger.ts';
@@ -170,8 +170,7 @@ async function outcomeFromList(request: Request, same: readonly ListedJob[]): Pr
   if (!dryRun) {
     await deps.ledger.append({
       kind: 'adopted',
-      id: deps.newId(),
-      at: new Date(deps.clock.now()).toISOString(),
+      ...stampRecord(deps),
       key,
       snapshot: listedSnapshot(request.snapshot, listed),
       reservation: null,
@@ -232,7 +231,7 @@ async function reserveAndPost(request: Request, found: FoundJobs): Promise<OnceR
   });
 }
 
-function toOutcome(key: string, result: Exclude<OnceResult<unknown>, { kind: 'refused' }>): CreateOutcome {
+function toCreateOutcome(key: string, result: Exclude<OnceResult<unknown>, { kind: 'refused' }>): CreateOutcome {
   switch (result.kind) {
     case 'created': {
       const { remoteId: cron_job_id, unrecorded } = result;
@@ -262,7 +261,7 @@ async function tryCreate(request: Request): Promise<CreateOutcome | undefined> {
   const result = await reserveAndPost(request, found);
   const isLate = result.kind === 'failed' && result.isReleased && result.error instanceof LateTurn;
   if (isLate && deps.remainingMs() > 0) return undefined;
-  if (result.kind !== 'refused') return toOutcome(key, result);
+  if (result.kind !== 'refused') return toCreateOutcome(key, result);
   // This run's reservation is still open: trying again would wait for it.
   if (result.releaseError) throw result.releaseError;
   return undefined;

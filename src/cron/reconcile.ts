@@ -1,5 +1,5 @@
 import type { OnceDeps } from '../state/once.ts';
-import { keyHistories, type OpenReservation } from '../state/once-records.ts';
+import { keyHistories, type OpenReservation, stampRecord } from '../state/once-records.ts';
 import type { FoundJobs } from './job-list.ts';
 import {
   adoptedSnapshot,
@@ -113,13 +113,14 @@ export function findReservedJob(job: OpenJob, found: FoundJobs): ListedJob | und
 export async function reconcileOnce(
   job: OpenJob & { readonly actsUntil: number },
   found: FoundJobs,
-  { ledger, clock, newId }: ReconcileDeps,
+  deps: ReconcileDeps,
   { assumeNotCreated, graceMs }: ReconcileOptions,
 ): Promise<ReconcileResult> {
   const { reservation, actsUntil } = job;
   const unsettled = { reservation, cron_job_id: null, candidates: [], settlesAt: null, waitUntil: null };
   if (actsUntil === Number.POSITIVE_INFINITY) return { ...unsettled, status: 'in_progress' };
-  const head = { id: newId(), at: new Date(clock.now()).toISOString(), key: reservation.key };
+  const { ledger, clock } = deps;
+  const head = { ...stampRecord(deps), key: reservation.key };
   const listed = newlyListed(job, found);
   const match = findOnlyMatch(job, listed);
   if (match) {

@@ -1,10 +1,11 @@
 import type { OutcomeUnknownError } from '../errors.ts';
 import type { OnceDeps } from '../state/once.ts';
+import { stampRecord } from '../state/once-records.ts';
 import type { BlockingLine } from '../state/unusable-lines.ts';
 import type { Manifest } from './manifest.ts';
 import type { OpenSpace } from './post-once.ts';
 import type { PlannedAgent, PresentAgent, PresentSpace, ProvisionPlan } from './provision-plan.ts';
-import { ambiguousError, blockedError, hiddenAgentsError, unusableLineError } from './space-errors.ts';
+import { ambiguousError, blockedSpaceError, hiddenAgentsError, unusableLineError } from './space-errors.ts';
 import type { SpaceSnapshot } from './space-records.ts';
 
 /*
@@ -107,7 +108,7 @@ export function findObstacle(
 ): OutcomeUnknownError | undefined {
   const { external_space_id } = manifest;
   const [first] = unsettled;
-  if (first && !canRead) return blockedError(first, lostPost);
+  if (first && !canRead) return blockedSpaceError(first, lostPost);
   const decisive = lines.find(({ kind }) => kind === 'newer' || !(canRead || retryUnknown));
   if (decisive) return unusableLineError(decisive, label, external_space_id);
   const isHidden = !canRead && !retryUnknown && listedSpaceId !== undefined && listedSpaceId !== recalled?.space_id;
@@ -161,10 +162,11 @@ export interface Unsettled {
  */
 export async function releaseAll(
   { key, open, lines }: Unsettled,
-  { ledger, newId, clock }: Pick<OnceDeps<SpaceSnapshot>, 'ledger' | 'newId' | 'clock'>,
+  deps: Pick<OnceDeps<SpaceSnapshot>, 'ledger' | 'newId' | 'clock'>,
   reason: 'not_found' | 'retry_unknown',
 ): Promise<void> {
-  const head = () => ({ id: newId(), at: new Date(clock.now()).toISOString(), key });
+  const { ledger } = deps;
+  const head = () => ({ ...stampRecord(deps), key });
   for (const { reservation } of open) {
     await ledger.append({ kind: 'released', ...head(), reservation: reservation.id, reason });
   }

@@ -95,7 +95,7 @@ export function hiddenAgentsError(externalId: string, spaceId: string): OutcomeU
  * The error for a space that may have been provisioned, and whose agents cannot be listed.
  * @param lostPost the failure of this run's own POST, if that is what may have been carried out
  */
-export function blockedError(
+export function blockedSpaceError(
   { reservation }: OpenSpace,
   lostPost: OutcomeUnknownError | undefined,
 ): OutcomeUnknownError {

@@ -1,3 +1,4 @@
+import type { Clock } from '../clock.ts';
 import { groupBy } from '../contract/group-by.ts';
 
 /**
@@ -18,6 +19,17 @@ interface RecordBase {
   readonly at: string;
   /** Identifies the object that must exist at most once: a hash of its identifying fields. */
   readonly key: string;
+}
+
+/** Returns the id and the time of a new record. */
+export function stampRecord({
+  clock,
+  newId,
+}: {
+  readonly clock: Pick<Clock, 'now'>;
+  readonly newId: () => string;
+}): Pick<RecordBase, 'id' | 'at'> {
+  return { id: newId(), at: new Date(clock.now()).toISOString() };
 }
 
 /** Written before the request is sent. The first live reservation of a key owns the key (design §6). */

@@ -8,6 +8,7 @@ import {
   type Owner,
   type RecordedObject,
   type Reservation,
+  stampRecord,
 } from './once-records.ts';
 import { isAbandoned, type OwnerLiveness } from './owner-watch.ts';
 
@@ -89,16 +90,12 @@ type Refusal<Objection> = { readonly objection: Objection } | { readonly error: 
 /** Thrown by `commit` to prevent the request from being sent. */
 class NotCommitted extends Error {}
 
-function newRecord({ clock, newId }: Pick<OnceDeps<unknown>, 'clock' | 'newId'>) {
-  return { id: newId(), at: new Date(clock.now()).toISOString() };
-}
-
 async function reserve<Snapshot, Objection>(attempt: Attempt<Snapshot, Objection>): Promise<Objection | undefined> {
   const { task, deps } = attempt;
   const item = await task.describe();
   const objection = task.objection(await readKey(item.key, deps), undefined);
   if (objection !== undefined) return objection;
-  attempt.reservation = { kind: 'reserved', ...newRecord(deps), ...item, owner: deps.owner };
+  attempt.reservation = { kind: 'reserved', ...stampRecord(deps), ...item, owner: deps.owner };
   await deps.ledger.append(attempt.reservation);
   return undefined;
 }
@@ -143,7 +140,7 @@ async function endReservation<Snapshot, Objection>(
   if (!reservation) return undefined;
   const { id, key } = reservation;
   try {
-    await deps.ledger.append({ kind, ...newRecord(deps), key, reservation: id, reason });
+    await deps.ledger.append({ kind, ...stampRecord(deps), key, reservation: id, reason });
     return undefined;
   } catch (error) {
     // Also an interruption: the outcome of the request matters more.
@@ -157,7 +154,7 @@ async function reserveLate<Snapshot, Objection>(attempt: Attempt<Snapshot, Objec
   const { task, deps } = attempt;
   try {
     const item = await task.describe();
-    attempt.reservation = { kind: 'reserved', ...newRecord(deps), ...item, owner: deps.owner };
+    attempt.reservation = { kind: 'reserved', ...stampRecord(deps), ...item, owner: deps.owner };
     await deps.ledger.append(attempt.reservation);
   } catch (error) {
     if (!(error instanceof PartnerctlError)) throw error;
@@ -195,7 +192,7 @@ async function recordCreated<Snapshot, Objection>(
   try {
     const { key, snapshot } = reservation ?? (await task.describe());
     const id = reservation?.id ?? null;
-    record = { kind: 'created', ...newRecord(deps), key, snapshot, reservation: id, remoteId };
+    record = { kind: 'created', ...stampRecord(deps), key, snapshot, reservation: id, remoteId };
     await deps.ledger.append(record);
     return { kind: 'created', remoteId };
   } catch (error) {

@@ -4,7 +4,7 @@ import { startStopwatch } from '../clock.ts';
 import { LocalError, OutcomeUnknownError } from '../errors.ts';
 import { LateTurn } from '../state/late-turn.ts';
 import { type KeyState, type OnceDeps, readKey, runOnce } from '../state/once.ts';
-import type { Reservation } from '../state/once-records.ts';
+import { type Reservation, stampRecord } from '../state/once-records.ts';
 import { fieldsText } from '../state/record.ts';
 import { type UploadIdentity, type UploadRecord, type UploadSnapshot, uploadKey } from './upload-records.ts';
 import { createBody, hashContent, type UploadSource } from './upload-source.ts';
@@ -131,11 +131,10 @@ function outcomeOfDamagedLine(upload: Upload): UploadOutcome | undefined {
 
 /** Records the file's stamp, so that the next run does not read the file. A failure does not matter. */
 async function rememberStamp(upload: Upload, sha256: string, remoteId: string): Promise<void> {
-  const { ledger, clock, newId } = upload.deps;
   const snapshot = toSnapshot(upload, sha256);
-  const head = { id: newId(), at: new Date(clock.now()).toISOString(), key: uploadKey(snapshot) };
+  const head = { ...stampRecord(upload.deps), key: uploadKey(snapshot) };
   try {
-    await ledger.append({ kind: 'created', ...head, snapshot, reservation: null, remoteId });
+    await upload.deps.ledger.append({ kind: 'created', ...head, snapshot, reservation: null, remoteId });
   } catch (error) {
     if (!(error instanceof LocalError)) throw error;
   }
