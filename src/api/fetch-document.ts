@@ -52,7 +52,7 @@ export async function fetchDocument(url: URL, options: FetchOptions): Promise<st
       timeLeftMs: deadline - clock.now(),
       random: options.random(),
     });
-    if (!decision.retry) throw result.kind === 'failure' ? failureError(result, target) : responseError(result, target);
+    if (!decision.retry) throw result.kind === 'failure' ? failureError(result, target) : downloadError(result, target);
     await wait(decision.delayMs, options);
   }
 }
@@ -118,7 +118,7 @@ function failureError({ message, cause, isTransient }: TransportFailure, { origi
   });
 }
 
-function responseError({ status, headers }: HttpResponse, { origin, pathname }: URL): PartnerctlError {
+function downloadError({ status, headers }: HttpResponse, { origin, pathname }: URL): PartnerctlError {
   const message = `Cannot download ${origin}${pathname} (${status}).`;
   if (status >= 300 && status < 400) {
     return new ServiceError(message, {

@@ -38,7 +38,7 @@ function directionOf(messages: readonly Message[]): 'ascending' | 'descending' |
   return difference < 0 ? 'descending' : 'ascending';
 }
 
-function isDescending(messages: readonly Message[]): boolean {
+function isNeverAscending(messages: readonly Message[]): boolean {
   return messages.every(
     (message, index) => index === 0 || directionOf([messages[index - 1] ?? message, message]) !== 'ascending',
   );
@@ -100,7 +100,7 @@ class HeldPages {
     const { after, newest } = this.extent;
     if (directionOf(this.messages) !== 'descending') return false;
     if (after !== undefined) return this.positionOf(after) !== -1;
-    return this.messages.length >= Math.max(newest, MIN_DESCENDING) && isDescending(this.messages);
+    return this.messages.length >= Math.max(newest, MIN_DESCENDING) && isNeverAscending(this.messages);
   }
 
   isAscending(): boolean {

@@ -131,7 +131,7 @@ function describeAll(shown: readonly Candidate[]): string {
 /** Reads the whole list, because a second match makes the reference ambiguous. */
 async function findUnique(items: AsyncIterable<JsonObject>, wanted: Wanted): Promise<Candidate> {
   const { resource, field, value, listCommand } = wanted;
-  const { matches, candidates, unreadable } = await matchItems(items, wanted);
+  const { matches, candidates, unreadable } = await findMatches(items, wanted);
   const details = (shown: readonly Candidate[]) => ({ candidates: shown.map(({ id }) => id) });
   const [match, ...others] = matches;
   if (match === undefined) {
@@ -171,7 +171,7 @@ function unlistedField(item: JsonObject, wanted: Wanted, details: Readonly<Recor
  * Returns the matches, and a few other items to suggest: similar items if there are any.
  * @returns `unreadable` is an item without the field, if no item has it
  */
-async function matchItems(items: AsyncIterable<JsonObject>, wanted: Wanted) {
+async function findMatches(items: AsyncIterable<JsonObject>, wanted: Wanted) {
   const { field, value } = wanted;
   const matches = new Map<string, Candidate>();
   const similar: Candidate[] = [];

@@ -24,7 +24,7 @@ export function describeCall({ contract, baseUrl }: Http, { leaf }: Operation): 
   return `${method} ${baseUrl}${path}`;
 }
 
-async function failureOf(attempt: Promise<unknown>): Promise<PartnerctlError | undefined> {
+async function catchFailure(attempt: Promise<unknown>): Promise<PartnerctlError | undefined> {
   try {
     await attempt;
     return undefined;
@@ -54,12 +54,12 @@ export async function tryToken(http: Http): Promise<void> {
  * @throws what is no PartnerctlError
  */
 export async function verifyToken(http: Http): Promise<TokenCheck> {
-  const error = await failureOf(tryToken(http));
+  const error = await catchFailure(tryToken(http));
   const verified_by = describeCall(http, OPERATIONS.listSpaces);
   if (error === undefined) return { status: 'accepted', verified_by, error };
   const status = statusOf(error);
   if (status !== 'forbidden') return { status, verified_by, error };
-  const second = await failureOf(http.call(OPERATIONS.listCronJobs));
+  const second = await catchFailure(http.call(OPERATIONS.listCronJobs));
   if (second !== undefined) return { status, verified_by, error };
   return { status: 'accepted', verified_by: describeCall(http, OPERATIONS.listCronJobs), error: undefined };
 }

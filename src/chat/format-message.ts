@@ -149,7 +149,10 @@ export function formatNotice(notice: FollowNotice): string {
 }
 
 /** Writes a notice to stderr. --quiet hides only the note about an unknown session. */
-export async function writeNotice(context: Pick<Context, 'warn' | 'notice'>, notice: FollowNotice): Promise<void> {
+export async function writeFollowNotice(
+  context: Pick<Context, 'warn' | 'notice'>,
+  notice: FollowNotice,
+): Promise<void> {
   const text = formatNotice(notice);
   if (notice.kind === 'unknown-session') await context.notice(`note: ${text}`);
   else await context.warn(text);

@@ -64,7 +64,7 @@ export class RowSpool {
 
   /** Returns the rows of each lane, in order. Each can be read once. */
   read(): AsyncGenerator<SpooledRow>[] {
-    return this.lanes.map(({ temporary }) => readRows(temporary));
+    return this.lanes.map(({ temporary }) => readSpool(temporary));
   }
 
   async close(): Promise<void> {
@@ -83,7 +83,7 @@ export class RowSpool {
   }
 }
 
-async function* readRows({ file }: TemporaryFile): AsyncGenerator<SpooledRow> {
+async function* readSpool({ file }: TemporaryFile): AsyncGenerator<SpooledRow> {
   const chunks = file.createReadStream({ start: 0, autoClose: false });
   for await (const line of streamLines(chunks, MAX_ROW_MIB)) {
     const row: SpooledRow = JSON.parse(line.toString());

@@ -110,7 +110,7 @@ async function openAcks(
   return acks;
 }
 
-async function warnUnrecorded({ warn }: Context, error: unknown): Promise<void> {
+async function warnRowsUnrecorded({ warn }: Context, error: unknown): Promise<void> {
   if (!(error instanceof PartnerctlError)) throw error;
   await warn(
     joinSentences(
@@ -138,7 +138,7 @@ async function* sendChecked(
     const http = await getHttp();
     const store = await context.stateStore();
     const acks = await openAcks(context, rows, { store, origin: http.baseUrl, dryRun });
-    const onFailure = (error: unknown) => warnUnrecorded(context, error);
+    const onFailure = (error: unknown) => warnRowsUnrecorded(context, error);
     const recorder = new RowRecorder(store, { origin: http.baseUrl, clock, onFailure });
     const sessions = new SessionMemory(context, http.baseUrl);
     closing = () => sessions.save();

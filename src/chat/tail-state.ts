@@ -125,7 +125,7 @@ export function acceptPage<Message extends MessageRef>(
     ...state,
     isReplaying,
     isDescending: state.isDescending || isDescending(messages),
-    startTimestamp: state.startTimestamp ?? findStart(state, entries).oldest,
+    startTimestamp: state.startTimestamp ?? findStartIds(state, entries).oldest,
     firstId: state.firstId ?? messages[0]?.message_id,
   };
   const isOld = createOldMessageTest(updated, entries);
@@ -175,7 +175,7 @@ interface Entry {
 }
 
 /** Finds the ids to start after in a page; indexes are -1 if there are none. */
-function findStart({ startIds }: TailState, entries: readonly Entry[]) {
+function findStartIds({ startIds }: TailState, entries: readonly Entry[]) {
   const found = entries.filter(({ message }) => startIds.has(message.message_id));
   return {
     first: found[0]?.index ?? -1,
@@ -188,7 +188,7 @@ function findStart({ startIds }: TailState, entries: readonly Entry[]) {
 function createOldMessageTest(state: TailState, entries: readonly Entry[]): (entry: Entry) => boolean {
   const { seen, startTimestamp, oldestRemembered } = state;
   const lastSeen = entries.findLast(({ message }) => seen.has(message.message_id))?.index ?? -1;
-  const start = findStart(state, entries);
+  const start = findStartIds(state, entries);
   return ({ timestamp, index }) => {
     if (timestamp === undefined) return index < start.first;
     if (state.isDescending && startTimestamp && index > start.last) {

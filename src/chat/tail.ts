@@ -15,7 +15,7 @@ import type { SelectedSessions } from './find-sessions.ts';
 import type { FollowInput } from './follow-args.ts';
 import { followSource } from './follow-source.ts';
 import type { EndEvent, FollowStart, PollTrigger } from './follow-types.ts';
-import { isNotice, toStreamEvent, writeNotice } from './format-message.ts';
+import { isNotice, toStreamEvent, writeFollowNotice } from './format-message.ts';
 import { maxPollRetries } from './poll-failure.ts';
 import { labelSessions } from './session-labels.ts';
 import type { SessionSelection } from './session-selection.ts';
@@ -247,7 +247,7 @@ async function* tailSource(
       } else if (event.kind === 'source-changed') {
         return event.source_id;
       } else if (isNotice(event)) {
-        await writeNotice(context, event);
+        await writeFollowNotice(context, event);
       }
     }
   } finally {

@@ -8,7 +8,7 @@ import type { Message } from '../contract/messages.ts';
 import { InterruptedError, NoReplyError, PartnerctlError, withHint } from '../errors.ts';
 import { toErrorObject } from '../output/error-object.ts';
 import type { FoundSource } from './find-source.ts';
-import { isNotice, writeNotice } from './format-message.ts';
+import { isNotice, writeFollowNotice } from './format-message.ts';
 import { explainUnrecognized, isUnrecognized } from './unrecognized-author.ts';
 
 const DEFAULT_WAIT_MS = 120_000;
@@ -168,7 +168,7 @@ async function collectReplies(
         ({ source_id } = event);
       } else if (isNotice(event)) {
         if (event.kind === 'unknown-session') unknownSession = event.error;
-        await writeNotice(context, event);
+        await writeFollowNotice(context, event);
       }
     }
   } catch (error) {

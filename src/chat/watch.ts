@@ -12,7 +12,7 @@ import type { WatchedSessions } from './find-watched.ts';
 import { follow } from './follow.ts';
 import type { FollowInput } from './follow-args.ts';
 import type { EndEvent, FollowEvent, Follower } from './follow-types.ts';
-import { isNotice, matchesMessage, toStreamEvent, writeNotice } from './format-message.ts';
+import { isNotice, matchesMessage, toStreamEvent, writeFollowNotice } from './format-message.ts';
 import { maxPollRetries } from './poll-failure.ts';
 import { labelSessions } from './session-labels.ts';
 import { AlertDecision, addMessage, type Conversation, compareUrgency, unreadConversation } from './unanswered.ts';
@@ -138,7 +138,7 @@ export class Watch {
     else if (event.kind === 'polled') this.setRead(event, event.at);
     else if (event.kind === 'skipped') this.unread.delete(sessionKey(event));
     // Missing messages at the beginning of a history do not matter here.
-    if (isNotice(event) && event.kind !== 'gap') await writeNotice(this.context, event);
+    if (isNotice(event) && event.kind !== 'gap') await writeFollowNotice(this.context, event);
   }
 
   /** @param readAt all messages that existed at this time are known */

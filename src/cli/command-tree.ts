@@ -97,7 +97,7 @@ function scopesText({ scopes }: Command): string {
 }
 
 /** Adds a command's arguments, flags, and help. @returns an array that receives repeatable flags in the order typed */
-function describeCommand(leaf: Commander, { entry, command, outputHelp = '' }: SelectedCommand): readonly TypedValue[] {
+function defineCommand(leaf: Commander, { entry, command, outputHelp = '' }: SelectedCommand): readonly TypedValue[] {
   const typed: TypedValue[] = [];
   leaf.description(command.description);
   for (const { usage, description } of command.args) leaf.addArgument(new Argument(usage, description));
@@ -142,7 +142,7 @@ export function buildCommandTree(
     const leaf = parent.command(second ?? first);
     leaf.summary(entry.summary).description(entry.summary);
     if (entry !== selected?.entry) continue;
-    const typed = describeCommand(leaf, selected);
+    const typed = defineCommand(leaf, selected);
     leaf.action((...received: unknown[]) => {
       const positionals = received.slice(0, selected.command.args.length).flat();
       options.onCommand({

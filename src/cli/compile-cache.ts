@@ -12,7 +12,7 @@ function isPrivate(directory: string): boolean {
 }
 
 /** Returns the directory for compiled code; undefined for a user without a home directory, such as a system service. */
-function cacheDirectory({ XDG_CACHE_HOME: xdg, HOME: home }: Environment): string | undefined {
+function compiledDirectory({ XDG_CACHE_HOME: xdg, HOME: home }: Environment): string | undefined {
   const isXdg = xdg !== undefined && isAbsolute(xdg);
   const parent = isXdg ? xdg : home;
   return parent && existsSync(parent) ? join(parent, isXdg ? '' : '.cache', 'partnerctl', 'compiled') : undefined;
@@ -25,7 +25,7 @@ function cacheDirectory({ XDG_CACHE_HOME: xdg, HOME: home }: Environment): strin
  */
 export function keepCompiledCode(env: Environment): () => void {
   const nothing = () => undefined;
-  const directory = cacheDirectory(env);
+  const directory = compiledDirectory(env);
   if (directory === undefined || env.NODE_DISABLE_COMPILE_CACHE) return nothing;
   try {
     mkdirSync(directory, { recursive: true, mode: 0o700 });

@@ -88,7 +88,7 @@ export function findCommand(argv: readonly string[]): CommandEntry | undefined {
 }
 
 /** Formats the section of a command's help about its output; '' if help is not requested. */
-async function describeOutput(command: Command, argv: readonly string[], columns: number): Promise<string> {
+async function formatOutputSection(command: Command, argv: readonly string[], columns: number): Promise<string> {
   if (!argv.some((argument) => argument === '--help' || argument === '-h')) return '';
   const [output, { formatOutput }] = await Promise.all([command.output(), import('./output-help.ts')]);
   return formatOutput(output, columns);
@@ -102,7 +102,7 @@ async function selectCommand(argv: readonly string[], columns: number): Promise<
   const entry = findCommand(argv);
   if (!entry) return undefined;
   const { default: command } = await entry.load();
-  return { entry, command, outputHelp: await describeOutput(command, argv, columns) };
+  return { entry, command, outputHelp: await formatOutputSection(command, argv, columns) };
 }
 
 /** Rejects --token before commander does, because commander's message could repeat the token. @throws UsageError */

@@ -36,7 +36,7 @@ function failureOf(result: CommandResult): PartnerctlError | undefined {
 }
 
 /** The exit code of a command that did not fail. */
-function exitCodeOf(result: CommandResult): number {
+function exitCodeOfResult(result: CommandResult): number {
   if (result.kind === 'none') return result.exitCode ?? EXIT.ok;
   return (result.kind === 'list' ? result.exitCode?.() : undefined) ?? EXIT.ok;
 }
@@ -157,7 +157,7 @@ export async function runCommand(parsed: ParsedCommand, deps: RuntimeDeps, run: 
       progress.stop();
       const failure = failureOf(result);
       if (failure) throw failure;
-      return exitCodeOf(result);
+      return exitCodeOfResult(result);
     };
     if (!report) return await finish(await prepared.run(context));
     return await report.during(async () => finish(report.watch(await prepared.run(context))));

@@ -72,7 +72,7 @@ function parseHeaders(lines: readonly string[]): Record<string, string> {
   return Object.fromEntries(headers);
 }
 
-function parseField(typed: string): FormField {
+function parseFormFlag(typed: string): FormField {
   const [, name = '', value = ''] = /^([^=]+)=(.*)$/s.exec(typed) ?? [];
   if (name === '') throw new UsageError('--form takes <name>=<value> or <name>=@<file>.');
   return value.startsWith('@') ? { name, path: value.slice(1) } : { name, text: value };
@@ -86,7 +86,7 @@ function parse(args: Args): Input {
   const [typedMethod = '', path = ''] = args.positionals;
   const method = parseMethod(typedMethod);
   const data = args.value('data');
-  const form = args.values('form').map(parseField);
+  const form = args.values('form').map(parseFormFlag);
   const headers = parseHeaders(args.values('header'));
   const [paginate, include] = [args.isSet('paginate'), args.isSet('include')];
   refuseTogether('--data', data !== undefined, '--form', form.length > 0);

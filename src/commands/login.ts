@@ -113,7 +113,12 @@ async function findBaseUrl(context: Context, stored: Profile | undefined): Promi
  * @returns the call: `GET https://api.example.com/v1/automation/spaces/`
  * @throws CredentialsError if the service rejects the token; the other errors of the call
  */
-async function verifyToken(context: Context, baseUrl: string, token: string, source: TokenSource): Promise<string> {
+async function verifyBeforeStoring(
+  context: Context,
+  baseUrl: string,
+  token: string,
+  source: TokenSource,
+): Promise<string> {
   const http = await context.httpTo(baseUrl, token, source);
   const call = describeCall(http, OPERATIONS.listSpaces);
   context.progress.start(`Verifying the token: ${call}`);
@@ -211,7 +216,7 @@ export default command<Input>({
       openKeychain: context.openKeychain,
     });
     context.addSecret(token);
-    const verified_by = verify ? await verifyToken(context, base_url, token, source) : null;
+    const verified_by = verify ? await verifyBeforeStoring(context, base_url, token, source) : null;
     const previous = stored.profiles[name];
     const state = await stateSettings(context, previous, passwordCommand);
     const newToken = { profileName: name, baseUrl: base_url, token, chosen: storage, stored: previous };

@@ -34,7 +34,7 @@ const COLUMNS: readonly Column<UploadResult>[] = [
   { header: 'SHA-256', value: ({ sha256 }) => sha256, tone: () => 'dim', fit: 'middle', isOptional: true },
 ];
 
-function parseField(text: string): readonly [string, string] {
+function parseFieldFlag(text: string): readonly [string, string] {
   const at = text.indexOf('=');
   if (at < 1) throw new UsageError(`--field takes name=value, not ${JSON.stringify(text)}.`);
   return [text.slice(0, at), text.slice(at + 1)];
@@ -116,10 +116,10 @@ function parseFilesInput(args: Args): UploadInput {
 }
 
 function parseForm(args: Args) {
-  return { fields: args.values('field').map(parseField), contentType: parseContentType(args) };
+  return { fields: args.values('field').map(parseFieldFlag), contentType: parseContentType(args) };
 }
 
-function parseSource(args: Args, as: UploadKind): UploadInput {
+function parseInput(args: Args, as: UploadKind): UploadInput {
   const text = args.value('text');
   if (text !== undefined) return parseTextInput(args, text, as);
   return args.positionals.includes('-') ? parseStdinInput(args) : parseFilesInput(args);
@@ -237,7 +237,7 @@ export default command<Input>({
   parse(args) {
     const as = KINDS.find((kind) => kind === args.value('as')) ?? 'attachment';
     return {
-      source: parseSource(args, as),
+      source: parseInput(args, as),
       options: {
         as,
         concurrency: args.count('concurrency', { min: 1, max: 32, fallback: 4 }),

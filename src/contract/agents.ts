@@ -49,8 +49,8 @@ function findSourceId(
     return firstOf(value.map((item) => findSourceId(item, names, contract, depthIn(item, depth))));
   if (!isJsonObject(value)) return undefined;
   const entries = Object.entries(value).map(([key, inner]) => [normalizeName(key), inner] as const);
-  const direct = entries.find(([name, inner]) => names.includes(name) && isText(inner))?.[1];
-  if (isText(direct)) return String(direct);
+  const direct = entries.find(([name, inner]) => names.includes(name) && isIdValue(inner))?.[1];
+  if (isIdValue(direct)) return String(direct);
   return firstOf(
     entries.map(([name, inner]) => {
       const isSource = SOURCE_NAMES.includes(name);
@@ -75,12 +75,12 @@ interface Place {
   readonly object: JsonObject;
 }
 
-function* placesIn(value: unknown, key: string, depth: number): Generator<Place> {
+function* objectsIn(value: unknown, key: string, depth: number): Generator<Place> {
   if (depth === 0) return;
-  if (Array.isArray(value)) for (const item of value) yield* placesIn(item, key, depthIn(item, depth));
+  if (Array.isArray(value)) for (const item of value) yield* objectsIn(item, key, depthIn(item, depth));
   if (!isJsonObject(value)) return;
   yield { key, object: value };
-  for (const [name, inner] of Object.entries(value)) yield* placesIn(inner, normalizeName(name), depth - 1);
+  for (const [name, inner] of Object.entries(value)) yield* objectsIn(inner, normalizeName(name), depth - 1);
 }
 
 /**
@@ -88,17 +88,17 @@ function* placesIn(value: unknown, key: string, depth: number): Generator<Place>
  * and integrations have names of their own.
  * @param names the normalized names of the field with the source's id
  */
-function findSource(
+function findListedSource(
   agent: JsonObject,
   id: string,
   names: readonly string[],
   contract: Contract,
 ): ListedSource | undefined {
-  const found = [...placesIn(agent, '', METADATA_DEPTH + 1)].find(({ key, object }) =>
+  const found = [...objectsIn(agent, '', METADATA_DEPTH + 1)].find(({ key, object }) =>
     Object.entries(object).some(([name, value]) => {
       const normal = normalizeName(name);
       const isId = names.includes(normal) || (SOURCE_NAMES.includes(key) && normal === 'id');
-      return isId && isText(value) && String(value) === id;
+      return isId && isIdValue(value) && String(value) === id;
     }),
   );
   if (!found) return undefined;
@@ -107,7 +107,7 @@ function findSource(
     const accepted = [...lastNames(leaf, contract), ...others];
     return Object.entries(object).find(([name]) => accepted.includes(normalizeName(name)))?.[1];
   };
-  const text = (value: unknown): string | undefined => (isText(value) ? String(value) : undefined);
+  const text = (value: unknown): string | undefined => (isIdValue(value) ? String(value) : undefined);
   const replyCapable = read('source.reply_capable');
   return {
     name: SOURCE_NAMES.includes(key) ? text(read('source.name')) : undefined,
@@ -116,7 +116,7 @@ function findSource(
   };
 }
 
-function isText(value: unknown): value is string | number | bigint {
+function isIdValue(value: unknown): value is string | number | bigint {
   return (typeof value === 'string' && value !== '') || typeof value === 'number' || typeof value === 'bigint';
 }
 
@@ -132,7 +132,7 @@ function nestedTemplateId(places: readonly JsonObject[]): string | undefined {
     if (!isJsonObject(template)) continue;
     const names = ['templateid', 'id', 'uuid', 'key', 'slug'];
     const ids = names.map((name) => Object.entries(template).find(([each]) => normalizeName(each) === name)?.[1]);
-    const id = ids.find(isText);
+    const id = ids.find(isIdValue);
     if (id !== undefined) return String(id);
   }
   return undefined;
@@ -152,6 +152,6 @@ export function readAgent(agent: JsonObject, contract: Contract): ListedAgent {
     name: fields.shownText('agent.name'),
     template_id: fields.text('agent.template_id') ?? nestedTemplateId(fields.places),
     source_id,
-    source: typeof source_id === 'string' ? findSource(agent, source_id, names, contract) : undefined,
+    source: typeof source_id === 'string' ? findListedSource(agent, source_id, names, contract) : undefined,
   };
 }

@@ -37,7 +37,7 @@ function namedValues(object: JsonObject): Named {
   );
 }
 
-function firstOf(place: Named, names: readonly string[]): unknown {
+function firstNamed(place: Named, names: readonly string[]): unknown {
   return names.map((name) => place.get(name)).find((value) => value !== undefined && value !== null);
 }
 
@@ -62,7 +62,7 @@ type CronFields = Omit<WireSchedule, 'timezone'>;
 
 /** Returns the fields if all three are present. The default of a missing one is unknown. */
 function fromFields(place: Named): CronFields | undefined {
-  const [minute, hour, day_of_week] = [MINUTES, HOURS, DAYS].map((names) => cronField(firstOf(place, names)));
+  const [minute, hour, day_of_week] = [MINUTES, HOURS, DAYS].map((names) => cronField(firstNamed(place, names)));
   if (minute === undefined || hour === undefined || day_of_week === undefined) return undefined;
   const others = OTHER_FIELDS.map((field) => place.get(field)).filter((value) => value !== undefined && value !== null);
   const isUnrestricted = (value: unknown) =>
@@ -78,10 +78,10 @@ function fromExpression(text: unknown): CronFields | undefined {
   return ANY.includes(day) && ANY.includes(month) ? { minute, hour, day_of_week } : undefined;
 }
 
-function fieldsIn(schedule: unknown): CronFields | undefined {
+function cronFieldsIn(schedule: unknown): CronFields | undefined {
   if (!isJsonObject(schedule)) return fromExpression(schedule);
   const place = namedValues(schedule);
-  const type = firstOf(place, TYPES);
+  const type = firstNamed(place, TYPES);
   if (type !== undefined && !(typeof type === 'string' && CRON_TYPES.includes(normalizeName(type)))) return undefined;
   const data = NESTED.map((name) => place.get(name)).find(isJsonObject);
   if (data !== undefined) return fromFields(namedValues(data)) ?? fieldsOfExpression(namedValues(data));
@@ -108,14 +108,14 @@ function scheduleOf(job: Fields, contract: Contract): WireSchedule | undefined {
   const merged: JsonObject = Object.fromEntries(job.places.flatMap((place) => Object.entries(place)));
   const { type: _, kind: __, data: ___, value: ____, ...flat } = merged;
   const schedule = job.value('cron_job.schedule') ?? flat;
-  const fields = fieldsIn(schedule);
+  const fields = cronFieldsIn(schedule);
   const timezone = timezoneOf(schedule, job, contract);
   return fields === undefined || timezone === undefined ? undefined : { ...fields, timezone };
 }
 
 function agentOf(job: Fields, contract: Contract): Pick<ListedCronJob, 'agent_id' | 'agent_text'> {
   const related = job.places.flatMap((place) => [place.relationships, place.links, place._links].filter(isJsonObject));
-  const agents = [...job.places, ...related].map((place) => firstOf(namedValues(place), ['agent', 'assistant']));
+  const agents = [...job.places, ...related].map((place) => firstNamed(namedValues(place), ['agent', 'assistant']));
   const agent = agents.find((value) => value !== undefined);
   const nested = agents.find(isJsonObject);
   // JSON:API relates a resource by `{data: {type, id}}`.

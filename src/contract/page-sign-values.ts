@@ -11,7 +11,7 @@ export function withoutVendor(name: string): string {
 }
 
 /** Returns the boolean that a value is or spells; undefined for anything else. */
-export function toFlag(value: unknown): boolean | undefined {
+export function toBoolean(value: unknown): boolean | undefined {
   if (typeof value === 'boolean') return value;
   if (value === 'true' || value === 'True' || value === 'yes') return true;
   return value === 'false' || value === 'False' || value === 'no' ? false : undefined;

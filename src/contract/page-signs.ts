@@ -14,7 +14,7 @@ import {
   roleOfNumber,
   withParent,
 } from './page-sign-roles.ts';
-import { parseOrUndefined, readRange, toFlag, toNumber, withoutVendor } from './page-sign-values.ts';
+import { parseOrUndefined, readRange, toBoolean, toNumber, withoutVendor } from './page-sign-values.ts';
 import { isPagingName, type Spelling, spellingOf, toWords } from './paging-names.ts';
 
 /** The parts of a response that matter for paging. */
@@ -225,7 +225,7 @@ class SignReader {
   private readValue(value: unknown, place: Place): void {
     const { words, path } = place;
     const isKnown = isPagingName(words);
-    const flag = toFlag(value);
+    const flag = toBoolean(value);
     const number = toNumber(value);
     if (words.join() === 'length' && place.isPaging && number !== undefined) this.length = signOf(place, number);
     if (value === null || value === '') {

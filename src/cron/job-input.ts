@@ -32,7 +32,7 @@ function parseScheduleFlags(args: Args) {
 }
 
 /** Names the flag with the invalid schedule. */
-function toUsageError(error: ScheduleError, args: Args): UsageError {
+function toFlagError(error: ScheduleError, args: Args): UsageError {
   const inExpression = args.value('schedule') !== undefined && error.field !== 'timezone';
   const flag = inExpression ? 'schedule' : error.field.replaceAll('_', '-');
   const message = inExpression && error.field !== 'schedule' ? error.message : error.detail;
@@ -44,7 +44,7 @@ function parseSchedule(args: Args): CronSchedule {
   try {
     return { ...parseScheduleFlags(args), timezone: parseTimezone(args.value('timezone') ?? 'UTC') };
   } catch (error) {
-    if (error instanceof ScheduleError) throw toUsageError(error, args);
+    if (error instanceof ScheduleError) throw toFlagError(error, args);
     throw error;
   }
 }

@@ -18,7 +18,7 @@ import { parseTimezone } from './time-zone.ts';
 /** The job to look up. */
 type Wanted = Pick<CronJob, 'agent_id' | 'name'>;
 
-function toSchedule(schedule: WireSchedule | undefined): CronSchedule | undefined {
+function toListedSchedule(schedule: WireSchedule | undefined): CronSchedule | undefined {
   if (schedule === undefined) return undefined;
   try {
     return { ...parseFields(schedule), timezone: parseTimezone(schedule.timezone) };
@@ -36,7 +36,7 @@ export function toListedJob(item: JsonObject, contract: Contract): ListedJob {
     name: job.name ?? undefined,
     // Most listed jobs are never compared, and reading a time zone takes long.
     get schedule() {
-      return toSchedule(job.schedule);
+      return toListedSchedule(job.schedule);
     },
   };
 }

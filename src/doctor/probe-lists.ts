@@ -53,7 +53,7 @@ const JOBS: Listing = {
 /** All lists, for the test that compares their scopes with those of the commands. */
 export const LISTINGS: readonly Pick<Listing, 'scope' | 'neededBy'>[] = [SPACES, AGENTS, JOBS];
 
-async function readList(
+async function probeList(
   http: Http,
   { what, operation, resource, scope, neededBy, recordedAs }: Listing,
   parameters: Readonly<Record<string, string>> = {},
@@ -88,9 +88,9 @@ function idOf(space: JsonObject, http: Http): string | undefined {
 export async function probeLists(http: Http, { status, error }: Probe): Promise<readonly ListRead[]> {
   const allWouldFail = error !== undefined && status !== 403 && !(error instanceof ShapeError);
   if (allWouldFail) return [];
-  const spaces = await readList(http, SPACES);
+  const spaces = await probeList(http, SPACES);
   const id = spaces.items.map((space) => idOf(space, http)).find((found) => found !== undefined);
-  const agents = id === undefined ? [] : [(await readList(http, AGENTS, { space_id: id })).read];
-  const jobs = (await readList(http, JOBS)).read;
+  const agents = id === undefined ? [] : [(await probeList(http, AGENTS, { space_id: id })).read];
+  const jobs = (await probeList(http, JOBS)).read;
   return [spaces.read, ...agents, jobs].filter((read) => !(read.error instanceof NoOperationError));
 }

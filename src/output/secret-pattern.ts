@@ -50,7 +50,7 @@ const BACKSLASHES = '(?:\\\\|%(?:25)*5[cC]){1,8}';
 const NUMBER_SIGN = '(?:#|%(?:25)*23)';
 const SEMICOLON = '(?:;|%(?:25)*3[bB])';
 
-function quote(character: string): string {
+function escapeForRegExp(character: string): string {
   return character.replace(/[\\^$.*+?()[\]{}|/-]/, '\\$&');
 }
 
@@ -76,7 +76,7 @@ function escapesOf(character: string): string[] {
     `u\\{0*${hex(code, 1)}\\}`,
     ...(code <= 0xff ? [`x${hex(code, 2)}`] : []),
     ...(letter === undefined ? [] : [letter]),
-    ...(/[!-/:-@[-`{-~]/.test(character) ? [quote(character), `%${percent}`] : []),
+    ...(/[!-/:-@[-`{-~]/.test(character) ? [escapeForRegExp(character), `%${percent}`] : []),
   ];
   return [
     `(?:&|%(?:25)*26|${BACKSLASHES}u0026)(?:amp;)*(?:${[numeric, ...named].join('|')})`,
@@ -89,7 +89,7 @@ function escapesOf(character: string): string[] {
 export type Alternatives = readonly string[];
 
 function rawSource(characters: Alternatives): string {
-  const raw = characters.map(quote);
+  const raw = characters.map(escapeForRegExp);
   // A form encodes a space as a plus sign.
   return `(?:${[...raw, ...(characters.includes(' ') ? ['\\+'] : [])].join('|')})`;
 }

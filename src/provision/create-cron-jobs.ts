@@ -48,7 +48,7 @@ export async function addCronJobs(
   return { ...result, cron: jobs.map(({ initial }) => initial) };
 }
 
-async function createCronJob(create: CreateJob, spaceId: string, { agent, initial }: AgentJob): Promise<CronResult> {
+async function createAgentJob(create: CreateJob, spaceId: string, { agent, initial }: AgentJob): Promise<CronResult> {
   const { index, source, job } = initial;
   const { agent_id } = agent;
   const result: CronResult =
@@ -65,7 +65,7 @@ function statusAfterJobs({ status }: DocumentResult, jobs: readonly CronResult[]
   return jobs.some((job) => job.status === 'created') ? 'reused' : status;
 }
 
-function failureOf(jobs: readonly CronResult[]): unknown {
+function combineErrors(jobs: readonly CronResult[]): unknown {
   const errors = jobs.flatMap(({ error }) => (error === undefined ? [] : [error]));
   return failedJobsError(errors, jobs.length);
 }
@@ -96,7 +96,7 @@ export async function checkCronJobs(
     const cron = checked.slice(at, at + result.cron.length);
     at += result.cron.length;
     const isWorse = cron.some(({ error }, index) => error !== result.cron[index]?.error);
-    return isWorse ? { ...result, cron, status: 'failed', error: result.error ?? failureOf(cron) } : result;
+    return isWorse ? { ...result, cron, status: 'failed', error: result.error ?? combineErrors(cron) } : result;
   });
 }
 
@@ -125,7 +125,7 @@ export async function createCronJobs(
 ): Promise<DocumentResult> {
   const jobs = await initialJobs(document, result, clock.now());
   const cron = jobs.map(({ initial }) => initial);
-  const failure = () => failureOf(cron);
+  const failure = () => combineErrors(cron);
   const withJobs = () => ({ ...result, cron, actions: [...result.actions, ...creations(jobs, cron)] });
   if (creator === undefined || result.status === 'failed' || result.status === 'skipped') return { ...result, cron };
   const queue = jobs.entries();
@@ -137,7 +137,7 @@ export async function createCronJobs(
     for (const [index, job] of queue) {
       isInterrupted ||= interrupt.aborted;
       if (isInterrupted || isStopped) return;
-      const created = await createCronJob(create, result.space_id ?? '', job);
+      const created = await createAgentJob(create, result.space_id ?? '', job);
       cron[index] = created;
       isStopped ||= stopsProvisioning(created.error);
     }

@@ -92,14 +92,14 @@ export function agentKey(name: string, templateId: string): string {
   return agentKeys(name, templateId)[0] ?? '';
 }
 
-function hashContent(manifest: Manifest, form: (name: string) => string): string {
+function hashManifest(manifest: Manifest, form: (name: string) => string): string {
   const agents = manifest.agents.map(({ chat: _, cron: __, ...agent }) => ({ ...agent, name: form(agent.name) }));
   return hash('sha256', JSON.stringify({ ...manifest, agents }), 'hex');
 }
 
 /** Hashes what provisioning installs. Chats and jobs are excluded: adding one later does not change the agent. */
 export function spaceContentHash(manifest: Manifest): string {
-  return hashContent(manifest, (name) => name.normalize('NFC'));
+  return hashManifest(manifest, (name) => name.normalize('NFC'));
 }
 
 /** Whether a record is of this manifest, in whatever Unicode form its agents were named then. */
@@ -109,5 +109,5 @@ export function hasContent(recordedHash: string, manifest: Manifest): boolean {
     (name: string) => name,
     (name: string) => name.normalize('NFD'),
   ];
-  return forms.some((form) => hashContent(manifest, form) === recordedHash);
+  return forms.some((form) => hashManifest(manifest, form) === recordedHash);
 }

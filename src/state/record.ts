@@ -120,7 +120,7 @@ function validChecksum(line: Buffer): string | undefined {
   return sum === checksum(line.subarray(0, start)) ? sum : undefined;
 }
 
-function parseJson(line: Buffer): unknown {
+function parseLine(line: Buffer): unknown {
   try {
     return JSON.parse(line.toString('utf8'));
   } catch {
@@ -147,7 +147,7 @@ function describeDamage(line: Buffer): string {
   if (/^(<{7}|\|{7}|={7}|>{7})( |$)/.test(line.toString('latin1', 0, 8))) return 'a merge conflict marker';
   // A torn write may end within a character.
   if (!isStartOfUtf8(line)) return 'not valid UTF-8';
-  const value = parseJson(line);
+  const value = parseLine(line);
   if (value === undefined) return 'not a whole record: cut short, or overwritten';
   if (!isJsonObject(value) || !('sum' in value)) return 'not a record: it carries no checksum';
   return 'changed after it was written: its checksum does not match';
@@ -166,7 +166,7 @@ export function decodeLine(line: Buffer): DecodedLine {
   if (sum === undefined) return damaged(describeDamage(line));
   // A valid checksum proves that the bytes are intact, not that this program wrote them.
   if (!isUtf8(line)) return damaged('not valid UTF-8');
-  const value = parseJson(line);
+  const value = parseLine(line);
   if (!isJsonObject(value)) return damaged('not a record, though its checksum matches');
   const { v: version, sum: _sum, ...record } = value;
   if (typeof version !== 'number' || !Number.isInteger(version) || version < 1) {

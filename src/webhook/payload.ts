@@ -19,7 +19,11 @@ export interface Payload {
   readonly message: DeliveredMessage | undefined;
 }
 
-function findId(places: readonly JsonObject[], leaf: 'message.session_id' | 'message.source_id', contract: Contract) {
+function findConsistentId(
+  places: readonly JsonObject[],
+  leaf: 'message.session_id' | 'message.source_id',
+  contract: Contract,
+) {
   for (const place of places) {
     try {
       const found = fieldsOf(place, 'message', contract).id(leaf);
@@ -53,8 +57,8 @@ function findMessage(value: unknown, contract: Contract): DeliveredMessage | und
     const places = [layer, ...inner.filter((other) => other !== layer)];
     return {
       ...message,
-      session_id: findId(places, 'message.session_id', contract),
-      source_id: findId(places, 'message.source_id', contract),
+      session_id: findConsistentId(places, 'message.session_id', contract),
+      source_id: findConsistentId(places, 'message.source_id', contract),
     };
   }
   return undefined;

@@ -61,7 +61,7 @@ function toList(conversations: readonly Conversation[], more: Pick<ListResult, '
   });
 }
 
-function parseSessionSelection(args: Args): WatchSelection {
+function parseWatchSelection(args: Args): WatchSelection {
   const sources = args.values('source');
   if (sources.includes('')) throw new UsageError('--source is empty.');
   const space = args.value('space');
@@ -74,7 +74,7 @@ function parseSessionSelection(args: Args): WatchSelection {
 }
 
 /** @throws UsageError if the expression is not valid */
-function parseExpression(args: Args, flag: string, flags: string): RegExp | undefined {
+function parseRegExp(args: Args, flag: string, flags: string): RegExp | undefined {
   const text = args.value(flag);
   if (text === undefined) return undefined;
   if (text === '') throw new UsageError(`--${flag} is empty.`, { hint: 'Check the shell variable it comes from.' });
@@ -160,10 +160,10 @@ export default command<Input>({
   parse(args) {
     if (!args.isSet('follow')) refuseFollowFlags(args);
     return {
-      selection: parseSessionSelection(args),
+      selection: parseWatchSelection(args),
       ...parseFollow(args),
-      grep: parseExpression(args, 'grep', 'u'),
-      highlight: parseExpression(args, 'highlight', 'gu'),
+      grep: parseRegExp(args, 'grep', 'u'),
+      highlight: parseRegExp(args, 'highlight', 'gu'),
       alert: parseAlert(args),
     };
   },

@@ -25,7 +25,7 @@ interface Input {
 const MAX_MIB = 10;
 
 /** @throws UsageError for plain http to another machine, and for credentials in the URL */
-function parseSource(text: string): Source {
+function parseDocumentSource(text: string): Source {
   if (!/^https?:\/\//i.test(text)) return { kind: 'file', path: text };
   if (!URL.canParse(text)) throw new UsageError('The URL of the document is invalid.');
   const url = new URL(text);
@@ -45,7 +45,7 @@ function parseSource(text: string): Source {
 
 function parse(args: Args): Input {
   return {
-    source: parseSource(args.positionals[0] ?? ''),
+    source: parseDocumentSource(args.positionals[0] ?? ''),
     only: args.values('only').map(findLeaf),
     yes: args.isSet('yes'),
     accept: args.isSet('accept'),

@@ -27,7 +27,7 @@ function columnsFor(count: number): readonly Column<Leaf>[] {
   return count > MAX_COMPLETE ? COLUMNS : COLUMNS.map((column) => ({ ...column, fit: 'wrap', isOptional: false }));
 }
 
-function parseSource(text: string | undefined): Source | undefined {
+function parseValueSource(text: string | undefined): Source | undefined {
   const source = SOURCES.find((known) => known === text);
   if (text !== undefined && source === undefined) {
     throw new UsageError(`${JSON.stringify(text)} is not a source.`, { hint: `Use one of: ${SOURCES.join(', ')}.` });
@@ -52,7 +52,10 @@ export default command({
     { line: 'partnerctl contract show --source assumed', does: 'show what the specification leaves open' },
     { line: 'partnerctl contract show cron_jobs -o yaml', does: 'show all about scheduled jobs as YAML' },
   ],
-  parse: ({ positionals, value }) => ({ prefix: parsePrefix(positionals[0]), source: parseSource(value('source')) }),
+  parse: ({ positionals, value }) => ({
+    prefix: parsePrefix(positionals[0]),
+    source: parseValueSource(value('source')),
+  }),
   async run({ config, contractKey, baseUrl, notice }, { prefix, source }) {
     const key = (await baseUrl()) === undefined ? undefined : await contractKey();
     const contract = new Contract(key && (await readContractLayers(config.directory, key)));

@@ -56,7 +56,7 @@ function isOwn(
 }
 
 /** Returns the query parameters of an operation that are not for paging. */
-function ownNames(operation: TracedOperation, contract: Contract): readonly string[] {
+function nonPagingNames(operation: TracedOperation, contract: Contract): readonly string[] {
   const names = operation.exchanges
     .slice(0, 50)
     .flatMap((exchange) =>
@@ -88,7 +88,7 @@ function learnList(
     list.contract,
     evidence,
   );
-  addNext({ ...list, contract: learned }, { ...service, own: ownNames(operation, contract) }, evidence);
+  addNext({ ...list, contract: learned }, { ...service, own: nonPagingNames(operation, contract) }, evidence);
   if (operation.leaf === 'messages.history') addAuthors(objects, sends, learned, { where, exchanges, evidence });
   return learned;
 }

@@ -29,7 +29,7 @@ export function endedAs(status: string, error: unknown): string {
   return error instanceof InterruptedError ? 'interrupted' : status;
 }
 
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
@@ -39,7 +39,7 @@ function toPosition(value: unknown): number | undefined {
 
 /** One entry of `details.problems`, which an InputError has. */
 function problemFinding(problem: unknown, type: string): Finding[] {
-  if (!isRecord(problem) || typeof problem.source !== 'string' || typeof problem.message !== 'string') return [];
+  if (!isObject(problem) || typeof problem.source !== 'string' || typeof problem.message !== 'string') return [];
   const { source, hint } = problem;
   const message = typeof hint === 'string' ? `${problem.message}\nhint: ${hint}` : problem.message;
   const [line, column] = [toPosition(problem.line), toPosition(problem.column)];
@@ -54,7 +54,7 @@ function problemFinding(problem: unknown, type: string): Finding[] {
 export function failureFindings(error: unknown): Finding[] {
   if (error instanceof InterruptedError) return [];
   const { details, type } = toErrorObject(error);
-  const problems = isRecord(details) && Array.isArray(details.problems) ? details.problems : [];
+  const problems = isObject(details) && Array.isArray(details.problems) ? details.problems : [];
   const found = problems.flatMap((problem) => problemFinding(problem, type));
   return found.length > 0 ? found : [{ level: 'error', place: undefined, type, message: findingText(error) }];
 }
