@@ -3,7 +3,14 @@ import type { Contract } from '../contract/contract.ts';
 import { findId } from '../contract/fields.ts';
 import { isJsonObject, type JsonObject } from '../contract/json.ts';
 import { isLeafName, type LeafName, type ListLeaf } from '../contract/leaves.ts';
-import { InterruptedError, isTokenRejected, PartnerctlError, ServiceError } from '../errors.ts';
+import {
+  InterruptedError,
+  isBalanceTooLow,
+  isRateLimited,
+  isTokenRejected,
+  PartnerctlError,
+  ServiceError,
+} from '../errors.ts';
 import { listAgents } from './agents.ts';
 import { listCronJobs } from './cron-jobs.ts';
 import { HistoryReader } from './history.ts';
@@ -30,7 +37,13 @@ interface ReadList {
   readonly error: PartnerctlError | undefined;
 }
 
-/** @throws errors that say nothing of the contract: a rejected token, a service that fails, an interruption */
+/** Whether an error says nothing of the contract: every call would get it, or it is an interruption. */
+function saysNothing(error: unknown): boolean {
+  if (error instanceof InterruptedError || error instanceof ServiceError) return true;
+  return isTokenRejected(error) || isBalanceTooLow(error) || isRateLimited(error);
+}
+
+/** @throws errors that say nothing of the contract */
 async function readUpTo(http: Http, items: AsyncIterable<JsonObject>): Promise<ReadList> {
   const read: JsonObject[] = [];
   const earlier = http.successCount;
@@ -42,8 +55,7 @@ async function readUpTo(http: Http, items: AsyncIterable<JsonObject>): Promise<R
     }
     return result();
   } catch (error) {
-    const saysNothing = error instanceof InterruptedError || error instanceof ServiceError || isTokenRejected(error);
-    if (!(error instanceof PartnerctlError) || saysNothing) throw error;
+    if (!(error instanceof PartnerctlError) || saysNothing(error)) throw error;
     return result(error);
   }
 }

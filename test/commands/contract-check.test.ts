@@ -152,9 +152,16 @@ describe('contract check', () => {
     expect(of('agents.list')).toMatchObject({ result: 'unobservable' });
   });
 
-  test('stops at a rejected token', async () => {
-    const { env } = await fake(json({ detail: 'no' }, 401));
-    expect((await check(env)).code).toBe(3);
+  test.each([
+    ['a rejected token', 401, 3],
+    ['a balance that is too low', 402, 6],
+    ['a rate limit', 429, 7],
+  ])('stops at %s, which says nothing of the contract', async (_, status, code) => {
+    const { env } = await fake({
+      'GET /automation/spaces/': json([]),
+      'GET /automation/partner-cron-jobs/': json({ detail: 'no' }, status),
+    });
+    expect(await check(env, '--retries', '0')).toMatchObject({ code, stdout: '' });
   });
 
   test('requires both --source and --session', async () => {
