@@ -165,6 +165,6 @@ describe('the failure of a run', () => {
   it('names each file once with all its reasons', () => {
     const told = new OutcomeUnknownError('a.txt may have been uploaded.', { why: 'No answer came.\nIt was late.' });
     const why = uploadFailure([UPLOADED, { ...failed(told, 'unknown'), file: 'a.txt' }], false, undefined)?.info.why;
-    expect(why).toBe('a.txt may have been uploaded. No answer came; It was late.');
+    expect(why).toBe('a.txt may have been uploaded. No answer came. It was late.');
   });
 });
