@@ -49,8 +49,8 @@ function findSourceId(
     return firstOf(value.map((item) => findSourceId(item, names, contract, depthIn(item, depth))));
   if (!isJsonObject(value)) return undefined;
   const entries = Object.entries(value).map(([key, inner]) => [normalizeName(key), inner] as const);
-  const direct = entries.find(([name, inner]) => names.includes(name) && isIdValue(inner))?.[1];
-  if (isIdValue(direct)) return String(direct);
+  const direct = entries.find(([name, inner]) => names.includes(name) && isTextOrNumber(inner))?.[1];
+  if (isTextOrNumber(direct)) return String(direct);
   return firstOf(
     entries.map(([name, inner]) => {
       const isSource = SOURCE_NAMES.includes(name);
@@ -70,12 +70,12 @@ function lastNames(leaf: FieldLeaf, contract: Contract): readonly string[] {
 }
 
 /** An object in an agent's metadata, and the normalized name of its key; '' for the agent itself. */
-interface Place {
+interface NestedObject {
   readonly key: string;
   readonly object: JsonObject;
 }
 
-function* objectsIn(value: unknown, key: string, depth: number): Generator<Place> {
+function* objectsIn(value: unknown, key: string, depth: number): Generator<NestedObject> {
   if (depth === 0) return;
   if (Array.isArray(value)) for (const item of value) yield* objectsIn(item, key, depthIn(item, depth));
   if (!isJsonObject(value)) return;
@@ -98,7 +98,7 @@ function findListedSource(
     Object.entries(object).some(([name, value]) => {
       const normal = normalizeName(name);
       const isId = names.includes(normal) || (SOURCE_NAMES.includes(key) && normal === 'id');
-      return isId && isIdValue(value) && String(value) === id;
+      return isId && isTextOrNumber(value) && String(value) === id;
     }),
   );
   if (!found) return undefined;
@@ -107,7 +107,7 @@ function findListedSource(
     const accepted = [...lastNames(leaf, contract), ...others];
     return Object.entries(object).find(([name]) => accepted.includes(normalizeName(name)))?.[1];
   };
-  const text = (value: unknown): string | undefined => (isIdValue(value) ? String(value) : undefined);
+  const text = (value: unknown): string | undefined => (isTextOrNumber(value) ? String(value) : undefined);
   const replyCapable = read('source.reply_capable');
   return {
     name: SOURCE_NAMES.includes(key) ? text(read('source.name')) : undefined,
@@ -116,7 +116,7 @@ function findListedSource(
   };
 }
 
-function isIdValue(value: unknown): value is string | number | bigint {
+function isTextOrNumber(value: unknown): value is string | number | bigint {
   return (typeof value === 'string' && value !== '') || typeof value === 'number' || typeof value === 'bigint';
 }
 
@@ -132,7 +132,7 @@ function nestedTemplateId(places: readonly JsonObject[]): string | undefined {
     if (!isJsonObject(template)) continue;
     const names = ['templateid', 'id', 'uuid', 'key', 'slug'];
     const ids = names.map((name) => Object.entries(template).find(([each]) => normalizeName(each) === name)?.[1]);
-    const id = ids.find(isIdValue);
+    const id = ids.find(isTextOrNumber);
     if (id !== undefined) return String(id);
   }
   return undefined;

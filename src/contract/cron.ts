@@ -58,10 +58,10 @@ function cronField(value: unknown): string | undefined {
   return Number.isInteger(value) ? String(value) : undefined;
 }
 
-type CronFields = Omit<WireSchedule, 'timezone'>;
+type WireFields = Omit<WireSchedule, 'timezone'>;
 
 /** Returns the fields if all three are present. The default of a missing one is unknown. */
-function fromFields(place: Named): CronFields | undefined {
+function fromFields(place: Named): WireFields | undefined {
   const [minute, hour, day_of_week] = [MINUTES, HOURS, DAYS].map((names) => cronField(firstNamed(place, names)));
   if (minute === undefined || hour === undefined || day_of_week === undefined) return undefined;
   const others = OTHER_FIELDS.map((field) => place.get(field)).filter((value) => value !== undefined && value !== null);
@@ -71,14 +71,14 @@ function fromFields(place: Named): CronFields | undefined {
 }
 
 /** Parses `0 9 * * 1-5`: five fields, where the day of the month and the month must be unrestricted. */
-function fromExpression(text: unknown): CronFields | undefined {
+function fromExpression(text: unknown): WireFields | undefined {
   if (typeof text !== 'string') return undefined;
   const [minute, hour, day = '', month = '', day_of_week, ...more] = text.trim().split(/\s+/);
   if (minute === undefined || hour === undefined || day_of_week === undefined || more.length > 0) return undefined;
   return ANY.includes(day) && ANY.includes(month) ? { minute, hour, day_of_week } : undefined;
 }
 
-function cronFieldsIn(schedule: unknown): CronFields | undefined {
+function wireFieldsIn(schedule: unknown): WireFields | undefined {
   if (!isJsonObject(schedule)) return fromExpression(schedule);
   const place = namedValues(schedule);
   const type = firstNamed(place, TYPES);
@@ -88,7 +88,7 @@ function cronFieldsIn(schedule: unknown): CronFields | undefined {
   return fromFields(place) ?? fieldsOfExpression(place);
 }
 
-function fieldsOfExpression(place: Named): CronFields | undefined {
+function fieldsOfExpression(place: Named): WireFields | undefined {
   const texts = ['data', ...EXPRESSIONS].map((name) => place.get(name));
   return fromExpression(texts.find((value) => typeof value === 'string'));
 }
@@ -108,7 +108,7 @@ function scheduleOf(job: Fields, contract: Contract): WireSchedule | undefined {
   const merged: JsonObject = Object.fromEntries(job.places.flatMap((place) => Object.entries(place)));
   const { type: _, kind: __, data: ___, value: ____, ...flat } = merged;
   const schedule = job.value('cron_job.schedule') ?? flat;
-  const fields = cronFieldsIn(schedule);
+  const fields = wireFieldsIn(schedule);
   const timezone = timezoneOf(schedule, job, contract);
   return fields === undefined || timezone === undefined ? undefined : { ...fields, timezone };
 }

@@ -75,7 +75,7 @@ export type OnceResult<Objection> =
   | { readonly kind: 'unknown'; readonly error: unknown; readonly since: string };
 
 /** The state of one run. */
-interface Attempt<Snapshot, Objection> {
+interface OnceRun<Snapshot, Objection> {
   readonly task: OnceTask<Snapshot, Objection>;
   readonly deps: OnceDeps<Snapshot>;
   reservation: Reservation<Snapshot> | undefined;
@@ -90,19 +90,19 @@ type Refusal<Objection> = { readonly objection: Objection } | { readonly error: 
 /** Thrown by `commit` to prevent the request from being sent. */
 class NotCommitted extends Error {}
 
-async function reserve<Snapshot, Objection>(attempt: Attempt<Snapshot, Objection>): Promise<Objection | undefined> {
-  const { task, deps } = attempt;
+async function reserve<Snapshot, Objection>(run: OnceRun<Snapshot, Objection>): Promise<Objection | undefined> {
+  const { task, deps } = run;
   const item = await task.describe();
   const objection = task.objection(await readKey(item.key, deps), undefined);
   if (objection !== undefined) return objection;
-  attempt.reservation = { kind: 'reserved', ...stampRecord(deps), ...item, owner: deps.owner };
-  await deps.ledger.append(attempt.reservation);
+  run.reservation = { kind: 'reserved', ...stampRecord(deps), ...item, owner: deps.owner };
+  await deps.ledger.append(run.reservation);
   return undefined;
 }
 
 /** Checks in the log whether this reservation is the first. Once it owns the key, no other record changes that. */
 async function objectionAfterReserving<Snapshot, Objection>(
-  { task, deps }: Attempt<Snapshot, Objection>,
+  { task, deps }: OnceRun<Snapshot, Objection>,
   { key, id }: Reservation<Snapshot>,
 ): Promise<Objection | undefined> {
   const state = await readKey(key, deps);
@@ -115,25 +115,25 @@ async function objectionAfterReserving<Snapshot, Objection>(
   return objection;
 }
 
-async function commit<Snapshot, Objection>(attempt: Attempt<Snapshot, Objection>): Promise<void> {
+async function commit<Snapshot, Objection>(run: OnceRun<Snapshot, Objection>): Promise<void> {
   let refusal: Refusal<Objection>;
   try {
-    attempt.reserving ??= reserve(attempt);
-    let objection = await attempt.reserving;
-    if (attempt.reservation) objection = await objectionAfterReserving(attempt, attempt.reservation);
+    run.reserving ??= reserve(run);
+    let objection = await run.reserving;
+    if (run.reservation) objection = await objectionAfterReserving(run, run.reservation);
     if (objection === undefined) return;
     refusal = { objection };
   } catch (error) {
     refusal = { error };
   }
   const thrown = new NotCommitted('The request must not be sent.');
-  attempt.refusals.set(thrown, refusal);
+  run.refusals.set(thrown, refusal);
   throw thrown;
 }
 
 /** Ends the reservation, if there is one. @returns the error if the end could not be recorded */
 async function endReservation<Snapshot, Objection>(
-  { reservation, deps }: Attempt<Snapshot, Objection>,
+  { reservation, deps }: OnceRun<Snapshot, Objection>,
   kind: Ending['kind'],
   reason: string,
 ): Promise<PartnerctlError | undefined> {
@@ -150,42 +150,42 @@ async function endReservation<Snapshot, Objection>(
 }
 
 /** Reserves after an unknown outcome without a reservation, so that the next run knows of it. */
-async function reserveLate<Snapshot, Objection>(attempt: Attempt<Snapshot, Objection>): Promise<void> {
-  const { task, deps } = attempt;
+async function reserveLate<Snapshot, Objection>(run: OnceRun<Snapshot, Objection>): Promise<void> {
+  const { task, deps } = run;
   try {
     const item = await task.describe();
-    attempt.reservation = { kind: 'reserved', ...stampRecord(deps), ...item, owner: deps.owner };
-    await deps.ledger.append(attempt.reservation);
+    run.reservation = { kind: 'reserved', ...stampRecord(deps), ...item, owner: deps.owner };
+    await deps.ledger.append(run.reservation);
   } catch (error) {
     if (!(error instanceof PartnerctlError)) throw error;
   }
 }
 
 async function recordFailure<Snapshot, Objection>(
-  attempt: Attempt<Snapshot, Objection>,
+  run: OnceRun<Snapshot, Objection>,
   error: unknown,
 ): Promise<OnceResult<Objection>> {
-  const { deps } = attempt;
-  const refusal = attempt.refusals.get(error);
+  const { deps } = run;
+  const refusal = run.refusals.get(error);
   if (refusal) {
-    const releaseError = await endReservation(attempt, 'released', 'error' in refusal ? 'not_reserved' : 'not_first');
+    const releaseError = await endReservation(run, 'released', 'error' in refusal ? 'not_reserved' : 'not_first');
     if ('error' in refusal) throw refusal.error;
     return { kind: 'refused', objection: refusal.objection, releaseError };
   }
   const status = error instanceof PartnerctlError ? error.info.status : undefined;
-  const mayExist = attempt.reservation !== undefined || error instanceof OutcomeUnknownError;
+  const mayExist = run.reservation !== undefined || error instanceof OutcomeUnknownError;
   if (provesNothingDone(error) || !mayExist) {
     const reason = status === undefined ? 'not_sent' : `http_${status}`;
-    const releaseError = await endReservation(attempt, 'released', reason);
+    const releaseError = await endReservation(run, 'released', reason);
     return { kind: 'failed', error, isReleased: releaseError === undefined };
   }
-  if (!attempt.reservation) await reserveLate(attempt);
-  await endReservation(attempt, 'unknown', status === undefined ? 'no_answer' : `http_${status}`);
-  return { kind: 'unknown', error, since: attempt.reservation?.at ?? new Date(deps.clock.now()).toISOString() };
+  if (!run.reservation) await reserveLate(run);
+  await endReservation(run, 'unknown', status === undefined ? 'no_answer' : `http_${status}`);
+  return { kind: 'unknown', error, since: run.reservation?.at ?? new Date(deps.clock.now()).toISOString() };
 }
 
 async function recordCreated<Snapshot, Objection>(
-  { task, deps, reservation }: Attempt<Snapshot, Objection>,
+  { task, deps, reservation }: OnceRun<Snapshot, Objection>,
   remoteId: string,
 ): Promise<OnceResult<Objection>> {
   let record: RecordedObject<Snapshot> | undefined;
@@ -215,7 +215,7 @@ export async function runOnce<Snapshot, Objection>(
   deps: OnceDeps<Snapshot>,
   act: (commit: () => Promise<void>) => Promise<string>,
 ): Promise<OnceResult<Objection>> {
-  const attempt: Attempt<Snapshot, Objection> = {
+  const run: OnceRun<Snapshot, Objection> = {
     task,
     deps,
     reservation: undefined,
@@ -224,12 +224,12 @@ export async function runOnce<Snapshot, Objection>(
   };
   let remoteId: string;
   try {
-    remoteId = await act(() => commit(attempt));
+    remoteId = await act(() => commit(run));
   } catch (error) {
     // Wait for the reservation, so that its end follows it in the log. The log may have it even if the append failed.
-    await attempt.reserving?.catch(() => undefined);
-    return await recordFailure(attempt, error);
+    await run.reserving?.catch(() => undefined);
+    return await recordFailure(run, error);
   }
-  await attempt.reserving?.catch(() => undefined);
-  return await recordCreated(attempt, remoteId);
+  await run.reserving?.catch(() => undefined);
+  return await recordCreated(run, remoteId);
 }

@@ -20,7 +20,7 @@ export interface FoundFile extends InspectedFile {
 }
 
 /** Why a file cannot be uploaded. */
-interface Problem {
+interface FileProblem {
   readonly file: string;
   readonly why: string;
 }
@@ -59,7 +59,7 @@ function describeNonFile(entry: { isFIFO(): boolean; isSocket(): boolean; isDire
 }
 
 /** Checks a file. @param isListed whether it was found in a directory, so that it exists */
-async function inspect(path: string, isListed: boolean): Promise<FoundFile | Problem> {
+async function inspect(path: string, isListed: boolean): Promise<FoundFile | FileProblem> {
   try {
     const status = await stat(path, { bigint: true });
     if (!status.isFile()) return { file: path, why: describeNonFile(status) };
@@ -107,7 +107,7 @@ interface Entry {
 }
 
 /** Lists everything below a directory by name, and the directories that cannot be read. */
-async function* walk(directory: string, isExcluded: (path: string) => boolean): AsyncGenerator<Entry | Problem> {
+async function* walk(directory: string, isExcluded: (path: string) => boolean): AsyncGenerator<Entry | FileProblem> {
   let entries: Dirent[];
   try {
     entries = await readdir(directory, { withFileTypes: true });
@@ -124,7 +124,7 @@ async function* walk(directory: string, isExcluded: (path: string) => boolean): 
 }
 
 /** Symbolic links to directories are not followed: they could form a cycle. */
-async function inspectEntry({ path, isLink }: Entry): Promise<FoundFile | Problem> {
+async function inspectEntry({ path, isLink }: Entry): Promise<FoundFile | FileProblem> {
   if (!isLink || !(await isDirectory(path))) return await inspect(path, true);
   return { file: path, why: 'it is a symbolic link to a directory, which is not followed; skip it with --exclude' };
 }
@@ -136,14 +136,14 @@ async function findBelow(
   directory: string,
   { hasPatterns, isIncluded, isExcluded }: Filter,
   signal: AbortSignal,
-): Promise<(FoundFile | Problem)[]> {
-  const entries: (Entry | Problem)[] = [];
+): Promise<(FoundFile | FileProblem)[]> {
+  const entries: (Entry | FileProblem)[] = [];
   const relativePath = (path: string): string => relative(directory, path).split(sep).join('/');
   for await (const entry of walk(directory, (path) => isExcluded(relativePath(path)))) {
     signal.throwIfAborted();
     if ('why' in entry || isIncluded(relativePath(entry.path))) entries.push(entry);
   }
-  const found: (FoundFile | Problem)[] = [];
+  const found: (FoundFile | FileProblem)[] = [];
   for (let at = 0; at < entries.length; at += CONCURRENCY) {
     signal.throwIfAborted();
     const batch = entries.slice(at, at + CONCURRENCY);
@@ -174,7 +174,7 @@ export async function findFiles(
 ): Promise<readonly FoundFile[]> {
   const filter = await createFilter(options);
   const files = new Map<string, FoundFile>();
-  const problems: Problem[] = [];
+  const problems: FileProblem[] = [];
   for (const path of paths) {
     const isSearched = options.recursive && (await isDirectory(path));
     for (const found of isSearched ? await findBelow(path, filter, signal) : [await inspect(path, false)]) {
