@@ -19,6 +19,7 @@ import {
   startTail,
   type TailState,
 } from './tail-state.ts';
+import { UnfinishedReply } from './unfinished-reply.ts';
 
 interface Arrival {
   readonly message: Message;
@@ -68,6 +69,7 @@ export class FollowedSession {
   private held: readonly Arrival[] | undefined;
   private tail: TailState;
   private readonly gaps: GapDetector;
+  private readonly unfinished = new UnfinishedReply();
   private pages: AsyncGenerator<HistoryPage, void, void> | undefined;
   /** The cursor of the current response. */
   private cursor: string | undefined;
@@ -144,7 +146,9 @@ export class FollowedSession {
     if (!page.hasMore) this.pages = undefined;
     const wasCatchingUp = !this.isCaughtUp;
     const isProof = isConclusive(this.tail, this.cursor);
-    const { state, fresh } = acceptPage(this.tail, page.messages, now, this.hasFirstPage);
+    const unfinished = this.isFollowing ? this.unfinished.find(page, now) : undefined;
+    const messages = page.messages.filter((message) => message !== unfinished);
+    const { state, fresh } = acceptPage(this.tail, messages, now, this.hasFirstPage);
     this.tail = state;
     this.hasFirstPage = true;
     const arrivals = fresh.map((message) => ({ message, isBacklog: wasCatchingUp && !this.isCreatedSince(message) }));
@@ -155,12 +159,14 @@ export class FollowedSession {
     const more = page.hasMore || isUnsure;
     if (!page.hasMore) this.readAt ??= page.respondedAt;
     if (!more) this.isCaughtUp = true;
-    const contents = JSON.stringify(page.messages.map(({ role, text }) => [role, text]));
+    const contents = JSON.stringify(messages.map(({ role, text }) => [role, text]));
     this.repeatedPages = more && fresh.length > 0 && contents === this.contents ? this.repeatedPages + 1 : 0;
     this.contents = contents;
     if (this.repeatedPages >= MAX_REPEATED_PAGES) throw createNewIdsError(this.ref.session_id);
     this.emptyResponses = more && fresh.length === 0 ? this.emptyResponses + 1 : 0;
-    this.gaps.addPage(page, { isInitial: wasCatchingUp && this.cursor === undefined, fresh: fresh.length });
+    // A message that is read again later is not missing.
+    const read = fresh.length + (unfinished ? 1 : 0);
+    this.gaps.addPage(page, { isInitial: wasCatchingUp && this.cursor === undefined, fresh: read });
     return {
       messages: this.release(arrivals),
       more,

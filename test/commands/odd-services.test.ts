@@ -102,6 +102,23 @@ test('a history that responds 204 after its last message is read to its end', as
   expect(await run([...tail, '--after', 'm1'], { env, random: tinyRandom })).toMatchObject({ code: 0, stderr: '' });
 });
 
+test.each([[''], ['Let me'], [null]])('a reply that the agent still writes is waited for: %j', async (start) => {
+  let polls = 0;
+  const { baseUrl } = await startFakeService(({ method, query }, response) => {
+    if (method === 'POST') return sendJson(response, { message_id: 'm1', created: true }, 202);
+    polls += 1;
+    const done = { message_id: 'm2', role: 'assistant', text: 'Let me see: 42.', status: 'completed' };
+    const reply = polls < 3 ? { ...done, text: start, status: 'in_progress' } : done;
+    const question = { message_id: 'm1', role: 'user', text: 'Hi', status: 'completed' };
+    const messages = { '': [question, reply], m1: [reply], m2: [] }[query.get('after_message_id') ?? ''];
+    sendJson(response, messages);
+  });
+  const env = { PARTNER_BASE_URL: baseUrl, PARTNER_TOKEN: 'a-token-of-a-test' };
+  const send = ['chat', 'send', '--source', 'src_1', '--session', 's1', 'Hi', '--wait', '--timeout', '20s'];
+  const ran = await run(send, { env, random: tinyRandom });
+  expect(ran).toMatchObject({ code: 0, stdout: 'Let me see: 42.\n', stderr: '' });
+});
+
 test('a message to read after that no longer exists is an error, although other parameters lead to an empty history', async () => {
   const { baseUrl } = await startFakeService(({ query }, response) => {
     const messages = query.get('session_id') === 's1' ? [{ message_id: 'm9', role: 'user', text: 'Hi' }] : [];

@@ -1,0 +1,44 @@
+import type { HistoryPage } from '../api/history-page.ts';
+import { normalizeName } from '../contract/field-names.ts';
+import type { Message } from '../contract/messages.ts';
+import { sortOldestFirst } from './message-order.ts';
+
+const STATUS_FIELDS = ['status', 'state'];
+const UNFINISHED = ['inprogress', 'streaming', 'generating'];
+
+/** A service may mean something else by the status, so a text that stays as it is for this long is shown. */
+const MAX_UNCHANGED_MS = 30_000;
+
+function isUnfinished({ role, raw }: Message): boolean {
+  return (
+    role === 'assistant' &&
+    Object.entries(raw).some(
+      ([key, value]) =>
+        STATUS_FIELDS.includes(normalizeName(key)) &&
+        typeof value === 'string' &&
+        UNFINISHED.includes(normalizeName(value)),
+    )
+  );
+}
+
+/**
+ * Finds a reply that the agent still writes: its text comes later under the same id, which a request for the messages after
+ * it would miss.
+ */
+export class UnfinishedReply {
+  private seen = '';
+  private seenAt = 0;
+
+  /** Returns the last message of a history if it is to be read again. @param now milliseconds since the epoch */
+  find({ messages, hasMore }: Pick<HistoryPage, 'messages' | 'hasMore'>, now: number): Message | undefined {
+    const last = messages[sortOldestFirst(messages).at(-1) ?? 0];
+    if (hasMore || last === undefined || !isUnfinished(last)) return undefined;
+    const text = last.text ?? '';
+    const seen = `${last.message_id} ${text}`;
+    if (seen !== this.seen) {
+      this.seen = seen;
+      this.seenAt = now;
+    }
+    return text === '' || now - this.seenAt < MAX_UNCHANGED_MS ? last : undefined;
+  }
+}
