@@ -69,27 +69,27 @@ export async function mayWrite(changes: readonly ProposedChange[], review: Revie
   return context.confirm(`Write ${count(writable.length, 'value', 'values')}${contradicting}?`);
 }
 
-/** Returns the sentences that end a review. @param source where `contract show` lists what was written */
-export function summarizeReview(
-  changes: readonly ProposedChange[],
-  isWritten: boolean,
-  review: Review,
-  source: string,
-): string {
-  const overridden = changes.filter(({ status }) => status === 'overridden').map(({ leaf }) => leaf);
-  const written = summarizeWrite(changes, isWritten, review, source);
-  if (overridden.length === 0) return written;
-  const stays = `${overridden.join(', ')} ${overridden.length === 1 ? 'stays' : 'stay'} as you set ${overridden.length === 1 ? 'it' : 'them'}.`;
-  const leaf = overridden.length === 1 ? overridden[0] : '<leaf>';
-  return `${written}\n${stays} To use the ${review.origin}: partnerctl contract unset ${leaf}`;
+/** What was written: the source of the values, and how many the contract had already. */
+interface Written {
+  readonly source: 'imported' | 'observed';
+  readonly unchanged: number;
 }
 
-function summarizeWrite(
+/** Returns the sentences that end a review. @param written undefined if nothing was written */
+export function summarizeReview(
   changes: readonly ProposedChange[],
-  isWritten: boolean,
-  { origin }: Review,
-  source: string,
+  review: Review,
+  written: Written | undefined,
 ): string {
+  const overridden = changes.filter(({ status }) => status === 'overridden').map(({ leaf }) => leaf);
+  const summary = summarizeWrite(changes, review, written);
+  if (overridden.length === 0) return summary;
+  const stays = `${overridden.join(', ')} ${overridden.length === 1 ? 'stays' : 'stay'} as you set ${overridden.length === 1 ? 'it' : 'them'}.`;
+  const leaf = overridden.length === 1 ? overridden[0] : '<leaf>';
+  return `${summary}\n${stays} To use the ${review.origin}: partnerctl contract unset ${leaf}`;
+}
+
+function summarizeWrite(changes: readonly ProposedChange[], { origin }: Review, written: Written | undefined): string {
   const writable = writableChanges(changes);
   if (writable.length === 0) {
     return changes.length === 0
@@ -97,7 +97,12 @@ function summarizeWrite(
       : `Nothing to write: the ${origin} has several values for each of these leaves.`;
   }
   const values = count(writable.length, 'value', 'values');
-  if (isWritten) return `Wrote ${values}. See them with: partnerctl contract show --source ${source}`;
+  if (written) {
+    const { source, unchanged } = written;
+    const others =
+      unchanged > 0 ? `, and ${unchanged} that ${unchanged === 1 ? 'agrees' : 'agree'} with the contract` : '';
+    return `Wrote ${values}${others}. All ${source} values: partnerctl contract show --source ${source}`;
+  }
   const conflicts = conflictsIn(changes).length;
   const accept = conflicts > 0 ? `, and --accept for the ${conflicts} that contradict the specification` : '';
   return `Nothing was written. Add --yes to write ${values}${accept}.`;

@@ -36,6 +36,8 @@ function home() {
       const [first] = shown.json<{ value: string; source: string }[]>();
       return { value: first?.value ?? '', source: first?.source ?? '' };
     },
+    countImported: async (): Promise<number> =>
+      (await run(['contract', 'show', '--source', 'imported', '-o', 'json'], { env })).json<unknown[]>().length,
     stored: (): string[] => {
       try {
         return readdirSync(contracts).map((name) => join(contracts, name));
@@ -82,11 +84,15 @@ describe('contract import', () => {
   });
 
   test('writes with --yes, and keeps the hash and the date of the document in a private file', async () => {
-    const { importFrom, value, stored } = home();
+    const { importFrom, value, countImported, stored } = home();
     const path = file(spacesDocument());
     const ran = await importFrom(path, '--yes');
     expect(ran).toMatchObject({ code: 0 });
     expect(await value('spaces.list.items')).toEqual({ value: 'rows', source: 'imported' });
+    const counts = /^Wrote (\d+) values?, and (\d+) that agrees? with the contract\. All imported values:/m.exec(
+      ran.stderr,
+    );
+    expect(Number(counts?.[1]) + Number(counts?.[2])).toBe(await countImported());
     const [contract = ''] = stored();
     expect(statSync(contract).mode & 0o777).toBe(0o600);
     expect(JSON.parse(readFileSync(contract, 'utf8')).document).toEqual({

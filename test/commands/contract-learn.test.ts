@@ -178,7 +178,7 @@ describe('contract learn', () => {
     const { learn, show } = home();
     const trace = record({ path: SPACES, response_body: { deep: { er: { rows: [{ id: 's1' }] } } } });
     const ran = await learn(trace, '--yes');
-    expect(ran.stderr).toContain('Wrote 1 value. See them with: partnerctl contract show --source observed');
+    expect(ran.stderr).toContain('Wrote 1 value. All observed values: partnerctl contract show --source observed');
     expect(await show('spaces.list.items')).toMatchObject({ value: 'deep.er.rows', source: 'observed' });
   });
 });

@@ -112,7 +112,9 @@ async function run(context: Context, input: Input): Promise<CommandResult> {
   }
   if (missing.length > 0) await context.notice(`open: the document has no operation for ${missing.join(', ')}`);
   for (const { message } of questions) await context.notice(`open: ${message}`);
-  await context.notice(summarizeReview(changes, isWritten, review, 'imported'));
+  await context.notice(
+    summarizeReview(changes, review, isWritten ? { source: 'imported', unchanged: confirmed.length } : undefined),
+  );
   const document = { from: name, title: title ?? null, version: version ?? null, sha256 };
   return listResult(changes, CHANGE_COLUMNS, {
     empty: '',

@@ -168,7 +168,7 @@ async function run(context: Context, input: Input): Promise<CommandResult> {
   const changed = chosen.filter(({ leaf }) => certain.some((change) => change.leaf === leaf));
   if (isWritten) await write(context, key, changed);
   for (const question of questions) await context.notice(`open: ${describeQuestion(question)}`);
-  await context.notice(summarizeReview(changes, isWritten, review, 'observed'));
+  await context.notice(summarizeReview(changes, review, isWritten ? { source: 'observed', unchanged: 0 } : undefined));
   const { sha256, exchanges } = trace;
   const lines = new Map(proposals.map((each) => [each.leaf, each.lines]));
   return listResult(changes, CHANGE_COLUMNS, {
