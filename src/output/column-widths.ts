@@ -25,7 +25,8 @@ const DISTINCT_STEP = 4;
 const MIN_WRAPPED_WIDTH = 12;
 const MAX_WORD_WIDTH = 16;
 
-function isShortening(fit: Fit): fit is Shortening {
+/** Whether a column shortens values that are wider than it. */
+export function isShortening(fit: Fit): fit is Shortening {
   return fit !== 'wrap' && fit !== 'below';
 }
 

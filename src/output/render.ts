@@ -13,6 +13,7 @@ import {
 } from './command-result.ts';
 import { createEventFormatter } from './formats/events.ts';
 import { writeJson, writeNdjson } from './formats/json.ts';
+import type { WrittenTable } from './formats/table.ts';
 import { writeTsv } from './formats/tsv.ts';
 import { sanitizeText } from './sanitize.ts';
 
@@ -26,6 +27,8 @@ export interface RenderOptions {
   readonly quiet: boolean;
   /** Whether tables shorten nothing. */
   readonly wide?: boolean;
+  /** Whether events follow the table. */
+  readonly isHeader?: boolean;
   /** The current time, in milliseconds since the epoch. Tables in a terminal show times relative to it. */
   readonly now?: number;
 }
@@ -51,17 +54,17 @@ async function writeNotice(text: string, io: RenderIo): Promise<void> {
   await io.stderr.write(`${lines}\n`);
 }
 
-/** Writes a report, a table, or labeled lines. @returns whether it wrote any content */
+/** Writes a report, a table, or labeled lines. */
 async function writeForPeople(
   result: ListResult | ObjectResult,
   out: Sink,
   { color, wide, now }: RenderOptions,
   redact: RenderIo['redact'],
-): Promise<boolean> {
+): Promise<WrittenTable> {
   // Load tables, reports, YAML, and queries on demand, so that scripts start fast.
   if (result.kind === 'list' && result.report) {
     const { writeReport } = await import('./formats/report.ts');
-    return writeReport(result, out, { color, redact });
+    return { hasContent: await writeReport(result, out, { color, redact }), cut: '' };
   }
   const { writeTable } = await import('./formats/table.ts');
   return writeTable(result, out, { color, wide, now, redact });
@@ -69,14 +72,15 @@ async function writeForPeople(
 
 async function renderTable(result: ListResult | ObjectResult, options: RenderOptions, io: RenderIo): Promise<void> {
   const pager = result.kind === 'list' ? await io.openPager?.() : undefined;
-  let hasContent: boolean;
+  let written: WrittenTable;
   try {
-    hasContent = await writeForPeople(result, pager ?? io.stdout, options, io.redact);
+    written = await writeForPeople(result, pager ?? io.stdout, options, io.redact);
   } finally {
     await pager?.close();
   }
   if (result.kind === 'object' || options.quiet) return;
-  if (!hasContent) await writeNotice(result.empty, io);
+  if (!written.hasContent) await writeNotice(result.empty, io);
+  if (io.stderr.isTTY && !options.isHeader) await writeNotice(written.cut, io);
   if (result.summary && !result.report) await writeNotice(result.summary(), io);
 }
 
@@ -169,7 +173,7 @@ async function renderStream(result: StreamResult, options: RenderOptions, io: Re
     const { openPager: _, ...unpaged } = io;
     const { header } = result;
     if (header && options.format === 'table') {
-      await renderData({ ...header, rows: orderForScreen(header, io.stdout) }, options, unpaged);
+      await renderData({ ...header, rows: orderForScreen(header, io.stdout) }, { ...options, isHeader: true }, unpaged);
     }
     let isEmpty = true;
     for await (const event of result.events) {

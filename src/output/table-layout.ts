@@ -1,7 +1,7 @@
 import type Table from 'cli-table3';
 import { BELOW_INDENT, chooseLayout, type FittedColumn, type TableLayout, toLines } from './choose-layout.ts';
 import type { Paint } from './color.ts';
-import { GAP, measureColumns, type TextRow } from './column-widths.ts';
+import { type ColumnMeasure, GAP, isShortening, measureColumns, type TextRow } from './column-widths.ts';
 import type { ColumnLayout } from './command-result.ts';
 import { layOutRecord } from './record-layout.ts';
 import { graphemes } from './width.ts';
@@ -142,16 +142,45 @@ async function* drawTable(
   }
 }
 
+/** The headers of the columns of which a table does not show everything. */
+export interface CutColumns {
+  readonly shortened: readonly string[];
+  readonly leftOut: readonly string[];
+}
+
+/** Returns what a table does not show. */
+function findCutColumns(
+  layout: TableLayout,
+  measures: readonly ColumnMeasure[],
+  columns: readonly ColumnLayout[],
+): CutColumns {
+  const widths = new Map(layout.columns.map(({ index, width }) => [index, width]));
+  const headersOf = (cut: readonly ColumnMeasure[]) => cut.map(({ index }) => columns[index]?.header ?? '');
+  const isShortened = ({ index, fit, natural }: ColumnMeasure) =>
+    isShortening(fit) && (widths.get(index) ?? natural) < natural;
+  const isLeftOut = ({ index, isEmpty }: ColumnMeasure) =>
+    !isEmpty && !widths.has(index) && !layout.below.includes(index);
+  return { shortened: headersOf(measures.filter(isShortened)), leftOut: headersOf(measures.filter(isLeftOut)) };
+}
+
 /**
  * Lays out rows as columns without a frame, or as one record per row if the columns would be too narrow. Yields complete
  * lines.
  * @param width the maximum width of a line (at least 20), or Infinity to shorten nothing
+ * @param onLayout called with what the table does not show
  */
-export async function* layOutTable(content: TableContent, width: number, paint: Paint): AsyncGenerator<string> {
+export async function* layOutTable(
+  content: TableContent,
+  width: number,
+  paint: Paint,
+  onLayout: (cut: CutColumns) => void,
+): AsyncGenerator<string> {
   const { columns, rows } = content;
   if (rows.length === 0 || columns.length === 0) return;
-  const layout = chooseLayout(measureColumns(columns, rows), rows, width);
+  const measures = measureColumns(columns, rows);
+  const layout = chooseLayout(measures, rows, width);
   if (layout.kind === 'table') {
+    onLayout(findCutColumns(layout, measures, columns));
     yield* drawTable(content, layout, width, paint);
     return;
   }

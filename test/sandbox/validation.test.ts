@@ -7,7 +7,7 @@ import { DOCUMENTS } from './uploads.ts';
 
 const SALES = { template_id: 'tmpl_sales', name: 'Sales' };
 const TIMESTAMP = 'set must be a timestamp such as 2030-01-31T09:00:00Z';
-const DURATION = 'advance must be a duration such as 7d, 12h, 30m, 10s or 500ms';
+const DURATION = 'advance must be a duration such as 7d, 12h, 30m, 10s, or 500ms';
 
 /** Everything that a request can change. */
 async function readState({ admin, partner }: TestSandbox, chat: Chat): Promise<unknown> {

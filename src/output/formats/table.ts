@@ -5,7 +5,7 @@ import type { ColumnLayout, ListResult, ObjectResult, ResultCell } from '../comm
 import { layOutRecord } from '../record-layout.ts';
 import { withRelativeTimes } from '../relative-time.ts';
 import { cellText } from '../sanitize.ts';
-import { layOutTable } from '../table-layout.ts';
+import { type CutColumns, layOutTable } from '../table-layout.ts';
 import { wrapLine } from '../wrap.ts';
 
 export interface TableOptions {
@@ -16,6 +16,13 @@ export interface TableOptions {
   readonly now?: number | undefined;
   /** Redacts each cell before it is shortened, because shortening could cut a secret in half. */
   readonly redact?: ((text: string) => string) | undefined;
+}
+
+/** What was written. */
+export interface WrittenTable {
+  readonly hasContent: boolean;
+  /** A sentence about what the table does not show; '' if it shows everything. */
+  readonly cut: string;
 }
 
 function toTextRow(
@@ -30,17 +37,29 @@ function toTextRow(
   return { texts, tones: cells.map(({ tone }) => tone) };
 }
 
+function joinHeaders(headers: readonly string[]): string {
+  return `${new Intl.ListFormat('en-US').format(headers)} ${headers.length === 1 ? 'is' : 'are'}`;
+}
+
+/** Says what a table does not show, and how to see it; '' if it shows everything. */
+function describeCut({ shortened, leftOut }: CutColumns): string {
+  const parts = [
+    ...(shortened.length > 0 ? [`${joinHeaders(shortened)} shortened`] : []),
+    ...(leftOut.length > 0 ? [`${joinHeaders(leftOut)} left out`] : []),
+  ];
+  return parts.length === 0 ? '' : `${parts.join(', and ')}. Add --wide to see everything.`;
+}
+
 /**
  * Writes a list as a table (as records in a narrow terminal) and an object as labeled lines. Reads all rows of a list
  * before it writes, because column widths depend on them; if reading fails, it writes nothing. Shortens text only in a
  * terminal.
- * @returns whether it wrote any content
  */
 export async function writeTable(
   result: ListResult | ObjectResult,
   out: Sink,
   options: TableOptions,
-): Promise<boolean> {
+): Promise<WrittenTable> {
   const { redact } = options;
   const paint = await createPaint(options.color);
   const isFitted = out.isTTY && !options.wide;
@@ -55,7 +74,7 @@ export async function writeTable(
       wrapValue: wrapLine,
     });
     if (lines.length > 0) await out.write(`${lines.join('\n')}\n`);
-    return lines.length > 0;
+    return { hasContent: lines.length > 0, cut: '' };
   }
   const rows: { sortIndex: number; row: TextRow }[] = [];
   const cellOptions = { redact, now: isFitted ? options.now : undefined };
@@ -63,6 +82,10 @@ export async function writeTable(
     rows.push({ sortIndex, row: toTextRow(cells, columns, cellOptions) });
   }
   const sorted = rows.toSorted((a, b) => a.sortIndex - b.sortIndex).map(({ row }) => row);
-  for await (const piece of layOutTable({ columns, rows: sorted }, width, paint)) await out.write(piece);
-  return rows.length > 0;
+  let cut = '';
+  const onLayout = (columns: CutColumns): void => {
+    cut = describeCut(columns);
+  };
+  for await (const piece of layOutTable({ columns, rows: sorted }, width, paint, onLayout)) await out.write(piece);
+  return { hasContent: rows.length > 0, cut };
 }

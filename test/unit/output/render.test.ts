@@ -64,6 +64,34 @@ async function rendered(result: CommandResult, options: Partial<RenderOptions> =
   return { out: stdout.text(), err: stderr.text() };
 }
 
+describe('a table in a terminal that is too narrow for all', () => {
+  const items = [{ space_id: `sp_${'1'.repeat(40)}`, name: 'a name that is kept', tags: ['x'.repeat(40)] }];
+  const columns = [
+    { header: 'ID', value: ({ space_id }: Space) => space_id, fit: 'middle' },
+    { header: 'NAME', value: ({ name }: Space) => name },
+    { header: 'TAGS', value: ({ tags }: Space) => tags?.join(), isOptional: true },
+    { header: 'HASH', value: () => 'f'.repeat(64), fit: 'middle', isOptional: true },
+  ] as const;
+  const noteOf = async (shown: readonly (typeof columns)[number][], more: Partial<RenderOptions> = {}, isTTY = true) =>
+    (await rendered(listResult(items, shown, { empty: '' }), more, isTTY)).err;
+
+  it('says what is shortened or left out', async () => {
+    const [id, name, tags, hash] = columns;
+    expect(await noteOf(columns)).toBe('ID is shortened, and HASH is left out. Add --wide to see everything.\n');
+    expect(await noteOf([id, { ...id, header: 'NAME' }])).toBe(
+      'ID and NAME are shortened. Add --wide to see everything.\n',
+    );
+    expect(await noteOf([name, tags])).toBe('');
+    expect(await noteOf([name, hash])).toBe('HASH is shortened. Add --wide to see everything.\n');
+  });
+
+  it('says nothing with --wide or --quiet, in JSON, and elsewhere', async () => {
+    for (const more of [{ wide: true }, { quiet: true }, { format: 'json' }] as const)
+      expect(await noteOf(columns, more)).toBe('');
+    expect(await noteOf(columns, {}, false)).toBe('');
+  });
+});
+
 async function* failing(): AsyncGenerator<Space> {
   yield* SPACES;
   throw new Error('page 2 failed');
