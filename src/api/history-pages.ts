@@ -19,7 +19,7 @@ import type { ApiResponse } from './api-response.ts';
 import { type FetchedPage, fetchPage, MAX_EMPTY_PAGES, MAX_PAGES, type PagedList } from './fetch-page.ts';
 import type { Http } from './http.ts';
 import type { CallOptions } from './http-options.ts';
-import { idsOf, itemId, pathOfLink, pathOfStep, rejectedStatus } from './page-requests.ts';
+import { idsOf, itemId, pathOfLink, pathOfStep, rejectedStatus, stepFromZero } from './page-requests.ts';
 
 /** One page of a list that the caller reads page by page. */
 export interface Page {
@@ -174,6 +174,9 @@ class HistoryPages {
       return this.fetch({ options: { ...this.options(), link }, key: link });
     }
     if (this.strategy) {
+      const zero = this.lastStep ? undefined : stepFromZero(this.http, this.list, this.strategy, page);
+      const second = zero && (await this.attempt(zero, page));
+      if (second) return second;
       const step = nextStep(this.strategy, this.lastStep, page.signs, page.items.length);
       const followed = await this.attempt(step, page);
       if (followed) return followed;

@@ -20,7 +20,7 @@ import { type FetchedPage, fetchPage, MAX_EMPTY_PAGES, MAX_PAGES, type PagedList
 import type { Http } from './http.ts';
 import type { CallOptions } from './http-options.ts';
 import { type IncompleteList, incompleteListError } from './incomplete-list.ts';
-import { idsOf, pathOfStep, rejectedStatus } from './page-requests.ts';
+import { idsOf, pathOfStep, rejectedStatus, stepFromZero } from './page-requests.ts';
 
 /** How many requests may be spent to find out how the next page is requested. */
 const MAX_TRIES = 24;
@@ -116,6 +116,9 @@ export class ListPages {
   /** Returns the next page, or undefined at the end of the list. */
   private async advance(page: NextPage): Promise<NextPage | undefined> {
     if (this.strategy) {
+      const zero = this.lastStep ? undefined : stepFromZero(this.http, this.list, this.strategy, page);
+      const second = zero && (await this.follow(zero, page));
+      if (zero && second?.kind === 'page') return this.useStrategy(zero, second.page);
       const followed = await this.follow(nextStep(this.strategy, this.lastStep, page.signs, page.items.length), page);
       if (followed.kind === 'page') return followed.page;
       if (followed.kind === 'end') return undefined;
@@ -164,10 +167,7 @@ export class ListPages {
     return followed;
   }
 
-  /**
-   * Requests a page, and decides what it proves.
-   * @throws what a failed call throws, unless the service rejects the parameter
-   */
+  /** Requests a page, and decides what it proves. @throws as a failed call, unless the service rejects the parameter */
   private async attempt(step: PageStep, link: string, outlook: Outlook): Promise<FollowResult> {
     try {
       const page = await fetchPage(this.http, this.list, { ...this.options, link });
@@ -242,8 +242,7 @@ export class ListPages {
   /** @throws ShapeError if the service states another number of items than were read */
   private checkTotal(page: FetchedPage): void {
     const seen = this.progress.findMismatch();
-    if (seen === undefined) return;
-    throw this.refuse(page, WRONG_TOTAL, { seen, strategy: formatStrategy(this.strategy) });
+    if (seen !== undefined) throw this.refuse(page, WRONG_TOTAL, { seen, strategy: formatStrategy(this.strategy) });
   }
 
   private pathOf(step: PageStep, page: FetchedPage): string | undefined {

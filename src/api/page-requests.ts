@@ -3,7 +3,7 @@ import type { Contract } from '../contract/contract.ts';
 import { findId } from '../contract/fields.ts';
 import type { JsonObject } from '../contract/json.ts';
 import type { FieldLeaf, ListLeaf } from '../contract/leaves.ts';
-import { isLink, type PageStep, sourceValue } from '../contract/next-page.ts';
+import { isLink, type PageStep, type PagingStrategy, sourceValue } from '../contract/next-page.ts';
 import type { Operation } from '../contract/operations.ts';
 import { identify } from '../contract/page-progress.ts';
 import { ErrorInSuccessBody, PartnerctlError, ShapeError } from '../errors.ts';
@@ -90,6 +90,21 @@ export function pathOfStep(
   const value =
     strategy.kind === 'token' ? sourceValue(strategy, page.pageResponse) : strategy.kind === 'after' ? id : number;
   return value === undefined ? undefined : pathWith(http, first.response, strategy.parameter, String(value));
+}
+
+/**
+ * Returns the request for page 1 after the first page, if a document names only the parameter: page 1 repeats the first page,
+ * or is the second one if pages count from 0. Undefined if it is known where they start.
+ */
+export function stepFromZero(
+  http: Http,
+  { operation }: PagedList,
+  strategy: PagingStrategy,
+  { signs }: FetchedPage,
+): PageStep | undefined {
+  const isNamedOnly = strategy.kind === 'page' && strategy.first === undefined && signs.pages.length === 0;
+  const isImported = http.contract.leaf(`${operation.leaf}.next`).source === 'imported';
+  return isNamedOnly && isImported ? { strategy: { ...strategy, first: 0 }, number: 1 } : undefined;
 }
 
 function currentUrl(http: Http, response: ApiResponse): URL {

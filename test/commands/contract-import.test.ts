@@ -2,10 +2,10 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { type FakeService, type Handler, json, startFakeService } from '../helpers/fake-service.ts';
+import { type FakeService, type Handler, json, sendJson, startFakeService } from '../helpers/fake-service.ts';
 import { type Ran, run, tempDirectory } from '../helpers/run.ts';
 import { write } from '../helpers/service.ts';
-import { type Data, list, object, openApi, operation } from '../unit/contract/openapi/documents.ts';
+import { type Data, flag, list, object, openApi, operation, query } from '../unit/contract/openapi/documents.ts';
 
 const BASE_URL = 'http://127.0.0.1:9/v1';
 
@@ -379,4 +379,24 @@ describe('a hostile document', () => {
     const shown = await run(['contract', 'show', '-o', 'json'], { env });
     expect(shown.stdout).not.toContain('evil');
   });
+});
+
+test.each([
+  ['0', 0],
+  ['1', 1],
+])('a list is read without a gap if pages count from %s, which the document does not say', async (_, start) => {
+  const ids = ['s1', 's2', 's3', 's4', 's5', 's6', 's7'];
+  const { baseUrl } = await startFakeService(({ query: sent }, response) => {
+    const from = (Number(sent.get('page') ?? start) - start) * 2;
+    const items = ids.slice(from, from + 2).map((space_id) => ({ space_id, name: space_id }));
+    sendJson(response, { items, has_more: from + 2 < ids.length });
+  });
+  const { env, importFrom } = home();
+  env.PARTNER_BASE_URL = baseUrl;
+  const parameters = query({ page: { type: 'integer' } });
+  const spaces = operation(object({ items: list(object('space_id', 'name')), has_more: flag }), { parameters });
+  const imported = await importFrom(file(openApi({ '/automation/spaces/': { get: spaces } })), '--yes');
+  expect(imported.stdout).toContain('page:page');
+  const listed = await run(['spaces', 'list', '-o', 'json', '--query', '[].space_id'], { env });
+  expect(listed.json()).toEqual(ids);
 });
