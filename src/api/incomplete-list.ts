@@ -31,7 +31,7 @@ export function incompleteListError({
   const { status, requestId } = response;
   const attempts = tried.length === 0 ? '' : ` No new items came with ${tried.join(', ')}.`;
   return new ShapeError(message, {
-    why: `${operation.name} responded with ${status} and announces more with ${seen}.${attempts}`,
+    why: `The service responded with ${status} and announces more with ${seen}.${attempts}`,
     hint: hint === undefined ? fixHint(operation, strategy) : `${hint}\n${fixHint(operation, strategy)}`,
     status,
     requestId,

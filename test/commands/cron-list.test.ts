@@ -74,7 +74,8 @@ describe('cron list', () => {
     const jobs = (await it.cron(['list', '-o', 'json'], { clock: later() })).json<{ key: string; status?: string }[]>();
     const key = jobs.find(({ status }) => status === 'gone')?.key;
     const [open, gone] = ran.stderr.split('\n');
-    expect(open).toBe('1 with an unknown outcome: resolve it with partnerctl cron reconcile.');
+    const reconcile = `partnerctl cron reconcile --state ${it.state}`;
+    expect(open).toBe(`1 job has an unknown outcome. Find out whether it exists: ${reconcile}`);
     const command = `partnerctl cron forget ${key} --state ${it.state}`;
     expect(gone).toBe(`1 job is gone from the service. To let it be created again: ${command}`);
     expect(rows[3]).toMatch(/ {3}gone$/);
@@ -103,7 +104,7 @@ describe('cron list', () => {
     const ran = await it.cron(['list', '-o', 'table', '--color', 'never'], { columns: 160 });
     expect(ran.stdout).toMatch(/removed .* unlisted\n/);
     expect(ran.stderr).not.toContain('cron forget');
-    expect(ran.stderr).toContain('1 recorded just now and not listed yet');
+    expect(ran.stderr).toContain('1 job was recorded just now, and is not listed yet');
   });
 
   test('needs no network, token, or base URL with --local', async () => {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { parse as parseYaml } from 'yaml';
+import { json, startFakeService } from '../helpers/fake-service.ts';
 import { run, tinyRandom } from '../helpers/run.ts';
 import { service } from '../helpers/service.ts';
 import { provisionBody } from '../sandbox/client.ts';
@@ -70,6 +71,22 @@ describe('spaces list', () => {
     const ran = await run(['spaces', 'list'], { env, columns: 120 });
     expect(ran).toMatchObject({ code: 0, stdout: '', stderr: 'The token cannot access any spaces.\n' });
     expect(await run(['spaces', 'list', '-q'], { env, columns: 120 })).toMatchObject({ stdout: '', stderr: '' });
+  });
+
+  test('names the call, and not its name in the code, if the response cannot be read', async () => {
+    const { baseUrl } = await startFakeService({ 'GET /automation/spaces/': json({ status: 'ok' }) });
+    const env = { PARTNER_BASE_URL: baseUrl, PARTNER_TOKEN: 'a-token-of-a-test' };
+    const { stderr } = await run(['spaces', 'list'], { env });
+    expect(stderr).toContain('The service responded to GET /automation/spaces/ with 200 and ');
+    expect(stderr).not.toContain('listSpaces');
+  });
+
+  test('says only once that a call was not processed for the balance', async () => {
+    const { env, admin } = await service();
+    await admin('PATCH', '/settings', { balance_usd: 0.5 });
+    const ran = await run(['spaces', 'list'], { env });
+    expect(ran.code).toBe(6);
+    expect(ran.stderr.match(/not processed/g)).toHaveLength(1);
   });
 
   test('prints cards in a narrow terminal', async () => {

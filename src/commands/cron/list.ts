@@ -25,20 +25,26 @@ const COLUMNS: readonly Column<JobRow>[] = [
   { header: 'STATE', value: ({ state }) => state, tone: ({ state }) => TONES[state] },
 ];
 
+function countJobs(count: number, one: string, several: string): string {
+  return `${count} ${count === 1 ? `job ${one}` : `jobs ${several}`}`;
+}
+
 function adviceForGone(gone: readonly JobRow[], flags: GlobalFlags): string {
   const [job] = gone;
   if (gone.length === 1 && job?.key !== undefined) {
     return `1 job is gone from the service. To let it be created again: ${shellCommand(['cron', 'forget', job.key], flags)}`;
   }
-  return `${gone.length} jobs are gone from the service. To let one be created again: partnerctl cron forget --agent <agent> --name <name>`;
+  return `${countJobs(gone.length, 'is', 'are')} gone from the service. To let one be created again: partnerctl cron forget --agent <agent> --name <name>`;
 }
 
 /** Returns what to do about jobs that need attention, a line each. */
 function formatAdvice(unknown: number, gone: readonly JobRow[], unlisted: number, flags: GlobalFlags): string {
   const lines = [
-    unknown > 0 && `${unknown} with an unknown outcome: resolve it with partnerctl cron reconcile.`,
+    unknown > 0 &&
+      `${countJobs(unknown, 'has', 'have')} an unknown outcome. Find out whether ${unknown === 1 ? 'it exists' : 'they exist'}: ${shellCommand(['cron', 'reconcile'], flags)}`,
     gone.length > 0 && adviceForGone(gone, flags),
-    unlisted > 0 && `${unlisted} recorded just now and not listed yet: the service may list a new job a little later.`,
+    unlisted > 0 &&
+      `${countJobs(unlisted, 'was', 'were')} recorded just now, and ${unlisted === 1 ? 'is' : 'are'} not listed yet: the service may list a new job a little later.`,
   ];
   return lines.filter((line) => line !== false).join('\n');
 }
