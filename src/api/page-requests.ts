@@ -93,8 +93,8 @@ export function pathOfStep(
 }
 
 /**
- * Returns the request for page 1 after the first page, if a document names only the parameter: page 1 repeats the first page,
- * or is the second one if pages count from 0. Undefined if it is known where they start.
+ * Returns the request for page 1 after the first page, if a document or the user named only the parameter: page 1 repeats the
+ * first page, or is the second one if pages count from 0. Undefined if it is known where they start.
  */
 export function stepFromZero(
   http: Http,
@@ -103,8 +103,8 @@ export function stepFromZero(
   { signs }: FetchedPage,
 ): PageStep | undefined {
   const isNamedOnly = strategy.kind === 'page' && strategy.first === undefined && signs.pages.length === 0;
-  const isImported = http.contract.leaf(`${operation.leaf}.next`).source === 'imported';
-  return isNamedOnly && isImported ? { strategy: { ...strategy, first: 0 }, number: 1 } : undefined;
+  const isObserved = http.contract.leaf(`${operation.leaf}.next`).source === 'observed';
+  return isNamedOnly && !isObserved ? { strategy: { ...strategy, first: 0 }, number: 1 } : undefined;
 }
 
 function currentUrl(http: Http, response: ApiResponse): URL {

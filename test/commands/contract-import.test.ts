@@ -382,21 +382,24 @@ describe('a hostile document', () => {
 });
 
 test.each([
-  ['0', 0],
-  ['1', 1],
-])('a list is read without a gap if pages count from %s, which the document does not say', async (_, start) => {
+  ['0, which the document', 0, 'document'],
+  ['1, which the document', 1, 'document'],
+  ['0, which the override', 0, 'override'],
+  ['1, which the override', 1, 'override'],
+])('a list is read without a gap if pages count from %s does not say', async (_, start, from) => {
   const ids = ['s1', 's2', 's3', 's4', 's5', 's6', 's7'];
   const { baseUrl } = await startFakeService(({ query: sent }, response) => {
-    const from = (Number(sent.get('page') ?? start) - start) * 2;
-    const items = ids.slice(from, from + 2).map((space_id) => ({ space_id, name: space_id }));
-    sendJson(response, { items, has_more: from + 2 < ids.length });
+    const first = (Number(sent.get('page') ?? start) - start) * 2;
+    const items = ids.slice(first, first + 2).map((space_id) => ({ space_id, name: space_id }));
+    sendJson(response, { items, has_more: first + 2 < ids.length });
   });
   const { env, importFrom } = home();
   env.PARTNER_BASE_URL = baseUrl;
   const parameters = query({ page: { type: 'integer' } });
   const spaces = operation(object({ items: list(object('space_id', 'name')), has_more: flag }), { parameters });
-  const imported = await importFrom(file(openApi({ '/automation/spaces/': { get: spaces } })), '--yes');
-  expect(imported.stdout).toContain('page:page');
+  const source = file(openApi({ '/automation/spaces/': { get: spaces } }));
+  if (from === 'document') expect((await importFrom(source, '--yes')).stdout).toContain('page:page');
+  else expect((await run(['contract', 'set', 'spaces.list.next', 'page:page'], { env })).code).toBe(0);
   const listed = await run(['spaces', 'list', '-o', 'json', '--query', '[].space_id'], { env });
   expect(listed.json()).toEqual(ids);
 });
