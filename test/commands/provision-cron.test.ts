@@ -136,7 +136,7 @@ describe('agents[].cron', () => {
     expect(ran.stdout).toMatch(/^ {4}\? job "hourly" \(of "Support", cron_\w+\): not in the manifest$/m);
     expect(ran.stdout).toMatch(/^ {4}\? job "daily" \(of "Old", cron_\w+\): not in the manifest$/m);
     expect(ran.stdout.match(/\?/g)).toHaveLength(3);
-    expect(ran.stdout).toContain('; 1 difference that no call can change, 3 not in the manifest.');
+    expect(ran.stdout).toContain('Done: 1 reused; 3 not in the manifest.');
     const plain = await show('acme', { Support: [], New: [] });
     expect(plain).toMatchObject({ lists: 0, stdout: expect.stringContaining('; 1 not in the manifest.') });
   });
