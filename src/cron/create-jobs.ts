@@ -78,6 +78,9 @@ async function explainInterrupt(context: Context, posting: Promise<string>): Pro
   }
 }
 
+const NO_LIST_HINT =
+  'If the service has no list of all jobs, go on without one: partnerctl contract set cron_jobs.list none. Then only the state prevents duplicates.';
+
 /** What `createOnce` needs, shared by all jobs of a command. */
 async function createDeps(
   context: Context,
@@ -102,6 +105,7 @@ async function createDeps(
     failureHint: agents
       ? 'Nothing was sent.'
       : 'The job was not sent: it may exist already, and only the list can tell.',
+    refusalHint: NO_LIST_HINT,
     onUnavailable: (error) =>
       context.warn(
         joinSentences(

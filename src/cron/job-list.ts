@@ -8,7 +8,7 @@ import { fieldsOf } from '../contract/fields.ts';
 import { groupBy } from '../contract/group-by.ts';
 import type { JsonObject } from '../contract/json.ts';
 import { OPERATIONS } from '../contract/operations.ts';
-import type { PartnerctlError } from '../errors.ts';
+import { type PartnerctlError, RefusedError } from '../errors.ts';
 import { type CronJob, toNfc } from './job.ts';
 import { type ListedJob, type ListedJobIdentity, matchIdentity } from './listed-job.ts';
 import { type CronSchedule, parseFields } from './schedule.ts';
@@ -93,6 +93,8 @@ export interface JobListOptions {
   readonly wasReadBefore: () => Promise<boolean>;
   /** What a list that cannot be read means for the command. */
   readonly failureHint: string;
+  /** What to do if the service refuses the request for the list as invalid. */
+  readonly refusalHint?: string;
   /** Called once if the list is unavailable. If it throws, every lookup throws the same error. */
   readonly onUnavailable: (error: PartnerctlError) => Promise<void>;
 }
@@ -173,7 +175,11 @@ async function readJobList(options: JobListOptions, wasRead: boolean): Promise<J
       await options.onUnavailable(failure.reason);
       return undefined;
     }
-    throw nameListFailure(isLost ? fail(true) : failure, JOB_LIST, options.failureHint);
+    const isRefused = failure instanceof RefusedError && [400, 422].includes(failure.info.status ?? 0);
+    const hints = [options.failureHint, isRefused ? options.refusalHint : undefined].filter(
+      (hint) => hint !== undefined,
+    );
+    throw nameListFailure(isLost ? fail(true) : failure, JOB_LIST, hints.join('\n'));
   }
 }
 

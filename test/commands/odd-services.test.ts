@@ -148,6 +148,34 @@ test.each(["Required part 'file' is not present.", "Required request part 'file'
   },
 );
 
+test('the error for a list of jobs that only exists for one agent at a time says how to go on without a list', async () => {
+  const { baseUrl } = await startFakeService(({ method }, response) => {
+    if (method === 'POST') sendJson(response, { cron_job_id: 'c1' }, 201);
+    else sendJson(response, { code: 'missing_parameter', message: 'agent_id is required' }, 400);
+  });
+  const env = { PARTNER_BASE_URL: baseUrl, PARTNER_TOKEN: 'a-token-of-a-test', HOME: tempDirectory() };
+  const create = [
+    'cron',
+    'create',
+    '--agent',
+    'a1',
+    '--name',
+    'Daily',
+    '--instructions',
+    'Sum up.',
+    '--schedule',
+    '0 9 * * *',
+  ];
+  const refused = await run(create, { env, random: tinyRandom });
+  expect(refused.code).toBe(1);
+  const [command = ''] = /contract set cron_jobs\.list none/.exec(refused.stderr) ?? [];
+  expect((await run(command.split(' '), { env })).code).toBe(0);
+  expect(await run(create, { env, random: tinyRandom })).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/^c1\t/),
+  });
+});
+
 test('the error for a 404 that quotes the path of the agents says that the path may differ', async () => {
   const { baseUrl } = await startFakeService(({ path }, response) => {
     sendJson(response, { detail: `There is nothing at ${path}.` }, 404);
