@@ -3,7 +3,7 @@ import type { Contract } from './contract.ts';
 import { normalizeName } from './field-names.ts';
 import { type Fields, fieldsOf } from './fields.ts';
 import { describeJson, isJsonObject, type JsonObject, jsonText } from './json.ts';
-import { findResource, layersOf } from './resource.ts';
+import { type FoundResource, findResource, kindsOf, layersOf } from './resource.ts';
 
 /** When a job runs: cron fields and a time zone, in the service's format. */
 export interface WireSchedule {
@@ -150,13 +150,13 @@ const NO_ID = 'The response contains no cron_job_id.';
 const OPERATION = 'The response contains the id of an operation, not of the job.';
 const OPERATION_KINDS = /^(operation|longrunningoperation|asyncoperation|task|asynctask|request|command|process)$/;
 
-/** Whether an object is not the job, but the operation that creates it: `{id, object: 'operation', status}`. */
-function isOperation(fields: Fields, object: JsonObject): boolean {
-  const kinds = ['object', 'type', 'kind', 'resource'].map((key) => object[key]);
-  const isOther = kinds.some((kind) => typeof kind === 'string' && OPERATION_KINDS.test(normalizeName(kind)));
+/** Whether what was found is not the job, but the operation that creates it: `{id, object: 'operation', status}`. */
+function isOperation(found: FoundResource, body: unknown): boolean {
+  const { fields } = found;
   const own = (['cron_job.name', 'cron_job.agent_id', 'cron_job.instructions', 'cron_job.schedule'] as const).flatMap(
     (leaf) => fields.all(leaf),
   );
+  const isOther = kindsOf(found, body).some((kind) => OPERATION_KINDS.test(kind));
   return isOther && own.length === 0 && fields.ownId('cron_job.id') === undefined;
 }
 
@@ -168,7 +168,7 @@ export function readCreatedCronJob(body: unknown, contract: Contract): string {
   const layers = layersOf(body, 'cron_job', true);
   rejectErrorInBody(body, layers, 'cron.fields');
   const job = findResource(layers, 'cron_job', 'cron_job.id', contract);
-  if (job && isOperation(job.fields, job.object)) throw job.fields.unreadable('cron_job.id', OPERATION);
+  if (job && isOperation(job, body)) throw job.fields.unreadable('cron_job.id', OPERATION);
   if (job) return job.id;
   if (isJsonObject(body)) throw fieldsOf(body, 'cron_job', contract).unreadable('cron_job.id', NO_ID);
   throw new UnknownShape('cron.fields', NO_ID, describeJson(body));

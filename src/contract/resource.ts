@@ -66,6 +66,14 @@ export function findResource(
   return found && id !== undefined ? { ...found, id } : undefined;
 }
 
+/** Returns the normalized names of what an object of a response is: as it says itself, and as it is called if it is all of it. */
+export function kindsOf({ object }: FoundResource, body: unknown): readonly string[] {
+  const own = ['object', 'type', 'kind', 'resource'].map((key) => object[key]);
+  const only = isJsonObject(body) ? onlyKey(body) : undefined;
+  const called = isJsonObject(body) && only !== undefined && body[only] === object ? only : undefined;
+  return [...own, called].filter((kind) => typeof kind === 'string').map(normalizeName);
+}
+
 /** Returns the first boolean, also as text, under one of these normalized names. */
 function findFlag(layers: readonly JsonObject[], names: readonly string[]): boolean | undefined {
   for (const layer of layers) {

@@ -2,7 +2,7 @@ import { rejectErrorInBody, UnknownShape } from './assumptions.ts';
 import type { Contract, Leaf } from './contract.ts';
 import { fieldsOf } from './fields.ts';
 import { describeJson, isJsonObject } from './json.ts';
-import { findResource, layersOf } from './resource.ts';
+import { findResource, kindsOf, layersOf } from './resource.ts';
 
 /** The kind of resource that an upload creates (spec §2). */
 export type UploadKind = 'attachment' | 'document';
@@ -34,7 +34,9 @@ export function readUploadId(body: unknown, kind: UploadKind, contract: Contract
   const layers = layersOf(body, RESOURCES[kind], true);
   rejectErrorInBody(body, layers, 'id.field');
   const found = findResource(layers, RESOURCES[kind], IDS[kind], contract);
-  if (found) return found.id;
+  // The id of the operation that processes a file is not that of the file.
+  const isOperation = found && kindsOf(found, body).some((each) => each.endsWith('operation'));
+  if (found && (!isOperation || found.fields.ownId(IDS[kind]) !== undefined)) return found.id;
   const message = `The response contains no id of the ${kind}.`;
   if (isJsonObject(body)) throw fieldsOf(body, RESOURCES[kind], contract).unreadable(IDS[kind], message);
   throw new UnknownShape('id.field', message, describeJson(body));

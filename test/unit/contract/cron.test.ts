@@ -192,7 +192,9 @@ describe('a created job', () => {
     expect(() => readCreated(operation)).toThrow(
       expect.objectContaining({ fix: expect.objectContaining({ leaf: 'cron_job.id' }) }),
     );
+    expect(() => readCreated({ operation: { id: 'op_77', state: 'RUNNING' } })).toThrow();
     expect(readCreated({ ...operation, cron_job_id: 'c1' })).toBe('c1');
+    expect(readCreated({ task: { id: 'c1', name: 'Digest' } })).toBe('c1');
   });
 
   it.each([

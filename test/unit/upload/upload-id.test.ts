@@ -50,6 +50,8 @@ describe('the id of an upload', () => {
     [[{ id: 'a' }, { id: 'b' }]],
     [{ files: [{ id: 'a' }, { id: 'b' }] }],
     ['att_1'],
+    [{ id: 'op_77', type: 'operation', status: 'pending' }],
+    [{ operation: { id: 'op_77' } }],
     [null],
     [42],
   ])('is not guessed in %o', (body) => {
