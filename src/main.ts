@@ -46,8 +46,8 @@ async function errorReport(
   return isGitHubActions(env) ? escapeWorkflowCommands(text) : text;
 }
 
-/** Writes help, in a terminal through the pager if it is long. */
-async function writeHelp(
+/** Writes a topic of help, in a terminal through the pager if it is long. */
+async function writeTopic(
   text: string,
   argv: readonly string[],
   { stdout, stderr }: Pick<Io, 'stdout' | 'stderr'>,
@@ -73,13 +73,13 @@ export async function main(argv: readonly string[], deps: RuntimeDeps): Promise<
   try {
     const parsed = await parse(argv, { version, columns: io.stdout.columns });
     if (parsed.kind === 'text') {
-      await writeHelp(parsed.text, argv, { stdout, stderr }, deps);
+      await stdout.write(parsed.text);
       return EXIT.ok;
     }
     if (parsed.kind === 'topic') {
       const { formatTopic } = await import('./cli/help-text.ts');
       const text = await formatTopic(parsed.topic, io.stdout, shouldUseColor('auto', env, io.stdout));
-      await writeHelp(text, argv, { stdout, stderr }, deps);
+      await writeTopic(text, argv, { stdout, stderr }, deps);
       return EXIT.ok;
     }
     command = parsed;
