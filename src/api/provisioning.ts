@@ -8,9 +8,14 @@ import type { Http } from './http.ts';
  * @param timeoutMs the time limit in milliseconds; nothing is sent after it
  * @throws OutcomeUnknownError if it may have been carried out
  */
-export async function provisionSpace(http: Http, manifest: JsonObject, timeoutMs: number): Promise<ProvisionResponse> {
+export async function provisionSpace(
+  http: Http,
+  manifest: JsonObject & { readonly external_space_id: string },
+  timeoutMs: number,
+): Promise<ProvisionResponse> {
   const response = await http.call(OPERATIONS.provisionSpace, { json: manifest, timeoutMs });
-  const result = response.read(readProvisionResponse);
+  const { external_space_id: requested } = manifest;
+  const result = response.read((body, contract) => readProvisionResponse(body, contract, requested));
   // A 201 means that the space is new, unless the body has an explicit `created`.
   return { ...result, created: result.created ?? (response.status === 201 ? true : undefined) };
 }

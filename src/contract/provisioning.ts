@@ -35,17 +35,31 @@ function findAgents(layers: readonly JsonObject[]): readonly unknown[] {
   return [];
 }
 
+const EXTERNAL_ID = 'space.external_space_id';
+
+/** Services may store an id in another spelling. */
+function isSameExternalId(found: unknown, requested: string): boolean {
+  const fold = (id: string): string => id.normalize('NFC').trim().toLowerCase();
+  return (typeof found !== 'string' && typeof found !== 'number') || fold(String(found)) === fold(requested);
+}
+
 /**
  * Reads the response to provisioning, in any common envelope (assumption `provision.agents`).
- * @throws UnknownShape if the response has no space_id or reports an error
+ * @param requested the external_space_id of the request, if it is known
+ * @throws UnknownShape if the response has no space_id, reports an error, or is about another space
  */
-export function readProvisionResponse(body: unknown, contract: Contract): ProvisionResponse {
+export function readProvisionResponse(body: unknown, contract: Contract, requested?: string): ProvisionResponse {
   if (!isJsonObject(body)) {
     throw new UnknownShape('id.field', 'The response to provisioning is not an object.', describeJson(body));
   }
   const layers = layersOf(body, 'space', true);
   rejectErrorInBody(body, layers, 'provision.agents');
   const space = findResource(layers, 'space', 'space.id', contract);
+  const found = space?.fields.value(EXTERNAL_ID);
+  if (space && requested !== undefined && !isSameExternalId(found, requested)) {
+    const message = `The response is about the space ${JSON.stringify(found)}, not ${JSON.stringify(requested)}.`;
+    throw new UnknownShape('provision.agents', message, describeJson(space.object));
+  }
   const listed = findAgents(layers.toReversed()).filter(isJsonObject);
   const hasId = (agent: JsonObject) => fieldsOf(agent, 'agent', contract).id('agent.id') !== undefined;
   const unreadable = listed.find((agent) => !hasId(agent));
