@@ -19,6 +19,7 @@ import { isNotice, toStreamEvent, writeFollowNotice } from './format-message.ts'
 import { maxPollRetries } from './poll-failure.ts';
 import { labelSessions } from './session-labels.ts';
 import type { SessionSelection } from './session-selection.ts';
+import { isUnfinished } from './unfinished-reply.ts';
 import { explainUnrecognized, isUnrecognized } from './unrecognized-author.ts';
 import { startWebhookPolls } from './webhook-polls.ts';
 
@@ -186,6 +187,16 @@ function unrecordedIds(
   return wasWritten || latest.at(-1) === checkpoint?.message_id ? [] : latest;
 }
 
+/** Records what was shown. A reply that --no-follow shows unfinished is left out, so that the next tail shows its whole text. */
+async function recordShown(
+  checkpoint: TailCheckpoint,
+  ref: SessionRef,
+  message: Message,
+  { follow }: TailOptions,
+): Promise<void> {
+  if (follow || !isUnfinished(message)) await checkpoint.record(ref, message.message_id);
+}
+
 function explainRefusedStart(error: unknown, { start }: TailOptions): unknown {
   const hint = START_HINTS[start.from];
   return hint !== undefined && error instanceof PartnerctlError ? hintAtMessage(error, hint) : error;
@@ -231,7 +242,7 @@ async function* tailSource(
         yield toStreamEvent(ref, message, { label: labels.get(key), showTimestamp: options.showTimestamps });
         lastIds.set(key, message.message_id);
         written.add(key);
-        await checkpoint.record(ref, message.message_id);
+        await recordShown(checkpoint, ref, message, options);
         await authors.add(message);
       } else if (event.kind === 'caught-up') {
         const { source_id, session_id, latest } = event;

@@ -9,7 +9,8 @@ const UNFINISHED = ['inprogress', 'streaming', 'generating'];
 /** A service may mean something else by the status, so a text that stays as it is for this long is shown. */
 const MAX_UNCHANGED_MS = 30_000;
 
-function isUnfinished({ role, raw }: Message): boolean {
+/** Whether a message is a reply that the agent still writes, by its status. */
+export function isUnfinished({ role, raw }: Message): boolean {
   return (
     role === 'assistant' &&
     Object.entries(raw).some(

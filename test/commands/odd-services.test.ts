@@ -119,6 +119,24 @@ test.each([[''], ['Let me'], [null]])('a reply that the agent still writes is wa
   expect(ran).toMatchObject({ code: 0, stdout: 'Let me see: 42.\n', stderr: '' });
 });
 
+test('--resume shows the whole text of a reply that an earlier --no-follow read unfinished', async () => {
+  let isDone = false;
+  const { baseUrl } = await startFakeService(({ query }, response) => {
+    const unfinished = { message_id: 'm2', role: 'assistant', text: 'Let me', status: 'in_progress' };
+    const reply = isDone ? { ...unfinished, text: 'Let me see: 42.', status: 'completed' } : unfinished;
+    const question = { message_id: 'm1', role: 'user', text: 'Hi' };
+    sendJson(response, { '': [question, reply], m1: [reply], m2: [] }[query.get('after_message_id') ?? '']);
+  });
+  const env = { HOME: tempDirectory(), PARTNER_BASE_URL: baseUrl, PARTNER_TOKEN: 'a-token-of-a-test' };
+  const tail = ['chat', 'tail', '--source', 'src_1', '--session', 's1', '--no-follow', '-o', 'json'];
+  const texts = async (...args: string[]) =>
+    (await run([...tail, ...args, '--query', 'text'], { env, random: tinyRandom })).stdout;
+  expect(await texts()).toBe('"Hi"\n"Let me"\n');
+  isDone = true;
+  expect(await texts('--resume')).toBe('"Let me see: 42."\n');
+  expect(await texts('--resume')).toBe('');
+});
+
 test('a message to read after that no longer exists is an error, although other parameters lead to an empty history', async () => {
   const { baseUrl } = await startFakeService(({ query }, response) => {
     const messages = query.get('session_id') === 's1' ? [{ message_id: 'm9', role: 'user', text: 'Hi' }] : [];

@@ -159,6 +159,7 @@ describe('state show', () => {
     expect(await lines('--key', 'k1', '--type', 'created')).toEqual([6]);
     expect(await lines('--type', 'cron')).toEqual([]);
     expect(await lines('--type', 'cron.created')).toEqual([]);
+    expect(await lines('--type', 'tail')).toEqual([]);
   });
 
   test.each([

@@ -60,7 +60,7 @@ async function knownTypes(): Promise<readonly string[]> {
     import('../../provision/space-records.ts'),
   ]);
   const formats = [SPACE_RECORDS, JOB_RECORDS, MESSAGE_RECORDS, UPLOAD_RECORDS];
-  const others = ['message.rows', 'chat.source', 'chat.sessions'];
+  const others = ['message.rows', 'chat.source', 'chat.sessions', 'tail'];
   return [...formats.flatMap(({ types }) => Object.values(types)), ...others];
 }
 
