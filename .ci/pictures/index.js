@@ -130,6 +130,7 @@ async function drawAll(directory, env) {
     await draw('doctor', 'partnerctl doctor checks every setting and connection, and says what to do', terminal.screen);
     await shell(setBalance(100));
     await terminal.type('partnerctl chat tail --agent name:Support --space ext:acme-001 --session ticket-42');
+    await terminal.until(/Waiting for new ones/);
     await shell(`${SEND} 'My invoice for March is missing.'`);
     await terminal.until(/is missing[^]*send it again/);
     await shell(`${SEND} 'Yes, please.'`);
