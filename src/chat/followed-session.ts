@@ -70,6 +70,8 @@ export class FollowedSession {
   private tail: TailState;
   private readonly gaps: GapDetector;
   private readonly unfinished = new UnfinishedReply();
+  /** The last message of the current response so far, if the agent still writes it. */
+  private unfinishedReply: Message | undefined;
   private pages: AsyncGenerator<HistoryPage, void, void> | undefined;
   /** The cursor of the current response. */
   private cursor: string | undefined;
@@ -146,8 +148,7 @@ export class FollowedSession {
     if (!page.hasMore) this.pages = undefined;
     const wasCatchingUp = !this.isCaughtUp;
     const isProof = isConclusive(this.tail, this.cursor);
-    const unfinished = this.isFollowing ? this.unfinished.find(page, now) : undefined;
-    const messages = page.messages.filter((message) => message !== unfinished);
+    const messages = this.withoutUnfinished(page.messages, now);
     const { state, fresh } = acceptPage(this.tail, messages, now, this.hasFirstPage);
     this.tail = state;
     this.hasFirstPage = true;
@@ -165,8 +166,8 @@ export class FollowedSession {
     if (this.repeatedPages >= MAX_REPEATED_PAGES) throw createNewIdsError(this.ref.session_id);
     this.emptyResponses = more && fresh.length === 0 ? this.emptyResponses + 1 : 0;
     // A message that is read again later is not missing.
-    const read = fresh.length + (unfinished ? 1 : 0);
-    this.gaps.addPage(page, { isInitial: wasCatchingUp && this.cursor === undefined, fresh: read });
+    const read = page.messages.filter((message) => message === this.unfinishedReply || fresh.includes(message));
+    this.gaps.addPage(page, { isInitial: wasCatchingUp && this.cursor === undefined, fresh: read.length });
     return {
       messages: this.release(arrivals),
       more,
@@ -199,6 +200,16 @@ export class FollowedSession {
     }
     this.tail = forgiveCursors(this.tail);
     return false;
+  }
+
+  /** Takes the last message out if the agent still writes it. One of the page before counts once others follow it. */
+  private withoutUnfinished(messages: readonly Message[], now: number): readonly Message[] {
+    if (!this.isFollowing) return messages;
+    const earlier = this.hasFirstPage ? this.unfinishedReply : undefined;
+    const isRepeated = messages.some(({ message_id }) => message_id === earlier?.message_id);
+    const all = earlier && !isRepeated ? [earlier, ...messages] : messages;
+    this.unfinishedReply = this.unfinished.find(all, now);
+    return all.filter((message) => message !== this.unfinishedReply);
   }
 
   /** Whether the service created a message after the first response was complete, according to its timestamp. */

@@ -1,4 +1,3 @@
-import type { HistoryPage } from '../api/history-page.ts';
 import { normalizeName } from '../contract/field-names.ts';
 import type { Message } from '../contract/messages.ts';
 import { sortOldestFirst } from './message-order.ts';
@@ -30,10 +29,10 @@ export class UnfinishedReply {
   private seen = '';
   private seenAt = 0;
 
-  /** Returns the last message of a history if it is to be read again. @param now milliseconds since the epoch */
-  find({ messages, hasMore }: Pick<HistoryPage, 'messages' | 'hasMore'>, now: number): Message | undefined {
+  /** Returns the last of some messages if it is to be read again. @param now milliseconds since the epoch */
+  find(messages: readonly Message[], now: number): Message | undefined {
     const last = messages[sortOldestFirst(messages).at(-1) ?? 0];
-    if (hasMore || last === undefined || !isUnfinished(last)) return undefined;
+    if (last === undefined || !isUnfinished(last)) return undefined;
     const text = last.text ?? '';
     const seen = `${last.message_id} ${text}`;
     if (seen !== this.seen) {

@@ -119,6 +119,46 @@ test.each([[''], ['Let me'], [null]])('a reply that the agent still writes is wa
   expect(ran).toMatchObject({ code: 0, stdout: 'Let me see: 42.\n', stderr: '' });
 });
 
+test.each([
+  ['oldest first', false],
+  ['newest first', true],
+])(
+  'a reply that the agent still writes is waited for in a history of several pages, too: %s',
+  async (_, isDescending) => {
+    let polls = 0;
+    const { baseUrl } = await startFakeService(({ query }, response) => {
+      const page = Number(query.get('page') ?? 1);
+      if (page === 1) polls += 1;
+      const at = (second: number) => new Date(1_790_000_000_000 + second * 1000).toISOString();
+      const isDone = polls > 5;
+      const text = isDone ? 'Let me see: 42.' : 'Let me';
+      const messages = [
+        ...[1, 2, 3, 4].map((n) => ({ message_id: `m${n}`, role: 'user', text: `${n}`, created_at: at(n) })),
+        { message_id: 'm5', role: 'assistant', text, status: isDone ? 'completed' : 'in_progress', created_at: at(5) },
+      ];
+      const after = messages.findIndex(({ message_id }) => message_id === query.get('after_message_id'));
+      const rest = isDescending ? messages.slice(after + 1).toReversed() : messages.slice(after + 1);
+      sendJson(response, rest.slice(page * 2 - 2, page * 2));
+    });
+    const env = { HOME: tempDirectory(), PARTNER_BASE_URL: baseUrl, PARTNER_TOKEN: 'a-token-of-a-test' };
+    expect((await run(['contract', 'set', 'messages.history.next', 'page:page'], { env })).code).toBe(0);
+    const tail = [
+      'chat',
+      'tail',
+      '--source',
+      'src_1',
+      '--session',
+      's1',
+      '--from-start',
+      '--until-reply',
+      '-o',
+      'json',
+    ];
+    const ran = await run([...tail, '--timeout', '20s', '--query', 'text'], { env, random: tinyRandom });
+    expect(ran).toMatchObject({ code: 0, stdout: '"1"\n"2"\n"3"\n"4"\n"Let me see: 42."\n' });
+  },
+);
+
 test('--resume shows the whole text of a reply that an earlier --no-follow read unfinished', async () => {
   let isDone = false;
   const { baseUrl } = await startFakeService(({ query }, response) => {

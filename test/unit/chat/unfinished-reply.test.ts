@@ -20,16 +20,12 @@ it.each<[string, readonly Message[], Message | undefined]>([
   ['no finished reply', [question, done], undefined],
   ['nothing in an empty history', [], undefined],
 ])('finds %s', (_, messages, found) => {
-  expect(new UnfinishedReply().find({ messages, hasMore: false }, 0)).toBe(found);
-});
-
-it('finds nothing while further pages follow', () => {
-  expect(new UnfinishedReply().find({ messages: [reply], hasMore: true }, 0)).toBeUndefined();
+  expect(new UnfinishedReply().find(messages, 0)).toBe(found);
 });
 
 it('finds a text no more that did not change for half a minute, and one without a text for ever', () => {
   const unfinished = new UnfinishedReply();
-  const find = (last: Message, now: number) => unfinished.find({ messages: [last], hasMore: false }, now);
+  const find = (last: Message, now: number) => unfinished.find([last], now);
   const longer = { ...reply, text: 'Let me' };
   expect([find(reply, 0), find(reply, 29_999), find(longer, 30_000), find(longer, 59_999)]).not.toContain(undefined);
   expect(find(longer, 60_000)).toBeUndefined();
