@@ -24,6 +24,8 @@ export class GapDetector {
   private statedTotal: number | undefined;
   private firstResponseSize: number | undefined;
   private fullPageSize: number | undefined;
+  /** Whether the pages of the current response so far came oldest first: no older messages follow them. */
+  private isAscending = false;
   /** Size of the last page, if it came newest first and announced more without a link. */
   private announcedAfter: number | undefined;
   private unreachableAfter: number | undefined;
@@ -46,8 +48,11 @@ export class GapDetector {
     if (messages.length === 0 && hasMore) return;
     // The service announced more, but the cursor led to nothing new: the rest is older, and cannot be requested.
     if (fresh === 0) this.unreachableAfter ??= this.announcedAfter;
+    if (!reachedByLink) this.isAscending = false;
+    this.isAscending ||= mayDescend(messages.toReversed()) && !mayDescend(messages);
     const isEnough = isInitial && messages.length >= this.requestedCount;
-    const announcesOlder = !isEnough && hasMore && !hasNextLink && fresh === messages.length && mayDescend(messages);
+    const mayAnnounceOlder = hasMore && !hasNextLink && !this.isAscending && mayDescend(messages);
+    const announcesOlder = mayAnnounceOlder && !isEnough && fresh === messages.length;
     this.announcedAfter = announcesOlder ? messages.length : undefined;
     if (isInitial && total !== undefined) this.statedTotal ??= total;
     if (isInitial) this.totalPath ??= page.totalPath;

@@ -159,6 +159,25 @@ test.each([
   },
 );
 
+test('a history whose last counted page has one message is read to its end', async () => {
+  const messages = [1, 2, 3].map((n) => ({
+    message_id: `m${n}`,
+    role: 'user',
+    text: `${n}`,
+    created_at: new Date(1_790_000_000_000 + n * 1000).toISOString(),
+  }));
+  const { baseUrl } = await startFakeService(({ query }, response) => {
+    const page = Number(query.get('page') ?? 1);
+    const after = messages.findIndex(({ message_id }) => message_id === query.get('after_message_id'));
+    sendJson(response, messages.slice(after + 1).slice(page * 2 - 2, page * 2));
+  });
+  const env = { HOME: tempDirectory(), PARTNER_BASE_URL: baseUrl, PARTNER_TOKEN: 'a-token-of-a-test' };
+  expect((await run(['contract', 'set', 'messages.history.next', 'page:page'], { env })).code).toBe(0);
+  const tail = ['chat', 'tail', '--source', 'src_1', '--session', 's1', '--from-start', '--no-follow', '-o', 'json'];
+  const ran = await run([...tail, '--query', 'text'], { env, random: tinyRandom });
+  expect(ran).toMatchObject({ code: 0, stdout: '"1"\n"2"\n"3"\n', stderr: '' });
+});
+
 test('--resume shows the whole text of a reply that an earlier --no-follow read unfinished', async () => {
   let isDone = false;
   const { baseUrl } = await startFakeService(({ query }, response) => {
