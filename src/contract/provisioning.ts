@@ -37,10 +37,12 @@ function findAgents(layers: readonly JsonObject[]): readonly unknown[] {
 
 const EXTERNAL_ID = 'space.external_space_id';
 
-/** Services may store an id in another spelling. */
-function isSameExternalId(found: unknown, requested: string): boolean {
+/** Whether an id may be the requested one: a service may store it in another spelling, or behind a prefix of its own. */
+function mayBeExternalId(found: unknown, requested: string): boolean {
+  if (typeof found !== 'string' && typeof found !== 'number') return true;
   const fold = (id: string): string => id.normalize('NFC').trim().toLowerCase();
-  return (typeof found !== 'string' && typeof found !== 'number') || fold(String(found)) === fold(requested);
+  const [id, wanted] = [fold(String(found)), fold(requested)];
+  return id.endsWith(wanted) && !/[\p{L}\p{N}]$/u.test(id.slice(0, id.length - wanted.length));
 }
 
 /**
@@ -56,7 +58,7 @@ export function readProvisionResponse(body: unknown, contract: Contract, request
   rejectErrorInBody(body, layers, 'provision.agents');
   const space = findResource(layers, 'space', 'space.id', contract);
   const found = space?.fields.value(EXTERNAL_ID);
-  if (space && requested !== undefined && !isSameExternalId(found, requested)) {
+  if (space && requested !== undefined && !mayBeExternalId(found, requested)) {
     const message = `The response is about the space ${JSON.stringify(found)}, not ${JSON.stringify(requested)}.`;
     throw new UnknownShape('provision.agents', message, describeJson(space.object));
   }
