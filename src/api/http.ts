@@ -131,8 +131,10 @@ export class Http {
   }
 
   private deadlineOf({ body, timeoutMs = Number.POSITIVE_INFINITY }: CallOptions): number {
-    const isUnlimited = body !== undefined && this.options.deadline === undefined;
-    return this.options.clock.now() + Math.min(isUnlimited ? Number.POSITIVE_INFINITY : this.remainingMs(), timeoutMs);
+    const { clock, deadline } = this.options;
+    const now = clock.now();
+    const ofCall = body === undefined ? now + CALL_TIMEOUT_MS : Number.POSITIVE_INFINITY;
+    return Math.min(deadline ?? ofCall, now + timeoutMs);
   }
 
   /** Returns the longest wait that the call's limits still allow, in milliseconds. */

@@ -1,4 +1,5 @@
 import { beforeAll, expect, test } from 'vitest';
+import { systemClock } from '../../src/clock.ts';
 import { run } from '../helpers/run.ts';
 import { manifest, service, write } from '../helpers/service.ts';
 
@@ -24,6 +25,21 @@ test.each([
   expect(performance.now() - started).toBeLessThan(10_000);
   expect([7, 8]).toContain(ran.code);
   expect(ran.error().type).toMatch(/service|rate_limited/);
+});
+
+test('the error names --timeout, though the clock moves on while the deadline of the call is set', async () => {
+  const it = await service();
+  await it.faults({ kind: 'stall' });
+  let reads = 0;
+  const now = (): number => {
+    reads += 1;
+    return Date.now() + reads;
+  };
+  const ran = await run(['spaces', 'list', '--timeout', '600ms', '-o', 'json'], {
+    env: it.env,
+    clock: { ...systemClock, now },
+  });
+  expect(ran.error().message).toBe('No response within 600ms (--timeout).');
 });
 
 test('--timeout ends the wait for a token_command', async () => {
