@@ -29,20 +29,29 @@ function countJobs(count: number, one: string, several: string): string {
   return `${count} ${count === 1 ? `job ${one}` : `jobs ${several}`}`;
 }
 
-function adviceForGone(gone: readonly JobRow[], flags: GlobalFlags): string {
-  const [job] = gone;
-  if (gone.length === 1 && job?.key !== undefined) {
-    return `1 job is gone from the service. To let it be created again: ${shellCommand(['cron', 'forget', job.key], flags)}`;
+/** How many of the listed jobs need attention. */
+interface Counts {
+  unknown: number;
+  unlisted: number;
+  gone: number;
+  /** The key of a gone job. */
+  goneKey: string | undefined;
+}
+
+function adviceForGone({ gone, goneKey }: Counts, flags: GlobalFlags): string {
+  if (gone === 1 && goneKey !== undefined) {
+    return `1 job is gone from the service. To let it be created again: ${shellCommand(['cron', 'forget', goneKey], flags)}`;
   }
-  return `${countJobs(gone.length, 'is', 'are')} gone from the service. To let one be created again: partnerctl cron forget --agent <agent> --name <name>`;
+  return `${countJobs(gone, 'is', 'are')} gone from the service. To let one be created again: partnerctl cron forget --agent <agent> --name <name>`;
 }
 
 /** Returns what to do about jobs that need attention, a line each. */
-function formatAdvice(unknown: number, gone: readonly JobRow[], unlisted: number, flags: GlobalFlags): string {
+function formatAdvice(counts: Counts, flags: GlobalFlags): string {
+  const { unknown, gone, unlisted } = counts;
   const lines = [
     unknown > 0 &&
       `${countJobs(unknown, 'has', 'have')} an unknown outcome. Find out whether ${unknown === 1 ? 'it exists' : 'they exist'}: ${shellCommand(['cron', 'reconcile'], flags)}`,
-    gone.length > 0 && adviceForGone(gone, flags),
+    gone > 0 && adviceForGone(counts, flags),
     unlisted > 0 &&
       `${countJobs(unlisted, 'was', 'were')} recorded just now, and ${unlisted === 1 ? 'is' : 'are'} not listed yet: the service may list a new job a little later.`,
   ];
@@ -50,20 +59,18 @@ function formatAdvice(unknown: number, gone: readonly JobRow[], unlisted: number
 }
 
 function toCommandResult(rows: AsyncIterable<JobRow>, empty: string, flags: GlobalFlags): CommandResult {
-  let [unknown, unlisted] = [0, 0];
-  const gone: JobRow[] = [];
+  const counts: Counts = { unknown: 0, unlisted: 0, gone: 0, goneKey: undefined };
   async function* counted(): AsyncGenerator<JobRow> {
     for await (const row of rows) {
-      if (row.state === 'unknown') unknown += 1;
-      if (row.state === 'gone') gone.push(row);
-      if (row.state === 'unlisted') unlisted += 1;
+      if (row.state === 'unknown' || row.state === 'unlisted' || row.state === 'gone') counts[row.state] += 1;
+      if (row.state === 'gone') counts.goneKey = row.key;
       yield row;
     }
   }
   return listResult(counted(), COLUMNS, {
     empty,
     json: ({ json }) => json,
-    summary: () => formatAdvice(unknown, gone, unlisted, flags),
+    summary: () => formatAdvice(counts, flags),
   });
 }
 
