@@ -1,6 +1,5 @@
 import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
-import { setTimeout } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { createCronJob, listCronJobs } from '../../src/api/cron-jobs.ts';
 import { createGate } from '../helpers/fake-service.ts';
@@ -57,6 +56,23 @@ async function startService() {
   };
 }
 
+/** Opens two connections early: the fourth and the fifth, while a request is under way and two have ended. */
+async function startBusyService() {
+  const service = await startService();
+  const gate = service.hold('slow');
+  const slow = service.post('slow');
+  await service.post('first');
+  await service.post('second');
+  await service.accepted(5);
+  return {
+    ...service,
+    async finish(): Promise<void> {
+      gate.open();
+      await slow;
+    },
+  };
+}
+
 describe('a connection that is opened before there is a request for it', () => {
   it('is opened only while several requests run', async () => {
     const { connections, post } = await startService();
@@ -65,16 +81,10 @@ describe('a connection that is opened before there is a request for it', () => {
   });
 
   it('carries exactly the next request', async () => {
-    const { connections, hold, post, accepted } = await startService();
-    const gate = hold('slow');
-    const slow = post('slow');
-    await post('first');
-    await post('second');
-    await accepted(5);
+    const { connections, post, finish } = await startBusyService();
     await post('third');
     await post('fourth');
-    gate.open();
-    await slow;
+    await finish();
     expect(connections.map(({ requests }) => requests).slice(0, 5)).toEqual([
       ['slow'],
       ['first'],
@@ -85,12 +95,7 @@ describe('a connection that is opened before there is a request for it', () => {
   });
 
   it('is not used if the service closed it, or sent something on it', async () => {
-    const { connections, hold, post, accepted, http } = await startService();
-    const gate = hold('slow');
-    const slow = post('slow');
-    await post('first');
-    await post('second');
-    await accepted(5);
+    const { connections, post, http, finish } = await startBusyService();
     const [, , , closed, spoken] = connections;
     if (!closed || !spoken) throw new Error('No connection was opened early.');
     closed.socket.end();
@@ -99,63 +104,46 @@ describe('a connection that is opened before there is a request for it', () => {
     // Both have reached the client before this response.
     for await (const _ of listCronJobs(http)) throw new Error('There is no job.');
     expect(await post('third')).toBe('cron_third');
-    gate.open();
-    await slow;
+    await finish();
     expect([closed.requests, spoken.requests]).toEqual([[], []]);
     expect(connections.flatMap(({ requests }) => requests).filter((name) => name === 'third')).toHaveLength(1);
   });
 
   it('is not used after a suspension, in which the service may have closed it', async () => {
-    const { connections, hold, post, accepted } = await startService();
-    const gate = hold('slow');
-    const slow = post('slow');
-    await post('first');
-    await post('second');
-    await accepted(5);
+    const { connections, post, finish } = await startBusyService();
     const early = connections.slice(3);
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 600);
     await post('third');
-    gate.open();
-    await slow;
+    await finish();
     expect(early.map(({ requests }) => requests)).toEqual([[], []]);
   });
 
   it('is not opened again for a service that closed one', async () => {
-    const { connections, hold, post, accepted } = await startService();
-    const gate = hold('slow');
-    const slow = post('slow');
-    await post('first');
-    await post('second');
-    await accepted(5);
+    const { connections, post, http, finish } = await startBusyService();
     const [, , , closed] = connections;
     if (!closed) throw new Error('No connection was opened early.');
     closed.socket.resetAndDestroy();
-    await setTimeout(20);
+    // It has reached the client before this response.
+    for await (const _ of listCronJobs(http)) throw new Error('There is no job.');
     for (const name of ['third', 'fourth', 'fifth']) await post(name);
-    gate.open();
-    await slow;
+    await finish();
     expect(connections.map(({ requests }) => requests)).toEqual([
       ['slow'],
       ['first'],
       ['second'],
       [],
       ['third'],
+      ['GET'],
       ['fourth'],
       ['fifth'],
     ]);
   });
 
   it('is closed if no request comes', async () => {
-    const { connections, hold, post, accepted } = await startService();
-    const gate = hold('slow');
-    const slow = post('slow');
-    await post('first');
-    await post('second');
-    await accepted(5);
+    const { connections, finish } = await startBusyService();
     const early = connections.slice(3).map(({ socket }) => socket);
     await Promise.all(early.map((socket) => (socket.destroyed ? undefined : once(socket, 'close'))));
-    gate.open();
-    await slow;
+    await finish();
     expect(early.map(({ destroyed }) => destroyed)).toEqual([true, true]);
   });
 });
