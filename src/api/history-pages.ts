@@ -59,8 +59,8 @@ interface PageRequest {
 }
 
 /**
- * Reads a history page by page: by links, by the strategy that the contract knows, or by a strategy that proves itself by new
- * items, which is remembered (assumption `list.next`). Pages may repeat messages, because new ones shift them.
+ * Reads a history page by page: by links, by the strategy that the contract knows, or by one that new items prove, which is
+ * remembered (assumption `list.next`). Pages may repeat messages, because new ones shift them.
  */
 class HistoryPages {
   private readonly http: Http;
@@ -140,7 +140,7 @@ class HistoryPages {
     return path === undefined || this.requested.has(path) ? undefined : path;
   }
 
-  private wayOfLink({ signs }: FetchedPage): string {
+  private strategyOfLink({ signs }: FetchedPage): string {
     if (this.strategy && isLink(this.strategy)) return formatStrategy(this.strategy);
     const path = signs.links[0]?.path ?? 'header.link';
     return formatStrategy(path === 'header.link' ? { kind: 'header' } : { kind: 'link', source: path.split('.') });
@@ -170,7 +170,7 @@ class HistoryPages {
   private async advance(page: FetchedPage, outlook: Outlook): Promise<FetchedPage | undefined> {
     const link = this.linkOf(page);
     if (link !== undefined) {
-      this.used = this.wayOfLink(page);
+      this.used = this.strategyOfLink(page);
       return this.fetch({ options: { ...this.options(), link }, key: link });
     }
     if (this.strategy) {

@@ -55,7 +55,7 @@ export interface FollowOptions {
   readonly expectsReply?: boolean | undefined;
   /** Whether the message to start after was just registered, so that the history may not know it yet. */
   readonly isJustRegistered?: boolean | undefined;
-  /** Whether a session that cannot be read is no longer polled (`skipped`). Otherwise, and if none is left, its error is thrown. */
+  /** Whether to stop polling a session that cannot be read (`skipped`). Otherwise, and if none is left, its error is thrown. */
   readonly skipsUnreadable?: boolean | undefined;
   /** Whether to report each poll (`polled`). */
   readonly reportsPolls?: boolean | undefined;

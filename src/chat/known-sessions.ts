@@ -1,18 +1,19 @@
 import type { Context } from '../cli/context.ts';
 import { PartnerctlError } from '../errors.ts';
 import { appendRecord } from '../state/append.ts';
+import { TAIL_TYPE } from '../state/checkpoint.ts';
 import { readLog } from '../state/file-store.ts';
 import { fieldText, isText, type LogRecord, randomRecordId, recordHead } from '../state/record.ts';
 import { type SessionRef, sessionKey } from '../state/session-ref.ts';
 import { MESSAGE_RECORDS } from './message-records.ts';
 
 /** Names sessions that messages were sent to whose own records do not: see `SessionMemory`. */
-const SESSIONS_TYPE = 'chat.sessions';
+export const SESSIONS_TYPE = 'chat.sessions';
 
 const { reserved: SENDING, created: SENT, released: RELEASED } = MESSAGE_RECORDS.types;
 
 /** The records that name a session: a message was sent to it, or it was followed. */
-const TYPES = ['tail', SENDING, SENT, SESSIONS_TYPE];
+const TYPES = [TAIL_TYPE, SENDING, SENT, SESSIONS_TYPE];
 
 function toRef(source_id: unknown, session_id: unknown): readonly SessionRef[] {
   return isText(source_id) && isText(session_id) ? [{ source_id, session_id }] : [];

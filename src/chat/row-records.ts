@@ -16,7 +16,7 @@ export interface RowAck {
  * A record holds the acknowledgements that came while the one before it was written: for each, the key of the message, the
  * digest of its text, and its message_id.
  */
-const TYPE = 'message.rows';
+export const ROWS_TYPE = 'message.rows';
 
 function readAck(value: unknown): RowAck | undefined {
   if (!Array.isArray(value)) return undefined;
@@ -25,7 +25,7 @@ function readAck(value: unknown): RowAck | undefined {
 }
 
 function acksOf({ type, origin: recorded, rows }: LogRecord, origin: string): readonly RowAck[] {
-  if (type !== TYPE || recorded !== origin || !Array.isArray(rows)) return [];
+  if (type !== ROWS_TYPE || recorded !== origin || !Array.isArray(rows)) return [];
   return rows.flatMap((row) => readAck(row) ?? []);
 }
 
@@ -41,7 +41,7 @@ export async function readRowAcks(
   isWanted: (key: string) => boolean,
 ): Promise<Map<string, RowAck>> {
   const acks = new Map<string, RowAck>();
-  for await (const entry of store.open({ containing: [fieldText('type', TYPE)] }).readNew()) {
+  for await (const entry of store.open({ containing: [fieldText('type', ROWS_TYPE)] }).readNew()) {
     if (entry.kind === 'restart') acks.clear();
     if (entry.kind !== 'record') continue;
     for (const ack of acksOf(entry.record, origin)) if (isWanted(ack.key)) acks.set(ack.key, ack);
@@ -87,7 +87,7 @@ export class RowRecorder {
   private async write(acks: readonly RowAck[]): Promise<void> {
     if (this.hasFailed) return;
     const { origin, clock, onFailure } = this.deps;
-    const head = recordHead(TYPE, { now: () => clock.now(), newId: randomRecordId });
+    const head = recordHead(ROWS_TYPE, { now: () => clock.now(), newId: randomRecordId });
     const rows = acks.map(({ key, digest, message_id }) => [key, digest, message_id]);
     const record = { ...head, origin, rows };
     try {

@@ -13,7 +13,7 @@ export interface RememberedSource {
   readonly source_id: string | null;
 }
 
-const TYPE = 'chat.source';
+export const SOURCE_TYPE = 'chat.source';
 const KEY_LENGTH = 24;
 
 /** A name may be given to another agent: what it means is looked up again after this time. */
@@ -44,7 +44,7 @@ export class SourceMemory {
       for await (const entry of readLog(path, { containing: [fieldText(field, wanted)] })) {
         if (entry.kind !== 'record') continue;
         const { type, origin, source_id } = entry.record;
-        const isOwn = type === TYPE && origin === this.origin && entry.record[field] === wanted;
+        const isOwn = type === SOURCE_TYPE && origin === this.origin && entry.record[field] === wanted;
         if (isOwn && isTextOrNull(source_id)) last = entry.record;
       }
     });
@@ -61,7 +61,7 @@ export class SourceMemory {
   /** Remembers the source of an agent. A state file that cannot be written costs another lookup, no more. */
   async write(input: AgentInput, { agent_id, source_id }: RememberedSource): Promise<void> {
     const { clock, redact } = this.context;
-    const head = recordHead(TYPE, { now: () => clock.now(), newId: randomRecordId });
+    const head = recordHead(SOURCE_TYPE, { now: () => clock.now(), newId: randomRecordId });
     const reference = referenceHash(this.origin, input);
     const record = { ...head, origin: this.origin, reference, agent_id, source_id };
     await this.attempt((path) => appendRecord(path, record, redact));

@@ -147,8 +147,8 @@ function numberParameters(signs: readonly Sign<number>[], common: readonly strin
 }
 
 /**
- * Returns the strategies for requesting the next page, the likeliest first: what the response announces, then what is common. Guesses
- * are included even if there is a link, which may not work.
+ * Returns the strategies for requesting the next page, the likeliest first: what the response announces, then what is common.
+ * Guesses are included even if there is a link, which may not work.
  */
 function proposeStrategies(signs: PageSigns): readonly PagingStrategy[] {
   const { links, tokens, pages, offsets, pageTotals, flags } = signs;
@@ -268,8 +268,8 @@ export function formatStrategy(strategy: PagingStrategy | undefined): string {
 }
 
 /**
- * Whether nothing but the token or link of the strategy announces more. Then an empty page may be the end: some services always
- * send a token or a link.
+ * Whether nothing but the token or link of the strategy announces more. Then an empty page may be the end: some services
+ * always send a token or a link.
  */
 export function isOnlySign(certain: readonly string[], strategy: PagingStrategy): boolean {
   const own = strategy.kind === 'header' ? 'header.link' : 'source' in strategy ? strategy.source.join('.') : undefined;

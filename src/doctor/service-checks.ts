@@ -22,16 +22,21 @@ export function whySkipped({ settings, probe, tokenError }: Facts): string {
   return probe === undefined && tokenError ? NO_TOKEN : NO_RESPONSE;
 }
 
+/** @param correct `Correct`, or how the sentence that it is part of begins */
+function correctUrl(facts: Facts, correct: string): string {
+  const from = facts.settings.value?.baseUrl.from ?? 'the base URL';
+  return [`${correct} the URL in ${from}.`, backToProfile(facts)].filter(Boolean).join(' ');
+}
+
 /** The hint for a base URL that does not lead to the service. */
 export function baseUrlHint(facts: Facts): string {
-  const from = facts.settings.value?.baseUrl.from ?? 'the base URL';
-  return [`Correct the URL in ${from}.`, backToProfile(facts)].filter(Boolean).join(' ');
+  return correctUrl(facts, 'Correct');
 }
 
 /** The hint for a service that does not respond. */
 export function unreachableHint(facts: Facts): string {
-  const correct = baseUrlHint(facts).replace(/^C/, 'c');
-  return `Check that the service is running and that this machine can reach it. If it is elsewhere, ${correct}`;
+  const reach = 'Check that the service is running and that this machine can reach it.';
+  return `${reach} ${correctUrl(facts, 'If it is elsewhere, correct')}`;
 }
 
 /** Whether the service responded, but in a shape that contradicts the contract. A gateway page does not count. */

@@ -19,7 +19,7 @@ interface TailedSession extends SessionRef {
   readonly origin: string;
 }
 
-const TYPE = 'tail';
+export const TAIL_TYPE = 'tail';
 const MAX_RECENT = 16;
 /** The minimum interval between records of a session in the state file, which only grows. */
 const LOG_INTERVAL_MS = 5_000;
@@ -32,7 +32,7 @@ export function createCheckpointRecord(
 ): NewRecord {
   const { message_id, recent } = checkpoint;
   const fields = { origin, source_id, session_id, message_id, recent };
-  return { ...recordHead(TYPE, stamp), ...fields };
+  return { ...recordHead(TAIL_TYPE, stamp), ...fields };
 }
 
 function fileKey({ origin, source_id, session_id }: TailedSession): string {
@@ -52,7 +52,7 @@ interface DatedCheckpoint {
 
 function decodeRecord(record: LogRecord, origin: string): (DatedCheckpoint & { readonly key: string }) | undefined {
   const { type, at, source_id, session_id } = record;
-  if (type !== TYPE || record.origin !== origin || !isText(source_id) || !isText(session_id)) return undefined;
+  if (type !== TAIL_TYPE || record.origin !== origin || !isText(source_id) || !isText(session_id)) return undefined;
   const checkpoint = decodeCheckpoint(record);
   return checkpoint && { at, checkpoint, key: sessionKey({ source_id, session_id }) };
 }

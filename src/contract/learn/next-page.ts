@@ -123,8 +123,8 @@ function strategiesBetween(page: TracedPage, to: Exchange, requests: PagedReques
 const MAX_DISTANCE = 20;
 
 /**
- * Finds the strategies to the next page that a trace proves: a page announces the next one, or its number follows; the next page
- * was requested in that strategy, and has new items. Returns the surest strategy for each pair of pages.
+ * Finds the strategies for the next page that a trace proves: a page announces the next one, or its number follows; the next
+ * page was requested by that strategy, and has new items. Returns the surest strategy for each pair of pages.
  */
 export function proveNext(pages: readonly TracedPage[], requests: PagedRequests): readonly ProvedStrategy[] {
   const proved: {
