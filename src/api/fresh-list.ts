@@ -7,6 +7,8 @@ const MAX_AGE_MS = 2_000;
  * reading takes a fifth of the time at most.
  */
 const MAX_AGE_FACTOR = 6;
+/** How long before a list is too old the next reading begins, at least: while a run creates objects, the list grows. */
+const MIN_READ_AHEAD_MS = 500;
 
 /** A list that is read again when the last reading is too old. */
 export interface FreshList<List> {
@@ -69,7 +71,7 @@ export function createFreshList<List>(
     anew,
     recent() {
       if (!latest || latest.leftMs() < 0) return next?.list ?? anew();
-      if (!next && latest.leftMs() < latest.tookMs) readNext();
+      if (!next && latest.leftMs() < Math.max(latest.tookMs, MIN_READ_AHEAD_MS)) readNext();
       return latest.list;
     },
   };

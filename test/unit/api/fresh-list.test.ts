@@ -43,23 +43,26 @@ test('a list older than two seconds is read again', async () => {
   expect(await second).toBe(2);
 });
 
-test('the next read starts in the background shortly before a list is too old', async () => {
+test('the next read starts in the background half a second before a list is too old', async () => {
   const { list, clock, end, begun } = watchedList();
   const first = list.recent();
   await end(1, 100);
   expect(await first).toBe(1);
-  clock.at = 1_899;
+  clock.at = 1_499;
   expect(await list.recent()).toBe(1);
   expect(begun()).toBe(1);
-  clock.at = 1_901;
+  clock.at = 1_501;
   expect(await list.recent()).toBe(1);
   expect(await list.recent()).toBe(1);
   expect(begun()).toBe(2);
-  await end(2, 1_990);
+  await end(2, 1_600);
   expect(await list.recent()).toBe(2);
-  clock.at = 3_800;
+  clock.at = 3_000;
   expect(await list.recent()).toBe(2);
   expect(begun()).toBe(2);
+  clock.at = 3_002;
+  expect(await list.recent()).toBe(2);
+  expect(begun()).toBe(3);
 });
 
 test('calls that come when a list is too old share the read that started before', async () => {
