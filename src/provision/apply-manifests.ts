@@ -82,8 +82,7 @@ async function openRun(context: Context, documents: readonly ManifestDocument[])
 async function applyWithChats(deps: ProvisionDeps, document: ManifestDocument): Promise<DocumentResult> {
   try {
     const applied = await provisionOnce(deps, document);
-    const result =
-      applied.status === 'failed' ? applied : await deps.inTurn(() => setUpChats(deps.http, document, applied));
+    const result = applied.status === 'failed' ? applied : await setUpChats(deps, document, applied);
     const hasSources = result.agents.some(({ source_id }) => source_id !== null);
     if (hasSources && result.space_id !== null) {
       await deps.history.record({ manifest: document.manifest, spaceId: result.space_id, agents: result.agents });

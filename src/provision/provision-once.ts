@@ -137,9 +137,7 @@ class DocumentRun {
       quietFrom.set(id, ownRecords.has(id) ? 0 : await this.watch.look(open));
     }
     const at = deps.clock.monotonic();
-    const present = this.canRead
-      ? await deps.inTurn(() => this.readSpace(state))
-      : deps.history.recall(document.manifest);
+    const present = this.canRead ? await this.readSpace(state) : deps.history.recall(document.manifest);
     return { state, quietFrom, at, present, plan: planProvision(document.manifest, present) };
   }
 
@@ -150,7 +148,7 @@ class DocumentRun {
   }
 
   private async readSpace({ objects }: SpaceState): Promise<PresentSpace | undefined> {
-    const { http, history, list } = this.deps;
+    const { http, history, list, inTurn } = this.deps;
     const { manifest } = this.document;
     const isFirst = this.isFirstRead;
     this.isFirstRead = false;
@@ -158,10 +156,11 @@ class DocumentRun {
       const recent = isFirst ? await list.recent() : undefined;
       // A list that was read before another process provisioned the space does not show it.
       const isCurrent = recent && objects.at(-1)?.id === recent.lastRecords.get(this.key);
-      const { spaces } = isCurrent ? recent : await list.anew();
+      const { spaces } = isCurrent ? recent : await inTurn(() => list.anew());
       this.space = spaces.get(manifest.external_space_id);
     }
-    return this.space && withHistory(await fetchRemoteState(http, this.space), history.recall(manifest));
+    const { space } = this;
+    return space && withHistory(await inTurn(() => fetchRemoteState(http, space)), history.recall(manifest));
   }
 
   /** The result of a space in which everything exists. Settles the reservations whose agents are all among them. */

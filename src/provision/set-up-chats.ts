@@ -1,5 +1,6 @@
 import { setUpChatSource } from '../api/chat.ts';
 import type { Http } from '../api/http.ts';
+import type { InTurn } from '../api/take-turns.ts';
 import { CHAT_DEFAULTS, type ChatSetup } from '../chat/chat-setup.ts';
 import type { ChatSource } from '../contract/chat-source.ts';
 import { setUpChatAction } from './actions.ts';
@@ -26,7 +27,7 @@ async function setUpChat(
  * @returns the result with the sources. Failures are in it; nothing is thrown.
  */
 export async function setUpChats(
-  http: Http,
+  { http, inTurn }: { readonly http: Http; readonly inTurn: InTurn },
   { manifest }: ManifestDocument,
   result: DocumentResult,
 ): Promise<DocumentResult> {
@@ -38,9 +39,10 @@ export async function setUpChats(
     const described = manifest.agents[index];
     const wanted = described && wantedChat(described);
     const isKnown = agent.status === 'unchanged' && agent.source_id !== null;
-    if (wanted === undefined || result.space_id === null || isKnown) continue;
+    const { space_id } = result;
+    if (wanted === undefined || space_id === null || isKnown) continue;
     try {
-      const chat = await setUpChat(http, result.space_id, agent, wanted);
+      const chat = await inTurn(() => setUpChat(http, space_id, agent, wanted));
       agents[index] = { ...agent, source_id: chat.source.source_id };
       differences.push(...chat.differences);
       const { created = agent.status === 'created' } = chat.source;

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
+import { createGate, json, sendJson, startFakeService } from '../helpers/fake-service.ts';
 import { run } from '../helpers/run.ts';
 import { manifest, service, write } from '../helpers/service.ts';
 import { type Answer, provision, SUMMARY } from './provisioning.ts';
@@ -55,6 +56,36 @@ describe('a failure', () => {
     expect(ran.json<Answer>().summary).toEqual({ ...SUMMARY, created: 2, failed: 1, skipped: 3 });
     expect(ran.error()).toMatchObject({ type: 'balance_too_low', status: 402, code: 'organization_balance_too_low' });
     expect(await it.posts()).toHaveLength(3);
+  });
+
+  test('with 402 stops the run, but a document whose POST is under way is finished with its space', async () => {
+    const refused = createGate();
+    const installed = {
+      space_id: 'space_1',
+      agents: [{ agent_id: 'agt_1', name: 'Support', template_id: 'tmpl_support' }],
+    };
+    const fake = await startFakeService({
+      'GET /automation/spaces/': json([]),
+      'POST *': async (request, response) => {
+        if (request.json().external_space_id === 's0') {
+          await refused.pass();
+          sendJson(response, { ...installed, external_space_id: 's0' }, 201);
+          return;
+        }
+        sendJson(response, { code: 'organization_balance_too_low', message: 'Balance too low.' }, 402);
+        await request.closed();
+        refused.open();
+      },
+    });
+    const env = { PARTNER_BASE_URL: fake.baseUrl, PARTNER_TOKEN: 'test-token' };
+    const ran = await run(['provision', many(3), '--concurrency', '2', '-o', 'json'], { env });
+    expect(ran.code).toBe(6);
+    const { results } = ran.json<Answer>();
+    expect(results.map(({ status, space_id }) => [status, space_id])).toEqual([
+      ['created', 'space_1'],
+      ['failed', null],
+      ['skipped', null],
+    ]);
   });
 
   test('with 402 on the first read prevents all writes', async () => {
