@@ -1,3 +1,4 @@
+import type { JsonObject } from './json.ts';
 import type { FieldLeaf } from './leaves.ts';
 import { isLikelyName } from './likely-names.ts';
 
@@ -78,6 +79,15 @@ function withoutChosenId(rules: ReadonlyMap<FieldLeaf, FieldRule>): ReadonlyMap<
   return new Map(entries);
 }
 
+/** Which key of flat objects may hold a field. */
+export type OnlyKey =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'one'; readonly key: string }
+  | { readonly kind: 'several' };
+
+/** By field, what is known about flat objects that have the same keys. */
+export type FlatKeys = Map<FieldLeaf, OnlyKey>;
+
 /** Limits the caches: objects may have arbitrary keys. */
 const MAX_CACHED = 10_000;
 
@@ -88,6 +98,8 @@ export class FieldNames {
   private readonly names: ReadonlySet<string>;
   private readonly known = new Map<string, string | undefined>();
   private readonly likely = new Map<string, boolean>();
+  /** The keys of the last flat object, and what is known about them. */
+  private flat: { readonly keys: readonly string[]; readonly known: FlatKeys } = { keys: [], known: new Map() };
 
   constructor(resource: Resource, rules: ReadonlyMap<FieldLeaf, FieldRule>) {
     this.rules = withoutChosenId(rules);
@@ -114,6 +126,21 @@ export class FieldNames {
     const isLikely = this.nameOf(key) === undefined && isLikelyName(leaf, key);
     if (this.likely.size < MAX_CACHED) this.likely.set(pair, isLikely);
     return isLikely;
+  }
+
+  /** Returns what is known about the keys of an object; undefined if other objects or lists are nested in it. */
+  flatKeys(object: JsonObject): FlatKeys | undefined {
+    const keys = Object.keys(object);
+    let isLast = keys.length === this.flat.keys.length;
+    let index = 0;
+    for (const key of keys) {
+      const value = object[key];
+      if (typeof value === 'object' && value !== null) return undefined;
+      isLast &&= key === this.flat.keys[index];
+      index += 1;
+    }
+    if (!isLast) this.flat = { keys, known: new Map() };
+    return this.flat.known;
   }
 
   /** Returns the normalized name of a key; undefined if no field of the resource has that name. */

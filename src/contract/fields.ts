@@ -3,23 +3,17 @@ import type { Contract } from './contract.ts';
 import {
   type FieldNames,
   type FieldRule,
-  isResourceName,
+  type FlatKeys,
   normalizeName,
+  type OnlyKey,
   type Resource,
   resourceOf,
 } from './field-names.ts';
+import { type Found, type FoundFields, findFields } from './found-fields.ts';
 import { describeFields, isJsonObject, type JsonObject } from './json.ts';
 import type { FieldLeaf } from './leaves.ts';
 import { proposePath } from './likely-names.ts';
-import {
-  GENERIC_IDS,
-  isDistinctive,
-  isEnvelopeField,
-  isSupplement,
-  objectBesideLinks,
-  pairedParts,
-  withoutLabel,
-} from './resource-parts.ts';
+import { GENERIC_IDS } from './resource-parts.ts';
 
 /** What `ApiResponse` puts in place of a secret. It is never an id. */
 const REDACTED = '[redacted]';
@@ -27,19 +21,7 @@ const REDACTED = '[redacted]';
 /** In Google's APIs, the name of a resource is its path. */
 const RESOURCE_PATH = /^(?:[\w-]+s\/[^/\s]+\/)*[\w-]+s\/[^/\s]+$/;
 
-/** A resource may be nested under `node` or its own name, and its fields under `attributes` there. */
-const MAX_NESTING = 2;
-
-/** A value found under the name of a field. */
-interface Found {
-  /** The normalized name of the key. */
-  readonly name: string;
-  /** The dot path of keys from the top, as the service spells them. */
-  readonly path: string;
-  readonly value: unknown;
-  /** How many envelopes surround it. */
-  readonly depth: number;
-}
+const SEVERAL: OnlyKey = { kind: 'several' };
 
 /** Returns an id as text; undefined for null, empty texts, booleans, fractions, and objects. */
 function asId(value: unknown): string | undefined {
@@ -65,26 +47,19 @@ export class Fields {
   private readonly object: JsonObject;
   private readonly names: FieldNames;
   private readonly contract: Contract;
-  private readonly found: Found[] = [];
-  /** The names in `found`. */
-  private readonly keys: ReadonlySet<string>;
-  /** The objects that hold the fields: the object itself, and those nested in it. */
-  readonly places: JsonObject[] = [];
+  private readonly flatKeys: FlatKeys | undefined;
+  private searched: FoundFields | undefined;
 
   constructor(object: JsonObject, resource: Resource, contract: Contract) {
     this.object = object;
     this.contract = contract;
     this.names = contract.namesOf(resource);
-    this.collect(object, '', 0, 0);
-    this.addSupplements(object);
-    const part = this.found.some(({ name }) => isDistinctive(name)) ? undefined : this.findPart();
-    if (part !== undefined && isJsonObject(object[part])) {
-      // Ids beside the part and in it must agree.
-      this.collect(object[part], `${part}.`, 0, 1);
-    }
-    const inner = objectBesideLinks(object);
-    if (inner && this.found.length === 0) this.collect(inner, '', 0, 0);
-    this.keys = new Set(this.found.map(({ name }) => name));
+    this.flatKeys = this.names.flatKeys(object);
+  }
+
+  /** The objects that hold the fields: the object itself, and those nested in it. */
+  get places(): readonly JsonObject[] {
+    return this.found.places;
   }
 
   /**
@@ -93,6 +68,8 @@ export class Fields {
    * @throws UnknownShape if candidates of one rank have different values
    */
   value(leaf: FieldLeaf): unknown {
+    const only = this.onlyKey(leaf);
+    if (only.kind !== 'several') return only.kind === 'none' ? undefined : this.object[only.key];
     let isNull = false;
     let index = -1;
     for (const rank of this.ranks(leaf)) {
@@ -139,6 +116,8 @@ export class Fields {
    * @throws UnknownShape as `value`
    */
   id(leaf: FieldLeaf): string | undefined {
+    const only = this.onlyKey(leaf);
+    if (only.kind !== 'several') return only.kind === 'none' ? undefined : asId(this.object[only.key]);
     for (const rank of this.ranks(leaf)) {
       const ids = rank.filter(({ value }) => asId(value) !== undefined);
       const depth = Math.max(...ids.map((each) => each.depth));
@@ -172,6 +151,21 @@ export class Fields {
   unreadable(leaf: FieldLeaf, message: string): UnknownShape {
     const fix = { leaf, value: proposePath(this.object, leaf, this.contract) ?? '<path>' };
     return new UnknownShape(assumptionOf(leaf), message, describeFields(this.object), fix);
+  }
+
+  private get found(): FoundFields {
+    this.searched ??= findFields(this.object, this.names);
+    return this.searched;
+  }
+
+  /** The only key that may hold a field; `several` if there may be more, or if the object is not flat. */
+  private onlyKey(leaf: FieldLeaf): OnlyKey {
+    const known = this.flatKeys?.get(leaf);
+    if (known || !this.flatKeys) return known ?? SEVERAL;
+    const [key, other] = new Set(this.all(leaf).map(({ path }) => path));
+    const only: OnlyKey = other !== undefined ? SEVERAL : key !== undefined ? { kind: 'one', key } : { kind: 'none' };
+    this.flatKeys.set(leaf, only);
+    return only;
   }
 
   /** Whether a name is the path of the resource, such as `spaces/s1`: then another key has the name. */
@@ -208,7 +202,7 @@ export class Fields {
   /** Like `flatMap` over the paths, but without a list for each name that the object does not have. */
   private inRank(rank: FieldRule['ranks'][number]): readonly Found[] {
     const all: Found[] = [];
-    for (const path of rank) if (this.keys.has(path[0] ?? '')) all.push(...this.at(path));
+    for (const path of rank) if (this.found.names.has(path[0] ?? '')) all.push(...this.at(path));
     return all;
   }
 
@@ -223,54 +217,8 @@ export class Fields {
   }
 
   private at([first = '', ...rest]: readonly string[]): readonly Found[] {
-    const starts = this.found.filter(({ name }) => name === first);
+    const starts = this.found.all.filter(({ name }) => name === first);
     return rest.reduce<readonly Found[]>((places, step) => places.flatMap((place) => stepsInto(place, step)), starts);
-  }
-
-  /** Adds fields that only a supplement of the object has: `{id, profile: {name}}`. */
-  private addSupplements(object: JsonObject): void {
-    // Lists may have 100,000 objects, most without nested objects.
-    if (!Object.values(object).some(isJsonObject)) return;
-    const own = new Set(this.found.map(({ name }) => name));
-    for (const [key, part] of Object.entries(object)) {
-      if (!isJsonObject(part) || !isSupplement(key)) continue;
-      for (const [inner, value] of Object.entries(part)) {
-        const name = this.names.nameOf(inner);
-        if (name !== undefined && !GENERIC_IDS.has(name) && !own.has(name))
-          this.found.push({ name, path: `${key}.${inner}`, value, depth: 0 });
-      }
-    }
-  }
-
-  /** Returns the key of the only nested object with several fields of the resource: `snippet`, `document`, `data`. */
-  private findPart(): string | undefined {
-    const isBare = Object.keys(this.object).every((key) => isJsonObject(this.object[key]) || isEnvelopeField(key));
-    const parts = Object.entries(this.object).filter(([key, value]) => {
-      const own = normalizeName(key);
-      if (!isJsonObject(value) || (isResourceName(own) && own !== 'document')) return false;
-      const names = Object.keys(value).flatMap((each) => this.names.nameOf(each) ?? []);
-      const distinctive = names.filter((name) => isDistinctive(name) && this.names.nesting(name) === undefined);
-      return distinctive.length > 1 || (distinctive.length === 1 && (isBare || names.includes('id')));
-    });
-    return parts.length === 1 ? parts[0]?.[0] : undefined;
-  }
-
-  private collect(object: JsonObject, path: string, depth: number, nesting: number): void {
-    this.places.push(object);
-    const parts = nesting < MAX_NESTING ? pairedParts(object) : [];
-    for (const key of Object.keys(object)) {
-      const value = withoutLabel(key, object[key]);
-      const name = this.names.nameOf(key);
-      if (name !== undefined) this.found.push({ name, path: path + key, value, depth });
-      if (parts.includes(key) && isJsonObject(value)) {
-        this.collect(value, `${path + key}.`, depth, nesting + 1);
-        continue;
-      }
-      if (name === undefined) continue;
-      const kind = isJsonObject(value) && nesting < MAX_NESTING ? this.names.nesting(name) : undefined;
-      if (kind === undefined || !isJsonObject(value)) continue;
-      this.collect(value, `${path + key}.`, kind === 'envelope' ? depth + 1 : depth, nesting + 1);
-    }
   }
 }
 

@@ -6,6 +6,7 @@ import type { Resource } from '../../../src/contract/field-names.ts';
 import { type Fields, fieldsOf, findId } from '../../../src/contract/fields.ts';
 import type { JsonObject } from '../../../src/contract/json.ts';
 import type { FieldLeaf } from '../../../src/contract/leaves.ts';
+import { propertyRuns } from '../../helpers/property-runs.ts';
 
 const CONTRACT = new Contract();
 
@@ -263,4 +264,57 @@ describe('the error for a missing field', () => {
     const { seen } = refusalOf(() => readId({ ref: 'secret', id: null, size: 3 }, CONTRACT, 'space.id'));
     expect(seen).toBe('an object with ref (string), id (null), size (number)');
   });
+});
+
+/** What each way to read a field returns, or the fix of its error. */
+function allReadings(object: JsonObject, contract: Contract, leaf: FieldLeaf): unknown {
+  const fields = fieldsFor(leaf, object, contract);
+  const attempt = (read: () => unknown) => {
+    try {
+      return read();
+    } catch (error) {
+      if (error instanceof UnknownShape) return error.fix;
+      throw error;
+    }
+  };
+  return [
+    attempt(() => fields.value(leaf)),
+    attempt(() => fields.text(leaf)),
+    attempt(() => fields.shownText(leaf)),
+    attempt(() => fields.id(leaf)),
+    attempt(() => fields.ownId(leaf)),
+    fields.all(leaf),
+  ];
+}
+
+describe('an object without nested ones', () => {
+  const KEYS = [
+    'id',
+    'space_id',
+    'spaceId',
+    'name',
+    'Name',
+    'space_name',
+    'title',
+    'external_space_id',
+    'key',
+    '__proto__',
+  ];
+  const VALUES = [null, '', ' ', 'a', 'b', 'spaces/s1', 0, 7, 7n, 1.5, true, '[redacted]'];
+  const flat = fc.dictionary(fc.constantFrom(...KEYS), fc.constantFrom(...VALUES), { noNullPrototype: false });
+  const LEAVES = ['space.id', 'space.name', 'space.external_space_id'] as const;
+
+  it.each([{}, { 'space.name': 'title' }, { 'space.id': 'key' }, { 'space.name': 'space.title' }])(
+    'is read like any other, with %j set and whatever was read before',
+    (override) => {
+      const contract = new Contract({ override });
+      fc.assert(
+        fc.property(flat, fc.constantFrom(...LEAVES), (object, leaf) => {
+          const nested = { ...object, unrelated: {} };
+          expect(allReadings(object, contract, leaf)).toEqual(allReadings(nested, contract, leaf));
+        }),
+        { numRuns: propertyRuns(2_000) },
+      );
+    },
+  );
 });
