@@ -1,3 +1,5 @@
+import { hrtime } from 'node:process';
+
 /** A source of time. Injected, so that tests can control time. */
 export interface Clock {
   /** Milliseconds since the epoch. Users and NTP set this time, also backward, and every machine has its own. */
@@ -27,7 +29,8 @@ export function formatDuration(ms: number): string {
 /** The system clock. */
 export const systemClock: Clock = {
   now: () => Date.now(),
-  monotonic: () => performance.now(),
+  // Node loads `performance` at its first use, which takes more than a millisecond.
+  monotonic: () => Number(hrtime.bigint()) / 1e6,
   sleep: (ms, signal) =>
     new Promise((resolve, reject) => {
       if (signal?.aborted) {

@@ -84,7 +84,7 @@ function createConfig(
     const stored = await readProfiles(directory);
     const tokens = Object.values(stored.profiles).flatMap(({ token }) => token ?? []);
     for (const token of tokens) addSecret(token);
-    if (tokens.length > 0 && (await isReadableByOthers(directory, platform))) {
+    if (tokens.length > 0 && isReadableByOthers(directory, platform)) {
       await warn(`Other users can read the tokens in ${directory}. Run: chmod 600 ${directory}/config.json`);
     }
     return stored;

@@ -1,5 +1,4 @@
-import { readdirSync } from 'node:fs';
-import { access, constants, readFile } from 'node:fs/promises';
+import { accessSync, constants, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { ContractLayers, LeafValues } from '../contract/contract.ts';
 import { isJsonObject, type JsonObject } from '../contract/json.ts';
@@ -50,11 +49,13 @@ async function contractPath(directory: string, { profile, baseUrl }: ContractKey
   return join(contractsDirectory(directory), `${hash}.json`);
 }
 
-async function canSearch(directory: string): Promise<boolean> {
-  return access(directory, constants.X_OK).then(
-    () => true,
-    () => false,
-  );
+function canSearch(directory: string): boolean {
+  try {
+    accessSync(directory, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /**
@@ -62,20 +63,20 @@ async function canSearch(directory: string): Promise<boolean> {
  * @returns undefined if it does not exist
  * @throws InputError if it is not JSON; LocalError if it cannot be read
  */
-async function readIfPresent<Content>(path: string, read: () => Promise<Content>): Promise<Content | undefined> {
+function readIfPresent<Content>(path: string, read: () => Content): Content | undefined {
   try {
-    return await read();
+    return read();
   } catch (error) {
     if (errorCode(error) === 'ENOENT' || errorCode(error) === 'ENOTDIR') return undefined;
     if (error instanceof SyntaxError) throw damaged(path, 'It is not JSON.');
     // HOME is another user's, as with sudo: this user has no contracts there.
-    if (errorCode(error) === 'EACCES' && !(await canSearch(dirname(path)))) return undefined;
+    if (errorCode(error) === 'EACCES' && !canSearch(dirname(path))) return undefined;
     throw new LocalError(`The contract in ${path} cannot be read.`, { why: describeFileError(error), cause: error });
   }
 }
 
-async function readJson(path: string): Promise<unknown> {
-  return readIfPresent(path, async (): Promise<unknown> => JSON.parse(await readFile(path, 'utf8')));
+function readJson(path: string): unknown {
+  return readIfPresent(path, (): unknown => JSON.parse(readFileSync(path, 'utf8')));
 }
 
 function damaged(path: string, why: string): InputError {
@@ -99,7 +100,7 @@ function readDocument(stored: unknown): ImportedDocument | undefined {
  */
 export async function readContract(directory: string, key: ContractKey): Promise<StoredContract> {
   const path = await contractPath(directory, key);
-  const stored = await readJson(path);
+  const stored = readJson(path);
   if (stored === undefined) return NOTHING;
   if (!isJsonObject(stored)) throw damaged(path, 'It is not a JSON object.');
   const { validLeaves } = await import('../contract/check-leaf.ts');
@@ -114,9 +115,13 @@ export async function readContract(directory: string, key: ContractKey): Promise
   };
 }
 
-async function readObservations(directory: string): Promise<Observations> {
-  const stored = await readJson(join(contractsDirectory(directory), OBSERVED)).catch(() => undefined);
-  return isJsonObject(stored) ? stored : {};
+function readObservations(directory: string): Observations {
+  try {
+    const stored = readJson(join(contractsDirectory(directory), OBSERVED));
+    return isJsonObject(stored) ? stored : {};
+  } catch {
+    return {};
+  }
 }
 
 /** Returns the observed values of a service. Ignores damaged ones, because they will be observed again. */
@@ -131,11 +136,11 @@ async function observedOf(observations: Observations, baseUrl: string): Promise<
 export async function readContractLayers(directory: string, key: ContractKey): Promise<ContractLayers> {
   const path = contractsDirectory(directory);
   // Not in a thread: starting the first one takes longer.
-  const names = (await readIfPresent(path, async () => readdirSync(path))) ?? [];
+  const names = readIfPresent(path, () => readdirSync(path)) ?? [];
   // Most users have set nothing, and loading the hash for the path takes long.
   const [stored, observed] = await Promise.all([
     names.some((name) => name !== OBSERVED) ? readContract(directory, key) : NOTHING,
-    names.includes(OBSERVED) ? observedOf(await readObservations(directory), key.baseUrl) : {},
+    names.includes(OBSERVED) ? observedOf(readObservations(directory), key.baseUrl) : {},
   ]);
   return { override: stored.overrides, imported: stored.imported, observed };
 }
@@ -177,7 +182,7 @@ export async function updateObserved(
   const file: SharedFile<Observations> = {
     path,
     name: `The observed contracts in ${path}`,
-    read: () => readObservations(directory),
+    read: async () => readObservations(directory),
     format: (observations) => observations,
   };
   const change = ({ [baseUrl]: earlier, ...others }: Observations): Observations => {

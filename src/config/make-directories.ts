@@ -1,4 +1,5 @@
-import { mkdir } from 'node:fs/promises';
+// `node:fs/promises` would be loaded at each start, which takes more than a millisecond.
+import { promises } from 'node:fs';
 import { dirname } from 'node:path';
 import { errorCode } from '../errors.ts';
 
@@ -9,7 +10,7 @@ import { errorCode } from '../errors.ts';
  */
 export async function makeDirectories(path: string): Promise<readonly string[]> {
   try {
-    await mkdir(path, 0o700);
+    await promises.mkdir(path, 0o700);
     return [path];
   } catch (error) {
     if (errorCode(error) === 'EEXIST') return [];
@@ -17,7 +18,7 @@ export async function makeDirectories(path: string): Promise<readonly string[]> 
   }
   const above = await makeDirectories(dirname(path));
   try {
-    await mkdir(path, 0o700);
+    await promises.mkdir(path, 0o700);
   } catch (error) {
     if (errorCode(error) !== 'EEXIST') throw error;
   }

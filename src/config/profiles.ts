@@ -1,5 +1,4 @@
-import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
-import { stat } from 'node:fs/promises';
+import { closeSync, constants, fstatSync, openSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { isJsonObject } from '../contract/json.ts';
 import { describeFileError, errorCode, InputError, LocalError, NotFoundError } from '../errors.ts';
@@ -111,10 +110,10 @@ export async function updateProfiles(directory: string, change: ProfilesChange, 
 }
 
 /** Whether other users can access the profiles file. False on Windows, which has no POSIX file modes. */
-export async function isReadableByOthers(directory: string, platform: NodeJS.Platform): Promise<boolean> {
+export function isReadableByOthers(directory: string, platform: NodeJS.Platform): boolean {
   if (platform === 'win32') return false;
   try {
-    return ((await stat(profilesPath(directory))).mode & 0o077) !== 0;
+    return (statSync(profilesPath(directory)).mode & 0o077) !== 0;
   } catch {
     return false;
   }

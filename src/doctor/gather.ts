@@ -125,7 +125,7 @@ async function gatherSettings(context: Context) {
     : {
         value: {
           names: Object.keys(stored.value.profiles),
-          isExposed: await isReadableByOthers(config.directory, runtime.platform),
+          isExposed: isReadableByOthers(config.directory, runtime.platform),
         },
       };
   const overridden = settings.value && stored.value && overriddenUrl(settings.value, stored.value);

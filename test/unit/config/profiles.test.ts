@@ -35,9 +35,9 @@ describe('readProfiles and updateProfiles', () => {
     await update(directory, () => STORED);
     const mode = (): number => statSync(profilesPath(directory)).mode & 0o777;
     expect(mode()).toBe(0o600);
-    expect(await isReadableByOthers(directory, 'linux')).toBe(false);
+    expect(isReadableByOthers(directory, 'linux')).toBe(false);
     chmodSync(profilesPath(directory), 0o644);
-    expect(await isReadableByOthers(directory, 'linux')).toBe(true);
+    expect(isReadableByOthers(directory, 'linux')).toBe(true);
     await update(directory, () => STORED);
     expect(mode()).toBe(0o600);
   });
