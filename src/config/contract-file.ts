@@ -1,8 +1,9 @@
-import { accessSync, constants, readdirSync, readFileSync } from 'node:fs';
+import { accessSync, constants, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { ContractLayers, LeafValues } from '../contract/contract.ts';
 import { isJsonObject, type JsonObject } from '../contract/json.ts';
 import { describeFileError, errorCode, InputError, LocalError } from '../errors.ts';
+import { readRegularFile } from './read-regular-file.ts';
 import type { SharedFile, UpdateDeps } from './update-json-file.ts';
 
 /** Identifies a contract: the service that it describes, and the profile whose overrides and imports apply. */
@@ -76,7 +77,7 @@ function readIfPresent<Content>(path: string, read: () => Content): Content | un
 }
 
 function readJson(path: string): unknown {
-  return readIfPresent(path, (): unknown => JSON.parse(readFileSync(path, 'utf8')));
+  return readIfPresent(path, (): unknown => JSON.parse(readRegularFile(path)));
 }
 
 function damaged(path: string, why: string): InputError {

@@ -1,7 +1,8 @@
-import { closeSync, constants, fstatSync, openSync, readFileSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { isJsonObject } from '../contract/json.ts';
 import { describeFileError, errorCode, InputError, LocalError, NotFoundError } from '../errors.ts';
+import { readRegularFile } from './read-regular-file.ts';
 import type { UpdateDeps } from './update-json-file.ts';
 
 /** A service and its credentials. At most one of `token`, `keychain_account`, and `token_command` is set. */
@@ -59,18 +60,6 @@ function parseProfiles(text: string): Profiles | undefined {
   }
   const current = typeof stored.current === 'string' ? stored.current : DEFAULT_PROFILE;
   return { current, profiles: Object.fromEntries(profiles) };
-}
-
-/** Not in a thread: starting the first one takes longer than reading so small a file. */
-function readRegularFile(path: string): string {
-  // Without O_NONBLOCK, opening a pipe waits for its writer.
-  const file = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
-  try {
-    if (!fstatSync(file).isFile()) throw new Error('it is not a regular file');
-    return readFileSync(file, 'utf8');
-  } finally {
-    closeSync(file);
-  }
 }
 
 /**
