@@ -160,8 +160,9 @@ export class Fields {
 
   /** The only key that may hold a field; `several` if there may be more, or if the object is not flat. */
   private onlyKey(leaf: FieldLeaf): OnlyKey {
-    const known = this.flatKeys?.get(leaf);
-    if (known || !this.flatKeys) return known ?? SEVERAL;
+    if (!this.flatKeys) return SEVERAL;
+    const known = this.flatKeys.get(leaf);
+    if (known) return known;
     const [key, other] = new Set(this.all(leaf).map(({ path }) => path));
     const only: OnlyKey = other !== undefined ? SEVERAL : key !== undefined ? { kind: 'one', key } : { kind: 'none' };
     this.flatKeys.set(leaf, only);
