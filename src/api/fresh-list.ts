@@ -4,7 +4,7 @@ import { type Clock, startStopwatch } from '../clock.ts';
 const MAX_AGE_MS = 2_000;
 /**
  * How many times as long as reading it took a list may be old. The next reading begins one such time earlier, so that
- * reading takes a fifth of the time at most.
+ * reading takes about a fifth of the time at most.
  */
 const MAX_AGE_FACTOR = 6;
 /** How long before a list is too old the next reading begins, at least: while a run creates objects, the list grows. */

@@ -134,7 +134,7 @@ async function createDeps(
         context,
         postAndLookUp(job, () => createCronJob(http, job, timeoutMs), lookUp),
       ),
-    inTurn: takeTurns(CONCURRENCY, stopsRun),
+    inTurn: takeTurns(CONCURRENCY, stopsRun).inTurn,
     remainingMs: () => http.remainingMs(),
     onWait,
     abortSignal,

@@ -159,16 +159,18 @@ export async function applyManifests(
   const { random, flags, abortSignal, progress, clock } = context;
   const owner = describeThisProcess();
   const unpublished = keepUnpublished(await context.stateLocation(), SPACE_RECORDS);
+  const turns = takeTurns(options.concurrency, stopsProvisioning);
+  const spaces = createSpaceList({ http, inTurn: turns.inTurn }, documents, history, clock);
   const deps: ProvisionDeps = {
     ...run,
+    ...turns,
     random,
     abortSignal,
-    inTurn: takeTurns(options.concurrency, stopsProvisioning),
     store: await context.stateStore(),
     settleMs,
     retryUnknown,
     retries: flags.retries ?? DEFAULT_RETRIES,
-    list: await openSpaceList(createSpaceList(http, documents, history, clock), onUnavailable),
+    list: await openSpaceList(spaces, onUnavailable),
     once: {
       ledger: history.ledger,
       clock,

@@ -14,6 +14,8 @@ export interface DocumentJobDeps {
   readonly jobs: JobCreator | undefined;
   readonly clock: Clock;
   readonly interrupt: AbortSignal;
+  /** Whether the failure of another call stopped the run: no more jobs are created then. */
+  readonly isStopped: () => boolean;
 }
 
 interface AgentJob {
@@ -119,10 +121,11 @@ export function withUnmanagedJobs({ jobs }: Pick<DocumentJobDeps, 'jobs'>, resul
  * @returns the result with the jobs. Failures are in it; nothing is thrown.
  */
 export async function createCronJobs(
-  { jobs: creator, clock, interrupt }: DocumentJobDeps,
+  deps: DocumentJobDeps,
   document: ManifestDocument,
   result: DocumentResult,
 ): Promise<DocumentResult> {
+  const { jobs: creator, clock, interrupt } = deps;
   const jobs = await initialJobs(document, result, clock.now());
   const cron = jobs.map(({ initial }) => initial);
   const failure = () => combineErrors(cron);
@@ -136,7 +139,7 @@ export async function createCronJobs(
   async function createNext(): Promise<void> {
     for (const [index, job] of queue) {
       isInterrupted ||= interrupt.aborted;
-      if (isInterrupted || isStopped) return;
+      if (isInterrupted || isStopped || deps.isStopped()) return;
       const created = await createAgentJob(create, result.space_id ?? '', job);
       cron[index] = created;
       isStopped ||= stopsProvisioning(created.error);

@@ -1,3 +1,4 @@
+import { reasonOfStop } from '../api/take-turns.ts';
 import type { ListedSpace } from '../contract/spaces.ts';
 import { NotFoundError, type OutcomeUnknownError } from '../errors.ts';
 import { readKey } from '../state/once.ts';
@@ -156,7 +157,7 @@ class DocumentRun {
       const recent = isFirst ? await list.recent() : undefined;
       // A list that was read before another process provisioned the space does not show it.
       const isCurrent = recent && objects.at(-1)?.id === recent.lastRecords.get(this.key);
-      const { spaces } = isCurrent ? recent : await inTurn(() => list.anew());
+      const { spaces } = isCurrent ? recent : await list.anew();
       this.space = spaces.get(manifest.external_space_id);
     }
     const { space } = this;
@@ -242,7 +243,7 @@ class DocumentRun {
   }
 
   private fail(error: unknown): never {
-    throw withLostPost(error, this.lostPost);
+    throw this.lostPost ? withLostPost(reasonOfStop(error), this.lostPost) : error;
   }
 
   /** What follows a failed attempt. @throws the final error */

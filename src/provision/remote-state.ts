@@ -4,6 +4,7 @@ import { createFreshList, type FreshList } from '../api/fresh-list.ts';
 import type { Http } from '../api/http.ts';
 import { type DecisiveList, ListUnavailable, toListFailure } from '../api/list-failure.ts';
 import { listSpaces } from '../api/spaces.ts';
+import type { InTurn } from '../api/take-turns.ts';
 import type { Clock } from '../clock.ts';
 import { readAgent } from '../contract/agents.ts';
 import { fieldsOf } from '../contract/fields.ts';
@@ -38,20 +39,24 @@ interface ListedSpaces {
 
 export type SpaceList = FreshList<ListedSpaces>;
 
-/** The list of spaces, which is read again when it is too old. Reading it throws what `findSpaces` throws. */
+/**
+ * The list of spaces, which is read again when it is too old. Reading it takes a turn, and throws what `inTurn` and
+ * `findSpaces` throw.
+ */
 export function createSpaceList(
-  http: Http,
+  { http, inTurn }: { readonly http: Http; readonly inTurn: InTurn },
   documents: readonly ManifestDocument[],
   history: Pick<ProvisionHistory, 'lastRecords' | 'provesListRead'>,
   clock: Clock,
 ): SpaceList {
   let wasRead = false;
-  return createFreshList(async () => {
+  async function read(): Promise<ListedSpaces> {
     const lastRecords = await history.lastRecords();
     const spaces = await findSpaces(http, documents, async () => wasRead || (await history.provesListRead()));
     wasRead = true;
     return { spaces, lastRecords };
-  }, clock);
+  }
+  return createFreshList(() => inTurn(read), clock);
 }
 
 function toUnavailable(error: unknown, list: 'spaces' | 'agents', reading: Omit<DecisiveList, 'name'>): unknown {

@@ -1,6 +1,6 @@
 import { setUpChatSource } from '../api/chat.ts';
 import type { Http } from '../api/http.ts';
-import type { InTurn } from '../api/take-turns.ts';
+import { type InTurn, reasonOfStop } from '../api/take-turns.ts';
 import { CHAT_DEFAULTS, type ChatSetup } from '../chat/chat-setup.ts';
 import type { ChatSource } from '../contract/chat-source.ts';
 import { setUpChatAction } from './actions.ts';
@@ -50,7 +50,10 @@ export async function setUpChats(
       if (created && action) actions.push(action);
       if (status === 'unchanged' && chat.source.created) status = 'reused';
     } catch (cause) {
-      const error = inStep(`The API chat of the agent ${JSON.stringify(agent.name)} is not set up`, cause);
+      const error = inStep(
+        `The API chat of the agent ${JSON.stringify(agent.name)} is not set up`,
+        reasonOfStop(cause),
+      );
       return { ...result, agents, differences, actions, status: 'failed', error };
     }
   }

@@ -51,7 +51,7 @@ async function openDeps(
     hasEnded: (other) => hasEnded(other, owner),
     ...keepUnpublished(location, UPLOAD_RECORDS),
     store,
-    inTurn: takeTurns(concurrency, stopsRun),
+    inTurn: takeTurns(concurrency, stopsRun).inTurn,
     reservesFirst: sources.length > 1 && store.reservationsAtOnce > 1,
     isShared: location.kind !== 'file',
     async post(body) {

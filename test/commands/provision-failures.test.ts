@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
-import { createGate, json, sendJson, startFakeService } from '../helpers/fake-service.ts';
-import { run } from '../helpers/run.ts';
+import { createGate, json, type Step, sendJson, startFakeService } from '../helpers/fake-service.ts';
+import { type Ran, run } from '../helpers/run.ts';
 import { manifest, service, write } from '../helpers/service.ts';
 import { type Answer, provision, SUMMARY } from './provisioning.ts';
 
@@ -58,34 +58,74 @@ describe('a failure', () => {
     expect(await it.posts()).toHaveLength(3);
   });
 
-  test('with 402 stops the run, but a document whose POST is under way is finished with its space', async () => {
+  const POST_SPACE = 'POST /automation/agent-templates/provision-space/';
+  const LOW_BALANCE = { code: 'organization_balance_too_low', message: 'Balance too low.' };
+  const provisioned = (externalId: string) => ({
+    space_id: `space_${externalId}`,
+    external_space_id: externalId,
+    agents: [{ agent_id: 'agt_1', name: 'Support', template_id: 'tmpl_support' }],
+  });
+
+  /** A service that answers the POST of `s0` after it has refused those of all others with 402. */
+  async function refusingOthers(script: Readonly<Record<string, Step>> = {}) {
     const refused = createGate();
-    const installed = {
-      space_id: 'space_1',
-      agents: [{ agent_id: 'agt_1', name: 'Support', template_id: 'tmpl_support' }],
-    };
     const fake = await startFakeService({
-      'GET /automation/spaces/': json([]),
-      'POST *': async (request, response) => {
+      'GET *': json([]),
+      [POST_SPACE]: async (request, response) => {
         if (request.json().external_space_id === 's0') {
           await refused.pass();
-          sendJson(response, { ...installed, external_space_id: 's0' }, 201);
+          sendJson(response, provisioned('s0'), 201);
           return;
         }
-        sendJson(response, { code: 'organization_balance_too_low', message: 'Balance too low.' }, 402);
+        sendJson(response, LOW_BALANCE, 402);
         await request.closed();
         refused.open();
       },
+      ...script,
     });
-    const env = { PARTNER_BASE_URL: fake.baseUrl, PARTNER_TOKEN: 'test-token' };
+    return { fake, env: { PARTNER_BASE_URL: fake.baseUrl, PARTNER_TOKEN: 'test-token' } };
+  }
+
+  const outcomes = (ran: Ran) => ran.json<Answer>().results.map(({ status, space_id }) => [status, space_id]);
+
+  test('with 402 stops the run, but a document whose POST is under way is finished with its space', async () => {
+    const { env } = await refusingOthers();
     const ran = await run(['provision', many(3), '--concurrency', '2', '-o', 'json'], { env });
     expect(ran.code).toBe(6);
-    const { results } = ran.json<Answer>();
-    expect(results.map(({ status, space_id }) => [status, space_id])).toEqual([
-      ['created', 'space_1'],
+    expect(outcomes(ran)).toEqual([
+      ['created', 'space_s0'],
       ['failed', null],
       ['skipped', null],
     ]);
+  });
+
+  test('with 402 stops the run: a space whose POST was under way gets neither jobs nor chats', async () => {
+    const { fake, env } = await refusingOthers({ 'POST *': json({}, 500) });
+    const job = "{ name: daily, instructions: Sum up., schedule: '0 9 * * *', timezone: UTC }";
+    const withAgent = (settings: string): string => {
+      const first = manifest('s0').replace(/ \}\n$/, `, ${settings} }\n`);
+      return write('two.yaml', `${first}---\n${manifest('s1')}`);
+    };
+    const path = withAgent(`cron: [${job}]`);
+    const ran = await run(['provision', path, '--concurrency', '2', '-o', 'json'], { env });
+    expect(ran.code).toBe(6);
+    expect(ran.json<Answer & { results: { cron: unknown[] }[] }>().results[0]).toMatchObject({
+      status: 'created',
+      space_id: 'space_s0',
+      cron: [{ status: 'skipped', cron_job_id: null }],
+    });
+    const chatted = await refusingOthers({ 'POST *': json({}, 500) });
+    const chat = withAgent('chat: {}');
+    const other = await run(['provision', chat, '--concurrency', '2', '-o', 'json'], { env: chatted.env });
+    expect(other.code).toBe(6);
+    expect(other.json<Answer>().results[0]).toMatchObject({
+      status: 'failed',
+      space_id: 'space_s0',
+      error: { type: 'balance_too_low', status: 402 },
+    });
+    for (const { requests } of [fake, chatted.fake]) {
+      expect(requests.filter(({ method }) => method === 'POST')).toHaveLength(2);
+    }
   });
 
   test('with 402 on the first read prevents all writes', async () => {
