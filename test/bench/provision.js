@@ -7,6 +7,7 @@ import { withDirectory } from './harness/directory.js';
 import { alternate, growth, run, shared, time } from './harness/measure.js';
 import { PROGRAM, peakMemory } from './harness/sandbox.js';
 
+const LEAST = fileURLToPath(new URL('bare/provision-spaces.js', import.meta.url));
 const READ_LISTS = fileURLToPath(new URL('bare/read-lists.js', import.meta.url));
 const PATH = '/automation/agent-templates/provision-space/';
 const MIB_IN_MB = 1.048576;
@@ -39,7 +40,8 @@ output = /dev/null
 
 /**
  * Prepares runs that provision that many spaces.
- * @param measure gets the arguments of the program for a command, those of curl, and a function that makes all spaces new again
+ * @param measure gets the arguments of the program for a command, those of the least program and of curl, and a function that
+ *   makes all spaces new again
  */
 function withSpaces(count, delayMs, measure) {
   return withBulkService(delayMs, ({ env, reset }) =>
@@ -56,6 +58,7 @@ function withSpaces(count, delayMs, measure) {
       return await measure({
         env: { ...env, HOME: directory, XDG_STATE_HOME: directory, XDG_CONFIG_HOME: directory },
         args: (command) => [PROGRAM, command, file, ...flags],
+        least: [file, join(directory, 'least.jsonl')],
         curl: ['--no-progress-meter', '--parallel', '--parallel-max', '16', '--config', config],
         async renew() {
           await reset();
@@ -66,22 +69,27 @@ function withSpaces(count, delayMs, measure) {
   );
 }
 
-function newSpaces(delayMs) {
+/** @param theirs measures once what the command is compared with: gets what `withSpaces` prepared */
+function newSpaces(delayMs, theirs) {
   return ({ rounds }) =>
-    withSpaces(2_000, delayMs, ({ env, args, curl, renew }) =>
-      alternate({
+    withSpaces(2_000, delayMs, (prepared) => {
+      const { env, args, renew } = prepared;
+      return alternate({
         async ours() {
           await renew();
           return (await time(args('provision'), env)).ms;
         },
         async theirs() {
           await renew();
-          return (await run('curl', curl, env)).ms;
+          return (await theirs(prepared)).ms;
         },
         rounds: Math.min(rounds, 7),
-      }),
-    );
+      });
+    });
 }
+
+const besideCurl = ({ curl, env }) => run('curl', curl, env);
+const besideLeast = ({ least, env }) => time([LEAST, ...least], env);
 
 const secondRun = ({ rounds }) =>
   withSpaces(2_000, 0, async ({ env, args }) => {
@@ -93,15 +101,27 @@ const secondRun = ({ rounds }) =>
     });
   });
 
-/** Peak memory of commands on 10,000 spaces, in MB: of a first run, of a second one, and of a plan. */
+/** Peak memory on 10,000 spaces, in MB: of the least program, and of commands: a first run, a second one, and a plan. */
 const memory = shared(() =>
-  withSpaces(10_000, 0, async ({ env, args }) => {
+  withSpaces(10_000, 0, async ({ env, args, least, renew }) => {
+    const leastPeak = (await peakMemory(least, env, LEAST)) * MIB_IN_MB;
+    await renew();
     const peak = async (command) => (await peakMemory(args(command).slice(1), env)) * MIB_IN_MB;
-    return { first: await peak('provision'), second: await peak('provision'), plan: await peak('plan') };
+    return {
+      least: leastPeak,
+      first: await peak('provision'),
+      second: await peak('provision'),
+      plan: await peak('plan'),
+    };
   }),
 );
 
 const peakOf = (run) => async (context) => ({ values: [(await memory(context))[run]] });
+
+async function besidePeakOfLeast(context) {
+  const { first, least } = await memory(context);
+  return { ours: [first], theirs: [least] };
+}
 
 /** How the time of a command grows with the number of spaces. @param prepare a step before it, which is not measured */
 async function growthOf(command, prepare) {
@@ -115,6 +135,7 @@ async function growthOf(command, prepare) {
 
 const first = (env, args) => time(args('provision'), env);
 
+const LEAST_NAME = 'the least program of Node that keeps the same promises';
 const MEMORY = { unit: 'MB', limit: 160 };
 
 export const rows = [
@@ -123,14 +144,20 @@ export const rows = [
     beside: 'curl --parallel --parallel-max 16',
     limit: 3,
     skip: withoutCurl,
-    measure: newSpaces(0),
+    measure: newSpaces(0, besideCurl),
+  },
+  {
+    name: 'provision of 2,000 new spaces, 16 at a time, answered at once, as promised',
+    beside: LEAST_NAME,
+    limit: 1.75,
+    measure: newSpaces(0, besideLeast),
   },
   {
     name: 'provision of 2,000 new spaces, 16 at a time, answered after 20 ms',
     beside: 'curl --parallel --parallel-max 16',
     limit: 1.25,
     skip: withoutCurl,
-    measure: newSpaces(20),
+    measure: newSpaces(20, besideCurl),
   },
   {
     name: 'provision of 2,000 spaces again, nothing changed',
@@ -139,6 +166,13 @@ export const rows = [
     measure: secondRun,
   },
   { name: 'memory of provision of 10,000 new spaces from one file', ...MEMORY, measure: peakOf('first') },
+  {
+    name: 'memory of provision of 10,000 new spaces from one file, as promised',
+    beside: LEAST_NAME,
+    unit: 'MB',
+    limit: 1.6,
+    measure: besidePeakOfLeast,
+  },
   { name: 'memory of provision of the same again', ...MEMORY, measure: peakOf('second') },
   { name: 'memory of plan of the same', ...MEMORY, measure: peakOf('plan') },
   { name: 'growth of provision', limit: 1.05, measure: () => growthOf('provision') },

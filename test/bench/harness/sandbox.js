@@ -6,9 +6,9 @@ import { createInterface } from 'node:readline';
 export const PROGRAM = new URL('../../../bin/partnerctl.js', import.meta.url).pathname;
 
 /** Peak memory of a command in MiB. */
-export async function peakMemory(args, env) {
+export async function peakMemory(args, env, script = PROGRAM) {
   const preload = new URL('peak-memory.js', import.meta.url).pathname;
-  const child = spawn(process.execPath, ['--import', preload, PROGRAM, ...args], {
+  const child = spawn(process.execPath, ['--import', preload, script, ...args], {
     env: { ...process.env, ...env },
     stdio: ['ignore', 'ignore', 'inherit', 'pipe'],
   });
