@@ -84,13 +84,16 @@ async function checkChat(client: Client, opened: TestSandbox, provisioned: Provi
   expectSuccess(await client.send('sendMessage', { body: message }));
   await admin('POST', '/messages', { ...query, role: 'assistant', text: 'Reply {n}.', count: 3 });
   await admin('POST', '/messages', { ...query, session_id: 's2', role: 'assistant', text: 'Other.' });
-  const idsOf = async (session_id: string): Promise<string[]> => {
+  const messagesOf = async (session_id: string): Promise<HistoryEntry[]> => {
     const { json } = await partner('GET', `${HISTORY}?${new URLSearchParams({ source_id, session_id })}`);
-    return json.results.map(({ message_id }: HistoryEntry) => message_id);
+    return json.results;
   };
-  const own = await idsOf('s1');
+  const messages = await messagesOf('s1');
+  const own = messages.map(({ message_id }) => message_id);
   expect(own).toHaveLength(4);
-  const expected = history.ignoresSession ? [...own, ...(await idsOf('s2'))] : own;
+  // The messages of a session are a millisecond apart at least, so that the other session's may be older than the last ones.
+  const all = [...messages, ...(await messagesOf('s2'))].sort((a, b) => a.created_at.localeCompare(b.created_at));
+  const expected = history.ignoresSession ? all.map(({ message_id }) => message_id) : own;
   const read = await readAll(client, paging, 'readHistory', 'msg', { query });
   expect(read).toEqual(history.isNewestFirst ? expected.toReversed() : expected);
   const after = await client.send('readHistory', { query: { ...query, after_message_id: own[2] ?? '' } });
