@@ -47,11 +47,20 @@ function parseVariable(text: string): [string, string] {
   throw new UsageError(`--var takes NAME=value, not ${JSON.stringify(text)}.`);
 }
 
+function parseVariables(texts: readonly string[]): ReadonlyMap<string, string> {
+  const variables = new Map<string, string>();
+  for (const [name, value] of texts.map(parseVariable)) {
+    if (variables.has(name)) throw new UsageError(`--var ${name} is given twice.`, { hint: 'Give it once.' });
+    variables.set(name, value);
+  }
+  return variables;
+}
+
 /** Reads the arguments. @throws UsageError */
 export function parseManifestArgs(args: Args): ManifestArgs {
   return {
     files: args.positionals,
-    variables: new Map(args.values('var').map(parseVariable)),
+    variables: parseVariables(args.values('var')),
     concurrency: args.count('concurrency', { min: 1, max: 64, fallback: 4 }),
   };
 }

@@ -60,6 +60,7 @@ describe('wrong arguments', () => {
     [['provision', 'a.yaml', '--concurrency', '0'], '--concurrency takes a whole number from 1 to 64, not "0".'],
     [['provision', 'a.yaml', '--concurrency', '1e1'], '--concurrency'],
     [['provision', 'a.yaml', '--var', 'REGION'], '--var takes NAME=value, not "REGION".'],
+    [['provision', 'a.yaml', '--var', 'REGION=eu', '--var', 'REGION=us'], '--var REGION is given twice.'],
     [['provision', 'a.yaml', '--check', '--dry-run'], '--check and --dry-run cannot be combined.'],
     [['sandbox', 'run'], 'missing required argument'],
     [['sandbox', 'start', '--port', '70000'], '--port takes a whole number from 0 to 65535, not "70000".'],
