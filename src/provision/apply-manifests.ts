@@ -1,7 +1,7 @@
 import { nameListFailure } from '../api/list-failure.ts';
 import { mapConcurrent } from '../api/map-concurrent.ts';
 import { DEFAULT_RETRIES } from '../api/retry.ts';
-import { RunStopped, takeTurns } from '../api/take-turns.ts';
+import { takeTurns } from '../api/take-turns.ts';
 import type { Context } from '../cli/context.ts';
 import { holdForCheck } from '../cron/check-after-create.ts';
 import { openJobCreator } from '../cron/create-jobs.ts';
@@ -80,17 +80,16 @@ async function openRun(context: Context, documents: readonly ManifestDocument[])
 
 /** Applies a document and sets up its chats. Failures are in the result. */
 async function applyWithChats(deps: ProvisionDeps, document: ManifestDocument): Promise<DocumentResult> {
+  const applied = await provisionOnce(deps, document);
+  if (applied.status === 'failed' || applied.status === 'skipped') return applied;
+  const result = await setUpChats(deps, document, applied);
+  const { space_id: spaceId, agents } = result;
+  if (spaceId === null || agents.every(({ source_id }) => source_id === null)) return result;
   try {
-    const applied = await provisionOnce(deps, document);
-    const result = applied.status === 'failed' ? applied : await setUpChats(deps, document, applied);
-    const hasSources = result.agents.some(({ source_id }) => source_id !== null);
-    if (hasSources && result.space_id !== null) {
-      await deps.history.record({ manifest: document.manifest, spaceId: result.space_id, agents: result.agents });
-    }
+    await deps.history.record({ manifest: document.manifest, spaceId, agents });
     return result;
   } catch (error) {
-    if (error instanceof RunStopped) return initialDocumentResult(document, 'skipped');
-    return { ...initialDocumentResult(document, 'failed'), error };
+    return { ...result, status: 'failed', error };
   }
 }
 

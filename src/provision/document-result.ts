@@ -66,6 +66,29 @@ export function initialDocumentResult(
   };
 }
 
+/** What was read of a space before its document failed. */
+export interface KnownSpace {
+  readonly spaceId: string | undefined;
+  /** The plan before anything was sent; undefined if there was none yet. */
+  readonly firstPlan: ProvisionPlan | undefined;
+  /** The last plan. */
+  readonly plan: ProvisionPlan | undefined;
+}
+
+/** The result of a document that was not carried out, with the ids of what exists. */
+export function unfinishedResult(
+  document: ManifestDocument,
+  { spaceId, firstPlan, plan }: KnownSpace,
+  status: 'failed' | 'skipped',
+): DocumentResult {
+  const initial = initialDocumentResult(document, status);
+  const agents = plan?.agents.map((agent, index) => {
+    const existing = firstPlan && !firstPlan.agents[index]?.present ? 'created' : 'unchanged';
+    return agentResult(agent, agent.present, agent.present ? existing : status);
+  });
+  return { ...initial, space_id: spaceId ?? null, agents: agents ?? initial.agents };
+}
+
 export interface AppliedSpace {
   readonly spaceId: string;
   /** The existing agents, one for each agent of the plan. */

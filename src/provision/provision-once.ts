@@ -1,4 +1,4 @@
-import { reasonOfStop } from '../api/take-turns.ts';
+import { RunStopped, reasonOfStop } from '../api/take-turns.ts';
 import type { ListedSpace } from '../contract/spaces.ts';
 import { NotFoundError, type OutcomeUnknownError } from '../errors.ts';
 import { readKey } from '../state/once.ts';
@@ -6,7 +6,7 @@ import { OwnerWatch } from '../state/owner-watch.ts';
 import type { StateStore } from '../state/store.ts';
 import { AttemptLimits, type FailedStep } from './attempt-limits.ts';
 import type { DocumentJobDeps } from './create-cron-jobs.ts';
-import { appliedResult, type DocumentResult } from './document-result.ts';
+import { appliedResult, type DocumentResult, unfinishedResult } from './document-result.ts';
 import {
   findAmbiguity,
   findLateEffects,
@@ -86,6 +86,8 @@ class DocumentRun {
   private space: ListedSpace | undefined;
   /** The plan before anything was sent. */
   private firstPlan: ProvisionPlan | undefined;
+  /** What was read or recalled last. */
+  private seen: Pick<Observation, 'present' | 'plan'> | undefined;
   /** The failure of the last POST that may have been carried out. */
   private lostPost: OutcomeUnknownError | undefined;
 
@@ -99,8 +101,20 @@ class DocumentRun {
     this.canRead = deps.list !== undefined;
   }
 
-  /** Repeats attempts until one is decisive. */
+  /** Applies the document. A failure is a result, with the ids of what exists. */
   async run(): Promise<DocumentResult> {
+    try {
+      return await this.repeat();
+    } catch (error) {
+      const { document, firstPlan, seen, space } = this;
+      const known = { spaceId: seen?.present?.space_id ?? space?.space_id, firstPlan, plan: seen?.plan };
+      if (error instanceof RunStopped) return unfinishedResult(document, known, 'skipped');
+      return { ...unfinishedResult(document, known, 'failed'), error };
+    }
+  }
+
+  /** Repeats attempts until one is decisive. */
+  private async repeat(): Promise<DocumentResult> {
     const { clock, interrupt, http, onWait } = this.deps;
     for (;;) {
       const step = await this.attempt().catch((error: unknown): Step => ({ kind: 'failed', step: 'read', error }));
@@ -139,7 +153,8 @@ class DocumentRun {
     }
     const at = deps.clock.monotonic();
     const present = this.canRead ? await this.readSpace(state) : deps.history.recall(document.manifest);
-    return { state, quietFrom, at, present, plan: planProvision(document.manifest, present) };
+    this.seen = { present, plan: planProvision(document.manifest, present) };
+    return { state, quietFrom, at, ...this.seen };
   }
 
   private async findExcused(): Promise<ReadonlySet<string>> {
@@ -275,7 +290,7 @@ class DocumentRun {
  * Creates or reuses the space of a document and installs its missing agents, each once: reads before every POST, because
  * services may install agents again on a repeated POST (spec §4.1), and reserves the space in the log meanwhile. After a
  * POST of unknown outcome, it reads until nothing more can be expected. Without a readable remote state, the log decides.
- * @throws PartnerctlError if that fails; OutcomeUnknownError if only a person can tell what was done
+ * @returns the result. Failures are in it, an OutcomeUnknownError if only a person can tell what was done; nothing is thrown.
  */
 export async function provisionOnce(deps: ProvisionDeps, document: ManifestDocument): Promise<DocumentResult> {
   return await new DocumentRun(deps, document).run();

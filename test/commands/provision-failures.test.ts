@@ -3,7 +3,7 @@ import { systemClock } from '../../src/clock.ts';
 import { createGate, json, type Step, sendJson, startFakeService } from '../helpers/fake-service.ts';
 import { type Ran, run } from '../helpers/run.ts';
 import { manifest, service, write } from '../helpers/service.ts';
-import { type Answer, provision, SUMMARY } from './provisioning.ts';
+import { type Answer, provision, type Result, SUMMARY } from './provisioning.ts';
 
 describe('a failure', () => {
   const many = (count: number): string =>
@@ -46,6 +46,26 @@ describe('a failure', () => {
     expect(ran.code).toBe(1);
     expect(ran.json<Answer>().summary).toEqual({ ...SUMMARY, failed: 1, skipped: 4 });
     expect(await it.posts()).toHaveLength(1);
+  });
+
+  test('to install a further agent keeps the ids of the space and of the agents that it has', async () => {
+    const it = await service();
+    const made = await provision([write('one.yaml', manifest('acme'))], it);
+    const [{ space_id, agents }] = made.json<Answer>().results as [Result];
+    await it.faults({ kind: 'status', status: 402, on: POST });
+    const ran = await provision([write('two.yaml', manifest('acme', ['Support', 'Other']))], it);
+    expect(ran.code).toBe(6);
+    expect(ran.json<Answer>().results).toMatchObject([
+      {
+        space_id,
+        status: 'failed',
+        agents: [
+          { ...agents[0], status: 'unchanged' },
+          { agent_id: null, name: 'Other', status: 'failed', source_id: null },
+        ],
+        error: { type: 'balance_too_low' },
+      },
+    ]);
   });
 
   test('with 402 stops the run and is never retried', async () => {
