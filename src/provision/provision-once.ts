@@ -20,7 +20,14 @@ import { type PostDeps, postOnce, type SpaceState, waitForOthers } from './post-
 import { type ProvisionHistory, withHistory } from './provision-history.ts';
 import { type PresentSpace, type ProvisionPlan, planProvision } from './provision-plan.ts';
 import { fetchRemoteState, RemoteStateUnavailable, type SpaceList } from './remote-state.ts';
-import { lostPostError, missingIdsError, outOfTimeError, unrecordedSpaceError, withLostPost } from './space-errors.ts';
+import {
+  lostPostError,
+  missingIdsError,
+  namingAgents,
+  outOfTimeError,
+  unrecordedSpaceError,
+  withLostPost,
+} from './space-errors.ts';
 import { agentKeys, spaceKey } from './space-records.ts';
 
 export interface ProvisionOptions {
@@ -282,7 +289,7 @@ class DocumentRun {
       if (pauseMs <= this.deps.http.remainingMs()) return { waitMs: pauseMs, why };
     }
     if (step === 'lost post') throw lostPostError(error);
-    return this.fail(error);
+    return this.fail(step === 'post' ? namingAgents(error, this.firstPlan) : error);
   }
 }
 

@@ -3,7 +3,8 @@ import { type Unrecorded, unrecordedError } from '../state/unpublished.ts';
 import type { BlockingLine } from '../state/unusable-lines.ts';
 import type { DocumentResult } from './document-result.ts';
 import type { OpenSpace } from './post-once.ts';
-import type { PresentAgent } from './provision-plan.ts';
+import type { PresentAgent, ProvisionPlan } from './provision-plan.ts';
+import { inStep } from './run-failure.ts';
 
 const RERUN_HINT = 'Run it again: it reads what exists before it writes.';
 
@@ -20,6 +21,21 @@ export function lostPostError(error: unknown): unknown {
   if (!(error instanceof PartnerctlError)) return error;
   const message = 'The service failed, and the missing agents were not installed.';
   return unusableResponse(error) ?? new ServiceError(message, { ...error.info, hint: RERUN_HINT });
+}
+
+/**
+ * Names the agents that a failed request was to install, if the space has others: the service counts them from the first of the
+ * request, not from the first of the manifest.
+ * @param plan the plan that the request carried out
+ */
+export function namingAgents(error: unknown, plan: ProvisionPlan | undefined): unknown {
+  const agents = plan?.agents ?? [];
+  const missing = agents.filter(({ present }) => !present).map(({ wanted }) => JSON.stringify(wanted.name));
+  if (missing.length === agents.length || error instanceof OutcomeUnknownError) return error;
+  return inStep(
+    `${missing.length === 1 ? 'The agent' : 'The agents'} ${missing.join(', ')} cannot be installed`,
+    error,
+  );
 }
 
 /**
