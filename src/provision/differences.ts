@@ -35,11 +35,12 @@ function differing(
 }
 
 /** The differences of a space, without those of its agents. Fields that the service does not list have none. */
-export function spaceDifferences({ space }: Manifest, present: PresentSpace): Difference[] {
+export function spaceDifferences({ space, external_space_id }: Manifest, present: PresentSpace): Difference[] {
   const subject = { resource: 'space', name: space.name } as const;
   // A space without a description may be listed with an empty one.
   const description = space.description === '' ? (present.description ?? '') : present.description;
   return [
+    ...differing(subject, 'external_space_id', present.external_space_id, external_space_id),
     ...differing(subject, 'name', present.name, space.name),
     ...differing(subject, 'description', description, space.description),
     ...differing(subject, 'is_org_wide', present.is_org_wide, space.is_org_wide),

@@ -75,7 +75,7 @@ class PlanReader {
   async readSpaces(documents: readonly ManifestDocument[]): Promise<Spaces | undefined> {
     const { http, history } = this.deps;
     try {
-      return await findSpaces(http, documents, () => history.provesListRead());
+      return await findSpaces(http, documents, history);
     } catch (error) {
       await this.reportUnavailable(error, 'spaces');
       return undefined;
@@ -144,8 +144,14 @@ class PlanReader {
 /** A recorded space, with the fields that the service lists for it. */
 function recallListed(recalled: PresentSpace | undefined, listed: ListedSpace | undefined): PresentSpace | undefined {
   if (!recalled || !listed || recalled.space_id !== listed.space_id) return recalled;
-  const { name, description, is_org_wide } = listed;
-  return { ...recalled, name, description, ...(typeof is_org_wide === 'boolean' && { is_org_wide }) };
+  const { external_space_id, name, description, is_org_wide } = listed;
+  return {
+    ...recalled,
+    external_space_id: external_space_id ?? undefined,
+    name,
+    description,
+    ...(typeof is_org_wide === 'boolean' && { is_org_wide }),
+  };
 }
 
 /** What jobs are read with. */

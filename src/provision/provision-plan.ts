@@ -13,6 +13,8 @@ export type PresentAgent = Omit<ListedAgent, 'agent_id'> & {
 /** A space that exists. */
 export interface PresentSpace {
   readonly space_id: string;
+  /** As the service lists it. */
+  readonly external_space_id?: string | undefined;
   readonly name?: string | undefined;
   /** Null if the service says that it has none. */
   readonly description?: string | null | undefined;

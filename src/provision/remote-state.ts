@@ -29,9 +29,12 @@ export class RemoteStateUnavailable extends Error {
   }
 }
 
+/** What earlier runs learned about the spaces. */
+type KnownSpaces = Pick<ProvisionHistory, 'provesListRead' | 'recall'>;
+
 /** The spaces of a run that the service lists. */
 interface ListedSpaces {
-  /** By external id. */
+  /** By the external id in the manifest. */
   readonly spaces: ReadonlyMap<string, ListedSpace>;
   /** The id of the last record of each space, by key, before the list was read. */
   readonly lastRecords: ReadonlyMap<string, string | undefined>;
@@ -46,13 +49,17 @@ export type SpaceList = FreshList<ListedSpaces>;
 export function createSpaceList(
   { http, inTurn }: { readonly http: Http; readonly inTurn: InTurn },
   documents: readonly ManifestDocument[],
-  history: Pick<ProvisionHistory, 'lastRecords' | 'provesListRead'>,
+  history: Pick<ProvisionHistory, 'lastRecords' | 'provesListRead' | 'recall'>,
   clock: Clock,
 ): SpaceList {
   let wasRead = false;
+  const known: KnownSpaces = {
+    provesListRead: async () => wasRead || (await history.provesListRead()),
+    recall: (manifest) => history.recall(manifest),
+  };
   async function read(): Promise<ListedSpaces> {
     const lastRecords = await history.lastRecords();
-    const spaces = await findSpaces(http, documents, async () => wasRead || (await history.provesListRead()));
+    const spaces = await findSpaces(http, documents, known);
     wasRead = true;
     return { spaces, lastRecords };
   }
@@ -65,18 +72,22 @@ function toUnavailable(error: unknown, list: 'spaces' | 'agents', reading: Omit<
 }
 
 /**
- * The listed spaces with the external ids of the documents, by external id. Reads the whole list once.
- * @param wasReadBefore whether the list is known to exist
+ * The listed spaces of the documents, by the external id in the manifest. Reads the whole list once. A space that an earlier
+ * run recorded is known by its space_id, too: the service may list another form of the external id, or none.
  * @throws RemoteStateUnavailable when the list is unavailable
  * @throws ShapeError when the list has no external ids, or two spaces have the same
  */
 export async function findSpaces(
   http: Http,
   documents: readonly ManifestDocument[],
-  wasReadBefore: () => Promise<boolean>,
+  known: KnownSpaces,
 ): Promise<Map<string, ListedSpace>> {
   const wanted = new Set(documents.map(({ manifest }) => manifest.external_space_id));
+  const recorded = new Map(
+    documents.map(({ manifest }) => [known.recall(manifest)?.space_id, manifest.external_space_id]),
+  );
   const found = new Map<string, ListedSpace>();
+  const underOtherIds = new Map<string, ListedSpace>();
   let last: JsonObject | undefined;
   let hasExternalIds = false;
   try {
@@ -85,21 +96,30 @@ export async function findSpaces(
       const space = readItem(OPERATIONS.listSpaces, () => readSpace(item, http.contract));
       const id = space.external_space_id;
       hasExternalIds ||= id !== undefined;
-      if (typeof id !== 'string' || !wanted.has(id)) continue;
-      const earlier = found.get(id);
-      // A space may be listed twice: pages shift while spaces are created.
-      if (earlier && earlier.space_id !== space.space_id) {
-        throw new ShapeError(`The service lists several spaces with the external_space_id ${JSON.stringify(id)}.`);
+      if (typeof id === 'string' && wanted.has(id)) {
+        addSpace(found, id, space);
+        continue;
       }
-      found.set(id, space);
+      const recordedId = recorded.get(space.space_id);
+      if (recordedId !== undefined) underOtherIds.set(recordedId, space);
     }
   } catch (error) {
-    throw toUnavailable(error, 'spaces', { wasRead: await wasReadBefore(), isPartlyRead: last !== undefined });
+    throw toUnavailable(error, 'spaces', { wasRead: await known.provesListRead(), isPartlyRead: last !== undefined });
   }
   if (last && !hasExternalIds) {
     refuseItem(http, OPERATIONS.listSpaces, last, 'space.external_space_id');
   }
-  return found;
+  return new Map([...underOtherIds, ...found]);
+}
+
+/** @throws ShapeError if another space has the external id */
+function addSpace(found: Map<string, ListedSpace>, id: string, space: ListedSpace): void {
+  const earlier = found.get(id);
+  // A space may be listed twice: pages shift while spaces are created.
+  if (earlier && earlier.space_id !== space.space_id) {
+    throw new ShapeError(`The service lists several spaces with the external_space_id ${JSON.stringify(id)}.`);
+  }
+  found.set(id, space);
 }
 
 /** @throws ShapeError for a list whose items lack the field by which the tool knows what exists */
@@ -152,9 +172,10 @@ export async function fetchAgents(http: Http, spaceId: string): Promise<readonly
 
 /** A listed space with its agents. @throws RemoteStateUnavailable as `fetchAgents` */
 export async function fetchRemoteState(http: Http, space: ListedSpace): Promise<PresentSpace> {
-  const { space_id, name, description, is_org_wide } = space;
+  const { space_id, external_space_id, name, description, is_org_wide } = space;
   return {
     space_id,
+    external_space_id: external_space_id ?? undefined,
     name,
     description,
     is_org_wide: typeof is_org_wide === 'boolean' ? is_org_wide : undefined,

@@ -270,3 +270,52 @@ describe('a name in another Unicode form', () => {
     expect(service.spaces.get('acme-1')?.agents.map(({ name }) => name)).toEqual([decomposed, AGENTS[0]]);
   });
 });
+
+describe('an external_space_id that the service lists in another form', () => {
+  it.each<[string, (id: unknown) => string | null]>([
+    ['in lower case', (id) => String(id).toLowerCase()],
+    ['with a prefix', (id) => `partner-7:${id}`],
+    ['as null', () => null],
+  ])('%s does not cause a second installation: the recorded space_id shows that the space exists', async (_, shown) => {
+    const item: Habits['item'] = (resource, id, fields) => ({
+      [`${resource}_id`]: `${resource}-${id}`,
+      ...fields,
+      ...('external_space_id' in fields && { external_space_id: shown(fields.external_space_id) }),
+    });
+    const service = await oddService({ item });
+    const provision = machine(manifest('ACME-1'));
+    expectDone(service, await provision(service), ['ACME-1']);
+    const again = await provision(service);
+    expectDone(service, again, ['ACME-1']);
+    expect(again.json<Provisioned>().summary).toMatchObject({ unchanged: 1 });
+    expect(service.posts()).toHaveLength(1);
+  });
+
+  it('is shown as a difference, so that the manifest can be corrected', async () => {
+    const item: Habits['item'] = (resource, id, fields) => ({
+      [`${resource}_id`]: `${resource}-${id}`,
+      ...fields,
+      ...('external_space_id' in fields && { external_space_id: String(fields.external_space_id).toLowerCase() }),
+    });
+    const service = await oddService({ item });
+    const provision = machine(manifest('ACME-1'));
+    expectDone(service, await provision(service), ['ACME-1']);
+    const plan = await provision(service, '--dry-run');
+    expect(plan.json<{ spaces: unknown }>().spaces).toMatchObject([
+      { action: 'none', differences: [{ field: 'external_space_id', service: 'acme-1', manifest: 'ACME-1' }] },
+    ]);
+  });
+
+  it('does not hide that the space now belongs to another document', async () => {
+    const service = await oddService();
+    const state = join(tempDirectory(), 'state.jsonl');
+    expectDone(service, await machine(manifest('acme-1'))(service, '--state', state), ['acme-1']);
+    const [space] = service.spaces.values();
+    if (!space) throw new Error('no space');
+    service.spaces.clear();
+    service.spaces.set('acme-2', { ...space, external_space_id: 'acme-2' });
+    const both = machine(`${manifest('acme-1')}---\n${manifest('acme-2')}`, { clock: fastClock() });
+    expectDone(service, await both(service, '--state', state), ['acme-1', 'acme-2']);
+    expect(service.posts()).toHaveLength(2);
+  });
+});
