@@ -34,11 +34,18 @@ function differing(
   return [{ resource, name, field, service, manifest }];
 }
 
+/** Removes what services change when they store a text: line ends and surrounding white space. */
+function trimText(text: string | undefined): string | undefined {
+  return text?.replaceAll('\r\n', '\n').trim();
+}
+
 /** The differences of a space, without those of its agents. Fields that the service does not list have none. */
 export function spaceDifferences({ space, external_space_id }: Manifest, present: PresentSpace): Difference[] {
   const subject = { resource: 'space', name: space.name } as const;
   // A space without a description may be listed with an empty one.
-  const description = space.description === '' ? (present.description ?? '') : present.description;
+  const listed = space.description === '' ? (present.description ?? '') : present.description;
+  const isSame = trimText(listed ?? undefined) === trimText(space.description);
+  const description = isSame ? space.description : listed;
   return [
     ...differing(subject, 'external_space_id', present.external_space_id, external_space_id),
     ...differing(subject, 'name', present.name, space.name),

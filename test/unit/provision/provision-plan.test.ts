@@ -6,10 +6,7 @@ import { type PresentAgent, type PresentSpace, planProvision } from '../../../sr
 const NAMES = ['Support', 'Sales', 'Triage'];
 const TEMPLATES = ['tmpl_a', 'tmpl_b'];
 
-function wanting(
-  agents: readonly { name: string; template_id: string }[],
-  space: Manifest['space'] = { name: 'Acme' },
-): Manifest {
+function wanting(agents: Manifest['agents'], space: Manifest['space'] = { name: 'Acme' }): Manifest {
   return { external_space_id: 'acme-1', space, agents: [...agents] };
 }
 
@@ -88,6 +85,34 @@ describe('the plan of a space', () => {
     const plan = planProvision(manifest, { space_id: 's1', description: 'old', agents: [agent('a1', 'Support')] });
     expect(plan.differences).toEqual([]);
   });
+
+  it.each(['Two lines\nof text.', 'Two lines\r\nof text.\r\n', '  Two lines\nof text.'])(
+    'does not take line ends and surrounding white space, which services trim, for a difference: %j',
+    (description) => {
+      const manifest = wanting([{ name: 'Support', template_id: 'tmpl_a' }], {
+        name: 'Acme',
+        description: '  Two lines\nof text.\n',
+      });
+      const plan = planProvision(manifest, { space_id: 's1', description, agents: [agent('a1', 'Support')] });
+      expect(plan.differences).toEqual([]);
+    },
+  );
+
+  it.each(['SESSION_WORKFLOW', 'sessionWorkflow', 'session-workflow'])(
+    'does not take another spelling of a routing mode for a difference: %s',
+    (routing_mode) => {
+      const manifest = wanting([
+        { name: 'Support', template_id: 'tmpl_a', chat: { routing_mode: 'session_workflow' } },
+        { name: 'Sales', template_id: 'tmpl_a', chat: { routing_mode: 'agent_inbox' } },
+      ]);
+      const source = { name: undefined, reply_capable: undefined, routing_mode };
+      const plan = planProvision(manifest, {
+        space_id: 's1',
+        agents: ['Support', 'Sales'].map((name) => ({ ...agent(name, name, 'tmpl_a'), source_id: 'src_1', source })),
+      });
+      expect(plan.differences.map(({ name, field }) => `${name} ${field}`)).toEqual(['Sales routing_mode']);
+    },
+  );
 
   it('property: never includes an existing agent again, and pairs it only once', () => {
     fc.assert(
