@@ -69,11 +69,14 @@ export async function callRaw(http: Http, operation: RawOperation, body?: Stream
  * @throws PartnerctlError; ShapeError for a response that is no list, or a list that cannot be read to its end
  */
 export async function* listRaw(http: Http, path: string): AsyncGenerator<JsonObject> {
+  const { pathname } = new URL(path, 'http://service');
   // The contract's values for its own lists need not hold for this one.
-  const anywhere = http.withContract(new Contract({ override: { 'spaces.list': 'GET /' } }));
+  const override = { 'spaces.list': `GET ${pathname.slice(http.basePath.length)}` };
+  const anywhere = http.withContract(new Contract({ override }));
   const operation = { ...OPERATIONS.listSpaces, name: `GET ${path}` };
+  const resource = pathname.split('/').findLast((segment) => segment !== '') ?? 'items';
   try {
-    yield* listAll(anywhere, operation, 'items', { link: path });
+    yield* listAll(anywhere, operation, resource, { link: path });
   } catch (error) {
     if (!(error instanceof ShapeError)) throw error;
     const { message, info } = error;

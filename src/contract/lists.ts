@@ -56,9 +56,10 @@ function leafOf(resource: string): `${ListLeaf}.items` {
   return resource === 'cron_jobs' ? 'cron_jobs.list.items' : 'messages.history.items';
 }
 
-/** Whether a key is the name of a resource other than the listed one. */
+/** Whether a key is the name of a resource other than the listed one. A list that the spec does not have may have any name. */
 function isOtherResource(key: string, own: readonly string[]): boolean {
-  return !own.includes(key) && Object.values(NAMES).some((names) => names.includes(key));
+  const all = Object.values(NAMES);
+  return all.includes(own) && !own.includes(key) && all.some((names) => names.includes(key));
 }
 
 /** Returns the items of an object with numeric keys, as PHP encodes a filtered list: `{"0": {…}, "2": {…}}`. */

@@ -255,6 +255,30 @@ describe('api --paginate', () => {
     expect((await api(['GET', '/things/'])).stdout).toContain('"t1"');
   });
 
+  test.each([
+    ['/automation/spaces/', { spaces: [{ id: 'a' }, { id: 'b' }], response_metadata: { next_cursor: '' } }],
+    ['/automation/partner-cron-jobs/', { jobs: [{ id: 'a' }, { id: 'b' }] }],
+    ['/integrations/api-chat/history/?session_id=s', { data: { messages: [{ id: 'a' }, { id: 'b' }] } }],
+    ['/things', { things: [{ id: 'a' }, { id: 'b' }], links: { self: '/v1/things' } }],
+  ])('reads a list under the name of its resource: %s', async (path, body) => {
+    const { api } = await setUp(json(body));
+    const ran = await api(['GET', path, '--paginate', '-o', 'json', '--query', '[].id']);
+    expect(ran).toMatchObject({ code: 0, stderr: '' });
+    expect(ran.json()).toEqual(['a', 'b']);
+  });
+
+  test('reads an empty list under the name of its resource', async () => {
+    const { api } = await setUp(json({ spaces: [] }));
+    const ran = await api(['GET', '/automation/spaces/', '--paginate', '-o', 'json']);
+    expect(ran).toMatchObject({ code: 0, stdout: '[]\n' });
+  });
+
+  test('names the path of a response that is not a list', async () => {
+    const { api } = await setUp(json({ id: 'a' }));
+    const ran = await api(['GET', '/things/?page=1', '--paginate']);
+    expect(ran).toMatchObject({ code: 8, stderr: expect.stringContaining('responded to GET /things/ with 200') });
+  });
+
   test('rejects a list whose end it cannot prove, and a response that is not a list', async () => {
     const { api, fake } = await setUp(json({ results: [{ id: 'a' }], total: 5 }));
     const ran = await api(['GET', '/things/', '--paginate', '-o', 'json']);
