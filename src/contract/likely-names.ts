@@ -25,7 +25,7 @@ const FIELD_WORDS: Readonly<Record<string, readonly string[]>> = {
 
 /** Words that make an id that of something else, unless they name the resource itself. */
 const OTHER_IDS =
-  /^(space|workspace|agent|assistant|bot|source|channel|session|conversation|thread|message|job|document|file|template|external|ext|customer|foreign|client|partner|user|owner|author|sender|creator|by|account|org|organization|tenant|team|parent|request|trace|correlation|error|transaction|batch|next|previous|first|last|index)$/;
+  /^(space|workspace|agent|assistant|bot|source|channel|session|conversation|thread|message|job|document|file|template|external|ext|customer|foreign|client|partner|user|owner|author|sender|creator|by|account|org|organization|tenant|team|parent|request|trace|correlation|error|transaction|operation|task|batch|next|previous|first|last|index)$/;
 /** Words in names that are never those of an id. */
 const NOT_IDS =
   /^(name|filename|title|label|text|content|body|description|desc|type|kind|class|object|status|state|role|mode|version|size|length|count|total|score|url|uri|href|link|self|path|mime|format|language|locale|timezone|created|updated|modified|at|on|time|date|timestamp|ts|etag|hash|token|secret|instructions|prompt|schedule|cron)$/;
@@ -33,7 +33,7 @@ const RESOURCE_NAMES: Readonly<Record<string, readonly string[]>> = {
   space: ['space', 'workspace'],
   agent: ['agent', 'assistant', 'bot'],
   source: ['source', 'channel'],
-  cron_job: ['cron', 'job', 'partner'],
+  cron_job: ['cron', 'job', 'partner', 'task'],
   file_attachment: ['file', 'attachment'],
 };
 
@@ -210,8 +210,9 @@ function propose(object: JsonObject, leaf: FieldLeaf, contract: Contract, search
     .filter(({ points }) => points > 0)
     .toSorted((a, b) => b.points - a.points);
   if (likely.length > 0 || field !== 'id') return likely.map(({ path }) => path);
-  // A single value without another meaning may be the id.
-  const rest = possible.filter(({ keyWords, path }) => {
+  // A single value without another meaning may be the id. A word without a digit, such as `bot_message`, is a constant.
+  const rest = possible.filter(({ keyWords, path, value }) => {
+    if (!/\d/.test(String(value))) return false;
     const last = path.split('.').at(-1) ?? path;
     return !keyWords.some((word) => NOT_IDS.test(word)) && !otherFields.includes(joinWords(last));
   });

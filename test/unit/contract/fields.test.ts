@@ -131,6 +131,9 @@ describe('the command that an error suggests for an id', () => {
     ['message.id', { external_message_id: 'e1', text: 'Hi', bot_id: 'b1' }],
     ['space.id', { requestId: 'r1', name: 'Acme' }],
     ['space.id', { digest: 'd1', alias: 'a1', name: 'Acme' }],
+    ['message.id', { text: 'Hi', role: 'assistant', subtype: 'bot_message' }],
+    ['space.id', { state: 'pending', operation_id: 'op1' }],
+    ['agent.id', { state: 'pending', taskId: 't1' }],
   ])("never names another resource's id, but lists the fields received: %s in %j", (leaf, object) => {
     const { fix, seen } = refusalOf(() => readId(object, CONTRACT, leaf));
     expect(fix).toEqual({ leaf, value: '<path>' });
