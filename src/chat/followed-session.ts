@@ -58,6 +58,8 @@ export class FollowedSession {
   isCaughtUp = false;
   /** Whether the service ever returned its history. */
   wasRead = false;
+  /** Whether any of its messages was ever read. */
+  hasMessages = false;
   /** Whether the `unknown-session` event was sent. */
   isReportedUnknown = false;
   /** Whether replies of the backlog count: only in a session that starts after a given message. */
@@ -142,6 +144,7 @@ export class FollowedSession {
     this.stalls = 0;
     this.failures = 0;
     this.unreadable = 0;
+    this.hasMessages ||= page.messages.length > 0;
     this.needsFreshConnection = false;
     this.repeatsCursor = false;
     this.leadsBack = page.reachedByLink ? this.leadsBack : page.hasNextLink && isNewestFirst(page.messages);

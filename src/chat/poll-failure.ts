@@ -22,6 +22,8 @@ const HISTORY_EXAMPLE = 'GET /integrations/api-chat/sessions/{session_id}/messag
 export interface FailedSession {
   /** Whether its history was ever read. */
   readonly wasRead: boolean;
+  /** Whether any of its messages was ever read. An empty history does not show that messages can be. */
+  readonly hasMessages: boolean;
   /** Whether the request named a message to read after. */
   readonly hasCursor: boolean;
   /** Whether earlier pages arrived, so that the link to the next one failed. */
@@ -59,10 +61,17 @@ function ignoresCursor({ info: { details } }: PartnerctlError): boolean {
   return isJsonObject(details) && details.leaf === 'messages.history.after_message_id';
 }
 
-function isTransient(error: PartnerctlError, { wasRead, unreadable }: FailedSession): boolean {
+/** Whether a message, and not the list of them, cannot be read. */
+function isAboutMessage({ info: { details } }: PartnerctlError): boolean {
+  return isJsonObject(details) && typeof details.leaf === 'string' && details.leaf.startsWith('message.');
+}
+
+function isTransient(error: PartnerctlError, { wasRead, hasMessages, unreadable }: FailedSession): boolean {
   if (ignoresCursor(error)) return false;
-  // A history that was readable once will be again.
-  if (error instanceof ShapeError) return wasRead || unreadable < MAX_UNREADABLE;
+  // What was readable once will be again.
+  if (error instanceof ShapeError) {
+    return (isAboutMessage(error) ? hasMessages : wasRead) || unreadable < MAX_UNREADABLE;
+  }
   if (error instanceof ServiceError) return wasRead || error.info.permanent !== true;
   return error instanceof RateLimitError;
 }

@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { describe, expect, test } from 'vitest';
 import { InterruptedError } from '../../src/errors.ts';
+import { json, startFakeService } from '../helpers/fake-service.ts';
 import { fasterClock, manualSignals, run, tinyRandom } from '../helpers/run.ts';
 import { service, write } from '../helpers/service.ts';
 import { createChat, HISTORY, MESSAGE } from '../sandbox/chat.ts';
@@ -369,4 +370,31 @@ describe('chat send --wait', () => {
     expect(ran.code).toBe(130);
     expect(commandIn(ran.error().hint).slice(0, 2)).toEqual(['chat', 'wait']);
   });
+});
+
+test('a reply that cannot be read ends the wait with exit 8, although the history was empty before', async () => {
+  const reply = { ref: 'first reply', role: 'assistant', text: 'Hi', session_id: 's1' };
+  const fake = await startFakeService({
+    'POST *': json({ message_id: 'm1', created: true }),
+    'GET *': [json({ messages: [] }), json({ messages: [reply] })],
+  });
+  const env = { PARTNER_BASE_URL: fake.baseUrl, PARTNER_TOKEN: 'pat_token-of-the-test' };
+  const send = [
+    'chat',
+    'send',
+    '--source',
+    'src_1',
+    '--session',
+    's1',
+    '--wait',
+    '--timeout',
+    '1m',
+    'Hi',
+    '-o',
+    'json',
+  ];
+  const ran = await run(send, { env, clock: fasterClock(), random: tinyRandom });
+  expect(ran).toMatchObject({ code: 8 });
+  expect(ran.error().hint).toContain('partnerctl contract set message.id');
+  expect(ran.error().hint).toContain('partnerctl chat wait');
 });

@@ -15,8 +15,18 @@ import {
   ShapeError,
 } from '../../../src/errors.ts';
 
-const NEW: FailedSession = { wasRead: false, hasCursor: false, isBetweenPages: false, unreadable: 0 };
-const READ: FailedSession = { ...NEW, wasRead: true, hasCursor: true };
+const NEW: FailedSession = {
+  wasRead: false,
+  hasMessages: false,
+  hasCursor: false,
+  isBetweenPages: false,
+  unreadable: 0,
+};
+const READ: FailedSession = { ...NEW, wasRead: true, hasMessages: true, hasCursor: true };
+const EMPTY: FailedSession = { ...READ, hasMessages: false };
+
+const noMessageId = new ShapeError('x', { details: { leaf: 'message.id' } });
+const noList = new ShapeError('x', { details: { leaf: 'messages.history.items' } });
 
 describe('the classification of a failed poll', () => {
   it.each<[string, PartnerctlError, FailedSession, FailureKind]>([
@@ -41,6 +51,10 @@ describe('the classification of a failed poll', () => {
       { ...READ, unreadable: 99 },
       'transient',
     ],
+    ['a third unreadable message for a session that was empty', noMessageId, { ...EMPTY, unreadable: 3 }, 'permanent'],
+    ['a second one', noMessageId, { ...EMPTY, unreadable: 2 }, 'transient'],
+    ['an unreadable message for a session with others', noMessageId, { ...READ, unreadable: 99 }, 'transient'],
+    ['a response without a list for a session that was empty', noList, { ...EMPTY, unreadable: 99 }, 'transient'],
     ['a 404 from a gateway', new NotFoundError('x', { fromGateway: true }), NEW, 'transient'],
     ['a 400 from a gateway', new RefusedError('x', { fromGateway: true }), READ, 'transient'],
     ['a 503', new ServiceError('x'), NEW, 'transient'],
