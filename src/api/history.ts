@@ -66,6 +66,8 @@ export class HistoryReader {
   private ignoresCursor = false;
   private readonly paging: PagingMemory = { isFutile: false };
   private readonly tried = new Set<HistoryDoubt>();
+  /** Resolves once no trial is running. */
+  private trials: Promise<unknown> = Promise.resolve();
   /** Where the service marks the messages of agents. */
   private readonly agentMarks = new Set<string>();
 
@@ -79,12 +81,16 @@ export class HistoryReader {
    * @throws PartnerctlError
    */
   async *readAfter(position: HistoryPosition, options: HistoryOptions): AsyncGenerator<HistoryPage, void, void> {
-    const pages = this.readPages(position, options);
+    const used = this.variant;
+    const pages = this.readPages(position, options, used);
     let first: IteratorResult<HistoryPage, void>;
     try {
       first = await pages.next();
     } catch (error) {
-      const other = await this.tryVariants(error, position, options);
+      if (doubtOf(error) === undefined) throw withOtherMethod(error);
+      const other = await this.inTurn(async () => this.variant === used && this.tryVariants(error, position, options));
+      // The trial of another session found a variant meanwhile.
+      if (other === false) return yield* this.readPages(position, options);
       if ('error' in other) throw withOtherMethod(other.error);
       yield other.found.page;
       yield* other.found.pages;
@@ -93,6 +99,13 @@ export class HistoryReader {
     if (first.done) return;
     yield first.value;
     yield* pages;
+  }
+
+  /** Runs a trial after those of other sessions, which are read at the same time. */
+  private async inTurn<Found>(trial: () => Promise<Found>): Promise<Found> {
+    const found = this.trials.then(trial);
+    this.trials = found.catch(() => undefined);
+    return await found;
   }
 
   private readMessages({ items, response }: Page, position: HistoryPosition): readonly Message[] {
