@@ -72,16 +72,27 @@ const TIME_KEYS = [
   ...['epochSecond', 'epochSeconds', 'epoch_seconds', 'epochMillis', 'epoch', 'millis', 'ms', 'unix'],
 ];
 
+/** Reads a local time as Java services write it, without the last parts that are 0: `[2026, 1, 2, 3, 4, 5, 678000000]`. */
+function readParts(parts: readonly unknown[]): string | undefined {
+  const numbers = parts.filter((part) => Number.isInteger(part)).map(Number);
+  const [year = 0, month = 0, day, hour, minute, second, nanos = 0] = numbers;
+  if (numbers.length !== parts.length || minute === undefined || year < 1970) return undefined;
+  const date = new Date(Date.UTC(year, month - 1, day, hour, minute, second ?? 0, nanos / 1e6));
+  // A time without a zone stays one.
+  return date.getUTCMonth() === month - 1 ? date.toISOString().replace('Z', '') : undefined;
+}
+
 /**
  * Returns the time of a message in ISO 8601: from the seconds, milliseconds, microseconds, or nanoseconds since 1970, as a
- * number or as digits, also within an object. Any other text is returned unchanged, even if it is not a date. Undefined for
- * anything else.
+ * number or as digits, also within an object, or from a list of its parts. Any other text is returned unchanged, even if it
+ * is not a date. Undefined for anything else.
  */
 export function readTimestamp(value: unknown): string | undefined {
   if (typeof value === 'string') {
     const digits = MICROSOFT_DATE.exec(value)?.[1] ?? (/^\d{10,19}(\.\d+)?$/.test(value) ? value : undefined);
     return digits === undefined ? value || undefined : readTimestamp(Number(digits));
   }
+  if (Array.isArray(value)) return readParts(value);
   if (isJsonObject(value)) {
     const key = TIME_KEYS.find((each) => isTime(value[each]));
     return key === undefined ? undefined : readTimestamp(value[key]);

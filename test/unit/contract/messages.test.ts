@@ -368,6 +368,11 @@ describe('a message of a service with other conventions', () => {
     [{ createdon: '2026-03-02T09:43:00Z' }, '2026-03-02T09:43:00Z'],
     [{ createdAt: { epochSecond: 1772444580, nano: 0 } }, '2026-03-02T09:43:00.000Z'],
     [{ created_at: { $date: '2026-03-02T09:43:00Z' } }, '2026-03-02T09:43:00Z'],
+    [{ createdAt: [2026, 3, 2, 9, 43, 5, 678000000] }, '2026-03-02T09:43:05.678'],
+    [{ createdAt: [2026, 3, 2, 9, 43] }, '2026-03-02T09:43:00.000'],
+    [{ createdAt: [2026, 13, 2, 9, 43] }, null],
+    [{ createdAt: [1, 2, 3, 4, 5] }, null],
+    [{ createdAt: ['2026', 3, 2, 9, 43] }, null],
     [{ data: { id: 1, text: 'Hi', role: 'user', created_utc: 1772444580 } }, '2026-03-02T09:43:00.000Z'],
     [{ created: { actor: 'urn:1' } }, null],
   ])('has its creation time in another format: %j', (time, expected) => {
