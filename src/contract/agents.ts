@@ -55,10 +55,17 @@ function findSourceId(
     entries.map(([name, inner]) => {
       const isSource = SOURCE_NAMES.includes(name);
       if (inner === null) return isSource || names.includes(name) ? null : undefined;
-      const own = isSource && isJsonObject(inner) ? fieldsOf(inner, 'source', contract).id('source.id') : undefined;
-      return own ?? findSourceId(inner, names, contract, depth - 1);
+      const own = isSource && isJsonObject(inner) ? findOwnId(inner, contract) : undefined;
+      return own === undefined ? findSourceId(inner, names, contract, depth - 1) : own;
     }),
   );
+}
+
+/** The id of a source, or of the one that JSON:API has in the `data` of a relationship; null if that says there is none. */
+function findOwnId(source: JsonObject, contract: Contract): string | null | undefined {
+  const id = fieldsOf(source, 'source', contract).id('source.id');
+  if (id !== undefined || source.data === null) return id ?? null;
+  return isJsonObject(source.data) ? fieldsOf(source.data, 'source', contract).id('source.id') : undefined;
 }
 
 /** Returns the normalized names of the keys that hold a field. */

@@ -25,8 +25,15 @@ describe('a listed agent', () => {
     ['in a list', { integrations: [{ source_id: 's' }] }],
     ['in a list of the metadata', { integrations: { api_chat: [{ source_id: 's' }] } }],
     ['as a number', { api_chat: { source_id: 17 } }],
+    ['beside data of its own', { source: { id: 's', data: { id: 'other' } } }],
+    ['in a relationship', { relationships: { 'api-chat-source': { data: { type: 'api-chat-sources', id: 's' } } } }],
   ])('may have its source id %s', (_, metadata) => {
     expect(readAgentOf({ agent_id: 'a', ...metadata }).source_id).toMatch(/^(s|17)$/);
+  });
+
+  it('has no source if its relationship is empty', () => {
+    const agent = { id: 'a', relationships: { 'api-chat-source': { data: null, links: {} } } };
+    expect(readAgentOf(agent).source_id).toBeNull();
   });
 
   it('is rejected without an id', () => {
