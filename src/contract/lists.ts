@@ -219,8 +219,9 @@ function isEmptyObject(value: unknown): boolean {
 }
 
 function noList(body: unknown, resource: string, message: string): UnknownShape {
-  const proposed = isJsonObject(body) ? findArrays(body)[0]?.path.join('.') : undefined;
-  const fix = { leaf: leafOf(resource), value: proposed ?? (Array.isArray(body) ? '$' : '<path>') };
+  // Protocol buffers omit empty lists: what the list is called shows only once it has items.
+  const proposed = isEmptyObject(body) ? resource : isJsonObject(body) && findArrays(body)[0]?.path.join('.');
+  const fix = { leaf: leafOf(resource), value: proposed || (Array.isArray(body) ? '$' : '<path>') };
   return new UnknownShape('list.envelope', message, describeJson(body), fix);
 }
 

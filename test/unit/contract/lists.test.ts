@@ -94,6 +94,12 @@ describe('the envelope of a list', () => {
     expect(read).toThrow(expect.objectContaining({ fix: { leaf: 'spaces.list.items', value: 'payload.owners' } }));
   });
 
+  it('is rejected with a command after which an empty object is an empty list', () => {
+    const fix = { leaf: 'spaces.list.items', value: 'spaces' };
+    expect(() => readList({}, 'spaces')).toThrow(expect.objectContaining({ fix }));
+    expect(readList({}, 'spaces', ['spaces'])).toEqual([]);
+  });
+
   it.each([
     ['$', ITEMS, []],
     ['data.rows', { data: { rows: ITEMS }, items: [] }, ['data', 'rows']],
