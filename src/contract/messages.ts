@@ -1,5 +1,5 @@
 import { rejectErrorInBody, UnknownShape } from './assumptions.ts';
-import type { Contract } from './contract.ts';
+import { Contract } from './contract.ts';
 import { normalizeName } from './field-names.ts';
 import { type Fields, fieldsOf } from './fields.ts';
 import { describeFields, describeJson, isJsonObject, type JsonObject, jsonText } from './json.ts';
@@ -284,17 +284,15 @@ export function findHistoryEntries(body: unknown): readonly JsonObject[] {
   return isJsonObject(body.history) ? readList(body.history, 'messages') : readList(body, 'history');
 }
 
-/**
- * Decodes the response to registering a message (assumption `chat.acknowledgement`).
- * @throws UnknownShape if the response has no message_id or reports an error
- */
+/** Decodes the response to registering a message. @throws UnknownShape if it has no message_id, or reports an error */
 export function decodeAcknowledgement(body: unknown, contract: Contract): Acknowledgement {
   const layers = layersOf(body, 'message', true);
   rejectErrorInBody(body, layers, 'chat.acknowledgement');
-  const found = findResource(layers, 'message', 'message.id', contract);
+  // A name that is set for histories does not rename what the spec names here.
+  const find = (names: Contract) => findResource(layers, 'message', 'message.id', names);
+  const found = find(contract) ?? find(new Contract());
   if (found) return { message_id: found.id, created: findCreated([...layers, ...found.fields.places]) };
-  const [top] = layers;
   const message = 'The response has no message_id.';
-  if (top) throw fieldsOf(top, 'message', contract).unreadable('message.id', message);
+  if (layers[0]) throw fieldsOf(layers[0], 'message', contract).unreadable('message.id', message);
   throw new UnknownShape('chat.acknowledgement', message, describeJson(body));
 }

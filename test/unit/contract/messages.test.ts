@@ -211,6 +211,13 @@ describe('the body of a history', () => {
 });
 
 describe('the acknowledgement of a message', () => {
+  it('has the id under the name of the spec, too, where another name is set, which histories need', () => {
+    const chosen = new Contract({ override: { 'message.id': 'ts' } });
+    const read = (body: object) => messages.decodeAcknowledgement(body, chosen).message_id;
+    expect(read({ ok: true, message_id: 'm1', created: true })).toBe('m1');
+    expect(read({ ts: '1.2', message_id: 'm1' })).toBe('1.2');
+  });
+
   it.each([
     [
       { message_id: 'm1', created: true },
