@@ -36,6 +36,8 @@ export interface ProvisionHistory {
   blockingLines(manifest: Manifest): readonly BlockingLine[];
   /** The space as earlier runs left it, with those of the manifest's agents that they installed. */
   recall(manifest: Manifest): PresentSpace | undefined;
+  /** The id of the space as `recall` returns it. */
+  recordedId(manifest: Manifest): string | undefined;
   /** The id of the last record of each space, by key. @throws LocalError */
   lastRecords(): Promise<ReadonlyMap<string, string | undefined>>;
   /** Whether the records of any space prove that the service's list of spaces was read before. @throws LocalError */
@@ -219,6 +221,7 @@ export async function openHistory(
     ledger,
     label: state.label,
     recall,
+    recordedId: ({ external_space_id }) => spaces.get(external_space_id)?.space_id,
     blockingLines({ external_space_id }) {
       const texts = [fieldText('external_space_id', external_space_id)];
       return ledger.blockingLines({ keys: [spaceKey(origin, external_space_id)], texts });

@@ -30,7 +30,7 @@ export class RemoteStateUnavailable extends Error {
 }
 
 /** What earlier runs learned about the spaces. */
-type KnownSpaces = Pick<ProvisionHistory, 'provesListRead' | 'recall'>;
+type KnownSpaces = Pick<ProvisionHistory, 'provesListRead' | 'recordedId'>;
 
 /** The spaces of a run that the service lists. */
 interface ListedSpaces {
@@ -49,13 +49,13 @@ export type SpaceList = FreshList<ListedSpaces>;
 export function createSpaceList(
   { http, inTurn }: { readonly http: Http; readonly inTurn: InTurn },
   documents: readonly ManifestDocument[],
-  history: Pick<ProvisionHistory, 'lastRecords' | 'provesListRead' | 'recall'>,
+  history: Pick<ProvisionHistory, 'lastRecords' | 'provesListRead' | 'recordedId'>,
   clock: Clock,
 ): SpaceList {
   let wasRead = false;
   const known: KnownSpaces = {
     provesListRead: async () => wasRead || (await history.provesListRead()),
-    recall: (manifest) => history.recall(manifest),
+    recordedId: (manifest) => history.recordedId(manifest),
   };
   async function read(): Promise<ListedSpaces> {
     const lastRecords = await history.lastRecords();
@@ -83,9 +83,7 @@ export async function findSpaces(
   known: KnownSpaces,
 ): Promise<Map<string, ListedSpace>> {
   const wanted = new Set(documents.map(({ manifest }) => manifest.external_space_id));
-  const recorded = new Map(
-    documents.map(({ manifest }) => [known.recall(manifest)?.space_id, manifest.external_space_id]),
-  );
+  const recorded = new Map(documents.map(({ manifest }) => [known.recordedId(manifest), manifest.external_space_id]));
   const found = new Map<string, ListedSpace>();
   const underOtherIds = new Map<string, ListedSpace>();
   let last: JsonObject | undefined;
