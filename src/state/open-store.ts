@@ -133,7 +133,8 @@ async function publishLeftovers(store: RecordStore, path: string): Promise<void>
 
 /**
  * Opens the store at a location (design §6). Reads and connects only when it is first used. Adds the author to each record.
- * Records that cannot be published to a shared store are kept in recovery files, which the next run publishes first.
+ * Records that cannot be published to a shared store are kept in recovery files, which the next run publishes first. Until
+ * that succeeds, the store can be read, but nothing can be appended.
  * @throws UsageError if the address is not valid; LocalError if a file that it names cannot be read
  */
 export async function openStore(deps: StoreDeps): Promise<StateStore> {
@@ -151,7 +152,10 @@ export async function openStore(deps: StoreDeps): Promise<StateStore> {
       const own = store.open(options);
       return {
         async *readNew() {
-          await publish();
+          // Who may only read cannot publish. Without these records an outcome is unknown at worst, and `append` still fails.
+          await publish().catch((error: unknown) => {
+            if (!(error instanceof StateUnavailableError)) throw error;
+          });
           yield* own.readNew();
         },
         async append(record, role) {

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { hash } from 'node:crypto';
-import { existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { encodeRecord } from '../../src/state/record.ts';
@@ -467,6 +467,33 @@ describe('a state at a URL', () => {
     const path = await run(['state', 'path', '-o', 'json'], { env });
     const hint = expect.stringContaining('git ls-remote');
     expect(path.json()).toMatchObject({ writable: false, problem: expect.stringContaining('nowhere'), hint });
+  });
+
+  test('is still read after a push that was refused', async () => {
+    const it = await service();
+    const bare = bareRepository();
+    const env = { ...it.env, PARTNER_STATE: `git+file://${bare}#state` };
+    expect((await run(['state', 'init'], { env })).code).toBe(0);
+    const path = write('acme.yaml', manifest('acme'));
+    expect((await run(['provision', path], { env })).code).toBe(0);
+    const [{ space_id } = { space_id: '' }] = await it.spaces();
+    const [{ agent_id } = { agent_id: '' }] = await it.agents(space_id);
+    const job = ['--agent', agent_id, '--name', 'daily', '--instructions', 'Go.', '--schedule', '0 9 * * *'];
+    const hook = join(bare, 'hooks', 'pre-receive');
+    mkdirSync(dirname(hook), { recursive: true });
+    writeFileSync(hook, '#!/bin/sh\nexit 1\n', { mode: 0o755 });
+    for (const _ of ['first', 'again']) expect((await run(['cron', 'create', ...job], { env })).code).toBe(8);
+    for (const args of [
+      ['provision', path],
+      ['plan', path],
+      ['cron', 'list'],
+      ['state', 'show'],
+    ]) {
+      expect(await run(args, { env })).toMatchObject({ code: 0 });
+    }
+    expect((await it.posts()).filter(({ path: to }) => to.includes('cron'))).toEqual([]);
+    rmSync(hook);
+    expect((await run(['cron', 'create', ...job], { env })).code).toBe(0);
   });
 
   test.each([
