@@ -35,9 +35,14 @@ const BASH_COMPLETION = [
   '/opt/homebrew/share/bash-completion/bash_completion',
 ];
 
-/** Reads a file as Latin-1, which preserves every byte, because a startup file need not be UTF-8. */
+/**
+ * Reads a file as Latin-1, which preserves every byte, because a startup file need not be UTF-8.
+ * @throws LocalError also for a device: a startup file may be a link to /dev/null, which root could replace
+ */
 async function readBytes(file: string): Promise<string | undefined> {
   try {
+    const status = await stat(file);
+    if (!status.isFile() && !status.isDirectory()) throw new Error('it is not a regular file');
     return await readFile(file, 'latin1');
   } catch (error) {
     if (errorCode(error) === 'ENOENT') return undefined;

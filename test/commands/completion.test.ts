@@ -232,6 +232,17 @@ describe('completion install', () => {
     );
   });
 
+  it('does not replace a device', async () => {
+    // Without --dry-run, a mistake would replace the device of the whole machine.
+    const args = ['completion', 'install', '--shell', 'bash', '--rc-file', '/dev/null', '--dry-run', '-o', 'json'];
+    const ran = await run(args, { env: { HOME: tempDirectory() } });
+    expect(ran.code).toBe(1);
+    expect(ran.error()).toMatchObject({
+      message: '/dev/null cannot be read.',
+      details: { why: 'it is not a regular file' },
+    });
+  });
+
   it('asks for the shell if it cannot be detected', async () => {
     expect(await run(['completion', 'install', '--yes'], { env: { SHELL: '/bin/tcsh' } })).toMatchObject({ code: 2 });
   });
