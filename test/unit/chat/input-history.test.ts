@@ -1,4 +1,5 @@
-import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { chmodSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { openInputHistory } from '../../../src/chat/input-history.ts';
@@ -55,3 +56,20 @@ it('restricts a file that others could read', async () => {
   expect(JSON.parse(readFileSync(path, 'utf8'))).toEqual({ entries: ['new', 'old'] });
   expect(statSync(path).mode & 0o777).toBe(0o600);
 });
+
+// Only root can replace a device, or make one. Never link to the real /dev/null: it is the one of the whole machine.
+it.skipIf(process.platform !== 'linux' || process.getuid?.() !== 0)(
+  'keeps none in a device, and leaves it',
+  async () => {
+    const directory = tempDirectory();
+    const device = join(directory, 'null');
+    execFileSync('mknod', ['-m', '666', device, 'c', '1', '3']);
+    const path = join(directory, 'history.json');
+    symlinkSync(device, path);
+    const history = await openInputHistory(path, noSecrets, noTrouble);
+    history.save(['hello']);
+    expect(history.entries).toEqual([]);
+    expect(statSync(device).isCharacterDevice()).toBe(true);
+    expect(statSync(device).mode & 0o777).toBe(0o666);
+  },
+);
