@@ -119,7 +119,8 @@ class TerminalPrompt implements PromptLine {
       clearScreenDown(this.output);
     }
     // `prompt` moves the cursor up by `cursorRow` rows to redraw, but the cursor stops at the top of the screen.
-    const screenRows = this.output.rows ?? Number.POSITIVE_INFINITY;
+    // A pseudo-terminal without a size reports 0 rows.
+    const screenRows = this.output.rows || Number.POSITIVE_INFINITY;
     const rowsBack = this.isTyping ? Math.min(this.cursorRow, screenRows - 1) : 0;
     this.output.write(`${this.redact(text)}\n${'\n'.repeat(rowsBack)}`);
     this.redraw();
