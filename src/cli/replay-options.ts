@@ -57,13 +57,11 @@ export async function writeReplayConfig(
   baseUrl: string,
   context: Pick<Context, 'clock' | 'random' | 'abortSignal'>,
 ): Promise<string> {
-  const [{ mkdtemp }, { tmpdir }, { join }, { updateContract, updateObserved }] = await Promise.all([
-    import('node:fs/promises'),
-    import('node:os'),
-    import('node:path'),
+  const [{ makeTemporaryDirectory }, { updateContract, updateObserved }] = await Promise.all([
+    import('../config/temporary-file.ts'),
     import('../config/contract-file.ts'),
   ]);
-  const directory = await mkdtemp(join(tmpdir(), 'partnerctl-replay-'));
+  const directory = await makeTemporaryDirectory('replay');
   const { clock, random, abortSignal: signal } = context;
   const deps = { clock, random, signal };
   const valuesFrom = (wanted: string) =>

@@ -1,7 +1,7 @@
 import { type FileHandle, mkdtemp, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { LocalError } from '../errors.ts';
+import { describeFileError, LocalError } from '../errors.ts';
 
 export interface TemporaryFile {
   readonly file: FileHandle;
@@ -44,4 +44,29 @@ export function temporaryFileError(what: string, error: unknown): LocalError {
     hint: `Nothing was sent. If ${tmpdir()} is full or missing, set TMPDIR to another directory.`,
     cause: error,
   });
+}
+
+/**
+ * Creates a directory that only its owner can read. The caller removes it.
+ * @param purpose a part of its name, such as `sandbox`
+ * @param fill writes its first files
+ * @throws LocalError if the directory or these files cannot be written
+ */
+export async function makeTemporaryDirectory(
+  purpose: string,
+  fill: (directory: string) => Promise<void> = async () => undefined,
+): Promise<string> {
+  let directory: string | undefined;
+  try {
+    directory = await mkdtemp(join(tmpdir(), `partnerctl-${purpose}-`));
+    await fill(directory);
+    return directory;
+  } catch (error) {
+    if (directory !== undefined) await rm(directory, { recursive: true, force: true });
+    throw new LocalError(`A temporary directory cannot be made in ${tmpdir()}.`, {
+      why: describeFileError(error),
+      hint: 'If it is full or missing, set TMPDIR to another directory.',
+      cause: error,
+    });
+  }
 }

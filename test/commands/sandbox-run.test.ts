@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { run, tempDirectory } from '../helpers/run.ts';
 
 /** Runs a command in a sandbox that reports its environment. */
@@ -55,5 +55,20 @@ describe('sandbox run', () => {
   test('says nothing without a terminal, or with --quiet', async () => {
     expect((await environmentInSandbox([], {})).stderr).toBe('');
     expect((await environmentInSandbox(['--quiet'], {}, 80)).stderr).toBe('');
+  });
+
+  test('names the directory for temporary files if it cannot be used', async () => {
+    const HOME = tempDirectory();
+    const gone = join(HOME, 'gone');
+    vi.stubEnv('TMPDIR', gone);
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const ran = await run(['sandbox', 'run', '-o', 'json', '--', process.execPath, '--version'], { env: { HOME } });
+    expect(ran).toMatchObject({ code: 1, stdout: '' });
+    expect(ran.error()).toMatchObject({
+      type: 'local',
+      message: `A temporary directory cannot be made in ${gone}.`,
+      hint: expect.stringContaining('TMPDIR'),
+      details: { why: 'there is no such file or directory' },
+    });
   });
 });

@@ -1,4 +1,3 @@
-import { tmpdir } from 'node:os';
 import { delimiter, join, resolve } from 'node:path';
 import { command } from '../../cli/command.ts';
 import type { Context } from '../../cli/context.ts';
@@ -12,6 +11,7 @@ import {
   type StartedSandbox,
   startFromOptions,
 } from '../../cli/sandbox-options.ts';
+import { makeTemporaryDirectory } from '../../config/temporary-file.ts';
 import { UsageError } from '../../errors.ts';
 import { shellQuote } from '../../shell-quote.ts';
 
@@ -19,20 +19,23 @@ interface Input extends SandboxInput {
   readonly commandLine: readonly string[];
 }
 
+/** Returns the directory for PATH. */
+function launcherDirectory(directory: string): string {
+  return join(directory, 'bin');
+}
+
 /**
  * Writes `partnerctl` scripts that start this program.
  * @param self the command that starts it
- * @returns the directory for PATH
  */
-async function createLauncher(directory: string, self: readonly string[]): Promise<string> {
+async function createLauncher(directory: string, self: readonly string[]): Promise<void> {
   const { mkdir, writeFile } = await import('node:fs/promises');
-  const bin = join(directory, 'bin');
+  const bin = launcherDirectory(directory);
   await mkdir(bin);
   const posix = self.map(shellQuote).join(' ');
   await writeFile(join(bin, 'partnerctl'), `#!/bin/sh\nexec ${posix} "$@"\n`, { mode: 0o755 });
   const windows = self.map((arg) => `"${arg}"`).join(' ');
   await writeFile(join(bin, 'partnerctl.cmd'), `@${windows} %*\r\n`);
-  return bin;
 }
 
 /** Returns the state for the command: never that of the environment or a profile. @throws UsageError if --state is invalid */
@@ -49,7 +52,7 @@ async function childEnvironment(
   context: Context,
   directory: string,
 ): Promise<Environment> {
-  const path = [await createLauncher(directory, context.selfCommand), context.env.PATH];
+  const path = [launcherDirectory(directory), context.env.PATH];
   return {
     ...context.env,
     PARTNER_STATE: await findState(context, directory),
@@ -87,8 +90,8 @@ export default command<Input>({
     if (file === undefined) {
       throw new UsageError('The command is missing.', { hint: 'Run: partnerctl sandbox run -- <command>' });
     }
-    const { mkdtemp, rm } = await import('node:fs/promises');
-    const directory = await mkdtemp(join(tmpdir(), 'partnerctl-sandbox-'));
+    const { rm } = await import('node:fs/promises');
+    const directory = await makeTemporaryDirectory('sandbox', (made) => createLauncher(made, context.selfCommand));
     try {
       const started = await startFromOptions(input, context);
       try {

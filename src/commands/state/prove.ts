@@ -112,15 +112,15 @@ async function tryStore(
   run: string,
   seed: number,
 ): Promise<Tried> {
-  const { mkdtemp, rm } = await import('node:fs/promises');
-  const { tmpdir } = await import('node:os');
+  const { rm } = await import('node:fs/promises');
+  const { makeTemporaryDirectory } = await import('../../config/temporary-file.ts');
   const { runTrial } = await import('../../state/prove/trial.ts');
   const { seededRandom } = await import('../../state/prove/seeded-random.ts');
   const { clock, env, abortSignal, progress } = context;
   const store = await context.stateStore(address);
   await store.check();
   const random = seededRandom(seed);
-  const directory = await mkdtemp(join(tmpdir(), 'partnerctl-proof-'));
+  const directory = await makeTemporaryDirectory('proof');
   const proxy = await startProxy(context, address, random);
   const all = keys * processes;
   let settled = 0;
