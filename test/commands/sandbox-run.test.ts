@@ -71,4 +71,10 @@ describe('sandbox run', () => {
       details: { why: 'there is no such file or directory' },
     });
   });
+
+  test('takes an empty command for a missing one: exit 2', async () => {
+    const ran = await run(['sandbox', 'run', '-o', 'json', '--', '']);
+    expect(ran.code).toBe(2);
+    expect(ran.error()).toMatchObject({ type: 'usage', message: 'The command is missing.' });
+  });
 });

@@ -87,7 +87,7 @@ export default command<Input>({
   parse: (args) => ({ ...parseSandboxOptions(args), commandLine: args.positionals }),
   async run(context, { commandLine, ...input }) {
     const [file, ...args] = commandLine;
-    if (file === undefined) {
+    if (!file) {
       throw new UsageError('The command is missing.', { hint: 'Run: partnerctl sandbox run -- <command>' });
     }
     const { rm } = await import('node:fs/promises');
