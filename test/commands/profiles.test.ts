@@ -137,6 +137,11 @@ describe('login', () => {
     [['--base-url', 'api.example.com/v1'], 'not an https URL'],
     [['--base-url', 'https://me:secret-password@api.example.com/v1'], 'contains credentials'],
     [['--base-url', BASE, '--token-command', 'x', '--token-file', 'y'], 'cannot be combined'],
+    [['--base-url', BASE, '--token-command', ''], '--token-command is empty.'],
+    [
+      ['--base-url', BASE, '--state', 'postgres://ops@db/ops', '--state-password-command', ''],
+      '--state-password-command is empty.',
+    ],
   ])('exits with 2 for %j', async (args, said) => {
     const home = createProfileHome();
     const ran = await run(['login', ...args], { env: home.env, stdin: TOKEN });
