@@ -106,7 +106,7 @@ async function openLog(context: Context, origin: string, message: Outgoing): Pro
 
 async function warnUnrecorded({ warn }: Pick<Context, 'warn'>, { message }: PartnerctlError): Promise<void> {
   const advice = 'If this command is killed, repeating it may register the message twice. --external-id prevents that.';
-  await warn(`${message} ${advice}`);
+  await warn(joinSentences(`${message}\n${advice}`));
 }
 
 /** Records that this process is sending the message. If that fails, warns and lets the message be sent. */

@@ -172,7 +172,10 @@ describe('chat send', () => {
     const { send, registered } = await startChat();
     const unusable = join(write('file', ''), 'state.jsonl');
     const warned = await send('Hello!', '--state', unusable);
-    expect(warned).toMatchObject({ code: 0, stderr: expect.stringMatching(/^warning: .*--external-id prevents that/) });
+    expect(warned).toMatchObject({
+      code: 0,
+      stderr: expect.stringMatching(/^warning: .*\. If this command .*--external-id prevents that/),
+    });
     expect(await send('Hello!', '--state', unusable, '--external-id', 'mine')).toMatchObject({ code: 0, stderr: '' });
     expect(await send('Hello!', '--state', tempDirectory())).toMatchObject({ code: 0 });
     expect(await registered()).toHaveLength(3);
