@@ -17,7 +17,7 @@ export interface ClosableSink extends Sink {
 }
 
 export interface Io {
-  readonly stdin: Readable & { readonly isTTY?: boolean };
+  readonly stdin: Readable & { readonly isTTY?: boolean; readonly isRaw?: boolean };
   readonly stdout: Sink;
   readonly stderr: Sink;
 }

@@ -1,3 +1,4 @@
+import type { Key } from 'node:readline';
 import { EXIT, InterruptedError } from '../errors.ts';
 import { sanitizeLine } from '../output/sanitize.ts';
 import type { Context } from './context.ts';
@@ -19,9 +20,11 @@ export function createPrompts(
     // Reading io.stdin opens it.
     const input = io.stdin;
     const closed = new AbortController();
-    // Ctrl-D closes the prompt, which then stays without a result. An answer closes it, too, but is returned first.
-    const close = () => setImmediate(() => closed.abort());
-    input.once('pause', close);
+    // Ctrl-D closes the prompt, which then stays without a result. An answer closes it, too, but is returned first. After
+    // Ctrl-Z and fg, readline stays in raw mode, but pauses the input, and does not pause it again when it is closed.
+    const check = () => setImmediate(() => (input.isRaw ? input.resume() : closed.abort()));
+    const checkKey = (_text: unknown, { ctrl, name }: Key) => void (ctrl && name === 'd' && check());
+    input.on('pause', check).on('keypress', checkKey);
     try {
       const either = AbortSignal.any([signal, closed.signal]);
       return await progress.pauseDuring(() => question({ input, output: terminal, signal: either }));
@@ -29,7 +32,7 @@ export function createPrompts(
       signal.throwIfAborted();
       throw new InterruptedError('Interrupted.', EXIT.interrupted, { cause: error });
     } finally {
-      input.off('pause', close);
+      input.off('pause', check).off('keypress', checkKey);
     }
   }
   return {
