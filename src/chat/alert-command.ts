@@ -38,13 +38,15 @@ function signalGroup({ pid }: ChildProcess, signal: 'SIGTERM' | 'SIGKILL'): void
   }
 }
 
+type AlertContext = Pick<Context, 'clock' | 'env' | 'warn' | 'signals' | 'abortSignal'>;
+
 /** Runs the user's command for each alert, one after the other, in the background. */
 export class AlertCommand {
-  private readonly context: Pick<Context, 'clock' | 'env' | 'warn' | 'signals'>;
+  private readonly context: AlertContext;
   private readonly command: string;
   private running: Promise<void> = Promise.resolve();
 
-  constructor(context: Pick<Context, 'clock' | 'env' | 'warn' | 'signals'>, command: string) {
+  constructor(context: AlertContext, command: string) {
     this.context = context;
     this.command = command;
   }
@@ -62,16 +64,18 @@ export class AlertCommand {
     });
   }
 
-  /** Waits for the commands that were started. An interrupt ends them. */
+  /** Waits for the commands that were started. An interrupt or --timeout ends them. */
   async close(): Promise<void> {
     await this.running;
   }
 
   /** Its output goes to our stderr, because stdout has the messages. */
   private async run(alert: Alert): Promise<void> {
+    const { abortSignal, signals } = this.context;
+    if (abortSignal.aborted) throw new Error('--timeout came before its turn.');
     const env = { ...this.context.env, ...variablesOf(alert) };
     const child = spawn(this.command, { shell: true, detached: true, stdio: ['ignore', 2, 2], env });
-    const signal = AbortSignal.any([this.context.signals.interrupt, AbortSignal.timeout(TIME_LIMIT_MS)]);
+    const signal = AbortSignal.any([abortSignal, AbortSignal.timeout(TIME_LIMIT_MS)]);
     const ended = new AbortController();
     const end = (): void => {
       signalGroup(child, 'SIGTERM');
@@ -84,7 +88,8 @@ export class AlertCommand {
     if (signal.aborted) end();
     try {
       const [code, killedBy] = await once(child, 'exit');
-      if (this.context.signals.interrupt.aborted) return;
+      if (signals.interrupt.aborted) return;
+      if (abortSignal.aborted) throw new Error('--timeout ended it.');
       if (signal.aborted) throw new Error(`it took longer than ${TIME_LIMIT_MS / 1000} s.`);
       if (code !== 0) throw new Error(killedBy ? `killed by ${killedBy}.` : `exit code ${code}.`);
     } finally {

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { systemClock } from '../../src/clock.ts';
 import { InterruptedError } from '../../src/errors.ts';
 import { appendRecord } from '../../src/state/append.ts';
 import { randomRecordId, recordHead } from '../../src/state/record.ts';
@@ -330,6 +331,17 @@ describe('chat watch', () => {
       act: () => expect.poll(() => existsSync(log)).toBe(true),
     });
     expect(ran.code).toBe(0);
+  });
+
+  test('ends a command at --timeout, and names the sessions that it did not finish for', async () => {
+    const { env } = await knownConversations();
+    const args = ['--alert-after', '1m', '--alert-command', 'exec sleep 60', '--timeout', '1s', '--interval', '500ms'];
+    const started = performance.now();
+    const ran = await run(['chat', 'watch', ...args], { env, random: tinyRandom, clock: systemClock });
+    expect(performance.now() - started).toBeLessThan(30_000);
+    expect(ran.code).toBe(0);
+    expect(ran.stderr).toMatch(/The --alert-command for session \w+ failed: --timeout ended it\./);
+    expect(ran.stderr).toMatch(/The --alert-command for session \w+ failed: --timeout came before its turn\./);
   });
 
   test.each([
