@@ -91,7 +91,7 @@ export async function decodeText(chunks: AsyncIterable<Buffer | string>, maxMib:
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(Buffer.concat(parts));
   } catch {
-    throw new Error('it is not UTF-8 text');
+    throw new Error('it is not UTF-8 text; save it as UTF-8');
   }
 }
 

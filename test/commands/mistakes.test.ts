@@ -97,6 +97,12 @@ describe('provision', () => {
     expect(await received()).toEqual([]);
   });
 
+  test('says how to save a file of another encoding, such as the UTF-16 that PowerShell writes', async () => {
+    const path = write('acme.yaml', Buffer.from(`\ufeff${manifest('acme')}`, 'utf16le'));
+    const ran = await run(['provision', path, '--check']);
+    expect(ran).toMatchObject({ code: 2, stderr: expect.stringContaining('it is not UTF-8 text; save it as UTF-8') });
+  });
+
   test('reports the same with --check as without', async () => {
     const path = write('a.yaml', GOOD('a').replace('session_workflow', 'sessions'));
     const check = await run(['provision', path, '--check']);
