@@ -1,7 +1,7 @@
 import type { CommanderError } from 'commander';
 import { type ErrorInfo, UsageError } from '../errors.ts';
 import { suggest } from '../yaml/suggest.ts';
-import { type FlagSpec, formatUsage } from './command.ts';
+import { formatUsage } from './command.ts';
 import type { SelectedCommand } from './command-tree.ts';
 import { HELP_TOPICS } from './help-topics.ts';
 import { COMMANDS, GLOBAL_FLAGS, GROUPS } from './registry.ts';
@@ -68,14 +68,18 @@ function suggestCommand(word: string, group: string | undefined): string | undef
   return synonym && `Did you mean \`partnerctl ${synonym}\`?`;
 }
 
-function suggestFlag(flag: string, flags: readonly FlagSpec[]): string | undefined {
+/** Returns what an unknown flag may mean: a known one, or an argument. */
+function suggestFlag(flag: string, selected: SelectedCommand | undefined): string | undefined {
+  const { flags, args } = selected?.command ?? { flags: [], args: [] };
   const near = closest(
     flag,
     [...flags, ...GLOBAL_FLAGS, { usage: '--help' }, { usage: '--version' }].flatMap(
       ({ usage }) => usage.match(/--[\w-]+/g) ?? [],
     ),
   );
-  return near && `Did you mean ${near}?`;
+  if (near !== undefined) return `Did you mean ${near}?`;
+  const isLikeFlag = /^--[\w-]+$/.test(flag);
+  return args.length > 0 && !isLikeFlag ? 'Put -- before an argument that begins with a hyphen.' : undefined;
 }
 
 /** Suggests a choice for an invalid value of a flag. @param text commander's message about the value */
@@ -121,7 +125,7 @@ export function toUsageError(
   const suggestions: Readonly<Record<string, () => string | undefined>> = {
     'commander.unknownCommand': () => suggestCommand(word, group),
     'commander.invalidArgument': () => suggestChoice(text),
-    'commander.unknownOption': () => suggestFlag(word, selected?.command.flags ?? []),
+    'commander.unknownOption': () => suggestFlag(word, selected),
   };
   const suggestion = suggestions[error.code]?.();
   return new UsageError(message, { hint: suggestion === undefined ? help : `${suggestion} ${help}` });

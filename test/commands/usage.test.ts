@@ -35,6 +35,7 @@ describe('wrong arguments', () => {
     [['provision', 'a.yaml', '--conc', '2'], 'Did you mean --concurrency?'],
     [['provision', 'a.yaml', '--dryrun'], 'Did you mean --dry-run?'],
     [['spaces', 'list', '--outptu', 'json'], 'Did you mean --output?'],
+    [['chat', 'send', '--session', 's', '-5 degrees'], 'Put -- before an argument that begins with a hyphen.'],
     [['spaces', 'list', 'more'], 'oo many arguments'],
     [['chat', 'send', 'hi', 'there'], "Quote the message: partnerctl chat send … 'hi there'"],
     [['agents', 'list'], "missing required argument 'space'"],
