@@ -26,7 +26,7 @@ interface Described {
 let program: Described;
 
 beforeAll(async () => {
-  program = JSON.parse((await run(['help', '-o', 'json'], { env: { HOME: '/nonexistent' } })).stdout);
+  program = JSON.parse((await run(['help', '-o', 'json'], { env: { HOME: '/dev/null/home' } })).stdout);
 });
 
 /** The source of a page, with its escapes undone. */

@@ -17,6 +17,9 @@ interface Settings {
   readonly detached?: boolean;
 }
 
+/** A home that not even root can create. */
+const NO_HOME = '/dev/null/home';
+
 /** Starts a program with its own environment. The caller must end it. */
 export function spawnFile(file: string, args: readonly string[], settings: Settings = {}) {
   const { env, stdin = 'ignore', input, cwd, detached = false } = settings;
@@ -27,7 +30,7 @@ export function spawnFile(file: string, args: readonly string[], settings: Setti
     detached,
     stdin: input === undefined ? stdin : 'pipe',
     ...(cwd !== undefined && { cwd }),
-    env: { PATH: process.env.PATH ?? '', HOME: '/nonexistent', ...env },
+    env: { PATH: process.env.PATH ?? '', HOME: NO_HOME, ...env },
   });
   if (input !== undefined) child.stdin?.end(input);
   return child;
