@@ -73,7 +73,7 @@ export async function readProfiles(directory: string): Promise<Profiles> {
   try {
     text = readRegularFile(path);
   } catch (error) {
-    if (errorCode(error) === 'ENOENT') return NO_PROFILES;
+    if (errorCode(error) === 'ENOENT' || errorCode(error) === 'ENOTDIR') return NO_PROFILES;
     throw new LocalError(`The profiles in ${path} cannot be read.`, { why: describeFileError(error), cause: error });
   }
   const profiles = parseProfiles(text);

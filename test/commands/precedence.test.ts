@@ -93,6 +93,14 @@ describe('settings', () => {
     expect(ran.code).toBe(0);
   });
 
+  test('need no home directory: that of a service account may be /dev/null', async () => {
+    const env = { HOME: '/dev/null' };
+    expect(await run(['profile', 'list', '-o', 'json'], { env })).toMatchObject({ code: 0, stderr: '' });
+    const path = await run(['state', 'path'], { env });
+    expect(path).toMatchObject({ code: 0, stdout: '/dev/null/.local/state/partnerctl/state.jsonl\n' });
+    expect(path.stderr).toMatch(/ A part of its path is a file, not a directory\. Name another file with --state /);
+  });
+
   test('exit with 2 without a base URL, and with 3 without a token', async () => {
     const nothing = await run(['spaces', 'list']);
     expect(nothing).toMatchObject({ code: 2, stderr: expect.stringContaining('No base URL') });

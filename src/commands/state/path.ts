@@ -3,6 +3,7 @@ import type { Context } from '../../cli/context.ts';
 import { LocalError } from '../../errors.ts';
 import { objectResult } from '../../output/command-result.ts';
 import { sanitizeLine } from '../../output/sanitize.ts';
+import { joinSentences } from '../../output/sentences.ts';
 import { findStateFile, isPathTaken, isWritable } from '../../state/state-file.ts';
 
 /** The condition of the place where the state is kept. */
@@ -59,8 +60,8 @@ export default command({
     const inspection = kind === 'file' ? await inspectFile(address) : await inspectShared(context);
     const result = { path: address, from, ...inspection };
     if (result.problem !== null) {
-      const advice = result.hint === null ? '' : `. ${result.hint}`;
-      await context.warn(`The state cannot be kept there: ${result.problem}${advice}`);
+      const lines = [`The state cannot be kept there: ${result.problem}`, result.hint ?? []].flat();
+      await context.warn(joinSentences(lines.join('\n')));
     }
     return { ...objectResult(result, []), text: `${sanitizeLine(address)}\n` };
   },
