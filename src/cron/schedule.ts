@@ -113,7 +113,7 @@ export function parseFields({
 }: Readonly<Record<FieldName, string | undefined>>): CronFields {
   const parse = (field: FieldName, text: string | undefined): string => {
     if (text !== undefined) return parseCronField(field, text).text;
-    throw new ScheduleError(field, 'is missing', { hint: `write * for every ${field}` });
+    throw new ScheduleError(field, 'must be given', { hint: `write * for every ${field}` });
   };
   return { minute: parse('minute', minute), hour: parse('hour', hour), day_of_week: parse('day_of_week', day_of_week) };
 }

@@ -86,7 +86,8 @@ function messageOf(issue: v.BaseIssue<unknown>): string {
   // Only the library's own messages begin with "Invalid".
   if (!issue.message.startsWith('Invalid ')) return issue.message;
   if (issue.expected === null) return `is not a valid ${issue.type}`;
-  const received = typeof issue.input === 'string' ? quote(issue.input) : issue.received;
+  const received =
+    typeof issue.input === 'string' ? quote(issue.input) : (TYPE_NAMES[issue.received] ?? issue.received);
   return `must be ${TYPE_NAMES[issue.expected] ?? issue.expected}, not ${received}`;
 }
 

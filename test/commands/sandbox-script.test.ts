@@ -29,7 +29,7 @@ test.each([
 test.each([
   ['an invalid rule', '- { pattern: "(", replies: [{ text: x }] }', /\[0\]\.pattern must be a regular expression/],
   ['invalid YAML', '- pattern: [', /line 1/],
-  ['an object instead of a list', 'pattern: x', /must be a list/],
+  ['an object instead of a list', 'pattern: x', /must be a list, not an object/],
 ])('a script file with %s exits with 2, and nothing starts', async (_, text, why) => {
   const path = write('replies.yaml', text);
   const ran = await run(['sandbox', 'run', '--script', path, '-o', 'json', '--', 'false']);

@@ -69,7 +69,7 @@ describe('the canonical form', () => {
   test('requires the minute and the hour', () => {
     expect(errorOf(() => parseFields({ minute: '0', hour: undefined, day_of_week: '1' }))).toMatchObject({
       field: 'hour',
-      message: 'hour: is missing',
+      message: 'hour: must be given',
     });
     expect(errorOf(() => parseFields({ minute: undefined, hour: '1', day_of_week: '1' })).field).toBe('minute');
   });
