@@ -38,6 +38,8 @@ export interface ProvisionHistory {
   recall(manifest: Manifest): PresentSpace | undefined;
   /** The id of the space as `recall` returns it. */
   recordedId(manifest: Manifest): string | undefined;
+  /** All spaces of the service that are recorded, whatever documents this run has. @throws LocalError */
+  allRecorded(): Promise<Pick<RecordedSpaces, 'get'>>;
   /** The id of the last record of each space, by key. @throws LocalError */
   lastRecords(): Promise<ReadonlyMap<string, string | undefined>>;
   /** Whether the records of any space prove that the service's list of spaces was read before. @throws LocalError */
@@ -222,6 +224,14 @@ export async function openHistory(
     label: state.label,
     recall,
     recordedId: ({ external_space_id }) => spaces.get(external_space_id)?.space_id,
+    async allRecorded() {
+      const all = recordedSpaces(origin);
+      for await (const entry of state.open({ isSkipped: otherLines(SPACE_RECORDS) }).readNew()) {
+        if (entry.kind === 'restart') all.clear();
+        if (entry.kind === 'record') all.add(entry.record);
+      }
+      return all;
+    },
     blockingLines({ external_space_id }) {
       const texts = [fieldText('external_space_id', external_space_id)];
       return ledger.blockingLines({ keys: [spaceKey(origin, external_space_id)], texts });

@@ -11,6 +11,7 @@ import { fieldsOf } from '../contract/fields.ts';
 import type { JsonObject } from '../contract/json.ts';
 import { OPERATIONS, type Operation } from '../contract/operations.ts';
 import { type ListedSpace, readSpace } from '../contract/spaces.ts';
+import { toNfc } from '../cron/job.ts';
 import { NotFoundError, type PartnerctlError, ShapeError, withHint } from '../errors.ts';
 import type { ManifestDocument } from './manifest.ts';
 import type { ProvisionHistory } from './provision-history.ts';
@@ -30,7 +31,7 @@ export class RemoteStateUnavailable extends Error {
 }
 
 /** What earlier runs learned about the spaces. */
-type KnownSpaces = Pick<ProvisionHistory, 'provesListRead' | 'recordedId'>;
+type KnownSpaces = Pick<ProvisionHistory, 'provesListRead' | 'recordedId' | 'allRecorded'>;
 
 /** The spaces of a run that the service lists. */
 interface ListedSpaces {
@@ -49,13 +50,14 @@ export type SpaceList = FreshList<ListedSpaces>;
 export function createSpaceList(
   { http, inTurn }: { readonly http: Http; readonly inTurn: InTurn },
   documents: readonly ManifestDocument[],
-  history: Pick<ProvisionHistory, 'lastRecords' | 'provesListRead' | 'recordedId'>,
+  history: KnownSpaces & Pick<ProvisionHistory, 'lastRecords'>,
   clock: Clock,
 ): SpaceList {
   let wasRead = false;
   const known: KnownSpaces = {
     provesListRead: async () => wasRead || (await history.provesListRead()),
     recordedId: (manifest) => history.recordedId(manifest),
+    allRecorded: () => history.allRecorded(),
   };
   async function read(): Promise<ListedSpaces> {
     const lastRecords = await history.lastRecords();
@@ -107,7 +109,26 @@ export async function findSpaces(
   if (last && !hasExternalIds) {
     refuseItem(http, OPERATIONS.listSpaces, last, 'space.external_space_id');
   }
-  return new Map([...underOtherIds, ...found]);
+  return new Map([...(await withoutRenamed(underOtherIds, known)), ...found]);
+}
+
+function isSameForm(listed: string, wanted: string): boolean {
+  const form = (id: string) => toNfc(id).trim().toLowerCase();
+  return form(listed) === form(wanted);
+}
+
+/**
+ * Leaves out each space that is also recorded under the external id that the service lists: it was renamed, and the document
+ * with its former external id is about another space.
+ * @param spaces by the external id in the manifest
+ */
+async function withoutRenamed(spaces: ReadonlyMap<string, ListedSpace>, known: KnownSpaces) {
+  if (spaces.size === 0) return [];
+  const recorded = await known.allRecorded();
+  return [...spaces].filter(([wanted, { space_id, external_space_id: listed }]) => {
+    if (typeof listed !== 'string' || isSameForm(listed, wanted)) return true;
+    return recorded.get(listed)?.space_id !== space_id;
+  });
 }
 
 /** @throws ShapeError if another space has the external id */

@@ -318,4 +318,19 @@ describe('an external_space_id that the service lists in another form', () => {
     expectDone(service, await both(service, '--state', state), ['acme-1', 'acme-2']);
     expect(service.posts()).toHaveLength(2);
   });
+
+  it('does not hide a new document with the id that a renamed space had', async () => {
+    const service = await oddService();
+    const state = join(tempDirectory(), 'state.jsonl');
+    expectDone(service, await machine(manifest('acme'))(service, '--state', state), ['acme']);
+    const [space] = service.spaces.values();
+    if (!space) throw new Error('no space');
+    service.spaces.clear();
+    service.spaces.set('acme-old', { ...space, external_space_id: 'acme-old' });
+    expectDone(service, await machine(manifest('acme-old'))(service, '--state', state), ['acme-old']);
+    const again = await machine(manifest('acme'), { clock: fastClock() })(service, '--state', state);
+    expectDone(service, again, ['acme-old', 'acme']);
+    expect(again.json<Provisioned>().results).toMatchObject([{ status: 'created' }]);
+    expect(service.posts()).toHaveLength(2);
+  });
 });
