@@ -95,6 +95,8 @@ export interface AppliedSpace {
   readonly agents: readonly (PresentAgent | undefined)[];
   /** False if the service says that the space existed before. */
   readonly created?: boolean | undefined;
+  /** Whether the service chose another space than the known one, whose agents are not in it. */
+  readonly isOther?: boolean;
   /** Why some of the agents that were installed have no id. */
   readonly failure?: PartnerctlError | undefined;
 }
@@ -125,6 +127,25 @@ export function appliedResult(
     // A new agent differs no longer from an older one that it might have been.
     differences: firstPlan.differences.filter((each) => each.resource !== 'agent' || !isNew(each.name)),
     unmanaged: firstPlan.unmanaged,
+  };
+}
+
+/** The result of a document whose missing agents were installed in another space than the known one. */
+export function otherSpaceResult(
+  document: ManifestDocument,
+  { spaceId, agents, created }: AppliedSpace,
+  error: PartnerctlError,
+): DocumentResult {
+  const { manifest } = document;
+  const installed = manifest.agents.filter((_, index) => agents[index]);
+  return {
+    ...initialDocumentResult(document, 'failed'),
+    space_id: spaceId,
+    agents: manifest.agents.map((wanted, index) =>
+      agentResult({ wanted }, agents[index], agents[index] ? 'created' : 'failed'),
+    ),
+    actions: [...(created === false ? [] : [createSpaceAction(manifest)]), ...installed.map(installAgentAction)],
+    error,
   };
 }
 

@@ -89,6 +89,7 @@ function toProvisionedAgent({ chat, cron: _, ...agent }: ManifestAgent): Manifes
 /**
  * Creates the space if it is missing, and installs the missing agents of a plan, in one POST.
  * @param before the agents that existed before, as far as they are known
+ * @param spaceId the known id of the space, if it exists
  * @param timeoutMs the time limit of the POST in milliseconds; it is not sent later
  * @returns the space, and the agents that exist now, one for each agent of the plan
  * @throws PartnerctlError; OutcomeUnknownError if the POST may have been carried out
@@ -97,12 +98,20 @@ export async function installMissing(
   http: Http,
   { manifest }: ManifestDocument,
   plan: ProvisionPlan,
-  { before, timeoutMs }: { readonly before: AgentIds; readonly timeoutMs: number },
+  {
+    before,
+    spaceId,
+    timeoutMs,
+  }: { readonly before: AgentIds; readonly spaceId: string | undefined; readonly timeoutMs: number },
 ): Promise<AppliedSpace> {
   const missing = plan.agents.filter(({ present }) => !present);
   const body = { ...manifest, agents: missing.map(({ wanted }) => toProvisionedAgent(wanted)) };
   const response = await provisionSpace(http, body, timeoutMs);
   const installed = await findInstalled(http, response, missing, before);
-  const agents = plan.agents.map((agent) => agent.present ?? installed.agents[missing.indexOf(agent)]);
-  return { spaceId: response.space_id, created: response.created, agents, failure: installed.failure };
+  const { space_id, created } = response;
+  const isOther = spaceId !== undefined && spaceId !== space_id;
+  const agents = plan.agents.map(
+    (agent) => (isOther ? undefined : agent.present) ?? installed.agents[missing.indexOf(agent)],
+  );
+  return { spaceId: space_id, created, agents, isOther, failure: installed.failure };
 }

@@ -61,6 +61,8 @@ export interface PostTask {
   readonly document: ManifestDocument;
   readonly key: string;
   readonly plan: ProvisionPlan;
+  /** The known id of the space, if it exists. */
+  readonly spaceId: string | undefined;
   /** The last record of the space before the plan was made. */
   readonly lastRecord: RecordedObject<SpaceSnapshot> | undefined;
   /** The agents that exist; null if they cannot be listed. */
@@ -115,7 +117,10 @@ export async function postOnce(deps: PostDeps, task: PostTask): Promise<PostOutc
   function createdSnapshot(): SpaceSnapshot {
     if (!applied) return item.snapshot;
     const { agents } = appliedResult(document, plan, applied);
-    return foundSnapshot(http.baseUrl, { manifest: document.manifest, spaceId: applied.spaceId, agents });
+    // Another space has only what this POST installed.
+    const wanted = plan.agents.filter(({ present }) => !(applied?.isOther && present)).map((agent) => agent.wanted);
+    const manifest = { ...document.manifest, agents: wanted };
+    return foundSnapshot(http.baseUrl, { manifest, spaceId: applied.spaceId, agents });
   }
   const onceDeps: OnceDeps<SpaceSnapshot> = {
     ...once,
@@ -143,7 +148,11 @@ export async function postOnce(deps: PostDeps, task: PostTask): Promise<PostOutc
     applied = await deps.inTurn(() => {
       // If the machine slept in the meantime, another process may have settled the reservation.
       const timeoutMs = requestTime(remainingMs(), limitMs, 'the space was provisioned');
-      return installMissing(http, document, plan, { timeoutMs, before: task.before ?? new Set() });
+      return installMissing(http, document, plan, {
+        timeoutMs,
+        spaceId: task.spaceId,
+        before: task.before ?? new Set(),
+      });
     });
     return applied.spaceId;
   });

@@ -6,7 +6,7 @@ import { OwnerWatch } from '../state/owner-watch.ts';
 import type { StateStore } from '../state/store.ts';
 import { AttemptLimits, type FailedStep } from './attempt-limits.ts';
 import type { DocumentJobDeps } from './create-cron-jobs.ts';
-import { appliedResult, type DocumentResult, unfinishedResult } from './document-result.ts';
+import { appliedResult, type DocumentResult, otherSpaceResult, unfinishedResult } from './document-result.ts';
 import {
   findAmbiguity,
   findLateEffects,
@@ -24,6 +24,7 @@ import {
   lostPostError,
   missingIdsError,
   namingAgents,
+  otherSpaceError,
   outOfTimeError,
   unrecordedSpaceError,
   withLostPost,
@@ -247,17 +248,21 @@ class DocumentRun {
     const { deps, document, key, ownRecords } = this;
     this.firstPlan ??= plan;
     const before = this.canRead ? new Set(present?.agents.map(({ agent_id }) => agent_id)) : null;
-    const task = { document, key, plan, lastRecord: state.objects.at(-1), before, ownRecords };
+    const lastRecord = state.objects.at(-1);
+    const task = { document, key, plan, spaceId: present?.space_id, lastRecord, before, ownRecords };
     try {
       const outcome = await postOnce(deps, task);
       if (outcome.kind === 'lost') this.lostPost = outcome.error;
       if (outcome.kind !== 'applied') return READ_AGAIN;
       const { applied, unrecorded } = outcome;
+      const isShared = deps.once.writeRecovery !== undefined;
+      const notRecorded = unrecorded && unrecordedSpaceError(applied.spaceId, { ...unrecorded, isShared });
+      if (present && applied.isOther) {
+        const error = notRecorded ?? otherSpaceError(document.manifest.external_space_id, present, applied.spaceId);
+        return { kind: 'done', result: otherSpaceResult(document, applied, error) };
+      }
       const result = appliedResult(document, this.firstPlan, applied);
-      const error =
-        unrecorded === undefined
-          ? missingIdsError(result, applied.failure)
-          : unrecordedSpaceError(applied.spaceId, { ...unrecorded, isShared: deps.once.writeRecovery !== undefined });
+      const error = notRecorded ?? missingIdsError(result, applied.failure);
       return { kind: 'done', result: error ? { ...result, status: 'failed', error } : result };
     } catch (error) {
       return { kind: 'failed', step: 'post', error };

@@ -3,7 +3,7 @@ import { type Unrecorded, unrecordedError } from '../state/unpublished.ts';
 import type { BlockingLine } from '../state/unusable-lines.ts';
 import type { DocumentResult } from './document-result.ts';
 import type { OpenSpace } from './post-once.ts';
-import type { PresentAgent, ProvisionPlan } from './provision-plan.ts';
+import type { PresentAgent, PresentSpace, ProvisionPlan } from './provision-plan.ts';
 import { inStep } from './run-failure.ts';
 
 const RERUN_HINT = 'Run it again: it reads what exists before it writes.';
@@ -61,6 +61,20 @@ export function missingIdsError(
   const why = [reason.message, reason.info.why].filter((line) => line !== undefined).join('\n');
   const hint = [reason.info.hint, RERUN_HINT].filter((line) => line !== undefined).join('\n');
   return new RunFailure(message, reason, { why, hint });
+}
+
+/** The error for agents that were installed in another space than the known one. */
+export function otherSpaceError(externalId: string, known: PresentSpace, spaceId: string): ServiceError {
+  const id = JSON.stringify(externalId);
+  const listed = known.external_space_id;
+  return new ServiceError(`The service provisioned ${id} as ${spaceId}; until now, it was ${known.space_id}.`, {
+    why:
+      listed === undefined || listed === externalId
+        ? undefined
+        : `It lists ${known.space_id} with the external_space_id ${JSON.stringify(listed)}.`,
+    hint: `Compare the two spaces. If ${spaceId} is the right one, run it again: it installs the other agents there.`,
+    details: { space_id: spaceId, known_space_id: known.space_id },
+  });
 }
 
 /** The error for a command that may not wait until it is certain what a POST did. */

@@ -333,4 +333,36 @@ describe('an external_space_id that the service lists in another form', () => {
     expect(again.json<Provisioned>().results).toMatchObject([{ status: 'created' }]);
     expect(service.posts()).toHaveLength(2);
   });
+
+  it('does not mix its agents with those of a space that the service creates instead: the error names both spaces', async () => {
+    const service = await oddService();
+    const state = join(tempDirectory(), 'state.jsonl');
+    const first = await machine(manifest('acme', ['Sales', 'Support']))(service, '--state', state);
+    expect(first.code).toBe(0);
+    const [space] = service.spaces.values();
+    if (!space) throw new Error('no space');
+    service.spaces.clear();
+    service.spaces.set('acme-old', { ...space, external_space_id: 'acme-old' });
+    const provision = machine(manifest('acme'), { clock: fastClock() });
+    const ran = await provision(service, '--state', state);
+    const made = service.spaces.get('acme');
+    expect(made?.agents.map(({ name }) => name)).toEqual(['Triage']);
+    expect(ran.json<Provisioned>().results).toMatchObject([
+      {
+        status: 'failed',
+        space_id: `space-${made?.id}`,
+        agents: [
+          { agent_id: null, name: 'Sales', status: 'failed' },
+          { agent_id: null, name: 'Support', status: 'failed' },
+          { agent_id: `agent-${made?.agents[0]?.id}`, name: 'Triage', status: 'created' },
+        ],
+        error: {
+          message: `The service provisioned "acme" as space-${made?.id}; until now, it was space-${space.id}.`,
+          details: { space_id: `space-${made?.id}`, known_space_id: `space-${space.id}` },
+        },
+      },
+    ]);
+    expectDone(service, await provision(service, '--state', state), ['acme']);
+    expect(service.posts()).toHaveLength(3);
+  });
 });
