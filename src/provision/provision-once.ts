@@ -294,7 +294,7 @@ class DocumentRun {
       if (pauseMs <= this.deps.http.remainingMs()) return { waitMs: pauseMs, why };
     }
     if (step === 'lost post') throw lostPostError(error);
-    return this.fail(step === 'post' ? namingAgents(error, this.firstPlan) : error);
+    return this.fail(step === 'post' ? namingAgents(error, this.seen?.plan) : error);
   }
 }
 

@@ -235,6 +235,23 @@ describe('a list of agents', () => {
   });
 });
 
+describe('a document that fails after a lost request had installed some agents', () => {
+  it('names only the agents of the last request', async () => {
+    const service = await oddService({
+      trouble: ({ method }, count) => {
+        if (method !== 'POST') return undefined;
+        return count === 1 ? 'reset after' : 405;
+      },
+      // The first request installs one agent only.
+      beforeAnswer: async () => void service.spaces.get('acme-1')?.agents.splice(1),
+    });
+    const ran = await machine(manifest('acme-1'), { clock: fastClock() })(service);
+    const [result] = ran.json<Provisioned>().results;
+    expect(result?.agents.map(({ status }) => status)).toEqual(['created', 'failed', 'failed']);
+    expect(result?.error?.message).toMatch(/^The agents "Support", "Triage" cannot be installed: /);
+  });
+});
+
 describe('two concurrent runs with one state file', () => {
   it.each<[string, Habits]>([
     ['may list the agents', {}],
