@@ -75,6 +75,12 @@ export interface KnownSpace {
   readonly plan: ProvisionPlan | undefined;
 }
 
+/** What a document created before it failed. */
+function creations({ manifest }: ManifestDocument, agents: readonly AgentResult[], isNewSpace: boolean): Action[] {
+  const installed = manifest.agents.filter((_, index) => agents[index]?.status === 'created');
+  return [...(isNewSpace ? [createSpaceAction(manifest)] : []), ...installed.map(installAgentAction)];
+}
+
 /** The result of a document that was not carried out, with the ids of what exists. */
 export function unfinishedResult(
   document: ManifestDocument,
@@ -82,11 +88,13 @@ export function unfinishedResult(
   status: 'failed' | 'skipped',
 ): DocumentResult {
   const initial = initialDocumentResult(document, status);
-  const agents = plan?.agents.map((agent, index) => {
+  if (!plan) return { ...initial, space_id: spaceId ?? null };
+  const agents = plan.agents.map((agent, index) => {
     const existing = firstPlan && !firstPlan.agents[index]?.present ? 'created' : 'unchanged';
     return agentResult(agent, agent.present, agent.present ? existing : status);
   });
-  return { ...initial, space_id: spaceId ?? null, agents: agents ?? initial.agents };
+  const actions = creations(document, agents, firstPlan?.action === 'create' && plan.action !== 'create');
+  return { ...initial, space_id: spaceId ?? null, agents, actions };
 }
 
 export interface AppliedSpace {
@@ -136,17 +144,11 @@ export function otherSpaceResult(
   { spaceId, agents, created }: AppliedSpace,
   error: PartnerctlError,
 ): DocumentResult {
-  const { manifest } = document;
-  const installed = manifest.agents.filter((_, index) => agents[index]);
-  return {
-    ...initialDocumentResult(document, 'failed'),
-    space_id: spaceId,
-    agents: manifest.agents.map((wanted, index) =>
-      agentResult({ wanted }, agents[index], agents[index] ? 'created' : 'failed'),
-    ),
-    actions: [...(created === false ? [] : [createSpaceAction(manifest)]), ...installed.map(installAgentAction)],
-    error,
-  };
+  const results = document.manifest.agents.map((wanted, index) =>
+    agentResult({ wanted }, agents[index], agents[index] ? 'created' : 'failed'),
+  );
+  const actions = creations(document, results, created !== false);
+  return { ...initialDocumentResult(document, 'failed'), space_id: spaceId, agents: results, actions, error };
 }
 
 /** A result as `provision -o json` prints it. */

@@ -4,7 +4,10 @@ import {
   type DocumentResult,
   type DocumentStatus,
   documentResultJson,
+  unfinishedResult,
 } from '../../../src/provision/document-result.ts';
+import { planProvision } from '../../../src/provision/provision-plan.ts';
+import { provisionReport } from '../../../src/provision/provision-report.ts';
 import { runFailure } from '../../../src/provision/run-failure.ts';
 
 let index = 0;
@@ -26,6 +29,26 @@ function result(status: DocumentStatus, error?: unknown): DocumentResult {
 }
 const failed = (error: unknown): DocumentResult => result('failed', error);
 const down = new ServiceError('down', { why: 'one\ntwo', status: 503 });
+
+describe('a document that failed after it was carried out in part', () => {
+  it('reports what this run created, and nothing of that as unchanged', () => {
+    const agents = ['Sales', 'Support'].map((name) => ({ name, template_id: 'tmpl_a' }));
+    const manifest = { external_space_id: 'acme', space: { name: 'Acme' }, agents };
+    const document = { index: 0, source: 'acme.yaml:1', manifest };
+    const sales = { agent_id: 'agt_1', name: 'Sales', template_id: 'tmpl_a', source_id: undefined };
+    const firstPlan = planProvision(manifest, undefined);
+    const plan = planProvision(manifest, { space_id: 'spc_1', agents: [sales] });
+    const unfinished = unfinishedResult(document, { spaceId: 'spc_1', firstPlan, plan }, 'failed');
+    expect(unfinished.actions.map(({ op, name }) => [op, name])).toEqual([
+      ['create_space', 'Acme'],
+      ['install_agent', 'Sales'],
+    ]);
+    expect(JSON.stringify(provisionReport([unfinished]))).not.toContain('unchanged:');
+    expect(unfinishedResult(document, { spaceId: undefined, firstPlan, plan: firstPlan }, 'failed').actions).toEqual(
+      [],
+    );
+  });
+});
 
 describe('the exit code of a run', () => {
   it.each<[string, DocumentResult[], unknown, number | undefined]>([
