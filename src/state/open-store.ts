@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
-import { isAbsolute, join } from 'node:path';
+import { dirname, isAbsolute, join } from 'node:path';
 import type { Clock } from '../clock.ts';
 import { StateUnavailableError, UsageError } from '../errors.ts';
 import type { Redact } from './append.ts';
@@ -146,6 +146,13 @@ export async function openStore(deps: StoreDeps): Promise<StateStore> {
     publishing ??= publishLeftovers(store.open(), location.path);
     await publishing;
   };
+  let warning: Promise<void> | undefined;
+  const warnUnpublished = async (error: unknown): Promise<void> => {
+    if (!(error instanceof StateUnavailableError)) throw error;
+    const message = `The state is read without what an earlier command could not record. It waits in ${dirname(location.path)}.`;
+    warning ??= deps.warn?.(`${message} ${error.message}`);
+    await warning;
+  };
   return {
     ...store,
     open(options) {
@@ -153,9 +160,7 @@ export async function openStore(deps: StoreDeps): Promise<StateStore> {
       return {
         async *readNew() {
           // Who may only read cannot publish. Without these records an outcome is unknown at worst, and `append` still fails.
-          await publish().catch((error: unknown) => {
-            if (!(error instanceof StateUnavailableError)) throw error;
-          });
+          await publish().catch(warnUnpublished);
           yield* own.readNew();
         },
         async append(record, role) {

@@ -489,7 +489,12 @@ describe('a state at a URL', () => {
       ['cron', 'list'],
       ['state', 'show'],
     ]) {
-      expect(await run(args, { env })).toMatchObject({ code: 0 });
+      const ran = await run(args, { env });
+      expect(ran.code).toBe(0);
+      expect(
+        ran.stderr.match(/warning: The state is read without what an earlier command could not record/g),
+      ).toHaveLength(1);
+      expect(ran.stderr).toContain('git server refuses to update branch state');
     }
     expect((await it.posts()).filter(({ path: to }) => to.includes('cron'))).toEqual([]);
     rmSync(hook);
