@@ -34,6 +34,11 @@ export function createArgs(positionals: readonly string[], flags: FlagValues, ty
     positionals,
     isSet: (flag) => flags[camelCase(flag)] === true,
     value,
+    nonEmpty(flag) {
+      const text = value(flag);
+      if (text !== '') return text;
+      throw new UsageError(`--${flag} is empty.`, { hint: 'Check the shell variable it comes from.' });
+    },
     required(flag, hint) {
       const text = value(flag);
       if (text) return text;

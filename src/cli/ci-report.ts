@@ -138,7 +138,7 @@ export class CiReport {
     this.title = `partnerctl ${parsed.commandPath}`;
     this.deps = deps;
     this.summary = summary;
-    this.codeQuality = parsed.args.value('code-quality');
+    this.codeQuality = parsed.args.nonEmpty('code-quality');
   }
 
   /**
@@ -147,9 +147,6 @@ export class CiReport {
    */
   static async open(parsed: ParsedCommand, deps: CiDeps): Promise<CiReport> {
     const report = new CiReport(parsed, deps, summaryFile(parsed, deps.env));
-    if (report.codeQuality === '') {
-      throw new UsageError('--code-quality is empty.', { hint: 'Check the shell variable it comes from.' });
-    }
     const { summary, codeQuality } = report;
     if (codeQuality !== undefined) await refuseInput(codeQuality, 'code-quality', parsed.args);
     if (summary && !summary.isShared) await refuseInput(summary.path, 'summary', parsed.args);

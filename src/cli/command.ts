@@ -83,6 +83,8 @@ export interface Args {
   isSet(flag: string): boolean;
   /** The value of a flag, or undefined if the flag is not set. */
   value(flag: string): string | undefined;
+  /** The value of a flag that must not be empty, or undefined if the flag is not set. @throws UsageError */
+  nonEmpty(flag: string): string | undefined;
   /** The value of a mandatory flag. @throws UsageError with `hint` if it is missing or empty */
   required(flag: string, hint?: string): string;
   /** Every value of a repeatable flag, in order. */

@@ -1,5 +1,5 @@
 import { describeCall, tryToken } from '../api/verify-token.ts';
-import { type Args, command } from '../cli/command.ts';
+import { command } from '../cli/command.ts';
 import type { Context } from '../cli/context.ts';
 import { shellCommand } from '../cli/shell-command.ts';
 import { parseBaseUrl } from '../config/base-url.ts';
@@ -156,13 +156,6 @@ async function stateSettings(
   return { ...(state !== undefined && { state }), ...(command !== undefined && { state_password_command: command }) };
 }
 
-/** Returns the command in a flag. @throws UsageError if it is empty */
-function commandIn(args: Args, flag: string): string | undefined {
-  const value = args.value(flag);
-  if (value === '') throw new UsageError(`--${flag} is empty.`, { hint: 'Check the shell variable it comes from.' });
-  return value;
-}
-
 export default command<Input>({
   description:
     "Stores a service's base URL and a token in a profile, after verifying them with one call. The token comes from a prompt, standard input, a file, or a command. With --state, the profile also stores where the state is.",
@@ -199,8 +192,8 @@ export default command<Input>({
     },
   ],
   parse: (args) => ({
-    tokenCommand: commandIn(args, 'token-command'),
-    passwordCommand: commandIn(args, 'state-password-command'),
+    tokenCommand: args.nonEmpty('token-command'),
+    passwordCommand: args.nonEmpty('state-password-command'),
     verify: args.isSet('verify'),
     protect: args.isSet('protect'),
     storage: TOKEN_STORAGES.find((storage) => storage === args.value('token-storage')),

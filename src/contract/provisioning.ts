@@ -37,11 +37,15 @@ function findAgents(layers: readonly JsonObject[]): readonly unknown[] {
 
 const EXTERNAL_ID = 'space.external_space_id';
 
+/** Returns an id as it is compared: a service may change its case, surrounding white space, or Unicode form. */
+export function foldExternalId(id: string): string {
+  return id.normalize('NFC').trim().toLowerCase();
+}
+
 /** Whether an id may be the requested one: a service may store it in another spelling, or behind a prefix of its own. */
 function mayBeExternalId(found: unknown, requested: string): boolean {
   if (typeof found !== 'string' && typeof found !== 'number') return true;
-  const fold = (id: string): string => id.normalize('NFC').trim().toLowerCase();
-  const [id, wanted] = [fold(String(found)), fold(requested)];
+  const [id, wanted] = [foldExternalId(String(found)), foldExternalId(requested)];
   return id.endsWith(wanted) && !/[\p{L}\p{N}]$/u.test(id.slice(0, id.length - wanted.length));
 }
 

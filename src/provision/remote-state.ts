@@ -10,8 +10,8 @@ import { readAgent } from '../contract/agents.ts';
 import { fieldsOf } from '../contract/fields.ts';
 import type { JsonObject } from '../contract/json.ts';
 import { OPERATIONS, type Operation } from '../contract/operations.ts';
+import { foldExternalId } from '../contract/provisioning.ts';
 import { type ListedSpace, readSpace } from '../contract/spaces.ts';
-import { toNfc } from '../cron/job.ts';
 import { NotFoundError, type PartnerctlError, ShapeError, withHint } from '../errors.ts';
 import type { ManifestDocument } from './manifest.ts';
 import type { ProvisionHistory } from './provision-history.ts';
@@ -55,9 +55,8 @@ export function createSpaceList(
 ): SpaceList {
   let wasRead = false;
   const known: KnownSpaces = {
+    ...history,
     provesListRead: async () => wasRead || (await history.provesListRead()),
-    recordedId: (manifest) => history.recordedId(manifest),
-    allRecorded: () => history.allRecorded(),
   };
   async function read(): Promise<ListedSpaces> {
     const lastRecords = await history.lastRecords();
@@ -112,11 +111,6 @@ export async function findSpaces(
   return new Map([...(await withoutRenamed(underOtherIds, known)), ...found]);
 }
 
-function isSameForm(listed: string, wanted: string): boolean {
-  const form = (id: string) => toNfc(id).trim().toLowerCase();
-  return form(listed) === form(wanted);
-}
-
 /**
  * Leaves out each space that is also recorded under the external id that the service lists: it was renamed, and the document
  * with its former external id is about another space.
@@ -126,7 +120,7 @@ async function withoutRenamed(spaces: ReadonlyMap<string, ListedSpace>, known: K
   if (spaces.size === 0) return [];
   const recorded = await known.allRecorded();
   return [...spaces].filter(([wanted, { space_id, external_space_id: listed }]) => {
-    if (typeof listed !== 'string' || isSameForm(listed, wanted)) return true;
+    if (typeof listed !== 'string' || foldExternalId(listed) === foldExternalId(wanted)) return true;
     return recorded.get(listed)?.space_id !== space_id;
   });
 }

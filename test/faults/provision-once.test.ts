@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { fastClock, fasterClock, tempDirectory } from '../helpers/run.ts';
-import { type Habits, oddService, type Trouble } from './odd-service.ts';
+import { type Habits, type OddService, oddService, type Trouble } from './odd-service.ts';
 import { AGENTS, expectDone, machine, manifest, type Provisioned } from './provisioning.ts';
 
 /* Against a service that installs the named agents again on every POST. */
@@ -288,6 +288,15 @@ describe('a name in another Unicode form', () => {
   });
 });
 
+/** Gives the only space of a service another external id. @returns the space */
+function renameOnly({ spaces }: OddService, external_space_id: string) {
+  const [space] = spaces.values();
+  if (!space) throw new Error('no space');
+  spaces.clear();
+  spaces.set(external_space_id, { ...space, external_space_id });
+  return space;
+}
+
 describe('an external_space_id that the service lists in another form', () => {
   it.each<[string, (id: unknown) => string | null]>([
     ['in lower case', (id) => String(id).toLowerCase()],
@@ -327,10 +336,7 @@ describe('an external_space_id that the service lists in another form', () => {
     const service = await oddService();
     const state = join(tempDirectory(), 'state.jsonl');
     expectDone(service, await machine(manifest('acme-1'))(service, '--state', state), ['acme-1']);
-    const [space] = service.spaces.values();
-    if (!space) throw new Error('no space');
-    service.spaces.clear();
-    service.spaces.set('acme-2', { ...space, external_space_id: 'acme-2' });
+    renameOnly(service, 'acme-2');
     const both = machine(`${manifest('acme-1')}---\n${manifest('acme-2')}`, { clock: fastClock() });
     expectDone(service, await both(service, '--state', state), ['acme-1', 'acme-2']);
     expect(service.posts()).toHaveLength(2);
@@ -340,10 +346,7 @@ describe('an external_space_id that the service lists in another form', () => {
     const service = await oddService();
     const state = join(tempDirectory(), 'state.jsonl');
     expectDone(service, await machine(manifest('acme'))(service, '--state', state), ['acme']);
-    const [space] = service.spaces.values();
-    if (!space) throw new Error('no space');
-    service.spaces.clear();
-    service.spaces.set('acme-old', { ...space, external_space_id: 'acme-old' });
+    renameOnly(service, 'acme-old');
     expectDone(service, await machine(manifest('acme-old'))(service, '--state', state), ['acme-old']);
     const again = await machine(manifest('acme'), { clock: fastClock() })(service, '--state', state);
     expectDone(service, again, ['acme-old', 'acme']);
@@ -356,10 +359,7 @@ describe('an external_space_id that the service lists in another form', () => {
     const state = join(tempDirectory(), 'state.jsonl');
     const first = await machine(manifest('acme', ['Sales', 'Support']))(service, '--state', state);
     expect(first.code).toBe(0);
-    const [space] = service.spaces.values();
-    if (!space) throw new Error('no space');
-    service.spaces.clear();
-    service.spaces.set('acme-old', { ...space, external_space_id: 'acme-old' });
+    const space = renameOnly(service, 'acme-old');
     const provision = machine(manifest('acme'), { clock: fastClock() });
     const ran = await provision(service, '--state', state);
     const made = service.spaces.get('acme');

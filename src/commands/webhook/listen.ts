@@ -67,8 +67,7 @@ export default command<ListenInput>({
     const scheme = parseScheme(args);
     const printsSecret = args.isSet('print-secret');
     if (printsSecret && scheme.kind === 'none') throw new UsageError('--print-secret needs --verify.');
-    const directory = args.value('save');
-    if (directory === '') throw new UsageError('--save is empty.', { hint: 'Check the shell variable it comes from.' });
+    const directory = args.nonEmpty('save');
     const limit = args.count('exit-after', { min: 1, max: 1_000_000, fallback: 1 });
     return {
       port,

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 
 /** What commands that create much are compared with, see bare/keep-promises.js. */
-export const LEAST_NAME = 'the least program of Node that keeps the same promises';
+export const LEAST_NAME = 'the least program of Node with the promises of one machine that runs alone';
 
 /** Runs a program. Returns its wall time in milliseconds and its output; throws on another exit code than `wanted`. */
 export function run(file, args, env, wanted = 0) {
