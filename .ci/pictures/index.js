@@ -15,7 +15,6 @@ import { drawTerminal } from './terminal-svg.js';
 
 const COLUMNS = 96;
 const ROWS = 40;
-const PORT = 4310;
 const PROGRAM = resolve('bin/partnerctl.js');
 const PICTURES = resolve(process.argv[2] ?? '.ci/pictures');
 const run = promisify(execFile);
@@ -51,6 +50,7 @@ function makeRepeatable(screen) {
   return screen
     .replace(/\b(spc|agt|src|msg|cron)_[0-9a-f]{20}\b/g, nameId)
     .replace(/\breq-[0-9a-f]{12}-/g, 'req-2f6c91d05e7a-')
+    .replace(/\b127\.0\.0\.1:\d+\b/g, '127.0.0.1:43100')
     .replace(/\b\d+ ms\b/g, '12 ms')
     .replace(/\d{4}-\d\d-\d\d 18:00 \+0[12]:00/g, '2030-01-07 18:00 +01:00')
     .replace(/\bNode\.js \d+\.\d+\.\d+/g, 'Node.js 24.0.0');
@@ -87,7 +87,7 @@ function createTerminal(directory, env) {
 }
 
 async function startSandbox(directory) {
-  const args = [PROGRAM, 'sandbox', 'start', '--port', String(PORT), '--script', 'agents.yaml', '-o', 'json'];
+  const args = [PROGRAM, 'sandbox', 'start', '--script', 'agents.yaml', '-o', 'json'];
   const child = spawn(process.execPath, args, { cwd: directory, stdio: ['ignore', 'pipe', 'ignore'] });
   let output = '';
   for await (const chunk of child.stdout) {
