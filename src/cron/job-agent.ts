@@ -1,9 +1,14 @@
+import { listAgents } from '../api/agents.ts';
+import { readItem } from '../api/api-response.ts';
 import type { Http } from '../api/http.ts';
 import { parseReference, resolveAgentId, resolveSpaceId } from '../api/references.ts';
 import { type AgentInput, parseAgentInput } from '../cli/agent-args.ts';
 import type { Args } from '../cli/command.ts';
+import { readAgent } from '../contract/agents.ts';
+import { OPERATIONS } from '../contract/operations.ts';
 import { UsageError } from '../errors.ts';
 import { shellQuote } from '../shell-quote.ts';
+import type { CronJob } from './job.ts';
 
 /** Reads --agent, and --space when the agent is given by name. @throws UsageError */
 export function parseJobAgent(args: Args): AgentInput {
@@ -12,6 +17,16 @@ export function parseJobAgent(args: Args): AgentInput {
   throw new UsageError('--space can only be used with --agent name:<name>.', {
     hint: `If ${JSON.stringify(input.agent.value)} is its name: --agent ${shellQuote(`name:${input.agent.value}`)}`,
   });
+}
+
+/** Whose jobs are meant: those of one agent, or of all agents of a space. */
+export type JobOwner = AgentInput | { readonly agent: undefined; readonly space: string };
+
+/** Reads --agent and --space, of which none is required. @throws UsageError */
+export function parseJobOwner(args: Args): JobOwner | undefined {
+  if (args.value('agent') !== undefined) return parseJobAgent(args);
+  const space = args.nonEmpty('space');
+  return space === undefined ? undefined : { agent: undefined, space };
 }
 
 /** Resolves agent references, each only once. */
@@ -24,14 +39,27 @@ export class AgentFinder {
     this.http = http;
   }
 
-  /** The agent's id. @throws NotFoundError, UsageError as `resolveSpaceId` and `resolveAgentId` do */
-  async find({ agent, space = '' }: AgentInput): Promise<string> {
-    if (agent.by === 'id') return agent.value;
-    const spaceId = this.spaces.get(space) ?? resolveSpaceId(this.http, parseReference(space));
+  /** The agent's id, and whose it is. @throws NotFoundError, UsageError as `resolveSpaceId` and `resolveAgentId` do */
+  async find({ agent, space = '' }: AgentInput): Promise<Pick<CronJob, 'agent_id' | 'external_space_id'>> {
+    if (agent.by === 'id') return { agent_id: agent.value };
+    const reference = parseReference(space);
+    const spaceId = this.spaces.get(space) ?? resolveSpaceId(this.http, reference);
     this.spaces.set(space, spaceId);
     const key = JSON.stringify([space, agent.value]);
     const agentId = this.agents.get(key) ?? spaceId.then((id) => resolveAgentId(this.http, id, agent));
     this.agents.set(key, agentId);
-    return await agentId;
+    const external_space_id = reference.by === 'external_space_id' ? reference.value : undefined;
+    return { agent_id: await agentId, external_space_id };
   }
+}
+
+/** The ids of the agents. @throws NotFoundError, UsageError as `resolveSpaceId` and `resolveAgentId` do */
+export async function findOwnerAgents(http: Http, { agent, space }: JobOwner): Promise<ReadonlySet<string>> {
+  if (agent) return new Set([(await new AgentFinder(http).find({ agent, space })).agent_id]);
+  const agents = new Set<string>();
+  const spaceId = await resolveSpaceId(http, parseReference(space));
+  for await (const item of listAgents(http, spaceId)) {
+    agents.add(readItem(OPERATIONS.listAgents, () => readAgent(item, http.contract)).agent_id);
+  }
+  return agents;
 }

@@ -13,7 +13,11 @@ import { describeSchedule } from './schedule.ts';
 export interface JobRow {
   readonly cron_job_id: string | null;
   readonly agent_id: string | undefined;
+  /** What the service lists in place of an agent_id: the id or the name of the agent. */
+  readonly agent_text?: string | undefined;
   readonly name: string | undefined;
+  /** Of the space that the job was created for, if the state knows it. */
+  readonly external_space_id: string | undefined;
   /** The schedule in English, and the next run; undefined if the schedule is not known. */
   readonly description: string | undefined;
   readonly next: string | undefined;
@@ -40,16 +44,19 @@ async function describeTimes(
 async function toListedRow(
   item: JsonObject,
   contract: Contract,
-  keys: ReadonlyMap<string, string>,
+  known: ReadonlyMap<string, RecordedJob>,
   now: number,
 ): Promise<JobRow> {
   const { cron_job_id, agent_id, agent_text, name, schedule } = toListedJob(item, contract);
-  const key = keys.get(cron_job_id);
+  const { key, snapshot } = known.get(cron_job_id) ?? {};
+  const external_space_id = snapshot?.external_space_id;
   const times = await describeTimes(schedule, now);
   return {
     cron_job_id,
-    agent_id: agent_id ?? agent_text,
+    agent_id: agent_id ?? snapshot?.agent_id,
+    agent_text,
     name,
+    external_space_id,
     ...times,
     state: key === undefined ? 'unrecorded' : 'recorded',
     key,
@@ -57,6 +64,7 @@ async function toListedRow(
     json: {
       in_words: times.description ?? null,
       ...(key !== undefined && { key }),
+      ...(external_space_id !== undefined && { external_space_id }),
       ...item,
       recorded: key !== undefined,
     },
@@ -65,7 +73,7 @@ async function toListedRow(
 
 async function toLocalRow(record: RecordedJob | JobReservation, state: JobRow['state'], now: number): Promise<JobRow> {
   const { key, at } = record;
-  const { origin, agent_id, name, schedule } = record.snapshot;
+  const { origin, agent_id, name, schedule, external_space_id } = record.snapshot;
   const cron_job_id = record.kind === 'reserved' ? null : record.remoteId;
   const times = await describeTimes(schedule ?? undefined, now);
   const remote = state === 'local' ? null : false;
@@ -81,8 +89,27 @@ async function toLocalRow(record: RecordedJob | JobReservation, state: JobRow['s
     origin,
     at,
     in_words: times.description ?? null,
+    external_space_id,
   };
-  return { cron_job_id, agent_id, name, ...times, state, key, json };
+  return { cron_job_id, agent_id, name, external_space_id, ...times, state, key, json };
+}
+
+/**
+ * Selects the rows of some agents.
+ * @param onLeftOut gets the number of rows whose agent is not known, unless it is 0, after the last row
+ */
+export async function* rowsOfAgents(
+  rows: AsyncIterable<JobRow>,
+  agents: ReadonlySet<string>,
+  onLeftOut: (count: number) => Promise<void>,
+): AsyncGenerator<JobRow> {
+  let leftOut = 0;
+  for await (const row of rows) {
+    const { agent_id, agent_text = '' } = row;
+    if (agents.has(agent_id ?? agent_text)) yield row;
+    else if (agent_id === undefined) leftOut += 1;
+  }
+  if (leftOut > 0) await onLeftOut(leftOut);
 }
 
 /** The jobs in the state file. */
@@ -117,10 +144,10 @@ export async function* joinRows(
   { jobs, open }: KnownJobs,
   now: number,
 ): AsyncGenerator<JobRow> {
-  const keys = new Map(jobs.map(({ remoteId, key }) => [remoteId, key]));
-  const unseen = new Map(jobs.map((job) => [job.remoteId, job]));
+  const known = new Map(jobs.map((job) => [job.remoteId, job]));
+  const unseen = new Map(known);
   for await (const item of listed.items) {
-    const row = await toListedRow(item, listed.contract, keys, now);
+    const row = await toListedRow(item, listed.contract, known, now);
     if (row.cron_job_id !== null) unseen.delete(row.cron_job_id);
     yield row;
   }

@@ -37,8 +37,8 @@ export async function readJobFiles(context: Context, files: readonly string[]): 
   const finder = new AgentFinder(http);
   const wanted: WantedJob[] = [];
   for (const [index, { source, agent, space, name, instructions, schedule }] of jobs.entries()) {
-    const agent_id = await finder.find({ agent: parseAgentReference(agent), space });
-    wanted.push({ index, source, job: { agent_id, name, instructions, schedule } });
+    const found = await finder.find({ agent: parseAgentReference(agent), space });
+    wanted.push({ index, source, job: { ...found, name, instructions, schedule } });
   }
   refuseDuplicates(http.baseUrl, wanted);
   return wanted;

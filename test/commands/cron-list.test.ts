@@ -1,8 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { parse as parseYaml } from 'yaml';
-import { sendJson, startFakeService } from '../helpers/fake-service.ts';
-import { fastClock, run, tempDirectory } from '../helpers/run.ts';
+import { json, sendJson, startFakeService } from '../helpers/fake-service.ts';
+import { fastClock, run, tempDirectory, tinyRandom } from '../helpers/run.ts';
 import { schedules } from '../helpers/scheduling.ts';
+import { write } from '../helpers/service.ts';
+import { PROVISION, provisionBody } from '../sandbox/client.ts';
 import { CRON_JOBS } from '../sandbox/cron.ts';
 
 const POST = `POST ${CRON_JOBS}`;
@@ -68,7 +70,7 @@ describe('cron list', () => {
     const { it } = await everyStanding();
     const ran = await it.cron(['list', '-o', 'table', '--color', 'never'], { columns: 160, clock: later() });
     const rows = ran.stdout.trimEnd().split('\n');
-    expect(rows[0]).toMatch(/^JOB +AGENT +NAME +SCHEDULE +NEXT RUN +STATE$/);
+    expect(rows[0]).toMatch(/^JOB +AGENT +NAME +SCHEDULE +NEXT RUN +STATE +SPACE$/);
     expect(rows.slice(1).map((row) => row.split(/ +/).at(-1))).toEqual(['recorded', 'unrecorded', 'gone', 'unknown']);
     expect(rows[1]).toMatch(/At 09:00, Monday through Friday \(Europe\/Berlin\) +in \d+ \w+ +recorded$/);
     const jobs = (await it.cron(['list', '-o', 'json'], { clock: later() })).json<{ key: string; status?: string }[]>();
@@ -85,10 +87,10 @@ describe('cron list', () => {
     const tsv = await it.cron(['list']);
     expect(
       tsv.stdout
-        .trimEnd()
         .split('\n')
+        .slice(0, -1)
         .map((line) => line.split('\t').length),
-    ).toEqual([6, 6, 6, 6]);
+    ).toEqual([7, 7, 7, 7]);
     expect(tsv.stderr).toBe('');
     expect(parseYaml((await it.cron(['list', '-o', 'yaml'])).stdout)).toHaveLength(4);
     const lines = (await it.cron(['list', '-o', 'ndjson'])).stdout.trimEnd().split('\n');
@@ -146,5 +148,120 @@ describe('cron list', () => {
     const ran = await it.cron(['list', '--local', '-o', 'json']);
     expect(ran.json()).toHaveLength(3);
     expect(ran.stderr).toMatch(/state\.jsonl:\d+ cannot be used: /);
+  });
+});
+
+/** Agents of two customers, each with a job `daily`; that of the first is recorded by its name. */
+async function twoCustomers() {
+  const it = await schedules();
+  const agents = ['Support', 'Sales'].map((name) => ({ template_id: 'tmpl_support', name }));
+  const other = (await it.partner('POST', PROVISION, { body: provisionBody('globex', { agents }) })).json.agents;
+  await it.create(['--agent', 'name:Support', '--space', 'ext:acme']);
+  for (const { agent_id } of other) await it.create(['--agent', agent_id]);
+  const agentsOf = async (...args: string[]) => (await it.cron(['list', '--query', '[].agent_id', ...args])).stdout;
+  return { it, support: other[0].agent_id, sales: other[1].agent_id, agentsOf };
+}
+
+describe('whose jobs cron list shows', () => {
+  test('those of one agent or of one space', async () => {
+    const { it, support, sales, agentsOf } = await twoCustomers();
+    expect(await agentsOf()).toBe(`${it.agent}\n${support}\n${sales}\n`);
+    expect(await agentsOf('--space', 'ext:globex')).toBe(`${support}\n${sales}\n`);
+    expect(await agentsOf('--space', it.space)).toBe(`${it.agent}\n`);
+    expect(await agentsOf('--agent', sales)).toBe(`${sales}\n`);
+    expect(await agentsOf('--agent', 'name:Support', '--space', 'ext:globex')).toBe(`${support}\n`);
+    expect(await agentsOf('--agent', sales, '--local')).toBe(`${sales}\n`);
+    expect(await it.cron(['list', '--agent', 'agt_none', '-o', 'table'])).toMatchObject({
+      code: 0,
+      stdout: '',
+      stderr: 'No such jobs are scheduled.\n',
+    });
+    expect(await it.cron(['list', '--space', 'ext:none'])).toMatchObject({ code: 4 });
+  });
+
+  test('counts in its advice only the jobs that it shows', async () => {
+    const { it, support } = await twoCustomers();
+    for (const { cron_job_id } of await it.jobs()) await it.admin('DELETE', `/cron-jobs/${cron_job_id}`);
+    const list = (...args: string[]) => it.cron(['list', '-o', 'table', ...args], { clock: later() });
+    expect((await list()).stderr).toMatch(/^3 jobs are gone/);
+    expect((await list('--agent', support)).stderr).toMatch(/^1 job is gone/);
+  });
+
+  test('must be given in a way that can be looked up', async () => {
+    const { it } = await twoCustomers();
+    await it.forget();
+    const refused = async (...args: string[]) => {
+      const ran = await it.cron(['list', ...args]);
+      expect(ran).toMatchObject({ code: 2, stdout: '' });
+      return ran.stderr;
+    };
+    expect(await refused('--space', '')).toContain('--space is empty.');
+    expect(await refused('--agent', '')).toContain('--agent is');
+    expect(await refused('--agent', 'name:Support')).toContain('--agent name:<name> needs --space.');
+    expect(await refused('--agent', it.agent, '--space', 'ext:acme')).toContain('--space can only be used with');
+    const local = await refused('--local', '--agent', 'name:Support', '--space', 'ext:acme');
+    expect(local).toContain('--space and --local cannot be combined');
+    expect(await it.received()).toEqual([]);
+  });
+
+  test('is known from the state where the service does not list agents, and the rest is counted', async () => {
+    const listed = [
+      { cron_job_id: 'c1', name: 'one' },
+      { cron_job_id: 'c2', name: 'two', agent: 'Support' },
+      { cron_job_id: 'c3', name: 'three', agent: 'a1' },
+    ];
+    const service = await startFakeService(json(listed));
+    const env = { PARTNER_BASE_URL: service.baseUrl, PARTNER_TOKEN: 'a-token-of-a-test', HOME: tempDirectory() };
+    await run(['cron', 'adopt', 'c1', '--agent', 'a1', '--name', 'one', '--yes'], { env });
+    const ran = await run(['cron', 'list', '--agent', 'a1', '-o', 'json'], { env });
+    expect(ran.json()).toMatchObject([{ cron_job_id: 'c1' }, { cron_job_id: 'c3' }]);
+    expect(ran).toMatchObject({
+      code: 0,
+      stderr: 'warning: 1 job is left out: the service does not list the agent_id.\n',
+    });
+  });
+});
+
+describe('the space of a job', () => {
+  interface Owned {
+    readonly name: string;
+    readonly external_space_id?: string;
+  }
+
+  /** The jobs with the space that each was created for, if the state knows it. */
+  async function spaces(it: Awaited<ReturnType<typeof schedules>>, ...args: string[]) {
+    const jobs = (await it.cron(['list', '-o', 'json', ...args])).json<Owned[]>();
+    return Object.fromEntries(jobs.map(({ name, external_space_id }) => [name, external_space_id]));
+  }
+
+  test('is recorded when a job is created, adopted, or reconciled for an external id', async () => {
+    const it = await schedules();
+    const agent = ['--agent', 'name:Support', '--space', 'ext:acme'];
+    await it.create([...agent, '--name', 'created']);
+    await it.make({ name: 'found' });
+    await it.create([...agent, '--name', 'found']);
+    await it.cron(['adopt', await it.make({ name: 'adopted' }), ...agent, '--name', 'adopted', '--yes']);
+    await it.faults({ kind: 'reset', stage: 'after', on: POST, times: 1 });
+    await it.create([...agent, '--name', 'lost']);
+    const known = { created: 'acme', found: 'acme', adopted: 'acme', lost: 'acme' };
+    expect(await spaces(it, '--local')).toEqual(known);
+    await it.cron(['reconcile']);
+    await it.create(['--name', 'by id']);
+    expect(await spaces(it)).toEqual({ ...known, 'by id': undefined });
+    const table = await it.cron(['list', '-o', 'table', '--color', 'never'], { columns: 80 });
+    expect(table.stdout).toMatch(/^JOB +NAME +SCHEDULE +NEXT RUN +STATE +SPACE\n.* acme\n/);
+    expect(table.stderr).toContain('AGENT is left out');
+  });
+
+  test('is recorded by provision and by files of jobs', async () => {
+    const it = await schedules();
+    const job = "instructions: Sum up., schedule: '0 9 * * *'";
+    const space = 'external_space_id: globex\nspace: { name: Globex }\n';
+    const agents = `agents: [{ template_id: tmpl_support, name: Support, cron: [{ name: a, ${job} }] }]\n`;
+    const options = { env: it.env, random: tinyRandom };
+    await run(['provision', write('globex.yaml', space + agents), '--state', it.state], options);
+    const file = write('jobs.yaml', `{ agent: 'name:Support', space: 'ext:globex', jobs: [{ name: b, ${job} }] }`);
+    await it.cron(['create', '-f', file]);
+    expect(await spaces(it)).toEqual({ a: 'globex', b: 'globex' });
   });
 });

@@ -69,7 +69,7 @@ export async function schedules(external = 'acme', agentName = 'Support'): Promi
   return {
     ...it,
     agent,
-    space: json.space_id,
+    space: json.space.space_id,
     state,
     cron,
     create: (more = [], options) => cron(['create', ...withDefaults(JOB(agent), more)], options),

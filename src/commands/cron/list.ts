@@ -1,10 +1,14 @@
 import { listCronJobs } from '../../api/cron-jobs.ts';
+import { SPACE_DESCRIPTION } from '../../cli/agent-args.ts';
 import { command, SERVICE_EXITS } from '../../cli/command.ts';
+import type { Context } from '../../cli/context.ts';
 import { shellCommand } from '../../cli/shell-command.ts';
 import type { GlobalFlags } from '../../config/global-flags.ts';
 import { SCOPE } from '../../contract/scopes.ts';
+import { findOwnerAgents, type JobOwner, parseJobOwner } from '../../cron/job-agent.ts';
 import { openJobLedger } from '../../cron/job-ledger.ts';
-import { findKnownJobs, type JobRow, joinRows, toLocalRows } from '../../cron/job-rows.ts';
+import { findKnownJobs, type JobRow, joinRows, rowsOfAgents, toLocalRows } from '../../cron/job-rows.ts';
+import { UsageError } from '../../errors.ts';
 import { type Column, type CommandResult, listResult } from '../../output/command-result.ts';
 
 const TONES = {
@@ -18,12 +22,19 @@ const TONES = {
 
 const COLUMNS: readonly Column<JobRow>[] = [
   { header: 'JOB', value: ({ cron_job_id }) => cron_job_id, fit: 'middle' },
-  { header: 'AGENT', value: ({ agent_id }) => agent_id, fit: 'middle' },
+  { header: 'AGENT', value: ({ agent_id, agent_text }) => agent_id ?? agent_text, fit: 'middle', isOptional: true },
   { header: 'NAME', value: ({ name }) => name },
   { header: 'SCHEDULE', value: ({ description }) => description },
   { header: 'NEXT RUN', value: ({ next, state }) => (state === 'gone' ? null : next), isTime: true },
   { header: 'STATE', value: ({ state }) => state, tone: ({ state }) => TONES[state] },
+  { header: 'SPACE', value: ({ external_space_id }) => external_space_id },
 ];
+
+interface Input {
+  readonly local: boolean;
+  /** Whose jobs to list; undefined for those of all agents. */
+  readonly owner: JobOwner | undefined;
+}
 
 function countJobs(count: number, one: string, several: string): string {
   return `${count} ${count === 1 ? `job ${one}` : `jobs ${several}`}`;
@@ -58,7 +69,15 @@ function formatAdvice(counts: Counts, flags: GlobalFlags): string {
   return lines.filter((line) => line !== false).join('\n');
 }
 
-function toCommandResult(rows: AsyncIterable<JobRow>, empty: string, flags: GlobalFlags): CommandResult {
+/** @param agents undefined for the jobs of all agents */
+function toCommandResult(
+  context: Context,
+  all: AsyncIterable<JobRow>,
+  { agents, empty }: { readonly agents: ReadonlySet<string> | undefined; readonly empty: string },
+): CommandResult {
+  const warnLeftOut = (count: number) =>
+    context.warn(`${countJobs(count, 'is', 'are')} left out: the service does not list the agent_id.`);
+  const rows = agents ? rowsOfAgents(all, agents, warnLeftOut) : all;
   const counts: Counts = { unknown: 0, unlisted: 0, gone: 0, goneKey: undefined };
   async function* counted(): AsyncGenerator<JobRow> {
     for await (const row of rows) {
@@ -68,40 +87,53 @@ function toCommandResult(rows: AsyncIterable<JobRow>, empty: string, flags: Glob
     }
   }
   return listResult(counted(), COLUMNS, {
-    empty,
+    empty: agents ? 'No such jobs are scheduled.' : empty,
     json: ({ json }) => json,
-    summary: () => formatAdvice(counts, flags),
+    summary: () => formatAdvice(counts, context.flags),
   });
 }
 
-export default command<{ readonly local: boolean }>({
+export default command<Input>({
   description:
     'Lists the scheduled jobs that the token can access, joined with the state: recorded or not, gone from the service, not listed yet, or with an unknown outcome.',
-  flags: [{ usage: '--local', description: 'show what the state records, without calling the service' }],
+  flags: [
+    { usage: '--agent <agent>', description: 'only the jobs of this agent: an agent_id, or name:<name> with --space' },
+    { usage: '--space <space>', description: `only the jobs of this space: ${SPACE_DESCRIPTION}` },
+    { usage: '--local', description: 'show what the state records, without calling the service' },
+  ],
   columns: COLUMNS,
   output: async () => (await import('../../output-schemas/cron.ts')).CRON_LIST,
-  scopes: [SCOPE.listJobs],
+  scopes: [SCOPE.listJobs, SCOPE.readSpaces, SCOPE.readAgents],
   exits: SERVICE_EXITS,
   examples: [
     { line: 'partnerctl cron list', does: 'all jobs, with readable schedules' },
+    { line: 'partnerctl cron list --space ext:acme-001', does: 'the jobs of one customer' },
     { line: "partnerctl cron list -o json --query '[?!recorded]'", does: 'jobs that the state does not know' },
     { line: 'partnerctl cron list --local', does: 'without the network' },
   ],
-  parse: (args) => ({ local: args.isSet('local') }),
-  async run(context, { local }) {
+  parse(args) {
+    const owner = parseJobOwner(args);
+    const local = args.isSet('local');
+    if (local && owner?.space !== undefined) {
+      throw new UsageError('--space and --local cannot be combined: only the service knows the agents of a space.', {
+        hint: 'With --local, give an agent_id: --agent <agent_id>',
+      });
+    }
+    return { local, owner };
+  },
+  async run(context, { local, owner }) {
     const ledger = await openJobLedger(context);
     const now = context.clock.now();
     if (local) {
       const known = findKnownJobs(await ledger.readAll(), await context.baseUrl());
-      return toCommandResult(toLocalRows(known, now), 'The state knows no jobs.', context.flags);
+      const agents = owner?.agent && new Set([owner.agent.value]);
+      return toCommandResult(context, toLocalRows(known, now), { agents, empty: 'The state knows no jobs.' });
     }
     const http = await context.http();
     context.progress.start('Reading the jobs');
+    const agents = owner && (await findOwnerAgents(http, owner));
     const known = findKnownJobs(await ledger.readAll(), http.baseUrl);
-    return toCommandResult(
-      joinRows({ items: listCronJobs(http), contract: http.contract }, known, now),
-      'There are no scheduled jobs.',
-      context.flags,
-    );
+    const rows = joinRows({ items: listCronJobs(http), contract: http.contract }, known, now);
+    return toCommandResult(context, rows, { agents, empty: 'There are no scheduled jobs.' });
   },
 });

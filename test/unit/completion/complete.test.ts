@@ -162,7 +162,7 @@ describe('values', () => {
 
   it('are the flags of the command if nothing else fits, but not after --', () => {
     expect(offered('spaces', 'list', '')).toEqual([]);
-    expect(offered('cron', 'list', '')).toEqual(['--local']);
+    expect(offered('cron', 'list', '')).toEqual(['--agent', '--space', '--local']);
     expect(offered('cron', 'list', '--', '')).toEqual([]);
     expect(offered('cron', 'list', '--', '--')).toEqual([]);
   });
