@@ -13,9 +13,8 @@ function isPrivate(directory: string): boolean {
 
 /** Returns the directory for compiled code; undefined for a user without a home directory, such as a system service. */
 function compiledDirectory({ XDG_CACHE_HOME: xdg, HOME: home }: Environment): string | undefined {
-  const isXdg = xdg !== undefined && isAbsolute(xdg);
-  const parent = isXdg ? xdg : home;
-  return parent && existsSync(parent) ? join(parent, isXdg ? '' : '.cache', 'partnerctl', 'compiled') : undefined;
+  if (xdg !== undefined && isAbsolute(xdg)) return join(xdg, 'partnerctl', 'compiled');
+  return home && existsSync(home) ? join(home, '.cache', 'partnerctl', 'compiled') : undefined;
 }
 
 /**

@@ -109,8 +109,8 @@ test('commands that need no service do not load the HTTP client', () => {
   expect(readFileSync(join(chunks, core), 'utf8')).not.toMatch(/require\(["'`]node:http["'`]\)/);
 });
 
-test('the compile cache is in the cache directory, private to the user', async () => {
-  const directory = tempDirectory();
+test('the compile cache is in the cache directory, which need not exist yet, private to the user', async () => {
+  const directory = join(tempDirectory(), 'cache');
   const { exitCode } = await start(['state', 'path'], { env: { XDG_CACHE_HOME: directory } });
   expect(exitCode).toBe(0);
   const compiled = join(directory, 'partnerctl', 'compiled');
