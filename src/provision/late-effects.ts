@@ -1,11 +1,17 @@
 import type { OutcomeUnknownError } from '../errors.ts';
 import type { OnceDeps } from '../state/once.ts';
-import { stampRecord } from '../state/once-records.ts';
+import { NO_ID, stampRecord } from '../state/once-records.ts';
 import type { BlockingLine } from '../state/unusable-lines.ts';
 import type { Manifest } from './manifest.ts';
 import type { OpenSpace } from './post-once.ts';
 import type { PlannedAgent, PresentAgent, PresentSpace, ProvisionPlan } from './provision-plan.ts';
-import { ambiguousError, blockedSpaceError, hiddenAgentsError, unusableLineError } from './space-errors.ts';
+import {
+  ambiguousError,
+  blockedSpaceError,
+  hiddenAgentsError,
+  unlistedSpaceError,
+  unusableLineError,
+} from './space-errors.ts';
 import type { SpaceSnapshot } from './space-records.ts';
 
 /*
@@ -138,13 +144,20 @@ export function findLateEffects(
   };
 }
 
-/** Why nothing may be posted once nothing more appears: some agents may be the missing ones. */
+/**
+ * Why nothing may be posted once nothing more appears: some agents may be the missing ones, or the service accepted a
+ * request and does not list what it did.
+ * @param lostPost as for `findObstacle`
+ */
 export function findAmbiguity(
   { unsettled, present, recalled, retryUnknown }: SpaceKnowledge,
   plan: ProvisionPlan,
+  lostPost: OutcomeUnknownError | undefined,
 ): OutcomeUnknownError | undefined {
   const suspects = findSuspects(unsettled, plan, present, retryUnknown ? undefined : recalled);
-  return suspects.length > 0 ? ambiguousError(suspects) : undefined;
+  if (suspects.length > 0) return ambiguousError(suspects);
+  const accepted = unsettled.find(({ unknown }) => unknown?.reason === NO_ID);
+  return accepted && unlistedSpaceError(accepted, lostPost);
 }
 
 /** What may have installed agents in a space. */

@@ -236,7 +236,7 @@ class DocumentRun {
     if (late.hasRecorded) missing.set('recorded', 0);
     const next = this.window.nextRead(missing, at);
     if (next.waitMs > 0) return next;
-    const ambiguity = findAmbiguity(known, plan);
+    const ambiguity = findAmbiguity(known, plan, this.lostPost);
     if (ambiguity) throw ambiguity;
     const { lines } = known;
     await releaseAll({ key: this.key, open: state.open, lines }, once, retryUnknown ? 'retry_unknown' : 'not_found');

@@ -122,25 +122,44 @@ export function hiddenAgentsError(externalId: string, spaceId: string): OutcomeU
 }
 
 /**
- * The error for a space that may have been provisioned, and whose agents cannot be listed.
+ * The error for a space that may have been provisioned.
  * @param lostPost the failure of this run's own POST, if that is what may have been carried out
+ * @param why what is known of the POST of an earlier run
+ * @param advice how to find out
  */
-export function blockedSpaceError(
+function unsettledError(
   { reservation }: OpenSpace,
   lostPost: OutcomeUnknownError | undefined,
+  { why, advice }: { readonly why: string; readonly advice: string },
 ): OutcomeUnknownError {
   const space = `the space ${JSON.stringify(reservation.snapshot.external_space_id)}`;
   return new OutcomeUnknownError(
     lostPost ? `The outcome of provisioning ${space} is unknown.` : `An earlier run may have provisioned ${space}.`,
     {
       ...lostPost?.info,
-      why:
-        lostPost?.info.why ??
-        `It reserved the space at ${reservation.at}, its outcome is unknown, and the agents cannot be listed.`,
-      hint: 'Nothing more is sent, so that no agent is installed twice. Check the agents of the space. If they are missing, run it again with --retry-unknown. With a token that may list spaces and agents, it finds out itself.',
+      why: lostPost?.info.why ?? `It reserved the space at ${reservation.at}, ${why}.`,
+      hint: `Nothing more is sent, so that no agent is installed twice. ${advice}`,
       details: { key: reservation.key, reserved_at: reservation.at },
     },
   );
+}
+
+/** The error for a space that may have been provisioned, and whose agents cannot be listed. */
+export function blockedSpaceError(open: OpenSpace, lostPost: OutcomeUnknownError | undefined): OutcomeUnknownError {
+  return unsettledError(open, lostPost, {
+    why: 'its outcome is unknown, and the agents cannot be listed',
+    advice:
+      'Check the agents of the space. If they are missing, run it again with --retry-unknown. With a token that may list spaces and agents, it finds out itself.',
+  });
+}
+
+/** The error for a space whose provisioning the service accepted, and that it does not list with the missing agents. */
+export function unlistedSpaceError(open: OpenSpace, lostPost: OutcomeUnknownError | undefined): OutcomeUnknownError {
+  return unsettledError(open, lostPost, {
+    why: 'the service accepted its request without a readable id, and does not list the missing agents',
+    advice:
+      'Look for the space with: partnerctl spaces list\nIf it has another external_space_id there, write that one in the manifest. If the agents are missing, run it again with --retry-unknown.',
+  });
 }
 
 /** The error for a line of the state file that may be about a space, and cannot be used. */

@@ -174,7 +174,9 @@ export function planSpace(knowledge: DocumentKnowledge): SpacePlan {
   const plan = planProvision(manifest, known.present);
   const isComplete = plan.action === 'none';
   const obstacle =
-    isComplete || knowledge.isBusy ? undefined : (findObstacle(known, undefined) ?? findAmbiguity(known, plan));
+    isComplete || knowledge.isBusy
+      ? undefined
+      : (findObstacle(known, undefined) ?? findAmbiguity(known, plan, undefined));
   const spaceId = known.present?.space_id ?? known.listedSpaceId ?? null;
   const blocked = obstacle
     ? [toBlock('space', manifest.space.name, obstacle)]

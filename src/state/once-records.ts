@@ -52,6 +52,9 @@ export interface RecordedObject<Snapshot> extends RecordBase {
   readonly snapshot: Snapshot;
 }
 
+/** The reason of an unknown outcome if the service accepted the request, and its response has no id that can be read. */
+export const NO_ID = 'no_id';
+
 /** The end of a reservation without an id: nothing was created (`released`), or the outcome is unknown (`unknown`). */
 export interface Ending extends RecordBase {
   readonly kind: 'released' | 'unknown';

@@ -1,9 +1,10 @@
-import { LocalError, OutcomeUnknownError, PartnerctlError, provesNothingDone } from '../errors.ts';
+import { isWithoutId, LocalError, OutcomeUnknownError, PartnerctlError, provesNothingDone } from '../errors.ts';
 import type { Ledger } from './ledger.ts';
 import {
   type Ending,
   type KeyHistory,
   keyHistory,
+  NO_ID,
   type OpenReservation,
   type Owner,
   type RecordedObject,
@@ -180,7 +181,8 @@ async function recordFailure<Snapshot, Objection>(
     return { kind: 'failed', error, isReleased: releaseError === undefined };
   }
   if (!run.reservation) await reserveLate(run);
-  await endReservation(run, 'unknown', status === undefined ? 'no_answer' : `http_${status}`);
+  const answer = status === undefined ? 'no_answer' : `http_${status}`;
+  await endReservation(run, 'unknown', isWithoutId(error) ? NO_ID : answer);
   return { kind: 'unknown', error, since: run.reservation?.at ?? new Date(deps.clock.now()).toISOString() };
 }
 

@@ -77,8 +77,8 @@ test('a POST is not repeated if its response has an unknown shape', async () => 
   const { env, lines } = await answering((line) => (line === POST ? ['what is this'] : []));
   const args = ['provision', write('a.yaml', manifest('acme')), '-o', 'json', '--settle', '10ms'];
   const ran = await run(args, { env, random: tinyRandom });
-  expect(ran.code).toBe(8);
-  expect(ran.error().type).toBe('unexpected_shape');
+  expect(ran.code).toBe(9);
+  expect(ran.error().type).toBe('outcome_unknown');
   expect(lines.filter((line) => line === POST)).toHaveLength(1);
 });
 

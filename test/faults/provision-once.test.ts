@@ -194,6 +194,56 @@ describe('a lost response, with a token that may list the agents,', () => {
   });
 });
 
+describe('a response that accepts the request without a readable id', () => {
+  it.each<[string, NonNullable<Habits['answer']>, string]>([
+    ['that has no space_id', () => ({ status: 'accepted' }), 'partnerctl contract set space.id'],
+    ['about another external_space_id', (space) => ({ ...space, external_space_id: 'sp/4711' }), 'sp/4711'],
+  ])(
+    '%s ends with exit 9 if the list never shows the space, and only --retry-unknown posts again',
+    async (_, answer, why) => {
+      const service = await oddService({ answer, isStale: () => true });
+      const provision = machine(manifest('acme-1'), { clock: fastClock() });
+      const first = await provision(service);
+      expect(first.code).toBe(9);
+      expect(first.stderr).toContain(why);
+      const again = await provision(service);
+      expect(again.code).toBe(9);
+      expect(again.json<Provisioned>().results[0]).toMatchObject({
+        status: 'failed',
+        error: { type: 'outcome_unknown', hint: expect.stringContaining('--retry-unknown') },
+      });
+      const plan = await provision(service, '--dry-run');
+      expect(plan.json<{ spaces: unknown }>().spaces).toMatchObject([
+        { action: 'none', blocked: [{ type: 'outcome_unknown', message: expect.stringContaining('acme-1') }] },
+      ]);
+      expect(service.posts()).toHaveLength(1);
+      await provision(service, '--retry-unknown');
+      expect(service.posts()).toHaveLength(2);
+    },
+  );
+
+  it('is settled by a list that shows the space later', async () => {
+    let isStale = true;
+    const service = await oddService({ answer: () => ({ status: 'accepted' }), isStale: () => isStale });
+    const provision = machine(manifest('acme-1'), { clock: fastClock() });
+    expect((await provision(service)).code).toBe(9);
+    isStale = false;
+    const settled = await provision(service);
+    expectDone(service, settled, ['acme-1']);
+    expect(settled.json<Provisioned>().summary).toMatchObject({ unchanged: 1 });
+    expect(service.posts()).toHaveLength(1);
+  });
+
+  it('does not count as accepted if it reports an error', async () => {
+    const answer = () => ({ error: { code: 'busy', message: 'Try again.' } });
+    const service = await oddService({ answer, isStale: () => true });
+    const provision = machine(manifest('acme-1'), { clock: fastClock() });
+    expect((await provision(service)).code).toBe(8);
+    expect((await provision(service)).code).toBe(8);
+    expect(service.posts()).toHaveLength(2);
+  });
+});
+
 describe('a list of agents', () => {
   it('that does not show yet what an earlier run installed is read again before anything is posted', async () => {
     let staleReads = 0;
