@@ -5,10 +5,12 @@ import type { BlockingLine } from '../state/unusable-lines.ts';
 import type { Manifest } from './manifest.ts';
 import type { OpenSpace } from './post-once.ts';
 import type { PlannedAgent, PresentAgent, PresentSpace, ProvisionPlan } from './provision-plan.ts';
+import type { SimilarSpace } from './similar-spaces.ts';
 import {
   ambiguousError,
   blockedSpaceError,
   hiddenAgentsError,
+  similarSpaceError,
   unlistedSpaceError,
   unusableLineError,
 } from './space-errors.ts';
@@ -91,6 +93,8 @@ export interface SpaceKnowledge {
   readonly listedSpaceId: string | undefined;
   /** The space: as listed or, where that is not possible, as recorded. */
   readonly present: PresentSpace | undefined;
+  /** What the service may take for the space, if that is missing. */
+  readonly similar: SimilarSpace | undefined;
   /** The space as the state file records it. */
   readonly recalled: PresentSpace | undefined;
   /** The reservations whose POST may have installed agents. */
@@ -109,12 +113,25 @@ export interface SpaceKnowledge {
  * @returns undefined if nothing is in the way
  */
 export function findObstacle(
-  { manifest, canRead, listedSpaceId, recalled, unsettled, lines, label, retryUnknown }: SpaceKnowledge,
+  {
+    manifest,
+    canRead,
+    listedSpaceId,
+    present,
+    similar,
+    recalled,
+    unsettled,
+    lines,
+    label,
+    retryUnknown,
+  }: SpaceKnowledge,
   lostPost: OutcomeUnknownError | undefined,
 ): OutcomeUnknownError | undefined {
   const { external_space_id } = manifest;
   const [first] = unsettled;
   if (first && !canRead) return blockedSpaceError(first, lostPost);
+  const isMissing = !present && listedSpaceId === undefined;
+  if (similar && isMissing && !retryUnknown) return similarSpaceError(external_space_id, similar, lostPost);
   const decisive = lines.find(({ kind }) => kind === 'newer' || !(canRead || retryUnknown));
   if (decisive) return unusableLineError(decisive, label, external_space_id);
   const isHidden = !canRead && !retryUnknown && listedSpaceId !== undefined && listedSpaceId !== recalled?.space_id;

@@ -21,7 +21,7 @@ import { cronJobsOf, type ManifestDocument } from './manifest.ts';
 import { planResult } from './plan-result.ts';
 import { openHistory, type ProvisionHistory, withHistory } from './provision-history.ts';
 import { type PresentAgent, type PresentSpace, planProvision } from './provision-plan.ts';
-import { fetchRemoteState, findSpaces, RemoteStateUnavailable } from './remote-state.ts';
+import { type FoundSpaces, fetchRemoteState, findSpaces, RemoteStateUnavailable } from './remote-state.ts';
 import { inStep } from './run-failure.ts';
 import { type DocumentKnowledge, type JobKnowledge, planSpace, type SpacePlan } from './space-plan.ts';
 import { type SpaceSnapshot, spaceKey } from './space-records.ts';
@@ -42,8 +42,6 @@ interface PlanOptions {
 }
 
 type SpaceReading = Pick<DocumentKnowledge, 'document' | 'known' | 'isBusy'>;
-
-type Spaces = ReadonlyMap<string, ListedSpace>;
 
 /** Runs `act` on all items, some at a time. After a failure, no further item is started. @throws the first failure */
 async function mapAll<Item, Value>(
@@ -72,7 +70,7 @@ class PlanReader {
   }
 
   /** The listed spaces; undefined if they cannot be listed. */
-  async readSpaces(documents: readonly ManifestDocument[]): Promise<Spaces | undefined> {
+  async readSpaces(documents: readonly ManifestDocument[]): Promise<FoundSpaces | undefined> {
     const { http, history } = this.deps;
     try {
       return await findSpaces(http, documents, history);
@@ -97,19 +95,20 @@ class PlanReader {
     );
   }
 
-  async readDocument(document: ManifestDocument, spaces: Spaces | undefined): Promise<SpaceReading> {
+  async readDocument(document: ManifestDocument, found: FoundSpaces | undefined): Promise<SpaceReading> {
     const { history, retryUnknown } = this.deps;
     const { manifest } = document;
     const state = await this.readState(manifest.external_space_id);
-    const space = spaces?.get(manifest.external_space_id);
+    const space = found?.spaces.get(manifest.external_space_id);
     const recalled = history.recall(manifest);
     const { present, canRead } =
-      spaces && space ? await this.readAgents(document, space) : { present: undefined, canRead: spaces !== undefined };
+      found && space ? await this.readAgents(document, space) : { present: undefined, canRead: found !== undefined };
     const known: SpaceKnowledge = {
       manifest,
       canRead,
       listedSpaceId: space?.space_id,
       present: canRead ? present : recallListed(recalled, space),
+      similar: history.findSimilar(document, found?.similar.get(manifest.external_space_id)),
       recalled,
       unsettled: state.open.filter(({ isAbandoned }) => isAbandoned && !retryUnknown),
       lines: history.blockingLines(manifest),

@@ -9,6 +9,7 @@ import { type BlockingLine, lineWarner } from '../state/unusable-lines.ts';
 import type { AgentResult } from './document-result.ts';
 import type { Manifest, ManifestDocument } from './manifest.ts';
 import type { PresentSpace } from './provision-plan.ts';
+import { createSimilarFinder, type FindSimilar } from './similar-spaces.ts';
 import {
   agentKey,
   agentKeys,
@@ -38,6 +39,7 @@ export interface ProvisionHistory {
   recall(manifest: Manifest): PresentSpace | undefined;
   /** The id of the space as `recall` returns it. */
   recordedId(manifest: Manifest): string | undefined;
+  readonly findSimilar: FindSimilar;
   /** All spaces of the service that are recorded, whatever documents this run has. @throws LocalError */
   allRecorded(): Promise<Pick<RecordedSpaces, 'get'>>;
   /** The id of the last record of each space, by key. @throws LocalError */
@@ -219,11 +221,14 @@ export async function openHistory(
     const known = spaces.get(manifest.external_space_id);
     return known && toPresentSpace(known, manifest);
   }
+  const recordedId = ({ external_space_id }: Manifest) => spaces.get(external_space_id)?.space_id;
+
   return {
     ledger,
     label: state.label,
     recall,
-    recordedId: ({ external_space_id }) => spaces.get(external_space_id)?.space_id,
+    recordedId,
+    findSimilar: createSimilarFinder(documents, recordedId),
     async allRecorded() {
       const all = recordedSpaces(origin);
       for await (const entry of state.open({ isSkipped: otherLines(SPACE_RECORDS) }).readNew()) {

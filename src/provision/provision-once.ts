@@ -92,6 +92,8 @@ class DocumentRun {
   private isFirstRead = true;
   /** The space, once it was listed. */
   private space: ListedSpace | undefined;
+  /** A listed space with a similar external id. */
+  private similar: ListedSpace | undefined;
   /** The plan before anything was sent. */
   private firstPlan: ProvisionPlan | undefined;
   /** What was read or recalled last. */
@@ -180,8 +182,9 @@ class DocumentRun {
       const recent = isFirst ? await list.recent() : undefined;
       // A list that was read before another process provisioned the space does not show it.
       const isCurrent = recent && objects.at(-1)?.id === recent.lastRecords.get(this.key);
-      const { spaces } = isCurrent ? recent : await list.anew();
+      const { spaces, similar } = isCurrent ? recent : await list.anew();
       this.space = spaces.get(manifest.external_space_id);
+      this.similar = similar.get(manifest.external_space_id);
     }
     const { space } = this;
     return space && withHistory(await inTurn(() => fetchRemoteState(http, space)), history.recall(manifest));
@@ -208,13 +211,8 @@ class DocumentRun {
    * @returns how long to wait, as `SettleWindow` says; 0 once it is recorded that what is missing is not there
    * @throws OutcomeUnknownError if only a person can tell
    */
-  private async settle({
-    state,
-    quietFrom,
-    at,
-    plan,
-    present,
-  }: Observation): Promise<ReturnType<SettleWindow['nextRead']>> {
+  private async settle(seen: Observation): Promise<ReturnType<SettleWindow['nextRead']>> {
+    const { state, quietFrom, at, plan, present } = seen;
     const { history, once, retryUnknown } = this.deps;
     const { manifest } = this.document;
     const known: SpaceKnowledge = {
@@ -222,6 +220,7 @@ class DocumentRun {
       canRead: this.canRead,
       listedSpaceId: this.space?.space_id,
       present,
+      similar: history.findSimilar(this.document, this.similar),
       recalled: history.recall(manifest),
       unsettled: state.open.filter(({ reservation }) => !this.excused?.has(reservation.id)),
       lines: history.blockingLines(manifest),

@@ -8,6 +8,7 @@ import type { InTurn } from '../api/take-turns.ts';
 import type { Clock } from '../clock.ts';
 import { readAgent } from '../contract/agents.ts';
 import { fieldsOf } from '../contract/fields.ts';
+import { groupBy } from '../contract/group-by.ts';
 import type { JsonObject } from '../contract/json.ts';
 import { OPERATIONS, type Operation } from '../contract/operations.ts';
 import { foldExternalId } from '../contract/provisioning.ts';
@@ -33,10 +34,14 @@ export class RemoteStateUnavailable extends Error {
 /** What earlier runs learned about the spaces. */
 type KnownSpaces = Pick<ProvisionHistory, 'provesListRead' | 'recordedId' | 'allRecorded'>;
 
-/** The spaces of a run that the service lists. */
-interface ListedSpaces {
-  /** By the external id in the manifest. */
+/** What the service's list tells about the spaces of a run, by the external id in the manifest. */
+export interface FoundSpaces {
   readonly spaces: ReadonlyMap<string, ListedSpace>;
+  /** Spaces whose external id is the same but for its spelling. For a space that is not found, it may be that one. */
+  readonly similar: ReadonlyMap<string, ListedSpace>;
+}
+
+interface ListedSpaces extends FoundSpaces {
   /** The id of the last record of each space, by key, before the list was read. */
   readonly lastRecords: ReadonlyMap<string, string | undefined>;
 }
@@ -60,9 +65,9 @@ export function createSpaceList(
   };
   async function read(): Promise<ListedSpaces> {
     const lastRecords = await history.lastRecords();
-    const spaces = await findSpaces(http, documents, known);
+    const found = await findSpaces(http, documents, known);
     wasRead = true;
-    return { spaces, lastRecords };
+    return { ...found, lastRecords };
   }
   return createFreshList(() => inTurn(read), clock);
 }
@@ -82,10 +87,13 @@ export async function findSpaces(
   http: Http,
   documents: readonly ManifestDocument[],
   known: KnownSpaces,
-): Promise<Map<string, ListedSpace>> {
-  const wanted = new Set(documents.map(({ manifest }) => manifest.external_space_id));
-  const recorded = new Map(documents.map(({ manifest }) => [known.recordedId(manifest), manifest.external_space_id]));
+): Promise<FoundSpaces> {
+  const manifests = documents.map(({ manifest }) => manifest);
+  const wanted = new Set(manifests.map(({ external_space_id }) => external_space_id));
+  const byFoldedId = groupBy(manifests, ({ external_space_id }) => foldExternalId(external_space_id));
+  const byRecordedId = groupBy(manifests, known.recordedId);
   const found = new Map<string, ListedSpace>();
+  const similar = new Map<string, ListedSpace>();
   const underOtherIds = new Map<string, ListedSpace>();
   let last: JsonObject | undefined;
   let hasExternalIds = false;
@@ -95,12 +103,13 @@ export async function findSpaces(
       const space = readItem(OPERATIONS.listSpaces, () => readSpace(item, http.contract));
       const id = space.external_space_id;
       hasExternalIds ||= id !== undefined;
-      if (typeof id === 'string' && wanted.has(id)) {
-        addSpace(found, id, space);
-        continue;
+      const isWanted = typeof id === 'string' && wanted.has(id);
+      if (isWanted) addSpace(found, id, space);
+      const alike = typeof id === 'string' ? (byFoldedId.get(foldExternalId(id)) ?? []) : [];
+      for (const { external_space_id } of alike) similar.set(external_space_id, space);
+      for (const manifest of byRecordedId.get(space.space_id) ?? []) {
+        if (!isWanted || alike.includes(manifest)) underOtherIds.set(manifest.external_space_id, space);
       }
-      const recordedId = recorded.get(space.space_id);
-      if (recordedId !== undefined) underOtherIds.set(recordedId, space);
     }
   } catch (error) {
     throw toUnavailable(error, 'spaces', { wasRead: await known.provesListRead(), isPartlyRead: last !== undefined });
@@ -108,7 +117,7 @@ export async function findSpaces(
   if (last && !hasExternalIds) {
     refuseItem(http, OPERATIONS.listSpaces, last, 'space.external_space_id');
   }
-  return new Map([...(await withoutRenamed(underOtherIds, known)), ...found]);
+  return { spaces: new Map([...(await withoutRenamed(underOtherIds, known)), ...found]), similar };
 }
 
 /**

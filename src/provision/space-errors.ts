@@ -5,6 +5,7 @@ import type { DocumentResult } from './document-result.ts';
 import type { OpenSpace } from './post-once.ts';
 import type { PresentAgent, PresentSpace, ProvisionPlan } from './provision-plan.ts';
 import { inStep } from './run-failure.ts';
+import type { SimilarSpace } from './similar-spaces.ts';
 
 const RERUN_HINT = 'Run it again: it reads what exists before it writes.';
 
@@ -119,6 +120,28 @@ export function hiddenAgentsError(externalId: string, spaceId: string): OutcomeU
     hint: 'Nothing was sent, so that no agent is installed twice. Use a token that may list agents, or the state of the run that made the space. If the agents are missing, run it again with --retry-unknown.',
     details: { space_id: spaceId },
   });
+}
+
+/**
+ * The error for a missing space that may be another one for the service.
+ * @param lostPost the failure of this run's own POST, if that is what may have been carried out
+ */
+export function similarSpaceError(
+  externalId: string,
+  { external_space_id, space_id, source }: SimilarSpace,
+  lostPost: OutcomeUnknownError | undefined,
+): OutcomeUnknownError {
+  const names = [space_id, source].filter((name) => name !== undefined).join(', ');
+  const why = 'Their external_space_ids differ only in case, white space, or Unicode form, which some services ignore.';
+  return new OutcomeUnknownError(
+    `The space ${JSON.stringify(externalId)} may be the same as ${JSON.stringify(external_space_id)} (${names}).`,
+    {
+      ...lostPost?.info,
+      why: lostPost?.info.why === undefined ? why : `${lostPost.info.why}\n${why}`,
+      hint: 'Nothing more is sent, so that no agent is installed twice. If they are one space, describe it once, with the external_space_id that the service lists. If they are two, run it again with --retry-unknown.',
+      details: { similar: { external_space_id, space_id: space_id ?? null } },
+    },
+  );
 }
 
 /**

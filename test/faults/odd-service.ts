@@ -36,6 +36,8 @@ export interface Habits {
   readonly envelope?: (items: readonly object[], resource: string, next: string | null) => unknown;
   /** How one space or agent is shown, from its id and its other fields. */
   readonly item?: (resource: 'space' | 'agent', id: number, fields: object) => object;
+  /** Returns the form in which external ids are compared. Byte for byte by default. */
+  readonly fold?: (externalId: string) => string;
   readonly hideTemplates?: boolean;
   readonly hideExternalIds?: boolean;
   readonly pageSize?: number;
@@ -78,6 +80,7 @@ export async function oddService(habits: Habits = {}): Promise<OddService> {
     return lastId;
   };
   const { envelope = (items: readonly object[]) => items, pageSize = Number.POSITIVE_INFINITY } = habits;
+  const { fold = (externalId: string) => externalId } = habits;
   const item = habits.item ?? ((resource, id, fields) => ({ [`${resource}_id`]: `${resource}-${id}`, ...fields }));
   const answerOf = habits.answer ?? ((space: object, agents: readonly object[]) => ({ ...space, agents }));
 
@@ -96,14 +99,15 @@ export async function oddService(habits: Habits = {}): Promise<OddService> {
 
   function provision(body: string): unknown {
     const wanted: Wanted = JSON.parse(body);
-    const found = spaces.get(wanted.external_space_id);
+    const key = fold(wanted.external_space_id);
+    const found = spaces.get(key);
     const space = found ?? {
       id: newId(),
       external_space_id: wanted.external_space_id,
       name: wanted.space.name,
       agents: [],
     };
-    spaces.set(wanted.external_space_id, space);
+    spaces.set(key, space);
     const installed = wanted.agents.map(({ name, template_id }) => ({ id: newId(), name, template_id }));
     space.agents.push(...installed);
     return answerOf(shownSpace(space), installed.map(shownAgent));
@@ -167,7 +171,7 @@ export async function oddService(habits: Habits = {}): Promise<OddService> {
   return {
     ...server,
     spaces,
-    agentNames: (externalId) => (spaces.get(externalId)?.agents ?? []).map(({ name }) => name).sort(),
+    agentNames: (externalId) => (spaces.get(fold(externalId))?.agents ?? []).map(({ name }) => name).sort(),
     posts: () => server.requests.filter(({ method }) => method === 'POST'),
   };
 }

@@ -433,3 +433,99 @@ describe('an external_space_id that the service lists in another form', () => {
     expect(service.posts()).toHaveLength(3);
   });
 });
+
+describe('two external_space_ids that the service takes for one space', () => {
+  const fold = (id: string) => id.normalize('NFC').toLowerCase();
+  const listedFolded: NonNullable<Habits['item']> = (resource, id, fields) => ({
+    [`${resource}_id`]: `${resource}-${id}`,
+    ...fields,
+    ...('external_space_id' in fields && { external_space_id: fold(String(fields.external_space_id)) }),
+  });
+
+  it.each<[string, string, string, Habits, string]>([
+    ['in another case', 'ACME', 'acme', {}, '1'],
+    ['in another case, at once', 'acme', 'ACME', {}, '4'],
+    ['in another Unicode form', 'caf\u00e9', 'cafe\u0301', {}, '4'],
+    ['without a list', 'ACME', 'acme', { forbidden: unreadable }, '1'],
+    ['without a list, at once', 'ACME', 'acme', { forbidden: unreadable }, '4'],
+  ])(
+    'are posted once, and the error names both documents and the space: %s',
+    async (_, one, other, habits, concurrency) => {
+      const service = await oddService({ fold, ...habits });
+      const provision = machine(`${manifest(one)}---\n${manifest(other)}`, { clock: fastClock() });
+      for (const status of ['created', 'unchanged']) {
+        const ran = await provision(service, '--concurrency', concurrency);
+        expect(ran.code).toBe(10);
+        expect(ran.json<Provisioned>().results).toMatchObject([
+          { status },
+          { status: 'failed', error: { type: 'outcome_unknown', hint: expect.stringContaining('--retry-unknown') } },
+        ]);
+        const { message } = ran.json<Provisioned>().results[1]?.error ?? {};
+        expect(message).toContain(`The space ${JSON.stringify(other)} may be the same as ${JSON.stringify(one)}`);
+        expect(message).toContain('manifest.yaml:1');
+        expect(service.agentNames(one)).toEqual(AGENTS);
+      }
+      const again = await provision(service);
+      expect(again.stderr).toContain(`space-${service.spaces.get(fold(one))?.id}`);
+      const plan = await provision(service, '--dry-run');
+      expect(plan.json<{ spaces: unknown }>().spaces).toMatchObject([
+        { blocked: [] },
+        { action: 'none', blocked: [{ resource: 'space', message: expect.stringContaining(JSON.stringify(one)) }] },
+      ]);
+      expect(service.posts()).toHaveLength(1);
+    },
+  );
+
+  it.each<[string, NonNullable<Habits['item']> | undefined]>([
+    ['as it was given', undefined],
+    ['in lower case', listedFolded],
+  ])(
+    'are not posted by a repeat if the state knows both with the same space_id, which is listed %s',
+    async (_, item) => {
+      const service = await oddService({ fold, ...(item && { item }) });
+      const provision = machine(`${manifest('ACME')}---\n${manifest('acme')}`, { clock: fastClock() });
+      expect((await provision(service, '--retry-unknown')).code).toBe(0);
+      expect(service.posts()).toHaveLength(2);
+      const again = await provision(service);
+      expect(again.code).toBe(0);
+      expect(again.json<Provisioned>().summary).toMatchObject({ unchanged: 2 });
+      expect(service.posts()).toHaveLength(2);
+    },
+  );
+
+  it('are not posted a second time by another machine, whatever the order of the documents', async () => {
+    const service = await oddService({ fold });
+    expect((await machine(manifest('ACME'))(service)).code).toBe(0);
+    const blocked = await machine(manifest('acme'))(service);
+    expect(blocked.code).toBe(9);
+    expect(blocked.error().message).toBe('The space "acme" may be the same as "ACME" (space-101).');
+    const both = await machine(`${manifest('acme')}---\n${manifest('ACME')}`)(service);
+    expect(both.code).toBe(10);
+    expect(both.json<Provisioned>().results).toMatchObject([
+      { status: 'failed', error: { message: expect.stringMatching(/"ACME" \(space-101, .*manifest\.yaml:\d+\)/) } },
+      { status: 'unchanged' },
+    ]);
+    expect(service.posts()).toHaveLength(1);
+  });
+
+  it('are not posted again after a lost response if the list shows the other one', async () => {
+    const service = await oddService({ fold, item: listedFolded, trouble: firstPost('reset after') });
+    const provision = machine(manifest('ACME'), { clock: fastClock() });
+    for (let run = 1; run <= 2; run += 1) {
+      const ran = await provision(service);
+      expect(ran.code).toBe(9);
+      expect(ran.error().message).toBe('The space "ACME" may be the same as "acme" (space-101).');
+    }
+    expectDone(service, await machine(manifest('acme'))(service), ['acme']);
+    expect(service.posts()).toHaveLength(1);
+  });
+
+  it('are two spaces with --retry-unknown if the service compares them byte for byte', async () => {
+    const service = await oddService();
+    const provision = machine(`${manifest('ACME')}---\n${manifest('acme')}`, { clock: fastClock() });
+    expect((await provision(service)).code).toBe(10);
+    expectDone(service, await provision(service, '--retry-unknown'), ['ACME', 'acme']);
+    expectDone(service, await provision(service), ['ACME', 'acme']);
+    expect(service.posts()).toHaveLength(2);
+  });
+});

@@ -64,6 +64,7 @@ function knowing(
       canRead: true,
       listedSpaceId: space?.space_id,
       present: space,
+      similar: undefined,
       recalled: undefined,
       unsettled: [],
       lines: [],
