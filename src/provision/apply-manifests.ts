@@ -5,6 +5,7 @@ import { takeTurns } from '../api/take-turns.ts';
 import type { Context } from '../cli/context.ts';
 import { holdForCheck } from '../cron/check-after-create.ts';
 import { openJobCreator } from '../cron/create-jobs.ts';
+import { isTokenRejected, type PartnerctlError } from '../errors.ts';
 import { batchResult, formatCounts } from '../output/batch-result.ts';
 import type { CommandResult, ReportLine } from '../output/command-result.ts';
 import { describeThisProcess, hasEnded } from '../state/owner.ts';
@@ -18,7 +19,7 @@ import { openHistory } from './provision-history.ts';
 import { type ProvisionDeps, type ProvisionOptions, provisionOnce } from './provision-once.ts';
 import { CI_VIEW, COLUMNS, provisionReport } from './provision-report.ts';
 import { createSpaceList, RemoteStateUnavailable, type SpaceList } from './remote-state.ts';
-import { runFailure, stopsProvisioning } from './run-failure.ts';
+import { runFailure, stopsProvisioning, untestedTokenError } from './run-failure.ts';
 import { setUpChats } from './set-up-chats.ts';
 import { SPACE_RECORDS } from './space-records.ts';
 
@@ -29,11 +30,18 @@ export interface ApplyOptions extends ProvisionOptions {
   readonly failFast: boolean;
 }
 
+/** What is said of a run after its results. */
+interface RunOutcome {
+  readonly report: (results: readonly DocumentResult[]) => readonly ReportLine[];
+  /** The rejection (401) of the list of spaces, if the run went on without it. */
+  readonly rejection: () => PartnerctlError | undefined;
+}
+
 function toCommandResult(
   context: Context,
   results: AsyncIterable<DocumentResult>,
   total: number,
-  report?: (results: readonly DocumentResult[]) => readonly ReportLine[],
+  outcome?: RunOutcome,
 ): CommandResult {
   async function* counted(): AsyncGenerator<DocumentResult> {
     let count = 0;
@@ -47,10 +55,11 @@ function toCommandResult(
     empty: 'There is nothing to provision.',
     json: documentResultJson,
     document: (all) => ({ results: all.map(documentResultJson), summary: countDocuments(all) }),
-    ...(report && { report }),
+    ...(outcome && { report: outcome.report }),
     ci: CI_VIEW,
     summary: (all) => formatCounts(countDocuments(all)),
-    failure: (all) => runFailure(all, context.signals.interrupt.reason),
+    failure: (all) =>
+      runFailure(all, context.signals.interrupt.reason) ?? untestedTokenError(all, outcome?.rejection()),
   });
 }
 
@@ -148,7 +157,9 @@ export async function applyManifests(
   const run = await openRun(context, documents);
   const { http, history } = run;
   let isReported = false;
-  const onUnavailable = async ({ message, list }: RemoteStateUnavailable): Promise<void> => {
+  let rejection: PartnerctlError | undefined;
+  const onUnavailable = async ({ message, list, reason }: RemoteStateUnavailable): Promise<void> => {
+    if (list === 'spaces' && isTokenRejected(reason)) rejection = reason;
     if (isReported) return;
     isReported = true;
     await context.notice(
@@ -186,5 +197,6 @@ export async function applyManifests(
   };
   const report = (results: readonly DocumentResult[]) =>
     provisionReport(results.map((result) => withUnmanagedJobs(deps, result)));
-  return toCommandResult(context, applyAll(deps, documents, options), documents.length, report);
+  const outcome = { report, rejection: () => rejection };
+  return toCommandResult(context, applyAll(deps, documents, options), documents.length, outcome);
 }

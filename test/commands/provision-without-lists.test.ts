@@ -55,3 +55,29 @@ describe('a token that cannot list spaces or agents', () => {
     expect((await it.agents(results[0]?.space_id ?? '')).map(({ name }) => name)).toEqual(['One', 'Two']);
   });
 });
+
+describe('a list of spaces that rejects the token (401)', () => {
+  const rejected = { kind: 'status', status: 401, on: 'GET /automation/spaces/$' };
+
+  test('fails a run that has nothing to do, as it fails a plan: exit 3', async () => {
+    const it = await service();
+    const env = await it.envFor(['spaces.provision']);
+    const path = write('acme.yaml', manifest('acme'));
+    expect((await provision([path], it, { env })).code).toBe(0);
+    await it.faults(rejected);
+    const again = await provision([path, '-q'], it, { env });
+    expect(again.code).toBe(3);
+    expect(again.json<Answer>().summary).toEqual({ ...SUMMARY, unchanged: 1 });
+    expect(again.error()).toMatchObject({ type: 'credentials', status: 401 });
+    expect(again.error().hint).toContain('partnerctl contract set spaces.list none');
+    expect(await run(['plan', path], { env })).toMatchObject({ code: 3 });
+  });
+
+  test('does not fail a run whose request the service accepts', async () => {
+    const it = await service();
+    const env = await it.envFor(['spaces.provision']);
+    await it.faults(rejected);
+    const ran = await provision([write('acme.yaml', manifest('acme'))], it, { env });
+    expect(ran).toMatchObject({ code: 0, stderr: expect.stringMatching(/^note: .*401/) });
+  });
+});
