@@ -10,6 +10,7 @@ import {
   ambiguousError,
   blockedSpaceError,
   hiddenAgentsError,
+  sharedSpaceError,
   similarSpaceError,
   unlistedSpaceError,
   unusableLineError,
@@ -130,6 +131,10 @@ export function findObstacle(
   const { external_space_id } = manifest;
   const [first] = unsettled;
   if (first && !canRead) return blockedSpaceError(first, lostPost);
+  // Without a source, it is this document's own space, listed in another spelling.
+  if (similar?.source !== undefined && similar.space_id !== undefined && similar.space_id === present?.space_id) {
+    return sharedSpaceError(external_space_id, similar);
+  }
   const isMissing = !present && listedSpaceId === undefined;
   if (similar && isMissing && !retryUnknown) return similarSpaceError(external_space_id, similar, lostPost);
   const decisive = lines.find(({ kind }) => kind === 'newer' || !(canRead || retryUnknown));

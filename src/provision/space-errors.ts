@@ -122,24 +122,39 @@ export function hiddenAgentsError(externalId: string, spaceId: string): OutcomeU
   });
 }
 
+const SPELLINGS =
+  'Their external_space_ids differ only in case, white space, or Unicode form, which some services ignore.';
+
+function nameSimilar({ external_space_id, space_id, source }: SimilarSpace): string {
+  const names = [space_id, source].filter((name) => name !== undefined).join(', ');
+  return `${JSON.stringify(external_space_id)} (${names})`;
+}
+
+/** The error for a space that two documents describe, and in which something is missing. */
+export function sharedSpaceError(externalId: string, similar: SimilarSpace): OutcomeUnknownError {
+  return new OutcomeUnknownError(`The space ${JSON.stringify(externalId)} is the same as ${nameSimilar(similar)}.`, {
+    why: SPELLINGS,
+    hint: 'Nothing more is sent, so that no agent is installed twice. Describe the space once, with the external_space_id that the service lists.',
+    details: { similar: similar.external_space_id, space_id: similar.space_id },
+  });
+}
+
 /**
  * The error for a missing space that may be another one for the service.
  * @param lostPost the failure of this run's own POST, if that is what may have been carried out
  */
 export function similarSpaceError(
   externalId: string,
-  { external_space_id, space_id, source }: SimilarSpace,
+  similar: SimilarSpace,
   lostPost: OutcomeUnknownError | undefined,
 ): OutcomeUnknownError {
-  const names = [space_id, source].filter((name) => name !== undefined).join(', ');
-  const why = 'Their external_space_ids differ only in case, white space, or Unicode form, which some services ignore.';
   return new OutcomeUnknownError(
-    `The space ${JSON.stringify(externalId)} may be the same as ${JSON.stringify(external_space_id)} (${names}).`,
+    `The space ${JSON.stringify(externalId)} may be the same as ${nameSimilar(similar)}.`,
     {
       ...lostPost?.info,
-      why: lostPost?.info.why === undefined ? why : `${lostPost.info.why}\n${why}`,
+      why: lostPost?.info.why === undefined ? SPELLINGS : `${lostPost.info.why}\n${SPELLINGS}`,
       hint: 'Nothing more is sent, so that no agent is installed twice. If they are one space, describe it once, with the external_space_id that the service lists. If they are two, run it again with --retry-unknown.',
-      details: { similar: { external_space_id, space_id: space_id ?? null } },
+      details: { similar: similar.external_space_id, space_id: similar.space_id ?? null },
     },
   );
 }

@@ -483,12 +483,19 @@ describe('two external_space_ids that the service takes for one space', () => {
     'are not posted by a repeat if the state knows both with the same space_id, which is listed %s',
     async (_, item) => {
       const service = await oddService({ fold, ...(item && { item }) });
-      const provision = machine(`${manifest('ACME')}---\n${manifest('acme')}`, { clock: fastClock() });
-      expect((await provision(service, '--retry-unknown')).code).toBe(0);
+      const state = join(tempDirectory(), 'state.jsonl');
+      const both = (agents: readonly string[]) =>
+        machine(`${manifest('ACME', agents)}---\n${manifest('acme', agents)}`, { clock: fastClock() });
+      expect((await both(['Sales'])(service, '--state', state, '--retry-unknown')).code).toBe(0);
       expect(service.posts()).toHaveLength(2);
-      const again = await provision(service);
+      const again = await both(['Sales'])(service, '--state', state);
       expect(again.code).toBe(0);
       expect(again.json<Provisioned>().summary).toMatchObject({ unchanged: 2 });
+      const more = await both(['Sales', 'Support'])(service, '--state', state);
+      expect(more.code).toBe(9);
+      expect(more.json<Provisioned>().results[1]?.error?.message).toMatch(
+        /^The space "acme" is the same as "ACME" \(space-101, .*manifest\.yaml:1\)\./,
+      );
       expect(service.posts()).toHaveLength(2);
     },
   );
