@@ -1,4 +1,4 @@
-import { closeSync, fchmodSync, openSync, statSync, writeSync } from 'node:fs';
+import { closeSync, fchmodSync, openSync, readSync, statSync, writeSync } from 'node:fs';
 import type { TraceEvent } from '../api/attempt.ts';
 import type { Clock } from '../clock.ts';
 import { describeFileError, LocalError } from '../errors.ts';
@@ -52,17 +52,30 @@ function describeExchange(
   };
 }
 
+/** The beginning of each line of this file, and of no other file that a command is given. */
+const RECORD_START = /^\{"at":"[^"]*","method":"/;
+
+/** Whether a file is empty, or begins with a recorded request. */
+function isDebugFile(fd: number): boolean {
+  const start = Buffer.alloc(64);
+  const length = readSync(fd, start, 0, start.length, 0);
+  return length === 0 || RECORD_START.test(start.toString('latin1', 0, length));
+}
+
 function openPrivately(path: string): number {
+  let fd: number | undefined;
   try {
     // Opening a pipe would wait for its reader.
     if (statSync(path, { throwIfNoEntry: false })?.isFile() === false) throw new Error('it is not a regular file');
-    const fd = openSync(path, 'a', 0o600);
+    fd = openSync(path, 'a+', 0o600);
+    if (!isDebugFile(fd)) throw new Error('it has other content than requests that --debug-file recorded');
     fchmodSync(fd, 0o600);
     return fd;
   } catch (error) {
+    if (fd !== undefined) closeSync(fd);
     throw new LocalError(`The file ${path} (--debug-file) cannot be written.`, {
       why: describeFileError(error),
-      hint: 'Nothing was sent.',
+      hint: 'Nothing was sent. Name another file.',
       cause: error,
     });
   }

@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, statSync } from 'node:fs';
+import { chmodSync, mkdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { json, startFakeService } from '../helpers/fake-service.ts';
@@ -46,6 +46,20 @@ test('--debug-file fails before anything is sent if it cannot be written', async
   const ran = await run(['spaces', 'list', '--debug-file', file], { env });
   expect(ran.code).toBe(1);
   expect(ran.stderr).toContain('(--debug-file) cannot be written');
+  expect(service.requests).toEqual([]);
+});
+
+test('--debug-file leaves a file alone that it did not write', async () => {
+  const { env, service } = await start();
+  for (const content of ['external_space_id: acme-001\n', '\n{"v":1,"type":"note"}\n']) {
+    const file = write('other', content);
+    chmodSync(file, 0o644);
+    const ran = await run(['spaces', 'list', '--debug-file', file], { env });
+    expect(ran.code).toBe(1);
+    expect(ran.stderr).toContain('other content than requests that --debug-file recorded');
+    expect(readFileSync(file, 'utf8')).toBe(content);
+    expect(statSync(file).mode & 0o777).toBe(0o644);
+  }
   expect(service.requests).toEqual([]);
 });
 
