@@ -1,6 +1,6 @@
 import { LocalError, NotFoundError } from '../errors.ts';
 import { encodeRecord } from './record.ts';
-import { readStore, type StateStore } from './store.ts';
+import { readStore, refuseOtherContent, type StateStore } from './store.ts';
 
 export interface Copied {
   /** The number of records that were appended. */
@@ -26,14 +26,15 @@ async function linesOf(store: StateStore, refuseDamage: boolean): Promise<string
 
 /**
  * Appends the records of one store that another does not have, in order. A repeat copies nothing.
- * @throws NotFoundError if `from` does not exist; LocalError if a store cannot be read or written, or if a line of `from` is
- *   damaged
+ * @throws NotFoundError if `from` does not exist; LocalError if a store cannot be read or written, if a line of `from` is
+ *   damaged, or if `to` has other content than records
  */
 export async function copyRecords(from: StateStore, to: StateStore): Promise<Copied> {
   if (!(await from.exists())) {
     throw new NotFoundError(`There is no state at ${from.label}.`, { hint: 'Check the address. Nothing was copied.' });
   }
   const lines = await linesOf(from, true);
+  await refuseOtherContent(to);
   const present = new Set(await linesOf(to, false));
   const missing = lines.filter((line) => !present.has(line));
   if (missing.length > 0) await to.appendLines(missing);

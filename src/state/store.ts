@@ -1,3 +1,4 @@
+import { LocalError } from '../errors.ts';
 import type { Line, LineFilter } from './line-reader.ts';
 import { decodeLine, type LogRecord, lineDigest, type NewRecord } from './record.ts';
 
@@ -40,6 +41,26 @@ export interface RecordStore {
 /** Yields all entries of a store, from the beginning. @throws LocalError if the read fails */
 export async function* readStore(store: StateStore): AsyncGenerator<LogEntry> {
   for await (const entry of store.open().readNew()) if (entry.kind !== 'restart') yield entry;
+}
+
+/** The beginning of each record, of any version. */
+const RECORD_START = '{"v":';
+
+/**
+ * Checks that a store is empty, or has a record or what is left of one.
+ * @throws LocalError if it has other content, or if the read fails
+ */
+export async function refuseOtherContent(store: StateStore): Promise<void> {
+  let lines = 0;
+  for await (const entry of readStore(store)) {
+    if (entry.kind !== 'damaged' || entry.bytes?.toString('latin1').startsWith(RECORD_START)) return;
+    lines += 1;
+  }
+  if (lines === 0) return;
+  throw new LocalError(`This is not a state: ${store.label}`, {
+    why: `It has ${lines} ${lines === 1 ? 'line' : 'lines'}, and no record.`,
+    hint: 'Nothing was changed. Check the address, or name another place.',
+  });
 }
 
 /** Where records are kept: a file, a table of a database, or a branch of a git repository. */

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { hash } from 'node:crypto';
-import { existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { encodeRecord } from '../../src/state/record.ts';
@@ -391,6 +391,30 @@ describe('a path that is not a state file', () => {
       stdout: `${path}\n`,
       stderr: expect.stringContaining(why),
     });
+  });
+});
+
+describe('a place with other content', () => {
+  test('is not initialized or copied to, and stays as it is', async () => {
+    const content = 'external_space_id: acme-001\nspace: { name: Acme }\n';
+    const path = write('acme.yaml', content);
+    for (const args of [
+      ['init', path],
+      ['copy', soundFile(), path],
+    ]) {
+      const ran = await run(['state', ...args, '-o', 'json']);
+      expect(ran).toMatchObject({ code: 1, stdout: '' });
+      expect(ran.error()).toMatchObject({ type: 'local', message: `This is not a state: ${path}` });
+      expect(readFileSync(path, 'utf8')).toBe(content);
+    }
+  });
+
+  test.each([
+    ['damaged', damagedFile],
+    ['empty', () => write('state.jsonl', '\n\n')],
+    ['cut after its first bytes', () => write('state.jsonl', RESERVED.slice(0, 30))],
+  ])('is not a state that is %s', async (_, file) => {
+    expect((await run(['state', 'init', file()])).code).toBe(0);
   });
 });
 

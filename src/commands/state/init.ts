@@ -1,6 +1,7 @@
 import { command, STATE_EXITS } from '../../cli/command.ts';
 import { objectResult } from '../../output/command-result.ts';
 import { sanitizeLine } from '../../output/sanitize.ts';
+import { refuseOtherContent } from '../../state/store.ts';
 
 export default command({
   description:
@@ -19,6 +20,7 @@ export default command({
   async run(context, { address }) {
     const store = await context.stateStore(address);
     const grant = (await store.init()) ?? null;
+    await refuseOtherContent(store);
     const lines = [`The state is ready: ${store.label}`, ...(grant === null ? [] : [`For each other user: ${grant}`])];
     return {
       ...objectResult({ address: store.label, grant }, []),
