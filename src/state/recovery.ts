@@ -21,6 +21,10 @@ async function writeRecord(path: string, record: NewRecord): Promise<void> {
   try {
     await file.writeFile(`${encodeRecord(record)}\n`);
     await file.sync();
+  } catch (error) {
+    // On a full disk, an incomplete file would pass for the record at the next attempt.
+    await rm(path, { force: true });
+    throw error;
   } finally {
     await file.close();
   }

@@ -1,12 +1,13 @@
 /**
  * A separate process that uses the log: `append <path> <writer> <count>`, `groups <path> <writer> <count>` (eight records at a
- * time), `fill <path>` or `read <path...>`. It reports on stdout, one line each: each id once it is recorded, each failure as
- * JSON, each read as JSON.
+ * time), `fill <path>`, `recover <path>` (twice), or `read <path...>`. It reports on stdout, one line each: each id once it is
+ * recorded, each failure as JSON, each read as JSON, the path of each recovery file.
  */
 import { toErrorObject } from '../../../src/output/error-object.ts';
 import { appendRecord } from '../../../src/state/append.ts';
 import { fileStore, readLog } from '../../../src/state/file-store.ts';
-import type { NewRecord } from '../../../src/state/record.ts';
+import { type NewRecord, randomRecordId } from '../../../src/state/record.ts';
+import { writeRecovery } from '../../../src/state/recovery.ts';
 
 function say(line: string): Promise<void> {
   return new Promise((resolve) => process.stdout.write(`${line}\n`, () => resolve()));
@@ -58,6 +59,9 @@ if (task === 'append') {
 } else if (task === 'fill') {
   for (let n = 0; await append(path, `fill-${n}`, 1000); n += 1);
   await append(path, 'one-more', 5000);
+} else if (task === 'recover') {
+  const record = { type: 'note', at: new Date().toISOString(), id: randomRecordId() };
+  for (let n = 0; n < 2; n += 1) await say(String(await writeRecovery(path, record)));
 } else if (task === 'read') {
   for (const each of args) await read(each);
 }

@@ -1,10 +1,11 @@
-import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { randomRecordId } from '../../../src/state/record.ts';
 import { readRecovery, removeRecovery, writeRecovery } from '../../../src/state/recovery.ts';
 import { temporaryDirectory } from './files.ts';
+import { builtChild, runProgram } from './program.ts';
 
 const RECORD = {
   type: 'cron.released',
@@ -40,6 +41,17 @@ describe('a recovery file next to the state file', () => {
     expect(written).toBe(join(tmpdir(), `state.jsonl.recovery-${id}`));
     await rm(written ?? '');
   });
+
+  it.skipIf(process.platform === 'win32')(
+    'is not reported if the disk is full, and leaves nothing behind',
+    async () => {
+      const path = await statePath();
+      const child = await builtChild(dirname(path));
+      const full = ['-c', 'ulimit -f 0; exec "$@"', 'sh', process.execPath, child, 'recover', path];
+      expect(await runProgram('sh', full)).toEqual(['undefined', 'undefined']);
+      expect(await readdir(dirname(path))).toEqual([basename(child)]);
+    },
+  );
 
   it('does not hide the others if it is unreadable', async () => {
     const path = await statePath();
