@@ -6,7 +6,7 @@ import { FILE_NAME, type GitDeps, GitRepository, type Snapshot } from './git-rep
 import { contentSource, type FilePosition, readBlocks, splitLines, startOfFile } from './line-reader.ts';
 import { MAX_LINE_BYTES, type NewRecord } from './record.ts';
 import { removeRecovery, writeRecovery } from './recovery.ts';
-import { entryOf, type ReadOptions, type RecordRole, type StateStore, type StoreEntry } from './store.ts';
+import { entryOf, isKept, type ReadOptions, type RecordRole, type StateStore, type StoreEntry } from './store.ts';
 
 /*
  * Keeps the log in a file of a git branch. An append is a commit that is pushed on the condition that the branch has not
@@ -68,8 +68,7 @@ class GitLog {
     const line = encodeLine(record, this.deps.target.label, this.deps.redact);
     if (role.kind === 'reserves') this.open.add(role.reservation);
     if (role.kind === 'ends') this.open.delete(role.reservation);
-    // Not for a reservation: without being published, it has no effect.
-    const recoveryPath = role.kind === 'reserves' ? undefined : await writeRecovery(this.deps.localPath, record);
+    const recoveryPath = isKept(role) ? await writeRecovery(this.deps.localPath, record) : undefined;
     await new Promise<void>((resolve, reject) => {
       this.waiting.push({ line, role: role.kind, recoveryPath, resolve, reject });
       this.schedule();

@@ -55,7 +55,8 @@ export function toLogRecord<Snapshot extends object>(
 
 function roleOf(record: OnceRecord<unknown>): RecordRole {
   if (record.kind === 'reserved') return { kind: 'reserves', reservation: record.id };
-  if (record.kind === 'forgotten' || record.reservation === null) return { kind: 'other' };
+  if (record.kind === 'forgotten') return { kind: 'voids' };
+  if (record.reservation === null) return { kind: 'other' };
   return { kind: 'ends', reservation: record.reservation };
 }
 

@@ -12,7 +12,7 @@ import type { PostgresDeps } from './postgres-store.ts';
 import { type RecordAuthor, randomRecordId } from './record.ts';
 import { readRecovery, removeRecovery, writeRecovery } from './recovery.ts';
 import type { Environment, StateLocation } from './state-location.ts';
-import type { OtherMachine, RecordStore, StateStore } from './store.ts';
+import { isKept, type OtherMachine, type RecordStore, type StateStore } from './store.ts';
 
 export interface StoreDeps {
   readonly location: StateLocation;
@@ -169,8 +169,7 @@ export async function openStore(deps: StoreDeps): Promise<StateStore> {
           try {
             await own.append(signed, role);
           } catch (error) {
-            // A reservation that is not published has no effect.
-            const isLost = location.kind !== 'file' && role.kind !== 'reserves';
+            const isLost = location.kind !== 'file' && isKept(role);
             const mayBePublished = error instanceof StateUnavailableError || deps.abortSignal.aborted;
             if (isLost && mayBePublished) await writeRecovery(location.path, signed);
             throw error;

@@ -25,7 +25,17 @@ export type StoreEntry = LogEntry | { readonly kind: 'restart' };
 export type RecordRole =
   | { readonly kind: 'reserves'; readonly reservation: string }
   | { readonly kind: 'ends'; readonly reservation: string }
+  /** Lets an object be created again. */
+  | { readonly kind: 'voids' }
   | { readonly kind: 'other' };
+
+/**
+ * Whether a record that cannot be published is kept for the next command. Not a reservation, which has no effect then; nor a
+ * decision to void records, because its command failed, and it must not take effect later.
+ */
+export function isKept({ kind }: RecordRole): boolean {
+  return kind !== 'reserves' && kind !== 'voids';
+}
 
 /** An append-only log of records that all readers see in the same order. */
 export interface RecordStore {

@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { encodeRecord } from '../../src/state/record.ts';
+import { createCronAgent } from '../helpers/cron.ts';
 import { run, tempDirectory } from '../helpers/run.ts';
 import { manifest, service, write } from '../helpers/service.ts';
 import { bareRepository } from '../helpers/stores.ts';
@@ -418,6 +419,14 @@ describe('a place with other content', () => {
   });
 });
 
+/** Lets a repository refuse all pushes. @returns a function that allows them again */
+function refusePushes(repository: string): () => void {
+  const hook = join(repository, 'hooks', 'pre-receive');
+  mkdirSync(dirname(hook), { recursive: true });
+  writeFileSync(hook, '#!/bin/sh\nexit 1\n', { mode: 0o755 });
+  return () => rmSync(hook);
+}
+
 describe('a state at a URL', () => {
   const repository = () => `git+file://${bareRepository()}#state`;
 
@@ -503,9 +512,7 @@ describe('a state at a URL', () => {
     const [{ space_id } = { space_id: '' }] = await it.spaces();
     const [{ agent_id } = { agent_id: '' }] = await it.agents(space_id);
     const job = ['--agent', agent_id, '--name', 'daily', '--instructions', 'Go.', '--schedule', '0 9 * * *'];
-    const hook = join(bare, 'hooks', 'pre-receive');
-    mkdirSync(dirname(hook), { recursive: true });
-    writeFileSync(hook, '#!/bin/sh\nexit 1\n', { mode: 0o755 });
+    const allow = refusePushes(bare);
     for (const _ of ['first', 'again']) expect((await run(['cron', 'create', ...job], { env })).code).toBe(8);
     for (const args of [
       ['provision', path],
@@ -521,8 +528,23 @@ describe('a state at a URL', () => {
       expect(ran.stderr).toContain('git server refuses to update branch state');
     }
     expect((await it.posts()).filter(({ path: to }) => to.includes('cron'))).toEqual([]);
-    rmSync(hook);
+    allow();
     expect((await run(['cron', 'create', ...job], { env })).code).toBe(0);
+  });
+
+  test('does not forget a job later if that was refused', async () => {
+    const it = await service();
+    const bare = bareRepository();
+    const env = { ...it.env, PARTNER_STATE: `git+file://${bare}#state` };
+    const cron = await createCronAgent(it);
+    expect((await run(cron.create('daily'), { env })).code).toBe(0);
+    const forget = ['cron', 'forget', '--agent', cron.agent_id, '--name', 'daily', '--yes'];
+    const allow = refusePushes(bare);
+    expect((await run(forget, { env })).code).toBe(8);
+    allow();
+    expect((await run(cron.create('daily'), { env })).code).toBe(5);
+    expect((await run(forget, { env })).code).toBe(0);
+    expect((await run(['state', 'show', '--type', 'cron', '-o', 'json'], { env })).json()).toHaveLength(3);
   });
 
   test.each([
