@@ -67,6 +67,12 @@ function storeKind(address: string): StoreKind {
       hint: 'For example: postgres://user@host/database, or git+ssh://git@host/path.git#branch',
     });
   }
+  // A connection string of libpq. Not a file name: as one, its password would be shown.
+  if (/^\w+=\S*(\s+\w+=\S*)+$/.test(address)) {
+    throw new UsageError('The address of the state is a connection string, and not a URL.', {
+      hint: 'Write it as postgres://user@host/database, and set PGPASSWORD to the password.',
+    });
+  }
   const [, host, path] = /^([^/\s:]+@[^/\s:]+):(?!\/\/)(.+)$/.exec(address) ?? [];
   if (scheme === undefined && host !== undefined) {
     throw new UsageError(`The address of the state is not a URL: ${address}`, {
