@@ -2,8 +2,7 @@ import { mkdtemp, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import type { Clock } from '../clock.ts';
 import { makeDirectories } from '../config/make-directories.ts';
-import { LocalError, PartnerctlError, StateUnavailableError } from '../errors.ts';
-import { explainFileError } from './file-error.ts';
+import { describeFileError, LocalError, PartnerctlError, StateUnavailableError } from '../errors.ts';
 import { explanation, isRefusal, loginHint } from './git-errors.ts';
 import { removeLeftovers } from './git-leftovers.ts';
 import { type GitResult, runGit } from './run-git.ts';
@@ -50,6 +49,14 @@ export type PushResult = { readonly kind: 'landed' } | { readonly kind: 'rejecte
 
 /** Collects garbage after about 100 appends, in the foreground, and keeps the recent objects of other processes. */
 const TIDY_SETTINGS = ['gc.auto=200', 'gc.autoDetach=false', 'gc.pruneExpire=1.hour.ago', 'pack.threads=1'];
+
+/** Returns the error for a clone that cannot be created in a directory. */
+function cannotClone(directory: string, why: string): StateUnavailableError {
+  return new StateUnavailableError(`git cannot make a repository in ${directory}`, {
+    why,
+    hint: 'Nothing was sent to the service. It needs space and permission to write there, or in another directory: XDG_CACHE_HOME.',
+  });
+}
 
 async function exists(repository: string): Promise<boolean> {
   return (await stat(join(repository, 'HEAD')).catch(() => undefined)) !== undefined;
@@ -187,7 +194,7 @@ export class GitRepository {
     const { cache } = this.deps.target;
     if (!(await exists(cache))) {
       const found = await this.clone().catch(async (error: unknown) => {
-        throw error instanceof PartnerctlError ? error : await explainFileError(error, cache, 'written');
+        throw error instanceof PartnerctlError ? error : cannotClone(cache, describeFileError(error));
       });
       if (found !== undefined) return found;
     }
@@ -234,10 +241,7 @@ export class GitRepository {
       directory,
     );
     if (result.code === 0) return;
-    throw new StateUnavailableError(`git cannot make a repository in ${directory}`, {
-      why: explanation(result),
-      hint: 'Nothing was sent to the service. Run the command again. It needs space and permission to write there.',
-    });
+    throw cannotClone(directory, explanation(result));
   }
 
   /** @returns whether the branch exists @throws StateUnavailableError */

@@ -3,9 +3,8 @@ import { readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, isAbsolute, join } from 'node:path';
 import type { Clock } from '../clock.ts';
-import { StateUnavailableError, UsageError } from '../errors.ts';
+import { describeFileError, LocalError, StateUnavailableError, UsageError } from '../errors.ts';
 import type { Redact } from './append.ts';
-import { explainFileError } from './file-error.ts';
 import { fileStore } from './file-store.ts';
 import type { GitTarget } from './git-repository.ts';
 import type { PostgresDeps } from './postgres-store.ts';
@@ -49,7 +48,11 @@ async function readCertificates(path: string | null): Promise<string | undefined
   try {
     return await readFile(path, 'utf8');
   } catch (error) {
-    throw await explainFileError(error, path, 'read');
+    throw new LocalError(`The certificates of the database cannot be read: ${path}`, {
+      why: describeFileError(error),
+      hint: 'Correct sslrootcert in the address of the state.',
+      cause: error,
+    });
   }
 }
 

@@ -502,6 +502,26 @@ describe('a state at a URL', () => {
     expect(path.json()).toMatchObject({ writable: false, problem: expect.stringContaining('nowhere'), hint });
   });
 
+  test('names the file or the directory of this machine that is in the way', async () => {
+    const HOME = tempDirectory();
+    const certificates = join(HOME, 'missing.pem');
+    const database = `postgres://ops@db.example.com/main?sslrootcert=${certificates}`;
+    const withoutFile = await run(['state', 'show', '--state', database, '-o', 'json'], { env: { HOME } });
+    expect(withoutFile.code).toBe(1);
+    expect(withoutFile.error()).toMatchObject({
+      message: `The certificates of the database cannot be read: ${certificates}`,
+      hint: expect.stringContaining('sslrootcert'),
+    });
+    const XDG_CACHE_HOME = write('file', '');
+    const env = { HOME, XDG_CACHE_HOME, PARTNER_STATE: repository() };
+    const withoutDirectory = await run(['state', 'show', '-o', 'json'], { env });
+    expect(withoutDirectory.code).toBe(8);
+    expect(withoutDirectory.error()).toMatchObject({
+      message: expect.stringContaining(`git cannot make a repository in ${XDG_CACHE_HOME}`),
+      hint: expect.stringContaining('XDG_CACHE_HOME'),
+    });
+  });
+
   test('is still read after a push that was refused', async () => {
     const it = await service();
     const bare = bareRepository();
