@@ -1,8 +1,8 @@
 import { type GlobalFlags, parseGlobalFlags } from '../config/global-flags.ts';
-import { EXIT, type PartnerctlError, UsageError } from '../errors.ts';
+import { EXIT, UsageError } from '../errors.ts';
 import { escapeWorkflowCommands, isGitHubActions } from '../output/ci/workflow-commands.ts';
 import { shouldUseColor } from '../output/color.ts';
-import { type CommandResult, OUTPUT_FORMATS, type OutputFormat } from '../output/command-result.ts';
+import { type CommandResult, failureOf, OUTPUT_FORMATS, type OutputFormat } from '../output/command-result.ts';
 import { createProgress, progressSafeSink } from '../output/progress.ts';
 import { createRedactor, type Redactor, redactingSink } from '../output/redact.ts';
 import { render } from '../output/render.ts';
@@ -28,11 +28,6 @@ async function outputFormat(flags: GlobalFlags, { env, io }: RuntimeDeps): Promi
   throw new UsageError(`PARTNER_OUTPUT is ${JSON.stringify(chosen)}, which is not an output format.`, {
     hint: `${near === undefined ? '' : `Did you mean ${near}? `}Set it to one of: ${OUTPUT_FORMATS.join(', ')}.`,
   });
-}
-
-function failureOf(result: CommandResult): PartnerctlError | undefined {
-  if (result.kind === 'object' || result.kind === 'body') return result.failure;
-  return result.kind === 'list' ? result.failure?.() : undefined;
 }
 
 /** The exit code of a command that did not fail. */

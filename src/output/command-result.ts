@@ -189,6 +189,12 @@ interface NoResult {
 
 export type CommandResult = ListResult | StreamResult | ObjectResult | TextResult | BodyResult | NoResult;
 
+/** Returns the error to report and exit with, if any. Call it after all rows of a list are read. */
+export function failureOf(result: CommandResult): PartnerctlError | undefined {
+  if (result.kind === 'object' || result.kind === 'body') return result.failure;
+  return result.kind === 'list' ? result.failure?.() : undefined;
+}
+
 function toCells<Item>(item: Item, columns: readonly Column<Item>[]): ResultCell[] {
   return columns.map(({ value, tone }) => ({ value: value(item), tone: tone?.(item) }));
 }

@@ -1,5 +1,5 @@
 import type { JSONValue } from '@jmespath-community/jmespath';
-import { LocalError, UsageError } from '../errors.ts';
+import { LocalError, type PartnerctlError, UsageError, withHint } from '../errors.ts';
 import {
   type Cell,
   type CommandResult,
@@ -24,14 +24,25 @@ function invalidQuery(expression: string, error: unknown): UsageError {
   });
 }
 
-/** The command has done its work, so the error includes the result. */
-function failedQuery(expression: string, result: JSONValue, error: unknown): LocalError {
+/**
+ * The command has done its work, so the error includes the result. If the command failed, scripts need its own exit code.
+ */
+function failedQuery(
+  expression: string,
+  result: JSONValue,
+  error: unknown,
+  failure: PartnerctlError | undefined,
+): PartnerctlError {
+  const message = `--query does not apply to the result: ${expression}`;
+  const why = error instanceof Error ? error.message : String(error);
   const text = stringifyJson(result);
   const resultText = text.length > MAX_RESULT_IN_HINT ? '' : ` Its result without --query: ${text}`;
-  return new LocalError(`--query does not apply to the result: ${expression}`, {
-    why: error instanceof Error ? error.message : String(error),
+  const details = { answer: result };
+  if (failure) return withHint(failure, { hint: `${message}\n${why}${resultText}`, details });
+  return new LocalError(message, {
+    why,
     hint: `The command itself succeeded.${resultText}`,
-    details: { answer: result },
+    details,
     cause: error,
   });
 }
@@ -51,11 +62,13 @@ function bigIntToText(_key: string, value: unknown): unknown {
 
 /**
  * Compiles a JMESPath expression. Call it before sending any request, to report an invalid one.
- * @returns a function that applies the expression to a value's JSON form; it throws LocalError if the expression does
- * not apply to the value
+ * @returns a function that applies the expression to a value's JSON form. If the expression does not apply to the value,
+ * it throws the command's failure with a hint about that, or LocalError if the command did not fail.
  * @throws UsageError for an invalid expression or an unknown function
  */
-export async function compileQuery(expression: string): Promise<(data: unknown) => JSONValue> {
+export async function compileQuery(
+  expression: string,
+): Promise<(data: unknown, failure?: PartnerctlError) => JSONValue> {
   const { compile, getRegisteredFunctions, TreeInterpreter } = await import('@jmespath-community/jmespath');
   try {
     // People write unquoted literals in backticks, because the AWS CLI accepts them.
@@ -64,12 +77,12 @@ export async function compileQuery(expression: string): Promise<(data: unknown) 
     const unknown = calledFunctions(compiled).find((name) => !registered.includes(name));
     if (unknown !== undefined)
       throw new Error(`Unknown function ${unknown}(). Known functions: ${registered.toSorted().join(', ')}.`);
-    return (data) => {
+    return (data, failure) => {
       const json: JSONValue = JSON.parse(JSON.stringify(data, bigIntToText) ?? 'null');
       try {
         return TreeInterpreter.search(compiled, json);
       } catch (error) {
-        throw failedQuery(expression, json, error);
+        throw failedQuery(expression, json, error, failure);
       }
     };
   } catch (error) {

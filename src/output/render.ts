@@ -4,6 +4,7 @@ import type { Arrangement } from './arrange.ts';
 import {
   type BodyResult,
   type CommandResult,
+  failureOf,
   type ListResult,
   type ObjectResult,
   type OutputFormat,
@@ -151,7 +152,8 @@ async function renderQuery(
 ): Promise<void> {
   const { compileQuery, toJsonForm, toHumanResult, toScriptResult } = await import('./query.ts');
   const select = await compileQuery(query);
-  const selected = select(await toJsonForm(result));
+  const json = await toJsonForm(result);
+  const selected = select(json, failureOf(result));
   const queried = isForPeople(options) ? toHumanResult(selected) : toScriptResult(selected);
   await render(queried, { ...options, query: undefined }, io);
 }

@@ -49,6 +49,19 @@ describe('cron create', () => {
     expect(Date.parse(next)).toBeGreaterThan(clock.now());
   });
 
+  test('exits with 5 on a repeat, and shows its result, even if --query does not apply to the result', async () => {
+    const it = await schedules();
+    await it.create();
+    const ran = await it.create(['-o', 'json', '--query', 'abs(name)']);
+    expect(ran).toMatchObject({ code: 5, stdout: '' });
+    expect(ran.error()).toMatchObject({
+      type: 'duplicate',
+      hint: expect.stringMatching(/--ensure.*\n--query does not apply to the result: abs\(name\)\nInvalid type/s),
+      details: { reason: 'same', answer: { status: 'blocked' } },
+    });
+    expect(ran.error().hint).not.toContain('succeeded');
+  });
+
   test('exits with 5 on a repeat and sends nothing; exits with 0 with --ensure', async () => {
     const it = await schedules();
     await it.create();
