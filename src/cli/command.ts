@@ -155,6 +155,11 @@ export const SUMMARY_FLAG: FlagSpec = {
   description: 'write a summary in Markdown; in GitHub Actions, to the page of the run by default',
 };
 
+/** Returns the hint for missing files if --summary has taken one: its value is optional. */
+export function summaryTakenHint(taken: string): string {
+  return `${taken} is the file of --summary. Write --summary=<file>, or put --summary after the files.`;
+}
+
 /** Writes failures for GitLab merge requests. */
 export const CODE_QUALITY_FLAG: FlagSpec = {
   usage: '--code-quality <file>',

@@ -161,7 +161,7 @@ export async function parse(typed: readonly string[], { version, columns }: Pars
     if (error.exitCode === 0) return { kind: 'text', text: printed.join('') };
     const { commandMissing, toUsageError } = await import('./usage-errors.ts');
     if (error.code === 'commander.help') throw commandMissing(operandsOf(argv));
-    throw toUsageError(error, operandsOf(argv), selected);
+    throw toUsageError(error, operandsOf(argv), selected, argv);
   }
   const [parsed] = found;
   if (!parsed) throw (await import('./usage-errors.ts')).commandMissing(operandsOf(argv));

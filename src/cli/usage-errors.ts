@@ -1,7 +1,7 @@
 import type { CommanderError } from 'commander';
 import { type ErrorInfo, UsageError } from '../errors.ts';
 import { suggest } from '../yaml/suggest.ts';
-import { formatUsage } from './command.ts';
+import { formatUsage, summaryTakenHint } from './command.ts';
 import type { SelectedCommand } from './command-tree.ts';
 import { HELP_TOPICS } from './help-topics.ts';
 import { COMMANDS, GLOBAL_FLAGS, GROUPS } from './registry.ts';
@@ -90,13 +90,15 @@ function suggestChoice(text: string): string | undefined {
 }
 
 /** Explains the usage of a command whose arguments are missing. */
-function explainMissing({ entry: { commandPath }, command }: SelectedCommand): ErrorInfo {
+function explainMissing({ entry: { commandPath }, command }: SelectedCommand, argv: readonly string[]): ErrorInfo {
   const [example] = command.examples;
-  const help = helpHint(commandPath, 'its arguments and flags');
-  return {
-    why: `Usage: ${formatUsage(commandPath, command.args)}`,
-    hint: example ? `For example: ${example.line}\n${help}` : help,
-  };
+  const taken = argv.includes('--summary') ? argv[argv.indexOf('--summary') + 1] : undefined;
+  const hints = [
+    ...(taken === undefined ? [] : [summaryTakenHint(taken)]),
+    ...(example ? [`For example: ${example.line}`] : []),
+    helpHint(commandPath, 'its arguments and flags'),
+  ];
+  return { why: `Usage: ${formatUsage(commandPath, command.args)}`, hint: hints.join('\n') };
 }
 
 /**
@@ -107,6 +109,7 @@ export function toUsageError(
   error: CommanderError,
   operands: readonly string[],
   selected: SelectedCommand | undefined,
+  argv: readonly string[],
 ): UsageError {
   // The value of an unknown flag may be a token.
   const text = error.message
@@ -120,7 +123,8 @@ export function toUsageError(
   const help = selected
     ? helpHint(selected.entry.commandPath, 'its arguments and flags')
     : helpHint(group ?? '', 'the list of commands');
-  if (selected && error.code === 'commander.missingArgument') return new UsageError(message, explainMissing(selected));
+  if (selected && error.code === 'commander.missingArgument')
+    return new UsageError(message, explainMissing(selected, argv));
   const [, word = ''] = /'(.*)'/s.exec(text) ?? [];
   const suggestions: Readonly<Record<string, () => string | undefined>> = {
     'commander.unknownCommand': () => suggestCommand(word, group),

@@ -1,4 +1,4 @@
-import { type Args, command, SERVICE_EXITS, SUMMARY_FLAG } from '../cli/command.ts';
+import { type Args, command, SERVICE_EXITS, SUMMARY_FLAG, summaryTakenHint } from '../cli/command.ts';
 import type { Context } from '../cli/context.ts';
 import { parseTextArgument, refuseTokenOnStdin } from '../cli/input.ts';
 import { SCOPE } from '../contract/scopes.ts';
@@ -103,8 +103,9 @@ function parsePatterns(args: Args, flag: 'include' | 'exclude'): readonly string
 function parseFilesInput(args: Args): UploadInput {
   refuseOtherFlags(args, 'files');
   if (args.positionals.length === 0) {
+    const taken = args.value('summary');
     throw new UsageError('No file to upload.', {
-      hint: 'Name files, directories with --recursive, or - for standard input.',
+      hint: taken ? summaryTakenHint(taken) : 'Name files, directories with --recursive, or - for standard input.',
     });
   }
   const [include, exclude] = [parsePatterns(args, 'include'), parsePatterns(args, 'exclude')];

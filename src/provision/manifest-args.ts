@@ -1,4 +1,11 @@
-import { type Args, CODE_QUALITY_FLAG, type FlagSpec, type InputSpec, SUMMARY_FLAG } from '../cli/command.ts';
+import {
+  type Args,
+  CODE_QUALITY_FLAG,
+  type FlagSpec,
+  type InputSpec,
+  SUMMARY_FLAG,
+  summaryTakenHint,
+} from '../cli/command.ts';
 import { UsageError } from '../errors.ts';
 
 /** The flags of all commands that take manifests. */
@@ -66,7 +73,9 @@ export function parseManifestArgs(args: Args): ManifestArgs {
 }
 
 /** @throws UsageError if no manifest is given */
-export function requireFiles({ positionals }: Args): void {
-  if (positionals.length > 0) return;
-  throw new UsageError('No manifest is given.', { hint: 'Give a YAML file, a directory, or - for standard input.' });
+export function requireFiles(args: Args): void {
+  if (args.positionals.length > 0) return;
+  const taken = args.value('summary');
+  const hint = taken ? summaryTakenHint(taken) : 'Give a YAML file, a directory, or - for standard input.';
+  throw new UsageError('No manifest is given.', { hint });
 }

@@ -303,6 +303,17 @@ describe('--summary', () => {
     expect(await it.received()).toEqual([]);
   });
 
+  test.each(['provision', 'plan', 'upload'])('that has taken the only file of %s is named', async (name) => {
+    const it = await service();
+    const path = write('acme.yaml', manifest('acme'));
+    const ran = await runIn(it, [name, '--summary', path], {});
+    expect(ran.code).toBe(2);
+    expect(ran.stderr).toContain(
+      `hint: ${path} is the file of --summary. Write --summary=<file>, or put --summary after the files.\n`,
+    );
+    expect(read(path)).toBe(manifest('acme'));
+  });
+
   test.each([
     { name: 'without a file, outside of GitHub Actions', argv: ['--summary'], says: 'GITHUB_STEP_SUMMARY is not set' },
     { name: 'that would overwrite a manifest', argv: ['--summary', 'acme.yaml'], says: 'would overwrite acme.yaml' },
