@@ -68,18 +68,21 @@ function suggestCommand(word: string, group: string | undefined): string | undef
   return synonym && `Did you mean \`partnerctl ${synonym}\`?`;
 }
 
+/** The long names of the flags that a command accepts. */
+function knownFlags(selected: SelectedCommand | undefined): readonly string[] {
+  const own = selected?.command.flags ?? [];
+  return [...own, ...GLOBAL_FLAGS, { usage: '--help' }, { usage: '--version' }].flatMap(
+    ({ usage }) => usage.match(/--[\w-]+/g) ?? [],
+  );
+}
+
 /** Returns what an unknown flag may mean: a known one, or an argument. */
 function suggestFlag(flag: string, selected: SelectedCommand | undefined): string | undefined {
-  const { flags, args } = selected?.command ?? { flags: [], args: [] };
-  const near = closest(
-    flag,
-    [...flags, ...GLOBAL_FLAGS, { usage: '--help' }, { usage: '--version' }].flatMap(
-      ({ usage }) => usage.match(/--[\w-]+/g) ?? [],
-    ),
-  );
+  const near = closest(flag, knownFlags(selected));
   if (near !== undefined) return `Did you mean ${near}?`;
-  const isLikeFlag = /^--[\w-]+$/.test(flag);
-  return args.length > 0 && !isLikeFlag ? 'Put -- before an argument that begins with a hyphen.' : undefined;
+  const isLikeFlag = /^(--[\w-]+|-\w)$/.test(flag);
+  const hasArgs = selected !== undefined && selected.command.args.length > 0;
+  return hasArgs && !isLikeFlag ? 'Put -- before an argument that begins with a hyphen.' : undefined;
 }
 
 /** Suggests a choice for an invalid value of a flag. @param text commander's message about the value */
@@ -115,7 +118,7 @@ export function toUsageError(
   const text = error.message
     .replace(/^error: /, '')
     .replace(/^(unknown option '[^=]*)=.*'/is, "$1'")
-    .replace(/^(unknown option '-\w)\w+'/i, "$1'");
+    .replace(/^(unknown option '-\w)\w+'/i, "$1…'");
   const message = `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.?!]$/.test(text) ? '' : '.'}`;
   const quoteHint = selected?.command.args.at(-1)?.quoteHint;
   if (error.code === 'commander.excessArguments' && quoteHint) return new UsageError(message, { hint: quoteHint });
@@ -126,6 +129,10 @@ export function toUsageError(
   if (selected && error.code === 'commander.missingArgument')
     return new UsageError(message, explainMissing(selected, argv));
   const [, word = ''] = /'(.*)'/s.exec(text) ?? [];
+  // Commander does not know a flag without a value by `--ensure=true`.
+  if (error.code === 'commander.unknownOption' && knownFlags(selected).includes(word)) {
+    return new UsageError(`${word} takes no value.`, { hint: help });
+  }
   const suggestions: Readonly<Record<string, () => string | undefined>> = {
     'commander.unknownCommand': () => suggestCommand(word, group),
     'commander.invalidArgument': () => suggestChoice(text),
