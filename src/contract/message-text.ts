@@ -75,11 +75,18 @@ const TIME_KEYS = [
 /** Reads a local time as Java services write it, without the last parts that are 0: `[2026, 1, 2, 3, 4, 5, 678000000]`. */
 function readParts(parts: readonly unknown[]): string | undefined {
   const numbers = parts.filter((part) => Number.isInteger(part)).map(Number);
-  const [year = 0, month = 0, day, hour, minute, second, nanos = 0] = numbers;
+  const [year = 0, month = 0, day, hour, minute, second = 0, nanos = 0] = numbers;
   if (numbers.length !== parts.length || minute === undefined || year < 1970) return undefined;
-  const date = new Date(Date.UTC(year, month - 1, day, hour, minute, second ?? 0, nanos / 1e6));
+  const date = new Date(Date.UTC(year, month - 1, day, hour, minute, second, nanos / 1e6));
+  // Date.UTC also accepts what no clock shows: hour 24 is the next day.
+  const isReal =
+    date.getUTCMonth() === month - 1 &&
+    date.getUTCDate() === day &&
+    date.getUTCHours() === hour &&
+    date.getUTCMinutes() === minute &&
+    date.getUTCSeconds() === second;
   // A time without a zone stays one.
-  return date.getUTCMonth() === month - 1 ? date.toISOString().replace('Z', '') : undefined;
+  return isReal ? date.toISOString().replace('Z', '') : undefined;
 }
 
 /**
