@@ -84,10 +84,10 @@ export function parseSandboxOptions(args: Args): SandboxInput {
   }
   refuseWithReplay(args);
   return {
-    replayFile: args.value('replay'),
-    dataDir: args.value('data'),
-    faultsFile: args.value('faults'),
-    scriptFile: args.value('script'),
+    replayFile: args.nonEmpty('replay'),
+    dataDir: args.nonEmpty('data'),
+    faultsFile: args.nonEmpty('faults'),
+    scriptFile: args.nonEmpty('script'),
     shape: args.value('shape'),
     webhook,
     secretFile,

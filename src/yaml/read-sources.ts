@@ -33,6 +33,7 @@ async function readSource(
 
 /** The YAML files of a directory by name, without hidden files and subdirectories; any other path is itself. */
 async function listFiles(path: string): Promise<string[] | Unreadable> {
+  if (path === '') return { source: '""', message: 'it is not a file name' };
   try {
     if (!(await stat(path)).isDirectory()) return [path];
     const entries = await readdir(path, { withFileTypes: true });

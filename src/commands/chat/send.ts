@@ -53,7 +53,7 @@ const COLUMNS: readonly Column<RegisteredMessage>[] = [
 
 function parseText(args: Args): TextSource {
   const [text] = args.positionals;
-  const path = args.value('file');
+  const path = args.nonEmpty('file');
   if (text !== undefined && path !== undefined) {
     throw new UsageError('The message is given twice: as an argument and with --file.');
   }

@@ -108,7 +108,7 @@ export default command<ReconcileOptions & { readonly key: string | undefined }>(
     },
   ],
   parse: (args) => ({
-    key: args.value('key'),
+    key: args.nonEmpty('key'),
     assumeNotCreated: args.isSet('assume-not-created'),
     graceMs: args.duration('grace') ?? GRACE_MS,
   }),

@@ -130,7 +130,7 @@ export default command({
     { line: 'partnerctl state show', does: 'every record' },
     { line: 'partnerctl state show --type space -o json', does: 'the spaces that were provisioned, with every field' },
   ],
-  parse: ({ value }) => ({ type: value('type'), key: value('key') }),
+  parse: ({ value, nonEmpty }) => ({ type: value('type'), key: nonEmpty('key') }),
   async run(context, filter) {
     const store = await context.stateStore();
     const exists = await store.exists();
