@@ -11,7 +11,11 @@ const SYNONYMS: Readonly<Record<string, string>> = {
   apply: 'provision',
   auth: 'login',
   call: 'api',
+  'chat history': 'chat tail',
   config: 'profile',
+  'contract delete': 'contract unset',
+  'contract remove': 'contract unset',
+  'contract rm': 'contract unset',
   deploy: 'provision',
   describe: 'agents list',
   diff: 'plan',
@@ -22,6 +26,10 @@ const SYNONYMS: Readonly<Record<string, string>> = {
   ls: 'spaces list',
   message: 'chat send',
   preview: 'plan',
+  'profile add': 'login',
+  'profile create': 'login',
+  'profile delete': 'profile remove',
+  'profile rm': 'profile remove',
   put: 'upload',
   schedule: 'cron create',
   'sign-in': 'login',
@@ -63,9 +71,9 @@ function suggestCommand(word: string, group: string | undefined): string | undef
   const names = group === undefined ? COMMANDS.map(({ commandPath }) => commandPath.split(' ')[0] ?? '') : [];
   const near = closest(word, group === undefined ? [...new Set(names)] : commandsOf(group));
   if (near !== undefined) return `Did you mean ${near}?`;
-  if (Object.hasOwn(IMPOSSIBLE, word)) return IMPOSSIBLE[word];
-  const synonym = group === undefined && Object.hasOwn(SYNONYMS, word) ? SYNONYMS[word] : undefined;
-  return synonym && `Did you mean \`partnerctl ${synonym}\`?`;
+  const typed = group === undefined ? word : `${group} ${word}`;
+  if (Object.hasOwn(SYNONYMS, typed)) return `Did you mean \`partnerctl ${SYNONYMS[typed]}\`?`;
+  return Object.hasOwn(IMPOSSIBLE, word) ? IMPOSSIBLE[word] : undefined;
 }
 
 /** The long names of the flags that a command accepts. */
