@@ -1,7 +1,7 @@
 import { parseAgentReference } from '../api/references.ts';
 import type { Context } from '../cli/context.ts';
 import { refuseTokenOnStdin } from '../cli/input.ts';
-import { InputError } from '../errors.ts';
+import { InputError, NotFoundError, UsageError, withHint } from '../errors.ts';
 import { problemsError } from '../yaml/problem.ts';
 import { readSources } from '../yaml/read-sources.ts';
 import type { WantedJob } from './create-jobs.ts';
@@ -37,7 +37,12 @@ export async function readJobFiles(context: Context, files: readonly string[]): 
   const finder = new AgentFinder(http);
   const wanted: WantedJob[] = [];
   for (const [index, { source, agent, space, name, instructions, schedule }] of jobs.entries()) {
-    const found = await finder.find({ agent: parseAgentReference(agent), space });
+    const found = await finder.find({ agent: parseAgentReference(agent), space }).catch((error: unknown) => {
+      const isMistake = error instanceof NotFoundError || error instanceof UsageError;
+      if (!isMistake) throw error;
+      const hint = `Job ${JSON.stringify(name)} at ${source} names it. Nothing was sent.`;
+      throw withHint(error, { hint, details: { source } });
+    });
     wanted.push({ index, source, job: { ...found, name, instructions, schedule } });
   }
   refuseDuplicates(http.baseUrl, wanted);

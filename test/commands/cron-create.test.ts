@@ -359,6 +359,22 @@ jobs:
   - { name: wire, instructions: x, schedule: { type: cron, data: { minute: '5', hour: '1' }, timezone: UTC } }
 `;
 
+  test('names the job whose agent or space does not exist', async () => {
+    const it = await schedules();
+    const file = write('jobs.yaml', MANY.replace('name: watch', 'name: watch\n    agent: name:Nobody'));
+    const ran = await it.cron(['create', '-f', file, '-o', 'json']);
+    expect(ran).toMatchObject({ code: 4, stdout: '' });
+    expect(ran.error()).toMatchObject({
+      type: 'not_found',
+      message: 'No agent has the name "Nobody".',
+      hint: expect.stringMatching(
+        /^List all agents with: .*\nJob "watch" at .*jobs\.yaml:6 names it\. Nothing was sent\.$/,
+      ),
+      details: { source: `${file}:6`, candidates: [it.agent] },
+    });
+    expect(await it.created()).toEqual([]);
+  });
+
   test('creates all jobs and prints a JSON array in the order of the file', async () => {
     const it = await schedules();
     const file = write('jobs.yaml', MANY);
