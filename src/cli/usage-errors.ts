@@ -88,9 +88,10 @@ function knownFlags(selected: SelectedCommand | undefined): readonly string[] {
 function suggestFlag(flag: string, selected: SelectedCommand | undefined): string | undefined {
   const near = closest(flag, knownFlags(selected));
   if (near !== undefined) return `Did you mean ${near}?`;
+  const [arg] = selected?.command.args ?? [];
+  if (arg?.usage === '<command...>') return 'Put -- before the command.';
   const isLikeFlag = /^(--[\w-]+|-\w)$/.test(flag);
-  const hasArgs = selected !== undefined && selected.command.args.length > 0;
-  return hasArgs && !isLikeFlag ? 'Put -- before an argument that begins with a hyphen.' : undefined;
+  return arg && !isLikeFlag ? 'Put -- before an argument that begins with a hyphen.' : undefined;
 }
 
 /** Suggests a choice for an invalid value of a flag. @param text commander's message about the value */

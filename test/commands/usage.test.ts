@@ -82,6 +82,8 @@ describe('wrong arguments', () => {
     [['provision', 'a.yaml', '--var', 'REGION=eu', '--var', 'REGION=us'], '--var REGION is given twice.'],
     [['provision', 'a.yaml', '--check', '--dry-run'], '--check and --dry-run cannot be combined.'],
     [['sandbox', 'run'], 'missing required argument'],
+    [['sandbox', 'run', 'sh', '-c', 'true'], 'Put -- before the command.'],
+    [['sandbox', 'run', 'printenv', '--null'], 'Put -- before the command.'],
     [['sandbox', 'start', '--port', '70000'], '--port takes a whole number from 0 to 65535, not "70000".'],
     [['sandbox'], 'A command is missing.'],
     [['--', 'spaces', 'list'], 'command'],
