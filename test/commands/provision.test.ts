@@ -155,6 +155,12 @@ describe('provision', () => {
     expect(ran.json<Answer>().results[0]?.agents[0]?.name).toBe('a=b');
   });
 
+  test('names a --var that no manifest uses', async () => {
+    const it = await service();
+    const ran = await provision([write('a.yaml', manifest('acme')), '--var', 'TYPO=eu', '--check'], it);
+    expect(ran).toMatchObject({ code: 0, stderr: 'note: no manifest uses --var TYPO.\n' });
+  });
+
   test('reports an unset variable at its position', async () => {
     const it = await service();
     const path = write('v.yaml', manifest('acme').replace('tmpl_support', '"${TEMPLATE}"'));
