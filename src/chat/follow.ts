@@ -207,7 +207,7 @@ class FollowLoop implements Follower {
 
   private *handlePage(session: FollowedSession, startedAt: number, page: HistoryPage): Generator<FollowEvent> {
     const now = this.deps.clock.now();
-    const { messages, more, isUrgent, hasCaughtUp, gap } = session.accept(page, now);
+    const { messages, hasNew, more, isUrgent, hasCaughtUp, gap } = session.accept(page, now);
     const newest = messages.at(-1);
     this.scheduler.pollSucceeded(
       session.key,
@@ -230,7 +230,7 @@ class FollowLoop implements Follower {
     if (hasCaughtUp) yield { kind: 'caught-up', ...session.ref, latest: session.latest };
     if (gap) yield* this.handleGap(session.ref, gap);
     if (this.options.reportsPolls && !more) yield { kind: 'polled', ...session.ref, at: startedAt };
-    const ended = this.outages.addSuccess(session.key, { count: messages.length, isComplete: !more }, now);
+    const ended = this.outages.addSuccess(session.key, { count: messages.length, hasNew, isComplete: !more }, now);
     if (ended) yield { kind: 'outage-ended', ...ended };
   }
 

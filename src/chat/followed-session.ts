@@ -30,6 +30,8 @@ interface Arrival {
 /** What one page contained. */
 interface Arrivals {
   readonly messages: readonly Arrival[];
+  /** Whether it has messages that no earlier page had, including those that are held back. */
+  readonly hasNew: boolean;
   /** Whether further pages follow. */
   readonly more: boolean;
   /** Whether to read them without a pause. */
@@ -48,7 +50,7 @@ export class FollowedSession {
   readonly key: string;
   /** Polls that reached their time limit since the last response. */
   stalls = 0;
-  /** Failed polls in a row. */
+  /** Failed polls with nothing new between them. */
   failures = 0;
   /** Unreadable responses in a row. */
   unreadable = 0;
@@ -142,7 +144,6 @@ export class FollowedSession {
    */
   accept(page: HistoryPage, now: number): Arrivals {
     this.stalls = 0;
-    this.failures = 0;
     this.unreadable = 0;
     this.hasMessages ||= page.messages.length > 0;
     this.needsFreshConnection = false;
@@ -158,11 +159,12 @@ export class FollowedSession {
     const arrivals = fresh.map((message) => ({ message, isBacklog: wasCatchingUp && !this.isCreatedSince(message) }));
     // A response can be cut short without saying so. The backlog has been read once a response contains nothing new, or
     // contains a message created after the start.
-    const hasNew = arrivals.some(({ isBacklog }) => !isBacklog);
-    const isUnsure = wasCatchingUp && !hasNew && (fresh.length > 0 || !isProof);
+    const isPastStart = arrivals.some(({ isBacklog }) => !isBacklog);
+    const isUnsure = wasCatchingUp && !isPastStart && (fresh.length > 0 || !isProof);
     const more = page.hasMore || isUnsure;
     if (!page.hasMore) this.readAt ??= page.respondedAt;
     if (!more) this.isCaughtUp = true;
+    if (!more || fresh.length > 0) this.failures = 0;
     const contents = JSON.stringify(messages.map(({ role, text }) => [role, text]));
     this.repeatedPages = more && fresh.length > 0 && contents === this.contents ? this.repeatedPages + 1 : 0;
     this.contents = contents;
@@ -173,6 +175,7 @@ export class FollowedSession {
     this.gaps.addPage(page, { isInitial: wasCatchingUp && this.cursor === undefined, fresh: read.length });
     return {
       messages: this.release(arrivals),
+      hasNew: fresh.length > 0,
       more,
       // The cursor lags by at most MAX_LAG: a service that repeats itself more often ignores the cursor.
       isUrgent: more && this.emptyResponses <= MAX_LAG,

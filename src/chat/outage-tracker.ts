@@ -1,10 +1,16 @@
+/** Polls that failed with nothing new between them. */
+interface FailedPolls {
+  readonly since: number;
+  readonly count: number;
+}
+
 /** A session whose polls fail, or that is catching up afterwards. */
 interface SessionOutage {
   /** When the first poll that failed began. */
   readonly since: number;
-  readonly phase:
-    | { readonly kind: 'failing'; readonly since: number; readonly failures: number }
-    | { readonly kind: 'catching-up' };
+  readonly phase: 'failing' | 'catching-up';
+  /** Undefined while catching up, once a poll returned something new. */
+  readonly failed: FailedPolls | undefined;
 }
 
 /** An outage is reported after this many failures in a row, or after this time. */
@@ -28,11 +34,11 @@ export class OutageTracker {
 
   /** Records a failed poll that began at `startedAt`. @returns whether an outage has to be reported now */
   addFailure(session: string, startedAt: number, now: number): boolean {
-    const { since, phase } = this.sessions.get(session) ?? { since: startedAt, phase: { kind: 'catching-up' } };
-    const before = phase.kind === 'failing' ? phase : { since: startedAt, failures: 0 };
-    const failures = before.failures + 1;
-    this.sessions.set(session, { since, phase: { kind: 'failing', since: before.since, failures } });
-    const isOutage = failures >= MIN_FAILURES || now - before.since >= MIN_FAILING_MS;
+    const outage = this.sessions.get(session);
+    const before = outage?.failed ?? { since: startedAt, count: 0 };
+    const failed = { since: before.since, count: before.count + 1 };
+    this.sessions.set(session, { since: outage?.since ?? startedAt, phase: 'failing', failed });
+    const isOutage = failed.count >= MIN_FAILURES || now - failed.since >= MIN_FAILING_MS;
     if (!isOutage || this.reportedSince !== undefined) return false;
     this.reportedSince = Math.min(...[...this.sessions.values()].map((outage) => outage.since));
     return true;
@@ -41,19 +47,22 @@ export class OutageTracker {
   /**
    * Records a successful poll.
    * @param count how many messages it returned
+   * @param hasNew whether it read messages that no earlier poll had read
    * @param isComplete whether the session has no further pages
    * @returns what to report if this ends the outage
    */
   addSuccess(
     session: string,
-    { count, isComplete }: { readonly count: number; readonly isComplete: boolean },
+    { count, hasNew, isComplete }: { readonly count: number; readonly hasNew: boolean; readonly isComplete: boolean },
     now: number,
   ): { readonly outageMs: number; readonly missed: number } | undefined {
     const outage = this.sessions.get(session);
     if (!outage) return undefined;
     this.missed += count;
     if (!isComplete) {
-      this.sessions.set(session, { ...outage, phase: { kind: 'catching-up' } });
+      // A page that fails every time is an outage, although the pages before it can be read.
+      const failed = hasNew ? undefined : outage.failed;
+      this.sessions.set(session, { ...outage, phase: 'catching-up', failed });
       return undefined;
     }
     this.sessions.delete(session);
@@ -71,7 +80,9 @@ export class OutageTracker {
 
   /** When the session that has been failing longest began to fail; undefined if none is failing. */
   failingSince(): number | undefined {
-    const times = [...this.sessions.values()].flatMap(({ phase }) => (phase.kind === 'failing' ? phase.since : []));
+    const times = [...this.sessions.values()].flatMap(({ phase, failed }) =>
+      phase === 'failing' ? (failed?.since ?? []) : [],
+    );
     return times.length === 0 ? undefined : Math.min(...times);
   }
 
@@ -82,10 +93,8 @@ export class OutageTracker {
 
   /** The clock may have been set back: no failure can have begun after now. */
   resetClock(now: number): void {
-    for (const [id, { since, phase }] of this.sessions) {
-      if (phase.kind === 'failing') {
-        this.sessions.set(id, { since, phase: { ...phase, since: Math.min(phase.since, now) } });
-      }
+    for (const [id, { failed, ...outage }] of this.sessions) {
+      if (failed) this.sessions.set(id, { ...outage, failed: { ...failed, since: Math.min(failed.since, now) } });
     }
   }
 }

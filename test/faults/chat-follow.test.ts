@@ -151,6 +151,21 @@ describe('an outage', () => {
     ]);
     await events.return();
   });
+
+  it('lasts while a further page fails, although the pages before it can be read', async () => {
+    const server = await historyServer();
+    server.add('s', 3);
+    // Pages of messages with the same time are held until it is known which is the oldest.
+    server.add('s', 6, 'assistant', new Date());
+    server.behave(({ json, url }, wellBehaved) => {
+      if (url.searchParams.has('page')) json(422, {});
+      else json(200, { results: wellBehaved().slice(0, 3), next: nextPath(url, 'page', 2) });
+    });
+    await expect(readAll(server, { from: 'start' })).rejects.toThrow('The service has been out of reach for 30 s.');
+    const { events } = follow(followDeps(server.baseUrl), followOptions());
+    expect(summarize(await until(events, ({ kind }) => kind === 'outage-started'))).toContain('outage-started');
+    await events.return();
+  });
 });
 
 describe('a poll that stalls', () => {
