@@ -255,6 +255,24 @@ describe('api --paginate', () => {
     expect((await api(['GET', '/things/'])).stdout).toContain('"t1"');
   });
 
+  test('keeps the query of the first page where the links of the service leave it out', async () => {
+    const { api, fake } = await setUp({
+      'GET /things/': ({ query }, response) => {
+        const [page, size] = [Number(query.get('page') ?? 1), Number(query.get('per_page') ?? 4)];
+        const all = Array.from({ length: 9 }, (_, index) => ({ id: index, kind: index % 2 === 0 ? 'even' : 'odd' }));
+        const found = all.filter(({ kind }) => kind === (query.get('kind') ?? kind));
+        const next = page * size < found.length ? `http://inside.test/v1/things/?page=${page + 1}` : null;
+        sendJson(response, { data: found.slice((page - 1) * size, page * size), links: { next } });
+      },
+    });
+    const idsOf = async (path: string) =>
+      (await api(['GET', path, '--paginate', '-o', 'json', '--query', '[].id'])).json();
+    expect(await idsOf('/things/?per_page=2')).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8]);
+    expect(await idsOf('/things/?kind=odd&per_page=3')).toEqual([1, 3, 5, 7]);
+    expect(await idsOf('/things/?kind=even&page=1')).toEqual([0, 2, 4, 6, 8]);
+    expect(fake.requests.at(-1)?.path).toBe('/v1/things/?page=2&kind=even');
+  });
+
   test.each([
     ['/automation/spaces/', { spaces: [{ id: 'a' }, { id: 'b' }], response_metadata: { next_cursor: '' } }],
     ['/automation/partner-cron-jobs/', { jobs: [{ id: 'a' }, { id: 'b' }] }],

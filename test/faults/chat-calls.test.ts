@@ -51,7 +51,7 @@ it('reading the history follows the links, and reports the delay that the servic
   ]);
   expect(got.map(({ path }) => path)).toEqual([
     '/v1/integrations/api-chat/history/?source_id=src&session_id=a+b%26c&after_message_id=m0',
-    link,
+    `${link}&source_id=src&session_id=a+b%26c&after_message_id=m0`,
   ]);
 });
 

@@ -318,6 +318,51 @@ it.each([
   expect(server.requests).toHaveLength(pages + 1);
 });
 
+describe('a history whose links leave out the parameters of the request', () => {
+  /** Pages of two messages of one session, or of all sessions where the request names none. */
+  async function forgetful() {
+    const server = await historyServer();
+    server.add('other', 9);
+    server.add('s', 7);
+    server.behave(({ json, url, session, after }) => {
+      const all = session === '' ? [...server.sessions.values()].flat() : (server.sessions.get(session) ?? []);
+      const rest = all.slice(all.findIndex(({ message_id }) => message_id === after) + 1);
+      const page = Number(url.searchParams.get('page') ?? 1);
+      const next = page * 2 < rest.length ? `${url.pathname}?page=${page + 1}` : null;
+      json(200, { results: rest.slice((page - 1) * 2, page * 2), next });
+    });
+    return server;
+  }
+
+  it('has no message of another session', async () => {
+    const server = await forgetful();
+    expect(summarize(await readAll(server, { from: 'start' }))).toEqual([...ids(0, 6), 'end:caught-up']);
+    expect(server.requests.every(({ session }) => session === 's')).toBe(true);
+  });
+
+  it('has no message from before the one to read after', async () => {
+    const server = await forgetful();
+    const shown = summarize(await readAll(server, { from: 'after', message_id: 's-1' }));
+    expect(shown).toEqual([...ids(2, 6), 'end:caught-up']);
+  });
+
+  it('is read by a link as it is where the service takes no other parameters there', async () => {
+    const server = await historyServer();
+    server.add('s', 7);
+    server.behave(({ json, url }, wellBehaved) => {
+      const token = url.searchParams.get('token');
+      if (token !== null && url.searchParams.size > 1) return json(400, { detail: 'token takes no other parameters' });
+      const all = token === null ? wellBehaved() : (server.sessions.get('s') ?? []);
+      const from = Number(token ?? 0);
+      json(200, { results: all.slice(from, from + 2), next: from + 2 < all.length ? `?token=${from + 2}` : null });
+    });
+    expect(summarize(await readAll(server, { from: 'start' }))).toEqual([...ids(0, 6), 'end:caught-up']);
+    expect(
+      server.requests.filter(({ url }) => url.searchParams.size > 1 && url.searchParams.has('token')),
+    ).toHaveLength(1);
+  });
+});
+
 it('a resumed tail loses nothing when a further page fails', async () => {
   const server = await historyServer();
   server.add('s', 12);
