@@ -68,6 +68,33 @@ function findOwnId(source: JsonObject, contract: Contract): string | null | unde
   return isJsonObject(source.data) ? fieldsOf(source.data, 'source', contract).id('source.id') : undefined;
 }
 
+/**
+ * Returns the objects that hold the last key of a path; null for a place that says there is none. An item of a list is no
+ * step of its own.
+ */
+function* holdersAt(value: unknown, path: readonly string[], key = ''): Generator<NestedObject | null> {
+  if (value === null || (Array.isArray(value) && value.length === 0)) yield null;
+  else if (Array.isArray(value)) for (const item of value) yield* holdersAt(item, path, key);
+  else if (isJsonObject(value) && path.length === 1) yield { key, object: value };
+  else if (isJsonObject(value)) {
+    const [step = '', ...rest] = path;
+    for (const [name, inner] of Object.entries(value))
+      if (normalizeName(name) === step) yield* holdersAt(inner, rest, step);
+  }
+}
+
+/** Finds the id of the source where the contract's path leads, and what holds it. */
+function findAtPath(places: readonly JsonObject[], path: readonly string[]) {
+  const last = path.at(-1) ?? '';
+  const found = places
+    .flatMap((place) => [...holdersAt(place, path)])
+    .map((holder) => {
+      const value = holder && Object.entries(holder.object).find(([name]) => normalizeName(name) === last)?.[1];
+      return { holder, id: isTextOrNumber(value) ? String(value) : value === null ? null : undefined };
+    });
+  return found.find(({ id }) => typeof id === 'string') ?? found.find(({ id }) => id === null);
+}
+
 /** Returns the normalized names of the keys that hold a field. */
 function lastNames(leaf: FieldLeaf, contract: Contract): readonly string[] {
   return contract
@@ -91,25 +118,24 @@ function* objectsIn(value: unknown, key: string, depth: number): Generator<Neste
 }
 
 /**
- * Reads the settings beside the id of an agent's source. Reads `name` only from an object that is called a source: agents
- * and integrations have names of their own.
+ * Finds the object that holds the id of an agent's source.
  * @param names the normalized names of the field with the source's id
  */
-function findListedSource(
-  agent: JsonObject,
-  id: string,
-  names: readonly string[],
-  contract: Contract,
-): ListedSource | undefined {
-  const found = [...objectsIn(agent, '', METADATA_DEPTH + 1)].find(({ key, object }) =>
+function findHolder(agent: JsonObject, id: string, names: readonly string[]): NestedObject | undefined {
+  return [...objectsIn(agent, '', METADATA_DEPTH + 1)].find(({ key, object }) =>
     Object.entries(object).some(([name, value]) => {
       const normal = normalizeName(name);
       const isId = names.includes(normal) || (SOURCE_NAMES.includes(key) && normal === 'id');
       return isId && isTextOrNumber(value) && String(value) === id;
     }),
   );
-  if (!found) return undefined;
-  const { key, object } = found;
+}
+
+/**
+ * Reads the settings beside the id of an agent's source. Reads `name` only from an object that is called a source: agents
+ * and integrations have names of their own.
+ */
+function readSettings({ key, object }: NestedObject, contract: Contract): ListedSource {
   const read = (leaf: FieldLeaf, ...others: readonly string[]): unknown => {
     const accepted = [...lastNames(leaf, contract), ...others];
     return Object.entries(object).find(([name]) => accepted.includes(normalizeName(name)))?.[1];
@@ -121,6 +147,27 @@ function findListedSource(
     reply_capable: typeof replyCapable === 'boolean' ? replyCapable : undefined,
     routing_mode: text(read('source.routing_mode', 'apichatroutingmode')),
   };
+}
+
+/** Finds the source's id under a name anywhere in the metadata, and at a path only there. */
+function findSource(agent: JsonObject, contract: Contract): Pick<ListedAgent, 'source_id' | 'source'> {
+  const fields = fieldsOf(agent, 'agent', contract);
+  const all = contract
+    .field('agent.source_id')
+    .flat()
+    .map((path) => path.map(normalizeName));
+  // The last key of a path is often only `id`, which the agent has, too.
+  const paths = all.filter(({ length }) => length > 1);
+  const names = all.flatMap(([name = '', ...rest]) => (rest.length === 0 ? name : []));
+  const found = paths.flatMap((path) => findAtPath(fields.places, path) ?? []);
+  const atPath = found.find(({ id }) => typeof id === 'string') ?? found[0];
+  if (names.length === 0 || typeof atPath?.id === 'string')
+    return { source_id: atPath?.id, source: atPath?.holder ? readSettings(atPath.holder, contract) : undefined };
+  const chosen = fields.text('agent.source_id');
+  const named = chosen === undefined || chosen === '' ? findSourceId(agent, names, contract) : chosen;
+  const source_id = named === undefined ? atPath?.id : named;
+  const holder = typeof source_id === 'string' ? findHolder(agent, source_id, names) : undefined;
+  return { source_id, source: holder && readSettings(holder, contract) };
 }
 
 function isTextOrNumber(value: unknown): value is string | number | bigint {
@@ -151,14 +198,10 @@ function nestedTemplateId(places: readonly JsonObject[]): string | undefined {
  */
 export function readAgent(agent: JsonObject, contract: Contract): ListedAgent {
   const fields = fieldsOf(agent, 'agent', contract);
-  const chosen = fields.text('agent.source_id');
-  const names = lastNames('agent.source_id', contract);
-  const source_id = chosen === undefined || chosen === '' ? findSourceId(agent, names, contract) : chosen;
   return {
     agent_id: fields.readId('agent.id'),
     name: fields.shownText('agent.name'),
     template_id: fields.text('agent.template_id') ?? nestedTemplateId(fields.places),
-    source_id,
-    source: typeof source_id === 'string' ? findListedSource(agent, source_id, names, contract) : undefined,
+    ...findSource(agent, contract),
   };
 }

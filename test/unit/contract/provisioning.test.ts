@@ -36,6 +36,33 @@ describe('a listed agent', () => {
     expect(readAgentOf(agent).source_id).toBeNull();
   });
 
+  it.each<[string, JsonObject, string | null | undefined]>([
+    ['in an object', { chat: { id: 's' } }, 's'],
+    ['in a list', { chat: [{ id: 's' }, { id: 'other' }] }, 's'],
+    ['in a part of the agent', { attributes: { chat: { id: 17 } } }, '17'],
+    ['in null', { chat: null }, null],
+    ['in an empty list', { chat: [] }, null],
+    ['in an object with null', { chat: { id: null } }, null],
+    ['in nothing', {}, undefined],
+    ['in nothing, beside another source', { source: { id: 'other' } }, undefined],
+  ])('has its source id only at the path that is set for it: %s', (_, metadata, source_id) => {
+    const contract = new Contract({ override: { 'agent.source_id': 'chat.id' } });
+    expect(readAgent({ id: 'a', ...metadata }, contract).source_id).toBe(source_id);
+  });
+
+  it('never has its own id as that of its source', () => {
+    const contract = new Contract({ observed: { 'agent.source_id': 'chat_id, chat.id' } });
+    expect(readAgent({ id: 'a', chat: null }, contract).source_id).toBeNull();
+    expect(readAgent({ id: 'a', team: { chat_id: 's' } }, contract).source_id).toBe('s');
+    expect(readAgent({ id: 'a' }, contract).source_id).toBeUndefined();
+  });
+
+  it('has the settings of its source beside the id at the path that is set', () => {
+    const contract = new Contract({ imported: { 'agent.source_id': 'api_chat.id' } });
+    const agent = { id: 3, name: 'Support', api_chat: { id: 3, name: 'Helpdesk', routing_mode: 'agent_inbox' } };
+    expect(readAgent(agent, contract).source).toMatchObject({ name: 'Helpdesk', routing_mode: 'agent_inbox' });
+  });
+
   it('is rejected without an id', () => {
     expect(() => readAgentOf({ name: 'n' })).toThrow(UnknownShape);
   });
