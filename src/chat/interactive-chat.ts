@@ -78,12 +78,14 @@ export class InteractiveChat {
 
   /**
    * Runs until the person leaves.
-   * @throws PartnerctlError if it cannot continue (credentials, balance), or if messages were not sent when the person left
+   * @throws PartnerctlError if it cannot continue (credentials, balance, --timeout), or if messages were not sent when the
+   * person left
    */
   async run(): Promise<void> {
     const { prompt, interrupt } = this.deps;
     const close = (): void => prompt.close();
     interrupt.addEventListener('abort', close, { once: true });
+    if (interrupt.aborted) close();
     let following = this.followSession();
     try {
       for await (const text of prompt.entries) {
@@ -108,7 +110,8 @@ export class InteractiveChat {
     this.throwFailure();
     const { reason } = interrupt;
     // Ctrl-C is a normal way to leave.
-    if (reason instanceof InterruptedError && reason.exitCode !== EXIT.interrupted) throw reason;
+    const isCtrlC = reason instanceof InterruptedError && reason.exitCode === EXIT.interrupted;
+    if (interrupt.aborted && !isCtrlC) throw reason;
   }
 
   /** Waits until every message is sent or has failed, or until the person leaves a second time. */

@@ -17,12 +17,15 @@ interface Talk extends TmuxScreen {
 }
 
 /** `chat open` in a separate terminal, against a sandbox whose agents send nothing on their own. */
-async function talk(way: (it: Service) => Promise<Pick<Service, 'env'>> = async (it) => it): Promise<Talk> {
+async function talk(
+  way: (it: Service) => Promise<Pick<Service, 'env'>> = async (it) => it,
+  flags: readonly string[] = [],
+): Promise<Talk> {
   const it = await service();
   await it.admin('PUT', '/script', { rules: [{ pattern: '.*', fail: 'silent' }] });
   const chat = await createChat(it);
   const home = tempDirectory();
-  const args = ['chat', 'open', '--source', chat.source_id, '--session', 't1'];
+  const args = ['chat', 'open', '--source', chat.source_id, '--session', 't1', ...flags];
   const { env } = await way(it);
   const terminal = await inTmux(args, { ...env, HOME: home });
   await terminal.screen(/^› *$/m);
@@ -167,6 +170,11 @@ describe.skipIf(!hasTmux)('chat open, in a real terminal (needs tmux)', () => {
     release();
     await screen(/ended with 1$/);
     expect(await everything()).toMatch(/partnerctl chat send .*--external-id [-\w]+ refused$/m);
+  });
+
+  test('--timeout ends the conversation', async () => {
+    const { screen } = await talk(undefined, ['--timeout', '3s']);
+    await screen(/error: The command did not finish within --timeout\.[\s\S]*ended with 1$/);
   });
 
   test('multiple lines, commands, the history, and leaving work', async () => {

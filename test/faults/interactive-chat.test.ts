@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { createMessageFormatter } from '../../src/chat/format-message.ts';
 import { InteractiveChat, type InteractiveChatDeps } from '../../src/chat/interactive-chat.ts';
 import { systemClock } from '../../src/clock.ts';
-import { InterruptedError } from '../../src/errors.ts';
+import { InterruptedError, LocalError } from '../../src/errors.ts';
 import type { PromptLine } from '../../src/output/prompt-line.ts';
 import { sendJson, startFakeService } from '../helpers/fake-service.ts';
 import { client } from './client.ts';
@@ -18,12 +18,12 @@ function entering(...entries: readonly string[]): PromptLine & { readonly shown:
   let open = true;
   async function* typed(): AsyncGenerator<string> {
     for (const entry of entries) {
+      if (!open) return;
       const next = new Promise<void>((resolve) => {
         wake = resolve;
       });
       yield entry;
       await next;
-      if (!open) return;
     }
   }
   return {
@@ -106,6 +106,17 @@ it('SIGTERM ends the conversation with 143', async () => {
   const running = talk.run();
   interrupt.abort(new InterruptedError('Interrupted.', 143));
   await expect(running).rejects.toMatchObject({ exitCode: 143 });
+});
+
+it.each(['before it begins', 'while the prompt is open'])('--timeout ends the conversation %s', async (moment) => {
+  const interrupt = new AbortController();
+  const expire = () => interrupt.abort(new LocalError('The command did not finish within --timeout.'));
+  const server = await startFakeService((_, response) => sendJson(response, []));
+  const talk = await conversation(server.baseUrl, entering(' ', 'never'), { interrupt: interrupt.signal });
+  if (moment === 'before it begins') expire();
+  const running = talk.run();
+  expire();
+  await expect(running).rejects.toThrow('did not finish within --timeout');
 });
 
 it('a person can switch to another session while a message is being sent', async () => {

@@ -43,7 +43,7 @@ export default command<Input>({
   parse: (args) => ({ ...parseSession(args), webhook: parseWebhook(args) }),
   writes: () => true,
   async run(context, { source: input, session_id, webhook }) {
-    const { clock, random, signals, flags } = context;
+    const { clock, random, abortSignal, flags } = context;
     if (!context.isInteractive) {
       const send = ['chat', 'send', ...sourceArgs(input), '--session', session_id, '--wait'];
       throw new UsageError('`chat open` needs a terminal.', {
@@ -77,7 +77,7 @@ export default command<Input>({
       http,
       clock,
       random,
-      interrupt: signals.interrupt,
+      interrupt: abortSignal,
       newId: randomUUID,
       prompt,
       formatMessage,
