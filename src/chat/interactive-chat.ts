@@ -35,6 +35,8 @@ export interface InteractiveChatDeps extends FollowDeps {
   /** The command that sends a message again under its external_message_id. */
   readonly resendCommand: (message: NewMessage) => string;
   readonly formatMessage: (message: Message) => Promise<string>;
+  /** Records a session that has messages, so that `chat watch` knows it. */
+  readonly rememberSession: (session: SessionRef) => Promise<void>;
   /** See `FoundSource`. */
   readonly renewSource: () => Promise<string | undefined>;
   /** Text wraps at its width. */
@@ -202,6 +204,7 @@ export class InteractiveChat {
   private async sendNow(message: NewMessage): Promise<void> {
     try {
       const { message_id, created, wasRetried } = await this.post(message);
+      await this.deps.rememberSession({ ...this.session, session_id: message.session_id });
       this.unsent.delete(message);
       if (message_id !== null) this.ownIds.add(message_id);
       if (created === false && !wasRetried) this.print('The message was registered before; it exists once.');
@@ -275,6 +278,7 @@ export class InteractiveChat {
       return;
     }
     const { message, isBacklog } = event;
+    await this.deps.rememberSession(event);
     if (message.isReply) {
       this.hasReply = true;
       this.setAwaitingReply(false);

@@ -7,7 +7,7 @@ import { fieldText, isText, type LogRecord, randomRecordId, recordHead } from '.
 import { type SessionRef, sessionKey } from '../state/session-ref.ts';
 import { MESSAGE_RECORDS } from './message-records.ts';
 
-/** Names sessions that messages were sent to whose own records do not: see `SessionMemory`. */
+/** Names sessions that messages were sent to, or read in, and that no other record names: see `SessionMemory`. */
 export const SESSIONS_TYPE = 'chat.sessions';
 
 const { reserved: SENDING, created: SENT, released: RELEASED } = MESSAGE_RECORDS.types;

@@ -6,6 +6,7 @@ import { type HeldRequests, holdRequests } from '../helpers/hold-requests.ts';
 import { tempDirectory } from '../helpers/run.ts';
 import { type Service, service } from '../helpers/service.ts';
 import { type Chat, createChat, MESSAGE } from '../sandbox/chat.ts';
+import { start } from './program.ts';
 import { hasTmux, inTmux, type TmuxScreen } from './tmux.ts';
 
 interface Talk extends TmuxScreen {
@@ -175,6 +176,17 @@ describe.skipIf(!hasTmux)('chat open, in a real terminal (needs tmux)', () => {
   test('--timeout ends the conversation', async () => {
     const { screen } = await talk(undefined, ['--timeout', '3s']);
     await screen(/error: The command did not finish within --timeout\.[\s\S]*ended with 1$/);
+  });
+
+  test('chat watch knows the conversation', async () => {
+    const { it, home, keys, screen } = await talk();
+    await keys('hello', 'Enter');
+    await screen(/^… *$/m);
+    await keys('C-d');
+    await screen(/ended with 0/);
+    const args = ['chat', 'watch', '--no-follow', '-o', 'json', '--query', '[].session_id'];
+    const { stdout } = await start(args, { env: { ...it.env, HOME: home } });
+    expect(JSON.parse(stdout)).toEqual(['t1']);
   });
 
   test('multiple lines, commands, the history, and leaving work', async () => {

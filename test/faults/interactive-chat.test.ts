@@ -59,6 +59,7 @@ async function conversation(
     renewSource: async () => undefined,
     resendCommand: () => '',
     formatMessage: await createMessageFormatter(false, TERMINAL),
+    rememberSession: async () => undefined,
     terminal: TERMINAL,
     prompt,
   };
@@ -137,6 +138,27 @@ it('a person can switch to another session while a message is being sent', async
     yield '/session other';
   }
   const talk = await conversation(server.baseUrl, { ...entering(), entries: entries() });
+  await talk.run();
+});
+
+it('the sessions that messages were sent to, or read in, are remembered', async () => {
+  const server = await startFakeService(({ method, path }, response) => {
+    if (method === 'POST') sendJson(response, { message_id: 'm1', created: true });
+    else if (path.includes('session_id=read')) sendJson(response, [{ message_id: 'm2', role: 'user', text: 'Hi!' }]);
+    else sendJson(response, []);
+  });
+  const remembered: string[] = [];
+  async function* entries(): AsyncGenerator<string> {
+    yield 'hello';
+    await expect.poll(() => remembered).toEqual(['src s']);
+    yield '/session empty';
+    yield '/session read';
+    await expect.poll(() => remembered).toEqual(['src s', 'src read']);
+  }
+  const prompt = { ...entering(), entries: entries() };
+  const talk = await conversation(server.baseUrl, prompt, {
+    rememberSession: async ({ source_id, session_id }) => void remembered.push(`${source_id} ${session_id}`),
+  });
   await talk.run();
 });
 

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import type { NewMessage } from '../../api/chat.ts';
+import { SessionMemory } from '../../chat/known-sessions.ts';
 import { resendCommand } from '../../chat/send-message.ts';
 import {
   parseSession,
@@ -17,6 +18,7 @@ import { SCOPE } from '../../contract/scopes.ts';
 import { UsageError } from '../../errors.ts';
 import { sanitizeLine } from '../../output/sanitize.ts';
 import { wrapText } from '../../output/wrap.ts';
+import type { SessionRef } from '../../state/session-ref.ts';
 
 interface Input extends SessionInput {
   readonly webhook: WebhookInput | undefined;
@@ -73,6 +75,7 @@ export default command<Input>({
     });
     const opening = `Source ${source_id}, session ${session_id}. /help lists the commands; Ctrl-D leaves.`;
     prompt.printAbove(wrapText(sanitizeLine(opening), terminal.columns, '  '));
+    const sessions = new SessionMemory(context, http.baseUrl);
     const deps = {
       http,
       clock,
@@ -81,6 +84,10 @@ export default command<Input>({
       newId: randomUUID,
       prompt,
       formatMessage,
+      async rememberSession(session: SessionRef) {
+        await sessions.add(session);
+        await sessions.save();
+      },
       terminal,
       resendCommand: (message: NewMessage) => resendCommand(message, flags),
       renewSource: renew,
