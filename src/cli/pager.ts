@@ -1,9 +1,8 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { stripVTControlCharacters } from 'node:util';
 import { InterruptedError } from '../errors.ts';
 import { streamSink } from '../output/stream-sink.ts';
-import { displayWidth } from '../output/width.ts';
+import { countScreenLines } from '../output/width.ts';
 import type { Signals, TerminationSignal } from './context.ts';
 import type { ClosableSink, Environment, Sink } from './io.ts';
 import { SIGNAL_EXIT_CODES } from './signals.ts';
@@ -32,12 +31,6 @@ export function choosePager({ PAGER, CI, TERM }: Environment): PagerCommand | un
   if (SHELL_CHARACTERS.test(command)) return { file: 'sh', args: ['-c', command], isChosen };
   const [file = '', ...args] = command.split(/\s+/);
   return { file, args, isChosen };
-}
-
-/** Counts the screen lines of a text. Long lines take several. */
-function countScreenLines(text: string, columns: number): number {
-  const lines = stripVTControlCharacters(text).split('\n').slice(0, -1);
-  return lines.reduce((sum, line) => sum + Math.max(1, Math.ceil(displayWidth(line) / columns)), 0);
 }
 
 export interface PagerDeps {

@@ -1,4 +1,4 @@
-import type { ClosableSink, Sink } from '../cli/io.ts';
+import { type ClosableSink, type Sink, withWrite } from '../cli/io.ts';
 import { UsageError } from '../errors.ts';
 import type { Arrangement } from './arrange.ts';
 import {
@@ -158,15 +158,30 @@ async function renderQuery(
   await render(queried, { ...options, query: undefined }, io);
 }
 
-/** Lines of the screen for the heading, the summary, and the first events. */
-const FREE_LINES = 4;
+/** Lines of the screen for the summary and the first events. */
+const FREE_LINES = 3;
+
+async function* iterate(rows: readonly Row[]): AsyncGenerator<Row> {
+  yield* rows;
+}
 
 /** Reverses rows that do not fit on the screen, so that the first ones do not scroll off: streams have no pager. */
-async function* orderForScreen({ rows }: ListResult, { isTTY, rows: height }: Sink): AsyncGenerator<Row> {
-  const all: Row[] = [];
-  for await (const row of rows) all.push(row);
-  const isLong = isTTY && height !== undefined && all.length > height - FREE_LINES;
-  yield* isLong ? all.toReversed() : all;
+async function orderForScreen(
+  list: ListResult,
+  options: RenderOptions,
+  { stdout, redact }: RenderIo,
+): Promise<ListResult> {
+  const { isTTY, rows: height } = stdout;
+  if (!isTTY || height === undefined) return list;
+  const { countScreenLines } = await import('./width.ts');
+  const rows: Row[] = [];
+  for await (const row of list.rows) rows.push(row);
+  let lines = 0;
+  const counter = withWrite(async (text) => {
+    lines += countScreenLines(text, stdout.columns);
+  }, stdout);
+  await writeForPeople(await arrangeIfAsked({ ...list, rows: iterate(rows) }, options), counter, options, redact);
+  return { ...list, rows: iterate(lines > height - FREE_LINES ? rows.toReversed() : rows) };
 }
 
 async function renderStream(result: StreamResult, options: RenderOptions, io: RenderIo): Promise<void> {
@@ -175,7 +190,8 @@ async function renderStream(result: StreamResult, options: RenderOptions, io: Re
     const { openPager: _, ...unpaged } = io;
     const { header } = result;
     if (header && options.format === 'table') {
-      await renderData({ ...header, rows: orderForScreen(header, io.stdout) }, { ...options, isHeader: true }, unpaged);
+      const ordered = await orderForScreen(header, options, unpaged);
+      await renderData(ordered, { ...options, isHeader: true }, unpaged);
     }
     let isEmpty = true;
     for await (const event of result.events) {

@@ -1,3 +1,4 @@
+import { stripVTControlCharacters } from 'node:util';
 import stringWidth from 'string-width';
 import { createLazily } from './create-lazily.ts';
 
@@ -26,6 +27,12 @@ export function displayWidth(text: string): number {
   let width = 0;
   for (const grapheme of graphemes(text)) width += grapheme.width;
   return width;
+}
+
+/** Counts the screen lines of complete lines of text. Long lines take several. */
+export function countScreenLines(text: string, columns: number): number {
+  const lines = stripVTControlCharacters(text).split('\n').slice(0, -1);
+  return lines.reduce((sum, line) => sum + Math.max(1, Math.ceil(displayWidth(line) / columns)), 0);
 }
 
 /** The longest start of a text that is at most `width` columns wide. */

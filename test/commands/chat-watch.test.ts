@@ -258,10 +258,13 @@ describe('chat watch', () => {
     expect(ran.stderr).toContain('3 conversations, 2 unanswered.');
   });
 
-  test('shows the most urgent conversation last if the screen is too small, so that it stays visible', async () => {
+  test.each([
+    ['low', { columns: 60, rows: 6 }],
+    ['so narrow that a conversation takes several lines', { columns: 24, rows: 12 }],
+  ])('shows the most urgent conversation last if the screen is %s, so that it stays visible', async (_, size) => {
     const known = await knownConversations();
     const act = () => waitForPolls(known.it, 6);
-    const { stdout } = await watchUntil(known, [], { columns: 60, rows: 6, act });
+    const { stdout } = await watchUntil(known, [], { ...size, act });
     expect(stdout.indexOf('zoe')).toBeGreaterThan(stdout.indexOf('ben'));
     expect(stdout.indexOf('anna')).toBeGreaterThan(stdout.indexOf('zoe'));
   });
