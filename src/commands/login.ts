@@ -81,7 +81,9 @@ async function tokenSource(context: Context, tokenCommand: string | undefined, b
     return { kind: 'text', token, from: 'the prompt', fixHint: 'Run the command again, and enter a valid one.' };
   }
   if (!io.stdin.isTTY) return fileSource('-');
-  throw new UsageError('There is no token, and --no-input or CI forbids asking for it.', {
+  const isForbidden = !flags.input || env.CI;
+  const obstacle = isForbidden ? '--no-input or CI forbids asking for it' : 'stderr is not a terminal to ask for it';
+  throw new UsageError(`There is no token, and ${obstacle}.`, {
     hint: 'Give --token-file <path>, or --token-file - to read it from standard input.',
   });
 }

@@ -17,12 +17,14 @@ const TOKEN = 'pat_typed-at-the-prompt-0123456789';
 interface Terminal {
   readonly env: Record<string, string>;
   readonly columns?: number;
+  /** For the shell: `2> path`. */
+  readonly redirection?: string;
 }
 
 /** Runs the program with a real terminal for stdin, stdout, and stderr. */
-function inTerminal(args: readonly string[], { env, columns = 100 }: Terminal) {
+function inTerminal(args: readonly string[], { env, columns = 100, redirection = '' }: Terminal) {
   const line = [process.execPath, PROGRAM, ...args].map((word) => `'${word}'`).join(' ');
-  return startFile('script', ['-qec', `stty cols ${columns} rows 40; exec ${line}`, '/dev/null'], {
+  return startFile('script', ['-qec', `stty cols ${columns} rows 40; exec ${line} ${redirection}`, '/dev/null'], {
     stdin: 'pipe',
     env: { TERM: 'xterm-256color', SHELL: '/bin/sh', ...env },
   });
@@ -186,6 +188,15 @@ describe.skipIf(!hasScript)('in a real terminal (needs script of util-linux)', (
     const ran = await inTerminal(['login', '--base-url', 'https://api.example.com/v1', ...args], { env });
     expect(ran.exitCode).toBe(2);
     expect(ran.stdout).toContain('forbids asking');
+  });
+
+  test('login names what keeps it from asking if stderr leads to a file', async () => {
+    const home = tempDirectory();
+    const log = join(home, 'log');
+    const login = ['login', '--base-url', 'https://api.example.com/v1'];
+    const ran = await inTerminal(login, { env: { HOME: home }, redirection: `2> '${log}'` });
+    expect(ran.exitCode).toBe(2);
+    expect(readFileSync(log, 'utf8')).toContain('There is no token, and stderr is not a terminal to ask for it.');
   });
 
   test('cron forget asks, and removes the record only after a yes', async () => {
