@@ -201,7 +201,9 @@ async function createForgetDeps(context: Context, yes: boolean): Promise<ForgetD
 }
 
 async function fetchListed(context: Context, http: Http, cronJobId: string): Promise<ListedJob | undefined> {
+  context.progress.start('Reading the jobs');
   const found = await findListedJob(http, cronJobId);
+  context.progress.stop();
   if (found.kind === 'listed') return found.job;
   if (found.kind === 'unreadable') {
     await context.warn(`cannot check whether the service has ${cronJobId}: ${found.reason.message}`);
@@ -227,7 +229,7 @@ export async function adopt(
     flags: context.flags,
   };
   if ('key' in selection) return await adoptJob(deps, cronJobId, selection);
-  const found = await new AgentFinder(http).find(selection);
+  const found = await new AgentFinder(context, http).find(selection);
   return await adoptJob(deps, cronJobId, { ...found, name: selection.name });
 }
 
@@ -236,7 +238,8 @@ async function forgetTarget(context: Context, selection: JobSelection): Promise<
   const { agent, name } = selection;
   if (agent.by === 'name') {
     const http = await context.http();
-    const { agent_id } = await new AgentFinder(http).find(selection);
+    const { agent_id } = await new AgentFinder(context, http).find(selection);
+    context.progress.stop();
     return { origin: http.baseUrl, agent_id, name };
   }
   const origin = await context.baseUrl();

@@ -4,6 +4,7 @@ import type { Http } from '../api/http.ts';
 import { parseReference, resolveAgentId, resolveSpaceId } from '../api/references.ts';
 import { type AgentInput, parseAgentInput } from '../cli/agent-args.ts';
 import type { Args } from '../cli/command.ts';
+import type { Context } from '../cli/context.ts';
 import { readAgent } from '../contract/agents.ts';
 import { OPERATIONS } from '../contract/operations.ts';
 import { UsageError } from '../errors.ts';
@@ -31,17 +32,23 @@ export function parseJobOwner(args: Args): JobOwner | undefined {
 
 /** Resolves agent references, each only once. */
 export class AgentFinder {
+  private readonly progress: Context['progress'];
   private readonly http: Http;
   private readonly spaces = new Map<string, Promise<string>>();
   private readonly agents = new Map<string, Promise<string>>();
 
-  constructor(http: Http) {
+  constructor({ progress }: Pick<Context, 'progress'>, http: Http) {
+    this.progress = progress;
     this.http = http;
   }
 
-  /** The agent's id, and whose it is. @throws NotFoundError, UsageError as `resolveSpaceId` and `resolveAgentId` do */
+  /**
+   * The agent's id, and whose it is. Shows progress, which the caller must stop.
+   * @throws NotFoundError, UsageError as `resolveSpaceId` and `resolveAgentId` do
+   */
   async find({ agent, space = '' }: AgentInput): Promise<Pick<CronJob, 'agent_id' | 'external_space_id'>> {
     if (agent.by === 'id') return { agent_id: agent.value };
+    this.progress.start('Looking up the agent');
     const reference = parseReference(space);
     const spaceId = this.spaces.get(space) ?? resolveSpaceId(this.http, reference);
     this.spaces.set(space, spaceId);
@@ -53,9 +60,17 @@ export class AgentFinder {
   }
 }
 
-/** The ids of the agents. @throws NotFoundError, UsageError as `resolveSpaceId` and `resolveAgentId` do */
-export async function findOwnerAgents(http: Http, { agent, space }: JobOwner): Promise<ReadonlySet<string>> {
-  if (agent) return new Set([(await new AgentFinder(http).find({ agent, space })).agent_id]);
+/**
+ * The ids of the agents. Shows progress, which the caller must stop.
+ * @throws NotFoundError, UsageError as `resolveSpaceId` and `resolveAgentId` do
+ */
+export async function findOwnerAgents(
+  context: Context,
+  http: Http,
+  { agent, space }: JobOwner,
+): Promise<ReadonlySet<string>> {
+  if (agent) return new Set([(await new AgentFinder(context, http).find({ agent, space })).agent_id]);
+  context.progress.start('Looking up the agents');
   const agents = new Set<string>();
   const spaceId = await resolveSpaceId(http, parseReference(space));
   for await (const item of listAgents(http, spaceId)) {

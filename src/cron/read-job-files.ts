@@ -34,7 +34,7 @@ export async function readJobFiles(context: Context, files: readonly string[]): 
   const { jobs, problems } = parseJobFiles(sources, (name) => context.env[name]);
   if (problems.length > 0) throw problemsError(problems);
   const http = await context.http();
-  const finder = new AgentFinder(http);
+  const finder = new AgentFinder(context, http);
   const wanted: WantedJob[] = [];
   for (const [index, { source, agent, space, name, instructions, schedule }] of jobs.entries()) {
     const found = await finder.find({ agent: parseAgentReference(agent), space }).catch((error: unknown) => {

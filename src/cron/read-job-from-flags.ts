@@ -18,6 +18,8 @@ export async function readJobFromFlags(
     });
   }
   const found =
-    agent.by === 'id' ? { agent_id: agent.value } : await new AgentFinder(await context.http()).find({ agent, space });
+    agent.by === 'id'
+      ? { agent_id: agent.value }
+      : await new AgentFinder(context, await context.http()).find({ agent, space });
   return { index: 0, source: undefined, job: { ...found, name, instructions: text, schedule } };
 }

@@ -90,6 +90,21 @@ describe.skipIf(!hasScript)('in a real terminal (needs script of util-linux)', (
     expect(ran.stdout).not.toContain('\u001b[?25l');
   });
 
+  test.each([
+    ['create', ['--instructions', 'Sum up the day.', '--schedule', '0 18 * * *']],
+    ['adopt', ['cron_1']],
+    ['forget', []],
+  ])('cron %s shows that it looks up the agent', async (name, args) => {
+    const { env, release } = await holdRequests(await service(), () => true);
+    const job = ['--agent', 'name:Support', '--space', 'ext:acme-001', '--name', 'daily'];
+    const child = inTerminal(['cron', name, ...args, ...job], { env });
+    await until(child.stdout, /Looking up the agent/);
+    release();
+    const ran = await child;
+    expect(visibleText(ran.stdout)).toMatch(/^error: /);
+    expect(ran.exitCode).toBe(4);
+  });
+
   test('-q, CI, and a terminal without a size, as in a container, hide the spinner', async () => {
     const it = await service();
     await it.set({ latency_ms: 1_200 });

@@ -130,8 +130,8 @@ export default command<Input>({
       return toCommandResult(context, toLocalRows(known, now), { agents, empty: 'The state knows no jobs.' });
     }
     const http = await context.http();
+    const agents = owner && (await findOwnerAgents(context, http, owner));
     context.progress.start('Reading the jobs');
-    const agents = owner && (await findOwnerAgents(http, owner));
     const known = findKnownJobs(await ledger.readAll(), http.baseUrl);
     const rows = joinRows({ items: listCronJobs(http), contract: http.contract }, known, now);
     return toCommandResult(context, rows, { agents, empty: 'There are no scheduled jobs.' });
