@@ -1,6 +1,6 @@
 import { cp, rm, writeFile } from 'node:fs/promises';
 import { build } from 'rolldown';
-import { lazyCommander, lazyWidth, licenses, simpleParser, slimUndici } from './plugins.js';
+import { lazyCommander, lazyWidth, licenses, plainAssert, simpleParser, slimUndici } from './plugins.js';
 
 /**
  * Bundles the program into dist/. Start-up time is felt at every call, and each file to load costs about a millisecond:
@@ -47,7 +47,7 @@ const program = {
   input: { cli: 'src/cli/start.ts', 'completion-tree': 'src/cli/completion-tree.ts' },
   platform: 'node',
   preserveEntrySignatures: 'allow-extension',
-  plugins: [slimUndici, simpleParser, lazyCommander, lazyWidth, licenses],
+  plugins: [slimUndici, simpleParser, plainAssert, lazyCommander, lazyWidth, licenses],
   output: {
     dir: 'dist',
     ...COMMONJS,

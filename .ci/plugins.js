@@ -52,6 +52,16 @@ export const simpleParser = {
   },
 };
 
+const ASSERT = '\0assert';
+
+/** What undici needs of Node's assert. That one warns that NO_COLOR is ignored where FORCE_COLOR is set, too; here, it wins. */
+export const plainAssert = {
+  name: 'plain-assert',
+  resolveId: (id, importer) => (id === 'node:assert' && importer?.includes('/undici/') ? ASSERT : null),
+  load: (id) =>
+    id === ASSERT ? "module.exports = (value, message = 'assertion failed') => { if (!value) throw new Error(message); };" : null,
+};
+
 /** commander can run subcommands that are programs, which we have none of: Node's module for them is not loaded. */
 export const lazyCommander = {
   name: 'lazy-commander',

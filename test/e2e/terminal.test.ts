@@ -53,6 +53,12 @@ describe.skipIf(!hasScript)('in a real terminal (needs script of util-linux)', (
     expect(rows[1]).toMatch(/^spc_\w+ +acme-1 +acme 1 +no$/);
   });
 
+  test('NO_COLOR wins over FORCE_COLOR, without a warning of Node that it does not', async () => {
+    const it = await service();
+    const ran = await inTerminal(['spaces', 'list'], { env: { ...it.env, NO_COLOR: '1', FORCE_COLOR: '1' } });
+    expect(plain(ran.stdout)).toBe('The token cannot access any spaces.\n');
+  });
+
   test('the line that completion install adds stands on a line of its own', async () => {
     const home = tempDirectory();
     const child = inTerminal(['completion', 'install', '--shell', 'bash'], { env: { HOME: home } });
