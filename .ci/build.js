@@ -18,7 +18,7 @@ const CORE = [
   /\/src\/contract\/(?!chat-source|check-|cron|group-by|history-|learn|message|next-page|openapi|page-progress|provisioning|resource|uploads)/,
   /\/src\/config\/(?!keychain|read-secret-line|temporary-file|token-storage|update-|webhook-secret)/,
   /\/src\/commands\/(agents|spaces)\//,
-  /\/src\/output\/(color|command-result|create-lazily|paged|progress|redact|render|sanitize|secret-pattern)\.ts$/,
+  /\/src\/output\/(color|command-result|create-lazily|error-text|paged|progress|redact|render|sanitize|secret-pattern|sentences)\.ts$/,
   /\/src\/output\/ci\/workflow-commands\.ts$/,
   /\/src\/output\/formats\/(events|json|sequence|stringify-json|tsv)\.ts$/,
 ];

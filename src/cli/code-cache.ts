@@ -25,17 +25,19 @@ function writeCode(file: string, data: Buffer, checksum: number): void {
 }
 
 /**
- * Caches the code of each chunk that is loaded from now on. For Node 20, which has no `module.enableCompileCache`. The name of
- * a chunk contains a hash of its content, so a cached file never belongs to another version.
+ * Caches the code of each chunk that is loaded from now on. The name of a chunk contains a hash of its content, so a cached
+ * file never belongs to another version. Node's own compile cache keeps of a shared chunk only the functions that the first
+ * command called; the others would be compiled at each start.
  * @param parent the directory of the caches of all Node versions
- * @returns a function that writes the code that was compiled, including functions that were compiled lazily
+ * @returns a function that writes the code, including functions that were compiled lazily, if a chunk was not cached yet
  */
 export function cacheCode(parent: string): () => void {
   const { createRequire, wrap } = process.getBuiltinModule('node:module');
   const { Script: VmScript } = process.getBuiltinModule('node:vm');
   const { crc32 } = process.getBuiltinModule('node:zlib');
   const directory = join(parent, `${process.version}-${process.arch}`);
-  const compiled = new Map<string, Script>();
+  const loaded = new Map<string, Script>();
+  let isStale = false;
 
   createRequire(import.meta.filename).extensions['.cjs'] = (module, filename) => {
     const file = join(directory, `${basename(filename)}.bin`);
@@ -44,15 +46,16 @@ export function cacheCode(parent: string): () => void {
       filename,
       ...(cachedData && { cachedData }),
     });
-    if (cachedData === undefined || script.cachedDataRejected) compiled.set(file, script);
+    loaded.set(file, script);
+    isStale ||= cachedData === undefined || script.cachedDataRejected === true;
     const run = script.runInThisContext();
     run.call(module.exports, module.exports, (id: string) => module.require(id), module, filename, dirname(filename));
   };
   return () => {
-    if (compiled.size === 0) return;
+    if (!isStale) return;
     try {
       mkdirSync(directory, { recursive: true, mode: 0o700 });
-      for (const [file, script] of compiled) {
+      for (const [file, script] of loaded) {
         const data = script.createCachedData();
         writeCode(file, data, crc32(data));
       }

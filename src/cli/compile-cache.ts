@@ -18,23 +18,18 @@ function compiledDirectory({ XDG_CACHE_HOME: xdg, HOME: home }: Environment): st
 }
 
 /**
- * Caches the compiled program in the user's cache directory. Node's default is the temporary directory, where other users
- * could put code that would run with the token.
- * @returns a function that writes the cache, to call before the process exits; from version 22 on, Node writes it itself
+ * Caches the compiled program in the user's cache directory, where no other user can put code that would run with the token.
+ * @returns a function that writes the cache, to call before the process exits
  */
 export function keepCompiledCode(env: Environment): () => void {
-  const nothing = () => undefined;
   const directory = compiledDirectory(env);
+  const nothing = () => undefined;
   if (directory === undefined || env.NODE_DISABLE_COMPILE_CACHE) return nothing;
   try {
     mkdirSync(directory, { recursive: true, mode: 0o700 });
-    if (!isPrivate(directory)) return nothing;
-    const module: object = process.getBuiltinModule('node:module');
-    if (!('enableCompileCache' in module) || typeof module.enableCompileCache !== 'function')
-      return cacheCode(directory);
-    module.enableCompileCache(directory);
+    return isPrivate(directory) ? cacheCode(directory) : nothing;
   } catch {
     // Without a cache, Node compiles the program at each start.
+    return nothing;
   }
-  return nothing;
 }

@@ -139,6 +139,20 @@ test('the compile cache is used, unless it is damaged', async () => {
   await list();
 });
 
+test('the compile cache gains what a further command calls', async () => {
+  const it = await service();
+  const directory = tempDirectory();
+  const env = { ...it.env, XDG_CACHE_HOME: directory };
+  await start(['profile', 'list'], { env });
+  const [version = ''] = readdirSync(join(directory, 'partnerctl', 'compiled'));
+  const kept = join(directory, 'partnerctl', 'compiled', version);
+  const core = readdirSync(kept).find((name) => name.startsWith('core-')) ?? '';
+  const size = () => statSync(join(kept, core)).size;
+  const before = size();
+  await start(['spaces', 'list'], { env });
+  expect(size()).toBeGreaterThan(before);
+});
+
 test('NODE_DISABLE_COMPILE_CACHE disables the compile cache', async () => {
   const directory = tempDirectory();
   const env = { XDG_CACHE_HOME: directory, NODE_DISABLE_COMPILE_CACHE: '1' };
