@@ -86,7 +86,11 @@ const schedule = v.pipe(
 /** The keys of a job, without its agent. */
 export const jobEntries = {
   name: identifier('Job name', 'The name of the job, unique per agent.'),
-  instructions: nonBlankText('Instructions', 'What the agent does on each run.'),
+  // A job that was created with the name of a file as its text runs forever, and no call can change it.
+  instructions: v.pipe(
+    nonBlankText('Instructions', 'What the agent does on each run.'),
+    v.check((text) => !/^@\S+$/.test(text.trim()), 'must be the text itself: only the flag --instructions reads @file'),
+  ),
   schedule,
   timezone: v.exactOptional(timezone),
 };

@@ -110,6 +110,7 @@ describe('a mistake in a file of jobs is reported:', () => {
     instructions: ""
     schedule: 0 25 * * *
   - { name: Two, instructions: 5, schedule: true }
+  - { agent: a, name: Three, instructions: "@weekly.md", schedule: "@weekly" }
 `);
     expect(reading.jobs).toEqual([]);
     expect(said(reading)).toEqual([
@@ -117,6 +118,7 @@ describe('a mistake in a file of jobs is reported:', () => {
       'a.yaml:4:19 "jobs[0].instructions" must not be empty',
       'a.yaml:6:32 "jobs[1].instructions" must be text, not 5',
       'a.yaml:6:45 "jobs[1].schedule" must be text, such as "0 9 * * 1-5", or a mapping of minute, hour and day_of_week',
+      'a.yaml:7:44 "jobs[2].instructions" must be the text itself: only the flag --instructions reads @file',
     ]);
   });
 
