@@ -1,7 +1,7 @@
 import { ASSUMPTIONS, describeFix, ErrorInBody, UnknownShape } from '../contract/assumptions.ts';
 import type { Contract } from '../contract/contract.ts';
 import { readErrorBody } from '../contract/error-body.ts';
-import { describeJson, JsonLimitError, parseJson } from '../contract/json.ts';
+import { describeJson, findIds, JsonLimitError, parseJson } from '../contract/json.ts';
 import { bodyOfLocation } from '../contract/location-header.ts';
 import type { Operation, RawOperation } from '../contract/operations.ts';
 import {
@@ -119,7 +119,8 @@ export class ApiResponse {
       return reader(value, this.contract);
     } catch (error) {
       if (!(error instanceof UnknownShape)) throw error;
-      const shape = this.unexpectedInfo(error.seen, error);
+      const ids = error instanceof ErrorInBody || this.operation.safety === 'safe' ? {} : findIds(value);
+      const shape = this.unexpectedInfo(error.seen, error, ids);
       const said =
         error instanceof ErrorInBody
           ? readErrorBody(this.redact(this.body), 'application/json', this.contract)
@@ -135,14 +136,21 @@ export class ApiResponse {
     }
   }
 
-  private unexpectedInfo(seen: string, shape?: UnknownShape): ErrorInfo {
+  /** @param ids what may be the id of what was created, of which this message may be the only trace */
+  private unexpectedInfo(seen: string, shape?: UnknownShape, ids: Readonly<Record<string, string>> = {}): ErrorInfo {
     const { status, requestId, operation } = this;
     const call = operation.leaf ? this.contract.leaf(operation.leaf).value : operation.name;
     const assumed = shape ? `Assumed (${shape.assumption}): ${ASSUMPTIONS[shape.assumption]}. ` : '';
     const fix = shape?.fix ? `${describeFix(shape.fix)}\n` : '';
+    const named = Object.entries(ids).map(([path, id]) => `${path} ${JSON.stringify(id)}`);
+    const why = [
+      `The service responded to ${call} with ${status} and ${seen}.`,
+      ...(operation.safety === 'once' && fix ? [fix.trim()] : []),
+      ...(named.length > 0 ? [`Ids in the response: ${named.join(', ')}`] : []),
+    ];
     return {
       // The hint about a write is the caller's: what may exist comes first.
-      why: `The service responded to ${call} with ${status} and ${seen}.${operation.safety === 'once' && fix ? `\n${fix.trim()}` : ''}`,
+      why: why.join('\n'),
       hint: `${fix}${assumed}Run the command again with --debug to see the whole response.`,
       status,
       requestId,
@@ -152,6 +160,7 @@ export class ApiResponse {
         assumption: shape?.assumption ?? null,
         ...(shape?.fix && { leaf: shape.fix.leaf }),
         seen,
+        ...(named.length > 0 && { ids }),
       },
     };
   }

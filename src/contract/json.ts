@@ -54,6 +54,17 @@ export function describeFields(object: JsonObject): string {
   return `an object with ${fields.slice(0, MAX_FIELDS).join(', ')}${more}`;
 }
 
+/** Returns the values that may be ids, by path: `{ 'file.id': 'f_1' }`. */
+export function findIds(value: unknown, prefix = '', depth = 1): Readonly<Record<string, string>> {
+  if (typeof value !== 'object' || value === null || depth > MAX_FIELD_DEPTH) return {};
+  const found = Object.entries(value).flatMap(([key, inner]: [string, unknown]) => {
+    const isId = /id$/i.test(key) && !/secret|token/i.test(key) && key.length <= MAX_TEXT;
+    if (isId && /^[\w.:/-]{1,60}$/.test(jsonText(inner))) return [[prefix + key, jsonText(inner)] as const];
+    return Object.entries(findIds(inner, `${prefix}${shorten(key)}.`, depth + 1));
+  });
+  return Object.fromEntries(found.slice(0, MAX_FIELDS));
+}
+
 /** Probably a number of 16 digits or more. Matches rarely within a string, because of what precedes it. */
 const LONG_NUMBER = /(?:^|[:,[\s])-?\d{16}/;
 const STRING_OR_NUMBER = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;

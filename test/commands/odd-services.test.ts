@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { InterruptedError } from '../../src/errors.ts';
-import { sendJson, startFakeService } from '../helpers/fake-service.ts';
-import { manualSignals, run, tempDirectory, tinyRandom } from '../helpers/run.ts';
+import { json, sendJson, startFakeService } from '../helpers/fake-service.ts';
+import { fastClock, manualSignals, run, tempDirectory, tinyRandom } from '../helpers/run.ts';
 import { manifest, write } from '../helpers/service.ts';
 
 /* Services that the specification allows, too, because it leaves their responses open. */
@@ -80,6 +80,21 @@ test('a POST is not repeated if its response has an unknown shape', async () => 
   expect(ran.code).toBe(9);
   expect(ran.error().type).toBe('outcome_unknown');
   expect(lines.filter((line) => line === POST)).toHaveLength(1);
+});
+
+test('the ids in a response that no id of the new job can be read from are shown, because they have no other trace', async () => {
+  const task = { uid: 't-1', secret_id: 's-1', ids: ['x'], note: 'Some text.', owner: { id: 7 } };
+  const service = await startFakeService({
+    'GET *': json([]),
+    'POST *': json({ ok: true, task, client_token_id: 'c-1' }, 201),
+  });
+  const env = { PARTNER_BASE_URL: service.baseUrl, PARTNER_TOKEN: 'a-token-of-a-test', HOME: tempDirectory() };
+  const job = ['--agent', 'a1', '--name', 'daily', '--instructions', 'Sum up.', '--schedule', '0 9 * * *'];
+  const ran = await run(['cron', 'create', ...job, '-o', 'json'], { env, random: tinyRandom, clock: fastClock() });
+  expect(ran.code).toBe(9);
+  expect(ran.error().details).toMatchObject({ cause: { ids: { 'task.uid': 't-1', 'task.owner.id': '7' } } });
+  expect(ran.error().message).toContain('may have been created');
+  expect(ran.stderr).not.toMatch(/s-1|c-1|Some text/);
 });
 
 test('a list of unknown shape fails and shows its keys', async () => {
