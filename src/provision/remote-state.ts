@@ -37,7 +37,7 @@ type KnownSpaces = Pick<ProvisionHistory, 'provesListRead' | 'recordedId' | 'all
 /** What the service's list tells about the spaces of a run, by the external id in the manifest. */
 export interface FoundSpaces {
   readonly spaces: ReadonlyMap<string, ListedSpace>;
-  /** Spaces whose external id is the same but for its spelling. For a space that is not found, it may be that one. */
+  /** Other spaces whose external id is the same but for its spelling. For a space that is not found, it may be that one. */
   readonly similar: ReadonlyMap<string, ListedSpace>;
 }
 
@@ -105,7 +105,8 @@ export async function findSpaces(
       hasExternalIds ||= id !== undefined;
       const isWanted = typeof id === 'string' && wanted.has(id);
       if (isWanted) addSpace(found, id, space);
-      const alike = typeof id === 'string' ? (byFoldedId.get(foldExternalId(id)) ?? []) : [];
+      const spellings = typeof id === 'string' ? (byFoldedId.get(foldExternalId(id)) ?? []) : [];
+      const alike = spellings.filter(({ external_space_id }) => external_space_id !== id);
       for (const { external_space_id } of alike) similar.set(external_space_id, space);
       for (const manifest of byRecordedId.get(space.space_id) ?? []) {
         if (!isWanted || alike.includes(manifest)) underOtherIds.set(manifest.external_space_id, space);

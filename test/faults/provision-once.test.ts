@@ -535,4 +535,14 @@ describe('two external_space_ids that the service takes for one space', () => {
     expectDone(service, await provision(service), ['ACME', 'acme']);
     expect(service.posts()).toHaveLength(2);
   });
+
+  it('are two spaces if the service lists both, also for a machine without a state', async () => {
+    const service = await oddService();
+    const [ACME, acme] = [manifest('ACME'), manifest('acme', ['Sales'])];
+    expectDone(service, await machine(ACME)(service), ['ACME']);
+    expect((await machine(acme)(service, '--retry-unknown')).code).toBe(0);
+    const both = machine(`${ACME}---\n${manifest('acme')}`, { clock: fastClock() });
+    expectDone(service, await both(service), ['ACME', 'acme']);
+    expect(service.posts()).toHaveLength(3);
+  });
 });
