@@ -15,7 +15,7 @@ import {
   unlistedSpaceError,
   unusableLineError,
 } from './space-errors.ts';
-import type { SpaceSnapshot } from './space-records.ts';
+import { agentKeys, type SpaceSnapshot } from './space-records.ts';
 
 /*
  * What may still appear at the service: the effect of a POST whose outcome is unknown, or what a list does not show yet.
@@ -166,6 +166,14 @@ export function findLateEffects(
   };
 }
 
+/** Whether all agents that the POST of a reservation installs are among the existing ones of a plan. */
+export function isCarriedOut({ reservation }: OpenSpace, { agents }: ProvisionPlan): boolean {
+  const existing = new Set(
+    agents.flatMap(({ wanted, present }) => (present ? agentKeys(wanted.name, wanted.template_id) : [])),
+  );
+  return reservation.snapshot.agents.every(({ key }) => existing.has(key));
+}
+
 /**
  * Why nothing may be posted once nothing more appears: some agents may be the missing ones, or the service accepted a
  * request and does not list what it did.
@@ -178,7 +186,7 @@ export function findAmbiguity(
 ): OutcomeUnknownError | undefined {
   const suspects = findSuspects(unsettled, plan, present, retryUnknown ? undefined : recalled);
   if (suspects.length > 0) return ambiguousError(suspects);
-  const accepted = unsettled.find(({ unknown }) => unknown?.reason === NO_ID);
+  const accepted = unsettled.find((open) => open.unknown?.reason === NO_ID && !isCarriedOut(open, plan));
   return accepted && unlistedSpaceError(accepted, lostPost);
 }
 

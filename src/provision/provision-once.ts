@@ -11,6 +11,7 @@ import {
   findAmbiguity,
   findLateEffects,
   findObstacle,
+  isCarriedOut,
   releaseAll,
   SettleWindow,
   type SpaceKnowledge,
@@ -29,7 +30,7 @@ import {
   unrecordedSpaceError,
   withLostPost,
 } from './space-errors.ts';
-import { agentKeys, spaceKey } from './space-records.ts';
+import { spaceKey } from './space-records.ts';
 
 export interface ProvisionOptions {
   /** How long a POST of unknown outcome may still be carried out, in milliseconds. */
@@ -197,10 +198,8 @@ class DocumentRun {
     const result = appliedResult(document, this.firstPlan ?? plan, { spaceId, agents });
     if (!this.canRead) return result;
     const found = { manifest: document.manifest, spaceId, agents: result.agents };
-    const existing = new Set(result.agents.flatMap(({ name, template_id }) => agentKeys(name, template_id)));
-    for (const { reservation } of state.open) {
-      const isDone = reservation.snapshot.agents.every(({ key }) => existing.has(key));
-      if (isDone) await deps.history.record(found, reservation);
+    for (const open of state.open) {
+      if (isCarriedOut(open, plan)) await deps.history.record(found, open.reservation);
     }
     await deps.history.record(found);
     return result;

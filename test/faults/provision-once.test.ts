@@ -234,6 +234,21 @@ describe('a response that accepts the request without a readable id', () => {
     expect(service.posts()).toHaveLength(1);
   });
 
+  it('does not block an agent that the manifest adds after the list shows what was accepted', async () => {
+    let isAccepted = true;
+    const service = await oddService({
+      answer: (space, agents) => (isAccepted ? { status: 'accepted' } : { ...space, agents }),
+      isStale: () => isAccepted,
+    });
+    const state = join(tempDirectory(), 'state.jsonl');
+    const provision = (agents: readonly string[]) =>
+      machine(manifest('acme-1', agents), { clock: fastClock() })(service, '--state', state);
+    expect((await provision(['Sales', 'Support'])).code).toBe(9);
+    isAccepted = false;
+    expectDone(service, await provision(AGENTS), ['acme-1']);
+    expect(service.posts()).toHaveLength(2);
+  });
+
   it('does not count as accepted if it reports an error', async () => {
     const answer = () => ({ error: { code: 'busy', message: 'Try again.' } });
     const service = await oddService({ answer, isStale: () => true });
