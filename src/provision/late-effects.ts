@@ -135,8 +135,6 @@ export function findObstacle(
   if (similar?.source !== undefined && similar.space_id !== undefined && similar.space_id === present?.space_id) {
     return sharedSpaceError(external_space_id, similar);
   }
-  const isMissing = !present && listedSpaceId === undefined;
-  if (similar && isMissing && !retryUnknown) return similarSpaceError(external_space_id, similar, lostPost);
   const decisive = lines.find(({ kind }) => kind === 'newer' || !(canRead || retryUnknown));
   if (decisive) return unusableLineError(decisive, label, external_space_id);
   const isHidden = !canRead && !retryUnknown && listedSpaceId !== undefined && listedSpaceId !== recalled?.space_id;
@@ -175,17 +173,18 @@ export function isCarriedOut({ reservation }: OpenSpace, { agents }: ProvisionPl
 }
 
 /**
- * Why nothing may be posted once nothing more appears: some agents may be the missing ones, or the service accepted a
- * request and does not list what it did.
+ * Why nothing may be posted once nothing more appears: some agents may be the missing ones, the service may take the space
+ * for another one, or it accepted a request and does not list what it did.
  * @param lostPost as for `findObstacle`
  */
 export function findAmbiguity(
-  { unsettled, present, recalled, retryUnknown }: SpaceKnowledge,
+  { manifest, present, similar, recalled, unsettled, retryUnknown }: SpaceKnowledge,
   plan: ProvisionPlan,
   lostPost: OutcomeUnknownError | undefined,
 ): OutcomeUnknownError | undefined {
   const suspects = findSuspects(unsettled, plan, present, retryUnknown ? undefined : recalled);
   if (suspects.length > 0) return ambiguousError(suspects);
+  if (similar && !present && !retryUnknown) return similarSpaceError(manifest.external_space_id, similar, lostPost);
   const accepted = unsettled.find((open) => open.unknown?.reason === NO_ID && !isCarriedOut(open, plan));
   return accepted && unlistedSpaceError(accepted, lostPost);
 }

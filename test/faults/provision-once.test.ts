@@ -543,10 +543,18 @@ describe('two external_space_ids that the service takes for one space', () => {
   });
 
   it('are two spaces with --retry-unknown if the service compares them byte for byte', async () => {
-    const service = await oddService();
+    let hiddenReads = 0;
+    const service = await oddService({
+      envelope: (items, resource) => {
+        const isHidden = resource === 'spaces' && hiddenReads-- > 0;
+        return isHidden ? items.slice(0, 1) : items;
+      },
+    });
     const provision = machine(`${manifest('ACME')}---\n${manifest('acme')}`, { clock: fastClock() });
     expect((await provision(service)).code).toBe(10);
     expectDone(service, await provision(service, '--retry-unknown'), ['ACME', 'acme']);
+    expectDone(service, await provision(service), ['ACME', 'acme']);
+    hiddenReads = 2;
     expectDone(service, await provision(service), ['ACME', 'acme']);
     expect(service.posts()).toHaveLength(2);
   });
