@@ -33,8 +33,8 @@ export interface ApplyOptions extends ProvisionOptions {
 /** What is said of a run after its results. */
 interface RunOutcome {
   readonly report: (results: readonly DocumentResult[]) => readonly ReportLine[];
-  /** The rejection (401) of the list of spaces, if the run went on without it. */
-  readonly rejection: () => PartnerctlError | undefined;
+  /** Why a run in which no document failed fails nevertheless. */
+  readonly failure: () => PartnerctlError | undefined;
 }
 
 function toCommandResult(
@@ -58,8 +58,7 @@ function toCommandResult(
     ...(outcome && { report: outcome.report }),
     ci: CI_VIEW,
     summary: (all) => formatCounts(countDocuments(all)),
-    failure: (all) =>
-      runFailure(all, context.signals.interrupt.reason) ?? untestedTokenError(all, outcome?.rejection()),
+    failure: (all) => runFailure(all, context.signals.interrupt.reason) ?? outcome?.failure(),
   });
 }
 
@@ -197,6 +196,7 @@ export async function applyManifests(
   };
   const report = (results: readonly DocumentResult[]) =>
     provisionReport(results.map((result) => withUnmanagedJobs(deps, result)));
-  const outcome = { report, rejection: () => rejection };
-  return toCommandResult(context, applyAll(deps, documents, options), documents.length, outcome);
+  // Any request that the service accepted shows that the token is valid.
+  const failure = () => (rejection && http.successCount === 0 ? untestedTokenError(rejection) : undefined);
+  return toCommandResult(context, applyAll(deps, documents, options), documents.length, { report, failure });
 }

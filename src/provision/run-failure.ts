@@ -84,15 +84,10 @@ export function runFailure(results: readonly DocumentResult[], interruption: unk
 }
 
 /**
- * The error of a run that found nothing to do, and whose only answer from the service was that it rejects the token. Any
- * request that a run sends shows whether the token is valid.
- * @param rejection the rejection (401) of the list of spaces, if there was one
+ * The error of a run that found nothing to do, and whose only answer from the service was that it rejects the token.
+ * @param rejection the rejection (401) of the list of spaces
  */
-export function untestedTokenError(
-  results: readonly DocumentResult[],
-  rejection: PartnerctlError | undefined,
-): PartnerctlError | undefined {
-  if (!rejection || results.some(({ status }) => status !== 'unchanged')) return undefined;
+export function untestedTokenError(rejection: PartnerctlError): PartnerctlError {
   const hint =
     'Nothing was sent: the state knows all spaces and agents. If the token is valid and only may not list spaces, go on without the list: partnerctl contract set spaces.list none';
   return withHint(rejection, { hint, details: {} });

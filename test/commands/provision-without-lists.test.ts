@@ -73,11 +73,18 @@ describe('a list of spaces that rejects the token (401)', () => {
     expect(await run(['plan', path], { env })).toMatchObject({ code: 3 });
   });
 
-  test('does not fail a run whose request the service accepts', async () => {
+  test('does not fail a run whose request the service accepts, even one that changes nothing', async () => {
     const it = await service();
-    const env = await it.envFor(['spaces.provision']);
+    const env = await it.envFor(['spaces.provision', 'api_chat.setup']);
     await it.faults(rejected);
-    const ran = await provision([write('acme.yaml', manifest('acme'))], it, { env });
-    expect(ran).toMatchObject({ code: 0, stderr: expect.stringMatching(/^note: .*401/) });
+    const text = manifest('acme');
+    const first = await provision([write('acme.yaml', text)], it, { env });
+    expect(first).toMatchObject({ code: 0, stderr: expect.stringMatching(/^note: .*401/) });
+    const { space_id, agents } = first.json<Answer>().results[0] ?? {};
+    await run(['chat', 'setup', String(space_id), String(agents?.[0]?.agent_id)], { env });
+    const withChat = write('acme.yaml', text.replace('name: "Support"', '$&, chat: {}'));
+    const again = await provision([withChat], it, { env });
+    expect(again).toMatchObject({ code: 0, stderr: expect.stringMatching(/^note: .*401/) });
+    expect(again.json<Answer>().summary).toEqual({ ...SUMMARY, unchanged: 1 });
   });
 });
