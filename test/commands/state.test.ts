@@ -571,6 +571,7 @@ describe('a state at a URL', () => {
     ['mysql://ops@db/main', 'cannot be kept at mysql://'],
     ['postgres:/ops:secret@db/main', 'needs two slashes'],
     ['host=db user=ops password=secret dbname=main', 'Write it as postgres://user@host/database'],
+    ["host=db password='my secret' dbname=main", 'Write it as postgres://user@host/database'],
     ['git@github.com:acme/ops.git', 'Write it as git+ssh://git@github.com/acme/ops.git#branch'],
     ['postgres://ops:secret@db/main', '--state must not hold a password'],
     ['postgres://ops@db.example.com/main?sslmode=disable', 'must be encrypted'],
