@@ -41,7 +41,7 @@ export interface AdoptDeps extends ForgetDeps {
 }
 
 /** Selects the job whose record is changed: by its key, or by agent and name. */
-export type JobSelector = { readonly key: string } | Pick<CronJob, 'agent_id' | 'name' | 'external_space_id'>;
+export type JobSelector = { readonly key: string } | Pick<CronJob, 'agent_id' | 'name'>;
 
 /**
  * Refuses to change a job that is being created: its process would not notice the change.
@@ -95,12 +95,12 @@ async function refuseRecordedForOther({ ledger, origin, flags }: AdoptDeps, key:
 async function selectJob({ ledger, origin }: AdoptDeps, selector: JobSelector) {
   const records = await ledger.readAll();
   if (!('key' in selector)) {
-    return { ...selector, selected: selectByKey(records, cronKey(origin, selector.agent_id, selector.name)) };
+    const { agent_id, name } = selector;
+    return { selected: selectByKey(records, cronKey(origin, agent_id, name)), agent_id, name };
   }
   const selected = selectByKey(records, ledger.resolveKey(selector.key));
   if (selected.snapshot?.origin !== origin) throw unknownKeyError(selector.key);
-  const { agent_id, name, external_space_id } = selected.snapshot;
-  return { selected, agent_id, name, external_space_id };
+  return { selected, agent_id: selected.snapshot.agent_id, name: selected.snapshot.name };
 }
 
 /**
@@ -111,7 +111,7 @@ async function selectJob({ ledger, origin }: AdoptDeps, selector: JobSelector) {
  */
 export async function adoptJob(deps: AdoptDeps, cronJobId: string, selector: JobSelector): Promise<RecordedJob> {
   const { origin, ledger } = deps;
-  const { selected, agent_id, name, external_space_id } = await selectJob(deps, selector);
+  const { selected, agent_id, name } = await selectJob(deps, selector);
   const { key, history } = selected;
   await refuseWhileInProgress(deps, selected);
   const listed = await deps.fetchListed(cronJobId);
@@ -126,7 +126,7 @@ export async function adoptJob(deps: AdoptDeps, cronJobId: string, selector: Job
     kind: 'adopted',
     ...stampRecord(deps),
     key,
-    snapshot: adoptedSnapshot({ origin, agent_id, name, external_space_id }, listed, recorded?.snapshot),
+    snapshot: adoptedSnapshot({ origin, agent_id, name }, listed, recorded?.snapshot),
     reservation: history.open[0]?.reservation.id ?? null,
     remoteId: cronJobId,
   };
@@ -229,8 +229,8 @@ export async function adopt(
     flags: context.flags,
   };
   if ('key' in selection) return await adoptJob(deps, cronJobId, selection);
-  const found = await new AgentFinder(context, http).find(selection);
-  return await adoptJob(deps, cronJobId, { ...found, name: selection.name });
+  const agent_id = await new AgentFinder(context, http).find(selection);
+  return await adoptJob(deps, cronJobId, { agent_id, name: selection.name });
 }
 
 async function forgetTarget(context: Context, selection: JobSelection): Promise<Parameters<typeof forgetJob>[1]> {
@@ -238,7 +238,7 @@ async function forgetTarget(context: Context, selection: JobSelection): Promise<
   const { agent, name } = selection;
   if (agent.by === 'name') {
     const http = await context.http();
-    const { agent_id } = await new AgentFinder(context, http).find(selection);
+    const agent_id = await new AgentFinder(context, http).find(selection);
     context.progress.stop();
     return { origin: http.baseUrl, agent_id, name };
   }

@@ -9,7 +9,6 @@ import { readAgent } from '../contract/agents.ts';
 import { OPERATIONS } from '../contract/operations.ts';
 import { UsageError } from '../errors.ts';
 import { shellQuote } from '../shell-quote.ts';
-import type { CronJob } from './job.ts';
 
 /** Reads --agent, and --space when the agent is given by name. @throws UsageError */
 export function parseJobAgent(args: Args): AgentInput {
@@ -43,20 +42,18 @@ export class AgentFinder {
   }
 
   /**
-   * The agent's id, and whose it is. Shows progress, which the caller must stop.
+   * The agent's id. Shows progress, which the caller must stop.
    * @throws NotFoundError, UsageError as `resolveSpaceId` and `resolveAgentId` do
    */
-  async find({ agent, space = '' }: AgentInput): Promise<Pick<CronJob, 'agent_id' | 'external_space_id'>> {
-    if (agent.by === 'id') return { agent_id: agent.value };
+  async find({ agent, space = '' }: AgentInput): Promise<string> {
+    if (agent.by === 'id') return agent.value;
     this.progress.start('Looking up the agent');
-    const reference = parseReference(space);
-    const spaceId = this.spaces.get(space) ?? resolveSpaceId(this.http, reference);
+    const spaceId = this.spaces.get(space) ?? resolveSpaceId(this.http, parseReference(space));
     this.spaces.set(space, spaceId);
     const key = JSON.stringify([space, agent.value]);
     const agentId = this.agents.get(key) ?? spaceId.then((id) => resolveAgentId(this.http, id, agent));
     this.agents.set(key, agentId);
-    const external_space_id = reference.by === 'external_space_id' ? reference.value : undefined;
-    return { agent_id: await agentId, external_space_id };
+    return await agentId;
   }
 }
 
@@ -69,7 +66,7 @@ export async function findOwnerAgents(
   http: Http,
   { agent, space }: JobOwner,
 ): Promise<ReadonlySet<string>> {
-  if (agent) return new Set([(await new AgentFinder(context, http).find({ agent, space })).agent_id]);
+  if (agent) return new Set([await new AgentFinder(context, http).find({ agent, space })]);
   context.progress.start('Looking up the agents');
   const agents = new Set<string>();
   const spaceId = await resolveSpaceId(http, parseReference(space));

@@ -3,6 +3,8 @@ import { shellCommand } from '../cli/shell-command.ts';
 import type { GlobalFlags } from '../config/global-flags.ts';
 import { OutcomeUnknownError } from '../errors.ts';
 import { type Ledger, openLedger, otherLines } from '../state/ledger.ts';
+import type { LineFilter } from '../state/line-reader.ts';
+import { type ObservedRecords, observeReads } from '../state/store.ts';
 import { type BlockingLine, lineWarner } from '../state/unusable-lines.ts';
 import { identifyJob, type JobIdentity } from './job.ts';
 import { JOB_RECORDS, type JobSnapshot } from './job-records.ts';
@@ -57,14 +59,24 @@ export interface JobLedgerOptions {
   readonly warned?: Set<number> | undefined;
   /** The keys that are going to be read: records of others are decoded only if all records are read. */
   readonly keys?: readonly string[] | undefined;
+  /** Other records to read along with them. */
+  readonly also?: ObservedRecords | undefined;
 }
 
 /** Opens the records of scheduled jobs in a command's state file. Warns once about each unusable line. */
-export async function openJobLedger(context: Context, { warned, keys }: JobLedgerOptions = {}): Promise<JobLedger> {
+export async function openJobLedger(
+  context: Context,
+  { warned, keys, also }: JobLedgerOptions = {},
+): Promise<JobLedger> {
   const store = await context.stateStore();
   const onUnusable = lineWarner(store.label, (text) => context.warn(text), warned);
-  const open = (of?: readonly string[]): Ledger<JobSnapshot> =>
-    openLedger(store.open({ isSkipped: otherLines(JOB_RECORDS, of) }), JOB_RECORDS, { onUnusable });
+  const open = (of?: readonly string[]): Ledger<JobSnapshot> => {
+    const isOther = otherLines(JOB_RECORDS, of);
+    const isSkipped: LineFilter = also ? (...line) => isOther(...line) && also.isSkipped(...line) : isOther;
+    const records = store.open({ isSkipped });
+    const observed = also ? observeReads(records, async (entry) => also.observe(entry)) : records;
+    return openLedger(observed, JOB_RECORDS, { onUnusable });
+  };
   if (!keys) return withRefusals(open(), store.label, context.flags);
   let all: Ledger<JobSnapshot> | undefined;
   const some = open(keys);

@@ -7,7 +7,7 @@ import { hasSameSchedule, type ListedJob } from './listed-job.ts';
 import type { CronSchedule } from './schedule.ts';
 
 /** What the state file keeps of a job: enough to recognize it and to show differences, but not its instructions. */
-export interface JobSnapshot extends JobIdentity, Pick<CronJob, 'external_space_id'> {
+export interface JobSnapshot extends JobIdentity {
   /** Null if the service did not return it when the job was adopted. */
   readonly schedule: CronSchedule | null;
   readonly instructions_hash: string | null;
@@ -23,12 +23,11 @@ function isSchedule(value: unknown): value is CronSchedule {
 }
 
 function decodeSnapshot(record: LogRecord): JobSnapshot | undefined {
-  const { origin, agent_id, name, schedule, instructions_hash, content_hash, external_space_id } = record;
+  const { origin, agent_id, name, schedule, instructions_hash, content_hash } = record;
   if (!isText(origin) || !isText(agent_id) || !isText(name)) return undefined;
   if (schedule !== null && !isSchedule(schedule)) return undefined;
   if (!isTextOrNull(instructions_hash) || !isTextOrNull(content_hash)) return undefined;
-  const known = { origin, agent_id, name, schedule, instructions_hash, content_hash };
-  return isText(external_space_id) ? { ...known, external_space_id } : known;
+  return { origin, agent_id, name, schedule, instructions_hash, content_hash };
 }
 
 const TYPES = {
@@ -57,19 +56,13 @@ export function toJobSnapshot(
   job: CronJob,
   normalize?: (schedule: CronSchedule) => string,
 ): JobSnapshot {
-  const { agent_id, name, schedule, instructions, external_space_id } = job;
+  const { agent_id, name, schedule, instructions } = job;
   const hashes = { instructions_hash: instructionsHash(instructions), content_hash: contentHash(job, normalize) };
-  return { origin, agent_id, name, schedule, ...hashes, external_space_id };
+  return { origin, agent_id, name, schedule, ...hashes };
 }
 
-/** What the command knows of a job that it adopts. */
-type AdoptedJob = JobIdentity & Pick<JobSnapshot, 'external_space_id'>;
-
 /** The snapshot of a listed job; null for what the service does not return. */
-export function listedSnapshot(
-  { origin, agent_id, name, external_space_id }: AdoptedJob,
-  listed: ListedJob,
-): JobSnapshot {
+export function listedSnapshot({ origin, agent_id, name }: JobIdentity, listed: ListedJob): JobSnapshot {
   const { schedule = null, instructions } = listed;
   return {
     origin,
@@ -78,7 +71,6 @@ export function listedSnapshot(
     schedule,
     instructions_hash: instructions === undefined ? null : instructionsHash(instructions),
     content_hash: schedule && instructions !== undefined ? contentHash({ schedule, instructions }) : null,
-    external_space_id,
   };
 }
 
@@ -87,15 +79,14 @@ export function listedSnapshot(
  * is recorded already.
  */
 export function adoptedSnapshot(
-  job: AdoptedJob,
+  { origin, agent_id, name }: JobIdentity,
   listed: ListedJob | undefined,
   recorded: JobSnapshot | undefined,
 ): JobSnapshot {
-  const { origin, agent_id, name, external_space_id = recorded?.external_space_id } = job;
   const remote = listed && listedSnapshot({ origin, agent_id, name }, listed);
   const content = remote?.content_hash ? remote : (recorded ?? remote);
   const { schedule = null, instructions_hash = null, content_hash = null } = content ?? {};
-  return { origin, agent_id, name, schedule, instructions_hash, content_hash, external_space_id };
+  return { origin, agent_id, name, schedule, instructions_hash, content_hash };
 }
 
 /** Whether two jobs have different instructions or schedules. Missing parts count as equal. */

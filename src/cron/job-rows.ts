@@ -16,7 +16,7 @@ export interface JobRow {
   /** What the service lists in place of an agent_id: the id or the name of the agent. */
   readonly agent_text?: string | undefined;
   readonly name: string | undefined;
-  /** Of the space that the job was created for, if the state knows it. */
+  /** Of the space of the agent, if the state knows it. */
   readonly external_space_id: string | undefined;
   /** The schedule in English, and the next run; undefined if the schedule is not known. */
   readonly description: string | undefined;
@@ -44,16 +44,17 @@ async function describeTimes(
 async function toListedRow(
   item: JsonObject,
   contract: Contract,
-  known: ReadonlyMap<string, RecordedJob>,
+  { jobs, spaces }: { readonly jobs: ReadonlyMap<string, RecordedJob> } & Pick<KnownJobs, 'spaces'>,
   now: number,
 ): Promise<JobRow> {
-  const { cron_job_id, agent_id, agent_text, name, schedule } = toListedJob(item, contract);
-  const { key, snapshot } = known.get(cron_job_id) ?? {};
-  const external_space_id = snapshot?.external_space_id;
+  const { cron_job_id, agent_id: listedAgentId, agent_text, name, schedule } = toListedJob(item, contract);
+  const { key, snapshot } = jobs.get(cron_job_id) ?? {};
+  const agent_id = listedAgentId ?? snapshot?.agent_id;
+  const external_space_id = spaces.get(agent_id ?? agent_text ?? '');
   const times = await describeTimes(schedule, now);
   return {
     cron_job_id,
-    agent_id: agent_id ?? snapshot?.agent_id,
+    agent_id,
     agent_text,
     name,
     external_space_id,
@@ -71,9 +72,14 @@ async function toListedRow(
   };
 }
 
-async function toLocalRow(record: RecordedJob | JobReservation, state: JobRow['state'], now: number): Promise<JobRow> {
+async function toLocalRow(
+  record: RecordedJob | JobReservation,
+  { state, spaces }: Pick<JobRow, 'state'> & Pick<KnownJobs, 'spaces'>,
+  now: number,
+): Promise<JobRow> {
   const { key, at } = record;
-  const { origin, agent_id, name, schedule, external_space_id } = record.snapshot;
+  const { origin, agent_id, name, schedule } = record.snapshot;
+  const external_space_id = spaces.get(agent_id);
   const cron_job_id = record.kind === 'reserved' ? null : record.remoteId;
   const times = await describeTimes(schedule ?? undefined, now);
   const remote = state === 'local' ? null : false;
@@ -112,14 +118,19 @@ export async function* rowsOfAgents(
   if (leftOut > 0) await onLeftOut(leftOut);
 }
 
-/** The jobs in the state file. */
+/** What the state file knows of the jobs. */
 export interface KnownJobs {
   readonly jobs: readonly RecordedJob[];
   readonly open: readonly JobReservation[];
+  /** The external ids of spaces, by the ids of their agents. */
+  readonly spaces: ReadonlyMap<string, string>;
 }
 
 /** The recorded jobs and open reservations of one service, or of all when `origin` is undefined. */
-export function findKnownJobs(records: readonly JobRecord[], origin: string | undefined): KnownJobs {
+export function findKnownJobs(
+  records: readonly JobRecord[],
+  origin: string | undefined,
+): Pick<KnownJobs, 'jobs' | 'open'> {
   const histories = [...keyHistories(records).values()];
   const isOfService = ({ snapshot }: RecordedJob | JobReservation) =>
     origin === undefined || snapshot.origin === origin;
@@ -130,9 +141,9 @@ export function findKnownJobs(records: readonly JobRecord[], origin: string | un
 }
 
 /** Rows for the jobs in the state file, without calling the service. */
-export async function* toLocalRows({ jobs, open }: KnownJobs, now: number): AsyncGenerator<JobRow> {
-  for (const job of jobs) yield await toLocalRow(job, 'local', now);
-  for (const reservation of open) yield await toLocalRow(reservation, 'unknown', now);
+export async function* toLocalRows({ jobs, open, spaces }: KnownJobs, now: number): AsyncGenerator<JobRow> {
+  for (const job of jobs) yield await toLocalRow(job, { state: 'local', spaces }, now);
+  for (const reservation of open) yield await toLocalRow(reservation, { state: 'unknown', spaces }, now);
 }
 
 /**
@@ -141,11 +152,11 @@ export async function* toLocalRows({ jobs, open }: KnownJobs, now: number): Asyn
  */
 export async function* joinRows(
   listed: { readonly items: AsyncIterable<JsonObject>; readonly contract: Contract },
-  { jobs, open }: KnownJobs,
+  { jobs, open, spaces }: KnownJobs,
   now: number,
 ): AsyncGenerator<JobRow> {
-  const known = new Map(jobs.map((job) => [job.remoteId, job]));
-  const unseen = new Map(known);
+  const known = { jobs: new Map(jobs.map((job) => [job.remoteId, job])), spaces };
+  const unseen = new Map(known.jobs);
   for await (const item of listed.items) {
     const row = await toListedRow(item, listed.contract, known, now);
     if (row.cron_job_id !== null) unseen.delete(row.cron_job_id);
@@ -153,7 +164,7 @@ export async function* joinRows(
   }
   for (const job of unseen.values()) {
     const isNew = now < Date.parse(job.at) + LISTED_WITHIN_MS;
-    yield await toLocalRow(job, isNew ? 'unlisted' : 'gone', now);
+    yield await toLocalRow(job, { state: isNew ? 'unlisted' : 'gone', spaces }, now);
   }
-  for (const reservation of open) yield await toLocalRow(reservation, 'unknown', now);
+  for (const reservation of open) yield await toLocalRow(reservation, { state: 'unknown', spaces }, now);
 }

@@ -11,8 +11,6 @@ export interface CronJob {
   readonly name: string;
   readonly instructions: string;
   readonly schedule: CronSchedule;
-  /** Of the space that the job is for, if the command knows it. It is recorded, but not sent. */
-  readonly external_space_id?: string | undefined;
 }
 
 const KEY_LENGTH = 24;

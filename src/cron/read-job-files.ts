@@ -37,13 +37,13 @@ export async function readJobFiles(context: Context, files: readonly string[]): 
   const finder = new AgentFinder(context, http);
   const wanted: WantedJob[] = [];
   for (const [index, { source, agent, space, name, instructions, schedule }] of jobs.entries()) {
-    const found = await finder.find({ agent: parseAgentReference(agent), space }).catch((error: unknown) => {
+    const agent_id = await finder.find({ agent: parseAgentReference(agent), space }).catch((error: unknown) => {
       const isMistake = error instanceof NotFoundError || error instanceof UsageError;
       if (!isMistake) throw error;
       const hint = `Job ${JSON.stringify(name)} at ${source} names it. Nothing was sent.`;
       throw withHint(error, { hint, details: { source } });
     });
-    wanted.push({ index, source, job: { ...found, name, instructions, schedule } });
+    wanted.push({ index, source, job: { agent_id, name, instructions, schedule } });
   }
   refuseDuplicates(http.baseUrl, wanted);
   return wanted;

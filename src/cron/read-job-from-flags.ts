@@ -17,9 +17,7 @@ export async function readJobFromFlags(
       hint: 'Nothing was sent. Describe what the agent does on each run.',
     });
   }
-  const found =
-    agent.by === 'id'
-      ? { agent_id: agent.value }
-      : await new AgentFinder(context, await context.http()).find({ agent, space });
-  return { index: 0, source: undefined, job: { ...found, name, instructions: text, schedule } };
+  const agent_id =
+    agent.by === 'id' ? agent.value : await new AgentFinder(context, await context.http()).find({ agent, space });
+  return { index: 0, source: undefined, job: { agent_id, name, instructions: text, schedule } };
 }

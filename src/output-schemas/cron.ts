@@ -55,7 +55,7 @@ export const CRON_LIST: CommandOutput = listOf(
       agent_id: nullable(SERVICE_ID),
       name: NULLABLE_TEXT,
       key: KEY,
-      external_space_id: described('of the space that the job was created for, if the state knows it', STRING),
+      external_space_id: described('of the space of the agent, if the state knows it', STRING),
       remote: described('false if only the state has it', nullable(BOOLEAN)),
     },
   ),

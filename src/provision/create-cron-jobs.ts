@@ -32,7 +32,7 @@ async function initialJobs(
   const jobs: AgentJob[] = [];
   for (const [index, agent] of agents.entries()) {
     for (const described of cronJobsOf(manifest.agents[index] ?? {})) {
-      const job = { ...described, agent_id: agent.agent_id, external_space_id: manifest.external_space_id };
+      const job = { ...described, agent_id: agent.agent_id };
       const initial = await initialCronResult({ index: jobs.length, source: undefined, job, key: null }, now);
       jobs.push({ agent, initial });
     }

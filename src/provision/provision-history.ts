@@ -4,7 +4,7 @@ import { joinSentences } from '../output/sentences.ts';
 import { type Ledger, openLedger, otherLines } from '../state/ledger.ts';
 import { keyHistories } from '../state/once-records.ts';
 import { fieldText, isText, type LogRecord, randomRecordId, recordHead } from '../state/record.ts';
-import type { RecordStore, StoreEntry } from '../state/store.ts';
+import { type ObservedRecords, observeReads } from '../state/store.ts';
 import { type BlockingLine, lineWarner } from '../state/unusable-lines.ts';
 import type { AgentResult } from './document-result.ts';
 import type { Manifest, ManifestDocument } from './manifest.ts';
@@ -118,6 +118,26 @@ export function recordedSpaces(origin: string): RecordedSpaces {
   };
 }
 
+/** The spaces of the agents of one service or, without an origin, of all, by agent_id. For `openJobLedger` to fill. */
+export function createAgentSpaces(origin: string | undefined): ObservedRecords & {
+  /** The external id of the space of each agent. */
+  readonly spaces: ReadonlyMap<string, string>;
+} {
+  const spaces = new Map<string, string>();
+  return {
+    spaces,
+    isSkipped: otherLines(SPACE_RECORDS),
+    observe(entry) {
+      const snapshot =
+        entry.kind === 'record' && TYPES_WITH_SPACE.has(entry.record.type) && decodeSnapshot(entry.record);
+      if (!snapshot || (origin !== undefined && snapshot.origin !== origin)) return;
+      for (const { agent_id } of snapshot.agents) {
+        if (agent_id !== undefined) spaces.set(agent_id, snapshot.external_space_id);
+      }
+    },
+  };
+}
+
 function toPresentSpace(known: RecordedSpace, manifest: Manifest): PresentSpace {
   const agentsByKey = new Map(known.agents.map((agent) => [agent.key, agent]));
   // A space is recorded when its whole document is applied, even if the service did not name the agents.
@@ -174,19 +194,6 @@ export function foundSnapshot(origin: string, { manifest, agents }: FoundSpace):
         ? []
         : [{ agent_id, key: agentKey(name, template_id), ...(source_id !== null && { source_id }) }],
     ),
-  };
-}
-
-/** Passes each entry that is read to `observe`, too. */
-function observeReads(store: RecordStore, observe: (entry: StoreEntry) => Promise<void>): RecordStore {
-  return {
-    append: (record, role) => store.append(record, role),
-    async *readNew() {
-      for await (const entry of store.readNew()) {
-        await observe(entry);
-        yield entry;
-      }
-    },
   };
 }
 

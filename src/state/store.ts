@@ -53,6 +53,26 @@ export async function* readStore(store: StateStore): AsyncGenerator<LogEntry> {
   for await (const entry of store.open().readNew()) if (entry.kind !== 'restart') yield entry;
 }
 
+/** Records that are read along with those of a ledger. */
+export interface ObservedRecords {
+  /** Selects the lines that are not needed. */
+  readonly isSkipped: LineFilter;
+  observe(entry: StoreEntry): void;
+}
+
+/** Passes each entry that is read to `observe`, too. */
+export function observeReads(store: RecordStore, observe: (entry: StoreEntry) => Promise<void>): RecordStore {
+  return {
+    append: (record, role) => store.append(record, role),
+    async *readNew() {
+      for await (const entry of store.readNew()) {
+        await observe(entry);
+        yield entry;
+      }
+    },
+  };
+}
+
 /** The beginning of each record, of any version. */
 const RECORD_START = '{"v":';
 

@@ -222,46 +222,27 @@ describe('whose jobs cron list shows', () => {
   });
 });
 
-describe('the space of a job', () => {
-  interface Owned {
-    readonly name: string;
-    readonly external_space_id?: string;
+test('cron list names the space of each job whose agent the state knows from provision', async () => {
+  const it = await schedules();
+  const job = "instructions: Sum up., schedule: '0 9 * * *'";
+  const space = 'external_space_id: globex\nspace: { name: Globex }\n';
+  const agents = `agents: [{ template_id: tmpl_support, name: Support, cron: [{ name: a, ${job} }] }]\n`;
+  const options = { env: it.env, random: tinyRandom };
+  await run(['provision', write('globex.yaml', space + agents), '--state', it.state], options);
+  const agent = ['--agent', 'name:Support', '--space', 'ext:globex'];
+  await it.create([...agent, '--name', 'b']);
+  await it.faults({ kind: 'reset', on: POST, times: 1 });
+  await it.create([...agent, '--name', 'lost']);
+  await it.create(['--name', 'of another agent']);
+  const known = { a: 'globex', b: 'globex', lost: 'globex', 'of another agent': undefined };
+  for (const args of [
+    ['list', '-o', 'json'],
+    ['list', '-o', 'json', '--local'],
+  ]) {
+    const jobs = (await it.cron(args)).json<{ name: string; external_space_id?: string }[]>();
+    expect(Object.fromEntries(jobs.map(({ name, external_space_id }) => [name, external_space_id]))).toEqual(known);
   }
-
-  /** The jobs with the space that each was created for, if the state knows it. */
-  async function spaces(it: Awaited<ReturnType<typeof schedules>>, ...args: string[]) {
-    const jobs = (await it.cron(['list', '-o', 'json', ...args])).json<Owned[]>();
-    return Object.fromEntries(jobs.map(({ name, external_space_id }) => [name, external_space_id]));
-  }
-
-  test('is recorded when a job is created, adopted, or reconciled for an external id', async () => {
-    const it = await schedules();
-    const agent = ['--agent', 'name:Support', '--space', 'ext:acme'];
-    await it.create([...agent, '--name', 'created']);
-    await it.make({ name: 'found' });
-    await it.create([...agent, '--name', 'found']);
-    await it.cron(['adopt', await it.make({ name: 'adopted' }), ...agent, '--name', 'adopted', '--yes']);
-    await it.faults({ kind: 'reset', stage: 'after', on: POST, times: 1 });
-    await it.create([...agent, '--name', 'lost']);
-    const known = { created: 'acme', found: 'acme', adopted: 'acme', lost: 'acme' };
-    expect(await spaces(it, '--local')).toEqual(known);
-    await it.cron(['reconcile']);
-    await it.create(['--name', 'by id']);
-    expect(await spaces(it)).toEqual({ ...known, 'by id': undefined });
-    const table = await it.cron(['list', '-o', 'table', '--color', 'never'], { columns: 80 });
-    expect(table.stdout).toMatch(/^JOB +NAME +SCHEDULE +NEXT RUN +STATE +SPACE\n.* acme\n/);
-    expect(table.stderr).toContain('AGENT is left out');
-  });
-
-  test('is recorded by provision and by files of jobs', async () => {
-    const it = await schedules();
-    const job = "instructions: Sum up., schedule: '0 9 * * *'";
-    const space = 'external_space_id: globex\nspace: { name: Globex }\n';
-    const agents = `agents: [{ template_id: tmpl_support, name: Support, cron: [{ name: a, ${job} }] }]\n`;
-    const options = { env: it.env, random: tinyRandom };
-    await run(['provision', write('globex.yaml', space + agents), '--state', it.state], options);
-    const file = write('jobs.yaml', `{ agent: 'name:Support', space: 'ext:globex', jobs: [{ name: b, ${job} }] }`);
-    await it.cron(['create', '-f', file]);
-    expect(await spaces(it)).toEqual({ a: 'globex', b: 'globex' });
-  });
+  const table = await it.cron(['list', '-o', 'table', '--color', 'never'], { columns: 80 });
+  expect(table.stdout).toMatch(/^JOB +NAME +SCHEDULE +NEXT RUN +STATE +SPACE\n.* globex\n/);
+  expect(table.stderr).toContain('AGENT is left out');
 });

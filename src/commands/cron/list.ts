@@ -7,9 +7,17 @@ import type { GlobalFlags } from '../../config/global-flags.ts';
 import { SCOPE } from '../../contract/scopes.ts';
 import { findOwnerAgents, type JobOwner, parseJobOwner } from '../../cron/job-agent.ts';
 import { openJobLedger } from '../../cron/job-ledger.ts';
-import { findKnownJobs, type JobRow, joinRows, rowsOfAgents, toLocalRows } from '../../cron/job-rows.ts';
+import {
+  findKnownJobs,
+  type JobRow,
+  joinRows,
+  type KnownJobs,
+  rowsOfAgents,
+  toLocalRows,
+} from '../../cron/job-rows.ts';
 import { UsageError } from '../../errors.ts';
 import { type Column, type CommandResult, listResult } from '../../output/command-result.ts';
+import { createAgentSpaces } from '../../provision/provision-history.ts';
 
 const TONES = {
   recorded: 'good',
@@ -93,6 +101,13 @@ function toCommandResult(
   });
 }
 
+/** @param origin the base URL of the service; undefined for the jobs of all services */
+async function readKnownJobs(context: Context, origin: string | undefined): Promise<KnownJobs> {
+  const { spaces, ...also } = createAgentSpaces(origin);
+  const ledger = await openJobLedger(context, { also });
+  return { ...findKnownJobs(await ledger.readAll(), origin), spaces };
+}
+
 export default command<Input>({
   description:
     'Lists the scheduled jobs that the token can access, joined with the state: recorded or not, gone from the service, not listed yet, or with an unknown outcome.',
@@ -122,17 +137,16 @@ export default command<Input>({
     return { local, owner };
   },
   async run(context, { local, owner }) {
-    const ledger = await openJobLedger(context);
     const now = context.clock.now();
     if (local) {
-      const known = findKnownJobs(await ledger.readAll(), await context.baseUrl());
+      const known = await readKnownJobs(context, await context.baseUrl());
       const agents = owner?.agent && new Set([owner.agent.value]);
       return toCommandResult(context, toLocalRows(known, now), { agents, empty: 'The state knows no jobs.' });
     }
     const http = await context.http();
     const agents = owner && (await findOwnerAgents(context, http, owner));
     context.progress.start('Reading the jobs');
-    const known = findKnownJobs(await ledger.readAll(), http.baseUrl);
+    const known = await readKnownJobs(context, http.baseUrl);
     const rows = joinRows({ items: listCronJobs(http), contract: http.contract }, known, now);
     return toCommandResult(context, rows, { agents, empty: 'There are no scheduled jobs.' });
   },
