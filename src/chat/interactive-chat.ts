@@ -204,11 +204,11 @@ export class InteractiveChat {
   private async sendNow(message: NewMessage): Promise<void> {
     try {
       const { message_id, created, wasRetried } = await this.post(message);
-      await this.deps.rememberSession({ ...this.session, session_id: message.session_id });
       this.unsent.delete(message);
       if (message_id !== null) this.ownIds.add(message_id);
       if (created === false && !wasRetried) this.print('The message was registered before; it exists once.');
       if (this.isCurrent(message)) this.follower?.expectReply(message);
+      await this.deps.rememberSession({ ...this.session, session_id: message.session_id });
     } catch (error) {
       if (this.isCurrent(message)) this.setAwaitingReply(false);
       this.handleSendError(message, error);

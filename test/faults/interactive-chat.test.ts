@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { createMessageFormatter } from '../../src/chat/format-message.ts';
 import { InteractiveChat, type InteractiveChatDeps } from '../../src/chat/interactive-chat.ts';
@@ -160,6 +161,35 @@ it('the sessions that messages were sent to, or read in, are remembered', async 
     rememberSession: async ({ source_id, session_id }) => void remembered.push(`${source_id} ${session_id}`),
   });
   await talk.run();
+});
+
+it('a message is not shown again while its session is recorded on a slow disk', async () => {
+  let [isSent, reads] = [false, 0];
+  const server = await startFakeService((request, response) => {
+    if (request.method === 'POST') {
+      isSent = true;
+      return sendJson(response, { message_id: 'm1', created: true });
+    }
+    reads += isSent ? 1 : 0;
+    return sendJson(response, isSent ? [{ message_id: 'm1', role: 'user', text: 'hello there' }] : []);
+  });
+  let isRecorded = false;
+  async function* entries(): AsyncGenerator<string> {
+    yield 'hello there';
+    await expect.poll(() => isRecorded, { timeout: 10_000 }).toBe(true);
+  }
+  let records = 0;
+  async function rememberSession(): Promise<void> {
+    records += 1;
+    if (records > 1) return;
+    await expect.poll(() => reads, { timeout: 10_000 }).toBeGreaterThan(0);
+    await setTimeout(300);
+    isRecorded = true;
+  }
+  const prompt = { ...entering(), entries: entries() };
+  const talk = await conversation(server.baseUrl, prompt, { rememberSession });
+  await talk.run();
+  expect(prompt.shown.join('\n')).not.toContain('hello there');
 });
 
 it('no reply is expected when a message is resent after its reply', async () => {
