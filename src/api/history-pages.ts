@@ -19,7 +19,6 @@ import type { ApiResponse } from './api-response.ts';
 import { type FetchedPage, fetchPage, MAX_EMPTY_PAGES, MAX_PAGES, type PagedList } from './fetch-page.ts';
 import type { Http } from './http.ts';
 import type { CallOptions } from './http-options.ts';
-import { LinkedPages } from './linked-pages.ts';
 import { idsOf, itemId, pathOfLink, pathOfStep, rejectedStatus, stepFromZero } from './page-requests.ts';
 
 /** One page of a list that the caller reads page by page. */
@@ -76,14 +75,12 @@ class HistoryPages {
   private used = 'none';
   private lastStep: PageStep | undefined;
   private first: FetchedPage | undefined;
-  private readonly linked: LinkedPages;
 
   constructor(http: Http, list: PagedList, options: () => CallOptions, memory: PagingMemory) {
     this.memory = memory;
     this.http = http;
     this.list = list;
     this.options = options;
-    this.linked = new LinkedPages(http, list);
   }
 
   async *read(): AsyncGenerator<Page, void, void> {
@@ -234,9 +231,7 @@ class HistoryPages {
 
   private async fetch({ options, key }: PageRequest): Promise<FetchedPage> {
     this.requested.add(key);
-    const { link } = options;
-    if (link === undefined || this.first === undefined) return fetchPage(this.http, this.list, options);
-    return this.linked.fetch(this.first.response.path, { ...options, link });
+    return fetchPage(this.http, this.list, options);
   }
 
   private ownParameter(): string {

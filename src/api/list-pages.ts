@@ -16,11 +16,10 @@ import {
 } from '../contract/next-page.ts';
 import { fingerprint, type Outlook, PageProgress } from '../contract/page-progress.ts';
 import { ShapeError } from '../errors.ts';
-import { type FetchedPage, MAX_EMPTY_PAGES, MAX_PAGES, type PagedList } from './fetch-page.ts';
+import { type FetchedPage, fetchPage, MAX_EMPTY_PAGES, MAX_PAGES, type PagedList } from './fetch-page.ts';
 import type { Http } from './http.ts';
 import type { CallOptions } from './http-options.ts';
 import { type IncompleteList, incompleteListError } from './incomplete-list.ts';
-import { LinkedPages } from './linked-pages.ts';
 import { idsOf, pathOfStep, rejectedStatus, stepFromZero } from './page-requests.ts';
 
 /** How many requests may be spent to find out how the next page is requested. */
@@ -65,13 +64,11 @@ export class ListPages {
   /** What the last page was requested with. */
   private lastStep: PageStep | undefined;
   private first: FetchedPage | undefined;
-  private readonly linked: LinkedPages;
 
   constructor(http: Http, list: PagedList, options: CallOptions) {
     this.http = http;
     this.list = list;
     this.options = options;
-    this.linked = new LinkedPages(http, list);
   }
 
   /**
@@ -163,7 +160,7 @@ export class ListPages {
       if (!this.isProved && !isLink(step.strategy)) return unproved('it leads back to an earlier page');
       throw this.refuse(page, CIRCLE, { seen: formatStrategy(step.strategy), hint: RETRY_HINT });
     }
-    const followed = await this.attempt(step, path, page);
+    const followed = await this.attempt(step, path, outlook);
     const isRejected = followed.kind === 'unproved' && followed.isRejected === true;
     if (isRejected && this.isProved && isCounted(step.strategy) && outlook.certain.length === 0) return END;
     if (followed.kind === 'page') this.lastStep = step;
@@ -171,13 +168,10 @@ export class ListPages {
   }
 
   /** Requests a page, and decides what it proves. @throws as a failed call, unless the service rejects the parameter */
-  private async attempt(step: PageStep, link: string, before: FetchedPage): Promise<FollowResult> {
-    const { first = before } = this;
+  private async attempt(step: PageStep, link: string, outlook: Outlook): Promise<FollowResult> {
     try {
-      const page = await this.linked.fetch(first.response.path, { ...this.options, link });
-      const result = this.judge(step, page, this.outlook(before));
-      if (result.kind === 'page') this.requested.add(fingerprint(link));
-      return result;
+      const page = await fetchPage(this.http, this.list, { ...this.options, link });
+      return this.judge(step, page, outlook);
     } catch (error) {
       const status = isLink(step.strategy) ? undefined : rejectedStatus(error);
       if (status === undefined) throw error;
@@ -264,7 +258,7 @@ export class ListPages {
     let fallback: { readonly step: PageStep; readonly page: NextPage } | undefined;
     for (const { step, path } of this.candidates(page)) {
       const { strategy } = step;
-      const followed = await this.attempt(step, path, page);
+      const followed = await this.attempt(step, path, outlook);
       if (followed.kind === 'page') {
         const isProof = followed.page.items.length > 0 || isCloseParameter(strategy, page.signs);
         if (isProof) return this.useStrategy(step, followed.page);

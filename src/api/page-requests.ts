@@ -1,5 +1,6 @@
 import { UnknownShape } from '../contract/assumptions.ts';
 import type { Contract } from '../contract/contract.ts';
+import { normalizeName } from '../contract/field-names.ts';
 import { findId } from '../contract/fields.ts';
 import type { JsonObject } from '../contract/json.ts';
 import type { FieldLeaf, ListLeaf } from '../contract/leaves.ts';
@@ -41,6 +42,33 @@ function targetOf(http: Http, link: string, current: URL): URL {
   return isRelative && fromBase.pathname === current.pathname ? fromBase : new URL(link, current);
 }
 
+/** Parameters that say where a page begins, and how many items it has, by their normalized names. */
+const POSITION = /^(page|pageno|pagenumber|offset|skip|start)$/;
+const SIZE = /^(limit|perpage|pagesize|size|count)$/;
+
+/** Returns the text of each parameter by its name. Some services number those of a list: `kind[]` becomes `kind[0]`. */
+function parametersOf({ search }: URL): readonly { readonly name: string; readonly text: string }[] {
+  const texts = search.slice(1).split('&').filter(Boolean);
+  return texts.map((text) => {
+    const [key = ''] = new URLSearchParams(text).keys();
+    return { name: normalizeName(key).replace(/\[\d*\]$/, ''), text };
+  });
+}
+
+/**
+ * Returns the query of a link to the next page. Some services leave out the parameters of the request beside the number of the
+ * page, and would answer with a page of another list. A link with a token stays as it is: the token may stand for them.
+ */
+function queryOfLink(current: URL, target: URL): string {
+  const [asked, linked] = [parametersOf(current), parametersOf(target)];
+  const isIn = (all: typeof asked, wanted: string) => all.some(({ name }) => name === wanted);
+  const isCount = linked.every(({ name }) => POSITION.test(name) || SIZE.test(name) || isIn(asked, name));
+  const isSameList = target.pathname.replace(/\/$/, '') === current.pathname.replace(/\/$/, '');
+  if (!isSameList || !isCount || linked.length === 0) return target.search;
+  const missing = asked.filter(({ name }) => !POSITION.test(name) && !isIn(linked, name));
+  return [target.search, ...missing.map(({ text }) => text)].join('&');
+}
+
 /**
  * Returns the path and query of a link to the next page. The origin of the link is ignored: the request always goes to
  * the configured origin. A link outside the base path is rejected, because it would send the token to another
@@ -61,7 +89,7 @@ export function pathOfLink(http: Http, operation: Operation, response: ApiRespon
     const message = 'The next page of the list is outside of the base URL.';
     throw incompleteListError({ operation, response, message, seen: `a link to ${target.pathname}` });
   }
-  return target.pathname + target.search;
+  return target.pathname + queryOfLink(current, target);
 }
 
 /** Returns the path and query of a response's own request with a query parameter set. */

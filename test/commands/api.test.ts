@@ -1,5 +1,13 @@
 import { describe, expect, test } from 'vitest';
-import { json, neverAnswer, reset, type Script, sendJson, startFakeService } from '../helpers/fake-service.ts';
+import {
+  type Handler,
+  json,
+  neverAnswer,
+  reset,
+  type Script,
+  sendJson,
+  startFakeService,
+} from '../helpers/fake-service.ts';
 import { type RunOptions, run, tinyRandom } from '../helpers/run.ts';
 import { service, write } from '../helpers/service.ts';
 
@@ -271,6 +279,58 @@ describe('api --paginate', () => {
     expect(await idsOf('/things/?kind=odd&per_page=3')).toEqual([1, 3, 5, 7]);
     expect(await idsOf('/things/?kind=even&page=1')).toEqual([0, 2, 4, 6, 8]);
     expect(fake.requests.at(-1)?.path).toBe('/v1/things/?page=2&kind=even');
+  });
+
+  /** Serves pages of two. A cursor has the whole query; beside it, a `skip` counts once more, and `start` begins anew. */
+  const withCursors: Handler = ({ query }, response) => {
+    const cursor = query.get('cursor');
+    const asked = { at: Number(query.get('skip') ?? 0), kind: query.get('kind') };
+    const { at, kind } = cursor === null || query.has('start') ? asked : JSON.parse(cursor);
+    const all = Array.from({ length: 9 }, (_, index) => ({ id: index, kind: index % 2 === 0 ? 'even' : 'odd' }));
+    const found = all.filter((item) => item.kind === (kind ?? item.kind));
+    const start = at + (cursor === null ? 0 : Number(query.get('skip') ?? 0));
+    const data = found.slice(start, start + 2);
+    const next = `?cursor=${encodeURIComponent(JSON.stringify({ at: start + data.length, kind }))}`;
+    // The empty page after the last one links itself.
+    sendJson(response, { data, links: { next } });
+  };
+
+  test.each([
+    ['/things/', [0, 1, 2, 3, 4, 5, 6, 7, 8]],
+    ['/things/?kind=odd&start=1', [1, 3, 5, 7]],
+    ['/things/?page=1&start=1', [0, 1, 2, 3, 4, 5, 6, 7, 8]],
+    ['/things/?skip=2', [2, 3, 4, 5, 6, 7, 8]],
+  ])('follows a link with a cursor as it is: %s', async (path, expected) => {
+    const { api } = await setUp({ 'GET /things/': withCursors });
+    expect((await api(['GET', path, '--paginate', '-o', 'json', '--query', '[].id'])).json()).toEqual(expected);
+  });
+
+  test('follows no page number as it is: it would be one of another list', async () => {
+    const { api } = await setUp({
+      'GET /things/': ({ query }, response) => {
+        if (query.has('kind') && query.has('page')) return sendJson(response, { message: 'broken' }, 500);
+        const kind = query.get('kind') ?? 'other';
+        sendJson(response, { data: [{ id: kind }], links: { next: query.has('page') ? null : '?page=2' } });
+      },
+    });
+    expect((await api(['GET', '/things/?kind=odd', '--paginate', '--retries=0'])).code).toBe(8);
+  });
+
+  test('adds no parameters to a link that has them as a numbered list, and changes none that it adds', async () => {
+    const { api, fake } = await setUp({
+      'GET /things/': ({ query }, response) => {
+        const page = Number(query.get('page') ?? 1);
+        const kinds = [...query]
+          .filter(([name]) => name.startsWith('kind'))
+          .map(([, kind], at) => `kind[${at}]=${kind}&`);
+        sendJson(response, {
+          data: [{ id: page }],
+          links: { next: page < 3 ? `?${kinds.join('')}page=${page + 1}` : null },
+        });
+      },
+    });
+    await api(['GET', '/things/?kind[]=a&kind[]=b&q=x%20y', '--paginate']);
+    expect(fake.requests.at(-1)?.path).toBe('/v1/things/?kind[0]=a&kind[1]=b&page=3&q=x%20y');
   });
 
   test.each([
