@@ -57,21 +57,25 @@ export class AgentFinder {
   }
 }
 
+/** Agents whose jobs are meant. */
+export interface OwnerAgents {
+  readonly ids: ReadonlySet<string>;
+  /** Of the space that was asked for. Jobs may remain of agents that are no longer in it. */
+  readonly external_space_id?: string;
+}
+
 /**
- * The ids of the agents. Shows progress, which the caller must stop.
+ * The agents. Shows progress, which the caller must stop.
  * @throws NotFoundError, UsageError as `resolveSpaceId` and `resolveAgentId` do
  */
-export async function findOwnerAgents(
-  context: Context,
-  http: Http,
-  { agent, space }: JobOwner,
-): Promise<ReadonlySet<string>> {
-  if (agent) return new Set([await new AgentFinder(context, http).find({ agent, space })]);
+export async function findOwnerAgents(context: Context, http: Http, { agent, space }: JobOwner): Promise<OwnerAgents> {
+  if (agent) return { ids: new Set([await new AgentFinder(context, http).find({ agent, space })]) };
   context.progress.start('Looking up the agents');
-  const agents = new Set<string>();
-  const spaceId = await resolveSpaceId(http, parseReference(space));
+  const ids = new Set<string>();
+  const { by, value } = parseReference(space);
+  const spaceId = await resolveSpaceId(http, { by, value });
   for await (const item of listAgents(http, spaceId)) {
-    agents.add(readItem(OPERATIONS.listAgents, () => readAgent(item, http.contract)).agent_id);
+    ids.add(readItem(OPERATIONS.listAgents, () => readAgent(item, http.contract)).agent_id);
   }
-  return agents;
+  return { ids, ...(by === 'external_space_id' && { external_space_id: value }) };
 }

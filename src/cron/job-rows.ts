@@ -3,6 +3,7 @@ import type { JsonObject } from '../contract/json.ts';
 import { keyHistories } from '../state/once-records.ts';
 import { LISTED_WITHIN_MS } from './create-once.ts';
 import { toWireSchedule } from './cron-result.ts';
+import type { OwnerAgents } from './job-agent.ts';
 import { toListedJob } from './job-list.ts';
 import type { JobRecord, JobReservation, RecordedJob } from './job-records.ts';
 import { nextRuns } from './next-runs.ts';
@@ -106,13 +107,14 @@ async function toLocalRow(
  */
 export async function* rowsOfAgents(
   rows: AsyncIterable<JobRow>,
-  agents: ReadonlySet<string>,
+  { ids, external_space_id }: OwnerAgents,
   onLeftOut: (count: number) => Promise<void>,
 ): AsyncGenerator<JobRow> {
   let leftOut = 0;
   for await (const row of rows) {
     const { agent_id, agent_text = '' } = row;
-    if (agents.has(agent_id ?? agent_text)) yield row;
+    const isOfSpace = external_space_id !== undefined && row.external_space_id === external_space_id;
+    if (isOfSpace || ids.has(agent_id ?? agent_text)) yield row;
     else if (agent_id === undefined) leftOut += 1;
   }
   if (leftOut > 0) await onLeftOut(leftOut);

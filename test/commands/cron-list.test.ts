@@ -199,9 +199,30 @@ describe('whose jobs cron list shows', () => {
     expect(await refused('--agent', '')).toContain('--agent is');
     expect(await refused('--agent', 'name:Support')).toContain('--agent name:<name> needs --space.');
     expect(await refused('--agent', it.agent, '--space', 'ext:acme')).toContain('--space can only be used with');
-    const local = await refused('--local', '--agent', 'name:Support', '--space', 'ext:acme');
-    expect(local).toContain('--space and --local cannot be combined');
+    expect(await refused('--local', '--agent', 'name:Support', '--space', 'ext:acme')).toContain('not with --local');
+    expect(await refused('--local', '--space', it.space)).toContain('not with --local');
     expect(await it.received()).toEqual([]);
+  });
+
+  test('those of an agent that left the space, too, where the state knows the space', async () => {
+    const agents = [{ agent_id: 'a1', name: 'Support', template_id: 't' }];
+    const space = { space_id: 's1', external_space_id: 'acme', name: 'Acme' };
+    const service = await startFakeService({
+      'GET /automation/spaces/': json([space]),
+      'GET /automation/spaces/s1/agents/': (_, response) => sendJson(response, agents),
+      'GET /automation/partner-cron-jobs/': json(
+        ['a1', 'a2'].map((id) => ({ id: `c-${id}`, agent_id: id, name: 'daily' })),
+      ),
+    });
+    const env = { PARTNER_BASE_URL: service.baseUrl, PARTNER_TOKEN: 'a-token-of-a-test', HOME: tempDirectory() };
+    const text = 'external_space_id: acme\nspace: { name: Acme }\nagents: [{ template_id: t, name: Support }]\n';
+    expect(await run(['provision', write('acme.yaml', text)], { env })).toMatchObject({ code: 0 });
+    agents.pop();
+    const list = ['cron', 'list', '--space', 'ext:acme', '-o', 'json'];
+    expect((await run(list, { env })).json()).toMatchObject([{ id: 'c-a1', external_space_id: 'acme' }]);
+    await run(['cron', 'adopt', 'c-a1', '--agent', 'a1', '--name', 'daily', '--yes'], { env });
+    await run(['cron', 'adopt', 'c-a2', '--agent', 'a2', '--name', 'daily', '--yes'], { env });
+    expect((await run([...list, '--local'], { env })).json()).toMatchObject([{ agent_id: 'a1' }]);
   });
 
   test('is known from the state where the service does not list agents, and the rest is counted', async () => {

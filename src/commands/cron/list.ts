@@ -1,11 +1,12 @@
 import { listCronJobs } from '../../api/cron-jobs.ts';
+import { parseReference } from '../../api/references.ts';
 import { SPACE_DESCRIPTION } from '../../cli/agent-args.ts';
 import { command, SERVICE_EXITS } from '../../cli/command.ts';
 import type { Context } from '../../cli/context.ts';
 import { shellCommand } from '../../cli/shell-command.ts';
 import type { GlobalFlags } from '../../config/global-flags.ts';
 import { SCOPE } from '../../contract/scopes.ts';
-import { findOwnerAgents, type JobOwner, parseJobOwner } from '../../cron/job-agent.ts';
+import { findOwnerAgents, type JobOwner, type OwnerAgents, parseJobOwner } from '../../cron/job-agent.ts';
 import { openJobLedger } from '../../cron/job-ledger.ts';
 import {
   findKnownJobs,
@@ -81,7 +82,7 @@ function formatAdvice(counts: Counts, flags: GlobalFlags): string {
 function toCommandResult(
   context: Context,
   all: AsyncIterable<JobRow>,
-  { agents, empty }: { readonly agents: ReadonlySet<string> | undefined; readonly empty: string },
+  { agents, empty }: { readonly agents: OwnerAgents | undefined; readonly empty: string },
 ): CommandResult {
   const warnLeftOut = (count: number) =>
     context.warn(`${countJobs(count, 'is', 'are')} left out: the service does not list the agent_id.`);
@@ -99,6 +100,13 @@ function toCommandResult(
     json: ({ json }) => json,
     summary: () => formatAdvice(counts, context.flags),
   });
+}
+
+/** Whose jobs are meant, as far as the state can tell. */
+function localOwner({ agent, space = '' }: JobOwner): OwnerAgents | undefined {
+  if (agent) return agent.by === 'id' ? { ids: new Set([agent.value]) } : undefined;
+  const { by, value } = parseReference(space);
+  return by === 'external_space_id' ? { ids: new Set(), external_space_id: value } : undefined;
 }
 
 /** @param origin the base URL of the service; undefined for the jobs of all services */
@@ -129,9 +137,9 @@ export default command<Input>({
   parse(args) {
     const owner = parseJobOwner(args);
     const local = args.isSet('local');
-    if (local && owner?.space !== undefined) {
-      throw new UsageError('--space and --local cannot be combined: only the service knows the agents of a space.', {
-        hint: 'With --local, give an agent_id: --agent <agent_id>',
+    if (local && owner && !localOwner(owner)) {
+      throw new UsageError('Names and the ids of spaces can only be looked up at the service, and not with --local.', {
+        hint: 'Give --agent <agent_id>, or --space ext:<external_space_id>.',
       });
     }
     return { local, owner };
@@ -140,7 +148,7 @@ export default command<Input>({
     const now = context.clock.now();
     if (local) {
       const known = await readKnownJobs(context, await context.baseUrl());
-      const agents = owner?.agent && new Set([owner.agent.value]);
+      const agents = owner && localOwner(owner);
       return toCommandResult(context, toLocalRows(known, now), { agents, empty: 'The state knows no jobs.' });
     }
     const http = await context.http();
