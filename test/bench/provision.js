@@ -136,7 +136,7 @@ async function growthOf(command, prepare) {
       await prepare?.(env, args);
       return (await time(args(command), env)).ms;
     });
-  return await growth({ sizes: [100, 1_000, 10_000], cost, fixed: await cost(1), rounds: 1 });
+  return await growth({ sizes: [100, 1_000, 10_000], cost, fixed: () => cost(1), rounds: 1 });
 }
 
 const first = (env, args) => time(args('provision'), env);

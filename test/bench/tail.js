@@ -136,7 +136,7 @@ async function growthOfMessages() {
         return (await time([...args, '-o', 'json'], { ...env, HOME })).ms;
       }),
     );
-  return await growth({ sizes, cost: read, fixed: await read(0) });
+  return await growth({ sizes, cost: read, fixed: () => read(0) });
 }
 
 const longest = async (delays) => ({ values: [Math.max(...(await delays))] });

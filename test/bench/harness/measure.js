@@ -83,14 +83,17 @@ export function shared(measure) {
  * less means a fixed part whose share shrinks.
  * @param sizes in ascending order, such as 100, 1,000, 10,000
  * @param cost measures the total cost at a size once
- * @param fixed the cost of a run that has nothing to do; it would hide growth, so it is subtracted
+ * @param fixed measures the cost of a run that has nothing to do; it would hide growth, so it is subtracted
  */
-export async function growth({ sizes, cost, fixed = 0, rounds = 3 }) {
+export async function growth({ sizes, cost, fixed = async () => 0, rounds = 3 }) {
+  // The first run of a command compiles it.
+  await fixed();
+  const fixedCost = await fixed();
   const costs = sizes.map(() => []);
   for (let round = 0; round < rounds; round += 1)
     for (const [index, size] of sizes.entries()) costs[index].push(await cost(size, round));
   const points = sizes.map((size, index) => {
-    const all = Math.max(median(costs[index]) - fixed, Number.EPSILON);
+    const all = Math.max(median(costs[index]) - fixedCost, Number.EPSILON);
     return { size, cost: all, each: all / size };
   });
   return { values: [exponent(points)], points };
