@@ -104,7 +104,8 @@ function suggestChoice(text: string): string | undefined {
 /** Explains the usage of a command whose arguments are missing. */
 function explainMissing({ entry: { commandPath }, command }: SelectedCommand, argv: readonly string[]): ErrorInfo {
   const [example] = command.examples;
-  const taken = argv.includes('--summary') ? argv[argv.indexOf('--summary') + 1] : undefined;
+  const next = argv.includes('--summary') ? argv[argv.indexOf('--summary') + 1] : undefined;
+  const taken = next?.startsWith('-') ? undefined : next;
   const hints = [
     ...(taken === undefined ? [] : [summaryTakenHint(taken)]),
     ...(example ? [`For example: ${example.line}`] : []),

@@ -303,6 +303,15 @@ describe('--summary', () => {
     expect(await it.received()).toEqual([]);
   });
 
+  test.each(['provision', 'plan', 'upload'])(
+    'is not named before another flag of %s as if it had taken that',
+    async (name) => {
+      const ran = await runIn(await service(), [name, '--summary', '-q'], {});
+      expect(ran.code).toBe(2);
+      expect(ran.stderr).not.toContain('is the file of --summary');
+    },
+  );
+
   test.each(['provision', 'plan', 'upload'])('that has taken the only file of %s is named', async (name) => {
     const it = await service();
     const path = write('acme.yaml', manifest('acme'));
