@@ -79,3 +79,10 @@ export async function findOwnerAgents(context: Context, http: Http, { agent, spa
   }
   return { ids, ...(by === 'external_space_id' && { external_space_id: value }) };
 }
+
+/** The agents, as far as they are known without the service; undefined if it has to look them up. */
+export function recordedOwnerAgents({ agent, space = '' }: JobOwner): OwnerAgents | undefined {
+  if (agent) return agent.by === 'id' ? { ids: new Set([agent.value]) } : undefined;
+  const { by, value } = parseReference(space);
+  return by === 'external_space_id' ? { ids: new Set(), external_space_id: value } : undefined;
+}

@@ -4,7 +4,7 @@ import { joinSentences } from '../output/sentences.ts';
 import { type Ledger, openLedger, otherLines } from '../state/ledger.ts';
 import { keyHistories } from '../state/once-records.ts';
 import { fieldText, isText, type LogRecord, randomRecordId, recordHead } from '../state/record.ts';
-import { type ObservedRecords, observeReads } from '../state/store.ts';
+import { observeReads } from '../state/store.ts';
 import { type BlockingLine, lineWarner } from '../state/unusable-lines.ts';
 import type { AgentResult } from './document-result.ts';
 import type { Manifest, ManifestDocument } from './manifest.ts';
@@ -22,6 +22,7 @@ import {
   type SpaceSnapshot,
   spaceContentHash,
   spaceKey,
+  TYPES_WITH_SPACE,
 } from './space-records.ts';
 
 /** To compare each line with the keys of a few spaces is faster than to decode it. For many, it is not. */
@@ -87,12 +88,6 @@ export interface RecordedSpaces {
   clear(): void;
 }
 
-const TYPES_WITH_SPACE: ReadonlySet<string> = new Set([
-  SPACE_TYPE,
-  SPACE_RECORDS.types.created,
-  SPACE_RECORDS.types.adopted,
-]);
-
 /** Collects the spaces of one service from the log. */
 export function recordedSpaces(origin: string): RecordedSpaces {
   const spaces = new Map<string, RecordedSpace>();
@@ -114,26 +109,6 @@ export function recordedSpaces(origin: string): RecordedSpaces {
     clear() {
       spaces.clear();
       agentsBySpace.clear();
-    },
-  };
-}
-
-/** The spaces of the agents of one service or, without an origin, of all, by agent_id. For `openJobLedger` to fill. */
-export function createAgentSpaces(origin: string | undefined): ObservedRecords & {
-  /** The external id of the space of each agent. */
-  readonly spaces: ReadonlyMap<string, string>;
-} {
-  const spaces = new Map<string, string>();
-  return {
-    spaces,
-    isSkipped: otherLines(SPACE_RECORDS),
-    observe(entry) {
-      const snapshot =
-        entry.kind === 'record' && TYPES_WITH_SPACE.has(entry.record.type) && decodeSnapshot(entry.record);
-      if (!snapshot || (origin !== undefined && snapshot.origin !== origin)) return;
-      for (const { agent_id } of snapshot.agents) {
-        if (agent_id !== undefined) spaces.set(agent_id, snapshot.external_space_id);
-      }
     },
   };
 }

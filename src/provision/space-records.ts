@@ -1,8 +1,9 @@
 import { hash } from 'node:crypto';
 import { isJsonObject } from '../contract/json.ts';
-import type { RecordFormat } from '../state/ledger.ts';
+import { otherLines, type RecordFormat } from '../state/ledger.ts';
 import type { Reservation } from '../state/once-records.ts';
 import { isText, type LogRecord } from '../state/record.ts';
+import type { ObservedRecords } from '../state/store.ts';
 import type { Manifest } from './manifest.ts';
 
 /** An agent as the state file records it. */
@@ -66,6 +67,29 @@ export const SPACE_RECORDS: RecordFormat<SpaceSnapshot> = {
   family: SPACE_TYPE,
   decodeSnapshot,
 };
+
+/** The types of the records with a space that exists. */
+export const TYPES_WITH_SPACE: ReadonlySet<string> = new Set([SPACE_TYPE, TYPES.created, TYPES.adopted]);
+
+/** The spaces of the agents of one service or, without an origin, of all, by agent_id. For `openJobLedger` to fill. */
+export function createAgentSpaces(origin: string | undefined): ObservedRecords & {
+  /** The external id of the space of each agent. */
+  readonly spaces: ReadonlyMap<string, string>;
+} {
+  const spaces = new Map<string, string>();
+  return {
+    spaces,
+    isSkipped: otherLines(SPACE_RECORDS),
+    observe(entry) {
+      const snapshot =
+        entry.kind === 'record' && TYPES_WITH_SPACE.has(entry.record.type) && decodeSnapshot(entry.record);
+      if (!snapshot || (origin !== undefined && snapshot.origin !== origin)) return;
+      for (const { agent_id } of snapshot.agents) {
+        if (agent_id !== undefined) spaces.set(agent_id, snapshot.external_space_id);
+      }
+    },
+  };
+}
 
 const KEY_LENGTH = 24;
 

@@ -1,12 +1,17 @@
 import { listCronJobs } from '../../api/cron-jobs.ts';
-import { parseReference } from '../../api/references.ts';
 import { SPACE_DESCRIPTION } from '../../cli/agent-args.ts';
 import { command, SERVICE_EXITS } from '../../cli/command.ts';
 import type { Context } from '../../cli/context.ts';
 import { shellCommand } from '../../cli/shell-command.ts';
 import type { GlobalFlags } from '../../config/global-flags.ts';
 import { SCOPE } from '../../contract/scopes.ts';
-import { findOwnerAgents, type JobOwner, type OwnerAgents, parseJobOwner } from '../../cron/job-agent.ts';
+import {
+  findOwnerAgents,
+  type JobOwner,
+  type OwnerAgents,
+  parseJobOwner,
+  recordedOwnerAgents,
+} from '../../cron/job-agent.ts';
 import { openJobLedger } from '../../cron/job-ledger.ts';
 import {
   findKnownJobs,
@@ -18,7 +23,7 @@ import {
 } from '../../cron/job-rows.ts';
 import { UsageError } from '../../errors.ts';
 import { type Column, type CommandResult, listResult } from '../../output/command-result.ts';
-import { createAgentSpaces } from '../../provision/provision-history.ts';
+import { createAgentSpaces } from '../../provision/space-records.ts';
 
 const TONES = {
   recorded: 'good',
@@ -102,13 +107,6 @@ function toCommandResult(
   });
 }
 
-/** Whose jobs are meant, as far as the state can tell. */
-function localOwner({ agent, space = '' }: JobOwner): OwnerAgents | undefined {
-  if (agent) return agent.by === 'id' ? { ids: new Set([agent.value]) } : undefined;
-  const { by, value } = parseReference(space);
-  return by === 'external_space_id' ? { ids: new Set(), external_space_id: value } : undefined;
-}
-
 /** @param origin the base URL of the service; undefined for the jobs of all services */
 async function readKnownJobs(context: Context, origin: string | undefined): Promise<KnownJobs> {
   const { spaces, ...also } = createAgentSpaces(origin);
@@ -137,7 +135,7 @@ export default command<Input>({
   parse(args) {
     const owner = parseJobOwner(args);
     const local = args.isSet('local');
-    if (local && owner && !localOwner(owner)) {
+    if (local && owner && !recordedOwnerAgents(owner)) {
       throw new UsageError('Names and the ids of spaces can only be looked up at the service, and not with --local.', {
         hint: 'Give --agent <agent_id>, or --space ext:<external_space_id>.',
       });
@@ -148,7 +146,7 @@ export default command<Input>({
     const now = context.clock.now();
     if (local) {
       const known = await readKnownJobs(context, await context.baseUrl());
-      const agents = owner && localOwner(owner);
+      const agents = owner && recordedOwnerAgents(owner);
       return toCommandResult(context, toLocalRows(known, now), { agents, empty: 'The state knows no jobs.' });
     }
     const http = await context.http();
