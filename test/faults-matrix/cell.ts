@@ -194,14 +194,23 @@ function codesOf({ command, fault, request }: Cell, { faulty, requests }: FaultP
   const known = faulty.find(({ method }) => method !== '');
   const others = command.hasItems ? requests.filter(({ method }) => method !== '') : [];
   const possible = known ? [known] : [request, ...others];
-  // Read once more after a creation, the list can only warn about a second job.
-  const isOptional = requests.some(isCreation) && possible.some(isListOfJobs);
+  const isOptional = possible.some((each) => isListReadAgain(each, requests));
   return [...new Set([...possible.flatMap((each) => allowedCodes(command, fault, each)), ...(isOptional ? [0] : [])])];
 }
 
-const JOBS = '/partner-cron-jobs/';
-const isCreation = ({ method, path }: RequestLine): boolean => method === 'POST' && path.includes(JOBS);
-const isListOfJobs = ({ method, path }: RequestLine): boolean => method === 'GET' && path.includes(JOBS);
+const GUARDING_LIST = /\/(spaces|partner-cron-jobs)\/$/;
+const pathnameOf = ({ path }: RequestLine): string => path.replace(/\?.*/, '');
+
+/**
+ * Whether a request is for a list that was read more than once. The command may not need the second reading: one of spaces
+ * begins before the first is too old, and one of jobs after a creation can only warn about a second job.
+ */
+function isListReadAgain(request: RequestLine, requests: readonly RequestLine[]): boolean {
+  const pathname = pathnameOf(request);
+  if (request.method !== 'GET' || !GUARDING_LIST.test(pathname)) return false;
+  const paths = requests.filter((other) => other.method === 'GET' && pathnameOf(other) === pathname);
+  return paths.filter(({ path }) => path === paths[0]?.path).length > 1;
+}
 
 function findLeaks(ends: readonly CommandEnd[], files: string, token: string): string[] {
   return [
