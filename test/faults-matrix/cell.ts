@@ -194,7 +194,8 @@ function codesOf({ command, fault, request }: Cell, { faulty, requests }: FaultP
   const known = faulty.find(({ method }) => method !== '');
   const others = command.hasItems ? requests.filter(({ method }) => method !== '') : [];
   const possible = known ? [known] : [request, ...others];
-  const isOptional = possible.some((each) => isListReadAgain(each, requests));
+  const sent = known ? requests : [...requests, request];
+  const isOptional = possible.some((each) => isListReadAgain(each, sent));
   return [...new Set([...possible.flatMap((each) => allowedCodes(command, fault, each)), ...(isOptional ? [0] : [])])];
 }
 
