@@ -40,6 +40,31 @@ const SYNONYMS: Readonly<Record<string, string>> = {
   workspaces: 'spaces list',
 };
 
+/** Flags of other tools, and the flag that does the same here. */
+const FLAG_SYNONYMS: Readonly<Record<string, string>> = {
+  '--auto-approve': '--yes',
+  '--body': '--data',
+  '--cron': '--schedule',
+  '--endpoint': '--base-url',
+  '--fields': '--columns',
+  '--filter': '--query',
+  '--format': '--output',
+  '--host': '--base-url',
+  '--jmespath': '--query',
+  '--jq': '--query',
+  '--json': '--output json',
+  '--message': '--text',
+  '--no-color': '--color never',
+  '--output-format': '--output',
+  '--parallel': '--concurrency',
+  '--parallelism': '--concurrency',
+  '--tz': '--timezone',
+  '--url': '--base-url',
+};
+
+/** Flags of other tools for files that are arguments here. */
+const FILE_FLAGS: readonly string[] = ['-f', '--file', '--filename'];
+
 /** Commands of other tools that the service has no call for. */
 const IMPOSSIBLE: Readonly<Record<string, string>> = {
   delete: 'The service has no call that deletes, and none that changes what exists.',
@@ -86,9 +111,13 @@ function knownFlags(selected: SelectedCommand | undefined): readonly string[] {
 
 /** Returns what an unknown flag may mean: a known one, or an argument. */
 function suggestFlag(flag: string, selected: SelectedCommand | undefined): string | undefined {
-  const near = closest(flag, knownFlags(selected));
-  if (near !== undefined) return `Did you mean ${near}?`;
+  const known = knownFlags(selected);
+  const synonym = Object.hasOwn(FLAG_SYNONYMS, flag) ? FLAG_SYNONYMS[flag] : undefined;
+  const isKnown = known.includes(synonym?.split(' ')[0] ?? '');
   const [arg] = selected?.command.args ?? [];
+  if (arg?.usage.includes('file') && FILE_FLAGS.includes(flag)) return 'Give files as arguments, without a flag.';
+  const near = isKnown ? synonym : closest(flag, known);
+  if (near !== undefined) return `Did you mean ${near}?`;
   if (arg?.usage === '<command...>') return 'Put -- before the command.';
   const isLikeFlag = /^(--[\w-]+|-\w)$/.test(flag);
   return arg && !isLikeFlag ? 'Put -- before an argument that begins with a hyphen.' : undefined;
