@@ -119,7 +119,8 @@ export class InteractiveChat {
   /** Waits until every message is sent or has failed, or until the person leaves a second time. */
   private async finishSending(): Promise<void> {
     const isPending = () => [...this.unsent.values()].includes(undefined);
-    if (!isPending()) return;
+    // The session of a registered message may still be being recorded.
+    if (!isPending()) return this.sending;
     const count = [...this.unsent.values()].filter((error) => error === undefined).length;
     const subject = count === 1 ? 'a message is' : `${count} messages are`;
     this.print(`Waiting until ${subject} registered. Press Ctrl-C or Ctrl-D again to leave now.`);
