@@ -180,6 +180,9 @@ export class LocalError extends PartnerctlError {
   readonly exitCode: ExitCode = EXIT.failure;
 }
 
+/** The result cannot be written, for example because the disk is full. What the command did stays done. */
+export class OutputError extends LocalError {}
+
 /** The shared store of the state (a database or a git server) failed or could not be reached. */
 export class StateUnavailableError extends LocalError {
   override readonly type = 'state_unavailable';
@@ -238,7 +241,7 @@ export const FIX_COMPLAINT = 'Fix what the service complains about, and run the 
  */
 export function withHint(
   error: PartnerctlError,
-  more: { readonly hint?: string; readonly details: Readonly<Record<string, unknown>> },
+  more: { readonly hint?: string; readonly details?: Readonly<Record<string, unknown>> },
 ): PartnerctlError {
   const { info } = error;
   const own = typeof info.details === 'object' && info.details !== null ? info.details : {};

@@ -238,6 +238,7 @@ export function createContext(
     config,
     addSecret,
   );
+  const hasColor = shouldUseColor(flags.color, env, io.stderr);
   const state = createState(deps, { ...contextParts, abortSignal: deadline.signal, config, flags, warn });
   return {
     io,
@@ -257,11 +258,9 @@ export function createContext(
     get isInteractive() {
       return mayAsk(deps, flags);
     },
-    get hasColor() {
-      return shouldUseColor(flags.color, env, io.stderr);
-    },
+    hasColor,
     config,
-    ...createPrompts(deps, contextParts, deadline.signal),
+    ...createPrompts(deps, contextParts, { signal: deadline.signal, hasColor }),
     ...clients,
     ...state,
     async close() {

@@ -10,12 +10,27 @@ interface PromptStreams {
   readonly signal: AbortSignal;
 }
 
+const unstyled = (text: string): string => text;
+
+/** Replaces the colors of the questions. */
+const UNSTYLED = {
+  prefix: { idle: '?', done: '✔' },
+  style: {
+    message: unstyled,
+    answer: unstyled,
+    help: unstyled,
+    defaultAnswer: (text: string) => `(${text})`,
+    error: (text: string) => `> ${text}`,
+  },
+};
+
 /** Creates the functions that ask questions. They throw the signal's reason, or InterruptedError on Ctrl-C and Ctrl-D. */
 export function createPrompts(
   { io, terminal }: RuntimeDeps,
   { progress, redact }: ContextParts,
-  signal: AbortSignal,
+  { signal, hasColor }: { readonly signal: AbortSignal; readonly hasColor: boolean },
 ): Pick<Context, 'askSecret' | 'askText' | 'confirm' | 'openPrompt'> {
+  const theme = hasColor ? {} : UNSTYLED;
   async function ask<Value>(question: (streams: PromptStreams) => Promise<Value>): Promise<Value> {
     // Reading io.stdin opens it.
     const input = io.stdin;
@@ -38,15 +53,15 @@ export function createPrompts(
   return {
     async askSecret(message) {
       const { default: password } = await import('@inquirer/password');
-      return ask((streams) => password({ message, mask: true }, streams));
+      return ask((streams) => password({ message, mask: true, theme }, streams));
     },
     async askText(question, validate) {
       const { default: input } = await import('@inquirer/input');
-      return ask((streams) => input({ message: sanitizeLine(question), validate }, streams));
+      return ask((streams) => input({ message: sanitizeLine(question), validate, theme }, streams));
     },
     async confirm(question) {
       const { default: confirm } = await import('@inquirer/confirm');
-      return ask((streams) => confirm({ message: sanitizeLine(question), default: false }, streams));
+      return ask((streams) => confirm({ message: sanitizeLine(question), default: false, theme }, streams));
     },
     async openPrompt(options) {
       const { openPromptLine } = await import('../output/prompt-line.ts');

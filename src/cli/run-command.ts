@@ -1,11 +1,12 @@
 import { type GlobalFlags, parseGlobalFlags } from '../config/global-flags.ts';
-import { EXIT, UsageError } from '../errors.ts';
+import { EXIT, OutputError, UsageError, withHint } from '../errors.ts';
 import { escapeWorkflowCommands, isGitHubActions } from '../output/ci/workflow-commands.ts';
 import { shouldUseColor } from '../output/color.ts';
 import { type CommandResult, failureOf, OUTPUT_FORMATS, type OutputFormat } from '../output/command-result.ts';
 import { createProgress, progressSafeSink } from '../output/progress.ts';
 import { createRedactor, type Redactor, redactingSink } from '../output/redact.ts';
 import { render } from '../output/render.ts';
+import { withReason } from '../output/sentences.ts';
 import { isReaderGone, waitForReader } from '../output/stream-sink.ts';
 import type { CiDeps, CiReport } from './ci-report.ts';
 import { CODE_QUALITY_FLAG, SUMMARY_FLAG } from './command.ts';
@@ -89,12 +90,18 @@ async function openReport(parsed: ParsedCommand, deps: CiDeps): Promise<CiReport
   return CiReport.open(parsed, deps);
 }
 
-/** Writes a result. Ignores that the reader is gone: the exit code still reports the command's outcome. */
+/**
+ * Writes a result. The exit code reports the command's outcome, also if the reader is gone.
+ * @throws the command's failure, with a hint, if its result cannot be written; else as `render` does
+ */
 async function renderForReader(...[result, options, io]: Parameters<typeof render>): Promise<void> {
   try {
     await render(result, options, io);
   } catch (error) {
-    if (!isReaderGone(error)) throw error;
+    if (isReaderGone(error)) return;
+    if (!(error instanceof OutputError)) throw error;
+    const failure = failureOf(result);
+    throw failure ? withHint(failure, { hint: withReason(error.message, error.info.why) }) : error;
   }
 }
 

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { run, tempDirectory } from '../helpers/run.ts';
 import { manifest, service, write } from '../helpers/service.ts';
+import { createChat } from '../sandbox/chat.ts';
 import { PROGRAM, shell, start } from './program.ts';
 
 test('a closed pipe ends the program quietly with 0', async () => {
@@ -68,6 +69,17 @@ test('a full disk is a failure', async () => {
   const schema = await shell('partnerctl provision --schema > /dev/full');
   expect(schema).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('ENOSPC') });
   expect(schema.stderr).not.toContain('bug');
+});
+
+test('a full disk does not hide that a job was blocked', async () => {
+  const it = await service();
+  const { agent_id } = await createChat(it);
+  const line = `partnerctl cron create --agent ${agent_id} --name daily --instructions Go. --schedule "0 9 * * *" --timezone UTC -o json`;
+  expect((await shell(line, { env: it.env })).exitCode).toBe(0);
+  const blocked = await shell(`${line} > /dev/full`, { env: it.env });
+  expect(blocked.exitCode).toBe(5);
+  const { error } = JSON.parse(blocked.stderr);
+  expect(error).toMatchObject({ status: null, hint: expect.stringMatching(/ENOSPC/) });
 });
 
 test('provision reads a pipe and stores its state file in the home directory', async () => {

@@ -140,6 +140,15 @@ describe.skipIf(!hasScript)('in a real terminal (needs script of util-linux)', (
     expect(readFileSync(join(home, 'config', 'config.json'), 'utf8')).toContain(it.token);
   });
 
+  test('--color never also applies to questions', async () => {
+    const child = inTerminal(['login', '--color', 'never'], { env: { HOME: tempDirectory() } });
+    await until(child.stdout, /Base URL of the service/);
+    child.stdin?.write('\x03');
+    const ran = await child;
+    expect(ran.exitCode).toBe(130);
+    expect(ran.stdout).not.toMatch(/\x1b\[[\d;]*m/);
+  });
+
   test('login asks for a token, and names the service, if PARTNER_TOKEN is for another one', async () => {
     const it = await service();
     const env = {

@@ -12,7 +12,7 @@ interface ProfileRow {
 }
 
 const COLUMNS: readonly Column<ProfileRow>[] = [
-  { header: '', value: ({ current }) => (current ? '*' : ''), tone: () => 'good' },
+  { header: 'CURRENT', value: ({ current }) => (current ? '*' : ''), tone: () => 'good' },
   { header: 'PROFILE', value: ({ name }) => name },
   { header: 'BASE URL', value: ({ base_url }) => base_url },
   { header: 'TOKEN', value: ({ token }) => token },
