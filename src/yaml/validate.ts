@@ -25,6 +25,23 @@ function rangeToShow(value: unknown, [start, end]: Range): Range {
   return isObject(value) ? [start, start] : [start, end];
 }
 
+/** Returns the first mapping of a schema that has a key: `agents[]`; '' for the document itself. */
+function mappingWith({ wrapped, item, entries }: DocumentSchema, key: string, path = ''): string | undefined {
+  if (wrapped) return mappingWith(wrapped, key, path);
+  if (item) return mappingWith(item, key, `${path}[]`);
+  if (!entries || Object.hasOwn(entries, key)) return entries && path;
+  const prefix = path === '' ? '' : `${path}.`;
+  const found = Object.entries(entries).map(([name, inner]) => mappingWith(inner, key, `${prefix}${name}`));
+  return found.find((each) => each !== undefined);
+}
+
+function unknownKeyHint(schema: DocumentSchema, key: string, known: readonly string[]): string {
+  const valid = known.join(', ');
+  const home = mappingWith(schema, key);
+  if (home === undefined) return `valid keys: ${valid}`;
+  return `${quoted(key)} belongs ${home === '' ? 'at the top level' : `in ${quoted(home)}`}; valid keys here: ${valid}`;
+}
+
 /** Reports the keys of every mapping that the schema does not have; valibot itself stops at the first of a mapping. */
 function reportUnknownKeys(schema: DocumentSchema, document: DocumentValue, problems: ProblemList): MistypedKeys {
   const mistyped = new Map<object, ReadonlySet<string>>();
@@ -47,7 +64,8 @@ function reportUnknownKeys(schema: DocumentSchema, document: DocumentValue, prob
       if (known.includes(String(key))) continue;
       const suggestion = suggest(String(key), missing);
       if (suggestion !== undefined) meant.add(suggestion);
-      const hint = suggestion === undefined ? `valid keys: ${known.join(', ')}` : `did you mean ${quoted(suggestion)}?`;
+      const hint =
+        suggestion === undefined ? unknownKeyHint(schema, String(key), known) : `did you mean ${quoted(suggestion)}?`;
       problems.add(keyRange, `unknown key ${quoted(String(key))}`, hint);
     }
     return meant;

@@ -9,6 +9,20 @@ describe('keys', () => {
     expect(reading.problems[0]?.hint).toBe('valid keys: name, description, is_org_wide');
   });
 
+  test.each([
+    ['cron: []', '"cron" belongs in "agents[]"; valid keys here: external_space_id, space, agents'],
+    ['timezone: UTC', '"timezone" belongs in "agents[].cron[]"; valid keys here: external_space_id, space, agents'],
+  ])('the hint for a key in the wrong mapping names the right one: %s', (line, hint) => {
+    expect(read(`${VALID}${line}\n`).problems[0]?.hint).toBe(hint);
+  });
+
+  test('the hint for a key that belongs at the top level says so', () => {
+    const reading = read(changed('  name: Acme', '  name: Acme\n  agents: []'));
+    expect(reading.problems[0]?.hint).toBe(
+      '"agents" belongs at the top level; valid keys here: name, description, is_org_wide',
+    );
+  });
+
   test.each(['__proto__', 'constructor', 'toString', 'hasOwnProperty'])('%s is one unknown key among others', (key) => {
     const reading = read(`${VALID}${key}: {polluted: true}\n`);
     expect(problemLines(reading)).toEqual([`a.yaml:7:1 unknown key "${key}"`]);
