@@ -4,6 +4,7 @@ import { NO_ID, stampRecord } from '../state/once-records.ts';
 import type { BlockingLine } from '../state/unusable-lines.ts';
 import type { Manifest } from './manifest.ts';
 import type { OpenSpace } from './post-once.ts';
+import type { ProvisionHistory } from './provision-history.ts';
 import type { PlannedAgent, PresentAgent, PresentSpace, ProvisionPlan } from './provision-plan.ts';
 import type { SimilarSpace } from './similar-spaces.ts';
 import {
@@ -165,7 +166,7 @@ export function findLateEffects(
 }
 
 /** Whether all agents that the POST of a reservation installs are among the existing ones of a plan. */
-export function isCarriedOut({ reservation }: OpenSpace, { agents }: ProvisionPlan): boolean {
+function isCarriedOut({ reservation }: OpenSpace, { agents }: ProvisionPlan): boolean {
   const existing = new Set(
     agents.flatMap(({ wanted, present }) => (present ? agentKeys(wanted.name, wanted.template_id) : [])),
   );
@@ -187,6 +188,30 @@ export function findAmbiguity(
   if (similar && !present && !retryUnknown) return similarSpaceError(manifest.external_space_id, similar, lostPost);
   const accepted = unsettled.find((open) => open.unknown?.reason === NO_ID && !isCarriedOut(open, plan));
   return accepted && unlistedSpaceError(accepted, lostPost);
+}
+
+/**
+ * Records the agents of the reservations whose agents are all listed.
+ * @returns the other reservations
+ */
+export async function adoptCarriedOut(
+  open: readonly OpenSpace[],
+  seen: Pick<SpaceKnowledge, 'manifest' | 'canRead' | 'present'> & { readonly plan: ProvisionPlan },
+  history: Pick<ProvisionHistory, 'record'>,
+): Promise<readonly OpenSpace[]> {
+  const { manifest, canRead, present, plan } = seen;
+  if (!canRead || !present) return open;
+  const agents = plan.agents.map(({ wanted: { name, template_id }, present: existing }) => ({
+    name,
+    template_id,
+    agent_id: existing?.agent_id ?? null,
+    source_id: existing?.source_id ?? null,
+  }));
+  const carriedOut = open.filter((each) => isCarriedOut(each, plan));
+  for (const { reservation } of carriedOut) {
+    await history.record({ manifest, spaceId: present.space_id, agents }, reservation);
+  }
+  return open.filter((each) => !carriedOut.includes(each));
 }
 
 /** What may have installed agents in a space. */

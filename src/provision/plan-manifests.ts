@@ -108,7 +108,10 @@ class PlanReader {
       canRead,
       listedSpaceId: space?.space_id,
       present: canRead ? present : recallListed(recalled, space),
-      similar: history.findSimilar(document, found?.similar.get(manifest.external_space_id)),
+      similar: await history.findSimilar(document, {
+        canRead,
+        space: found?.similar.get(manifest.external_space_id),
+      }),
       recalled,
       unsettled: state.open.filter(({ isAbandoned }) => isAbandoned && !retryUnknown),
       lines: history.blockingLines(manifest),

@@ -4,7 +4,7 @@ import { joinSentences } from '../output/sentences.ts';
 import { type Ledger, openLedger, otherLines } from '../state/ledger.ts';
 import { keyHistories } from '../state/once-records.ts';
 import { fieldText, isText, type LogRecord, randomRecordId, recordHead } from '../state/record.ts';
-import { observeReads } from '../state/store.ts';
+import { observeReads, type StateStore } from '../state/store.ts';
 import { type BlockingLine, lineWarner } from '../state/unusable-lines.ts';
 import type { AgentResult } from './document-result.ts';
 import type { Manifest, ManifestDocument } from './manifest.ts';
@@ -41,15 +41,15 @@ export interface ProvisionHistory {
   /** The id of the space as `recall` returns it. */
   recordedId(manifest: Manifest): string | undefined;
   readonly findSimilar: FindSimilar;
-  /** All spaces of the service that are recorded, whatever documents this run has. @throws LocalError */
-  allRecorded(): Promise<Pick<RecordedSpaces, 'get'>>;
+  /** The ids of all recorded spaces of the service, whatever documents this run has, by external id. @throws LocalError */
+  allIds(): Promise<ReadonlyMap<string, string>>;
   /** The id of the last record of each space, by key. @throws LocalError */
   lastRecords(): Promise<ReadonlyMap<string, string | undefined>>;
   /** Whether the records of any space prove that the service's list of spaces was read before. @throws LocalError */
   provesListRead(): Promise<boolean>;
   /**
    * Records an existing space, unless it is recorded already. A state file that cannot be written is a warning.
-   * @param settled the reservation of which all agents exist
+   * @param settled a reservation of which all agents exist: the space is recorded as of its content
    */
   record(found: FoundSpace, settled?: SpaceReservation): Promise<void>;
 }
@@ -83,6 +83,8 @@ function mergeAgents(earlier: readonly RecordedAgent[], later: readonly Recorded
 /** The spaces of one service, as the records so far leave them. */
 export interface RecordedSpaces {
   get(externalId: string): RecordedSpace | undefined;
+  /** The id of each space, by external id. */
+  ids(): ReadonlyMap<string, string>;
   /** @returns false if this is an incomplete record of a space */
   add(record: LogRecord): boolean;
   clear(): void;
@@ -95,6 +97,7 @@ export function recordedSpaces(origin: string): RecordedSpaces {
   const agentsBySpace = new Map<string, readonly RecordedAgent[]>();
   return {
     get: (externalId) => spaces.get(externalId),
+    ids: () => new Map([...spaces].map(([externalId, { space_id }]) => [externalId, space_id])),
     add(record) {
       if (!TYPES_WITH_SPACE.has(record.type)) return true;
       const snapshot = decodeSnapshot(record);
@@ -172,6 +175,16 @@ export function foundSnapshot(origin: string, { manifest, agents }: FoundSpace):
   };
 }
 
+/** The ids of all recorded spaces of a service, by external id. */
+async function readAllIds(state: StateStore, origin: string): Promise<ReadonlyMap<string, string>> {
+  const all = recordedSpaces(origin);
+  for await (const entry of state.open({ isSkipped: otherLines(SPACE_RECORDS) }).readNew()) {
+    if (entry.kind === 'restart') all.clear();
+    if (entry.kind === 'record') all.add(entry.record);
+  }
+  return all.ids();
+}
+
 /**
  * Opens the state file's records of the spaces of a run, and reads them.
  * @param origin the base URL of the service that the records belong to
@@ -204,21 +217,15 @@ export async function openHistory(
     return known && toPresentSpace(known, manifest);
   }
   const recordedId = ({ external_space_id }: Manifest) => spaces.get(external_space_id)?.space_id;
+  const allIds = () => readAllIds(state, origin);
 
   return {
     ledger,
     label: state.label,
     recall,
     recordedId,
-    findSimilar: createSimilarFinder(documents, recordedId),
-    async allRecorded() {
-      const all = recordedSpaces(origin);
-      for await (const entry of state.open({ isSkipped: otherLines(SPACE_RECORDS) }).readNew()) {
-        if (entry.kind === 'restart') all.clear();
-        if (entry.kind === 'record') all.add(entry.record);
-      }
-      return all;
-    },
+    findSimilar: createSimilarFinder(documents, { recordedId, allIds }),
+    allIds,
     blockingLines({ external_space_id }) {
       const texts = [fieldText('external_space_id', external_space_id)];
       return ledger.blockingLines({ keys: [spaceKey(origin, external_space_id)], texts });
@@ -242,13 +249,14 @@ export async function openHistory(
         await ledger.read(key);
         if (isKnown()) return;
         const head = recordHead(SPACE_TYPE, { now: context.clock.now, newId: randomRecordId });
-        const snapshot = foundSnapshot(origin, found);
+        const current = foundSnapshot(origin, found);
         const { spaceId: remoteId } = found;
         if (settled) {
           const { id: reservation } = settled;
+          const snapshot = { ...current, content_hash: settled.snapshot.content_hash };
           await ledger.append({ kind: 'adopted', id: head.id, at: head.at, key, snapshot, reservation, remoteId });
         } else {
-          const record = { ...head, key, ...snapshot, space_id: remoteId };
+          const record = { ...head, key, ...current, space_id: remoteId };
           await store.append(record, { kind: 'other' });
         }
       } catch (error) {

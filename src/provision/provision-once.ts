@@ -8,10 +8,10 @@ import { AttemptLimits, type FailedStep } from './attempt-limits.ts';
 import type { DocumentJobDeps } from './create-cron-jobs.ts';
 import { appliedResult, type DocumentResult, otherSpaceResult, unfinishedResult } from './document-result.ts';
 import {
+  adoptCarriedOut,
   findAmbiguity,
   findLateEffects,
   findObstacle,
-  isCarriedOut,
   releaseAll,
   SettleWindow,
   type SpaceKnowledge,
@@ -192,16 +192,15 @@ class DocumentRun {
   }
 
   /** The result of a space in which everything exists. Settles the reservations whose agents are all among them. */
-  private async finish({ state, plan }: Observation, spaceId: string): Promise<DocumentResult> {
-    const { document, deps } = this;
+  private async finish({ state, plan, present }: Observation, spaceId: string): Promise<DocumentResult> {
+    const { document, canRead } = this;
+    const { manifest } = document;
     const agents = plan.agents.map((agent) => agent.present);
     const result = appliedResult(document, this.firstPlan ?? plan, { spaceId, agents });
-    if (!this.canRead) return result;
-    const found = { manifest: document.manifest, spaceId, agents: result.agents };
-    for (const open of state.open) {
-      if (isCarriedOut(open, plan)) await deps.history.record(found, open.reservation);
-    }
-    await deps.history.record(found);
+    if (!canRead) return result;
+    const { history } = this.deps;
+    await adoptCarriedOut(state.open, { manifest, canRead, present, plan }, history);
+    await history.record({ manifest, spaceId, agents: result.agents });
     return result;
   }
 
@@ -219,7 +218,7 @@ class DocumentRun {
       canRead: this.canRead,
       listedSpaceId: this.space?.space_id,
       present,
-      similar: history.findSimilar(this.document, this.similar),
+      similar: await history.findSimilar(this.document, { canRead: this.canRead, space: this.similar }),
       recalled: history.recall(manifest),
       unsettled: state.open.filter(({ reservation }) => !this.excused?.has(reservation.id)),
       lines: history.blockingLines(manifest),
@@ -237,7 +236,8 @@ class DocumentRun {
     const ambiguity = findAmbiguity(known, plan, this.lostPost);
     if (ambiguity) throw ambiguity;
     const { lines } = known;
-    await releaseAll({ key: this.key, open: state.open, lines }, once, retryUnknown ? 'retry_unknown' : 'not_found');
+    const open = await adoptCarriedOut(state.open, { ...known, plan }, history);
+    await releaseAll({ key: this.key, open, lines }, once, retryUnknown ? 'retry_unknown' : 'not_found');
     return next;
   }
 

@@ -32,7 +32,7 @@ export class RemoteStateUnavailable extends Error {
 }
 
 /** What earlier runs learned about the spaces. */
-type KnownSpaces = Pick<ProvisionHistory, 'provesListRead' | 'recordedId' | 'allRecorded'>;
+type KnownSpaces = Pick<ProvisionHistory, 'provesListRead' | 'recordedId' | 'allIds'>;
 
 /** What the service's list tells about the spaces of a run, by the external id in the manifest. */
 export interface FoundSpaces {
@@ -128,10 +128,10 @@ export async function findSpaces(
  */
 async function withoutRenamed(spaces: ReadonlyMap<string, ListedSpace>, known: KnownSpaces) {
   if (spaces.size === 0) return [];
-  const recorded = await known.allRecorded();
+  const recorded = await known.allIds();
   return [...spaces].filter(([wanted, { space_id, external_space_id: listed }]) => {
     if (typeof listed !== 'string' || foldExternalId(listed) === foldExternalId(wanted)) return true;
-    return recorded.get(listed)?.space_id !== space_id;
+    return recorded.get(listed) !== space_id;
   });
 }
 

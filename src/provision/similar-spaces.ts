@@ -12,30 +12,60 @@ export interface SimilarSpace {
   readonly source: string | undefined;
 }
 
-/** @param listed the space of such an external id that the service lists, if it does */
-export type FindSimilar = (document: ManifestDocument, listed: ListedSpace | undefined) => SimilarSpace | undefined;
+/** How the spaces of a run are known from the state. */
+interface RecordedIds {
+  /** The recorded id of the space of a manifest. */
+  recordedId(manifest: Manifest): string | undefined;
+  /** The ids of all recorded spaces, whatever documents the run has, by external id. @throws LocalError */
+  allIds(): Promise<ReadonlyMap<string, string>>;
+}
+
+/** What the list of spaces says about the space of a document. */
+interface ListedSpelling {
+  /** Whether the list can be read. */
+  readonly canRead: boolean;
+  /** The listed space with such an external id. */
+  readonly space: ListedSpace | undefined;
+}
+
+/** @throws LocalError if the state has to be read, and cannot be */
+export type FindSimilar = (document: ManifestDocument, listed: ListedSpelling) => Promise<SimilarSpace | undefined>;
 
 /**
- * Creates a function that finds the space that the service may take for that of a document: of another document of the run,
- * which comes first or exists, or else one that is listed.
- * @param recordedId returns the recorded id of the space of a manifest
+ * Creates a function that finds the space that the service may take for that of a document: of an earlier document of the run,
+ * of a later one that exists, or else one that is listed or, without a list, recorded.
  */
-export function createSimilarFinder(
-  documents: readonly ManifestDocument[],
-  recordedId: (manifest: Manifest) => string | undefined,
-): FindSimilar {
+export function createSimilarFinder(documents: readonly ManifestDocument[], recorded: RecordedIds): FindSimilar {
   const byFoldedId = groupBy(documents, ({ manifest }) => foldExternalId(manifest.external_space_id));
-  return ({ index, manifest }, listed) => {
+  let recordedByFoldedId: Promise<ReadonlyMap<string, readonly [string, string][]>> | undefined;
+
+  function findDocument({ index, manifest }: ManifestDocument, listed: ListedSpace | undefined) {
+    const alike = byFoldedId.get(foldExternalId(manifest.external_space_id)) ?? [];
     const exists = ({ manifest: other }: ManifestDocument) =>
-      recordedId(other) !== undefined || other.external_space_id === listed?.external_space_id;
-    const rival = byFoldedId
-      .get(foldExternalId(manifest.external_space_id))
-      ?.find((other) => other.index < index || (other.index > index && exists(other)));
+      recorded.recordedId(other) !== undefined || other.external_space_id === listed?.external_space_id;
+    return alike.find((other) => other.index < index) ?? alike.find((other) => other.index > index && exists(other));
+  }
+
+  async function findRecorded({ external_space_id }: Manifest): Promise<SimilarSpace | undefined> {
+    recordedByFoldedId ??= recorded.allIds().then((ids) => groupBy([...ids], ([id]) => foldExternalId(id)));
+    const alike = (await recordedByFoldedId).get(foldExternalId(external_space_id));
+    const [id, space_id] = alike?.find(([other]) => other !== external_space_id) ?? [];
+    return id === undefined ? undefined : { external_space_id: id, space_id, source: undefined };
+  }
+
+  return async (document, { canRead, space }) => {
+    const rival = findDocument(document, space);
     if (rival) {
       const { external_space_id } = rival.manifest;
-      return { external_space_id, space_id: recordedId(rival.manifest) ?? listed?.space_id, source: rival.source };
+      return {
+        external_space_id,
+        space_id: recorded.recordedId(rival.manifest) ?? space?.space_id,
+        source: rival.source,
+      };
     }
-    if (typeof listed?.external_space_id !== 'string') return undefined;
-    return { external_space_id: listed.external_space_id, space_id: listed.space_id, source: undefined };
+    if (typeof space?.external_space_id === 'string') {
+      return { external_space_id: space.external_space_id, space_id: space.space_id, source: undefined };
+    }
+    return canRead ? undefined : findRecorded(document.manifest);
   };
 }

@@ -249,6 +249,27 @@ describe('a response that accepts the request without a readable id', () => {
     expect(service.posts()).toHaveLength(2);
   });
 
+  it('is recorded once the list shows what was accepted, also if an agent that the manifest adds is refused', async () => {
+    let isAccepted = true;
+    let mayRead = true;
+    const service = await oddService({
+      answer: (space, agents) => (isAccepted ? { status: 'accepted' } : { ...space, agents }),
+      isStale: () => isAccepted,
+      forbidden: ({ method }) => method === 'GET' && !mayRead,
+      trouble: ({ method }, count) => (method === 'POST' && count === 2 ? 404 : undefined),
+    });
+    const state = join(tempDirectory(), 'state.jsonl');
+    const provision = (agents: readonly string[]) =>
+      machine(manifest('acme-1', agents), { clock: fastClock() })(service, '--state', state);
+    expect((await provision(['Sales', 'Support'])).code).toBe(9);
+    isAccepted = false;
+    expect((await provision(AGENTS)).code).not.toBe(0);
+    mayRead = false;
+    const again = await provision(['Sales', 'Support']);
+    expect(again.json<Provisioned>().results).toMatchObject([{ status: 'unchanged' }]);
+    expect(service.agentNames('acme-1')).toEqual(['Sales', 'Support']);
+  });
+
   it('does not count as accepted if it reports an error', async () => {
     const answer = () => ({ error: { code: 'busy', message: 'Try again.' } });
     const service = await oddService({ answer, isStale: () => true });
@@ -528,6 +549,21 @@ describe('two external_space_ids that the service takes for one space', () => {
       { status: 'unchanged' },
     ]);
     expect(service.posts()).toHaveLength(1);
+  });
+
+  it('are not posted by a later run without lists if the state knows the other one', async () => {
+    const service = await oddService({ fold, forbidden: unreadable });
+    const state = join(tempDirectory(), 'state.jsonl');
+    expect((await machine(manifest('acme'))(service, '--state', state)).code).toBe(0);
+    const provision = machine(manifest('ACME'));
+    const blocked = await provision(service, '--state', state);
+    expect(blocked.code).toBe(9);
+    const message = 'The space "ACME" may be the same as "acme" (space-101).';
+    expect(blocked.json<Provisioned>().results).toMatchObject([{ status: 'failed', error: { message } }]);
+    const plan = await provision(service, '--state', state, '--dry-run');
+    expect(plan.json<{ spaces: unknown }>().spaces).toMatchObject([{ blocked: [{ resource: 'space' }] }]);
+    expect(service.posts()).toHaveLength(1);
+    expect((await provision(service, '--state', state, '--retry-unknown')).code).toBe(0);
   });
 
   it('are not posted again after a lost response if the list shows the other one', async () => {
