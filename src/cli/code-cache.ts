@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import type { Script } from 'node:vm';
 
@@ -20,8 +20,19 @@ function writeCode(file: string, data: Buffer, checksum: number): void {
   const end = Buffer.alloc(CHECKSUM_BYTES);
   end.writeUInt32LE(checksum);
   const partial = `${file}.${process.pid}`;
-  writeFileSync(partial, Buffer.concat([data, end]), { mode: 0o600 });
-  renameSync(partial, file);
+  try {
+    writeFileSync(partial, Buffer.concat([data, end]), { mode: 0o600 });
+    renameSync(partial, file);
+  } catch (error) {
+    rmSync(partial, { force: true });
+    throw error;
+  }
+}
+
+interface LoadedChunk {
+  readonly script: Script;
+  /** The size of the cached code that was used; 0 if there was none. */
+  readonly cachedBytes: number;
 }
 
 /**
@@ -36,8 +47,7 @@ export function cacheCode(parent: string): () => void {
   const { Script: VmScript } = process.getBuiltinModule('node:vm');
   const { crc32 } = process.getBuiltinModule('node:zlib');
   const directory = join(parent, `${process.version}-${process.arch}`);
-  const loaded = new Map<string, Script>();
-  let isStale = false;
+  const loaded = new Map<string, LoadedChunk>();
 
   createRequire(import.meta.filename).extensions['.cjs'] = (module, filename) => {
     const file = join(directory, `${basename(filename)}.bin`);
@@ -46,18 +56,18 @@ export function cacheCode(parent: string): () => void {
       filename,
       ...(cachedData && { cachedData }),
     });
-    loaded.set(file, script);
-    isStale ||= cachedData === undefined || script.cachedDataRejected === true;
+    loaded.set(file, { script, cachedBytes: script.cachedDataRejected ? 0 : (cachedData?.length ?? 0) });
     const run = script.runInThisContext();
     run.call(module.exports, module.exports, (id: string) => module.require(id), module, filename, dirname(filename));
   };
   return () => {
-    if (!isStale) return;
+    if ([...loaded.values()].every(({ cachedBytes }) => cachedBytes > 0)) return;
     try {
       mkdirSync(directory, { recursive: true, mode: 0o700 });
-      for (const [file, script] of loaded) {
+      for (const [file, { script, cachedBytes }] of loaded) {
         const data = script.createCachedData();
-        writeCode(file, data, crc32(data));
+        // In a long run, V8 drops code that has not run for a while.
+        if (data.length > cachedBytes) writeCode(file, data, crc32(data));
       }
     } catch {
       // The next run compiles again.

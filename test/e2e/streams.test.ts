@@ -165,6 +165,28 @@ test('the compile cache gains what a further command calls', async () => {
   expect(size()).toBeGreaterThan(before);
 });
 
+test('the compile cache keeps what V8 drops in a long run of a further command', async () => {
+  const it = await service();
+  const directory = tempDirectory();
+  const collect = write(
+    'collect.cjs',
+    `const { setFlagsFromString } = require('node:v8');
+    for (const flag of ['--expose-gc', '--stress-flush-code']) setFlagsFromString(flag);
+    const gc = require('node:vm').runInNewContext('gc');
+    if (process.env.COLLECT) setInterval(gc, 20).unref();`,
+  );
+  const env = { ...it.env, XDG_CACHE_HOME: directory, NODE_OPTIONS: `--require ${collect}` };
+  await start(['spaces', 'list'], { env });
+  const [version = ''] = readdirSync(join(directory, 'partnerctl', 'compiled'));
+  const kept = join(directory, 'partnerctl', 'compiled', version);
+  const files = readdirSync(kept).map((name) => join(kept, name));
+  const sizes = () => files.map((file) => statSync(file).size);
+  const before = sizes();
+  await start(['sandbox', 'start', '--timeout', '1s'], { env: { ...env, COLLECT: '1' } });
+  expect(readdirSync(kept).length).toBeGreaterThan(files.length);
+  for (const [index, size] of sizes().entries()) expect(size).toBeGreaterThanOrEqual(before[index] ?? 0);
+});
+
 test('NODE_DISABLE_COMPILE_CACHE disables the compile cache', async () => {
   const directory = tempDirectory();
   const env = { XDG_CACHE_HOME: directory, NODE_DISABLE_COMPILE_CACHE: '1' };
