@@ -1,6 +1,8 @@
 import type { Contract } from '../contract/contract.ts';
-import type { JsonObject } from '../contract/json.ts';
+import { normalizeName } from '../contract/field-names.ts';
+import { isJsonObject, type JsonObject } from '../contract/json.ts';
 import { keyHistories } from '../state/once-records.ts';
+import { isText } from '../state/record.ts';
 import { LISTED_WITHIN_MS } from './create-once.ts';
 import { toWireSchedule } from './cron-result.ts';
 import type { OwnerAgents } from './job-agent.ts';
@@ -17,7 +19,7 @@ export interface JobRow {
   /** What the service lists in place of an agent_id: the id or the name of the agent. */
   readonly agent_text?: string | undefined;
   readonly name: string | undefined;
-  /** Of the space of the agent, if the state knows it. */
+  /** Of the space of the agent: as the service lists it, or else as the state knows it. */
   readonly external_space_id: string | undefined;
   /** The schedule in English, and the next run; undefined if the schedule is not known. */
   readonly description: string | undefined;
@@ -33,6 +35,8 @@ export interface JobRow {
   readonly json: object;
 }
 
+const EXTERNAL_ID = normalizeName('external_space_id');
+
 async function describeTimes(
   schedule: CronSchedule | undefined,
   now: number,
@@ -40,6 +44,14 @@ async function describeTimes(
   if (!schedule) return { description: undefined, next: undefined };
   const [next] = await nextRuns(schedule, now, 1);
   return { description: await describeSchedule(schedule), next };
+}
+
+/** The space that the service names for a job itself. Its names for other ids, such as `external_id`, may be the job's own. */
+function listedExternalId(item: JsonObject): string | undefined {
+  const key = Object.keys(item).find((name) => normalizeName(name) === EXTERNAL_ID);
+  const id = key === undefined ? undefined : item[key];
+  if (isText(id)) return id;
+  return isJsonObject(item.space) ? listedExternalId(item.space) : undefined;
 }
 
 async function toListedRow(
@@ -51,7 +63,7 @@ async function toListedRow(
   const { cron_job_id, agent_id: listedAgentId, agent_text, name, schedule } = toListedJob(item, contract);
   const { key, snapshot } = jobs.get(cron_job_id) ?? {};
   const agent_id = listedAgentId ?? snapshot?.agent_id;
-  const external_space_id = spaces.get(agent_id ?? agent_text ?? '');
+  const external_space_id = listedExternalId(item) ?? spaces.get(agent_id ?? agent_text ?? '');
   const times = await describeTimes(schedule, now);
   return {
     cron_job_id,
@@ -62,12 +74,12 @@ async function toListedRow(
     ...times,
     state: key === undefined ? 'unrecorded' : 'recorded',
     key,
-    // The service's own fields stay, except for the one that scripts rely on.
+    // The service's own fields stay, except for those that scripts rely on.
     json: {
       in_words: times.description ?? null,
       ...(key !== undefined && { key }),
-      ...(external_space_id !== undefined && { external_space_id }),
       ...item,
+      ...(external_space_id !== undefined && { external_space_id }),
       recorded: key !== undefined,
     },
   };

@@ -3,6 +3,7 @@ import { isJsonObject } from '../contract/json.ts';
 import { otherLines, type RecordFormat } from '../state/ledger.ts';
 import type { Reservation } from '../state/once-records.ts';
 import { isText, type LogRecord } from '../state/record.ts';
+import { recordStart } from '../state/relevant-lines.ts';
 import type { ObservedRecords } from '../state/store.ts';
 import type { Manifest } from './manifest.ts';
 
@@ -71,15 +72,23 @@ export const SPACE_RECORDS: RecordFormat<SpaceSnapshot> = {
 /** The types of the records with a space that exists. */
 export const TYPES_WITH_SPACE: ReadonlySet<string> = new Set([SPACE_TYPE, TYPES.created, TYPES.adopted]);
 
+/** The beginnings of the other records. */
+const STARTS_WITHOUT_SPACE = Object.values(TYPES)
+  .filter((type) => !TYPES_WITH_SPACE.has(type))
+  .map((type) => Buffer.from(recordStart(type)));
+
 /** The spaces of the agents of one service or, without an origin, of all, by agent_id. For `openJobLedger` to fill. */
 export function createAgentSpaces(origin: string | undefined): ObservedRecords & {
   /** The external id of the space of each agent. */
   readonly spaces: ReadonlyMap<string, string>;
 } {
   const spaces = new Map<string, string>();
+  const isOther = otherLines(SPACE_RECORDS);
   return {
     spaces,
-    isSkipped: otherLines(SPACE_RECORDS),
+    isSkipped: (bytes, start, end) =>
+      isOther(bytes, start, end) ||
+      STARTS_WITHOUT_SPACE.some((each) => each.compare(bytes, start, start + each.length) === 0),
     observe(entry) {
       const snapshot =
         entry.kind === 'record' && TYPES_WITH_SPACE.has(entry.record.type) && decodeSnapshot(entry.record);

@@ -33,6 +33,12 @@ const CLOSING_BRACE = 0x7d;
 
 /** The beginning of a record, up to its type. */
 const HEAD = '{"v":1,"type":"';
+
+/** The beginning of each intact record of a type. */
+export function recordStart(type: string): string {
+  return `${HEAD}${type}"`;
+}
+
 const HEAD_BYTES = Buffer.from(HEAD);
 const KEY_FIELD = Buffer.from('"key":"');
 /** The key of a record is at most this far from its beginning. */

@@ -225,6 +225,25 @@ describe('whose jobs cron list shows', () => {
     expect((await run([...list, '--local'], { env })).json()).toMatchObject([{ agent_id: 'a1' }]);
   });
 
+  test('those of an agent that left the space, too, where the service names the space', async () => {
+    const jobs = [
+      { cron_job_id: 'c1', agent_id: 'a1', name: 'one' },
+      { cron_job_id: 'c2', agent_id: 'a2', name: 'two', external_space_id: 'acme' },
+      { cron_job_id: 'c3', agent_id: 'a3', name: 'three', space: { externalSpaceId: 'acme' } },
+      { cron_job_id: 'c4', agent_id: 'a4', name: 'four', external_space_id: null },
+    ];
+    const service = await startFakeService({
+      'GET /automation/spaces/': json([{ space_id: 's1', external_space_id: 'acme', name: 'Acme' }]),
+      'GET /automation/spaces/s1/agents/': json([{ agent_id: 'a1', name: 'Support' }]),
+      'GET /automation/partner-cron-jobs/': json(jobs),
+    });
+    const env = { PARTNER_BASE_URL: service.baseUrl, PARTNER_TOKEN: 'a-token-of-a-test', HOME: tempDirectory() };
+    const ofSpace = await run(['cron', 'list', '--space', 'ext:acme', '-o', 'json'], { env });
+    expect(ofSpace.json<{ name: string }[]>().map(({ name }) => name)).toEqual(['one', 'two', 'three']);
+    const { stdout } = await run(['cron', 'list', '--columns', 'NAME,SPACE'], { env });
+    expect(stdout).toBe('one\t\ntwo\tacme\nthree\tacme\nfour\t\n');
+  });
+
   test('is known from the state where the service does not list agents, and the rest is counted', async () => {
     const listed = [
       { cron_job_id: 'c1', name: 'one' },
@@ -238,7 +257,7 @@ describe('whose jobs cron list shows', () => {
     expect(ran.json()).toMatchObject([{ cron_job_id: 'c1' }, { cron_job_id: 'c3' }]);
     expect(ran).toMatchObject({
       code: 0,
-      stderr: 'warning: 1 job is left out: the service does not list the agent_id.\n',
+      stderr: 'warning: 1 job is left out: the service does not say which agent runs it.\n',
     });
   });
 });

@@ -90,7 +90,9 @@ function toCommandResult(
   { agents, empty }: { readonly agents: OwnerAgents | undefined; readonly empty: string },
 ): CommandResult {
   const warnLeftOut = (count: number) =>
-    context.warn(`${countJobs(count, 'is', 'are')} left out: the service does not list the agent_id.`);
+    context.warn(
+      `${countJobs(count, 'is', 'are')} left out: the service does not say which agent runs ${count === 1 ? 'it' : 'them'}.`,
+    );
   const rows = agents ? rowsOfAgents(all, agents, warnLeftOut) : all;
   const counts: Counts = { unknown: 0, unlisted: 0, gone: 0, goneKey: undefined };
   async function* counted(): AsyncGenerator<JobRow> {
