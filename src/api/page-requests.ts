@@ -46,13 +46,26 @@ function targetOf(http: Http, link: string, current: URL): URL {
 const POSITION = /^(page|pageno|pagenumber|offset|skip|start)$/;
 const SIZE = /^(limit|perpage|pagesize|size|count)$/;
 
-/** Returns the text of each parameter by its name. Some services number those of a list: `kind[]` becomes `kind[0]`. */
-function parametersOf({ search }: URL): readonly { readonly name: string; readonly text: string }[] {
+const TOKEN = /cursor|token|marker|continuation|bookmark/;
+
+interface QueryParameter {
+  /** Normalized. Some services number those of a list: `kind[]` becomes `kind[0]`. */
+  readonly name: string;
+  readonly value: string;
+  readonly text: string;
+}
+
+function parametersOf({ search }: URL): readonly QueryParameter[] {
   const texts = search.slice(1).split('&').filter(Boolean);
   return texts.map((text) => {
-    const [key = ''] = new URLSearchParams(text).keys();
-    return { name: normalizeName(key).replace(/\[\d*\]$/, ''), text };
+    const [[key, value] = ['', '']] = new URLSearchParams(text);
+    return { name: normalizeName(key).replace(/\[\d*\]$/, ''), value, text };
   });
+}
+
+/** `start` may also be the date with which the list begins. */
+function isPosition({ name, value }: QueryParameter): boolean {
+  return POSITION.test(name) && /^\d+$/.test(value);
 }
 
 /**
@@ -62,10 +75,12 @@ function parametersOf({ search }: URL): readonly { readonly name: string; readon
 function queryOfLink(current: URL, target: URL): string {
   const [asked, linked] = [parametersOf(current), parametersOf(target)];
   const isIn = (all: typeof asked, wanted: string) => all.some(({ name }) => name === wanted);
-  const isCount = linked.every(({ name }) => POSITION.test(name) || SIZE.test(name) || isIn(asked, name));
+  const isCount = linked.every(
+    ({ name }) => POSITION.test(name) || SIZE.test(name) || (isIn(asked, name) && !TOKEN.test(name)),
+  );
   const isSameList = target.pathname.replace(/\/$/, '') === current.pathname.replace(/\/$/, '');
   if (!isSameList || !isCount || linked.length === 0) return target.search;
-  const missing = asked.filter(({ name }) => !POSITION.test(name) && !isIn(linked, name));
+  const missing = asked.filter((each) => !isPosition(each) && !isIn(linked, each.name));
   return [target.search, ...missing.map(({ text }) => text)].join('&');
 }
 

@@ -157,7 +157,7 @@ export const SUMMARY_FLAG: FlagSpec = {
 
 /** Returns the hint for missing files if --summary has taken one: its value is optional. */
 export function summaryTakenHint(taken: string): string {
-  return `${taken} is the file of --summary. Write --summary=<file>, or put --summary after the files.`;
+  return `${taken} is the file of --summary. Name the other files before --summary, or after --summary=<file>.`;
 }
 
 /** Writes failures for GitLab merge requests. */

@@ -12,6 +12,8 @@ const SYNONYMS: Readonly<Record<string, string>> = {
   auth: 'login',
   call: 'api',
   'chat history': 'chat tail',
+  'chat list': 'chat watch --no-follow',
+  'chat ls': 'chat watch --no-follow',
   config: 'profile',
   'contract delete': 'contract unset',
   'contract remove': 'contract unset',
@@ -40,14 +42,14 @@ const SYNONYMS: Readonly<Record<string, string>> = {
   workspaces: 'spaces list',
 };
 
-/** Flags of other tools, and the flag that does the same here. */
-const FLAG_SYNONYMS: Readonly<Record<string, string>> = {
+/** Flags of other tools, and those that do the same here: the first one that the command has. */
+const FLAG_SYNONYMS: Readonly<Record<string, string | readonly string[]>> = {
   '--auto-approve': '--yes',
   '--body': '--data',
   '--cron': '--schedule',
   '--endpoint': '--base-url',
   '--fields': '--columns',
-  '--filter': '--query',
+  '--filter': ['--include', '--query'],
   '--format': '--output',
   '--host': '--base-url',
   '--jmespath': '--query',
@@ -59,11 +61,14 @@ const FLAG_SYNONYMS: Readonly<Record<string, string>> = {
   '--parallel': '--concurrency',
   '--parallelism': '--concurrency',
   '--tz': '--timezone',
-  '--url': '--base-url',
+  '--url': ['--forward-to', '--to', '--base-url'],
 };
 
-/** Flags of other tools for files that are arguments here. */
-const FILE_FLAGS: readonly string[] = ['-f', '--file', '--filename'];
+/** Flags of other tools for what is an argument here, by a word in the usage of the argument. */
+const ARGUMENT_FLAGS = [
+  { arg: 'file', flags: ['-f', '--file', '--filename'], hint: 'Give files as arguments, without a flag.' },
+  { arg: 'text', flags: ['-m', '--message', '--text'], hint: 'Give the text as an argument, without a flag.' },
+] as const;
 
 /** Commands of other tools that the service has no call for. */
 const IMPOSSIBLE: Readonly<Record<string, string>> = {
@@ -94,7 +99,8 @@ function commandsOf(group: string): readonly string[] {
 /** Returns what an unknown command may mean, or why there is no such command. */
 function suggestCommand(word: string, group: string | undefined): string | undefined {
   const names = group === undefined ? COMMANDS.map(({ commandPath }) => commandPath.split(' ')[0] ?? '') : [];
-  const near = closest(word, group === undefined ? [...new Set(names)] : commandsOf(group));
+  const commands = group === undefined ? [...new Set(names)] : commandsOf(group);
+  const near = word === 'ls' && commands.includes('list') ? 'list' : closest(word, commands);
   if (near !== undefined) return `Did you mean ${near}?`;
   const typed = group === undefined ? word : `${group} ${word}`;
   if (Object.hasOwn(SYNONYMS, typed)) return `Did you mean \`partnerctl ${SYNONYMS[typed]}\`?`;
@@ -109,16 +115,28 @@ function knownFlags(selected: SelectedCommand | undefined): readonly string[] {
   );
 }
 
+/** Whether a flag follows a command to run that -- does not precede. */
+function followsInnerCommand(flag: string, argv: readonly string[]): boolean {
+  const args = argv.slice(argv.indexOf('run') + 1);
+  const before = args.slice(0, args.indexOf(flag));
+  const isValue = (index: number) => before[index - 1]?.startsWith('-');
+  return !before.includes('--') && before.some((arg, index) => !arg.startsWith('-') && !isValue(index));
+}
+
 /** Returns what an unknown flag may mean: a known one, or an argument. */
-function suggestFlag(flag: string, selected: SelectedCommand | undefined): string | undefined {
+function suggestFlag(flag: string, selected: SelectedCommand | undefined, argv: readonly string[]): string | undefined {
   const known = knownFlags(selected);
-  const synonym = Object.hasOwn(FLAG_SYNONYMS, flag) ? FLAG_SYNONYMS[flag] : undefined;
-  const isKnown = known.includes(synonym?.split(' ')[0] ?? '');
   const [arg] = selected?.command.args ?? [];
-  if (arg?.usage.includes('file') && FILE_FLAGS.includes(flag)) return 'Give files as arguments, without a flag.';
-  const near = isKnown ? synonym : closest(flag, known);
+  const isRun = arg?.usage === '<command...>';
+  if (isRun && followsInnerCommand(flag, argv)) return 'Put -- before the command.';
+  const argument = ARGUMENT_FLAGS.find(
+    (each) => arg?.usage.includes(each.arg) && each.flags.some((name) => name === flag),
+  );
+  if (argument) return argument.hint;
+  const synonyms = Object.hasOwn(FLAG_SYNONYMS, flag) ? [FLAG_SYNONYMS[flag] ?? []].flat() : [];
+  const near = synonyms.find((each) => known.includes(each.split(' ')[0] ?? '')) ?? closest(flag, known);
   if (near !== undefined) return `Did you mean ${near}?`;
-  if (arg?.usage === '<command...>') return 'Put -- before the command.';
+  if (isRun) return argv.includes('--') ? undefined : 'Put -- before the command.';
   const isLikeFlag = /^(--[\w-]+|-\w)$/.test(flag);
   return arg && !isLikeFlag ? 'Put -- before an argument that begins with a hyphen.' : undefined;
 }
@@ -175,7 +193,7 @@ export function toUsageError(
   const suggestions: Readonly<Record<string, () => string | undefined>> = {
     'commander.unknownCommand': () => suggestCommand(word, group),
     'commander.invalidArgument': () => suggestChoice(text),
-    'commander.unknownOption': () => suggestFlag(word, selected),
+    'commander.unknownOption': () => suggestFlag(word, selected, argv),
   };
   const suggestion = suggestions[error.code]?.();
   return new UsageError(message, { hint: suggestion === undefined ? help : `${suggestion} ${help}` });

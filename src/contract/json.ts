@@ -54,12 +54,18 @@ export function describeFields(object: JsonObject): string {
   return `an object with ${fields.slice(0, MAX_FIELDS).join(', ')}${more}`;
 }
 
+/** The names of ids: `id`, `space_id`, `fileId`, `uuid`; not `paid`. */
+const ID_NAME = /^(?:uu|gu|[ugso])?id$|^ID$|^Id$|[_-](?:id|ID|uuid|guid)$|[a-z](?:Id|ID|Uuid|UUID)$/;
+/** Names of what may hold secrets. */
+const SECRET_NAME = /secret|token|cookie|^auth(orization)?$|^session$/i;
+
 /** Returns the values that may be ids, by path: `{ 'file.id': 'f_1' }`. */
 export function findIds(value: unknown, prefix = '', depth = 1): Readonly<Record<string, string>> {
   if (typeof value !== 'object' || value === null || depth > MAX_FIELD_DEPTH) return {};
   const found = Object.entries(value).flatMap(([key, inner]: [string, unknown]) => {
-    const isId = /id$/i.test(key) && !/secret|token/i.test(key) && key.length <= MAX_TEXT;
-    if (isId && /^[\w.:/-]{1,60}$/.test(jsonText(inner))) return [[prefix + key, jsonText(inner)] as const];
+    if (SECRET_NAME.test(key)) return [];
+    const isId = ID_NAME.test(key) && key.length <= MAX_TEXT && /^(string|number|bigint)$/.test(typeof inner);
+    if (isId && /^[\w.:/-]{1,60}$/.test(String(inner))) return [[prefix + key, String(inner)] as const];
     return Object.entries(findIds(inner, `${prefix}${shorten(key)}.`, depth + 1));
   });
   return Object.fromEntries(found.slice(0, MAX_FIELDS));

@@ -68,7 +68,7 @@ function storeKind(address: string): StoreKind {
     });
   }
   // A connection string of libpq. Not a file name: as one, its password would be shown.
-  if (/^\w+=.*\s\w+=/.test(address)) {
+  if (/^\s*\w+\s*=.*\s\w+\s*=|\bpassword\s*=/i.test(address) && scheme === undefined) {
     throw new UsageError('The address of the state is a connection string, and not a URL.', {
       hint: 'Write it as postgres://user@host/database, and set PGPASSWORD to the password.',
     });

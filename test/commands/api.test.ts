@@ -305,6 +305,30 @@ describe('api --paginate', () => {
     expect((await api(['GET', path, '--paginate', '-o', 'json', '--query', '[].id'])).json()).toEqual(expected);
   });
 
+  test('follows a link with a cursor as it is, also if the first request has one', async () => {
+    const { api } = await setUp({
+      'GET /things/': ({ query }, response) => {
+        const cursor = query.get('cursor');
+        if (cursor !== 'c1' && query.size > 1) return sendJson(response, { message: 'only cursor allowed' }, 400);
+        sendJson(response, { data: [{ id: cursor }], links: { next: cursor === 'c1' ? '?cursor=c2' : null } });
+      },
+    });
+    const ran = await api(['GET', '/things/?cursor=c1&kind=x', '--paginate', '-o', 'json', '--query', '[].id']);
+    expect(ran.json()).toEqual(['c1', 'c2']);
+  });
+
+  test('keeps a date with which the list begins beside the number of a page', async () => {
+    const { api, fake } = await setUp({
+      'GET /things/': ({ query }, response) =>
+        sendJson(response, {
+          data: [{ id: query.get('page') }],
+          links: { next: query.has('page') ? null : '?page=2' },
+        }),
+    });
+    await api(['GET', '/things/?start=2026-05-01&end=2026-11-01&skip=2', '--paginate']);
+    expect(fake.requests.at(-1)?.path).toBe('/v1/things/?page=2&start=2026-05-01&end=2026-11-01');
+  });
+
   test('follows no page number as it is: it would be one of another list', async () => {
     const { api } = await setUp({
       'GET /things/': ({ query }, response) => {

@@ -318,7 +318,7 @@ describe('--summary', () => {
     const ran = await runIn(it, [name, '--summary', path], {});
     expect(ran.code).toBe(2);
     expect(ran.stderr).toContain(
-      `hint: ${path} is the file of --summary. Write --summary=<file>, or put --summary after the files.\n`,
+      `hint: ${path} is the file of --summary. Name the other files before --summary, or after --summary=<file>.\n`,
     );
     expect(read(path)).toBe(manifest('acme'));
   });
