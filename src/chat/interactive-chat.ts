@@ -279,12 +279,12 @@ export class InteractiveChat {
       return;
     }
     const { message, isBacklog } = event;
-    await this.deps.rememberSession(event);
     if (message.isReply) {
       this.hasReply = true;
       this.setAwaitingReply(false);
     }
     const isOwn = this.ownIds.has(message.external_message_id ?? '') || this.ownIds.has(message.message_id);
     if (!isOwn || isBacklog) this.deps.prompt.printAbove(await this.deps.formatMessage(message));
+    await this.deps.rememberSession(event);
   }
 }

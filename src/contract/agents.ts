@@ -69,8 +69,8 @@ function findOwnId(source: JsonObject, contract: Contract): string | null | unde
 }
 
 /**
- * Returns the objects that hold the last key of a path; null for a place that says there is none. An item of a list is no
- * step of its own.
+ * Returns the objects that hold the last key of a path; null for a place that says there is none. Lists do not count as a
+ * step of the path.
  */
 function* holdersAt(value: unknown, path: readonly string[], key = ''): Generator<NestedObject | null> {
   if (value === null || (Array.isArray(value) && value.length === 0)) yield null;

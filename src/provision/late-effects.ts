@@ -132,7 +132,7 @@ export function findObstacle(
   const { external_space_id } = manifest;
   const [first] = unsettled;
   if (first && !canRead) return blockedSpaceError(first, lostPost);
-  // Without a source, it is this document's own space, listed in another spelling.
+  // A similar space without a source may be this document's own, listed in another spelling.
   if (similar?.source !== undefined && similar.space_id !== undefined && similar.space_id === present?.space_id) {
     return sharedSpaceError(external_space_id, similar);
   }

@@ -89,6 +89,6 @@ export function runFailure(results: readonly DocumentResult[], interruption: unk
  */
 export function untestedTokenError(rejection: PartnerctlError): PartnerctlError {
   const hint =
-    'Nothing was sent: the state knows all spaces and agents. If the token is valid and only may not list spaces, go on without the list: partnerctl contract set spaces.list none';
+    'Nothing was changed: the state knows all spaces and agents. If the token is valid and only may not list spaces, go on without the list: partnerctl contract set spaces.list none';
   return withHint(rejection, { hint, details: {} });
 }

@@ -123,7 +123,7 @@ export function hiddenAgentsError(externalId: string, spaceId: string): OutcomeU
 }
 
 const SPELLINGS =
-  'Their external_space_ids differ only in case, white space, or Unicode form, which some services ignore.';
+  'The two external_space_ids differ only in case, white space, or Unicode form, which some services ignore.';
 
 function nameSimilar({ external_space_id, space_id, source }: SimilarSpace): string {
   const names = [space_id, source].filter((name) => name !== undefined).join(', ');
@@ -153,7 +153,7 @@ export function similarSpaceError(
     {
       ...lostPost?.info,
       why: lostPost?.info.why === undefined ? SPELLINGS : `${lostPost.info.why}\n${SPELLINGS}`,
-      hint: 'Nothing more is sent, so that no agent is installed twice. If they are one space, describe it once, with the external_space_id that the service lists. If they are two, run it again with --retry-unknown.',
+      hint: 'Nothing more is sent, so that no agent is installed twice. If they are one space, describe it once, with the external_space_id that the service lists. If they are two, provision this document alone with --retry-unknown.',
       details: { similar: similar.external_space_id, space_id: similar.space_id ?? null },
     },
   );

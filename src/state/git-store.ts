@@ -99,7 +99,12 @@ class GitLog {
 
   /** Creates the branch or the file, if it is missing. @throws LocalError */
   async init(): Promise<void> {
-    if ((await this.fetch()).content === undefined) await this.publish([], Buffer.alloc(0));
+    const { tip, content } = await this.fetch();
+    if (content !== undefined) return;
+    await this.publish([], Buffer.alloc(0));
+    if (tip === undefined) return;
+    const { branch, label } = this.deps.target;
+    await this.deps.warn?.(`Branch ${branch} already has other files; ${FILE_NAME} was added to it: ${label}`);
   }
 
   async close(): Promise<void> {

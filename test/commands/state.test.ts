@@ -446,6 +446,27 @@ describe('a state at a URL', () => {
     expect((await run(['state', 'show'], { env, columns: 80 })).stderr).toBe('The state has no such record.\n');
   });
 
+  test('says so if the branch has other files', async () => {
+    const path = bareRepository();
+    const git = (args: readonly string[], input = '') =>
+      execFileSync('git', ['--git-dir', path, '-c', 'user.name=a', '-c', 'user.email=a@example.com', ...args], {
+        input,
+      })
+        .toString()
+        .trim();
+    const blob = git(['hash-object', '-w', '--stdin'], 'Hello.');
+    const tree = git(['mktree'], `100644 blob ${blob}\tREADME.md\n`);
+    git(['update-ref', 'refs/heads/main', git(['commit-tree', tree, '-m', 'x'])]);
+    const address = `git+file://${path}#main`;
+    const init = () => run(['state', 'init', address], { env: { HOME: tempDirectory() } });
+    expect(await init()).toMatchObject({
+      code: 0,
+      stderr: `warning: Branch main already has other files; state.jsonl was added to it: ${address}\n`,
+    });
+    expect(await init()).toMatchObject({ code: 0, stderr: '' });
+    expect(git(['ls-tree', '--name-only', 'main'])).toBe('README.md\nstate.jsonl');
+  });
+
   test('imports the records of a file, and exports them again', async () => {
     const HOME = tempDirectory();
     const [file, address, copy] = [soundFile(), repository(), join(HOME, 'copy.jsonl')];
