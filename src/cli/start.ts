@@ -42,7 +42,8 @@ async function run(argv: readonly string[], exit: (code: number) => never): Prom
       signals ??= createSignals({
         on: (signal, listener) => process.on(signal, listener),
         exit,
-        write: (text) => process.getBuiltinModule('node:fs').writeSync(2, text),
+        // A terminal shows ^C behind the spinner.
+        write: (text) => process.getBuiltinModule('node:fs').writeSync(2, process.stderr.isTTY ? `\n${text}` : text),
       });
       return signals;
     },

@@ -108,6 +108,8 @@ class TerminalPrompt implements PromptLine {
     this.line.on('line', () => this.redraw());
     this.line.on('history', (entries) => onHistory(entries));
     this.line.on('SIGINT', () => this.handleInterrupt());
+    // While the program is suspended, the shell turns it off.
+    this.line.on('SIGCONT', () => output.write(BRACKETED_PASTE_ON));
     this.line.on('close', () => this.stopTyping());
     this.entries = this.readEntries();
   }

@@ -10,6 +10,15 @@ export function joinSentences(text: string): string {
   });
 }
 
+/** How many things a message names. */
+const MAX_NAMED = 5;
+
+/** Names some things, and counts the others: `a, b, c, d, e, and 3 more` */
+export function nameSome(names: readonly string[]): string {
+  const more = names.length > MAX_NAMED ? `, and ${names.length - MAX_NAMED} more` : '';
+  return `${names.slice(0, MAX_NAMED).join(', ')}${more}`;
+}
+
 function toSentenceCase(word: string): string {
   return `${word.charAt(0).toUpperCase()}${word.slice(1)}`;
 }

@@ -2,12 +2,14 @@ import { nameListFailure } from '../api/list-failure.ts';
 import { mapConcurrent } from '../api/map-concurrent.ts';
 import { DEFAULT_RETRIES } from '../api/retry.ts';
 import { takeTurns } from '../api/take-turns.ts';
-import type { Context } from '../cli/context.ts';
+import type { Context, Signals } from '../cli/context.ts';
 import { holdForCheck } from '../cron/check-after-create.ts';
 import { openJobCreator } from '../cron/create-jobs.ts';
 import { isTokenRejected, type PartnerctlError } from '../errors.ts';
 import { batchResult, formatCounts } from '../output/batch-result.ts';
 import type { CommandResult, ReportLine } from '../output/command-result.ts';
+import { sanitizeLine } from '../output/sanitize.ts';
+import { nameSome } from '../output/sentences.ts';
 import { describeThisProcess, hasEnded } from '../state/owner.ts';
 import { randomRecordId } from '../state/record.ts';
 import { keepUnpublished } from '../state/unpublished.ts';
@@ -101,33 +103,48 @@ async function applyWithChats(deps: ProvisionDeps, document: ManifestDocument): 
   }
 }
 
+/** Describes the spaces that a second Ctrl-C interrupts; undefined if none are in progress. */
+function describeInProgress(externalIds: readonly string[]): string | undefined {
+  if (externalIds.length === 0) return undefined;
+  const names = sanitizeLine(nameSome(externalIds));
+  return `Ended while spaces were being provisioned, which may or may not be complete: ${names}. Run the same command again: it reads what exists before it writes.`;
+}
+
 /** Applies documents and yields each result when it is complete. Failures are results; it does not throw. */
 async function* applyAll(
-  deps: ProvisionDeps,
+  deps: ProvisionDeps & Pick<Signals, 'beforeExit'>,
   documents: readonly ManifestDocument[],
   { concurrency, failFast }: Omit<ApplyOptions, keyof ProvisionOptions>,
 ): AsyncGenerator<DocumentResult> {
   let isStopped = false;
+  const inProgress = new Set<string>();
   // While as many documents as allowed wait for the service, as many others are reserved and recorded.
   const isInOrder = failFast || concurrency === 1;
   const atOnce = isInOrder ? concurrency : Math.max(2 * concurrency, deps.store.reservationsAtOnce);
 
   async function applyOne(document: ManifestDocument): Promise<DocumentResult> {
     const isSkipped = isStopped || deps.interrupt.aborted;
+    if (!isSkipped) inProgress.add(document.manifest.external_space_id);
     const applied = isSkipped ? initialDocumentResult(document, 'skipped') : await applyWithChats(deps, document);
     const result = await createCronJobs(deps, document, applied);
+    inProgress.delete(document.manifest.external_space_id);
     // The error of the document may hide that one of its jobs failed with an error that stops the run.
     const errors = [result.error, ...result.cron.map(({ error }) => error)];
     if (result.status === 'failed') isStopped ||= failFast || errors.some(stopsProvisioning);
     return result;
   }
   const applied = mapConcurrent(documents, atOnce, (document) => deps.store.together(() => applyOne(document)));
-  yield* holdForCheck(applied, {
-    needsCheck: hasNewJobs,
-    readAt: deps.jobs?.second.readAt ?? (() => Number.NEGATIVE_INFINITY),
-    check: (held, list) => checkCronJobs(deps, held, list),
-    clock: deps.clock,
-  });
+  const forget = deps.beforeExit(() => describeInProgress([...inProgress]));
+  try {
+    yield* holdForCheck(applied, {
+      needsCheck: hasNewJobs,
+      readAt: deps.jobs?.second.readAt ?? (() => Number.NEGATIVE_INFINITY),
+      check: (held, list) => checkCronJobs(deps, held, list),
+      clock: deps.clock,
+    });
+  } finally {
+    forget();
+  }
 }
 
 /** Reads the spaces of a run for the first time; undefined if the token may not. */
@@ -198,5 +215,9 @@ export async function applyManifests(
     provisionReport(results.map((result) => withUnmanagedJobs(deps, result)));
   // Any request that the service accepted shows that the token is valid.
   const failure = () => (rejection && http.successCount === 0 ? untestedTokenError(rejection) : undefined);
-  return toCommandResult(context, applyAll(deps, documents, options), documents.length, { report, failure });
+  const { beforeExit } = context.signals;
+  return toCommandResult(context, applyAll({ ...deps, beforeExit }, documents, options), documents.length, {
+    report,
+    failure,
+  });
 }

@@ -6,6 +6,7 @@ import type { Context } from '../cli/context.ts';
 import { assumedLeaves, fileFieldOf, type UploadKind } from '../contract/uploads.ts';
 import { InterruptedError, PartnerctlError, RunFailure } from '../errors.ts';
 import { sanitizeLine } from '../output/sanitize.ts';
+import { nameSome } from '../output/sentences.ts';
 import { openLedger, otherLines } from '../state/ledger.ts';
 import { describeThisProcess, hasEnded } from '../state/owner.ts';
 import { randomRecordId } from '../state/record.ts';
@@ -168,15 +169,11 @@ export async function* uploadFiles(
   if (statuses.has('uploaded') && !statuses.has('failed')) await confirmAssumed(context, http, as, sources);
 }
 
-/** How many files a message names. */
-const MAX_NAMED = 5;
-
 /** Describes the files that a second Ctrl-C interrupts; undefined if none are in flight. */
 function describeInFlight(files: readonly string[]): string | undefined {
   if (files.length === 0) return undefined;
-  const names = sanitizeLine(files.slice(0, MAX_NAMED).join(', '));
-  const more = files.length > MAX_NAMED ? `, and ${files.length - MAX_NAMED} more` : '';
-  return `Ended while files were being sent, so they may or may not be uploaded: ${names}${more}. Run the same command again: it names those that may be, and sends the others.`;
+  const names = sanitizeLine(nameSome(files));
+  return `Ended while files were being sent, so they may or may not be uploaded: ${names}. Run the same command again: it names those that may be, and sends the others.`;
 }
 
 interface QueuedSource {

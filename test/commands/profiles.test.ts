@@ -227,9 +227,25 @@ describe('profiles', () => {
     const home = createProfileHome();
     await storeProfile(home, 'acme');
     await storeProfile(home, 'globex');
-    expect((await run(['profile', 'remove', 'acme'], { env: home.env })).code).toBe(0);
+    expect(await run(['profile', 'remove', 'acme'], { env: home.env })).toMatchObject({
+      code: 0,
+      stderr:
+        'warning: "acme" was the current profile. Now no profile is current. To choose another one: partnerctl profile use <name>\n',
+    });
     expect(home.read()).toEqual({ current: 'default', profiles: { globex: { base_url: BASE, token: TOKEN } } });
     expect(statSync(home.path).mode & 0o777).toBe(0o600);
+  });
+
+  test('remove says that commands use the default profile from now on', async () => {
+    const home = createProfileHome();
+    await storeProfile(home, 'default');
+    await storeProfile(home, 'acme');
+    await run(['profile', 'use', 'acme'], { env: home.env });
+    const removed = await run(['profile', 'remove', 'acme'], { env: home.env });
+    expect(removed.stderr).toContain('"acme" was the current profile. Commands now use profile "default".');
+    await storeProfile(home, 'globex');
+    await run(['profile', 'use', 'default'], { env: home.env });
+    expect((await run(['profile', 'remove', 'globex'], { env: home.env })).stderr).toBe('');
   });
 
   test('logout removes the token and keeps the base URL', async () => {

@@ -116,6 +116,20 @@ describe.skipIf(!hasTmux)('chat open, in a real terminal (needs tmux)', () => {
     await screen(/\n› halfway$/);
   });
 
+  test('after Ctrl-Z and fg a pasted text is not sent, although the shell turned bracketed paste off', async () => {
+    const { keys, screen, paste, chat } = await talk();
+    await keys('half');
+    await screen(/^› half$/m);
+    await keys('C-z');
+    await screen(/ended with \d+$/);
+    await keys('printf \\033[?2004l', 'Enter');
+    await keys('fg', 'Enter');
+    await screen(/\n› half$/);
+    await paste('one\ntwo');
+    await screen(new RegExp(`\n› halfone${LINE_BREAK}two$`));
+    expect(await chat.history({ session_id: 't1' })).toEqual([]);
+  });
+
   test('a pasted line that is taller than the screen can be edited and is sent completely, whatever arrives meanwhile', async () => {
     const { keys, screen, everything, paste, reply, chat } = await talk();
     const typed = Array.from({ length: 400 }, (_, index) => `w${index}`).join(' ');

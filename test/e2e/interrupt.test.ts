@@ -68,6 +68,7 @@ test('a second Ctrl-C exits immediately', async () => {
   clearInterval(repeat);
   // A run that ended normally would have printed its result.
   expect(ran).toMatchObject({ exitCode: 130, stdout: '' });
+  expect(ran.stderr).toMatch(/^Ended while spaces were being provisioned, .*: s0\. Run the same command again/m);
 });
 
 test('a second SIGHUP, which a shell sends in addition to the system, does not end the wait for the response', async () => {
