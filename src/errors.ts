@@ -270,6 +270,7 @@ export function describeFileError(error: unknown): string {
   if (code === 'EROFS') return 'the file system is read-only';
   if (code === 'EISDIR') return 'it is a directory';
   if (code === 'ENOTDIR') return 'a part of its path is a file, not a directory';
+  if (code === 'ENOSPC') return 'the disk is full (ENOSPC)';
   if (code === 'ELOOP') return 'it is a symbolic link that points to itself';
   return error instanceof Error ? error.message : String(error);
 }

@@ -2,7 +2,7 @@ import type { RuntimeDeps } from './cli/create-context.ts';
 import { type Environment, type Io, lazyIo, type Sink, withWrite } from './cli/io.ts';
 import { type ParsedCommand, parse, typedOutputFormat } from './cli/parse.ts';
 import type { CommandRun } from './cli/run-command.ts';
-import { EXIT, exitCodeOf, InterruptedError, OutputError } from './errors.ts';
+import { describeFileError, EXIT, exitCodeOf, InterruptedError, OutputError } from './errors.ts';
 import { escapeWorkflowCommands, isGitHubActions } from './output/ci/workflow-commands.ts';
 import { shouldUseColor } from './output/color.ts';
 import { createRedactor } from './output/redact.ts';
@@ -22,8 +22,7 @@ function ignoreWriteErrors(sink: Sink): Sink {
 function reportWriteErrors(sink: Sink): Sink {
   const fail = (error: unknown): never => {
     if (isReaderGone(error)) throw error;
-    const why = error instanceof Error ? error.message : String(error);
-    throw new OutputError('The output cannot be written.', { why, cause: error });
+    throw new OutputError('The output cannot be written.', { why: describeFileError(error), cause: error });
   };
   return withWrite((text, encoding) => sink.write(text, encoding).catch(fail), sink);
 }

@@ -133,7 +133,7 @@ class AttemptAbort {
       abort();
       return;
     }
-    const why = 'at most for the response; press Ctrl-C again to stop at once';
+    const why = 'at most for the response; Ctrl-C again stops at once';
     this.deps.trace({ kind: 'wait', ms: INTERRUPT_GRACE_MS, why });
     const over = new AbortController();
     this.onStop.push(() => over.abort());

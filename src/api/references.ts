@@ -117,7 +117,10 @@ function readCandidate(item: JsonObject, { resource, contract }: Wanted): Candid
 }
 
 const MAX_CANDIDATES = 10;
-const EMPTY_LIST = { space: 'The token cannot access any spaces.', agent: 'The space has no agents.' } as const;
+const EMPTY_LIST = {
+  space: 'There are no spaces that the token can access.',
+  agent: 'The space has no agents.',
+} as const;
 
 function describeAll(shown: readonly Candidate[]): string {
   return shown

@@ -43,7 +43,7 @@ export function resendCommand(
   const ids = ['--source', source_id, '--session', session_id, '--external-id', external_message_id];
   const args = ['chat', 'send', ...ids, ...moreFlags];
   if (source?.from === 'file') return shellCommand([...args, '--file', source.path], flags);
-  if (source?.from === 'stdin') return `${shellCommand(args, flags, ['-'])} (with the same text on standard input)`;
+  if (source?.from === 'stdin') return `${shellCommand(args, flags, ['-'])}\n(with the same text on standard input)`;
   return isPastable(text) ? shellCommand(args, flags, [text]) : `${shellCommand(args, flags)} … (with the same text)`;
 }
 
@@ -108,9 +108,12 @@ export async function sendMessage(
   } catch (error) {
     if (!(error instanceof PartnerctlError)) throw error;
     const refused = isRefused(error);
+    const details = { source_id, session_id, external_message_id };
     await send.fail(refused);
     const hint =
       refused && error.info.status === 404 ? UNKNOWN_SOURCE_HINT : `To send it again without duplicating it: ${resend}`;
-    throw withHint(error, { hint, details: { source_id, session_id, external_message_id } });
+    // The same message would be too large again.
+    if (refused && error.info.status === 413) throw withHint(error, { details });
+    throw withHint(error, { hint, details });
   }
 }

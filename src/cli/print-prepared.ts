@@ -19,21 +19,22 @@ function preparedOutput(argv: readonly string[]): string | undefined {
   return /^help (-o ?|--output[ =])json$/.test(line) ? readAsset('help.json') : undefined;
 }
 
-/** Writes to standard output without loading streams. Ignores a closed pipe. */
+/** Writes to standard output without loading streams. Ignores a closed pipe. @throws Error for any other failure */
 function print(text: string): void {
   let rest = Buffer.from(text);
   try {
     while (rest.length > 0) rest = rest.subarray(writeSync(1, rest));
   } catch (error) {
     // A non-blocking pipe is full. A stream waits for its reader.
-    if (error instanceof Error && 'code' in error && error.code === 'EAGAIN')
-      process.stdout.on('error', () => undefined).write(rest);
+    const code = error instanceof Error && 'code' in error ? error.code : undefined;
+    if (code === 'EAGAIN') process.stdout.on('error', () => undefined).write(rest);
+    else if (code !== 'EPIPE') throw error;
   }
 }
 
 /**
  * Prints output that the build prepared: the version, the help, or the description of all commands.
- * @returns false for other arguments, which need the program
+ * @returns false for other arguments, which need the program, and if the output cannot be written, which it reports
  */
 export function printPrepared(argv: readonly string[]): boolean {
   try {

@@ -210,9 +210,11 @@ async function start(options: SandboxOptions): Promise<Sandbox> {
   try {
     return await startSandbox(options);
   } catch (error) {
+    const cause = error instanceof Error ? error.cause : undefined;
+    const isPort = cause instanceof Error && 'syscall' in cause && cause.syscall === 'listen';
     throw new LocalError('The sandbox cannot start.', {
-      hint: 'Give another --port (or none, for a free one) or another --data directory.',
-      why: error instanceof Error ? error.message : String(error),
+      why: describeFileError(error),
+      hint: isPort ? 'Give another --port, or none for a free one.' : 'Name another directory with --data.',
       cause: error,
     });
   }

@@ -103,7 +103,8 @@ export function checkState({ state, isCi, profiles, settings }: Facts): Check {
     return broken('state', what, damageHint(state.value));
   }
   if (!isWritable) {
-    const hint = 'Make it writable for you, or name another place with --state or PARTNER_STATE.';
+    const hint =
+      'Make it writable for you, with space on its disk, or name another place with --state or PARTNER_STATE.';
     return broken('state', `The state cannot be written: ${location.address}`, hint);
   }
   if (isCi && location.kind === 'file' && !exists && settings.value !== undefined) {

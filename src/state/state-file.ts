@@ -1,5 +1,5 @@
 import { constants } from 'node:fs';
-import { access, lstat, open, stat } from 'node:fs/promises';
+import { access, lstat, open, stat, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { errorCode } from '../errors.ts';
 import { explainFileError, notRegularFileError } from './file-error.ts';
@@ -57,10 +57,21 @@ async function isCreatable(directory: string): Promise<boolean> {
   }
 }
 
+/** Whether the disk has no space for others than the administrator. Unknown counts as no. */
+async function isDiskFull(path: string): Promise<boolean> {
+  try {
+    const { blocks, bavail } = await statfs(path);
+    return blocks > 0 && bavail === 0;
+  } catch {
+    return false;
+  }
+}
+
 /**
- * Whether permissions allow writing records. Writes nothing.
+ * Whether permissions and the disk allow writing records. Writes nothing.
  * @param exists whether the file exists (see `findStateFile`)
  */
 export async function isWritable(path: string, exists: boolean): Promise<boolean> {
+  if (await isDiskFull(exists ? path : dirname(path))) return false;
   return exists ? canAccess(path, W_OK) : isCreatable(dirname(path));
 }

@@ -154,6 +154,15 @@ describe('an error of chat send', () => {
     expect((await chat.history()).filter(({ role }) => role === 'user')).toMatchObject([{ text, external_message_id }]);
   });
 
+  test('with 413 does not offer to send the same text again', async () => {
+    const { it, env, to } = await startChat();
+    await it.faults({ kind: 'status', status: 413, on: `POST ${MESSAGE}` });
+    const ran = await run([...to, 'Hello!', '-o', 'json'], { env });
+    expect(ran.code).toBe(1);
+    expect(ran.error()).toMatchObject({ status: 413, details: { session_id: 's1' } });
+    expect(ran.stderr).not.toContain('chat send');
+  });
+
   test('a 402 after a lost response does not claim that the message was not processed', async () => {
     const { it, env, to, chat } = await startChat();
     await it.faults(

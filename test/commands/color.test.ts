@@ -30,7 +30,7 @@ test('a process without a terminal gets no questions, spinners, or colors', asyn
   expect(await run(LIST, { env: it.env })).toMatchObject({
     code: 0,
     stdout: '',
-    stderr: 'The token cannot access any spaces.\n',
+    stderr: 'There are no spaces that the token can access.\n',
   });
   const login = await run(['login', '--base-url', it.sandbox.baseUrl], { env: { HOME: it.env.HOME } });
   expect(login).toMatchObject({ code: 3, stdout: '' });

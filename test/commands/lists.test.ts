@@ -69,7 +69,7 @@ describe('spaces list', () => {
   test('prints a table in a terminal, or a notice on stderr if the list is empty', async () => {
     const { env } = await service();
     const ran = await run(['spaces', 'list'], { env, columns: 120 });
-    expect(ran).toMatchObject({ code: 0, stdout: '', stderr: 'The token cannot access any spaces.\n' });
+    expect(ran).toMatchObject({ code: 0, stdout: '', stderr: 'There are no spaces that the token can access.\n' });
     expect(await run(['spaces', 'list', '-q'], { env, columns: 120 })).toMatchObject({ stdout: '', stderr: '' });
   });
 

@@ -81,6 +81,10 @@ describe('sandbox start', () => {
     const { port } = new URL(at.base_url);
     const samePort = await start(['sandbox', 'start', '--port', port]);
     expect(samePort).toMatchObject({ exitCode: 1, stdout: '', stderr: expect.stringContaining(port) });
+    expect(samePort.stderr).toContain('Give another --port');
+    const inFile = await start(['sandbox', 'run', '--data', '/dev/null/data', '--', 'true']);
+    expect(inFile).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('another directory with --data') });
+    expect(inFile.stderr).not.toContain('--port');
   });
 
   test('--faults reads a plan from a file, and exits with 2 for an invalid one', async () => {

@@ -69,6 +69,12 @@ test('a full disk is a failure', async () => {
   const schema = await shell('partnerctl provision --schema > /dev/full');
   expect(schema).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('ENOSPC') });
   expect(schema.stderr).not.toContain('bug');
+  for (const flag of ['--help', '--version']) {
+    expect(await shell(`partnerctl ${flag} > /dev/full`)).toMatchObject({
+      exitCode: 1,
+      stderr: 'error: The output cannot be written.\n  the disk is full (ENOSPC)\n',
+    });
+  }
 });
 
 test('a full disk does not hide that a job was blocked', async () => {

@@ -56,7 +56,7 @@ describe.skipIf(!hasScript)('in a real terminal (needs script of util-linux)', (
   test('NO_COLOR wins over FORCE_COLOR, without a warning of Node that it does not', async () => {
     const it = await service();
     const ran = await inTerminal(['spaces', 'list'], { env: { ...it.env, NO_COLOR: '1', FORCE_COLOR: '1' } });
-    expect(plain(ran.stdout)).toBe('The token cannot access any spaces.\n');
+    expect(plain(ran.stdout)).toBe('There are no spaces that the token can access.\n');
   });
 
   test('the line that completion install adds stands on a line of its own', async () => {
@@ -92,7 +92,7 @@ describe.skipIf(!hasScript)('in a real terminal (needs script of util-linux)', (
     await until(child.stdout, /Listing spaces/);
     release();
     const ran = await child;
-    expect(visibleText(ran.stdout)).toBe('The token cannot access any spaces.\n');
+    expect(visibleText(ran.stdout)).toBe('There are no spaces that the token can access.\n');
     expect(ran.stdout).not.toContain('\u001b[?25l');
   });
 
@@ -120,7 +120,8 @@ describe.skipIf(!hasScript)('in a real terminal (needs script of util-linux)', (
       inTerminal(['spaces', 'list'], { env: it.env, columns: 0 }),
     ]);
     expect(quiet.stdout).toBe('');
-    for (const ran of [ci, sizeless]) expect(plain(ran.stdout)).toBe('The token cannot access any spaces.\n');
+    for (const ran of [ci, sizeless])
+      expect(plain(ran.stdout)).toBe('There are no spaces that the token can access.\n');
   });
 
   test('login prompts for the URL, and for the token without showing it', async () => {

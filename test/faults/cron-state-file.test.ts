@@ -119,6 +119,18 @@ describe('nothing is posted if the state file cannot be written because', () => 
     await expectStopped(at, await create('mount -o remount,ro "$1"'), 'read-only file system');
   });
 
+  it.skipIf(MOUNTS === undefined)('the disk is full, as doctor says before (needs mounts of its own)', async () => {
+    const directory = tempDirectory();
+    const script = `mount -t tmpfs -o size=16k tmpfs "$1" && { head -c 20k /dev/zero > "$1/all" 2>/dev/null || true; } && shift && exec "$@"`;
+    const doctor = [process.execPath, PROGRAM, 'doctor', '--state', join(directory, 'state.jsonl'), '-o', 'json'];
+    const { stdout } = await startFile('unshare', [...(MOUNTS ?? []), 'sh', '-c', script, 'sh', directory, ...doctor]);
+    const { checks }: { checks: { name: string }[] } = JSON.parse(stdout);
+    expect(checks.find(({ name }) => name === 'state')).toMatchObject({
+      status: 'failed',
+      hint: expect.stringContaining('space on its disk'),
+    });
+  });
+
   it('its directory is read-only, or it belongs to somebody else', async () => {
     const at = await setUp();
     // Root may write everywhere, so another user runs a readable copy of the program.

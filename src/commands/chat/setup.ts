@@ -81,7 +81,7 @@ export default command<Input>({
   examples: [
     { line: "partnerctl chat setup ext:acme-001 'name:Support'", does: 'the space by your own id, the agent by name' },
     {
-      line: "partnerctl chat setup ext:acme-001 'name:Support' -o json --query source_id",
+      line: "partnerctl chat setup ext:acme-001 'name:Support' --query source_id",
       does: 'print only the source_id, for scripts',
     },
     {

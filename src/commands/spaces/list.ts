@@ -49,7 +49,7 @@ export default command({
     const http = await context.http();
     context.progress.start('Listing spaces');
     return listResult(readRows(http), COLUMNS, {
-      empty: 'The token cannot access any spaces.',
+      empty: 'There are no spaces that the token can access.',
       json: ({ item }) => item,
     });
   },
