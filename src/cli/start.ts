@@ -1,5 +1,6 @@
 import pkg from '../../package.json' with { type: 'json' };
 import { systemClock } from '../clock.ts';
+import { EXIT } from '../errors.ts';
 import { flush, streamSink, waitForReader } from '../output/stream-sink.ts';
 import { keepCompiledCode } from './compile-cache.ts';
 import type { Signals } from './context.ts';
@@ -33,7 +34,7 @@ function createExit(): (code: number) => never {
 async function run(argv: readonly string[], exit: (code: number) => never): Promise<number> {
   const { main } = await import('../main.ts');
   let signals: Signals | undefined;
-  return main(argv, {
+  const code = await main(argv, {
     io: lazyIo(openStdin, streamSink(process.stdout), streamSink(process.stderr)),
     env: process.env,
     clock: systemClock,
@@ -57,6 +58,9 @@ async function run(argv: readonly string[], exit: (code: number) => never): Prom
     selfCommand: [process.execPath, ...process.argv.slice(1, IS_EXECUTABLE ? 1 : 2)],
     terminal: process.stderr,
   });
+  // After a failure, an error follows the ^C that the terminal shows.
+  if (code === EXIT.ok && signals?.interrupt.aborted && process.stderr.isTTY) process.stderr.write('\n');
+  return code;
 }
 
 /** Prints the stack trace of a crash, but not the error message, which could contain a secret. */

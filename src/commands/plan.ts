@@ -15,7 +15,7 @@ interface Input extends ManifestArgs {
 
 export default command<Input>({
   description:
-    'Shows what provision would do, and why: for each space, in input order, what it would create (+), what is unchanged (=), what differs and no call can change (!), what is not in the manifest (?), and what is blocked until somebody decides (x). Sends only reads, and writes nothing. The same as provision --dry-run.',
+    'Shows what provision would do, and why: for each space, in input order, what it would create (+), and to which spaces it would add something (~), what is unchanged (=), what differs and no call can change (!), what is not in the manifest (?), and what is blocked until somebody decides (x). Sends only reads, and writes nothing. The same as provision --dry-run.',
   args: [{ usage: '<file...>', description: 'YAML files, directories of them, or - for standard input' }],
   flags: [...MANIFEST_FLAGS, EXIT_CODE_FLAG],
   output: async () => (await import('../output-schemas/provisioning.ts')).PLAN,

@@ -48,8 +48,10 @@ function toCommandResult(
   async function* counted(): AsyncGenerator<DocumentResult> {
     let count = 0;
     for await (const result of results) {
-      count += 1;
-      if (result.status !== 'skipped') context.progress.update(`Provisioning: ${count} of ${total}`);
+      if (result.status !== 'skipped') {
+        count += 1;
+        context.progress.update(`Provisioning: ${count} of ${total}`);
+      }
       yield result;
     }
   }

@@ -77,6 +77,9 @@ export class ProblemList {
   }
 }
 
+/** More than a screen shows. */
+const MANY_PROBLEMS = 5;
+
 function formatProblem({ source, line, column, message, hint, excerpt: lines }: Problem): string {
   return [`${source}:${line}:${column}: ${message}`, lines, ...(hint === undefined ? [] : [`  hint: ${hint}`])].join(
     '\n',
@@ -97,6 +100,8 @@ export function problemsError(
     problems.length === 1 ? 'a mistake' : `${problems.length < limit ? '' : 'at least '}${problems.length} mistakes`;
   return new InputError(`The input has ${count}; ${consequence}.`, {
     why: problems.map(formatProblem).join('\n\n'),
+    // The first line has scrolled off the screen.
+    ...(problems.length > MANY_PROBLEMS && { hint: `Correct all of the ${problems.length} mistakes above.` }),
     details: { problems },
   });
 }

@@ -110,6 +110,13 @@ describe('provision', () => {
     expect((await run(['provision', path])).stderr).toBe(check.stderr);
   });
 
+  test('repeats the number of many mistakes at the end', async () => {
+    const text = Array.from({ length: 6 }, (_, index) => manifest(`s${index}`).replace('name:', 'nam:')).join('---\n');
+    const ran = await run(['provision', write('many.yaml', text), '--check']);
+    expect(ran.code).toBe(2);
+    expect(ran.stderr).toMatch(/\nhint: Correct all of the \d+ mistakes above\.\n$/);
+  });
+
   test('reports all mistakes in all files at once', async () => {
     const { env } = await service();
     const first = write('first.yaml', `${GOOD('a').replace('name: Acme, ', '')}color: red\n`);

@@ -8,6 +8,7 @@ import { holdRequests } from '../helpers/hold-requests.ts';
 import { tempDirectory } from '../helpers/run.ts';
 import { schedules } from '../helpers/scheduling.ts';
 import { manifest, service, write } from '../helpers/service.ts';
+import { createChat } from '../sandbox/chat.ts';
 import { PROGRAM, startFile, until } from './program.ts';
 
 const hasScript = spawnSync('script', ['--version'], { encoding: 'utf8' }).stdout?.includes('util-linux') ?? false;
@@ -139,6 +140,19 @@ describe.skipIf(!hasScript)('in a real terminal (needs script of util-linux)', (
     expect(ran.exitCode).toBe(0);
     for (let at = 0; at + 8 <= it.token.length; at += 1) expect(ran.stdout).not.toContain(it.token.slice(at, at + 8));
     expect(readFileSync(join(home, 'config', 'config.json'), 'utf8')).toContain(it.token);
+  });
+
+  test('Ctrl-C in a tail leaves the next prompt on a line of its own', async () => {
+    const it = await service();
+    const chat = await createChat(it);
+    await chat.send('Anybody?', { session_id: 's' });
+    const args = ['chat', 'tail', '--source', chat.source_id, '--session', 's', '--from-start'];
+    const child = inTerminal(args, { env: it.env });
+    await until(child.stdout, /You said: Anybody\?/);
+    child.stdin?.write('\x03');
+    const ran = await child;
+    expect(ran.exitCode).toBe(0);
+    expect(ran.stdout).toMatch(/\^C\r\n$/);
   });
 
   test('--color never also applies to questions', async () => {

@@ -25,12 +25,17 @@ function statusSince(conversation: Conversation): string | null {
   return unansweredSince(conversation) ?? conversation.last?.created_at ?? null;
 }
 
+/** The text of the last message on one line. */
+function previewOf({ last }: Conversation): string | undefined {
+  return last?.text?.trim().replace(/\s+/g, ' ');
+}
+
 const COLUMNS: readonly Column<Conversation>[] = [
   { header: 'SESSION', value: ({ session_id }) => session_id },
   { header: 'SOURCE', value: ({ source_id }) => source_id, fit: 'middle', isOptional: true },
   { header: 'STATUS', value: statusOf, tone: (conversation) => TONES[statusOf(conversation)] },
   { header: 'SINCE', value: statusSince, isTime: true },
-  { header: 'MESSAGE', value: ({ last }) => last?.text, fit: 'end', isOptional: true },
+  { header: 'MESSAGE', value: previewOf, fit: 'end', isOptional: true },
 ];
 
 function toJson(conversation: Conversation) {
