@@ -13,7 +13,7 @@ import type { StateStore } from '../state/store.ts';
 import { createSecondJobCheck, holdForCheck, isCreated, type SecondJobCheck } from './check-after-create.ts';
 import { type CreateOnceOptions, type CronDeps, createOnce } from './create-once.ts';
 import { type CronResult, createScheduleDescriber, initialCronResult } from './cron-result.ts';
-import { type CronJob, cronKey, hasOneForm } from './job.ts';
+import { type CronJob, cronKey, hasOneForm, identifyJob } from './job.ts';
 import { type JobLedgerOptions, openJobLedger } from './job-ledger.ts';
 import {
   createFreshJobLists,
@@ -191,12 +191,13 @@ export async function openJobCreator(
 }
 
 /** More keys than this take longer to compare with each line than decoding them all. */
-const MAX_KEYS = 8;
+const MAX_KEYS = 64;
 
 /** The keys of some jobs; undefined if an earlier version may have written other keys, or if there are many. */
 function keysToRead(origin: string, jobs: readonly CronJob[]): readonly string[] | undefined {
   if (jobs.length > MAX_KEYS || !jobs.every(({ name }) => hasOneForm(name))) return undefined;
-  return jobs.map(({ agent_id, name }) => cronKey(origin, agent_id, name));
+  const keys = jobs.flatMap(({ agent_id, name }) => identifyJob({ origin, agent_id, name }).keys);
+  return keys.length > MAX_KEYS ? undefined : keys;
 }
 
 /**

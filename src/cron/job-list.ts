@@ -8,6 +8,7 @@ import { fieldsOf } from '../contract/fields.ts';
 import { groupBy } from '../contract/group-by.ts';
 import type { JsonObject } from '../contract/json.ts';
 import { OPERATIONS } from '../contract/operations.ts';
+import { canonicalId } from '../contract/uuid.ts';
 import { type PartnerctlError, RefusedError } from '../errors.ts';
 import { type CronJob, toNfc } from './job.ts';
 import { type ListedJob, type ListedJobIdentity, matchIdentity } from './listed-job.ts';
@@ -113,12 +114,17 @@ interface JobList {
 }
 
 function agentOf({ agent_id, agent_text }: ListedJobIdentity): string | undefined {
-  return agent_id ?? agent_text;
+  const agent = agent_id ?? agent_text;
+  return agent === undefined ? undefined : canonicalId(agent);
+}
+
+function canonicalIds(ids: Iterable<string>): ReadonlySet<string> {
+  return new Set([...ids].map(canonicalId));
 }
 
 /** @param agentId undefined for jobs whose agent the service does not return */
 function identityKey(name: string, agentId: string | undefined): string {
-  return JSON.stringify([toNfc(name), agentId ?? null]);
+  return JSON.stringify([toNfc(name), agentId === undefined ? null : canonicalId(agentId)]);
 }
 
 function groupJobs(
@@ -135,18 +141,23 @@ function groupJobs(
   };
 }
 
+/** Returns a function that says which jobs of a list to keep. */
+function selectKept({ wanted, agents: chosen }: JobListOptions): (listed: ListedJob) => boolean {
+  const names = new Set(wanted.map(({ name }) => toNfc(name)));
+  const agents = chosen && canonicalIds(chosen);
+  return (listed) => {
+    if (listed.name === undefined || agents?.has(agentOf(listed) ?? '')) return true;
+    return names.has(toNfc(listed.name)) && (agents === undefined || listed.agent_id === undefined);
+  };
+}
+
 /**
  * Reads the service's list once.
  * @param wasRead whether this process has read it before
  * @returns undefined if it is unavailable
  */
 async function readJobList(options: JobListOptions, wasRead: boolean): Promise<JobList | undefined> {
-  const names = new Set(options.wanted.map(({ name }) => toNfc(name)));
-  const { agents } = options;
-  const isKept = (listed: ListedJob): boolean => {
-    if (listed.name === undefined || agents?.has(agentOf(listed) ?? '')) return true;
-    return names.has(toNfc(listed.name)) && (agents === undefined || listed.agent_id === undefined);
-  };
+  const isKept = selectKept(options);
   const at = options.clock.monotonic();
   const ids = new Set<string>();
   const identities: ListedJobIdentity[] = [];
@@ -165,7 +176,7 @@ async function readJobList(options: JobListOptions, wasRead: boolean): Promise<J
     }
     refuseNameless(nameless, nameless.length < ids.size, options.contract);
     const kept = [...jobs.values()];
-    return { at, ids, identities, ...groupJobs(kept, agents ?? new Set()) };
+    return { at, ids, identities, ...groupJobs(kept, canonicalIds(options.agents ?? [])) };
   } catch (error) {
     const fail = (known: boolean) =>
       toListFailure(error, { name: JOB_LIST, wasRead: known, isPartlyRead: ids.size > 0 });
@@ -211,7 +222,7 @@ export function createJobSurvey(options: JobListOptions): JobSurvey {
     find: async (job) => findIn(await read(), job),
     async jobsOf(agentId) {
       const list = await read();
-      return list && (list.byAgent.get(agentId) ?? []);
+      return list && (list.byAgent.get(canonicalId(agentId)) ?? []);
     },
   };
 }
@@ -250,7 +261,10 @@ export function createFreshJobLists(options: JobListOptions): FreshJobLists {
     find: async (job) => findIn(await list.recent(), job),
     readAt: () => last?.at ?? Number.NEGATIVE_INFINITY,
     findInLast: async (job) => findIn(last, job),
-    identitiesInLast: (agentIds) => (last?.identities ?? []).filter((each) => agentIds.has(agentOf(each) ?? '')),
+    identitiesInLast(agentIds) {
+      const ids = canonicalIds(agentIds);
+      return (last?.identities ?? []).filter((each) => ids.has(agentOf(each) ?? ''));
+    },
     readAgain() {
       const reading = list.anew();
       return async (job) => findIn(await reading, job);

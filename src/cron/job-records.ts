@@ -1,4 +1,5 @@
 import { isJsonObject } from '../contract/json.ts';
+import { canonicalId } from '../contract/uuid.ts';
 import type { RecordFormat } from '../state/ledger.ts';
 import type { OnceRecord, RecordedObject, Reservation } from '../state/once-records.ts';
 import { isText, isTextOrNull, type LogRecord } from '../state/record.ts';
@@ -46,7 +47,8 @@ export const JOB_RECORDS: RecordFormat<JobSnapshot> = {
   remoteIdField: 'cron_job_id',
   noun: 'a scheduled job',
   family: 'cron.',
-  canonicalKey: ({ origin, agent_id, name }) => (toNfc(name) === name ? undefined : cronKey(origin, agent_id, name)),
+  canonicalKey: ({ origin, agent_id, name }) =>
+    toNfc(name) === name && canonicalId(agent_id) === agent_id ? undefined : cronKey(origin, agent_id, name),
   decodeSnapshot,
 };
 

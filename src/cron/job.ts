@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { canonicalId } from '../contract/uuid.ts';
 import { fieldsText } from '../state/record.ts';
 import type { ObjectIdentity } from '../state/relevant-lines.ts';
 import { SCHEDULE_FIELDS } from './cron-field.ts';
@@ -35,7 +36,12 @@ function hashKey(origin: string, agentId: string, name: string): string {
  * @returns 24 hexadecimal digits
  */
 export function cronKey(origin: string, agentId: string, name: string): string {
-  return hashKey(origin, agentId, toNfc(name));
+  return hashKey(origin, canonicalId(agentId), toNfc(name));
+}
+
+/** Whether two agent ids are the same: services accept UUIDs in several spellings. */
+export function isSameAgent(one: string, other: string): boolean {
+  return canonicalId(one) === canonicalId(other);
 }
 
 /** What identifies a job. */
@@ -51,12 +57,22 @@ export function hasOneForm(name: string): boolean {
   return toNfc(name) === name && name.normalize('NFD') === name;
 }
 
-/** How lines of the state file name a job. Earlier versions took the key from the name as it was typed. */
+/** The spellings of an agent_id that programs use, and the one that was typed. */
+function agentSpellings(agentId: string): readonly string[] {
+  const canonical = canonicalId(agentId);
+  const others = [canonical, canonical.toUpperCase()]
+    .flatMap((each) => [each, each.replaceAll('-', '')])
+    .flatMap((each) => [each, `{${each}}`]);
+  return [...new Set([canonical, agentId, ...others.filter((each) => isSameAgent(each, canonical))])];
+}
+
+/** How lines of the state file name a job. Earlier versions took the key from the agent_id and the name as they were typed. */
 export function identifyJob({ origin, agent_id, name }: JobIdentity): ObjectIdentity {
   const names = [...new Set([toNfc(name), name, name.normalize('NFD')])];
+  const spelled = agentSpellings(agent_id).flatMap((id) => names.map((each) => ({ agent_id: id, name: each })));
   return {
-    keys: names.map((each) => hashKey(origin, agent_id, each)),
-    texts: names.map((each) => fieldsText({ agent_id, name: each })),
+    keys: spelled.map((each) => hashKey(origin, each.agent_id, each.name)),
+    texts: spelled.map(fieldsText),
   };
 }
 

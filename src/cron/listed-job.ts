@@ -1,4 +1,4 @@
-import { type CronJob, isSameInstructions, toNfc } from './job.ts';
+import { type CronJob, isSameAgent, isSameInstructions, toNfc } from './job.ts';
 import { type CronSchedule, isSameSchedule } from './schedule.ts';
 import { ScheduleError } from './schedule-error.ts';
 
@@ -18,9 +18,10 @@ export type ListedJobIdentity = Pick<ListedJob, 'cron_job_id' | 'agent_id' | 'ag
 
 /** Whether a listed job has this agent and name; `maybe` if the service leaves one of them out. */
 export function matchIdentity(listed: ListedJob, agentId: string, name: string): 'yes' | 'no' | 'maybe' {
-  const known = listed.agent_id ?? (listed.agent_text === agentId ? agentId : undefined);
+  const isNamed = listed.agent_text !== undefined && isSameAgent(listed.agent_text, agentId);
+  const known = listed.agent_id ?? (isNamed ? agentId : undefined);
   const listedName = listed.name ?? name;
-  if ((known ?? agentId) !== agentId || toNfc(listedName) !== toNfc(name)) return 'no';
+  if (!isSameAgent(known ?? agentId, agentId) || toNfc(listedName) !== toNfc(name)) return 'no';
   return known === undefined || listed.name === undefined ? 'maybe' : 'yes';
 }
 

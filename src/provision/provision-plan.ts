@@ -1,4 +1,5 @@
 import type { ListedAgent } from '../contract/agents.ts';
+import { canonicalId } from '../contract/uuid.ts';
 import type { ListedJobIdentity } from '../cron/listed-job.ts';
 import { agentDifferences, type Difference, hasName, spaceDifferences } from './differences.ts';
 import type { Manifest, ManifestAgent } from './manifest.ts';
@@ -116,16 +117,18 @@ export function findUnmanagedJobs(
   wanted: readonly ManifestJob[],
   listed: readonly ListedJobIdentity[],
 ): Unmanaged[] {
-  const names = new Map(agents.map(({ id, name }) => [id, name]));
+  const names = new Map(agents.map(({ id, name }) => [canonicalId(id ?? ''), name]));
+  const agentOf = ({ agent_id, agent_text }: ListedJobIdentity): string => canonicalId(agent_id ?? agent_text ?? '');
   const isWanted = (job: ListedJobIdentity) =>
     wanted.some(
       ({ cron_job_id, agent_id, name }) =>
-        cron_job_id === job.cron_job_id || (agent_id === (job.agent_id ?? job.agent_text) && hasName(job, name)),
+        cron_job_id === job.cron_job_id || (canonicalId(agent_id ?? '') === agentOf(job) && hasName(job, name)),
     );
   return listed
     .filter((job) => !isWanted(job))
-    .map(({ cron_job_id, agent_id, agent_text, name }) => {
-      const agent = names.get(agent_id ?? agent_text ?? null);
+    .map((job) => {
+      const { cron_job_id, name } = job;
+      const agent = names.get(agentOf(job));
       return { resource: 'job', id: cron_job_id, name: name ?? null, ...(typeof agent === 'string' && { agent }) };
     });
 }
