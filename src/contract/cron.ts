@@ -10,7 +10,8 @@ export interface WireSchedule {
   readonly minute: string;
   readonly hour: string;
   readonly day_of_week: string;
-  readonly timezone: string;
+  /** As the service sent it; undefined if it sent none. */
+  readonly timezone: string | undefined;
 }
 
 /** A scheduled job as the service lists it. Missing and unreadable fields are undefined. */
@@ -22,7 +23,7 @@ export interface ListedCronJob {
   /** Null if the service says that the job has none. */
   readonly name: string | null | undefined;
   readonly instructions: string | undefined;
-  /** Also undefined for a schedule that minute, hour, and day_of_week cannot express. */
+  /** Undefined also if minute, hour, and day_of_week cannot be read, or cannot express it. */
   readonly schedule: WireSchedule | undefined;
 }
 
@@ -54,6 +55,10 @@ const CRON_TYPES = ['cron', 'crontab', 'cronexpression', 'cronschedule'];
 const NESTED = ['data', 'cron', 'crontab', 'fields', 'spec', 'value'];
 
 function cronField(value: unknown): string | undefined {
+  if (Array.isArray(value)) {
+    const fields = value.map(cronField);
+    return fields.length === 0 || fields.includes(undefined) ? undefined : fields.join(',');
+  }
   if (typeof value === 'string') return value.trim() === '' ? undefined : value.trim();
   return Number.isInteger(value) ? String(value) : undefined;
 }
@@ -103,14 +108,30 @@ function timezoneOf(schedule: unknown, job: Fields, contract: Contract): string 
   return typeof value === 'string' ? value.trim() : undefined;
 }
 
+/** The fields of the job itself, without those that are not the schedule's: `type` and `data`. */
+function flatSchedule({ places }: Fields): JsonObject {
+  const entries = places.flatMap((place) => Object.entries(place));
+  const { type: _, kind: __, data: ___, value: ____, ...flat }: JsonObject = Object.fromEntries(entries);
+  const own = entries.flatMap(([key, value]) => {
+    const name = normalizeName(key);
+    return name.startsWith('schedule') ? [[name.slice('schedule'.length), value] as const] : [];
+  });
+  return { ...flat, ...Object.fromEntries(own) };
+}
+
+function parsedJson(value: unknown): unknown {
+  if (typeof value !== 'string' || !value.trimStart().startsWith('{')) return value;
+  try {
+    return JSON.parse(value);
+  } catch {
+    return value;
+  }
+}
+
 function scheduleOf(job: Fields, contract: Contract): WireSchedule | undefined {
-  // If there is no `schedule`, the fields may be on the job itself, whose `type` and `data` are not the schedule's.
-  const merged: JsonObject = Object.fromEntries(job.places.flatMap((place) => Object.entries(place)));
-  const { type: _, kind: __, data: ___, value: ____, ...flat } = merged;
-  const schedule = job.value('cron_job.schedule') ?? flat;
+  const schedule = parsedJson(job.value('cron_job.schedule')) ?? flatSchedule(job);
   const fields = wireFieldsIn(schedule);
-  const timezone = timezoneOf(schedule, job, contract);
-  return fields === undefined || timezone === undefined ? undefined : { ...fields, timezone };
+  return fields && { ...fields, timezone: timezoneOf(schedule, job, contract) };
 }
 
 function agentOf(job: Fields, contract: Contract): Pick<ListedCronJob, 'agent_id' | 'agent_text'> {

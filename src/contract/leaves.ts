@@ -213,7 +213,7 @@ const FIELD_LEAVES = {
   'cron_job.timezone': leaf(
     'field',
     'assumed',
-    'timezone, tz, timezone_name|timezone_id|tz_name|iana_timezone',
+    'timezone, tz, timezone_name|timezone_id|tz_name|iana_timezone, schedule_timezone|schedule_tz|cron_timezone|cron_tz',
     'of the schedule, or of the job',
   ),
   'document.id': idLeaf('document_id'),

@@ -11,7 +11,9 @@ import { randomRecordId } from '../state/record.ts';
 import { writeRecovery } from '../state/recovery.ts';
 import type { StateStore } from '../state/store.ts';
 import { createSecondJobCheck, holdForCheck, isCreated, type SecondJobCheck } from './check-after-create.ts';
-import { type CreateOnceOptions, type CronDeps, createOnce } from './create-once.ts';
+import { createGapWarner } from './create-notices.ts';
+import { createOnce } from './create-once.ts';
+import type { CreateOnceOptions, CronDeps } from './create-outcome.ts';
 import { type CronResult, createScheduleDescriber, initialCronResult } from './cron-result.ts';
 import { type CronJob, cronKey, hasOneForm, identifyJob } from './job.ts';
 import { type JobLedgerOptions, openJobLedger } from './job-ledger.ts';
@@ -166,6 +168,7 @@ export async function openJobCreator(
   const kept = { warned, keys, agents, keepsIdentities };
   const { deps, isShared, listed } = await createDeps(context, http, wanted, kept);
   const startResult = createResults(http, context);
+  const warnOfGap = createGapWarner(context);
   const create: CreateJob = async (each) => {
     const { job } = each;
     const initial = await startResult(each);
@@ -174,15 +177,18 @@ export async function openJobCreator(
       if (outcome.status === 'failed' && outcome.isReleased && outcome.error instanceof RunStopped) return initial;
       // Creating it may have taken longer than until its first run.
       const { next_runs } = await startResult(each);
-      return {
+      const result: CronResult = {
         ...initial,
         next_runs,
         status: outcome.status,
+        gap: 'gap' in outcome ? outcome.gap : undefined,
         cron_job_id: 'cron_job_id' in outcome ? outcome.cron_job_id : null,
         differences: outcome.status === 'blocked' ? (outcome.differences ?? []) : [],
         why: outcome.status === 'blocked' ? outcome.why : undefined,
         error: outcomeError(outcome, { job, flags: context.flags, isShared }),
       };
+      await warnOfGap(result);
+      return result;
     } catch (error) {
       return { ...initial, status: error instanceof OutcomeUnknownError ? 'unknown' : 'failed', error };
     }

@@ -4,8 +4,9 @@ import { countByStatus, formatCounts } from '../output/batch-result.ts';
 import { endedAs, failedItem, itemSection } from '../output/ci/findings.ts';
 import type { CiView, Finding } from '../output/command-result.ts';
 import { toErrorObject } from '../output/error-object.ts';
-import type { Blocked, CreateOutcome } from './create-once.ts';
+import type { Blocked, CreateOutcome } from './create-outcome.ts';
 import type { CronDifference, CronJob } from './job.ts';
+import type { ScheduleGap } from './listed-job.ts';
 import { memoize } from './memoize.ts';
 import { nextRuns } from './next-runs.ts';
 import type { CronSchedule } from './schedule.ts';
@@ -34,6 +35,8 @@ export interface CronResult {
   readonly status: CreateOutcome['status'] | 'skipped';
   readonly cron_job_id: string | null;
   readonly differences: readonly CronDifference[];
+  /** Why the schedule of an existing job, which may be another than that of `job`, could not be compared. */
+  readonly gap?: ScheduleGap | undefined;
   /** Why a job is blocked. */
   readonly why?: Blocked['why'] | undefined;
   readonly error: unknown;
@@ -88,17 +91,17 @@ export async function initialCronResult(
 
 /** A result as `cron create -o json` prints it. */
 export function cronResultJson(result: CronResult): object {
-  const { source, job, key, description, next_runs, status, cron_job_id, differences, error } = result;
+  const { source, job, key, description, next_runs, status, cron_job_id, gap, differences, error } = result;
   return {
     ...(source !== undefined && { source }),
     cron_job_id,
     status,
     agent_id: job.agent_id,
     name: job.name,
-    schedule: toWireSchedule(job.schedule),
-    in_words: description,
+    schedule: gap ? null : toWireSchedule(job.schedule),
+    in_words: gap ? null : description,
     key,
-    next_runs,
+    next_runs: gap ? [] : next_runs,
     ...(differences.length > 0 && { differences }),
     ...(error !== undefined && { error: toErrorObject(error) }),
   };

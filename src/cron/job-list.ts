@@ -3,7 +3,7 @@ import { createFreshList } from '../api/fresh-list.ts';
 import { ListUnavailable, nameListFailure, toListFailure } from '../api/list-failure.ts';
 import type { Clock } from '../clock.ts';
 import type { Contract } from '../contract/contract.ts';
-import { readCronJob, type WireSchedule } from '../contract/cron.ts';
+import { readCronJob } from '../contract/cron.ts';
 import { fieldsOf } from '../contract/fields.ts';
 import { groupBy } from '../contract/group-by.ts';
 import type { JsonObject } from '../contract/json.ts';
@@ -12,34 +12,14 @@ import { canonicalId } from '../contract/uuid.ts';
 import { type PartnerctlError, RefusedError } from '../errors.ts';
 import { type CronJob, toNfc } from './job.ts';
 import { type ListedJob, type ListedJobIdentity, matchIdentity } from './listed-job.ts';
-import { type CronSchedule, parseFields } from './schedule.ts';
-import { ScheduleError } from './schedule-error.ts';
-import { parseTimezone } from './time-zone.ts';
 
 /** The job to look up. */
 type Wanted = Pick<CronJob, 'agent_id' | 'name'>;
 
-function toListedSchedule(schedule: WireSchedule | undefined): CronSchedule | undefined {
-  if (schedule === undefined) return undefined;
-  try {
-    return { ...parseFields(schedule), timezone: parseTimezone(schedule.timezone) };
-  } catch (error) {
-    if (error instanceof ScheduleError) return undefined;
-    throw error;
-  }
-}
-
 /** Converts an item of the service's list. @throws ShapeError when it has no id, or its name or agent cannot be read */
 export function toListedJob(item: JsonObject, contract: Contract): ListedJob {
   const job = readItem(OPERATIONS.listCronJobs, () => readCronJob(item, contract));
-  return {
-    ...job,
-    name: job.name ?? undefined,
-    // Most listed jobs are never compared, and reading a time zone takes long.
-    get schedule() {
-      return toListedSchedule(job.schedule);
-    },
-  };
+  return { ...job, name: job.name ?? undefined };
 }
 
 /**

@@ -4,7 +4,7 @@ import type { RecordFormat } from '../state/ledger.ts';
 import type { OnceRecord, RecordedObject, Reservation } from '../state/once-records.ts';
 import { isText, isTextOrNull, type LogRecord } from '../state/record.ts';
 import { type CronJob, contentHash, cronKey, instructionsHash, type JobIdentity, toNfc } from './job.ts';
-import { hasSameSchedule, type ListedJob } from './listed-job.ts';
+import { completeSchedule, hasSameSchedule, type ListedJob } from './listed-job.ts';
 import type { CronSchedule } from './schedule.ts';
 
 /** What the state file keeps of a job: enough to recognize it and to show differences, but not its instructions. */
@@ -63,9 +63,10 @@ export function toJobSnapshot(
   return { origin, agent_id, name, schedule, ...hashes };
 }
 
-/** The snapshot of a listed job; null for what the service does not return. */
+/** The snapshot of a listed job; null for what the service does not return, or not in a known form. */
 export function listedSnapshot({ origin, agent_id, name }: JobIdentity, listed: ListedJob): JobSnapshot {
-  const { schedule = null, instructions } = listed;
+  const { instructions } = listed;
+  const schedule = completeSchedule(listed.schedule) ?? null;
   return {
     origin,
     agent_id,

@@ -4,11 +4,12 @@ import { isJsonObject, type JsonObject } from '../contract/json.ts';
 import { canonicalId } from '../contract/uuid.ts';
 import { keyHistories } from '../state/once-records.ts';
 import { isText } from '../state/record.ts';
-import { LISTED_WITHIN_MS } from './create-once.ts';
 import { toWireSchedule } from './cron-result.ts';
+import { LISTED_WITHIN_MS } from './existing-job.ts';
 import type { OwnerAgents } from './job-agent.ts';
 import { toListedJob } from './job-list.ts';
 import type { JobRecord, JobReservation, RecordedJob } from './job-records.ts';
+import { completeSchedule } from './listed-job.ts';
 import { nextRuns } from './next-runs.ts';
 import type { CronSchedule } from './schedule.ts';
 import { describeSchedule } from './schedule.ts';
@@ -65,7 +66,7 @@ async function toListedRow(
   const { key, snapshot } = jobs.get(cron_job_id) ?? {};
   const agent_id = listedAgentId ?? snapshot?.agent_id;
   const external_space_id = listedExternalId(item) ?? spaces.get(canonicalId(agent_id ?? agent_text ?? ''));
-  const times = await describeTimes(schedule, now);
+  const times = await describeTimes(completeSchedule(schedule), now);
   return {
     cron_job_id,
     agent_id,

@@ -2,8 +2,7 @@ import { createHash } from 'node:crypto';
 import { canonicalId } from '../contract/uuid.ts';
 import { fieldsText } from '../state/record.ts';
 import type { ObjectIdentity } from '../state/relevant-lines.ts';
-import { SCHEDULE_FIELDS } from './cron-field.ts';
-import { type CronSchedule, normalizePart, normalizeSchedule } from './schedule.ts';
+import { type CronSchedule, normalizePart, normalizeSchedule, SCHEDULE_PARTS, type ScheduleParts } from './schedule.ts';
 import { ScheduleError } from './schedule-error.ts';
 
 /** A job to create (spec §2). */
@@ -113,12 +112,10 @@ export interface CronDifference {
 
 /** The known content of an existing job. */
 export interface KnownContent {
-  readonly schedule: CronSchedule | undefined;
+  readonly schedule: ScheduleParts | undefined;
   readonly instructions?: string | undefined;
   readonly instructions_hash?: string | undefined;
 }
-
-const PARTS = [...SCHEDULE_FIELDS, 'timezone'] as const;
 
 /** Normalizes a part. Returns an invalid one unchanged. */
 function comparable(part: keyof CronSchedule, text: string): string {
@@ -130,12 +127,12 @@ function comparable(part: keyof CronSchedule, text: string): string {
   }
 }
 
-function scheduleDifferences(before: CronSchedule, after: CronSchedule): CronDifference[] {
-  return PARTS.filter((part) => comparable(part, before[part]) !== comparable(part, after[part])).map((field) => ({
-    field,
-    before: before[field],
-    after: after[field],
-  }));
+function scheduleDifferences(shown: ScheduleParts, wanted: CronSchedule): CronDifference[] {
+  return SCHEDULE_PARTS.flatMap((field) => {
+    const [before, after] = [shown[field], wanted[field]];
+    const isSame = before === undefined || comparable(field, before) === comparable(field, after);
+    return isSame ? [] : [{ field, before, after }];
+  });
 }
 
 function hasSameInstructions({ instructions, instructions_hash }: KnownContent, after: string): boolean {

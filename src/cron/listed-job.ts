@@ -1,8 +1,9 @@
 import { type CronJob, isSameAgent, isSameInstructions, toNfc } from './job.ts';
-import { type CronSchedule, isSameSchedule } from './schedule.ts';
+import { type CronSchedule, normalizePart, parseFields, SCHEDULE_PARTS, type ScheduleParts } from './schedule.ts';
 import { ScheduleError } from './schedule-error.ts';
+import { parseTimezone } from './time-zone.ts';
 
-/** A job in the service's list. Fields that the service leaves out are undefined. The schedule is not normalized. */
+/** A job in the service's list. Fields that the service leaves out are undefined. The schedule is as the service shows it. */
 export interface ListedJob {
   readonly cron_job_id: string;
   readonly agent_id: string | undefined;
@@ -10,7 +11,7 @@ export interface ListedJob {
   readonly agent_text?: string | undefined;
   readonly name: string | undefined;
   readonly instructions: string | undefined;
-  readonly schedule: CronSchedule | undefined;
+  readonly schedule: ScheduleParts | undefined;
 }
 
 /** What identifies a listed job. */
@@ -25,15 +26,49 @@ export function matchIdentity(listed: ListedJob, agentId: string, name: string):
   return known === undefined || listed.name === undefined ? 'maybe' : 'yes';
 }
 
-/** Whether two schedules have the same meaning; undefined if one is missing or invalid. */
-export function hasSameSchedule(listed: CronSchedule | undefined, wanted: CronSchedule): boolean | undefined {
-  if (!listed) return undefined;
+function orIfInvalid<Value, Other>(read: () => Value, other: Other): Value | Other {
   try {
-    return isSameSchedule(listed, wanted);
+    return read();
   } catch (error) {
-    if (error instanceof ScheduleError) return undefined;
+    if (error instanceof ScheduleError) return other;
     throw error;
   }
+}
+
+/** The schedule; undefined if a part is missing or invalid. */
+export function completeSchedule(parts: ScheduleParts | undefined): CronSchedule | undefined {
+  const { minute, hour, day_of_week, timezone } = parts ?? {};
+  if (minute === undefined || hour === undefined || day_of_week === undefined || timezone === undefined)
+    return undefined;
+  const read = () => ({ ...parseFields({ minute, hour, day_of_week }), timezone: parseTimezone(timezone) });
+  return orIfInvalid(read, undefined);
+}
+
+/** Whether a part has the same meaning; undefined if it is missing or invalid. */
+function hasSamePart(part: keyof CronSchedule, shown: string | undefined, wanted: string): boolean | undefined {
+  if (shown === undefined) return undefined;
+  return orIfInvalid(() => normalizePart(part, shown) === normalizePart(part, wanted), undefined);
+}
+
+/** Whether two schedules have the same meaning: false if a part differs; otherwise undefined if one is missing or invalid. */
+export function hasSameSchedule(shown: ScheduleParts | undefined, wanted: CronSchedule): boolean | undefined {
+  const same = SCHEDULE_PARTS.map((part) => hasSamePart(part, shown?.[part], wanted[part]));
+  if (same.includes(false)) return false;
+  return same.includes(undefined) ? undefined : true;
+}
+
+/** Why a schedule cannot be compared. */
+export type ScheduleGap =
+  /** Its cron fields are not shown, or not in a known form; `unlisted`: the job is not in the list, or there is none. */
+  | { readonly kind: 'fields' | 'unlisted' }
+  /** Its time zone is not shown, or is none that can be read. */
+  | { readonly kind: 'timezone'; readonly shown: string | undefined };
+
+/** Why a listed job's schedule cannot be compared; undefined if it can be. */
+export function findScheduleGap({ schedule }: ListedJob): ScheduleGap | undefined {
+  if (completeSchedule(schedule)) return undefined;
+  if (!completeSchedule(schedule && { ...schedule, timezone: 'UTC' })) return { kind: 'fields' };
+  return { kind: 'timezone', shown: schedule?.timezone };
 }
 
 /**

@@ -2,7 +2,7 @@ import { shellCommand } from '../cli/shell-command.ts';
 import type { GlobalFlags } from '../config/global-flags.ts';
 import { DuplicateError, OutcomeUnknownError, PartnerctlError, withHint } from '../errors.ts';
 import { unrecordedError } from '../state/unpublished.ts';
-import type { Blocked, CreateOutcome } from './create-once.ts';
+import type { Blocked, CreateOutcome } from './create-outcome.ts';
 import type { CronDifference, CronJob } from './job.ts';
 
 const MAX_QUOTED_LENGTH = 200;
@@ -37,7 +37,7 @@ function adoptCommand(cronJobId: string, agentId: string, { job, flags }: ErrorC
 }
 
 function blockedError(outcome: Blocked & { readonly key: string }, context: ErrorContext): DuplicateError {
-  const { key, cron_job_id, why, since, differences = [], candidates = [] } = outcome;
+  const { key, cron_job_id, why, since, gap, differences = [], candidates = [] } = outcome;
   const { job, flags } = context;
   const subject = describeJob(job);
   const forget = shellCommand(['cron', 'forget', key], flags);
@@ -45,7 +45,7 @@ function blockedError(outcome: Blocked & { readonly key: string }, context: Erro
   switch (why) {
     case 'same':
       return new DuplicateError(`${subject} already exists: ${cron_job_id}.`, {
-        why: `It was recorded at ${since} with the same content.`,
+        why: `It was recorded at ${since}${gap ? '' : ' with the same content'}.`,
         hint: 'Add --ensure to accept a job that already exists.',
         details,
       });

@@ -1,6 +1,6 @@
 import { startStopwatch } from '../clock.ts';
 import { isWithoutId, PartnerctlError } from '../errors.ts';
-import type { CronDeps } from './create-once.ts';
+import type { CronDeps } from './create-outcome.ts';
 import { type CronJob, cronKey } from './job.ts';
 import type { FindJob } from './job-list.ts';
 import { findReservedJob, openJobs } from './reconcile.ts';

@@ -1,6 +1,6 @@
 import { quoted } from '../yaml/quote.ts';
 import { suggest } from '../yaml/suggest.ts';
-import { parseCronField } from './cron-field.ts';
+import { parseCronField, SCHEDULE_FIELDS } from './cron-field.ts';
 import { type FieldName, ScheduleError } from './schedule-error.ts';
 import { canonicalTimezone, parseTimezone } from './time-zone.ts';
 
@@ -15,6 +15,12 @@ export interface CronSchedule extends CronFields {
   /** An IANA name. */
   readonly timezone: string;
 }
+
+/** The parts of a schedule. */
+export const SCHEDULE_PARTS = [...SCHEDULE_FIELDS, 'timezone'] as const;
+
+/** A schedule of which some parts may be unknown, as a service shows it. */
+export type ScheduleParts = { readonly [Part in keyof CronSchedule]?: string | undefined };
 
 const ONLY = 'schedules of the service have only minute, hour, and day_of_week';
 const DATES = 'run it daily, and let the instructions say on which dates there is something to do';

@@ -1,6 +1,7 @@
 import { type ChatSetup, chatDifferences } from '../chat/chat-setup.ts';
 import type { ChatSource } from '../contract/chat-source.ts';
 import { findDifferences, toNfc } from '../cron/job.ts';
+import { matchContent } from '../cron/listed-job.ts';
 import type { Manifest, ManifestAgent } from './manifest.ts';
 import type { PlannedAgent, PresentAgent, PresentSpace } from './provision-plan.ts';
 import type { JobKnowledge } from './space-plan.ts';
@@ -139,7 +140,7 @@ export function jobDifferences({ result, listed }: JobKnowledge): Difference[] {
   const subject = { resource: 'job', name } as const;
   const renamed = listed?.name !== undefined && !hasName(listed, name);
   const job = { agent_id: '', name, instructions, schedule };
-  const shown = listed ? findDifferences(listed, job) : [];
+  const shown = listed && matchContent(listed, job) === 'different' ? findDifferences(listed, job) : [];
   const recorded = result.differences.filter(({ field }) => !shown.some((each) => each.field === field));
   return [
     ...(renamed ? [{ ...subject, field: 'name', service: listed.name, manifest: name }] : []),

@@ -1,70 +1,12 @@
 import { rmSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createArgs } from '../helpers/cron.ts';
-import { type FakeService, type Handler, sendJson, startFakeService } from '../helpers/fake-service.ts';
-import { fastClock, type Ran, type RunOptions, tempDirectory } from '../helpers/run.ts';
-import { partnerctl } from './client.ts';
-
-/* The specification does not define the list of jobs. These services return lists that it therefore allows. */
-
-interface Made {
-  readonly id: number;
-  readonly agent_id: string;
-  readonly name: string;
-  readonly instructions: string;
-  readonly schedule: object;
-}
-
-interface Habits {
-  /** Converts a job as sent to the job as stored. */
-  readonly kept?: (job: Made) => Made;
-  /** Converts a stored job to the job as listed. By default, it is listed as stored. */
-  readonly shown?: (job: Made) => object;
-}
-
-interface JobService extends FakeService {
-  readonly made: Made[];
-  /** Replaces the next responses. A POST still creates its job. */
-  meet(instead: Handler | undefined): void;
-  posts(): number;
-}
-
-/** A service that numbers jobs from 1 and creates a job for every POST. */
-async function jobService({ kept = (job) => job, shown = (job) => job }: Habits = {}): Promise<JobService> {
-  const made: Made[] = [];
-  let instead: Handler | undefined;
-  const server = await startFakeService((request, response, count) => {
-    const isPost = request.method === 'POST';
-    if (isPost) made.push(kept({ id: made.length + 1, ...JSON.parse(request.body) }));
-    if (instead) return instead(request, response, count);
-    return isPost ? sendJson(response, made.at(-1), 201) : sendJson(response, made.map(shown));
-  });
-  return {
-    ...server,
-    made,
-    meet: (next) => {
-      instead = next;
-    },
-    posts: () => server.requests.filter(({ method }) => method === 'POST').length,
-  };
-}
+import { type Handler, sendJson } from '../helpers/fake-service.ts';
+import { fastClock } from '../helpers/run.ts';
+import { jobService, type Made, stateFile } from './job-service.ts';
 
 const reset: Handler = ({ method }, response) =>
   method === 'POST' ? response.socket?.resetAndDestroy() : sendJson(response, []);
-
-interface StateFile {
-  readonly path: string;
-  run(service: FakeService, args: readonly string[], options?: RunOptions): Promise<Ran>;
-}
-
-function stateFile(): StateFile {
-  const path = join(tempDirectory(), 'state.jsonl');
-  return {
-    path,
-    run: (service, args, options) => partnerctl(service.baseUrl, [...args, '--state', path], options),
-  };
-}
 
 const CREATE = createArgs('a1', 'daily');
 const ASSUME = ['cron', 'reconcile', '--assume-not-created', '--grace', '1ms', '-o', 'json'];

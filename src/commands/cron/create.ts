@@ -35,7 +35,8 @@ const SCHEDULE_HINT =
   "Add --schedule '0 9 * * 1-5', or --minute and --hour (and --day-of-week, unless it is every day).";
 
 /** Formats the next runs; '' for a job that does not exist with this schedule. */
-function formatRuns({ status, next_runs }: CronResult): string {
+function formatRuns({ status, next_runs, gap }: CronResult): string {
+  if (gap) return '';
   const hasRuns = status === 'created' || status === 'exists' || status === 'adopted' || status === 'planned';
   return hasRuns ? next_runs.join(', ') : '';
 }
@@ -45,7 +46,7 @@ const COLUMNS: readonly Column<CronResult>[] = [
   { header: 'STATUS', value: ({ status }) => status, tone: ({ status }) => TONES[status] },
   { header: 'AGENT', value: ({ job }) => job.agent_id, fit: 'middle' },
   { header: 'NAME', value: ({ job }) => job.name },
-  { header: 'SCHEDULE', value: ({ description }) => description },
+  { header: 'SCHEDULE', value: ({ description, gap }) => (gap ? 'not compared' : description) },
   { header: 'NEXT RUNS', value: formatRuns, isTime: true, isOptional: true },
   { header: 'KEY', value: ({ key }) => key, fit: 'middle', isOptional: true, tone: () => 'dim' },
 ];

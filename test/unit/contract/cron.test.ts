@@ -55,6 +55,26 @@ describe('a listed job', () => {
     ['with a text as data', { ...JOB, schedule: { ...WIRE, data: '0 9 * * 1-5' } }],
     ['with a text in the schedule', { ...JOB, schedule: { expression: '0 9 * * 1-5', timezone: 'Europe/Berlin' } }],
     ['with a text on the job itself', { ...JOB, schedule: null, cron: '0 9 * * 1-5', timezone: 'Europe/Berlin' }],
+    [
+      'with prefixed fields',
+      {
+        ...JOB,
+        schedule: undefined,
+        schedule_minute: '0',
+        schedule_hour: '9',
+        schedule_day_of_week: '1-5',
+        schedule_timezone: 'Europe/Berlin',
+      },
+    ],
+    [
+      'with prefixed parts',
+      { ...JOB, schedule: undefined, schedule_type: 'cron', schedule_data: DATA, timezone: 'Europe/Berlin' },
+    ],
+    [
+      'with a prefixed text',
+      { ...JOB, schedule: undefined, cron_schedule: '0 9 * * 1-5', cron_timezone: 'Europe/Berlin' },
+    ],
+    ['with a schedule in a text of JSON', { ...JOB, schedule: JSON.stringify(WIRE) }],
     ['with numbers', { ...JOB, schedule: { ...WIRE, data: { minute: 0, hour: 9, day_of_week: '1-5' } } }],
     [
       'with other fields that limit nothing',
@@ -68,13 +88,11 @@ describe('a listed job', () => {
     ['none', undefined],
     ['another type', { ...WIRE, type: 'interval' }],
     ['an interval', { type: 'interval', data: { seconds: 60 }, timezone: 'UTC' }],
-    ['no timezone', { type: 'cron', data: DATA }],
-    ['an empty timezone', { ...WIRE, timezone: ' ' }],
-    ['a timezone that is no text', { ...WIRE, timezone: 2 }],
     ['a missing day', { ...WIRE, data: { minute: '0', hour: '9' } }],
     ['an empty field', { ...WIRE, data: { ...DATA, hour: '' } }],
     ['a fraction', { ...WIRE, data: { ...DATA, minute: 0.5 } }],
-    ['a list as a field', { ...WIRE, data: { ...DATA, day_of_week: ['1', '2'] } }],
+    ['an object as a field', { ...WIRE, data: { ...DATA, day_of_week: { from: 1, to: 5 } } }],
+    ['an empty list as a field', { ...WIRE, data: { ...DATA, day_of_week: [] } }],
     ['a limited day of the month', { ...WIRE, data: { ...DATA, day_of_month: '1' } }],
     ['a limited month', { ...WIRE, data: { ...DATA, month: 6 } }],
     ['a text with a day of the month', '0 9 1 * *', 'UTC'],
@@ -82,11 +100,19 @@ describe('a listed job', () => {
     ['a text with seconds', '0 0 9 * * 1-5', 'UTC'],
     ['a text with four fields', '0 9 * *', 'UTC'],
     ['a nickname', '@daily', 'UTC'],
-    ['a text without a timezone', '0 9 * * 1-5'],
     ['a number', 5, 'UTC'],
     ['a list', [DATA], 'UTC'],
   ])('has no schedule if it is uncertain: %s', (_, schedule, timezone) => {
     expect(readJob({ ...JOB, schedule, timezone })).toEqual({ ...READ, schedule: undefined });
+  });
+
+  it.each<[string, unknown]>([
+    ['no timezone', { type: 'cron', data: DATA }],
+    ['an empty timezone', { ...WIRE, timezone: ' ' }],
+    ['a timezone that is no text', { ...WIRE, timezone: 2 }],
+    ['a text without a timezone', '0 9 * * 1-5'],
+  ])('has the fields of its schedule without the timezone: %s', (_, schedule) => {
+    expect(readJob({ ...JOB, schedule })).toEqual({ ...READ, schedule: { ...DATA, timezone: undefined } });
   });
 
   it('has its agent from an ARN of AWS, too', () => {

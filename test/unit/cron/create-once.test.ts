@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { type CronDeps, createOnce } from '../../../src/cron/create-once.ts';
+import { createOnce } from '../../../src/cron/create-once.ts';
+import type { CronDeps } from '../../../src/cron/create-outcome.ts';
 import { LocalError } from '../../../src/errors.ts';
 import { ALL, calmWorld, create, DAILY, LATER, shortRecords } from './examples.ts';
 import { keyOf } from './world.ts';

@@ -1,4 +1,5 @@
-import { type CreateOutcome, createOnce } from '../../../src/cron/create-once.ts';
+import { createOnce } from '../../../src/cron/create-once.ts';
+import type { CreateOutcome } from '../../../src/cron/create-outcome.ts';
 import type { CronJob } from '../../../src/cron/job.ts';
 import type { ReconcileResult } from '../../../src/cron/reconcile.ts';
 import { reconcileAll } from '../../../src/cron/reconcile-all.ts';

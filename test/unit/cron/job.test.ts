@@ -149,8 +149,11 @@ describe('a listed job', () => {
     [{ schedule: { minute: '0', hour: '9', day_of_week: '1-5', timezone: 'UTC' } }, 'different'],
     [{ schedule: undefined }, 'unknown'],
     [{ instructions: undefined }, 'unknown'],
-    [{ schedule: { minute: '0', hour: '9', day_of_week: '1#2', timezone: 'UTC' } }, 'unknown'],
-    [{ schedule: { minute: '0', hour: '9', day_of_week: '1', timezone: 'Mars' } }, 'unknown'],
+    [{ schedule: { minute: '*/30', hour: '9', day_of_week: '1#2', timezone: 'UTC' } }, 'unknown'],
+    [{ schedule: { minute: '0,30', hour: '9', day_of_week: '1-5', timezone: 'Mars' } }, 'unknown'],
+    [{ schedule: { minute: '0,30', hour: '9', day_of_week: '1-5', timezone: undefined } }, 'unknown'],
+    [{ schedule: { minute: '0', hour: '9', day_of_week: '1#2', timezone: 'UTC' } }, 'different'],
+    [{ schedule: { minute: '*/30', hour: '10', day_of_week: '1-5', timezone: undefined } }, 'different'],
     [{ schedule: undefined, instructions: 'Another.' }, 'different'],
     [{ instructions: undefined, schedule: { minute: '0', hour: '8', day_of_week: '1', timezone: 'UTC' } }, 'different'],
   ])('with %j has content that is %s', (change, expected) => {

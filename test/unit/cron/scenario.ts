@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { adoptJob, forgetJob } from '../../../src/cron/adopt-forget.ts';
-import { type CreateOutcome, createOnce } from '../../../src/cron/create-once.ts';
+import { createOnce } from '../../../src/cron/create-once.ts';
+import type { CreateOutcome } from '../../../src/cron/create-outcome.ts';
 import { type CronJob, contentHash } from '../../../src/cron/job.ts';
 import { reconcileAll, replayRecovery } from '../../../src/cron/reconcile-all.ts';
 import { PartnerctlError } from '../../../src/errors.ts';

@@ -2,7 +2,7 @@ import type fc from 'fast-check';
 import { Contract } from '../../../src/contract/contract.ts';
 import type { JsonObject } from '../../../src/contract/json.ts';
 import type { AdoptDeps } from '../../../src/cron/adopt-forget.ts';
-import type { CronDeps } from '../../../src/cron/create-once.ts';
+import type { CronDeps } from '../../../src/cron/create-outcome.ts';
 import { toWireSchedule } from '../../../src/cron/cron-result.ts';
 import { type CronJob, cronKey } from '../../../src/cron/job.ts';
 import { withRefusals } from '../../../src/cron/job-ledger.ts';
@@ -182,7 +182,7 @@ export class World {
     return this.make(job);
   }
 
-  listed(): ListedJob[] {
+  listed(): (ListedJob & { readonly schedule: CronJob['schedule'] | undefined })[] {
     const { agents, names, contents } = this.says;
     return this.jobs
       .filter(({ removed, madeAt }) => !removed && (madeAt === 0 || this.now >= madeAt + UNLISTED_MS))
