@@ -31,7 +31,7 @@ export const ASSUMPTIONS = {
   'message.created_at': 'the time of a message is the value of created_at, timestamp, or sent_at',
   'cron.list': 'scheduled jobs are listed by GET on the path that creates them',
   'cron.fields':
-    'a job has its id as cron_job_id or id, agent_id (or agent with an id), name, instructions, and a schedule as it was sent, as plain fields, or as one string of five cron fields',
+    'a job has its id as cron_job_id or id, agent_id (or agent with an id, or the id or its address in another field), name, instructions, and a schedule as it was sent, as plain fields, or as one string of five cron fields',
   'upload.multipart':
     'documents and file attachments are created by POST with a multipart body that holds the file in the field `file`',
 } as const;

@@ -67,8 +67,7 @@ export interface Blocked {
   /**
    * `same`: it exists. `different`: it exists with other content. `gone`: it was created, and the service no longer lists
    * it. `several`: the service has more than one with this agent and name. `in_progress`: another process is creating it.
-   * `ambiguous`: the service has one with this name and content but does not return its agent, and the state file has no
-   * record of it.
+   * `ambiguous`: the service has one with this name, its agent cannot be read, and the state file has no record of it.
    */
   readonly why: 'same' | 'different' | 'gone' | 'several' | 'in_progress' | 'ambiguous';
   /** As in `ExistingOutcome`. */

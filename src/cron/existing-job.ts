@@ -100,8 +100,8 @@ export async function outcomeFromList(
 }
 
 /**
- * Blocks the job if the service returns no agents and lists a job with the same name and content that has no record in the
- * state file: it may be this job, created before the state file was lost.
+ * Blocks the job if the service lists a job with the same name, whatever its content, whose agent cannot be read and that has no
+ * record in the state file: it may be this job, created before the state file was lost.
  */
 export async function ambiguousOutcome(
   request: CreateRequest,
@@ -109,7 +109,7 @@ export async function ambiguousOutcome(
 ): Promise<CreateOutcome | undefined> {
   const { job, key, deps } = request;
   const { origin } = deps;
-  const similar = maybe.filter((each) => each.name !== undefined && matchContent(each, job) !== 'different');
+  const similar = maybe.filter((each) => each.name !== undefined);
   if (similar.length === 0) return undefined;
   const histories = [...keyHistories(await deps.ledger.readAll()).values()];
   const recorded = recordedIds(

@@ -5,9 +5,9 @@ import { parseReference, resolveAgentId, resolveSpaceId } from '../api/reference
 import { type AgentInput, parseAgentInput } from '../cli/agent-args.ts';
 import type { Args } from '../cli/command.ts';
 import type { Context } from '../cli/context.ts';
+import { comparableAgent } from '../contract/agent-ids.ts';
 import { readAgent } from '../contract/agents.ts';
 import { OPERATIONS } from '../contract/operations.ts';
-import { canonicalId } from '../contract/uuid.ts';
 import { UsageError } from '../errors.ts';
 import { shellQuote } from '../shell-quote.ts';
 
@@ -60,7 +60,7 @@ export class AgentFinder {
 
 /** Agents whose jobs are meant. */
 export interface OwnerAgents {
-  /** In canonical spelling. */
+  /** As `comparableAgent` gives them. */
   readonly ids: ReadonlySet<string>;
   /** Of the space that was asked for. Jobs may remain of agents that are no longer in it. */
   readonly external_space_id?: string;
@@ -71,20 +71,20 @@ export interface OwnerAgents {
  * @throws NotFoundError, UsageError as `resolveSpaceId` and `resolveAgentId` do
  */
 export async function findOwnerAgents(context: Context, http: Http, { agent, space }: JobOwner): Promise<OwnerAgents> {
-  if (agent) return { ids: new Set([canonicalId(await new AgentFinder(context, http).find({ agent, space }))]) };
+  if (agent) return { ids: new Set([comparableAgent(await new AgentFinder(context, http).find({ agent, space }))]) };
   context.progress.start('Looking up the agents');
   const ids = new Set<string>();
   const { by, value } = parseReference(space);
   const spaceId = await resolveSpaceId(http, { by, value });
   for await (const item of listAgents(http, spaceId)) {
-    ids.add(canonicalId(readItem(OPERATIONS.listAgents, () => readAgent(item, http.contract)).agent_id));
+    ids.add(comparableAgent(readItem(OPERATIONS.listAgents, () => readAgent(item, http.contract)).agent_id));
   }
   return { ids, ...(by === 'external_space_id' && { external_space_id: value }) };
 }
 
 /** The agents, as far as they are known without the service; undefined if it has to look them up. */
 export function recordedOwnerAgents({ agent, space = '' }: JobOwner): OwnerAgents | undefined {
-  if (agent) return agent.by === 'id' ? { ids: new Set([canonicalId(agent.value)]) } : undefined;
+  if (agent) return agent.by === 'id' ? { ids: new Set([comparableAgent(agent.value)]) } : undefined;
   const { by, value } = parseReference(space);
   return by === 'external_space_id' ? { ids: new Set(), external_space_id: value } : undefined;
 }

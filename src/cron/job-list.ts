@@ -2,13 +2,13 @@ import { readItem } from '../api/api-response.ts';
 import { createFreshList } from '../api/fresh-list.ts';
 import { ListUnavailable, nameListFailure, toListFailure } from '../api/list-failure.ts';
 import type { Clock } from '../clock.ts';
+import { comparableAgent, findAgentMention, namesAgent } from '../contract/agent-ids.ts';
 import type { Contract } from '../contract/contract.ts';
 import { readCronJob } from '../contract/cron.ts';
 import { fieldsOf } from '../contract/fields.ts';
 import { groupBy } from '../contract/group-by.ts';
 import type { JsonObject } from '../contract/json.ts';
 import { OPERATIONS } from '../contract/operations.ts';
-import { canonicalId } from '../contract/uuid.ts';
 import { type PartnerctlError, RefusedError } from '../errors.ts';
 import { type CronJob, toNfc } from './job.ts';
 import { type ListedJob, type ListedJobIdentity, matchIdentity } from './listed-job.ts';
@@ -19,7 +19,8 @@ type Wanted = Pick<CronJob, 'agent_id' | 'name'>;
 /** Converts an item of the service's list. @throws ShapeError when it has no id, or its name or agent cannot be read */
 export function toListedJob(item: JsonObject, contract: Contract): ListedJob {
   const job = readItem(OPERATIONS.listCronJobs, () => readCronJob(item, contract));
-  return { ...job, name: job.name ?? undefined };
+  const mention = (agentId: string) => findAgentMention(item, agentId);
+  return { ...job, name: job.name ?? undefined, ...(job.agent_id === undefined && { mention }) };
 }
 
 /**
@@ -95,16 +96,16 @@ interface JobList {
 
 function agentOf({ agent_id, agent_text }: ListedJobIdentity): string | undefined {
   const agent = agent_id ?? agent_text;
-  return agent === undefined ? undefined : canonicalId(agent);
+  return agent === undefined ? undefined : comparableAgent(agent);
 }
 
-function canonicalIds(ids: Iterable<string>): ReadonlySet<string> {
-  return new Set([...ids].map(canonicalId));
+function comparableAgents(ids: Iterable<string>): ReadonlySet<string> {
+  return new Set([...ids].map(comparableAgent));
 }
 
 /** @param agentId undefined for jobs whose agent the service does not return */
 function identityKey(name: string, agentId: string | undefined): string {
-  return JSON.stringify([toNfc(name), agentId === undefined ? null : canonicalId(agentId)]);
+  return JSON.stringify([toNfc(name), agentId === undefined ? null : comparableAgent(agentId)]);
 }
 
 function groupJobs(
@@ -124,7 +125,7 @@ function groupJobs(
 /** Returns a function that says which jobs of a list to keep. */
 function selectKept({ wanted, agents: chosen }: JobListOptions): (listed: ListedJob) => boolean {
   const names = new Set(wanted.map(({ name }) => toNfc(name)));
-  const agents = chosen && canonicalIds(chosen);
+  const agents = chosen && comparableAgents(chosen);
   return (listed) => {
     if (listed.name === undefined || agents?.has(agentOf(listed) ?? '')) return true;
     return names.has(toNfc(listed.name)) && (agents === undefined || listed.agent_id === undefined);
@@ -156,7 +157,7 @@ async function readJobList(options: JobListOptions, wasRead: boolean): Promise<J
     }
     refuseNameless(nameless, nameless.length < ids.size, options.contract);
     const kept = [...jobs.values()];
-    return { at, ids, identities, ...groupJobs(kept, canonicalIds(options.agents ?? [])) };
+    return { at, ids, identities, ...groupJobs(kept, comparableAgents(options.agents ?? [])) };
   } catch (error) {
     const fail = (known: boolean) =>
       toListFailure(error, { name: JOB_LIST, wasRead: known, isPartlyRead: ids.size > 0 });
@@ -202,7 +203,8 @@ export function createJobSurvey(options: JobListOptions): JobSurvey {
     find: async (job) => findIn(await read(), job),
     async jobsOf(agentId) {
       const list = await read();
-      return list && (list.byAgent.get(canonicalId(agentId)) ?? []);
+      const jobs = list && (list.byAgent.get(comparableAgent(agentId)) ?? []);
+      return jobs?.filter((job) => namesAgent(job.agent_id ?? job.agent_text ?? '', agentId));
     },
   };
 }
@@ -242,7 +244,7 @@ export function createFreshJobLists(options: JobListOptions): FreshJobLists {
     readAt: () => last?.at ?? Number.NEGATIVE_INFINITY,
     findInLast: async (job) => findIn(last, job),
     identitiesInLast(agentIds) {
-      const ids = canonicalIds(agentIds);
+      const ids = comparableAgents(agentIds);
       return (last?.identities ?? []).filter((each) => ids.has(agentOf(each) ?? ''));
     },
     readAgain() {

@@ -1,7 +1,7 @@
+import { comparableAgent } from '../contract/agent-ids.ts';
 import type { Contract } from '../contract/contract.ts';
 import { normalizeName } from '../contract/field-names.ts';
 import { isJsonObject, type JsonObject } from '../contract/json.ts';
-import { canonicalId } from '../contract/uuid.ts';
 import { keyHistories } from '../state/once-records.ts';
 import { isText } from '../state/record.ts';
 import { toWireSchedule } from './cron-result.ts';
@@ -65,7 +65,7 @@ async function toListedRow(
   const { cron_job_id, agent_id: listedAgentId, agent_text, name, schedule } = toListedJob(item, contract);
   const { key, snapshot } = jobs.get(cron_job_id) ?? {};
   const agent_id = listedAgentId ?? snapshot?.agent_id;
-  const external_space_id = listedExternalId(item) ?? spaces.get(canonicalId(agent_id ?? agent_text ?? ''));
+  const external_space_id = listedExternalId(item) ?? spaces.get(comparableAgent(agent_id ?? agent_text ?? ''));
   const times = await describeTimes(completeSchedule(schedule), now);
   return {
     cron_job_id,
@@ -94,7 +94,7 @@ async function toLocalRow(
 ): Promise<JobRow> {
   const { key, at } = record;
   const { origin, agent_id, name, schedule } = record.snapshot;
-  const external_space_id = spaces.get(canonicalId(agent_id));
+  const external_space_id = spaces.get(comparableAgent(agent_id));
   const cron_job_id = record.kind === 'reserved' ? null : record.remoteId;
   const times = await describeTimes(schedule ?? undefined, now);
   const remote = state === 'local' ? null : false;
@@ -128,7 +128,7 @@ export async function* rowsOfAgents(
   for await (const row of rows) {
     const { agent_id, agent_text = '' } = row;
     const isOfSpace = external_space_id !== undefined && row.external_space_id === external_space_id;
-    if (isOfSpace || ids.has(canonicalId(agent_id ?? agent_text))) yield row;
+    if (isOfSpace || ids.has(comparableAgent(agent_id ?? agent_text))) yield row;
     else if (agent_id === undefined) leftOut += 1;
   }
   if (leftOut > 0) await onLeftOut(leftOut);
@@ -138,7 +138,7 @@ export async function* rowsOfAgents(
 export interface KnownJobs {
   readonly jobs: readonly RecordedJob[];
   readonly open: readonly JobReservation[];
-  /** The external ids of spaces, by the ids of their agents in canonical spelling. */
+  /** The external ids of spaces, by the keys of their agents. */
   readonly spaces: ReadonlyMap<string, string>;
 }
 

@@ -1,4 +1,5 @@
-import { type CronJob, isSameAgent, isSameInstructions, toNfc } from './job.ts';
+import { namesAgent } from '../contract/agent-ids.ts';
+import { type CronJob, isSameInstructions, toNfc } from './job.ts';
 import { type CronSchedule, normalizePart, parseFields, SCHEDULE_PARTS, type ScheduleParts } from './schedule.ts';
 import { ScheduleError } from './schedule-error.ts';
 import { parseTimezone } from './time-zone.ts';
@@ -9,6 +10,8 @@ export interface ListedJob {
   readonly agent_id: string | undefined;
   /** A text in place of the agent: its id or its name. */
   readonly agent_text?: string | undefined;
+  /** Where there is no agent_id: whether other fields show that the job is of an agent. See `findAgentMention`. */
+  readonly mention?: ((agentId: string) => 'yes' | 'no' | 'maybe') | undefined;
   readonly name: string | undefined;
   readonly instructions: string | undefined;
   readonly schedule: ScheduleParts | undefined;
@@ -17,13 +20,17 @@ export interface ListedJob {
 /** What identifies a listed job. */
 export type ListedJobIdentity = Pick<ListedJob, 'cron_job_id' | 'agent_id' | 'agent_text' | 'name'>;
 
+function matchAgent({ agent_id, agent_text, mention }: ListedJob, agentId: string): 'yes' | 'no' | 'maybe' {
+  if (agent_id !== undefined) return namesAgent(agent_id, agentId) ? 'yes' : 'no';
+  if (agent_text !== undefined && namesAgent(agent_text, agentId)) return 'yes';
+  return mention?.(agentId) ?? 'maybe';
+}
+
 /** Whether a listed job has this agent and name; `maybe` if the service leaves one of them out. */
 export function matchIdentity(listed: ListedJob, agentId: string, name: string): 'yes' | 'no' | 'maybe' {
-  const isNamed = listed.agent_text !== undefined && isSameAgent(listed.agent_text, agentId);
-  const known = listed.agent_id ?? (isNamed ? agentId : undefined);
-  const listedName = listed.name ?? name;
-  if (!isSameAgent(known ?? agentId, agentId) || toNfc(listedName) !== toNfc(name)) return 'no';
-  return known === undefined || listed.name === undefined ? 'maybe' : 'yes';
+  const agent = matchAgent(listed, agentId);
+  if (agent === 'no' || toNfc(listed.name ?? name) !== toNfc(name)) return 'no';
+  return listed.name === undefined ? 'maybe' : agent;
 }
 
 function orIfInvalid<Value, Other>(read: () => Value, other: Other): Value | Other {

@@ -76,8 +76,8 @@ function blockedError(outcome: Blocked & { readonly key: string }, context: Erro
     case 'ambiguous': {
       const [id = ''] = candidates;
       return new DuplicateError(`${subject} may already exist: the service has ${candidates.join(', ')}.`, {
-        why: 'It has the same name and content, the service does not say which agent it belongs to, and the state does not know it.',
-        hint: `If it is this job: ${adoptCommand(id, job.agent_id, context)}\nIf it belongs to another agent: ${adoptCommand(id, '<agent_id>', context)}`,
+        why: 'It has the same name, the list does not say which agent it belongs to, and the state does not know it.',
+        hint: `If it is this job: ${adoptCommand(id, job.agent_id, context)}\nIf it belongs to another agent: ${adoptCommand(id, '<agent_id>', context)}\nIf the list has its agent_id under another name: ${shellCommand(['contract', 'set', 'cron_job.agent_id', '<path>'], flags)}`,
         details,
       });
     }

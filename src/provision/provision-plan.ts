@@ -1,5 +1,5 @@
+import { comparableAgent } from '../contract/agent-ids.ts';
 import type { ListedAgent } from '../contract/agents.ts';
-import { canonicalId } from '../contract/uuid.ts';
 import type { ListedJobIdentity } from '../cron/listed-job.ts';
 import { agentDifferences, type Difference, hasName, spaceDifferences } from './differences.ts';
 import type { Manifest, ManifestAgent } from './manifest.ts';
@@ -117,12 +117,13 @@ export function findUnmanagedJobs(
   wanted: readonly ManifestJob[],
   listed: readonly ListedJobIdentity[],
 ): Unmanaged[] {
-  const names = new Map(agents.map(({ id, name }) => [canonicalId(id ?? ''), name]));
-  const agentOf = ({ agent_id, agent_text }: ListedJobIdentity): string => canonicalId(agent_id ?? agent_text ?? '');
+  const names = new Map(agents.map(({ id, name }) => [comparableAgent(id ?? ''), name]));
+  const agentOf = ({ agent_id, agent_text }: ListedJobIdentity): string =>
+    comparableAgent(agent_id ?? agent_text ?? '');
   const isWanted = (job: ListedJobIdentity) =>
     wanted.some(
       ({ cron_job_id, agent_id, name }) =>
-        cron_job_id === job.cron_job_id || (canonicalId(agent_id ?? '') === agentOf(job) && hasName(job, name)),
+        cron_job_id === job.cron_job_id || (comparableAgent(agent_id ?? '') === agentOf(job) && hasName(job, name)),
     );
   return listed
     .filter((job) => !isWanted(job))

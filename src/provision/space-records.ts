@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
+import { comparableAgent } from '../contract/agent-ids.ts';
 import { isJsonObject } from '../contract/json.ts';
-import { canonicalId } from '../contract/uuid.ts';
 import { otherLines, type RecordFormat } from '../state/ledger.ts';
 import type { Reservation } from '../state/once-records.ts';
 import { isText, type LogRecord } from '../state/record.ts';
@@ -80,7 +80,7 @@ const STARTS_WITHOUT_SPACE = Object.values(TYPES)
 
 /** The spaces of the agents of one service or, without an origin, of all, by agent_id. For `openJobLedger` to fill. */
 export function createAgentSpaces(origin: string | undefined): ObservedRecords & {
-  /** The external id of the space of each agent, by its id in canonical spelling. */
+  /** The external id of the space of each agent, by `comparableAgent`. */
   readonly spaces: ReadonlyMap<string, string>;
 } {
   const spaces = new Map<string, string>();
@@ -95,7 +95,7 @@ export function createAgentSpaces(origin: string | undefined): ObservedRecords &
         entry.kind === 'record' && TYPES_WITH_SPACE.has(entry.record.type) && decodeSnapshot(entry.record);
       if (!snapshot || (origin !== undefined && snapshot.origin !== origin)) return;
       for (const { agent_id } of snapshot.agents) {
-        if (agent_id !== undefined) spaces.set(canonicalId(agent_id), snapshot.external_space_id);
+        if (agent_id !== undefined) spaces.set(comparableAgent(agent_id), snapshot.external_space_id);
       }
     },
   };

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { adoptJob } from '../../../src/cron/adopt-forget.ts';
 import { createOnce } from '../../../src/cron/create-once.ts';
 import type { CronDeps } from '../../../src/cron/create-outcome.ts';
 import { LocalError } from '../../../src/errors.ts';
@@ -59,12 +60,19 @@ describe('a job that only the service has', () => {
     expect(shortRecords(world)).toEqual(['adopted']);
   });
 
-  it('does not block with other content, or if the state file knows its agent', async () => {
+  it('blocks without its agent, whatever its content, unless the state file knows its agent', async () => {
     const world = calmWorld({ ...ALL, agents: false });
-    world.make({ ...DAILY, agent_id: 'agt_z', instructions: 'Something else.' });
+    const other = { ...DAILY, agent_id: 'agt_z', instructions: 'Something else.' };
+    world.make(other);
     world.now += 5_000;
+    expect(await create(world, DAILY)).toMatchObject({ status: 'blocked', why: 'ambiguous', candidates: ['cron_1'] });
+    await adoptJob(
+      world.process().adoptDeps(() => true),
+      'cron_1',
+      other,
+    );
     expect(await create(world, DAILY)).toMatchObject({ status: 'created', cron_job_id: 'cron_2' });
-    expect(world.records()[0]).toMatchObject({ kind: 'reserved', remoteIdsSeen: ['cron_1'] });
+    expect(world.records()[1]).toMatchObject({ kind: 'reserved', remoteIdsSeen: ['cron_1'] });
     world.now += 5_000;
     expect(await create(world, { ...DAILY, agent_id: 'agt_y' })).toMatchObject({ status: 'created' });
   });

@@ -54,20 +54,26 @@ describe('a job whose response was lost', () => {
 describe('when the service does not return the agent of a job', () => {
   it('a job that was not listed before the reservation is adopted', async () => {
     const world = calmWorld(NO_AGENTS);
-    world.make(OF_ANOTHER);
+    await create(world, OF_ANOTHER, { post: 'lost' });
     world.now += 5_000;
     await create(world, DAILY, { post: 'lost' });
     world.now += 5_000;
-    expect(await reconcile(world)).toMatchObject([{ status: 'adopted', cron_job_id: 'cron_2' }]);
+    expect(await reconcile(world)).toMatchObject([
+      { status: 'unknown', candidates: ['cron_1', 'cron_2'] },
+      { status: 'adopted', cron_job_id: 'cron_2' },
+    ]);
   });
 
   it('a job that was listed before the reservation is not adopted', async () => {
     const world = calmWorld(NO_AGENTS);
-    world.make(OF_ANOTHER);
+    await create(world, OF_ANOTHER, { post: 'lost' });
     world.now += 5_000;
     await create(world, DAILY, { post: 'vanished' });
     world.now += 60_000;
-    expect(await reconcile(world)).toMatchObject([{ status: 'unknown', candidates: [] }]);
+    expect(await reconcile(world)).toMatchObject([
+      { status: 'adopted', cron_job_id: 'cron_1' },
+      { status: 'unknown', candidates: [] },
+    ]);
   });
 
   it('a job that the state file has, or had, for another agent is not adopted', async () => {
