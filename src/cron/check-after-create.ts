@@ -2,6 +2,7 @@ import type { Clock } from '../clock.ts';
 import { DuplicateError, PartnerctlError } from '../errors.ts';
 import type { CronResult } from './cron-result.ts';
 import type { FindJob, FreshJobLists } from './job-list.ts';
+import type { ListedJob } from './listed-job.ts';
 
 /*
  * A state that other machines do not share cannot keep them from creating the same job at the same time. The service's list
@@ -33,29 +34,42 @@ function secondJobError({ job, key, cron_job_id }: CronResult, others: readonly 
   });
 }
 
+export interface CheckDeps {
+  readonly lists: FreshJobLists;
+  /** Whether a list may be read now. */
+  readonly mayRead: () => boolean;
+  /** Called for a job that the list shows with another name or agent than it was created with. */
+  readonly onShownOtherwise: (result: CronResult, listed: ListedJob) => Promise<void>;
+}
+
 /** @param find looks in a list that was read after the job was created */
-async function checkResult(result: CronResult, find: FindJob): Promise<CronResult> {
+async function checkResult(
+  result: CronResult,
+  find: FindJob,
+  { onShownOtherwise }: Pick<CheckDeps, 'onShownOtherwise'>,
+): Promise<CronResult> {
   const { job, cron_job_id } = result;
   if (!isCreated(result) || cron_job_id === null || job.agent_id === null) return result;
   const found = await find({ agent_id: job.agent_id, name: job.name });
   // Where the list does not have the new job, it may name it by another id.
   if (found.kind === 'closed' || !found.isListed(cron_job_id)) return result;
+  const listed = found.byId(cron_job_id);
+  const isFound = [...found.same, ...found.maybe].some((each) => each.cron_job_id === cron_job_id);
+  if (listed && !isFound) await onShownOtherwise(result, listed);
   const others = found.same.map((listed) => listed.cron_job_id).filter((id) => id !== cron_job_id);
   return others.length === 0 ? result : { ...result, error: secondJobError(result, others) };
 }
 
-/**
- * Creates the check. A list that cannot be read, or that does not have the new jobs yet, shows nothing and is no error.
- * @param mayRead whether a list may be read now
- */
-export function createSecondJobCheck(lists: FreshJobLists, mayRead: () => boolean): SecondJobCheck {
+/** Creates the check. A list that cannot be read, or that does not have the new jobs yet, shows nothing and is no error. */
+export function createSecondJobCheck(deps: CheckDeps): SecondJobCheck {
+  const { lists, mayRead } = deps;
   return {
     readAt: lists.readAt,
     async check(results, list) {
       if (!results.some(isCreated) || !mayRead()) return results;
       const find = list === 'last' ? lists.findInLast : lists.readAgain();
       try {
-        return await Promise.all(results.map((result) => checkResult(result, find)));
+        return await Promise.all(results.map((result) => checkResult(result, find, deps)));
       } catch (error) {
         if (error instanceof PartnerctlError) return results;
         throw error;

@@ -11,7 +11,7 @@ import { randomRecordId } from '../state/record.ts';
 import { writeRecovery } from '../state/recovery.ts';
 import type { StateStore } from '../state/store.ts';
 import { createSecondJobCheck, holdForCheck, isCreated, type SecondJobCheck } from './check-after-create.ts';
-import { createGapWarner } from './create-notices.ts';
+import { createGapWarner, createOtherNameWarner } from './create-notices.ts';
 import { createOnce } from './create-once.ts';
 import type { CreateOnceOptions, CronDeps } from './create-outcome.ts';
 import { type CronResult, createScheduleDescriber, initialCronResult } from './cron-result.ts';
@@ -120,7 +120,17 @@ async function createDeps(
   const lookUp: LookUpDeps = { origin: http.baseUrl, ledger, clock, abortSignal, onWait, newFinder };
   const lists = createFreshJobLists(list);
   const survey = createJobSurvey(list);
-  const second = createSecondJobCheck(lists, () => !isShared && !abortSignal.aborted);
+  const second = createSecondJobCheck({
+    lists,
+    mayRead: () => !isShared && !abortSignal.aborted,
+    onShownOtherwise: createOtherNameWarner(context),
+  });
+  const post = async (job: CronJob, timeoutMs: number): Promise<string> => {
+    const posting = postAndLookUp(job, () => createCronJob(http, job, timeoutMs), lookUp);
+    const id = await explainInterrupt(context, posting);
+    lists.watch(id);
+    return id;
+  };
   const deps = {
     origin: http.baseUrl,
     ledger,
@@ -131,11 +141,7 @@ async function createDeps(
     hasEnded: (other) => hasEnded(other, owner),
     find: agents ? survey.find : lists.find,
     normalize: memoize(normalizeSchedule, (schedule) => JSON.stringify(schedule)),
-    post: (job, timeoutMs) =>
-      explainInterrupt(
-        context,
-        postAndLookUp(job, () => createCronJob(http, job, timeoutMs), lookUp),
-      ),
+    post,
     inTurn: takeTurns(CONCURRENCY, stopsRun).inTurn,
     remainingMs: () => http.remainingMs(),
     onWait,

@@ -37,9 +37,7 @@ async function isGone({ job, deps, dryRun }: CreateRequest, { remoteId, at }: Re
 async function findListed({ job, deps }: CreateRequest, remoteId: string): Promise<ListedJob | undefined> {
   try {
     const found = await deps.find(job);
-    return found.kind === 'read'
-      ? [...found.same, ...found.maybe].find((each) => each.cron_job_id === remoteId)
-      : undefined;
+    return found.kind === 'read' ? found.byId(remoteId) : undefined;
   } catch (error) {
     // That the job exists is known without the list.
     if (error instanceof PartnerctlError && !(error instanceof InterruptedError)) return undefined;

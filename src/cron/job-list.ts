@@ -54,6 +54,8 @@ export type FoundJobs =
       readonly maybe: readonly ListedJob[];
       /** Whether the list has a job with this id, whatever its name. */
       readonly isListed: (cronJobId: string) => boolean;
+      /** The job with this id, if it was kept. */
+      readonly byId: (cronJobId: string) => ListedJob | undefined;
     }
   | { readonly kind: 'closed' };
 
@@ -68,6 +70,8 @@ export interface JobListOptions {
   readonly wanted: readonly Pick<Wanted, 'name'>[];
   /** Keeps the jobs of these agents, whatever their names, and of others only where the service does not return agents. */
   readonly agents?: ReadonlySet<string> | undefined;
+  /** The ids of jobs to keep, whatever their names and agents. */
+  readonly watched?: ReadonlySet<string> | undefined;
   /** Whether to keep what identifies each job, whatever its name and agent. */
   readonly keepsIdentities?: boolean | undefined;
   readonly clock: Pick<Clock, 'now' | 'monotonic'>;
@@ -85,6 +89,8 @@ export interface JobListOptions {
 interface JobList {
   readonly at: number;
   readonly ids: ReadonlySet<string>;
+  /** The jobs that were kept. */
+  readonly byId: ReadonlyMap<string, ListedJob>;
   /** The jobs with a wanted name, by name and agent; see `identityKey`. */
   readonly byIdentity: ReadonlyMap<string, readonly ListedJob[]>;
   readonly nameless: readonly ListedJob[];
@@ -111,7 +117,7 @@ function identityKey(name: string, agentId: string | undefined): string {
 function groupJobs(
   jobs: readonly ListedJob[],
   agents: ReadonlySet<string>,
-): Omit<JobList, 'at' | 'ids' | 'identities'> {
+): Omit<JobList, 'at' | 'ids' | 'byId' | 'identities'> {
   return {
     byIdentity: groupBy(jobs, ({ name, agent_id }) => (name === undefined ? undefined : identityKey(name, agent_id))),
     nameless: jobs.filter(({ name }) => name === undefined),
@@ -123,11 +129,12 @@ function groupJobs(
 }
 
 /** Returns a function that says which jobs of a list to keep. */
-function selectKept({ wanted, agents: chosen }: JobListOptions): (listed: ListedJob) => boolean {
+function selectKept({ wanted, watched, agents: chosen }: JobListOptions): (listed: ListedJob) => boolean {
   const names = new Set(wanted.map(({ name }) => toNfc(name)));
   const agents = chosen && comparableAgents(chosen);
   return (listed) => {
-    if (listed.name === undefined || agents?.has(agentOf(listed) ?? '')) return true;
+    if (listed.name === undefined || watched?.has(listed.cron_job_id)) return true;
+    if (agents?.has(agentOf(listed) ?? '')) return true;
     return names.has(toNfc(listed.name)) && (agents === undefined || listed.agent_id === undefined);
   };
 }
@@ -157,7 +164,7 @@ async function readJobList(options: JobListOptions, wasRead: boolean): Promise<J
     }
     refuseNameless(nameless, nameless.length < ids.size, options.contract);
     const kept = [...jobs.values()];
-    return { at, ids, identities, ...groupJobs(kept, comparableAgents(options.agents ?? [])) };
+    return { at, ids, byId: jobs, identities, ...groupJobs(kept, comparableAgents(options.agents ?? [])) };
   } catch (error) {
     const fail = (known: boolean) =>
       toListFailure(error, { name: JOB_LIST, wasRead: known, isPartlyRead: ids.size > 0 });
@@ -177,12 +184,19 @@ async function readJobList(options: JobListOptions, wasRead: boolean): Promise<J
 
 function findIn(list: JobList | undefined, { agent_id, name }: Wanted): FoundJobs {
   if (!list) return { kind: 'closed' };
-  const { at, ids, byIdentity, nameless } = list;
+  const { at, ids, byId, byIdentity, nameless } = list;
   const named = [agent_id, undefined].flatMap((agent) => byIdentity.get(identityKey(name, agent)) ?? []);
   const candidates = [...named, ...nameless];
   const matching = (identity: 'yes' | 'maybe') =>
     candidates.filter((listed) => matchIdentity(listed, agent_id, name) === identity);
-  return { kind: 'read', at, same: matching('yes'), maybe: matching('maybe'), isListed: (id) => ids.has(id) };
+  return {
+    kind: 'read',
+    at,
+    same: matching('yes'),
+    maybe: matching('maybe'),
+    isListed: (id) => ids.has(id),
+    byId: (id) => byId.get(id),
+  };
 }
 
 /** One read of the service's list, which the first call starts. */
@@ -226,15 +240,18 @@ export interface FreshJobLists {
   readonly identitiesInLast: (agentIds: ReadonlySet<string>) => readonly ListedJobIdentity[];
   /** Returns a function that looks in a read that begins now. */
   readonly readAgain: () => FindJob;
+  /** Keeps how the reads that begin from now on name a job. */
+  readonly watch: (cronJobId: string) => void;
 }
 
 /** Creates lookups in the service's list. An unavailable list is not read again. */
 export function createFreshJobLists(options: JobListOptions): FreshJobLists {
+  const watched = new Set<string>();
   let last: JobList | undefined;
   let isClosed = false;
   const list = createFreshList(async () => {
     if (isClosed) return undefined;
-    const read = await readJobList(options, last !== undefined);
+    const read = await readJobList({ ...options, watched }, last !== undefined);
     if (read) last = read;
     else isClosed = true;
     return read;
@@ -247,6 +264,7 @@ export function createFreshJobLists(options: JobListOptions): FreshJobLists {
       const ids = comparableAgents(agentIds);
       return (last?.identities ?? []).filter((each) => ids.has(agentOf(each) ?? ''));
     },
+    watch: (id) => watched.add(id),
     readAgain() {
       const reading = list.anew();
       return async (job) => findIn(await reading, job);

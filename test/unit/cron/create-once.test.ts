@@ -28,7 +28,7 @@ describe('a job in the state file', () => {
   it('is gone once the service no longer lists it, but not when the list is older than the job', async () => {
     const world = calmWorld();
     const early = world.process();
-    const nothing = { kind: 'read' as const, same: [], maybe: [], isListed: () => false };
+    const nothing = { kind: 'read' as const, same: [], maybe: [], isListed: () => false, byId: () => undefined };
     const parts = { ...early.createDeps(), find: async () => ({ ...nothing, at: world.now }) };
     const before = await parts.find();
     await create(world, DAILY);
