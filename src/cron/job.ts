@@ -38,11 +38,6 @@ export function cronKey(origin: string, agentId: string, name: string): string {
   return hashKey(origin, canonicalId(agentId), toNfc(name));
 }
 
-/** Whether two agent ids are the same: services accept UUIDs in several spellings. */
-export function isSameAgent(one: string, other: string): boolean {
-  return canonicalId(one) === canonicalId(other);
-}
-
 /** What identifies a job. */
 export interface JobIdentity {
   /** The base URL of the service. */
@@ -62,7 +57,7 @@ function agentSpellings(agentId: string): readonly string[] {
   const others = [canonical, canonical.toUpperCase()]
     .flatMap((each) => [each, each.replaceAll('-', '')])
     .flatMap((each) => [each, `{${each}}`]);
-  return [...new Set([canonical, agentId, ...others.filter((each) => isSameAgent(each, canonical))])];
+  return [...new Set([canonical, agentId, ...others.filter((each) => canonicalId(each) === canonical)])];
 }
 
 /** How lines of the state file name a job. Earlier versions took the key from the agent_id and the name as they were typed. */

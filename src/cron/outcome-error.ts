@@ -135,11 +135,30 @@ function unrecordedJobError(outcome: Extract<CreateOutcome, { status: 'created' 
   });
 }
 
+/** Whether a service that allows a name once refused a job because it has one. A 409 can also mean another conflict. */
+function saysJobExists({ info }: PartnerctlError): boolean {
+  const text = `${info.code ?? ''} ${info.why ?? ''}`.replaceAll('_', ' ');
+  return info.status === 409 && /exists|duplicate|already|taken|unique/i.test(text) && !/not exist/i.test(text);
+}
+
+function refusedAsDuplicate(error: PartnerctlError, key: string, context: ErrorContext): DuplicateError {
+  const { job, flags } = context;
+  const list = shellCommand(['cron', 'list'], flags);
+  return new DuplicateError(`The service refused ${describeJob(job)}, because it has such a job (409).`, {
+    ...error.info,
+    hint: `The job was not created. Look for the existing one: ${list}\nIf it is there: ${adoptCommand('<cron_job_id>', job.agent_id, context)}`,
+    details: { key, reason: 'refused', cause: error.info.details ?? null },
+    cause: error,
+  });
+}
+
 function failedError(
   { key, error, isReleased }: Extract<CreateOutcome, { status: 'failed' }>,
-  { flags }: ErrorContext,
+  context: ErrorContext,
 ): unknown {
+  const { flags } = context;
   if (!(error instanceof PartnerctlError)) return error;
+  if (isReleased && saysJobExists(error)) return refusedAsDuplicate(error, key, context);
   const hint = isReleased
     ? 'The job was not created.'
     : `The job was not created, but that could not be recorded, so its name is blocked until you run: ${shellCommand(['cron', 'reconcile'], flags)}`;

@@ -19,7 +19,9 @@ function describeResult({ status, candidates, settlesAt }: ReconcileResult): str
     return `another machine may still be creating it; settled at ${settlesAt}`;
   if (status === 'in_progress') return 'another process is creating it';
   if (candidates.length > 0) return `could be ${candidates.join(' or ')}`;
-  return settlesAt === null ? 'not listed' : `not listed; it may still appear until ${settlesAt}`;
+  if (settlesAt === null) return 'not listed';
+  // Each run counts anew, so that running it again later settles nothing.
+  return `not listed; it may still appear until ${settlesAt}, counted from this run: --assume-not-created waits until then`;
 }
 
 const COLUMNS: readonly Column<ReconcileResult>[] = [
