@@ -45,8 +45,8 @@ export interface FetchedPage {
 export async function fetchPage(http: Http, list: PagedList, options: CallOptions): Promise<FetchedPage> {
   const { operation, resource } = list;
   const response = await http.call(operation, options);
-  const path = http.contract.items(operation.leaf);
-  const { readItems = (body: unknown) => readList(body, resource, path) } = list;
+  const place = http.contract.items(operation.leaf);
+  const { readItems = (body: unknown) => readList(body, resource, place) } = list;
   if (list.isKnown?.()) response.acceptNothing();
   const items = response.read(readItems);
   const pageResponse: PageResponse = {

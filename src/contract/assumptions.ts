@@ -53,6 +53,8 @@ export interface ContractFix {
   readonly value: string;
   /** Another value that is as likely, so that the operator must choose. */
   readonly other?: string;
+  /** When the value is right, if only the operator can tell. */
+  readonly condition?: string;
 }
 
 /** Returns the shell command that sets leaves. */
@@ -62,7 +64,8 @@ function setCommand(settings: readonly Pick<ContractFix, 'leaf' | 'value'>[]): s
 }
 
 /** Returns the hint for a fix: its command, or two commands to choose from. */
-export function describeFix({ leaf, value, other }: ContractFix): string {
+export function describeFix({ leaf, value, other, condition }: ContractFix): string {
+  if (condition !== undefined) return `If ${condition}, run: ${setCommand([{ leaf, value }])}`;
   if (other !== undefined) {
     const choices = [value, other].map((each) => `If it is ${each}, run: ${setCommand([{ leaf, value: each }])}`);
     return `The documentation of the service says which one is the ${leaf.replace('.', ' ')}.\n${choices.join('\n')}`;

@@ -36,6 +36,14 @@ export interface ContractLayers {
   readonly observed?: LeafValues;
 }
 
+/** Where the items of a list are in a response. */
+export interface ItemsPlace {
+  /** Empty for the body itself. */
+  readonly path: readonly string[];
+  /** Whether the user set it. */
+  readonly isSet: boolean;
+}
+
 /** A leaf with its effective value. */
 export interface Leaf extends Omit<LeafSpec, 'source'> {
   readonly name: LeafName;
@@ -93,9 +101,10 @@ export class Contract {
     return this.parse(name, parseParameter);
   }
 
-  /** The path to the items of a list; undefined if they must be searched for. */
-  items(list: ListLeaf): readonly string[] | undefined {
-    return this.parse(`${list}.items`, parseItems);
+  /** Undefined if the items must be searched for. */
+  items(list: ListLeaf): ItemsPlace | undefined {
+    const path = this.parse(`${list}.items`, parseItems);
+    return path && { path, isSet: this.leaf(`${list}.items`).source === 'override' };
   }
 
   next(list: ListLeaf): NextValue {

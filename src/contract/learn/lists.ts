@@ -4,7 +4,8 @@ import { findId } from '../fields.ts';
 import { groupBy } from '../group-by.ts';
 import { describeJson, type JsonObject } from '../json.ts';
 import type { FieldLeaf, LeafName, ListLeaf, OperationLeaf } from '../leaves.ts';
-import { listPaths, readList } from '../lists.ts';
+import { listPaths } from '../list-candidates.ts';
+import { readList } from '../lists.ts';
 import { findHistoryEntries } from '../messages.ts';
 import { identify, PageProgress } from '../page-progress.ts';
 import { readSigns } from '../page-signs.ts';
@@ -34,9 +35,9 @@ export function isList(leaf: OperationLeaf): leaf is ListLeaf {
 
 /** Reads the items of a list's response, as the client does. @throws UnknownShape */
 function readItems(body: unknown, list: ListLeaf, contract: Contract): readonly JsonObject[] {
-  const path = contract.items(list);
-  if (list === 'messages.history' && path === undefined) return findHistoryEntries(body);
-  return readList(body, RESOURCES[list], path);
+  const place = contract.items(list);
+  if (list === 'messages.history' && place === undefined) return findHistoryEntries(body);
+  return readList(body, RESOURCES[list], place);
 }
 
 function tryItems(body: unknown, list: ListLeaf, contract: Contract): readonly JsonObject[] | UnknownShape {

@@ -97,7 +97,15 @@ describe('the envelope of a list', () => {
   it('is rejected with a command after which an empty object is an empty list', () => {
     const fix = { leaf: 'spaces.list.items', value: 'spaces' };
     expect(() => readList({}, 'spaces')).toThrow(expect.objectContaining({ fix }));
-    expect(readList({}, 'spaces', ['spaces'])).toEqual([]);
+    expect(readList({}, 'spaces', { path: ['spaces'], isSet: true })).toEqual([]);
+  });
+
+  it('is rejected if it is null, until the contract says that the body is the list', () => {
+    const fix = { leaf: 'spaces.list.items', value: '$', condition: 'the service writes an empty list as null' };
+    expect(() => readList(null, 'spaces')).toThrow(expect.objectContaining({ seen: 'null', fix }));
+    expect(() => readList(null, 'spaces', { path: [], isSet: false })).toThrow(expect.objectContaining({ fix }));
+    expect(readList(null, 'spaces', { path: [], isSet: true })).toEqual([]);
+    expect(() => readList(null, 'spaces', { path: ['data'], isSet: true })).toThrow(UnknownShape);
   });
 
   it.each([
@@ -105,12 +113,12 @@ describe('the envelope of a list', () => {
     ['data.rows', { data: { rows: ITEMS }, items: [] }, ['data', 'rows']],
     ['a key with a dot', { 'v1.spaces': ITEMS }, ['v1', 'spaces']],
   ])('is read where the contract says: %s', (_, body, path) => {
-    expect(readList(body, 'spaces', path)).toEqual(ITEMS);
+    expect(readList(body, 'spaces', { path, isSet: true })).toEqual(ITEMS);
   });
 
   it('is rejected if the contract names another place, even if a list was received', () => {
-    expect(() => readList({ items: ITEMS }, 'spaces', ['data', 'rows'])).toThrow(UnknownShape);
-    expect(() => readList({ items: ITEMS }, 'spaces', [])).toThrow(UnknownShape);
+    expect(() => readList({ items: ITEMS }, 'spaces', { path: ['data', 'rows'], isSet: true })).toThrow(UnknownShape);
+    expect(() => readList({ items: ITEMS }, 'spaces', { path: [], isSet: true })).toThrow(UnknownShape);
   });
 
   it('property: yields an empty list only for an empty array or null in a known place', () => {
@@ -123,7 +131,7 @@ describe('the envelope of a list', () => {
           expect(error).toBeInstanceOf(UnknownShape);
           return;
         }
-        if (items.length > 0 || Array.isArray(body) || body === null) return;
+        if (items.length > 0 || Array.isArray(body)) return;
         expect(JSON.stringify(body)).toMatch(/":\[\]|":null/);
       }),
     );
