@@ -65,13 +65,16 @@ function setCommand(settings: readonly Pick<ContractFix, 'leaf' | 'value'>[]): s
 
 /** Returns the hint for a fix: its command, or two commands to choose from. */
 export function describeFix({ leaf, value, other, condition }: ContractFix): string {
-  if (condition !== undefined) return `If ${condition}, run: ${setCommand([{ leaf, value }])}`;
   if (other !== undefined) {
     const choices = [value, other].map((each) => `If it is ${each}, run: ${setCommand([{ leaf, value: each }])}`);
     return `The documentation of the service says which one is the ${leaf.replace('.', ' ')}.\n${choices.join('\n')}`;
   }
-  const choice = value === '<path>' ? ', with the path of the field in place of <path>' : '';
-  return `To say where it is, run: ${setCommand([{ leaf, value }])}${choice}`;
+  const choice =
+    value === '<path>'
+      ? `, with ${condition === undefined ? 'the path of the field' : 'its path'} in place of <path>`
+      : '';
+  const when = condition === undefined ? 'To say where it is' : `If ${condition}`;
+  return `${when}, run: ${setCommand([{ leaf, value }])}${choice}`;
 }
 
 /** Returns the hint for the names of parameters: one command for all of them. */

@@ -49,7 +49,7 @@ export function namesOf(resource: string): readonly string[] {
 }
 
 /** Whether a key is the name of a resource other than the listed one. A list that the spec does not have may have any name. */
-function isOtherResource(key: string, own: readonly string[]): boolean {
+export function isOtherResource(key: string, own: readonly string[]): boolean {
   const all = Object.values(NAMES);
   return all.includes(own) && !own.includes(key) && all.some((names) => names.includes(key));
 }

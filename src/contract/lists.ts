@@ -14,6 +14,7 @@ import {
   pick,
 } from './list-candidates.ts';
 import { type PageSigns, readSigns } from './page-signs.ts';
+import { type FoundList, findSiblings } from './sibling-lists.ts';
 
 function leafOf(resource: string): `${ListLeaf}.items` {
   if (resource === 'spaces') return 'spaces.list.items';
@@ -45,10 +46,12 @@ export function pairAsObject(body: unknown): unknown {
   return isJsonObject(paging) && Array.isArray(list) ? { 0: paging, 1: list } : body;
 }
 
-function atPath(body: unknown, path: readonly string[], resource: string): readonly JsonObject[] {
-  const value = descend(body, path.join('.').replace(/\[\](\.node)?$/, ''));
+function atPath(body: unknown, { path, isSet }: ItemsPlace, resource: string): readonly JsonObject[] {
+  const place = path.join('.').replace(/\[\](\.node)?$/, '');
+  const value = descend(body, place);
   if (value === null) return [];
   const items = Array.isArray(value) ? value : indexedItems(value);
+  if (items && !isSet && isJsonObject(body)) refuseSiblings(body, resource, { path: [place], value: items });
   if (items) return toItems(items, resource);
   // Protocol buffers omit empty lists.
   if (isEmptyObject(body) || isEmptyObject(descend(body, path.slice(0, -1).join('.')))) return [];
@@ -83,10 +86,25 @@ function isEmptyObject(value: unknown): boolean {
 }
 
 function noList(body: unknown, resource: string, message: string): UnknownShape {
+  const arrays = isJsonObject(body) ? findArrays(body) : [];
+  if (arrays.length > 1) return severalLists(body, resource, arrays);
   // Protocol buffers omit empty lists: what the list is called shows only once it has items.
-  const proposed = isEmptyObject(body) ? resource : isJsonObject(body) && findArrays(body)[0]?.path.join('.');
+  const proposed = isEmptyObject(body) ? resource : arrays[0]?.path.join('.');
   const fix = { leaf: leafOf(resource), value: proposed || (Array.isArray(body) ? '$' : '<path>') };
   return new UnknownShape('list.envelope', message, describeJson(body), fix);
+}
+
+/** The error for a response with several lists. It proposes none: what the others hold would be taken for absent. */
+function severalLists(body: unknown, resource: string, lists: readonly FoundList[]): UnknownShape {
+  const places = lists.map(({ path }) => path.join('.')).join(', ');
+  const message = `The response may contain the list of ${resource} in several places: ${places}. Only one list is read.`;
+  const fix = { leaf: leafOf(resource), value: '<path>', condition: `one of these lists holds all ${resource}` };
+  return new UnknownShape('list.envelope', message, describeJson(body), fix);
+}
+
+function refuseSiblings(body: JsonObject, resource: string, list: FoundList): void {
+  const siblings = findSiblings(body, resource, list);
+  if (siblings.length > 0) throw severalLists(body, resource, [list, ...siblings]);
 }
 
 /**
@@ -102,10 +120,10 @@ export function readList(response: unknown, resource: string, place?: ItemsPlace
     rejectErrorInBody(body, [body, body.data, body.result, body[0]].filter(isJsonObject), 'list.envelope');
   }
   if (body === null) return readNull(resource, place);
-  if (place) return atPath(body, place.path, resource);
+  if (place) return atPath(body, place, resource);
   if (Array.isArray(body)) return toItems(body, resource);
   const isPair = body !== response;
-  if (isPair && isJsonObject(body)) return atPath(body, ['1'], resource);
+  if (isPair && isJsonObject(body)) return atPath(body, { path: ['1'], isSet: true }, resource);
   const none = `The response contains no list of ${resource}.`;
   if (!isJsonObject(body)) throw noList(body, resource, none);
   const own = namesOf(resource);
@@ -115,12 +133,8 @@ export function readList(response: unknown, resource: string, place?: ItemsPlace
   const list = isOnly ? others[0] : known;
   if (list === undefined && (isEmptyHal(body) || isEmptyList(body))) return [];
   if (list === undefined) throw noList(body, resource, none);
-  if ('length' in list) {
-    const places = list.map((each) => each.path.join('.'));
-    const fix = { leaf: leafOf(resource), value: places[0] ?? '<path>' };
-    const message = `The response may contain the list of ${resource} in several places: ${places.join(', ')}.`;
-    throw new UnknownShape('list.envelope', message, describeJson(body), fix);
-  }
+  if ('length' in list) throw severalLists(body, resource, list);
+  refuseSiblings(body, resource, list);
   return list.value === null ? [] : toItems(list.value, resource);
 }
 

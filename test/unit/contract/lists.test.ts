@@ -100,6 +100,47 @@ describe('the envelope of a list', () => {
     expect(readList({}, 'spaces', { path: ['spaces'], isSet: true })).toEqual([]);
   });
 
+  describe('with a list of the same kind next to it', () => {
+    const job = (id: string) => ({ cron_job_id: id, agent_id: 'a1', name: id, schedule: {} });
+    const jobs = [job('c1'), job('c2')];
+    const paused = [{ ...job('c3'), paused_at: '2026-01-01', reason: 'Balance' }];
+
+    it.each([
+      [{ cron_jobs: jobs, disabled_cron_jobs: [{ cron_job_id: 'c3', name: 'Old' }] }],
+      [{ jobs, paused }],
+      [{ jobs: [], paused }],
+      [{ jobs: null, paused }],
+      [{ data: [], archived: paused }],
+      [{ data: { jobs, paused } }],
+      [{ jobs, more: { paused } }],
+      [{ cron_jobs: { own: jobs, shared: paused } }],
+    ])('is rejected, and no place is proposed: %j', (body) => {
+      const fix = expect.objectContaining({ leaf: 'cron_jobs.list.items', value: '<path>' });
+      expect(() => readList(body, 'cron_jobs')).toThrow(expect.objectContaining({ fix }));
+    });
+
+    it('is rejected where a document says that the list is, but not where the user does', () => {
+      const body = { jobs, paused };
+      expect(() => readList(body, 'cron_jobs', { path: ['jobs'], isSet: false })).toThrow(
+        'several places: jobs, paused',
+      );
+      expect(readList(body, 'cron_jobs', { path: ['jobs'], isSet: true })).toEqual(jobs);
+    });
+
+    it.each([
+      ['included objects', { jobs, included: paused }],
+      ['errors with ids', { jobs, errors: [], warnings: paused }],
+      ['their agents', { jobs, agents: [{ agent_id: 'a1', name: 'Support', template_id: 't1' }] }],
+      ['their owners', { jobs, users: [{ id: 'u1', name: 'Ann' }] }],
+      ['their runs', { jobs, runs: [{ id: 'r1', cron_job_id: 'c1', agent_id: 'a1', status: 'done', started_at: '' }] }],
+      ['objects without ids', { jobs, schedule_types: [{ type: 'cron', schedule: 'five fields' }] }],
+      ['some of them again', { jobs, active_jobs: jobs.slice(1) }],
+      ['columns', { data: jobs, columns: [{ id: 'name', title: 'Name' }] }],
+    ])('is read, if that holds other objects: %s', (_, body) => {
+      expect(readList(body, 'cron_jobs')).toEqual(jobs);
+    });
+  });
+
   it('is rejected if it is null, until the contract says that the body is the list', () => {
     const fix = { leaf: 'spaces.list.items', value: '$', condition: 'the service writes an empty list as null' };
     expect(() => readList(null, 'spaces')).toThrow(expect.objectContaining({ seen: 'null', fix }));

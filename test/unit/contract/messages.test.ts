@@ -201,6 +201,18 @@ describe('the body of a history', () => {
     },
   );
 
+  it('is rejected if another list holds messages, too', () => {
+    const message = (id: string) => ({ message_id: id, role: 'user', text: 'Hi', created_at: '2026-01-01T00:00:00Z' });
+    const body = { messages: [message('m1')], replies: [{ ...message('m2'), role: 'assistant', in_reply_to: 'm1' }] };
+    expect(() => findHistoryEntries(body)).toThrow('in several places: messages, replies.');
+    expect(() => findHistoryEntries({ ...body, messages: [] })).toThrow(UnknownShape);
+    const participants = [{ id: 'u1', name: 'Ann', role: 'user' }];
+    const suggestions = [{ id: 's1', text: 'Thanks' }];
+    expect(findHistoryEntries({ messages: body.messages, participants, suggestions })).toEqual(body.messages);
+    expect(findHistoryEntries({ messages: [], participants })).toEqual([]);
+    expect(findHistoryEntries({ messages: body.messages, pinned: body.replies })).toEqual(body.messages);
+  });
+
   it('is an empty history if it is null', () => {
     expect(findHistoryEntries(null)).toEqual([]);
   });
