@@ -47,12 +47,13 @@ export class ApiResponse {
   private readonly operation: Operation | RawOperation;
   private readonly contract: Contract;
   private readonly body: string;
+  private readonly isGarbled: boolean;
   private readonly redact: (text: string) => string;
   private parsed: { readonly value: unknown } | undefined;
 
   /** @param redact removes secrets from a text before any of it is quoted or stored */
   constructor(
-    { status, headers, body, bytes }: HttpResponse,
+    { status, headers, body, isGarbled, bytes }: HttpResponse,
     request: {
       readonly operation: Operation | RawOperation;
       readonly path: string;
@@ -71,6 +72,7 @@ export class ApiResponse {
     this.operation = request.operation;
     this.contract = request.contract;
     this.body = body;
+    this.isGarbled = isGarbled;
     this.bytes = bytes;
     const isWithoutBody = /^\s*(?:null|\{\s*\}|"")?\s*$/.test(body);
     const { leaf } = request.operation;
@@ -81,14 +83,20 @@ export class ApiResponse {
 
   /**
    * Returns the body as JSON.
-   * @throws ShapeError if the body is not JSON, or exceeds the limits of `parseJson`; for a `once` call,
-   *   OutcomeUnknownError with the ShapeError as its cause
+   * @throws ShapeError if the body is not JSON, or exceeds the limits of `parseJson`, or is what a read returned in an
+   *   unknown encoding; for a `once` call, OutcomeUnknownError with the ShapeError as its cause
    */
   json(): unknown {
+    // What the response says may end up in the state file, which people share.
+    this.parsed ??= { value: this.parse(this.redact(this.body)) };
+    // Names in it match nothing. The response to a write is needed for its id, which is ASCII.
+    if (this.isGarbled && this.operation.safety === 'safe') throw this.garbled();
+    return this.parsed.value;
+  }
+
+  private parse(text: string): unknown {
     try {
-      // What the response says may end up in the state file, which people share.
-      this.parsed ??= { value: parseJson(this.redact(this.body)) };
-      return this.parsed.value;
+      return parseJson(text);
     } catch (error) {
       if (error instanceof JsonLimitError) {
         throw this.unexpected(new ShapeError(`The response ${error.message}.`, this.unexpectedInfo('JSON')));
@@ -102,6 +110,14 @@ export class ApiResponse {
       const hint = leaf?.endsWith('.list') ? none : info.hint;
       throw this.unexpected(new EmptyResponseError(message, { ...info, hint }));
     }
+  }
+
+  private garbled(): PartnerctlError {
+    const contentType = this.headers['content-type'] ?? 'no Content-Type';
+    return new ShapeError('The response is not text in the encoding that it names, by default UTF-8.', {
+      ...this.unexpectedInfo(`bytes in an unknown encoding (${contentType})`),
+      hint: 'The service must send JSON in UTF-8, or name its encoding: Content-Type: application/json; charset=<name>\nUntil then, names in the response cannot be compared.',
+    });
   }
 
   /** Makes `json` return null for a 204 without a body, where the caller knows that it stands for an empty list. */

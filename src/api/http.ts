@@ -30,7 +30,14 @@ const CALL_TIMEOUT_MS = ATTEMPT_TIMEOUT_MS;
 const RATE_LIMIT_SPREAD_MS = 1_000;
 
 /** The synthetic response for a call that is never sent because another call received a 429. */
-const RATE_LIMITED: HttpResponse = { kind: 'response', status: 429, headers: {}, body: '', sent: 'part' };
+const RATE_LIMITED: HttpResponse = {
+  kind: 'response',
+  status: 429,
+  headers: {},
+  body: '',
+  isGarbled: false,
+  sent: 'part',
+};
 
 /**
  * The HTTP client: authentication, deadlines, the one retry loop, the pause after a 429, and errors that say what

@@ -1,3 +1,4 @@
+import { TextDecoder } from 'node:util';
 import { errorCode } from '../errors.ts';
 
 /** The limit of a body, packed and unpacked. */
@@ -51,4 +52,32 @@ async function decode(bytes: Buffer, encoding: string, maxBytes: number): Promis
     const isTooLarge = errorCode(error) === 'ERR_BUFFER_TOO_LARGE';
     throw isTooLarge ? tooLargeError(maxBytes) : error;
   }
+}
+
+const UTF_8 = new TextDecoder('utf-8', { fatal: true });
+const LENIENT = new TextDecoder();
+
+/** Returns the decoders to try in turn. */
+function decodersFor(contentType: string | undefined): readonly TextDecoder[] {
+  const charset = /;\s*charset\s*=\s*"?([^\s";]+)/i.exec(contentType ?? '')?.[1];
+  if (charset === undefined || /^utf-?8$/i.test(charset)) return [UTF_8];
+  try {
+    const named = new TextDecoder(charset, { fatal: true });
+    // Java servers name ISO-8859-1 (here windows-1252) by default, also for UTF-8. Other text is hardly ever valid UTF-8.
+    return named.encoding === 'windows-1252' ? [UTF_8, named] : [named];
+  } catch {
+    return [UTF_8];
+  }
+}
+
+/** Decodes a body by the charset of its Content-Type, or else as UTF-8, without its byte order mark. */
+export function decodeText(bytes: Uint8Array, contentType: string | undefined): { text: string; isGarbled: boolean } {
+  for (const decoder of decodersFor(contentType)) {
+    try {
+      return { text: decoder.decode(bytes), isGarbled: false };
+    } catch {
+      // The bytes are not in this encoding.
+    }
+  }
+  return { text: LENIENT.decode(bytes), isGarbled: true };
 }

@@ -2,7 +2,7 @@ import type { Dispatcher } from 'undici';
 import type { HttpMethod } from '../contract/operations.ts';
 import { errorCode } from '../errors.ts';
 import type { HttpsProxy } from './dispatcher.ts';
-import { UnreadableBody, unpackBody } from './response-body.ts';
+import { decodeText, UnreadableBody, unpackBody } from './response-body.ts';
 import { type ResponseHead, ResponseReader } from './response-reader.ts';
 import type { SingleUse } from './single-use.ts';
 import { BodyInFlight } from './streamed-body.ts';
@@ -31,6 +31,8 @@ export interface HttpResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
+  /** Whether the body has characters in place of bytes that could not be decoded. */
+  readonly isGarbled: boolean;
   /** The undecoded body, if the request has `keepBytes` and the body could be read. */
   readonly bytes?: Uint8Array | undefined;
   /**
@@ -63,7 +65,6 @@ export class TimeLimitReached extends Error {}
 const BODY_TIMEOUT_MS = 30_000;
 /** Replaces a body that could not be read. Not '', which would pass for a response that has no body. */
 const UNREADABLE_BODY = 'The rest of the response could not be read.';
-const TEXT = new TextDecoder();
 
 /** Sends requests to one origin, tracks whether each may have left this machine, and never follows redirects. */
 export class Transport {
@@ -173,9 +174,10 @@ async function readResponse(reader: ResponseReader, { maxBodyBytes, keepBytes }:
   if (!head) throw new Error('A response ended before it began.');
   const unpacking = raw && unpackBody(raw, head.headers['content-encoding'], maxBodyBytes);
   const bytes = await (isUnsuccessful(head) ? unpacking?.catch(() => undefined) : unpacking);
-  // Unlike `Buffer.toString`, TextDecoder strips a byte order mark.
-  const text = bytes ? TEXT.decode(bytes) : UNREADABLE_BODY;
-  return { ...head, body: text, ...(keepBytes && { bytes }) };
+  const { text, isGarbled } = bytes
+    ? decodeText(bytes, head.headers['content-type'])
+    : { text: UNREADABLE_BODY, isGarbled: true };
+  return { ...head, body: text, isGarbled, ...(keepBytes && { bytes }) };
 }
 
 /** For an unsuccessful response, the status is enough if the body is truncated, stalls, or cannot be read. */

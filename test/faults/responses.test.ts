@@ -2,7 +2,8 @@ import { createServer } from 'node:net';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
-import { json, startFakeService } from '../helpers/fake-service.ts';
+import { createArgs } from '../helpers/cron.ts';
+import { type Handler, json, startFakeService } from '../helpers/fake-service.ts';
 import { listen, rawJson, startRawService } from '../helpers/tcp-server.ts';
 import { partnerctl, TOKEN } from './client.ts';
 
@@ -47,6 +48,49 @@ describe('an unusual response', () => {
     const { baseUrl } = await startRawService(() => rawJson({ results: SPACES, next: '?page=2' }) + stray + stray);
     const ran = await partnerctl(baseUrl, LIST);
     expect(ran.stdout).not.toContain('stray');
+  });
+});
+
+describe('a response with characters beyond ASCII', () => {
+  const NAMED = [{ space_id: 's1', name: 'Täglich' }];
+  const text = JSON.stringify(NAMED);
+  const latin1 = Buffer.from(text, 'latin1');
+  const reply =
+    (type: string, body: Buffer, status = 200): Handler =>
+    (_, response) =>
+      response.writeHead(status, { 'content-type': type }).end(body);
+
+  it.each([
+    ['in ISO-8859-1, and says so', 'application/json; charset=ISO-8859-1', latin1],
+    ['in windows-1252, and says so', 'application/json;charset="windows-1252"', latin1],
+    ['in UTF-16, and says so', 'application/json; charset=utf-16le', Buffer.from(text, 'utf16le')],
+    ['in UTF-8, and says ISO-8859-1', 'application/json; charset=ISO-8859-1', Buffer.from(text)],
+    ['in UTF-8, and says something unknown', 'application/json; charset=none', Buffer.from(text)],
+  ])('is read if it is %s', async (_, type, body) => {
+    const server = await startFakeService(reply(type, body));
+    expect((await partnerctl(server.baseUrl, LIST)).json()).toEqual(NAMED);
+  });
+
+  it.each([
+    ['says nothing', 'application/json'],
+    ['says UTF-8', 'application/json; charset=utf-8'],
+  ])('is an unexpected shape if its bytes are not UTF-8 and it %s', async (_, type) => {
+    const server = await startFakeService(reply(type, latin1));
+    const ran = await partnerctl(server.baseUrl, LIST);
+    expect(ran.code).toBe(8);
+    expect(ran.error()).toMatchObject({ type: 'unexpected_shape', hint: expect.stringContaining('charset=<name>') });
+    const printed = await partnerctl(server.baseUrl, ['api', 'GET', '/automation/spaces/']);
+    expect(printed.code).toBe(0);
+  });
+
+  it('still yields the id of what it says was created, and the message of an error', async () => {
+    const created = Buffer.from(JSON.stringify({ cron_job_id: 'c1', name: 'Täglich' }), 'latin1');
+    const service = await startFakeService({ 'GET *': json([]), 'POST *': reply('application/json', created, 201) });
+    const ran = await partnerctl(service.baseUrl, createArgs('a1', 'Täglich'));
+    expect(ran.json()).toMatchObject({ status: 'created', cron_job_id: 'c1' });
+    const refusal = Buffer.from(JSON.stringify({ message: 'Ungültig, sorry.' }), 'latin1');
+    service.respond(reply('application/json', refusal, 400));
+    expect((await partnerctl(service.baseUrl, LIST)).stderr).toContain('sorry.');
   });
 });
 
