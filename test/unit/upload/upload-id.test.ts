@@ -34,6 +34,15 @@ describe('the id of an upload', () => {
     [{ document: { id: 'doc_1' } }, 'doc_1'],
     [{ documents: [{ document_id: 3 }] }, '3'],
     [{ result: { id: 'doc_1' } }, 'doc_1'],
+    [{ files: [{ document_id: 'doc_1' }] }, 'doc_1'],
+    [{ id: 'envelope', files: [{ document_id: 'doc_1' }] }, 'doc_1'],
+    [{ files: [{ id: 'doc_1' }] }, 'doc_1'],
+    [{ attachments: [{ id: 'doc_1' }] }, 'doc_1'],
+    [{ file: { id: 'doc_1' } }, 'doc_1'],
+    [{ file_id: 'doc_1' }, 'doc_1'],
+    [{ id: 'doc_1', file: { id: 'of the file' } }, 'doc_1'],
+    [{ id: 'doc_1', file_id: 'of the file' }, 'doc_1'],
+    [{ document: { id: 'doc_1', file: { id: 'of the file' } } }, 'doc_1'],
   ])('is found for a document in %o', (body, id) => {
     expect(readId(body, 'document')).toBe(id);
   });
@@ -56,6 +65,14 @@ describe('the id of an upload', () => {
     [42],
   ])('is not guessed in %o', (body) => {
     expect(() => readId(body, 'attachment')).toThrow(UnknownShape);
+  });
+
+  it.each<[unknown]>([
+    [{ files: [{ document_id: 'a' }, { document_id: 'b' }] }],
+    [{ files: [] }],
+    [{ attachment_count: 1 }],
+  ])('is not guessed for a document in %o', (body) => {
+    expect(() => readId(body, 'document')).toThrow(UnknownShape);
   });
 
   it.each<[unknown]>([
