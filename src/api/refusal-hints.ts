@@ -36,15 +36,19 @@ function lastStep(path: string): string {
   return path.split(/[.[\]/]+/).findLast((step) => step !== '') ?? path;
 }
 
+/** Unlike in JSON, `[]` at the end is a part of the name of a form field. */
+function formField(name: string): string {
+  return lastStep(name) + (name.endsWith('[]') ? '[]' : '');
+}
+
 /** The names in a complaint that may be names of parameters. */
-function namesIn({ message = '', fields }: ErrorBody): readonly string[] {
+function namesIn({ message = '', fields }: ErrorBody, parameters: readonly Parameter[]): readonly string[] {
+  const toName = parameters.some(({ before }) => before.startsWith('form:')) ? formField : lastStep;
   const texts = [message, ...fields.map((field) => field.message)];
   const found = [QUOTED, REQUIRED, MISSING].flatMap((pattern) =>
     texts.flatMap((text) => [...text.matchAll(pattern)].flatMap(([, names = '']) => names.match(NAME) ?? [])),
   );
-  return [...new Set([...fields.map(({ path }) => lastStep(path)), ...found.map(lastStep)])].filter(
-    (name) => name !== '',
-  );
+  return [...new Set([...fields.map(({ path }) => toName(path)), ...found.map(toName)])].filter((name) => name !== '');
 }
 
 interface Parameter {
@@ -109,7 +113,7 @@ export function askedParameters(request: RefusedRequest, body: ErrorBody): reado
   if (operation === undefined) return [];
   const parameters = sentParameters(request);
   const asked = new Map<ParameterLeaf, AskedParameter>();
-  for (const name of namesIn(body)) {
+  for (const name of namesIn(body, parameters)) {
     if (parameters.some((parameter) => parameter.name === name)) continue;
     const likely = likelyParameter(name, parameters, operation);
     if (likely && !asked.has(likely.leaf)) asked.set(likely.leaf, likely);
@@ -133,7 +137,7 @@ export function parameterHint(request: RefusedRequest, body: ErrorBody): string 
   const asked = askedParameters(request, body);
   if (asked.length > 0) return describeParameters(asked);
   const parameters = sentParameters(request);
-  const names = namesIn(body);
+  const names = namesIn(body, parameters);
   const sentAs = (name: string) => parameters.find((parameter) => parameter.name === name);
   const unknown = isUnknown ? names.flatMap((name) => sentAs(name) ?? []) : [];
   const lines = unknown.map(({ leaf, before }) => describeFix({ leaf, value: `${before}<name>` }));

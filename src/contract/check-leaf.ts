@@ -1,4 +1,4 @@
-import { checkLeafValue, LeafValueError, parseOperation, parseParameter } from './leaf-value.ts';
+import { checkLeafValue, LeafValueError, type ParameterValue, parseOperation, parseParameter } from './leaf-value.ts';
 import { isLeafName, LEAVES, type LeafName, type OperationLeaf, type ParameterLeaf, parametersOf } from './leaves.ts';
 
 /** Parameters that may be left out if a service does not accept them: the call keeps its meaning. */
@@ -54,9 +54,12 @@ function checkParameter(name: LeafName, value: string): void {
     if (CAN_BE_NONE.has(name)) return;
     throw new LeafValueError('cannot be none: the call would mean something else without it');
   }
-  const lists = (path: readonly string[]) => path.filter((step) => step.endsWith('[]')).length;
-  const expected = lists(parseParameter(LEAVES[name].value)?.path ?? []);
-  if (lists(parameter.path) !== expected) {
+  // In a form or a query, [] is a part of the name: `form:files[]`.
+  const lists = ({ place, path }: ParameterValue) =>
+    place === 'body' ? path.filter((step) => step.endsWith('[]')).length : 0;
+  const original = parseParameter(LEAVES[name].value);
+  const expected = original === undefined ? 0 : lists(original);
+  if (lists(parameter) !== expected) {
     const count = expected === 0 ? 'no list' : 'one list';
     throw new LeafValueError(`must have ${count} ([]) in its path, like ${LEAVES[name].value}`);
   }

@@ -316,6 +316,7 @@ describe('learning from a trace', () => {
   test('finds the field of a file in a form', async () => {
     const upload = { method: 'POST', path: '/v1/automation/documents/', response_body: { id: 'd1' } };
     expect(await learnedValue('documents.create.file', { ...upload, request_form: ['upload'] })).toBe('form:upload');
+    expect(await learnedValue('documents.create.file', { ...upload, request_form: ['files[]'] })).toBe('form:files[]');
   });
 
   test('finds the roles of messages: the sender of the request is the user, and the other one is the agent', async () => {

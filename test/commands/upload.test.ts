@@ -16,6 +16,7 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { parse as parseYaml } from 'yaml';
 import { InterruptedError } from '../../src/errors.ts';
+import { sendJson, startFakeService } from '../helpers/fake-service.ts';
 import { manualSignals, type Ran, run, tempDirectory } from '../helpers/run.ts';
 import { write } from '../helpers/service.ts';
 import { ATTACHMENTS, downloadContent, sha256 } from '../sandbox/uploads.ts';
@@ -125,6 +126,22 @@ describe('upload', () => {
     expect((await it.upload([write('b.txt', 'b', it.directory)])).stderr).toBe('');
     const document = await it.upload(['--as', 'document', '--name', 'n', '--text', 'A text.']);
     expect(document.stderr).toMatch(/^note: .*documents\.create is POST \S+\.\n$/);
+  });
+
+  test('is sent under a name with brackets, as the hint of the refusal says', async () => {
+    const service = await startFakeService(({ body }, response) =>
+      body.includes('name="files[]"')
+        ? sendJson(response, { file_attachment_id: 'f1' }, 201)
+        : sendJson(response, { message: 'Field "files[]" is required' }, 422),
+    );
+    const home = tempDirectory();
+    const options = { env: { PARTNER_BASE_URL: service.baseUrl, PARTNER_TOKEN: 'a-token-of-a-test', HOME: home } };
+    const upload = () => run(['upload', write('a.txt', 'a', home), '-o', 'json'], options);
+    const [, leaf = '', value = ''] =
+      /partnerctl contract set (\S+) '(\S+)'/.exec((await upload()).error().hint ?? '') ?? [];
+    expect([leaf, value]).toEqual(['file_attachments.create.file', 'form:files[]']);
+    expect((await run(['contract', 'set', leaf, value], options)).code).toBe(0);
+    expect((await upload()).json()).toMatchObject([{ id: 'f1', status: 'uploaded' }]);
   });
 
   test('sends a document from a text once, as JSON', async () => {

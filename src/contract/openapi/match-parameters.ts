@@ -3,7 +3,7 @@ import type { OpenApiDocument } from './document.ts';
 import { contentProperties, type Endpoint, type EndpointParameter } from './endpoints.ts';
 import type { MatchedOperation } from './match-operations.ts';
 import { lettersAndDigits } from './names.ts';
-import type { Property } from './shape.ts';
+import { formFields, type Property } from './shape.ts';
 import { PARAMETER_NAMES } from './vocabulary.ts';
 
 /** Where a document puts a parameter. */
@@ -52,7 +52,7 @@ function slotsOf(document: OpenApiDocument, { parameters, json, form }: Endpoint
     });
   // Files are sent as a form, even if the operation also accepts JSON.
   const body = contentProperties(document, form ? undefined : json).map(toSlot('body'));
-  const fields = contentProperties(document, form).filter(({ path }) => path.length === 1);
+  const fields = form === undefined ? [] : formFields(document, form.shape);
   return [...query, ...body, ...fields.map((field) => ({ ...toSlot('form')(field), isPlain: true }))];
 }
 
@@ -78,8 +78,8 @@ function rate(slot: Slot, leaf: ParameterLeaf): number | undefined {
   const [, place = '', path = ''] = /^(\w+):(.*)$/.exec(LEAVES[leaf].value) ?? [];
   const spec = path.split('.');
   const isFile = place === 'form';
-  if (isFile !== slot.value.startsWith('form:') || !slot.isPlain || listLevels(slot.path) !== listLevels(spec))
-    return undefined;
+  if (isFile !== slot.value.startsWith('form:') || !slot.isPlain) return undefined;
+  if (!isFile && listLevels(slot.path) !== listLevels(spec)) return undefined;
   const names = namesOf(slot.path);
   const rank = PARAMETER_NAMES[leaf].findIndex((name) => names.includes(lettersAndDigits(name)));
   if (rank === -1) return undefined;

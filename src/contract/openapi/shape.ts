@@ -107,9 +107,13 @@ function isExpressible(name: string): boolean {
   return name.length > 0 && name.length <= 100 && !/[.[\]:,|\s]/.test(name);
 }
 
-function propertiesIn(document: OpenApiDocument, { path, shape, isRequired }: Property): Property[] {
+function propertiesIn(
+  document: OpenApiDocument,
+  { path, shape, isRequired }: Property,
+  isAllowed = isExpressible,
+): Property[] {
   return [...shape.properties]
-    .filter(([name]) => isExpressible(name))
+    .filter(([name]) => isAllowed(name))
     .map(([name, schemas]) => ({
       path: [...path, name],
       shape: shapeOf(document, schemas),
@@ -137,4 +141,10 @@ export function propertiesOf(document: OpenApiDocument, root: Shape, maxDepth: n
     level = next.flatMap((property) => [property, ...eachItem(document, property)]);
   }
   return found;
+}
+
+/** Returns the fields of a form, whose names may end with `[]`. */
+export function formFields(document: OpenApiDocument, root: Shape): readonly Property[] {
+  const isAllowed = (name: string): boolean => isExpressible(name.replace(/\[\]$/, ''));
+  return propertiesIn(document, { path: [], shape: root, isRequired: true }, isAllowed);
 }

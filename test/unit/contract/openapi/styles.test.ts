@@ -269,6 +269,11 @@ describe('the OpenAPI document', () => {
     });
   });
 
+  test('has a form field whose name ends with brackets', () => {
+    const document = openApi({ '/automation/documents/': { post: upload('files[]', object('document_id')) } });
+    expect(read(document).changes).toMatchObject({ 'documents.create.file': 'form:files[]' });
+  });
+
   test('of Google is read: custom verbs, page tokens, resources inside of their collection', () => {
     const paging = query({ pageSize: { type: 'integer' } }, 'pageToken');
     const document = openApi({
