@@ -19,6 +19,7 @@ import { toIndeterminate } from './api-response.ts';
 import {
   addressHint,
   askedParameters,
+  isMethodMissing,
   OtherParametersAsked,
   parameterHint,
   type RefusedRequest,
@@ -132,13 +133,14 @@ function responseInfo(response: HttpResponse, call: CallContext): ErrorInfo {
   // Some services repeat a field's error as the top-level message.
   const isRepeated = fields.some((field) => message?.includes(field.message));
   const complaints = fields.map((field) => (field.path === '' ? field.message : `${field.path}: ${field.message}`));
+  const isMissing = response.status === 405 && isMethodMissing(call.request.method, response.headers.allow);
   const why = [isRepeated ? undefined : message, ...complaints].filter(Boolean).join('\n');
   return {
     why: why === '' ? undefined : why,
     status: response.status,
     code,
     requestId: response.headers['x-request-id'] ?? call.requestId,
-    fromGateway,
+    fromGateway: isMissing ? undefined : fromGateway,
     retryAt: call.retryAt === undefined ? undefined : new Date(call.retryAt).toISOString(),
     details: {
       operation: call.operation.name,

@@ -147,6 +147,18 @@ export function parameterHint(request: RefusedRequest, body: ErrorBody): string 
   return lines.length === 0 ? undefined : [...new Set(lines)].join('\n');
 }
 
+/** Returns the methods in an Allow header. */
+function methodsIn(allow: string | undefined): readonly string[] {
+  const methods = (allow ?? '').split(',').map((each) => each.trim().toUpperCase());
+  return methods.filter((each) => each !== '');
+}
+
+/** Whether an Allow header names methods, and not this one: gateways that fail do not say so. */
+export function isMethodMissing(method: string, allow: string | undefined): boolean {
+  const methods = methodsIn(allow);
+  return methods.length > 0 && !methods.includes(method);
+}
+
 /**
  * Returns how to settle a path or method that the service does not know.
  * @param allow the Allow header of the response
@@ -157,10 +169,14 @@ export function addressHint({ operation, method, contract }: RefusedRequest, all
   }
   const { value } = contract.leaf(operation);
   const path = value.slice(value.indexOf(' ') + 1);
-  const other = (allow ?? '').split(',').map((each) => each.trim().toUpperCase());
+  const other = methodsIn(allow);
   // Never suggest POST for a list: it would create something.
   const isWrite = method !== 'GET' || operation === 'messages.history';
   const allowed = other.find((each) => ['POST', 'PUT', 'PATCH'].includes(each) && each !== method && isWrite);
+  if (operation.endsWith('.list') && isMethodMissing(method, allow)) {
+    const condition = 'the list has another path';
+    return `The service has no list at ${path}: it takes only ${other.join(', ')} there.\n${describeFix({ leaf: operation, value: `${method} <path>`, condition })}`;
+  }
   const slash = path.endsWith('/') && contract.slash() !== 'never' ? 'never' : 'always';
   const fix = describeFix({ leaf: operation, value: allowed ? `${allowed} ${path}` : '<METHOD> <path>' });
   return [

@@ -286,3 +286,20 @@ test('cron list names the space of each job whose agent the state knows from pro
   expect(table.stdout).toMatch(/^JOB +NAME +SCHEDULE +NEXT RUN +STATE +SPACE\n.* globex\n/);
   expect(table.stderr).toContain('AGENT is left out');
 });
+
+test('cron list says what to run if the service has no list of jobs', async () => {
+  const service = await startFakeService((_, response) =>
+    response.writeHead(405, { 'content-type': 'text/plain', allow: 'POST' }).end('Method Not Allowed\n'),
+  );
+  const env = { PARTNER_BASE_URL: service.baseUrl, PARTNER_TOKEN: 'a-token-of-a-test', HOME: tempDirectory() };
+  const list = () => run(['cron', 'list', '-o', 'json'], { env });
+  const refused = await list();
+  expect(refused.code).toBe(1);
+  expect(refused.error().hint).toMatch(/^The service has no list at \S+: it takes only POST there\./);
+  expect(refused.error().hint).toContain('run: partnerctl cron list --local');
+  expect(refused.error().hint).not.toContain('trailing_slash');
+  await run(['contract', 'set', 'cron_jobs.list', 'none'], { env });
+  const absent = await list();
+  expect(absent.code).toBe(2);
+  expect(absent.error().hint).toContain('run: partnerctl cron list --local');
+});

@@ -286,12 +286,14 @@ describe('a job list', () => {
     [403, '{"message":"No."}'],
     [404, '{"message":"No."}'],
     [405, '{"message":"No."}'],
+    // As Go answers by default.
+    [405, 'Method Not Allowed\n', { 'content-type': 'text/plain; charset=utf-8', allow: 'POST' }],
     [204, ''],
   ])(
     'that cannot be read (%i %s) is reported once, and the state file alone prevents duplicates',
-    async (status, body) => {
+    async (status, body, headers: Record<string, string> = { 'content-type': 'application/json' }) => {
       const { cron, gateway, path, run } = await setUp();
-      gateway.onList((_, response) => response.writeHead(status, { 'content-type': 'application/json' }).end(body));
+      gateway.onList((_, response) => response.writeHead(status, headers).end(body));
       const created = await run(cron.create('daily'));
       expect(created.code).toBe(0);
       expect(created.stderr.match(/Only the state prevents duplicates/g)).toHaveLength(1);
@@ -306,6 +308,16 @@ describe('a job list', () => {
     ['a 425', 1, json({ message: 'Not yet.' }, 425)],
     ['a 409', 1, json({ message: 'Not now.' }, 409)],
     ['a page of a gateway', 8, (_, response) => response.writeHead(200).end('<title>Back soon</title>')],
+    [
+      'a 405 as text that does not say what is allowed',
+      8,
+      (_, response) => response.writeHead(405, { 'content-type': 'text/plain' }).end('Method Not Allowed'),
+    ],
+    [
+      'a 405 as text that allows GET',
+      8,
+      (_, response) => response.writeHead(405, { 'content-type': 'text/plain', allow: 'GET, POST' }).end('No.'),
+    ],
     ['a 200 with an error', 8, json({ error: 'database is down' })],
     ['a 200 that failed, with a list', 8, json({ success: false, results: [] })],
     [

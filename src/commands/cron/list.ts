@@ -1,9 +1,12 @@
 import { listCronJobs } from '../../api/cron-jobs.ts';
+import type { Http } from '../../api/http.ts';
+import { ListUnavailable, toListFailure } from '../../api/list-failure.ts';
 import { SPACE_DESCRIPTION } from '../../cli/agent-args.ts';
 import { command, SERVICE_EXITS } from '../../cli/command.ts';
 import type { Context } from '../../cli/context.ts';
 import { shellCommand } from '../../cli/shell-command.ts';
 import type { GlobalFlags } from '../../config/global-flags.ts';
+import type { JsonObject } from '../../contract/json.ts';
 import { SCOPE } from '../../contract/scopes.ts';
 import {
   findOwnerAgents,
@@ -13,6 +16,7 @@ import {
   recordedOwnerAgents,
 } from '../../cron/job-agent.ts';
 import { openJobLedger } from '../../cron/job-ledger.ts';
+import { JOB_LIST } from '../../cron/job-list.ts';
 import {
   findKnownJobs,
   type JobRow,
@@ -21,7 +25,7 @@ import {
   rowsOfAgents,
   toLocalRows,
 } from '../../cron/job-rows.ts';
-import { UsageError } from '../../errors.ts';
+import { NoOperationError, PartnerctlError, UsageError, withHint } from '../../errors.ts';
 import { type Column, type CommandResult, listResult } from '../../output/command-result.ts';
 import { createAgentSpaces } from '../../provision/space-records.ts';
 
@@ -109,6 +113,19 @@ function toCommandResult(
   });
 }
 
+/** Reads the service's list. If there is none, the error says how to see what the state records. */
+async function* readList(http: Http, flags: GlobalFlags): AsyncGenerator<JsonObject> {
+  try {
+    yield* listCronJobs(http);
+  } catch (error) {
+    const failure = toListFailure(error, { name: JOB_LIST, wasRead: false, isPartlyRead: false });
+    const isAbsent = failure instanceof ListUnavailable && failure.isAbsent;
+    if (!(error instanceof PartnerctlError) || !(isAbsent || error instanceof NoOperationError)) throw error;
+    const hint = `To list the jobs that the state records, run: ${shellCommand(['cron', 'list', '--local'], flags)}`;
+    throw withHint(error, { hint });
+  }
+}
+
 /** @param origin the base URL of the service; undefined for the jobs of all services */
 async function readKnownJobs(context: Context, origin: string | undefined): Promise<KnownJobs> {
   const { spaces, ...also } = createAgentSpaces(origin);
@@ -155,7 +172,7 @@ export default command<Input>({
     const agents = owner && (await findOwnerAgents(context, http, owner));
     context.progress.start('Reading the jobs');
     const known = await readKnownJobs(context, http.baseUrl);
-    const rows = joinRows({ items: listCronJobs(http), contract: http.contract }, known, now);
+    const rows = joinRows({ items: readList(http, context.flags), contract: http.contract }, known, now);
     return toCommandResult(context, rows, { agents, empty: 'There are no scheduled jobs.' });
   },
 });
