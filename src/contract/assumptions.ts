@@ -9,7 +9,7 @@ import type { FieldLeaf, LeafName } from './leaves.ts';
  */
 export const ASSUMPTIONS = {
   'list.envelope':
-    'a list is a bare array, or the value of results, data, items, or another common key, or of the name of the resource (also one or two levels down), or of the only key that holds an array of objects',
+    'a list is a bare array, or the value of results, data, items, or another common key, or of the name of the resource (also one or two levels down), or of the only key that holds an array of objects; in place of an array, an object whose keys are the ids of its items',
   'list.next':
     'a list is complete when nothing in its last response announces more; the next page is requested as the response announces it, and counts only if it has new items',
   'id.field':

@@ -1,5 +1,6 @@
 import { normalizeName } from './field-names.ts';
-import { isJsonObject, type JsonObject } from './json.ts';
+import { isJsonObject, type JsonObject, jsonText } from './json.ts';
+import { GENERIC_IDS } from './resource-parts.ts';
 
 /** Normalized keys that may hold a list. */
 const LIST_KEYS: ReadonlySet<string> = new Set(
@@ -62,13 +63,55 @@ export function indexedItems(value: unknown): readonly unknown[] | undefined {
   return isIndexed ? Object.values(value) : undefined;
 }
 
+/** Returns the normalized names of an item's id, the specific ones first. */
+export function idNames(own: readonly string[]): readonly string[] {
+  return [...own.map((name) => name.replace(/s$/, 'id')), ...GENERIC_IDS];
+}
+
+/** Whether a value is an object by id, as realtime databases have lists: `{"s1": {…}, "s2": {…}}`. */
+function isMap(value: unknown): value is JsonObject {
+  return isJsonObject(value) && Object.keys(value).length > 0 && Object.values(value).every(isJsonObject);
+}
+
+/** Returns the items of an object by id, if every item also has its id. */
+export function keyedItems(value: unknown, own: readonly string[]): readonly unknown[] | undefined {
+  if (!isMap(value)) return undefined;
+  const names = idNames(own);
+  const isKeyed = Object.entries(value).every(
+    ([key, item]) =>
+      isJsonObject(item) &&
+      Object.entries(item).some(([name, id]) => names.includes(normalizeName(name)) && jsonText(id) === key),
+  );
+  return isKeyed ? Object.values(value) : undefined;
+}
+
+/** Returns the path of what is probably an object by id whose items lack their ids: `$` for the body. */
+export function findMap(body: JsonObject, own: readonly string[]): string | undefined {
+  const isKnown = (name: string): boolean => {
+    const key = normalizeName(name);
+    return own.includes(key) || LIST_KEYS.has(key) || WRAPPERS.has(key);
+  };
+  // Unlike an envelope, an item has plain values.
+  const isItem = (item: unknown): boolean =>
+    isJsonObject(item) && Object.values(item).some((each) => typeof each !== 'object');
+  const isLikely = (value: unknown): boolean =>
+    isMap(value) && Object.entries(value).every(([key, item]) => !isKnown(key) && isItem(item));
+  const name = Object.keys(body).find((key) => isKnown(key) && isLikely(body[key]));
+  return name ?? (isLikely(body) ? '$' : undefined);
+}
+
 /**
  * Returns a value as a list; undefined if it is none.
  * @param isBelowOwn whether it is nested as in JSON from XML: `{spaces: {space: […]}}`, where a single item has no array
  */
-function listIn(value: unknown, isKnown: boolean, isBelowOwn: boolean): readonly unknown[] | null | undefined {
+function listIn(
+  value: unknown,
+  own: readonly string[],
+  isKnown: boolean,
+  isBelowOwn: boolean,
+): readonly unknown[] | null | undefined {
   if (isKnown && (Array.isArray(value) || value === null)) return value;
-  const indexed = isKnown ? indexedItems(value) : undefined;
+  const indexed = isKnown ? (indexedItems(value) ?? keyedItems(value, own)) : undefined;
   if (indexed) return indexed;
   return isBelowOwn && isJsonObject(value) ? [value] : undefined;
 }
@@ -83,7 +126,7 @@ export function findCandidates(body: JsonObject, own: readonly string[]): readon
       const isOwn = isBelowOwn || own.includes(key);
       const isKnown = isOwn || (isWrapper && LIST_KEYS.has(key));
       const place = [...path, name];
-      const list = listIn(value, isKnown, isBelowOwn);
+      const list = listIn(value, own, isKnown, isBelowOwn);
       if (list !== undefined) found.push({ path: place, value: list, isOwn, depth: path.length });
       if (!isJsonObject(value) || list !== undefined || path.length === MAX_DEPTH || NO_LISTS.test(key)) continue;
       const isOnly = path.length === 0 && Object.keys(object).length === 1;

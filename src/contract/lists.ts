@@ -8,8 +8,10 @@ import {
   findArrays,
   findCandidates,
   findEnveloped,
+  findMap,
   findOthers,
   indexedItems,
+  keyedItems,
   namesOf,
   pick,
 } from './list-candidates.ts';
@@ -50,7 +52,7 @@ function atPath(body: unknown, { path, isSet }: ItemsPlace, resource: string): r
   const place = path.join('.').replace(/\[\](\.node)?$/, '');
   const value = descend(body, place);
   if (value === null) return [];
-  const items = Array.isArray(value) ? value : indexedItems(value);
+  const items = Array.isArray(value) ? value : (indexedItems(value) ?? keyedItems(value, namesOf(resource)));
   if (items && !isSet && isJsonObject(body)) refuseSiblings(body, resource, { path: [place], value: items });
   if (items) return toItems(items, resource);
   // Protocol buffers omit empty lists.
@@ -88,6 +90,15 @@ function isEmptyObject(value: unknown): boolean {
 function noList(body: unknown, resource: string, message: string): UnknownShape {
   const arrays = isJsonObject(body) ? findArrays(body) : [];
   if (arrays.length > 1) return severalLists(body, resource, arrays);
+  const map = arrays.length === 0 && isJsonObject(body) ? findMap(body, namesOf(resource)) : undefined;
+  if (map !== undefined) {
+    const kind = `The list of ${resource} may be the object at ${map}, with ids as keys`;
+    return new UnknownShape(
+      'list.envelope',
+      `${kind} that its items lack. Such a list cannot be read.`,
+      describeJson(body),
+    );
+  }
   // Protocol buffers omit empty lists: what the list is called shows only once it has items.
   const proposed = isEmptyObject(body) ? resource : arrays[0]?.path.join('.');
   const fix = { leaf: leafOf(resource), value: proposed || (Array.isArray(body) ? '$' : '<path>') };
@@ -127,6 +138,8 @@ export function readList(response: unknown, resource: string, place?: ItemsPlace
   const none = `The response contains no list of ${resource}.`;
   if (!isJsonObject(body)) throw noList(body, resource, none);
   const own = namesOf(resource);
+  const keyed = keyedItems(body, own);
+  if (keyed) return toItems(keyed, resource);
   const known = pick(findCandidates(body, own));
   const others = findOthers(body, own);
   const isOnly = known === undefined && others.length === 1 && others[0]?.value?.length !== 0;

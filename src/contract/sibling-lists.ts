@@ -1,7 +1,6 @@
 import { normalizeName } from './field-names.ts';
 import { isJsonObject, type JsonObject, jsonText } from './json.ts';
-import { type Candidate, findArrays, isOtherResource, namesOf } from './list-candidates.ts';
-import { GENERIC_IDS } from './resource-parts.ts';
+import { type Candidate, findArrays, idNames, isOtherResource, namesOf } from './list-candidates.ts';
 
 /** Normalized fields that other objects than those of the listed resource rarely have. */
 const MARKS: Readonly<Record<string, RegExp>> = {
@@ -39,8 +38,7 @@ function idsUnder(list: readonly JsonObject[], name: string): ReadonlySet<string
 
 /** Whether objects of a list that are beside the items are of the same kind, and not among the items. */
 function isMore(others: readonly JsonObject[], items: readonly JsonObject[], own: readonly string[]): boolean {
-  const names = [...own.map((each) => each.replace(/s$/, 'id')), ...GENERIC_IDS];
-  const name = names.find((each) => idsUnder(others, each) !== undefined);
+  const name = idNames(own).find((each) => idsUnder(others, each) !== undefined);
   if (name === undefined) return false;
   if (items.length === 0) return true;
   const known = idsUnder(items, name);

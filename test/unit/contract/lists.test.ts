@@ -20,6 +20,8 @@ describe('the envelope of a list', () => {
     ['an embedded list', { _embedded: { spaces: ITEMS }, _links: { self: { href: '/' } } }],
     ['an embedded list of another name', { _embedded: { spaceResponseList: ITEMS }, _links: {}, page: { number: 0 } }],
     ['an object with numbers as keys', { data: { 0: ITEMS[0], 2: ITEMS[1] } }],
+    ['an object by id', { spaces: { a: ITEMS[0], b: ITEMS[1] }, next: null }],
+    ['an object by id without an envelope', { a: ITEMS[0], b: ITEMS[1] }],
     ['edges with nodes', { data: { spaces: { edges: ITEMS.map((node) => ({ node, cursor: node.space_id })) } } }],
     ['edges next to nodes', { spaces: { nodes: ITEMS, edges: ITEMS.map((node) => ({ node })) } }],
     ['XML turned into JSON', { spaces: { '@page': '1', space: ITEMS } }],
@@ -76,6 +78,15 @@ describe('the envelope of a list', () => {
   it('is not described as one of its items', () => {
     const error = expect.objectContaining({ seen: 'a list with the string "a"' });
     expect(() => readList(['a', 'b'], 'spaces')).toThrow(error);
+  });
+
+  it.each([
+    ['spaces', { spaces: { a: { name: 'Acme' }, b: { name: 'Globex' } }, last: { id: 'b' } }],
+    ['data', { data: { a: { name: 'Acme' } } }],
+    ['$', { a: { name: 'Acme' }, b: { space_id: 'b' } }],
+  ])('is rejected without a command if its items have their ids only as keys: %s', (place, body) => {
+    const message = expect.stringContaining(`the object at ${place}, with ids as keys`);
+    expect(() => readList(body, 'spaces')).toThrow(expect.objectContaining({ message, fix: undefined }));
   });
 
   it('may contain a single item without a list, as in XML converted to JSON', () => {
