@@ -141,22 +141,30 @@ function isFilled(list: readonly unknown[]): boolean {
   return list.length > 0 && list.every(isJsonObject);
 }
 
+function asArray(value: unknown): readonly unknown[] | undefined {
+  return Array.isArray(value) ? value : undefined;
+}
+
 /** Returns all arrays of objects under any key, at the top or in an envelope, with their paths. */
-export function findArrays(body: JsonObject, isMatch = isFilled): readonly Candidate[] {
+export function findArrays(body: JsonObject, isMatch = isFilled, toList = asArray): readonly Candidate[] {
   const found: Candidate[] = [];
   const visit = (object: JsonObject, path: readonly string[]): void => {
     for (const [name, value] of Object.entries(object)) {
       const key = normalizeName(name);
       if (NO_LISTS.test(key)) continue;
       const place = [...path, name];
-      if (Array.isArray(value) && isMatch(value)) {
-        found.push({ path: place, value, isOwn: false, depth: path.length });
-      }
+      const list = toList(value);
+      if (list && isMatch(list)) found.push({ path: place, value: list, isOwn: false, depth: path.length });
       if (isJsonObject(value) && path.length < MAX_DEPTH) visit(value, place);
     }
   };
   visit(body, []);
   return found;
+}
+
+/** Returns all lists as `findArrays`, also those that are objects by id. */
+export function findLists(body: JsonObject, own: readonly string[]): readonly Candidate[] {
+  return findArrays(body, isFilled, (value) => asArray(value) ?? keyedItems(value, own));
 }
 
 /** Returns the paths to all arrays of objects in a body that may be the list. */

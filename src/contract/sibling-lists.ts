@@ -1,6 +1,6 @@
 import { normalizeName } from './field-names.ts';
 import { isJsonObject, type JsonObject, jsonText } from './json.ts';
-import { type Candidate, findArrays, idNames, isOtherResource, namesOf } from './list-candidates.ts';
+import { type Candidate, findLists, idNames, isOtherResource, namesOf } from './list-candidates.ts';
 
 /** Normalized fields that other objects than those of the listed resource rarely have. */
 const MARKS: Readonly<Record<string, RegExp>> = {
@@ -61,9 +61,9 @@ export function findSiblings(body: JsonObject, resource: string, found: FoundLis
   if (mark === undefined) return [];
   const own = namesOf(resource);
   const items = (found.value ?? []).filter(isJsonObject);
-  return findArrays(body).filter(({ path, value }) => {
+  return findLists(body, own).filter(({ path, value }) => {
     const key = normalizeName(path.at(-1) ?? '');
-    if (value === found.value || SELECTIONS.test(key) || isOtherResource(key, own)) return false;
+    if (path.join('.') === found.path.join('.') || SELECTIONS.test(key) || isOtherResource(key, own)) return false;
     const others = (value ?? []).filter(isJsonObject);
     if (!isMore(others, items, own)) return false;
     // Messages under a similar name are mostly a selection: `unread_messages`.

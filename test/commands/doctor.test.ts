@@ -267,9 +267,9 @@ const FAULTS: readonly Fault[] = [
     finds: { status: 'failed', code: 8, message: /contains no list of spaces/ },
     advice: /(partnerctl contract set spaces\.list\.items \S+)/,
     async plant() {
-      const lists = { alpha: [{ space_id: 's1', name: 'One' }], beta: [{ space_id: 's2', name: 'Two' }] };
+      const list = { reply: { found: [{ space_id: 's1', name: 'One' }] }, page: {} };
       const fake = await startFakeService({
-        'GET /automation/spaces/': json(lists),
+        'GET /automation/spaces/': json(list),
         'GET *': json([]),
       });
       const env = { HOME: tempDirectory(), PARTNER_BASE_URL: fake.baseUrl, PARTNER_TOKEN: TOKEN };

@@ -124,6 +124,8 @@ describe('the envelope of a list', () => {
       [{ data: [], archived: paused }],
       [{ data: { jobs, paused } }],
       [{ jobs, more: { paused } }],
+      [{ jobs: { c1: job('c1') }, paused: { c3: job('c3') } }],
+      [{ jobs: {}, paused: { c3: job('c3') } }],
       [{ cron_jobs: { own: jobs, shared: paused } }],
     ])('is rejected, and no place is proposed: %j', (body) => {
       const fix = expect.objectContaining({ leaf: 'cron_jobs.list.items', value: '<path>' });
