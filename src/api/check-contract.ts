@@ -3,6 +3,7 @@ import type { Contract } from '../contract/contract.ts';
 import { findId } from '../contract/fields.ts';
 import { isJsonObject, type JsonObject } from '../contract/json.ts';
 import { isLeafName, type LeafName, type ListLeaf } from '../contract/leaves.ts';
+import { rejectForeignMessages } from '../contract/message-session.ts';
 import {
   InterruptedError,
   isBalanceTooLow,
@@ -107,6 +108,16 @@ function failedFindings(list: ListLeaf, error: PartnerctlError): (readonly [Leaf
   return [[list, contradicted]];
 }
 
+/** Returns what a history that could be read says of the session that was requested. */
+function sessionFinding(contract: Contract, session: CheckedSession, { items }: ReadList): LeafFinding | undefined {
+  if (items.length === 0) return undefined;
+  if (contract.leaf('messages.history.session_id').source === 'observed') {
+    return { result: 'confirmed', detail: 'another session does not have these messages' };
+  }
+  const isNamed = rejectForeignMessages(items, session, contract) === 'named';
+  return isNamed ? { result: 'confirmed', detail: `the ${items.length} messages read name it` } : undefined;
+}
+
 async function readAgents(http: Http, spaces: readonly JsonObject[]): Promise<ReadList | undefined> {
   let last: ReadList | undefined;
   for (const space of spaces.slice(0, MAX_SPACES)) {
@@ -154,6 +165,11 @@ export async function checkContract(
   if (http.contract.operation('cron_jobs.list') !== undefined) {
     add('cron_jobs.list', 'cron_job', await readUpTo(http, listCronJobs(http)));
   }
-  if (session) add('messages.history', 'message', await readUpTo(http, historyOf(http, session, now)));
+  if (session) {
+    const read = await readUpTo(http, historyOf(http, session, now));
+    add('messages.history', 'message', read);
+    const finding = read.error ? undefined : sessionFinding(http.contract, session, read);
+    if (finding) findings.set('messages.history.session_id', finding);
+  }
   return toChecks(http, findings, session !== undefined);
 }

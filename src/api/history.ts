@@ -4,13 +4,12 @@ import { isJsonObject, type JsonObject } from '../contract/json.ts';
 import { isLeafName } from '../contract/leaves.ts';
 import { keyOfList, readList, readStatedExtent } from '../contract/lists.ts';
 import {
-  decodeMessages,
   ForeignMessages,
-  findHistoryEntries,
-  type Message,
   messagesOfSession,
   rejectForeignMessages,
-} from '../contract/messages.ts';
+  type SessionEvidence,
+} from '../contract/message-session.ts';
+import { decodeMessages, findHistoryEntries, type Message } from '../contract/messages.ts';
 import { OPERATIONS } from '../contract/operations.ts';
 import { PartnerctlError } from '../errors.ts';
 import { arrangePages } from './history-order.ts';
@@ -19,6 +18,7 @@ import { type Page, type PagingMemory, readHistoryPages } from './history-pages.
 import type { Http } from './http.ts';
 import type { CallOptions } from './http-options.ts';
 import { parseDate, requestedWait } from './retry.ts';
+import { SessionProof } from './session-proof.ts';
 import {
   createNoCursorError,
   doubtOf,
@@ -65,6 +65,7 @@ export class HistoryReader {
   /** Whether the service was seen to ignore the message to read after. */
   private ignoresCursor = false;
   private readonly paging: PagingMemory = { isFutile: false };
+  private readonly session: SessionProof;
   private readonly tried = new Set<HistoryDoubt>();
   /** Resolves once no trial is running. */
   private trials: Promise<unknown> = Promise.resolve();
@@ -73,6 +74,7 @@ export class HistoryReader {
 
   constructor(http: Http) {
     this.http = http;
+    this.session = new SessionProof(http);
   }
 
   /**
@@ -108,10 +110,10 @@ export class HistoryReader {
     return await found;
   }
 
-  private readMessages({ items, response }: Page, position: HistoryPosition): readonly Message[] {
-    return response.read((_, contract) => {
-      rejectForeignMessages(items, position, contract);
-      return decodeMessages(items, contract, this.agentMarks);
+  private readMessages({ items, response }: Page, position: HistoryPosition) {
+    return response.read((_, contract): { evidence: SessionEvidence; messages: readonly Message[] } => {
+      const evidence = rejectForeignMessages(items, position, contract);
+      return { evidence, messages: decodeMessages(items, contract, this.agentMarks) };
     });
   }
 
@@ -265,9 +267,13 @@ export class HistoryReader {
     const isSet = this.http.contract.leaf('messages.history.next').source === 'override';
     const isKnown = () => this.isProved || after_message_id !== undefined;
     const list = { operation: OPERATIONS.readHistory, resource: 'messages', readItems, isKnown, maxPages };
+    const options = () => ({ ...limits(), query, contract });
+    let first: readonly JsonObject[] = [];
     let reachedByLink = false;
-    for await (const page of readHistoryPages(this.http, list, () => ({ ...limits(), query, contract }), this.paging)) {
-      const messages = this.readMessages(page, position);
+    for await (const page of readHistoryPages(this.http, list, options, this.paging)) {
+      const { messages, evidence } = this.readMessages(page, position);
+      if (first.length === 0) first = page.items;
+      await this.session.require({ response: page.response, first, list, options: options(), evidence });
       if (variant && messages.length > 0) this.ledToMessages.add(variant);
       if (variant === this.variant) this.prove(messages.length > 0);
       const { hasNext, link, unreachable, response, strategy } = page;

@@ -31,7 +31,7 @@ export function itemId(item: JsonObject, contract: Contract, { operation }: Page
 }
 
 /** Returns what identifies each item of a page; see `identify`. */
-export function idsOf(http: Http, list: PagedList, { items }: FetchedPage): readonly string[] {
+export function idsOf(http: Http, list: PagedList, { items }: Pick<FetchedPage, 'items'>): readonly string[] {
   return identify(items, (item) => itemId(item, http.contract, list));
 }
 

@@ -7,7 +7,7 @@ import {
   POST_HISTORY,
   varyHistory,
 } from '../contract/history-variants.ts';
-import { ForeignMessages } from '../contract/messages.ts';
+import { ForeignMessages } from '../contract/message-session.ts';
 import {
   ErrorInSuccessBody,
   FIX_COMPLAINT,

@@ -63,18 +63,21 @@ function setCommand(settings: readonly Pick<ContractFix, 'leaf' | 'value'>[]): s
   return `partnerctl contract set ${args.join(' ')}`;
 }
 
+/** Says what to put in place of what the operator must fill in. */
+function choiceFor(value: string, condition: string | undefined): string {
+  if (value === 'query:<name>') return ', with the name of the parameter in place of <name>';
+  if (value !== '<path>') return '';
+  return `, with ${condition === undefined ? 'the path of the field' : 'its path'} in place of <path>`;
+}
+
 /** Returns the hint for a fix: its command, or two commands to choose from. */
 export function describeFix({ leaf, value, other, condition }: ContractFix): string {
   if (other !== undefined) {
     const choices = [value, other].map((each) => `If it is ${each}, run: ${setCommand([{ leaf, value: each }])}`);
     return `The documentation of the service says which one is the ${leaf.replace('.', ' ')}.\n${choices.join('\n')}`;
   }
-  const choice =
-    value === '<path>'
-      ? `, with ${condition === undefined ? 'the path of the field' : 'its path'} in place of <path>`
-      : '';
   const when = condition === undefined ? 'To say where it is' : `If ${condition}`;
-  return `${when}, run: ${setCommand([{ leaf, value }])}${choice}`;
+  return `${when}, run: ${setCommand([{ leaf, value }])}${choiceFor(value, condition)}`;
 }
 
 /** Returns the hint for the names of parameters: one command for all of them. */

@@ -66,6 +66,27 @@ const SYNONYMS: Readonly<Record<string, readonly string[]>> = {
 /** Words that mean only that a name is that of an id. */
 const ID_WORDS = ['id', 'uuid', 'guid', 'ref', 'key'];
 
+/** Words that say only whose id of a session it is. */
+const OWNER_WORDS = ['chat', 'external', 'ext', 'client', 'customer', 'caller', 'partner', 'public'];
+
+/** Whether a name may be that of the id of something, which other names tell: `id`, `external_key`. */
+export function isIdName(key: string): boolean {
+  const words = wordsOf(key);
+  return (
+    words.some((word) => ID_WORDS.includes(word)) && words.every((word) => [...ID_WORDS, ...OWNER_WORDS].includes(word))
+  );
+}
+
+/** Whether a name may be that of a session, or of its id: `thread`, `chatSessionId`; not `session_status`. */
+export function isSessionName(key: string): boolean {
+  const own = SYNONYMS.session_id ?? [];
+  const words = wordsOf(key);
+  return (
+    words.some((word) => own.includes(word)) &&
+    words.every((word) => [...own, ...ID_WORDS, ...OWNER_WORDS].includes(word))
+  );
+}
+
 /** How well a name matches a parameter. */
 export interface NameMatch {
   /** How many words match. */

@@ -121,8 +121,8 @@ describe('contract check', () => {
 
   test.each([
     ['messages of another session', { sessionId: 's2', role: 'user', text: 'Hi' }, 'messages.history.session_id'],
-    ['authors that nobody knows', { role: 'x1', text: 'Hi' }, 'message.author'],
-    ['messages without ids', { id: null, role: 'user', text: 'Hi' }, 'message.id'],
+    ['authors that nobody knows', { sessionId: 's1', role: 'x1', text: 'Hi' }, 'message.author'],
+    ['messages without ids', { id: null, sessionId: 's1', role: 'user', text: 'Hi' }, 'message.id'],
   ])('contradicts a history with %s', async (_, message, leaf) => {
     const { env } = await fake((request, response) => {
       sendJson(response, request.path.includes('/history/') ? [{ id: 'm1', ...message }] : []);

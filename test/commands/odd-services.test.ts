@@ -113,10 +113,13 @@ test('a list of unknown shape fails and shows its keys', async () => {
 });
 
 test('a history that responds 204 after its last message is read to its end', async () => {
-  const { baseUrl } = await startFakeService(({ query }, response) => {
-    if (query.has('after_message_id')) response.writeHead(204).end();
-    else sendJson(response, [{ message_id: 'm1', role: 'user', text: 'Hi' }]);
-  });
+  const { baseUrl } = await startFakeService(
+    ({ query }, response) => {
+      if (query.has('after_message_id')) response.writeHead(204).end();
+      else sendJson(response, [{ message_id: 'm1', role: 'user', text: 'Hi' }]);
+    },
+    { heedsSession: true },
+  );
   const env = { PARTNER_BASE_URL: baseUrl, PARTNER_TOKEN: 'a-token-of-a-test' };
   const tail = ['chat', 'tail', '--source', 'src_1', '--session', 's1', '--no-follow', '-o', 'json'];
   const ran = await run([...tail, '--from-start'], { env, random: tinyRandom });
@@ -127,15 +130,18 @@ test('a history that responds 204 after its last message is read to its end', as
 
 test.each([[''], ['Let me'], [null]])('a reply that the agent still writes is waited for: %j', async (start) => {
   let polls = 0;
-  const { baseUrl } = await startFakeService(({ method, query }, response) => {
-    if (method === 'POST') return sendJson(response, { message_id: 'm1', created: true }, 202);
-    polls += 1;
-    const done = { message_id: 'm2', role: 'assistant', text: 'Let me see: 42.', status: 'completed' };
-    const reply = polls < 3 ? { ...done, text: start, status: 'in_progress' } : done;
-    const question = { message_id: 'm1', role: 'user', text: 'Hi', status: 'completed' };
-    const messages = { '': [question, reply], m1: [reply], m2: [] }[query.get('after_message_id') ?? ''];
-    sendJson(response, messages);
-  });
+  const { baseUrl } = await startFakeService(
+    ({ method, query }, response) => {
+      if (method === 'POST') return sendJson(response, { message_id: 'm1', created: true }, 202);
+      polls += 1;
+      const done = { message_id: 'm2', role: 'assistant', text: 'Let me see: 42.', status: 'completed' };
+      const reply = polls < 3 ? { ...done, text: start, status: 'in_progress' } : done;
+      const question = { message_id: 'm1', role: 'user', text: 'Hi', status: 'completed' };
+      const messages = { '': [question, reply], m1: [reply], m2: [] }[query.get('after_message_id') ?? ''];
+      sendJson(response, messages);
+    },
+    { heedsSession: true },
+  );
   const env = { PARTNER_BASE_URL: baseUrl, PARTNER_TOKEN: 'a-token-of-a-test' };
   const send = ['chat', 'send', '--source', 'src_1', '--session', 's1', 'Hi', '--wait', '--timeout', '20s'];
   const ran = await run(send, { env, random: tinyRandom });
@@ -149,20 +155,29 @@ test.each([
   'a reply that the agent still writes is waited for in a history of several pages, too: %s',
   async (_, isDescending) => {
     let polls = 0;
-    const { baseUrl } = await startFakeService(({ query }, response) => {
-      const page = Number(query.get('page') ?? 1);
-      if (page === 1) polls += 1;
-      const at = (second: number) => new Date(1_790_000_000_000 + second * 1000).toISOString();
-      const isDone = polls > 5;
-      const text = isDone ? 'Let me see: 42.' : 'Let me';
-      const messages = [
-        ...[1, 2, 3, 4].map((n) => ({ message_id: `m${n}`, role: 'user', text: `${n}`, created_at: at(n) })),
-        { message_id: 'm5', role: 'assistant', text, status: isDone ? 'completed' : 'in_progress', created_at: at(5) },
-      ];
-      const after = messages.findIndex(({ message_id }) => message_id === query.get('after_message_id'));
-      const rest = isDescending ? messages.slice(after + 1).toReversed() : messages.slice(after + 1);
-      sendJson(response, rest.slice(page * 2 - 2, page * 2));
-    });
+    const { baseUrl } = await startFakeService(
+      ({ query }, response) => {
+        const page = Number(query.get('page') ?? 1);
+        if (page === 1) polls += 1;
+        const at = (second: number) => new Date(1_790_000_000_000 + second * 1000).toISOString();
+        const isDone = polls > 5;
+        const text = isDone ? 'Let me see: 42.' : 'Let me';
+        const messages = [
+          ...[1, 2, 3, 4].map((n) => ({ message_id: `m${n}`, role: 'user', text: `${n}`, created_at: at(n) })),
+          {
+            message_id: 'm5',
+            role: 'assistant',
+            text,
+            status: isDone ? 'completed' : 'in_progress',
+            created_at: at(5),
+          },
+        ];
+        const after = messages.findIndex(({ message_id }) => message_id === query.get('after_message_id'));
+        const rest = isDescending ? messages.slice(after + 1).toReversed() : messages.slice(after + 1);
+        sendJson(response, rest.slice(page * 2 - 2, page * 2));
+      },
+      { heedsSession: true },
+    );
     const env = { HOME: tempDirectory(), PARTNER_BASE_URL: baseUrl, PARTNER_TOKEN: 'a-token-of-a-test' };
     expect((await run(['contract', 'set', 'messages.history.next', 'page:page'], { env })).code).toBe(0);
     const tail = [
@@ -189,11 +204,14 @@ test('a history whose last counted page has one message is read to its end', asy
     text: `${n}`,
     created_at: new Date(1_790_000_000_000 + n * 1000).toISOString(),
   }));
-  const { baseUrl } = await startFakeService(({ query }, response) => {
-    const page = Number(query.get('page') ?? 1);
-    const after = messages.findIndex(({ message_id }) => message_id === query.get('after_message_id'));
-    sendJson(response, messages.slice(after + 1).slice(page * 2 - 2, page * 2));
-  });
+  const { baseUrl } = await startFakeService(
+    ({ query }, response) => {
+      const page = Number(query.get('page') ?? 1);
+      const after = messages.findIndex(({ message_id }) => message_id === query.get('after_message_id'));
+      sendJson(response, messages.slice(after + 1).slice(page * 2 - 2, page * 2));
+    },
+    { heedsSession: true },
+  );
   const env = { HOME: tempDirectory(), PARTNER_BASE_URL: baseUrl, PARTNER_TOKEN: 'a-token-of-a-test' };
   expect((await run(['contract', 'set', 'messages.history.next', 'page:page'], { env })).code).toBe(0);
   const tail = ['chat', 'tail', '--source', 'src_1', '--session', 's1', '--from-start', '--no-follow', '-o', 'json'];
@@ -203,12 +221,15 @@ test('a history whose last counted page has one message is read to its end', asy
 
 test('--resume shows the whole text of a reply that an earlier --no-follow read unfinished', async () => {
   let isDone = false;
-  const { baseUrl } = await startFakeService(({ query }, response) => {
-    const unfinished = { message_id: 'm2', role: 'assistant', text: 'Let me', status: 'in_progress' };
-    const reply = isDone ? { ...unfinished, text: 'Let me see: 42.', status: 'completed' } : unfinished;
-    const question = { message_id: 'm1', role: 'user', text: 'Hi' };
-    sendJson(response, { '': [question, reply], m1: [reply], m2: [] }[query.get('after_message_id') ?? '']);
-  });
+  const { baseUrl } = await startFakeService(
+    ({ query }, response) => {
+      const unfinished = { message_id: 'm2', role: 'assistant', text: 'Let me', status: 'in_progress' };
+      const reply = isDone ? { ...unfinished, text: 'Let me see: 42.', status: 'completed' } : unfinished;
+      const question = { message_id: 'm1', role: 'user', text: 'Hi' };
+      sendJson(response, { '': [question, reply], m1: [reply], m2: [] }[query.get('after_message_id') ?? '']);
+    },
+    { heedsSession: true },
+  );
   const env = { HOME: tempDirectory(), PARTNER_BASE_URL: baseUrl, PARTNER_TOKEN: 'a-token-of-a-test' };
   const tail = ['chat', 'tail', '--source', 'src_1', '--session', 's1', '--no-follow', '-o', 'json'];
   const texts = async (...args: string[]) =>
@@ -288,7 +309,7 @@ test('the error for a 404 that quotes the path of the agents says that the path 
 });
 
 test('a list that ends before its stated total is rejected with the name of the total', async () => {
-  const messages = [{ message_id: 'm1', role: 'user', text: 'Hi' }];
+  const messages = [{ message_id: 'm1', session_id: 's1', role: 'user', text: 'Hi' }];
   const { env } = await answering(() => ({ messages, total: 7, next_page: null }));
   const ran = await run(['chat', 'tail', '--source', 'src_1', '--session', 's1', '--from-start', '--no-follow'], {
     env,

@@ -37,10 +37,11 @@ describe('sending a message', () => {
 
 it('reading the history follows the links, and reports the delay that the service requests', async () => {
   const link = '/v1/integrations/api-chat/history/?page=2';
-  const first = json({ results: [{ message_id: 'm1' }], next: link }, 200, { 'x-poll-interval': '3' });
-  const { got, http } = await serverOf(first, json([{ id: 'm2' }]));
+  const session_id = 'a b&c';
+  const first = json({ results: [{ message_id: 'm1', session_id }], next: link }, 200, { 'x-poll-interval': '3' });
+  const { got, http } = await serverOf(first, json([{ id: 'm2', session_id }]));
   const pages: (string | number | boolean | undefined)[][] = [];
-  const place = { source_id: 'src', session_id: 'a b&c', after_message_id: 'm0' };
+  const place = { source_id: 'src', session_id, after_message_id: 'm0' };
   const options = { now: Date.now, limits: () => ({}) };
   for await (const { messages, hasMore, requestedWaitMs } of new HistoryReader(http).readAfter(place, options)) {
     pages.push([...messages.map(({ message_id }) => message_id), hasMore, requestedWaitMs]);

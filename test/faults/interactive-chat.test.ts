@@ -227,7 +227,7 @@ it('no reply is expected when a message is resent after its reply', async () => 
       posts += 1;
       sendJson(response, { message_id: 'm1', created: posts === 1 });
     } else {
-      sendJson(response, posts === 0 ? [] : [{ message_id: 'm2', role: 'assistant', text: 'Yes?' }]);
+      sendJson(response, posts === 0 ? [] : [{ message_id: 'm2', session_id: 's', role: 'assistant', text: 'Yes?' }]);
     }
   });
   const labels: string[] = [];

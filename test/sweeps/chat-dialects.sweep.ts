@@ -19,7 +19,7 @@ const ENTRIES: readonly Entry[] = [
 ];
 
 async function tailOf(script: Parameters<typeof startFakeService>[0], home = tempDirectory()) {
-  const fake = await startFakeService(script);
+  const fake = await startFakeService(script, { heedsSession: true });
   const env = { PARTNER_BASE_URL: fake.baseUrl, PARTNER_TOKEN: 'test-token', HOME: home };
   const args = ['chat', 'tail', '--source', 'src', '--session', 's1', '--no-follow', '-o', 'json'];
   const tail = (options: RunOptions = {}) => run(args, { env, clock: fasterClock(5), ...options });
@@ -330,7 +330,9 @@ it('a history that is read by POST is read over all of its pages', async () => {
   const { tail } = await tailOf({
     [`GET ${HISTORY}`]: json({}, 405),
     [`POST ${HISTORY}`]: async (request, response) => {
-      const at = Number(request.json().page_token ?? 0);
+      const { session_id, page_token } = request.json();
+      const at = Number(page_token ?? 0);
+      if (session_id !== 's1') return sendJson(response, { messages: [] });
       sendJson(response, { messages: TURNS.slice(at, at + 2), next_page_token: at + 2 < 6 ? String(at + 2) : '' });
     },
   });

@@ -2,7 +2,7 @@ import { UnknownShape } from '../assumptions.ts';
 import type { Contract } from '../contract.ts';
 import { isJsonObject, type JsonObject, jsonText } from '../json.ts';
 import { LEAVES, type OperationLeaf } from '../leaves.ts';
-import { rejectForeignMessages } from '../messages.ts';
+import { rejectForeignMessages } from '../message-session.ts';
 import { OPERATION_LEAVES } from '../openapi/match-operations.ts';
 import type { OpenQuestion } from '../proposal.ts';
 import { addAuthors } from './authors.ts';
