@@ -4,20 +4,30 @@ import { sortOldestFirst } from './message-order.ts';
 
 const STATUS_FIELDS = ['status', 'state'];
 const UNFINISHED = ['inprogress', 'streaming', 'generating'];
+/** A text with one of these may be finished: `pending` may be about its delivery. Without a text, it is yet to come. */
+const WITHOUT_TEXT = [
+  ...UNFINISHED,
+  'pending',
+  'queued',
+  'processing',
+  'running',
+  'thinking',
+  'incomplete',
+  'partial',
+  'draft',
+  'typing',
+];
 
 /** A service may mean something else by the status, so a text that stays as it is for this long is shown. */
 const MAX_UNCHANGED_MS = 30_000;
 
 /** Whether a message is a reply that the agent still writes, by its status. */
-export function isUnfinished({ role, raw }: Message): boolean {
-  return (
-    role === 'assistant' &&
-    Object.entries(raw).some(
-      ([key, value]) =>
-        STATUS_FIELDS.includes(normalizeName(key)) &&
-        typeof value === 'string' &&
-        UNFINISHED.includes(normalizeName(value)),
-    )
+export function isUnfinished({ role, text, raw }: Message): boolean {
+  if (role !== 'assistant') return false;
+  const names = (text ?? '').trim() === '' ? WITHOUT_TEXT : UNFINISHED;
+  return Object.entries(raw).some(
+    ([key, value]) =>
+      STATUS_FIELDS.includes(normalizeName(key)) && typeof value === 'string' && names.includes(normalizeName(value)),
   );
 }
 
@@ -39,6 +49,6 @@ export class UnfinishedReply {
       this.seen = seen;
       this.seenAt = now;
     }
-    return text === '' || now - this.seenAt < MAX_UNCHANGED_MS ? last : undefined;
+    return text.trim() === '' || now - this.seenAt < MAX_UNCHANGED_MS ? last : undefined;
   }
 }

@@ -23,6 +23,19 @@ it.each<[string, readonly Message[], Message | undefined]>([
   expect(new UnfinishedReply().find(messages, 0)).toBe(found);
 });
 
+it.each(['pending', 'queued', 'Processing', 'running', 'thinking', 'incomplete', 'partial', 'draft', 'typing'])(
+  'finds a reply without a text that is %s, and none with a text',
+  (status) => {
+    const find = (text: string | null) => new UnfinishedReply().find([message('assistant', text, { status })], 0);
+    expect([find(''), find(null), find(' ')]).not.toContain(undefined);
+    expect(find('Let me see.')).toBeUndefined();
+  },
+);
+
+it.each(['completed', 'failed', 'sent'])('finds no reply without a text that is %s', (status) => {
+  expect(new UnfinishedReply().find([message('assistant', '', { status })], 0)).toBeUndefined();
+});
+
 it('finds a text no more that did not change for half a minute, and one without a text for ever', () => {
   const unfinished = new UnfinishedReply();
   const find = (last: Message, now: number) => unfinished.find([last], now);
