@@ -54,6 +54,7 @@ function oldestFirst(pages: readonly HistoryPage[], messages: readonly Message[]
     reachedByLink: true,
     isDeclaredEnd: true,
     total: undefined,
+    earlier: pages[0]?.earlier,
   };
 }
 

@@ -1,3 +1,4 @@
+import type { EarlierSign } from '../contract/earlier-page.ts';
 import type { Message } from '../contract/messages.ts';
 
 /** One page of the history. */
@@ -20,6 +21,8 @@ export interface HistoryPage {
   readonly strategy: string;
   /** What announces more messages than can be requested; undefined if nothing does. */
   readonly unreachable: string | undefined;
+  /** What says that messages come before the first ones of the history that the service sent. */
+  readonly earlier?: EarlierSign | undefined;
   /** The time of the response by the service's clock, in milliseconds since the epoch. */
   readonly respondedAt: number | undefined;
   /** The delay before the next poll that the service requests, in milliseconds. */

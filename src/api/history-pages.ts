@@ -1,3 +1,4 @@
+import { type EarlierSign, findEarlier } from '../contract/earlier-page.ts';
 import type { JsonObject } from '../contract/json.ts';
 import {
   formatStrategy,
@@ -31,6 +32,8 @@ export interface Page {
   readonly link: string | undefined;
   /** What announces more than can be requested, if no strategy for requesting it proved itself. */
   readonly unreachable: string | undefined;
+  /** What the first page of the whole history says of messages before it. */
+  readonly earlier: EarlierSign | undefined;
   /** How the pages up to this one were requested, as a value of the leaf; `none` for the first. */
   readonly strategy: string;
 }
@@ -98,7 +101,9 @@ class HistoryPages {
       const outlook = this.outlook(page);
       const link = this.linkOf(page);
       const hasNext = next.kind !== 'none' && (link !== undefined || this.announcesNext(page, outlook));
-      yield { items, response, hasNext, link: hasNext ? link : undefined, unreachable: undefined, strategy: this.used };
+      const earlier = this.findEarlier(page);
+      const shared = { response, earlier, strategy: this.used };
+      yield { ...shared, items, hasNext, link: hasNext ? link : undefined, unreachable: undefined };
       if (!hasNext) return;
       const following = await this.advance(page, outlook);
       if (following === undefined) {
@@ -106,7 +111,7 @@ class HistoryPages {
         if (items.length === 0) this.memory.endsEmpty = true;
         if (outlook.certain.length === 0 || items.length === 0 || this.isProved || link !== undefined) return;
         const unreachable = outlook.certain.map((sign) => withType(sign, page.pageResponse)).join(', ');
-        yield { items: [], response, hasNext: false, link: undefined, unreachable, strategy: this.used };
+        yield { ...shared, strategy: this.used, items: [], hasNext: false, link: undefined, unreachable };
         return;
       }
       page = following;
@@ -128,6 +133,12 @@ class HistoryPages {
     const flags = page.signs.flags.filter(({ words }) => directionOfFlag(words) !== 'older');
     const signs = isWhole ? page.signs : { ...page.signs, totals: [], flags };
     return this.progress.outlook(signs, page.items.length);
+  }
+
+  private findEarlier(page: FetchedPage): EarlierSign | undefined {
+    const isStart = page === this.first && this.options().query?.after_message_id === undefined;
+    const isSet = this.http.contract.leaf(`${this.list.operation.leaf}.next`).source === 'override';
+    return isStart && !isSet ? findEarlier(page.pageResponse.body, page.signs) : undefined;
   }
 
   /** Returns the path and query of the page that a link leads to, unless it leads back. */

@@ -276,7 +276,7 @@ export class HistoryReader {
       await this.session.require({ response: page.response, first, list, options: options(), evidence });
       if (variant && messages.length > 0) this.ledToMessages.add(variant);
       if (variant === this.variant) this.prove(messages.length > 0);
-      const { hasNext, link, unreachable, response, strategy } = page;
+      const { hasNext, link, unreachable, earlier, response, strategy } = page;
       this.isCursorProved ||= this.usesCursor(link, messages, contract ?? this.http.contract);
       const { headers } = response;
       const { ends, total, totalPath } = readStatedExtent(response.json());
@@ -292,6 +292,7 @@ export class HistoryReader {
         totalPath,
         strategy,
         unreachable,
+        earlier,
         respondedAt: parseDate(headers.date),
         requestedWaitMs: requestedWait(headers, now()),
       };

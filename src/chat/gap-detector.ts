@@ -1,4 +1,5 @@
 import type { HistoryPage } from '../api/history-page.ts';
+import type { EarlierSign } from '../contract/earlier-page.ts';
 import { isNewestFirst, mayDescend } from './message-order.ts';
 
 /** Evidence that messages are, or may be, missing. */
@@ -30,6 +31,7 @@ export class GapDetector {
   private announcedAfter: number | undefined;
   private unreachableAfter: number | undefined;
   private unreachable: string | undefined;
+  private earlier: EarlierSign | undefined;
   private strategy = 'none';
   private isReported = false;
 
@@ -44,6 +46,7 @@ export class GapDetector {
     const descends = isNewestFirst(messages);
     this.read += fresh;
     this.unreachable ??= page.unreachable;
+    if (isInitial) this.earlier ??= page.earlier;
     // A filter may be applied after a page was read: the next one has the rest.
     if (messages.length === 0 && hasMore) return;
     // The service announced more, but the cursor led to nothing new: the rest is older, and cannot be requested.
@@ -71,6 +74,7 @@ export class GapDetector {
     this.fullPageSize = undefined;
     this.unreachableAfter = undefined;
     this.unreachable = undefined;
+    this.earlier = undefined;
     this.isReported ||= gap !== undefined;
     return gap;
   }
@@ -79,6 +83,14 @@ export class GapDetector {
     const { read, statedTotal, firstResponseSize, fullPageSize, unreachableAfter, unreachable, strategy } = this;
     if (unreachable !== undefined) {
       return { evidence: `the service announces more messages with ${unreachable}, but sends none`, isCertain: true };
+    }
+    if (this.earlier && read < this.requestedCount) {
+      const { path, isCertain } = this.earlier;
+      const says = isCertain
+        ? `says with ${path} that others come before them`
+        : `${path}, which may lead to earlier ones`;
+      const evidence = `the service sent ${read} messages, and ${says}`;
+      return { evidence, isCertain };
     }
     if (firstResponseSize !== undefined && firstResponseSize >= this.requestedCount) return undefined;
     if (statedTotal !== undefined && statedTotal > read) {

@@ -209,6 +209,50 @@ describe('a newest-first history', () => {
   });
 });
 
+describe('a history of which the service sends the newest messages, the oldest of them first', () => {
+  /** What the service says beside the newest 3 of 8. */
+  const newest = async (more: object) => {
+    const server = await historyServer();
+    server.add('s', 8);
+    server.behave(({ json }, wellBehaved) => json(200, { results: wellBehaved().slice(-3), ...more }));
+    return server;
+  };
+
+  it.each([
+    { has_previous: true },
+    { hasEarlier: true, next_cursor: null },
+    { has_more_before: true },
+    { pageInfo: { hasNextPage: false, hasPreviousPage: true, startCursor: 'a', endCursor: 'b' } },
+  ])('is not reported as complete if it says that others come before: %j', async (more) => {
+    const server = await newest(more);
+    await expect(readAll(server, { from: 'start' })).rejects.toThrow('could not be read completely');
+    expect(summarize(await readAll(server, { from: 'last', count: 3 }))).toEqual([...ids(5, 7), 'end:caught-up']);
+    expect(summarize(await readAll(server, { from: 'after', message_id: 's-4' }))).toEqual([
+      ...ids(5, 7),
+      'end:caught-up',
+    ]);
+  });
+
+  it.each([{ prev_cursor: 'abc', next_cursor: null }, { paging: { before: 's-5' } }])(
+    'is reported as possibly incomplete with a cursor to read back with: %j',
+    async (more) => {
+      const shown = summarize(await readAll(await newest(more), { from: 'start' }));
+      expect(shown).toEqual([...ids(5, 7), 'gap', 'end:caught-up']);
+    },
+  );
+
+  it.each([
+    { previous: null, next: null, has_previous: false },
+    { pageInfo: { hasNextPage: false, hasPreviousPage: false, startCursor: 'a', endCursor: 'b' } },
+    { paging: { cursors: { before: 'a', after: 'b' } } },
+    { links: { prev: '?page=0', first: '?page=1' } },
+    { prev_cursor: '' },
+  ])('is complete otherwise: %j', async (more) => {
+    const shown = summarize(await readAll(await newest(more), { from: 'start' }));
+    expect(shown).toEqual([...ids(5, 7), 'end:caught-up']);
+  });
+});
+
 describe('a total that is larger than what was sent', () => {
   async function stating(total: number) {
     const server = await historyServer();
@@ -373,6 +417,22 @@ describe('a history whose links leave out the parameters of the request', () => 
     const shown = summarize(await readAll(server, { from: 'after', message_id: 's-1' }));
     expect(shown).toEqual([...ids(2, 6), 'end:caught-up']);
   });
+});
+
+it('a reply that is announced without a text is waited for', async () => {
+  const server = await historyServer();
+  server.add('s', 1, 'user');
+  const reply = { message_id: 's-1', role: 'assistant', text: '', status: 'pending' } as const;
+  let reads = 0;
+  server.behave(({ json, after }) => {
+    reads += 1;
+    const written = reads < 4 ? reply : { ...reply, text: 'Here it is.', status: 'done' };
+    json(200, { results: after === 's-1' ? [] : [written] });
+  });
+  const options = followOptions({ from: 'after', message_id: 's-0' }, { until: { replies: 1, settleMs: undefined } });
+  const shown = await until(follow(followDeps(server.baseUrl), options).events, isEnd);
+  const texts = shown.flatMap((event) => (event.kind === 'message' ? [event.message.text] : []));
+  expect(texts).toEqual(['Here it is.']);
 });
 
 it('a resumed tail loses nothing when a further page fails', async () => {

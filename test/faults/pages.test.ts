@@ -19,6 +19,27 @@ async function twoPages(
   return server;
 }
 
+describe('a list whose first page says that something comes before it', () => {
+  it.each([
+    { has_previous: true },
+    { pageInfo: { hasNextPage: false, hasPreviousPage: true } },
+    { has_previous: true, next: '?page=2' },
+  ])('is refused with the command that settles it: %j', async (more) => {
+    const server = await twoPages(() => ({ body: { results: FIRST, ...more } }));
+    const refused = await partnerctl(server.baseUrl, LIST);
+    expect(refused).toMatchObject({ code: 8, stdout: '' });
+    expect(refused.error().hint).toContain('partnerctl contract set spaces.list.next none');
+  });
+
+  it.each([{ has_previous: false }, { previous: null }, { prev_cursor: 'abc' }, { paging: { before: 's1' } }])(
+    'is read otherwise: %j',
+    async (more) => {
+      const server = await twoPages(() => ({ body: { results: FIRST, ...more } }));
+      expect(await partnerctl(server.baseUrl, LIST)).toMatchObject({ code: 0 });
+    },
+  );
+});
+
 describe('the pages of a list', () => {
   it.each([
     [
