@@ -53,9 +53,31 @@ function sideOf(name: string, names: AuthorNames): Side | undefined {
   const exact = decide(isNamed(names.agent), isNamed(names.user));
   if (exact !== undefined || !/^[\w.:-]+$/.test(name)) return exact;
   const words = wordsOf(name).filter((word) => !DIRECTIONS.includes(word));
-  // Also the plural: `bots`, `guests`.
-  const hasWord = (list: readonly string[]) => list.some((each) => words.includes(each) || words.includes(`${each}s`));
-  return decide(hasWord(names.agent), hasWord(names.user));
+  return sideOfWords(words, names);
+}
+
+/** Words that turn the side that follows into the other one: `to_agent`, `non-bot`. */
+const OPPOSITES = ['to', 'for', 'non', 'not'];
+
+/** Returns the side that the words of a name agree on. With others beside an opposite, as in `transfer_to_agent`, none. */
+function sideOfWords(words: readonly string[], names: AuthorNames): Side | undefined {
+  const sides = new Set<Side | undefined>();
+  const hasOpposite = words.some((word) => OPPOSITES.includes(word));
+  let isOpposite = false;
+  for (const word of words) {
+    // Also the plural: `bots`, `guests`.
+    const isIn = (list: readonly string[]) => list.some((each) => word === each || word === `${each}s`);
+    const side = decide(isIn(names.agent), isIn(names.user));
+    if (side) sides.add(isOpposite ? opposite(side) : side);
+    else if (hasOpposite && ![...OPPOSITES, ...FLAG_WORDS].includes(word)) sides.add(undefined);
+    isOpposite = OPPOSITES.includes(word) || (isOpposite && side === undefined);
+  }
+  const [side, ...others] = sides;
+  return others.length === 0 ? side : undefined;
+}
+
+function opposite(side: Side): Side {
+  return side === 'assistant' ? 'user' : 'assistant';
 }
 
 /** The words that the name of an author flag may have besides that of a side. */
@@ -68,8 +90,7 @@ function sideOfFlag(key: string, value: boolean, names: AuthorNames): Side | und
   if (!words.every((word) => known.includes(word))) return undefined;
   const hasWord = (list: readonly string[]) => list.some((each) => words.includes(each));
   const side = decide(hasWord(names.agent), hasWord(names.user));
-  if (side === undefined || value) return side;
-  return side === 'assistant' ? 'user' : 'assistant';
+  return side === undefined || value ? side : opposite(side);
 }
 
 /** Reads `{user: null, application: {…}}`: the keys are kinds of authors, of which one has a value. */
@@ -119,8 +140,8 @@ function readFlag(key: string, value: boolean, names: AuthorNames): Reading {
   const name = String(value);
   const side = sideOfFlag(key, value, names) ?? sideOf(name, names);
   if (side !== undefined) return { side };
-  const opposite = sideOf(String(!value), names);
-  return opposite === undefined ? { name } : { side: opposite === 'assistant' ? 'user' : 'assistant' };
+  const other = sideOf(String(!value), names);
+  return other === undefined ? { name } : { side: opposite(other) };
 }
 
 /**
