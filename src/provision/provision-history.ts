@@ -8,7 +8,7 @@ import { observeReads, type StateStore } from '../state/store.ts';
 import { type BlockingLine, lineWarner } from '../state/unusable-lines.ts';
 import type { AgentResult } from './document-result.ts';
 import type { Manifest, ManifestDocument } from './manifest.ts';
-import type { PresentSpace } from './provision-plan.ts';
+import type { PresentAgent, PresentSpace } from './provision-plan.ts';
 import { createSimilarFinder, type FindSimilar } from './similar-spaces.ts';
 import {
   agentKey,
@@ -146,7 +146,9 @@ export function withHistory(present: PresentSpace, recalled: PresentSpace | unde
     const listed = { name: agent.name, template_id: agent.template_id };
     return { ...agent, name, template_id, source_id, ...(!isSame && { listed }) };
   });
-  return { ...present, agents };
+  const isKnown = ({ agent_id }: PresentAgent) => agent_id !== undefined && known.has(agent_id);
+  // Known agents first, so that another one of the same name and template is not taken for one of them.
+  return { ...present, agents: [...agents.filter(isKnown), ...agents.filter((agent) => !isKnown(agent))] };
 }
 
 /** Whether the state file already records this space, so that repeated runs do not make it grow. */
