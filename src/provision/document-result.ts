@@ -73,6 +73,8 @@ export interface KnownSpace {
   readonly firstPlan: ProvisionPlan | undefined;
   /** The last plan. */
   readonly plan: ProvisionPlan | undefined;
+  /** What the service accepted and does not list yet. */
+  readonly accepted?: AppliedSpace | undefined;
 }
 
 /** What a document created before it failed. */
@@ -84,17 +86,20 @@ function creations({ manifest }: ManifestDocument, agents: readonly AgentResult[
 /** The result of a document that was not carried out, with the ids of what exists. */
 export function unfinishedResult(
   document: ManifestDocument,
-  { spaceId, firstPlan, plan }: KnownSpace,
+  { spaceId, firstPlan, plan, accepted }: KnownSpace,
   status: 'failed' | 'skipped',
 ): DocumentResult {
   const initial = initialDocumentResult(document, status);
-  if (!plan) return { ...initial, space_id: spaceId ?? null };
+  const space_id = spaceId ?? accepted?.spaceId ?? null;
+  if (!plan) return { ...initial, space_id };
   const agents = plan.agents.map((agent, index) => {
     const existing = firstPlan && !firstPlan.agents[index]?.present ? 'created' : 'unchanged';
-    return agentResult(agent, agent.present, agent.present ? existing : status);
+    const present = agent.present ?? accepted?.agents[index];
+    return agentResult(agent, present, present ? existing : status);
   });
-  const actions = creations(document, agents, firstPlan?.action === 'create' && plan.action !== 'create');
-  return { ...initial, space_id: spaceId ?? null, agents, actions };
+  const exists = accepted ? accepted.created !== false : plan.action !== 'create';
+  const actions = creations(document, agents, firstPlan?.action === 'create' && exists);
+  return { ...initial, space_id, agents, actions };
 }
 
 export interface AppliedSpace {
@@ -105,8 +110,10 @@ export interface AppliedSpace {
   readonly created?: boolean | undefined;
   /** Whether the service chose another space than the known one, whose agents are not in it. */
   readonly isOther?: boolean;
-  /** Why some of the agents that were installed have no id. */
+  /** Why some agents have no id. Undefined if they all have one, or if the service has nothing that would tell. */
   readonly failure?: PartnerctlError | undefined;
+  /** Whether the reason is that the list of agents, which can be read, does not show them. */
+  readonly isUnlisted?: boolean;
 }
 
 /**

@@ -2,12 +2,13 @@ import type { Http } from '../api/http.ts';
 import { provisionSpace } from '../api/provisioning.ts';
 import { describeFix, type UnknownShape } from '../contract/assumptions.ts';
 import type { ProvisionResponse } from '../contract/provisioning.ts';
-import { InterruptedError, PartnerctlError, ShapeError } from '../errors.ts';
+import { InterruptedError, NotFoundError, PartnerctlError, ShapeError } from '../errors.ts';
 import { hasName } from './differences.ts';
 import type { AppliedSpace } from './document-result.ts';
 import type { ManifestAgent, ManifestDocument } from './manifest.ts';
 import type { PlannedAgent, PresentAgent, ProvisionPlan } from './provision-plan.ts';
 import { fetchAgents, RemoteStateUnavailable } from './remote-state.ts';
+import { unlistedAgents } from './space-errors.ts';
 
 /** The ids of agents; undefined stands for an agent whose id the service did not return. */
 export type AgentIds = ReadonlySet<string | undefined>;
@@ -34,11 +35,8 @@ function matchInstalled(
   });
 }
 
-interface InstalledAgents {
-  readonly agents: readonly (PresentAgent | undefined)[];
-  /** Why some have no id. Undefined if they all have one, or if the service has nothing that would tell. */
-  readonly failure?: PartnerctlError | undefined;
-}
+/** The agents of a plan that were missing, as far as they were found. */
+type InstalledAgents = Pick<AppliedSpace, 'agents' | 'failure' | 'isUnlisted'>;
 
 /** Finds the agents that a POST installed: in its response or, if that does not name them all, in the list. */
 async function findInstalled(
@@ -51,11 +49,21 @@ async function findInstalled(
   const named = matchInstalled(missing, response.agents.filter(isNew));
   if (named.every((agent) => agent)) return { agents: named };
   const { space_id, unreadable } = response;
+  const find = (listed: readonly PresentAgent[], why?: string): InstalledAgents => {
+    const ids = new Set(listed.map(({ agent_id }) => agent_id));
+    const all = [...listed, ...response.agents.filter(({ agent_id }) => !ids.has(agent_id))];
+    const installed = all.filter(isNew);
+    const agents = matchInstalled(missing, installed);
+    const lacking = missing.filter((_, index) => !agents[index]).map(({ wanted }) => wanted.name);
+    if (lacking.length === 0) return { agents };
+    const others = installed.filter((agent) => !agents.includes(agent));
+    return { agents, failure: unlistedAgents(space_id, lacking, { others, why }), isUnlisted: true };
+  };
   try {
-    const agents = matchInstalled(missing, (await fetchAgents(http, space_id)).filter(isNew));
-    const isFound = agents.every((agent) => agent);
-    return { agents, failure: isFound ? undefined : unlistedAgents(space_id) };
+    return find(await fetchAgents(http, space_id));
   } catch (error) {
+    // The service may not know its new space yet.
+    if (error instanceof NotFoundError) return find([], error.message);
     // The space is provisioned even if this read fails.
     if (error instanceof InterruptedError) return { agents: named };
     if (error instanceof RemoteStateUnavailable) {
@@ -64,12 +72,6 @@ async function findInstalled(
     if (error instanceof PartnerctlError) return { agents: named, failure: error };
     throw error;
   }
-}
-
-function unlistedAgents(spaceId: string): ShapeError {
-  return new ShapeError('Neither the response nor the list of agents has an agent of that name.', {
-    hint: `List the agents with: partnerctl agents list ${spaceId}\n${describeFix({ leaf: 'agent.name', value: '<path>' })}`,
-  });
 }
 
 function toRefusal({ message, seen, fix }: UnknownShape): ShapeError {
@@ -113,5 +115,5 @@ export async function installMissing(
   const agents = plan.agents.map(
     (agent) => (isOther ? undefined : agent.present) ?? installed.agents[missing.indexOf(agent)],
   );
-  return { spaceId: space_id, created, agents, isOther, failure: installed.failure };
+  return { ...installed, spaceId: space_id, created, agents, isOther };
 }

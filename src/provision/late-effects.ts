@@ -14,6 +14,7 @@ import {
   sharedSpaceError,
   similarSpaceError,
   unlistedSpaceError,
+  unnamedAgentsError,
   unusableLineError,
 } from './space-errors.ts';
 import { agentKeys, type SpaceSnapshot } from './space-records.ts';
@@ -64,6 +65,16 @@ function isAnyRecorded(missing: readonly PlannedAgent[], recorded: PresentSpace 
   );
 }
 
+/** Whether an earlier run may have installed one of these missing agents without learning its id. */
+function isAnyUnnamed(
+  missing: readonly PlannedAgent[],
+  present: PresentSpace | undefined,
+  recorded: PresentSpace | undefined,
+): boolean {
+  const unnamed = recorded && { ...recorded, agents: recorded.agents.filter(({ agent_id }) => agent_id === undefined) };
+  return recorded?.space_id === present?.space_id && isAnyRecorded(missing, unnamed);
+}
+
 /**
  * The agents that may be the missing ones under other names, because the service may rename what a POST installs.
  * @param open the reservations whose POST may have installed agents
@@ -77,9 +88,7 @@ function findSuspects(
 ): readonly PresentAgent[] {
   const paired = new Set(plan.agents.flatMap((agent) => agent.present?.agent_id ?? []));
   const missing = plan.agents.filter((agent) => !agent.present);
-  // An earlier run may have installed them without learning their ids.
-  const unnamed = known && { ...known, agents: known.agents.filter(({ agent_id }) => agent_id === undefined) };
-  const isUnnamed = known?.space_id === present?.space_id && isAnyRecorded(missing, unnamed);
+  const isUnnamed = isAnyUnnamed(missing, present, known);
   return (present?.agents ?? []).filter(({ agent_id }) => {
     if (agent_id === undefined || paired.has(agent_id)) return false;
     return isUnnamed || open.some(({ reservation }) => !reservation.remoteIdsSeen?.includes(agent_id));
@@ -183,11 +192,16 @@ export function findAmbiguity(
   plan: ProvisionPlan,
   lostPost: OutcomeUnknownError | undefined,
 ): OutcomeUnknownError | undefined {
-  const suspects = findSuspects(unsettled, plan, present, retryUnknown ? undefined : recalled);
+  const known = retryUnknown ? undefined : recalled;
+  const suspects = findSuspects(unsettled, plan, present, known);
   if (suspects.length > 0) return ambiguousError(suspects);
   if (similar && !present && !retryUnknown) return similarSpaceError(manifest.external_space_id, similar, lostPost);
   const accepted = unsettled.find((open) => open.unknown?.reason === NO_ID && !isCarriedOut(open, plan));
-  return accepted && unlistedSpaceError(accepted, lostPost);
+  const spaceId = present?.space_id ?? recalled?.space_id;
+  if (accepted) return unlistedSpaceError(accepted, lostPost, spaceId);
+  const missing = plan.agents.filter((agent) => !agent.present);
+  const isInstalled = present !== undefined && isAnyUnnamed(missing, present, known);
+  return isInstalled ? unnamedAgentsError(manifest.external_space_id, present.space_id) : undefined;
 }
 
 /**

@@ -8,8 +8,9 @@ import type { OpenReservation, RecordedObject } from '../state/once-records.ts';
 import { type AppliedSpace, appliedResult } from './document-result.ts';
 import { type AgentIds, installMissing } from './install-missing.ts';
 import type { ManifestDocument } from './manifest.ts';
-import { foundSnapshot } from './provision-history.ts';
+import { type FoundSpace, foundSnapshot } from './provision-history.ts';
 import type { ProvisionPlan } from './provision-plan.ts';
+import { unlistedOutcome } from './space-errors.ts';
 import { agentKey, type SpaceSnapshot, spaceContentHash } from './space-records.ts';
 
 export type SpaceState = KeyState<SpaceSnapshot>;
@@ -80,8 +81,15 @@ export type PostOutcome =
     }
   /** Nothing was sent: another process reserved or provisioned the space since the plan was made, or it waited too long. */
   | { readonly kind: 'outdated' }
-  /** It may have been carried out, and is recorded as such. */
-  | { readonly kind: 'lost'; readonly error: OutcomeUnknownError };
+  | LostPost;
+
+/** A POST that may have been carried out, and is recorded as such. */
+export interface LostPost {
+  readonly kind: 'lost';
+  readonly error: OutcomeUnknownError;
+  /** What the service accepted if it does not list what it installed. */
+  readonly accepted: AppliedSpace | undefined;
+}
 
 function toItem({ http, clock }: PostDeps, task: PostTask) {
   const { document, key, plan, before } = task;
@@ -154,6 +162,9 @@ export async function postOnce(deps: PostDeps, task: PostTask): Promise<PostOutc
         before: task.before ?? new Set(),
       });
     });
+    const { isUnlisted, isOther, failure } = applied;
+    // Without lists, only the log prevents that the agents are installed again: they count as installed.
+    if (isUnlisted && failure && !isOther && task.before) throw unlistedOutcome(document, failure);
     return applied.spaceId;
   });
   switch (outcome.kind) {
@@ -163,7 +174,7 @@ export async function postOnce(deps: PostDeps, task: PostTask): Promise<PostOutc
       return { kind: 'outdated' };
     case 'unknown':
       if (!(outcome.error instanceof OutcomeUnknownError)) throw outcome.error;
-      return { kind: 'lost', error: outcome.error };
+      return { kind: 'lost', error: outcome.error, accepted: applied };
     case 'failed':
       if (outcome.isReleased && outcome.error instanceof LateTurn && http.remainingMs() > 0)
         return { kind: 'outdated' };
@@ -172,4 +183,16 @@ export async function postOnce(deps: PostDeps, task: PostTask): Promise<PostOutc
       if (!applied) throw new Error('A space was provisioned without a result.');
       return { kind: 'applied', applied, ...(outcome.unrecorded && { unrecorded: outcome.unrecorded }) };
   }
+}
+
+/** What is known of a space that the service accepted, to be recorded: it is not complete without all ids. */
+export function acceptedSpace(document: ManifestDocument, plan: ProvisionPlan, accepted: AppliedSpace): FoundSpace {
+  const { manifest } = document;
+  const { agents } = appliedResult(document, plan, accepted);
+  const isKnown = (_: unknown, index: number) => typeof agents[index]?.agent_id === 'string';
+  return {
+    manifest: { ...manifest, agents: manifest.agents.filter(isKnown) },
+    spaceId: accepted.spaceId,
+    agents: agents.filter(isKnown),
+  };
 }

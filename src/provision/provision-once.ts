@@ -3,10 +3,14 @@ import type { ListedSpace } from '../contract/spaces.ts';
 import { NotFoundError, type OutcomeUnknownError } from '../errors.ts';
 import { readKey } from '../state/once.ts';
 import { OwnerWatch } from '../state/owner-watch.ts';
-import type { StateStore } from '../state/store.ts';
 import { AttemptLimits, type FailedStep } from './attempt-limits.ts';
-import type { DocumentJobDeps } from './create-cron-jobs.ts';
-import { appliedResult, type DocumentResult, otherSpaceResult, unfinishedResult } from './document-result.ts';
+import {
+  type AppliedSpace,
+  appliedResult,
+  type DocumentResult,
+  otherSpaceResult,
+  unfinishedResult,
+} from './document-result.ts';
 import {
   adoptCarriedOut,
   findAmbiguity,
@@ -17,10 +21,11 @@ import {
   type SpaceKnowledge,
 } from './late-effects.ts';
 import type { ManifestDocument } from './manifest.ts';
-import { type PostDeps, postOnce, type SpaceState, waitForOthers } from './post-once.ts';
-import { type ProvisionHistory, withHistory } from './provision-history.ts';
+import { acceptedSpace, type LostPost, postOnce, type SpaceState, waitForOthers } from './post-once.ts';
+import type { ProvisionDeps } from './provision-deps.ts';
+import { withHistory } from './provision-history.ts';
 import { type PresentSpace, type ProvisionPlan, planProvision } from './provision-plan.ts';
-import { fetchRemoteState, RemoteStateUnavailable, type SpaceList } from './remote-state.ts';
+import { fetchRemoteState, RemoteStateUnavailable } from './remote-state.ts';
 import {
   lostPostError,
   missingIdsError,
@@ -31,25 +36,6 @@ import {
   withLostPost,
 } from './space-errors.ts';
 import { spaceKey } from './space-records.ts';
-
-export interface ProvisionOptions {
-  /** How long a POST of unknown outcome may still be carried out, in milliseconds. */
-  readonly settleMs: number;
-  /** Whether to post again although an earlier run may have installed the agents. */
-  readonly retryUnknown: boolean;
-}
-
-export interface ProvisionDeps extends DocumentJobDeps, PostDeps, ProvisionOptions {
-  readonly random: () => number;
-  readonly retries: number;
-  /** Undefined if the token may not list the spaces. */
-  readonly list: SpaceList | undefined;
-  readonly history: ProvisionHistory;
-  /** Reserves the spaces and jobs of several documents together. */
-  readonly store: Pick<StateStore, 'reservationsAtOnce' | 'together'>;
-  /** Called with the reason when the remote state turns out to be unavailable. */
-  readonly onUnavailable: (reason: RemoteStateUnavailable) => Promise<void>;
-}
 
 /** What an attempt sees before it decides. */
 interface Observation {
@@ -101,6 +87,8 @@ class DocumentRun {
   private seen: Pick<Observation, 'present' | 'plan'> | undefined;
   /** The failure of the last POST that may have been carried out. */
   private lostPost: OutcomeUnknownError | undefined;
+  /** What this run's POST installed if the service accepted it and does not list the agents yet. */
+  private accepted: AppliedSpace | undefined;
 
   constructor(deps: ProvisionDeps, document: ManifestDocument) {
     this.deps = deps;
@@ -117,8 +105,8 @@ class DocumentRun {
     try {
       return await this.repeat();
     } catch (error) {
-      const { document, firstPlan, seen, space } = this;
-      const known = { spaceId: seen?.present?.space_id ?? space?.space_id, firstPlan, plan: seen?.plan };
+      const { document, firstPlan, seen, space, accepted } = this;
+      const known = { spaceId: seen?.present?.space_id ?? space?.space_id, firstPlan, plan: seen?.plan, accepted };
       if (error instanceof RunStopped) return unfinishedResult(document, known, 'skipped');
       return { ...unfinishedResult(document, known, 'failed'), error };
     }
@@ -196,7 +184,8 @@ class DocumentRun {
     const { document, canRead } = this;
     const { manifest } = document;
     const agents = plan.agents.map((agent) => agent.present);
-    const result = appliedResult(document, this.firstPlan ?? plan, { spaceId, agents });
+    const created = this.accepted?.created;
+    const result = appliedResult(document, this.firstPlan ?? plan, { spaceId, agents, created });
     if (!canRead) return result;
     const { history } = this.deps;
     await adoptCarriedOut(state.open, { manifest, canRead, present, plan }, history);
@@ -250,7 +239,7 @@ class DocumentRun {
     const task = { document, key, plan, spaceId: present?.space_id, lastRecord, before, ownRecords };
     try {
       const outcome = await postOnce(deps, task);
-      if (outcome.kind === 'lost') this.lostPost = outcome.error;
+      if (outcome.kind === 'lost') await this.keepLost(plan, outcome);
       if (outcome.kind !== 'applied') return READ_AGAIN;
       const { applied, unrecorded } = outcome;
       const isShared = deps.once.writeRecovery !== undefined;
@@ -265,6 +254,12 @@ class DocumentRun {
     } catch (error) {
       return { kind: 'failed', step: 'post', error };
     }
+  }
+
+  private async keepLost(plan: ProvisionPlan, { error, accepted }: LostPost): Promise<void> {
+    this.lostPost = error;
+    this.accepted = accepted;
+    if (accepted) await this.deps.history.record(acceptedSpace(this.document, plan, accepted));
   }
 
   private fail(error: unknown): never {

@@ -1,7 +1,16 @@
-import { OutcomeUnknownError, PartnerctlError, RunFailure, ServiceError, ShapeError, withHint } from '../errors.ts';
+import {
+  isWithoutId,
+  OutcomeUnknownError,
+  PartnerctlError,
+  RunFailure,
+  ServiceError,
+  ShapeError,
+  withHint,
+} from '../errors.ts';
 import { type Unrecorded, unrecordedError } from '../state/unpublished.ts';
 import type { BlockingLine } from '../state/unusable-lines.ts';
 import type { DocumentResult } from './document-result.ts';
+import type { ManifestDocument } from './manifest.ts';
 import type { OpenSpace } from './post-once.ts';
 import type { PresentAgent, PresentSpace, ProvisionPlan } from './provision-plan.ts';
 import { inStep } from './run-failure.ts';
@@ -46,8 +55,45 @@ export function namingAgents(error: unknown, plan: ProvisionPlan | undefined): u
 export function withLostPost(error: unknown, lostPost: OutcomeUnknownError | undefined): unknown {
   if (!lostPost || !(error instanceof PartnerctlError) || error instanceof OutcomeUnknownError) return error;
   // The failure of a read alone would look as if nothing had been sent.
-  const hint = `The response to an earlier request was lost: the space may or may not have been provisioned. ${RERUN_HINT}`;
-  return withHint(error, { hint, details: {} });
+  const outcome = isWithoutId(lostPost)
+    ? 'The service accepted an earlier request'
+    : 'The response to an earlier request was lost: the space may or may not have been provisioned';
+  return withHint(error, { hint: `${outcome}. ${RERUN_HINT}`, details: {} });
+}
+
+function nameAgent({ agent_id, name, template_id }: PresentAgent): string {
+  return [agent_id, name, template_id && `(${template_id})`].filter(Boolean).join(' ');
+}
+
+/**
+ * The reason why the ids of installed agents are not known: neither the response nor the list has them.
+ * @param others new agents that may be these
+ * @param why why there is no list
+ */
+export function unlistedAgents(
+  spaceId: string,
+  names: readonly string[],
+  { others, why }: { readonly others: readonly PresentAgent[]; readonly why: string | undefined },
+): ShapeError {
+  const agents = `${names.length === 1 ? 'agent' : 'agents'} ${names.map((name) => JSON.stringify(name)).join(', ')}`;
+  const shown =
+    others.length === 0 ? undefined : `New agents with other names or templates: ${others.map(nameAgent).join(', ')}`;
+  return new ShapeError(`Neither the response nor the list of agents of ${spaceId} has the ${agents}.`, {
+    why: why ?? shown,
+    hint: `List the agents with: partnerctl agents list ${spaceId}`,
+  });
+}
+
+/** The error for an accepted request whose agents are not listed. @param reason as `unlistedAgents` returns it */
+export function unlistedOutcome({ manifest }: ManifestDocument, reason: PartnerctlError): OutcomeUnknownError {
+  const { message, info } = reason;
+  return new OutcomeUnknownError(
+    `The outcome of provisioning ${JSON.stringify(manifest.external_space_id)} is unknown.`,
+    {
+      why: info.why === undefined ? message : `${message}\n${info.why}`,
+      cause: reason,
+    },
+  );
 }
 
 /** The error for a space with agents that were installed, and whose ids are not known; undefined without a reason for it. */
@@ -107,8 +153,8 @@ export function unrecordedSpaceError(
 /** The error for a space with agents that may be the missing ones: only a person can decide. */
 export function ambiguousError(suspects: readonly PresentAgent[]): OutcomeUnknownError {
   return new OutcomeUnknownError('Some agents of the space may be the ones that an earlier request installed.', {
-    why: suspects.map(({ agent_id, name }) => `${agent_id} ${name ?? ''}`.trim()).join('\n'),
-    hint: 'Compare the agents of the space with the manifest. Nothing more is installed, so that no agent is installed twice.\nIf none of them is the missing one, run it again with --retry-unknown.',
+    why: suspects.map(nameAgent).join('\n'),
+    hint: 'Compare the agents of the space with the manifest. Nothing more is installed, so that no agent is installed twice.\nIf one of them is the missing one, write its name and template_id in the manifest or, if another field of the list has its name, run: partnerctl contract set agent.name <path>\nIf none is, run it again with --retry-unknown.',
     details: { agents: suspects.map(({ agent_id, name }) => ({ agent_id, name })) },
   });
 }
@@ -191,13 +237,36 @@ export function blockedSpaceError(open: OpenSpace, lostPost: OutcomeUnknownError
   });
 }
 
-/** The error for a space whose provisioning the service accepted, and that it does not list with the missing agents. */
-export function unlistedSpaceError(open: OpenSpace, lostPost: OutcomeUnknownError | undefined): OutcomeUnknownError {
+/**
+ * The error for a space whose provisioning the service accepted, and that it does not list with the missing agents.
+ * @param spaceId its id, if that is known
+ */
+export function unlistedSpaceError(
+  open: OpenSpace,
+  lostPost: OutcomeUnknownError | undefined,
+  spaceId: string | undefined,
+): OutcomeUnknownError {
   return unsettledError(open, lostPost, {
-    why: 'the service accepted its request without a readable id, and does not list the missing agents',
+    why: 'the service accepted its request without the ids of the agents, and does not list them',
     advice:
-      'Look for the space with: partnerctl spaces list\nIf it has another external_space_id there, write that one in the manifest. If the agents are missing, run it again with --retry-unknown.',
+      spaceId === undefined
+        ? 'Look for the space with: partnerctl spaces list\nIf it has another external_space_id there, write that one in the manifest. If the agents are missing, run it again with --retry-unknown.'
+        : adviseWaiting(spaceId),
   });
+}
+
+/** The error for agents that an earlier run installed without learning their ids, and that the service does not list. */
+export function unnamedAgentsError(externalId: string, spaceId: string): OutcomeUnknownError {
+  return new OutcomeUnknownError(`An earlier run installed agents of the space ${JSON.stringify(externalId)}.`, {
+    why: 'The service accepted its request without the ids of the agents, and does not list them.',
+    hint: `Nothing more is sent, so that no agent is installed twice. ${adviseWaiting(spaceId)}`,
+    details: { space_id: spaceId },
+  });
+}
+
+/** How to go on with agents that the service accepted and does not list. */
+function adviseWaiting(spaceId: string): string {
+  return `The list may be late. Look for the agents with: partnerctl agents list ${spaceId}\nOnce it shows them, run it again. If they are missing for good, run it again with --retry-unknown.`;
 }
 
 /** The error for a line of the state file that may be about a space, and cannot be used. */

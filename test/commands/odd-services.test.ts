@@ -45,7 +45,6 @@ test.each<[string, unknown, unknown, string]>([
     'agent.id ref',
   ],
   ['in the response, and the list is of unknown shape', [], { rows: 1 }, 'agents.list.items'],
-  ['in the response, and the list has only other agents', [], [{ id: 'a2', name: 'Sales' }], 'agent.name'],
 ])('a space whose agents have no readable id %s fails with the name of the leaf', async (_, agents, list, fix) => {
   const { env, lines } = await answering((line) => {
     if (line === POST) return { space_id: 's1', agents };
@@ -56,6 +55,21 @@ test.each<[string, unknown, unknown, string]>([
   expect(ran.json()).toMatchObject({ results: [{ space_id: 's1', status: 'failed', agents: [{ agent_id: null }] }] });
   expect(ran.error().message).toBe('The space is provisioned as s1, but the id of the agent "Support" cannot be read.');
   expect(ran.error().hint).toContain(`partnerctl contract set ${fix}`);
+  expect(lines.filter((line) => line === POST)).toHaveLength(1);
+});
+
+test('a space that the response names, with other agents only, is not provisioned again, and the error names them', async () => {
+  const { env, lines } = await answering((line) => {
+    if (line === POST) return { space_id: 's1', agents: [] };
+    return line === 'GET spaces/' ? [] : [{ id: 'a2', name: 'Sales' }];
+  });
+  const settings = { env: { ...env, HOME: tempDirectory() }, random: tinyRandom, clock: fastClock() };
+  for (let runs = 1; runs <= 2; runs += 1) {
+    const ran = await run(['provision', write('a.yaml', manifest('acme')), '-o', 'json'], settings);
+    expect(ran.code).toBe(9);
+    if (runs === 1) expect(ran.error().details).toMatchObject({ why: expect.stringContaining('a2 Sales') });
+    expect(ran.error().hint).toContain('partnerctl agents list s1');
+  }
   expect(lines.filter((line) => line === POST)).toHaveLength(1);
 });
 

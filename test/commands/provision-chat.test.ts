@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { sendJson, startFakeService } from '../helpers/fake-service.ts';
-import { run, tempDirectory, tinyRandom } from '../helpers/run.ts';
+import { fastClock, run, tempDirectory, tinyRandom } from '../helpers/run.ts';
 import { manifest, type Service, service, write } from '../helpers/service.ts';
 import { type Answer, provision, SUMMARY } from './provisioning.ts';
 
@@ -287,7 +287,7 @@ describe('a chat on a service that returns incomplete agents', () => {
     const path = write('acme.yaml', asking('acme', { Support: 'chat: { routing_mode: session_workflow }' }));
     const env = { PARTNER_BASE_URL: server.baseUrl, PARTNER_TOKEN: 'pat_x', HOME: tempDirectory() };
     const ran = (format: string) =>
-      run(['provision', path, '-o', format, '--color', 'never'], { env, random: tinyRandom });
+      run(['provision', path, '-o', format, '--color', 'never'], { env, random: tinyRandom, clock: fastClock() });
     return { server, ran };
   }
   const AGENT = { agent_id: 'a1', name: 'Support', template_id: 'tmpl_support' };
@@ -333,10 +333,10 @@ describe('a chat on a service that returns incomplete agents', () => {
   test('is not set up for an agent whose id the service never returns, and the hint says what to do', async () => {
     const { server, ran } = await listing({ agent_id: 'a9', name: 'Elsewhere', template_id: 'tmpl_x' }, {});
     const failed = await ran('json');
-    expect(failed.code).toBe(8);
+    expect(failed.code).toBe(9);
     expect(failed.error()).toMatchObject({
-      type: 'unexpected_shape',
-      message: expect.stringContaining('agent "Support"'),
+      type: 'outcome_unknown',
+      details: { why: expect.stringContaining('agent "Support"') },
       hint: expect.stringContaining('agents list s1'),
     });
     expect(server.requests.filter(({ method }) => method === 'POST')).toHaveLength(1);

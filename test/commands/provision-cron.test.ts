@@ -363,10 +363,11 @@ describe('a job that cannot be created', () => {
     });
     const env = { PARTNER_BASE_URL: server.baseUrl, PARTNER_TOKEN: 'pat_x' };
     const path = write('acme.yaml', scheduling('acme', { Support: [DAILY] }));
-    const ran = await run(['provision', path, '-o', 'json'], { env, random: tinyRandom });
-    expect(ran.code).toBe(8);
+    const ran = await run(['provision', path, '-o', 'json'], { env, random: tinyRandom, clock: fastClock() });
+    expect(ran.code).toBe(9);
+    expect(ran.json()).toMatchObject({ results: [{ space_id: 's1', cron: [{ status: 'skipped' }] }] });
     expect(ran.error()).toMatchObject({
-      message: 'The space is provisioned as s1, but the id of the agent "Support" cannot be read.',
+      details: { why: 'Neither the response nor the list of agents of s1 has the agent "Support".' },
       hint: expect.stringContaining('partnerctl agents list s1'),
     });
     expect(server.requests.filter(({ method }) => method === 'POST')).toHaveLength(1);

@@ -189,7 +189,7 @@ describe('a lost response, with a token that may list the agents,', () => {
       expect(service.posts()).toHaveLength(1);
     }
     // The agent is installed, and still cannot be found by its name.
-    expect((await provision(service, '--retry-unknown')).code).toBe(8);
+    expect((await provision(service, '--retry-unknown')).code).toBe(9);
     expect(service.posts()).toHaveLength(2);
   });
 });
