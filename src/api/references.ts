@@ -5,7 +5,7 @@ import type { JsonObject } from '../contract/json.ts';
 import { OPERATIONS } from '../contract/operations.ts';
 import { readSpace } from '../contract/spaces.ts';
 import { NotFoundError, ShapeError, UsageError, withHint } from '../errors.ts';
-import { listAgents } from './agents.ts';
+import { listAgents, SpaceAgents } from './agents.ts';
 import { readItem } from './api-response.ts';
 import type { Http } from './http.ts';
 import { listSpaces } from './spaces.ts';
@@ -54,7 +54,7 @@ export async function resolveSpaceId(http: Http, { by, value }: Reference): Prom
 
 /**
  * Resolves a reference to an agent_id. Looks up a name in the list of the space's agents.
- * @throws as `resolveSpaceId`, and NotFoundError if the space does not exist
+ * @throws as `resolveSpaceId` and `SpaceAgents.check`, and NotFoundError if the space does not exist
  */
 export async function resolveAgentId(http: Http, spaceId: string, { by, value }: AgentReference): Promise<string> {
   return by === 'id' ? value : (await resolveAgent(http, spaceId, { by, value })).id;
@@ -67,7 +67,8 @@ export type ResolvedAgent = Pick<Candidate, 'id' | 'source_id'>;
 export async function resolveAgent(http: Http, spaceId: string, { by, value }: AgentReference): Promise<ResolvedAgent> {
   const listCommand = `partnerctl agents list ${spaceId}`;
   const field = by === 'id' ? 'agent_id' : by;
-  const wanted = { resource: 'agent', field, value, listCommand, contract: http.contract } as const;
+  const own = by === 'name' ? new SpaceAgents(spaceId) : undefined;
+  const wanted = { resource: 'agent', field, value, listCommand, contract: http.contract, own } as const;
   return await findUnique(listAgents(http, spaceId), wanted);
 }
 
@@ -92,6 +93,8 @@ interface Wanted {
   /** The command that shows the whole list. */
   readonly listCommand: string;
   readonly contract: Contract;
+  /** Of a space whose agents alone may match. */
+  readonly own?: SpaceAgents | undefined;
 }
 
 /** A listed item that a reference may name. */
@@ -105,11 +108,13 @@ interface Candidate {
 
 const LISTS = { space: OPERATIONS.listSpaces, agent: OPERATIONS.listAgents } as const;
 
-function readCandidate(item: JsonObject, { resource, contract }: Wanted): Candidate {
+/** @returns undefined for an agent of another space */
+function readCandidate(item: JsonObject, { resource, contract, own }: Wanted): Candidate | undefined {
   return readItem(LISTS[resource], () => {
     if (resource === 'agent') {
-      const { agent_id: id, name, template_id, source_id } = readAgent(item, contract);
-      return { id, name, template_id, source_id };
+      const agent = readAgent(item, contract);
+      const { agent_id: id, name, template_id, source_id } = agent;
+      return own?.includes(agent) === false ? undefined : { id, name, template_id, source_id };
     }
     const { space_id: id, name, external_space_id } = readSpace(item, contract);
     return { id, name, external_space_id };
@@ -183,6 +188,7 @@ async function findMatches(items: AsyncIterable<JsonObject>, wanted: Wanted) {
   let hasField = false;
   for await (const item of items) {
     const candidate = readCandidate(item, wanted);
+    if (!candidate) continue;
     const found = field === 'agent_id' ? candidate.id : candidate[field];
     if (found === undefined) unreadable = item;
     else hasField = true;
@@ -191,6 +197,7 @@ async function findMatches(items: AsyncIterable<JsonObject>, wanted: Wanted) {
     else if (isSimilar(found, value) && similar.length < MAX_CANDIDATES) similar.push(candidate);
     else if (others.length < MAX_CANDIDATES) others.push(candidate);
   }
+  wanted.own?.check();
   return {
     matches: [...matches.values()],
     candidates: similar.length > 0 ? similar : others,

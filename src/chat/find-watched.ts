@@ -1,4 +1,4 @@
-import { listAgents } from '../api/agents.ts';
+import { listAgents, SpaceAgents } from '../api/agents.ts';
 import { readItem } from '../api/api-response.ts';
 import type { Http } from '../api/http.ts';
 import { parseReference, resolveSpaceId } from '../api/references.ts';
@@ -30,13 +30,17 @@ async function findSources(context: Context, http: Http, spaceId: string): Promi
   const sources = new Set<string>();
   const unknown: string[] = [];
   const memory = new SourceMemory(context, http.baseUrl);
+  const own = new SpaceAgents(spaceId);
   for await (const item of listAgents(http, spaceId)) {
-    const { agent_id, source_id } = readItem(OPERATIONS.listAgents, () => readAgent(item, http.contract));
+    const listed = readItem(OPERATIONS.listAgents, () => readAgent(item, http.contract));
+    if (!own.includes(listed)) continue;
+    const { agent_id, source_id } = listed;
     const agent = { by: 'id', value: agent_id } as const;
     const found = source_id === undefined ? await memory.read({ agent, space: undefined }) : source_id;
     if (found === undefined) unknown.push(agent_id);
     else if (found !== null) sources.add(found);
   }
+  own.check();
   if (unknown.length > 0) {
     const fix = describeFix({ leaf: 'agent.source_id', value: '<path>' });
     await context.warn(

@@ -10,6 +10,8 @@ export interface ListedAgent {
   readonly name: string | undefined;
   /** The spec mentions it only in requests; undefined if the service does not return it. */
   readonly template_id: string | undefined;
+  /** The space that the agent says it is in. */
+  readonly space_id?: string | undefined;
   /** The API chat source from the integration metadata: null if there is none, undefined if it is not mentioned. */
   readonly source_id: string | null | undefined;
   /** The settings of the source, if the integration metadata has them. */
@@ -192,6 +194,35 @@ function nestedTemplateId(places: readonly JsonObject[]): string | undefined {
   return undefined;
 }
 
+/** Reads the id of the agent's space. A string in `space` may be a name. */
+function findSpaceId(places: readonly JsonObject[]): string | undefined {
+  const valueAt = (object: JsonObject, name: string) =>
+    Object.entries(object).find(([key]) => normalizeName(key) === name)?.[1];
+  for (const place of places) {
+    const space = valueAt(place, 'space');
+    const ids = [valueAt(place, 'spaceid'), ...(isJsonObject(space) ? [valueAt(space, 'spaceid'), space.id] : [])];
+    const id = ids.find(isTextOrNumber);
+    if (id !== undefined) return String(id);
+  }
+  return undefined;
+}
+
+const UUID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i;
+const KINDS = [/^\d+$/, UUID, /^[\da-f]{24}$/i];
+
+/** Whether two ids can be compared: a service may show a space by another kind of id than the one in its path. */
+function isSameKind(one: string, other: string): boolean {
+  const [prefix, otherPrefix] = [one, other].map((id) => /^[a-z]+[_.:-]/i.exec(id)?.[0]);
+  return KINDS.some((kind) => kind.test(one) && kind.test(other)) || (prefix !== undefined && prefix === otherPrefix);
+}
+
+/** Whether a listed agent says that it is in another space. */
+export function isInOtherSpace({ space_id }: ListedAgent, spaceId: string): boolean {
+  if (space_id === undefined) return false;
+  const [own, wanted] = [space_id, spaceId].map((id) => (UUID.test(id) ? id.toLowerCase() : id));
+  return own !== wanted && isSameKind(space_id, spaceId);
+}
+
 /**
  * Reads one agent of a list.
  * @throws UnknownShape if the agent has no id, or if a field that was sent cannot be read
@@ -202,6 +233,7 @@ export function readAgent(agent: JsonObject, contract: Contract): ListedAgent {
     agent_id: fields.readId('agent.id'),
     name: fields.shownText('agent.name'),
     template_id: fields.text('agent.template_id') ?? nestedTemplateId(fields.places),
+    space_id: findSpaceId(fields.places),
     ...findSource(agent, contract),
   };
 }

@@ -1,4 +1,4 @@
-import { listAgents } from '../api/agents.ts';
+import { listAgents, SpaceAgents } from '../api/agents.ts';
 import { readItem } from '../api/api-response.ts';
 import type { Http } from '../api/http.ts';
 import { parseReference, resolveAgentId, resolveSpaceId } from '../api/references.ts';
@@ -76,9 +76,12 @@ export async function findOwnerAgents(context: Context, http: Http, { agent, spa
   const ids = new Set<string>();
   const { by, value } = parseReference(space);
   const spaceId = await resolveSpaceId(http, { by, value });
+  const own = new SpaceAgents(spaceId);
   for await (const item of listAgents(http, spaceId)) {
-    ids.add(comparableAgent(readItem(OPERATIONS.listAgents, () => readAgent(item, http.contract)).agent_id));
+    const listed = readItem(OPERATIONS.listAgents, () => readAgent(item, http.contract));
+    if (own.includes(listed)) ids.add(comparableAgent(listed.agent_id));
   }
+  own.check();
   return { ids, ...(by === 'external_space_id' && { external_space_id: value }) };
 }
 

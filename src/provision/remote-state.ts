@@ -1,4 +1,4 @@
-import { listAgents } from '../api/agents.ts';
+import { listAgents, SpaceAgents } from '../api/agents.ts';
 import { readItem } from '../api/api-response.ts';
 import { createFreshList, type FreshList } from '../api/fresh-list.ts';
 import type { Http } from '../api/http.ts';
@@ -172,15 +172,17 @@ function refuseItem(
 /**
  * The agents of a space.
  * @throws RemoteStateUnavailable when the list is unavailable
- * @throws ShapeError when an agent has no name: it may be one that would be installed again
+ * @throws ShapeError when an agent has no name: it may be one that would be installed again; as `SpaceAgents.check`
  */
 export async function fetchAgents(http: Http, spaceId: string): Promise<readonly PresentAgent[]> {
   const agents: PresentAgent[] = [];
+  const own = new SpaceAgents(spaceId);
   let nameless: JsonObject | undefined;
   const isUnnamed = (item: JsonObject) => fieldsOf(item, 'agent', http.contract).value('agent.name') === null;
   try {
     for await (const item of listAgents(http, spaceId)) {
       const agent = readItem(OPERATIONS.listAgents, () => readAgent(item, http.contract));
+      if (!own.includes(agent)) continue;
       agents.push(agent);
       if (agent.name === undefined && !isUnnamed(item)) nameless = item;
     }
@@ -190,6 +192,7 @@ export async function fetchAgents(http: Http, spaceId: string): Promise<readonly
     throw isUnknownSpace ? error : toUnavailable(error, 'agents', { wasRead: false, isPartlyRead: agents.length > 0 });
   }
   if (nameless) refuseItem(http, OPERATIONS.listAgents, nameless, 'agent.name');
+  own.check();
   return agents;
 }
 

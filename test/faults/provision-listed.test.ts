@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { fastClock, tempDirectory } from '../helpers/run.ts';
-import { type Habits, oddService } from './odd-service.ts';
+import { partnerctl } from './client.ts';
+import { type Habits, type OddService, oddService } from './odd-service.ts';
 import { AGENTS, expectDone, machine, manifest, type Provisioned } from './provisioning.ts';
 
 /* What the list of agents shows beside the agents that provisioning installed. */
@@ -158,6 +159,73 @@ describe('agents that the response to provisioning lacks', () => {
     expect((await provision(service)).code).toBe(9);
     hidden.reads = 0;
     expectDone(service, await provision(service), ['acme-1']);
+    expect(service.posts()).toHaveLength(1);
+  });
+});
+
+describe('a list of agents that ignores the space in its path', () => {
+  /** Lists the agents of all spaces, as `shown`. */
+  const listingAll = async (shown: (space: object) => object) => {
+    const service: OddService = await oddService({
+      trouble: ({ path }) => (path.endsWith('/api-chat/') ? 404 : undefined),
+      envelope: (items, resource) => {
+        if (resource !== 'agents') return items;
+        return [...service.spaces.values()].flatMap(({ id, agents }) =>
+          agents.map((agent) => ({ ...agent, id: `agent-${agent.id}`, ...shown({ id: `space-${id}` }) })),
+        );
+      },
+    });
+    service.spaces.set('other', {
+      id: 7,
+      external_space_id: 'other',
+      name: 'other',
+      agents: AGENTS.map((name, index) => ({ id: index, name, template_id: `tmpl_${name.toLowerCase()}` })),
+    });
+    return service;
+  };
+  const topLevel = (space: object) => ({ space_id: Object(space).id });
+  const ids = ({ stdout }: { stdout: string }): unknown => JSON.parse(stdout).results[0].agents;
+
+  it.each([
+    ['space_id', topLevel],
+    ['space', (space: object) => ({ space })],
+  ])('does not make agents of another space those of this one, as their %s shows', async (_, shown) => {
+    const service = await listingAll(shown);
+    const provision = machine(manifest('acme-1'));
+    const first = await provision(service);
+    expect(first.code).toBe(0);
+    const own = service.spaces.get('acme-1')?.agents.map(({ id }) => ({ agent_id: `agent-${id}` }));
+    expect(ids(first)).toMatchObject(own ?? []);
+    for (const again of [await provision(service), await machine(manifest('acme-1'))(service)]) {
+      expect(again.json<Provisioned>().summary).toMatchObject({ unchanged: 1 });
+      expect(ids(again)).toMatchObject(own ?? []);
+    }
+    expect(service.posts()).toHaveLength(1);
+    const argv = ['chat', 'setup', 'ext:acme-1', `name:${NAME}`];
+    await partnerctl(service.baseUrl, argv);
+    expect(service.posts().at(-1)?.path).toContain(`/agents/${own?.[0]?.agent_id}/`);
+    const listed = await partnerctl(service.baseUrl, ['agents', 'list', 'ext:acme-1', '-o', 'json']);
+    expect(listed.json<unknown[]>()).toHaveLength(2 * AGENTS.length);
+  });
+
+  it('prevents every write if it shows none of this space, and the error names the other one', async () => {
+    const service = await listingAll(topLevel);
+    service.spaces.set('acme-1', { id: 8, external_space_id: 'acme-1', name: 'x', agents: [] });
+    const ran = await machine(manifest('acme-1'))(service);
+    expect(ran.code).toBe(8);
+    expect(ran.stderr).toContain('space-7');
+    expect(ran.error().hint).toContain('partnerctl contract set agents.list none');
+    const named = await partnerctl(service.baseUrl, ['chat', 'setup', 'space-8', `name:${NAME}`, '-o', 'json']);
+    expect(named.code).toBe(8);
+    expect(service.posts()).toEqual([]);
+  });
+
+  it('is not suspected if agents show their space by an id of another kind', async () => {
+    const service = await listingAll(() => ({ space_id: '0b0f2d3e-8f1c-4c59-9a43-6b8f5f4f1a10' }));
+    service.spaces.delete('other');
+    const provision = machine(manifest('acme-1'));
+    expect((await provision(service)).code).toBe(0);
+    expect((await provision(service)).json<Provisioned>().summary).toMatchObject({ unchanged: 1 });
     expect(service.posts()).toHaveLength(1);
   });
 });
