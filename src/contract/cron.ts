@@ -3,7 +3,7 @@ import type { Contract } from './contract.ts';
 import { normalizeName } from './field-names.ts';
 import { type Fields, fieldsOf } from './fields.ts';
 import { describeJson, isJsonObject, type JsonObject, jsonText } from './json.ts';
-import { type FoundResource, findResource, kindsOf, layersOf } from './resource.ts';
+import { findResource, isOperation, layersOf } from './resource.ts';
 
 /** When a job runs: cron fields and a time zone, in the service's format. */
 export interface WireSchedule {
@@ -169,17 +169,7 @@ export function readCronJob(item: JsonObject, contract: Contract): ListedCronJob
 
 const NO_ID = 'The response contains no cron_job_id.';
 const OPERATION = 'The response contains the id of an operation, not of the job.';
-const OPERATION_KINDS = /^(operation|longrunningoperation|asyncoperation|task|asynctask|request|command|process)$/;
-
-/** Whether what was found is not the job, but the operation that creates it: `{id, object: 'operation', status}`. */
-function isOperation(found: FoundResource, body: unknown): boolean {
-  const { fields } = found;
-  const own = (['cron_job.name', 'cron_job.agent_id', 'cron_job.instructions', 'cron_job.schedule'] as const).flatMap(
-    (leaf) => fields.all(leaf),
-  );
-  const isOther = kindsOf(found, body).some((kind) => OPERATION_KINDS.test(kind));
-  return isOther && own.length === 0 && fields.ownId('cron_job.id') === undefined;
-}
+const OWN_LEAVES = ['cron_job.name', 'cron_job.agent_id', 'cron_job.instructions', 'cron_job.schedule'] as const;
 
 /**
  * Returns the id from the response to creating a job (spec §4.5), in any common envelope.
@@ -189,7 +179,7 @@ export function readCreatedCronJob(body: unknown, contract: Contract): string {
   const layers = layersOf(body, 'cron_job', true);
   rejectErrorInBody(body, layers, 'cron.fields');
   const job = findResource(layers, 'cron_job', 'cron_job.id', contract);
-  if (job && isOperation(job, body)) throw job.fields.unreadable('cron_job.id', OPERATION);
+  if (job && isOperation(job, body, 'cron_job.id', OWN_LEAVES)) throw job.fields.unreadable('cron_job.id', OPERATION);
   if (job) return job.id;
   if (isJsonObject(body)) throw fieldsOf(body, 'cron_job', contract).unreadable('cron_job.id', NO_ID);
   throw new UnknownShape('cron.fields', NO_ID, describeJson(body));

@@ -4,7 +4,7 @@ import type { Contract } from './contract.ts';
 import { normalizeName } from './field-names.ts';
 import { fieldsOf } from './fields.ts';
 import { describeJson, isJsonObject, type JsonObject } from './json.ts';
-import { findCreated, findResource, layersOf } from './resource.ts';
+import { findCreated, findResource, isOperation, layersOf } from './resource.ts';
 
 /** The response to provisioning, whose shape spec §4.1 leaves open. */
 export interface ProvisionResponse {
@@ -36,6 +36,7 @@ function findAgents(layers: readonly JsonObject[]): readonly unknown[] {
 }
 
 const EXTERNAL_ID = 'space.external_space_id';
+const OPERATION = 'The response contains the id of an operation, not of the space.';
 
 /** Returns an id as it is compared: a service may change its case, surrounding white space, or Unicode form. */
 export function foldExternalId(id: string): string {
@@ -61,6 +62,9 @@ export function readProvisionResponse(body: unknown, contract: Contract, request
   const layers = layersOf(body, 'space', true);
   rejectErrorInBody(body, layers, 'provision.agents');
   const space = findResource(layers, 'space', 'space.id', contract);
+  if (space && isOperation(space, body, 'space.id', ['space.name', 'space.description'])) {
+    throw space.fields.unreadable('space.id', OPERATION);
+  }
   const found = space?.fields.value(EXTERNAL_ID);
   if (space && requested !== undefined && !mayBeExternalId(found, requested)) {
     const message = `The response is about the space ${JSON.stringify(found)}, not ${JSON.stringify(requested)}.`;

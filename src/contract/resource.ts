@@ -74,6 +74,21 @@ export function kindsOf({ object }: FoundResource, body: unknown): readonly stri
   return [...own, called].filter((kind) => typeof kind === 'string').map(normalizeName);
 }
 
+const OPERATION_KINDS = /^(?:(?:longrunning|async)?operation|(?:async)?task|request|command|process)s?$/;
+const JOB_KINDS = /jobs?$/;
+
+/**
+ * Whether what was found is not the resource, but the operation that creates it: `{id, object: 'operation', status}`.
+ * @param id the leaf of the id of the resource
+ * @param own leaves of fields that an operation does not have
+ */
+export function isOperation(found: FoundResource, body: unknown, id: FieldLeaf, own: readonly FieldLeaf[]): boolean {
+  const { fields } = found;
+  const kinds = kindsOf(found, body);
+  const isOther = kinds.some((kind) => OPERATION_KINDS.test(kind) || (id !== 'cron_job.id' && JOB_KINDS.test(kind)));
+  return isOther && own.every((leaf) => fields.all(leaf).length === 0) && fields.ownId(id) === undefined;
+}
+
 /** Returns the first boolean, also as text, under one of these normalized names. */
 function findFlag(layers: readonly JsonObject[], names: readonly string[]): boolean | undefined {
   for (const layer of layers) {

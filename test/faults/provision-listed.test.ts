@@ -70,6 +70,15 @@ describe('agents that the response to provisioning lacks', () => {
     expect(service.posts()).toHaveLength(1);
   });
 
+  it('are looked up in the space, not in the operation that the response names', async () => {
+    const service = await oddService({ answer: () => ({ id: 'op1', kind: 'operation', done: false }) });
+    const provision = machine(manifest('acme-1'), { clock: fastClock() });
+    const ran = await provision(service);
+    expectDone(service, ran, ['acme-1']);
+    expect(ran.json<Provisioned>().results[0]?.status).toBe('created');
+    expect(service.posts()).toHaveLength(1);
+  });
+
   it('block the space (exit 9) while the list lacks them, whatever else the manifest changes, and are found later', async () => {
     const { hidden, service: started } = hidingAgents(Number.POSITIVE_INFINITY);
     const service = await started;

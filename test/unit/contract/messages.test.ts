@@ -323,6 +323,12 @@ describe('an API chat source', () => {
     expect(decodeSource({ success: true, errors: [], source }).source_id).toBe('s1');
   });
 
+  it('does not have the id of the operation that creates it', () => {
+    expect(() => decodeSource({ id: 'op1', object: 'operation', status: 'running' })).toThrow(UnknownShape);
+    expect(() => decodeSource({ operation: { id: 'op1', done: false } })).toThrow(UnknownShape);
+    expect(decodeSource({ id: 's1', type: 'task', name: 'Chat' }).source_id).toBe('s1');
+  });
+
   it('shows whether it was created if the service does', () => {
     expect(decodeSource({ ...source, created: true }).created).toBe(true);
     expect(decodeSource({ source, created: false }).created).toBe(false);

@@ -102,6 +102,18 @@ describe('the response to provisioning', () => {
     },
   );
 
+  it.each<[string, JsonObject]>([
+    ['by its kind', { id: 'op1', kind: 'operation', done: false }],
+    ['by its plural type', { data: { id: 'op1', type: 'operations', attributes: { state: 'running' } } }],
+    ['by its name', { job: { id: 'op1', status: 'queued' } }],
+    ['with the external id', { id: 'op1', object: 'async_task', external_space_id: 'acme' }],
+  ])('does not have the id of the operation that provisions the space, known %s', (_, body) => {
+    expect(() => readResponse(body)).toThrow(
+      expect.objectContaining({ fix: expect.objectContaining({ leaf: 'space.id' }) }),
+    );
+    expect(readResponse({ ...body, space_id: 's1' }).space_id).toBe('s1');
+  });
+
   it('is rejected if it is about another space', () => {
     const read = (requested: string) => () =>
       readProvisionResponse({ space: { id: 's', external_space_id: 'acme-1' }, agents }, new Contract(), requested);
