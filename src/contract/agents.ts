@@ -3,6 +3,7 @@ import { normalizeName } from './field-names.ts';
 import { fieldsOf } from './fields.ts';
 import { isJsonObject, type JsonObject } from './json.ts';
 import type { FieldLeaf } from './leaves.ts';
+import { findRetirement, type Retirement } from './retirement.ts';
 
 /** A listed agent. */
 export interface ListedAgent {
@@ -12,6 +13,7 @@ export interface ListedAgent {
   readonly template_id: string | undefined;
   /** The space that the agent says it is in. */
   readonly space_id?: string | undefined;
+  readonly retirement?: Retirement | undefined;
   /** The API chat source from the integration metadata: null if there is none, undefined if it is not mentioned. */
   readonly source_id: string | null | undefined;
   /** The settings of the source, if the integration metadata has them. */
@@ -234,6 +236,7 @@ export function readAgent(agent: JsonObject, contract: Contract): ListedAgent {
     name: fields.shownText('agent.name'),
     template_id: fields.text('agent.template_id') ?? nestedTemplateId(fields.places),
     space_id: findSpaceId(fields.places),
+    retirement: findRetirement(agent),
     ...findSource(agent, contract),
   };
 }

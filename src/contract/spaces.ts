@@ -1,6 +1,7 @@
 import type { Contract } from './contract.ts';
 import { fieldsOf } from './fields.ts';
 import type { JsonObject } from './json.ts';
+import { findRetirement, type Retirement } from './retirement.ts';
 
 /** A listed space (spec §2). A field is undefined if the service did not send it. */
 export interface ListedSpace {
@@ -12,6 +13,7 @@ export interface ListedSpace {
   readonly description: string | null | undefined;
   /** A text if the service sent anything other than a boolean. */
   readonly is_org_wide: boolean | string | undefined;
+  readonly retirement?: Retirement | undefined;
 }
 
 const EXTERNAL_ID = 'space.external_space_id';
@@ -30,5 +32,6 @@ export function readSpace(object: JsonObject, contract: Contract): ListedSpace {
     name: fields.shownText('space.name'),
     description: fields.shownText(DESCRIPTION) ?? (fields.value(DESCRIPTION) === null ? null : undefined),
     is_org_wide: typeof orgWide === 'boolean' ? orgWide : fields.text('space.is_org_wide'),
+    retirement: findRetirement(object),
   };
 }

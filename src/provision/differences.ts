@@ -35,6 +35,14 @@ function differing(
   return [{ resource, name, field, service, manifest }];
 }
 
+/** What shows that something is deleted or archived, and yet listed. */
+function retirementDifferences(
+  { resource, name }: Pick<Difference, 'resource' | 'name'>,
+  { retirement }: Pick<PresentSpace, 'retirement'>,
+): Difference[] {
+  return retirement ? [{ resource, name, field: retirement.field, service: retirement.value, manifest: null }] : [];
+}
+
 /** Removes what services change when they store a text: line ends and surrounding white space. */
 function trimText(text: string | undefined): string | undefined {
   return text?.replaceAll('\r\n', '\n').trim();
@@ -52,6 +60,7 @@ export function spaceDifferences({ space, external_space_id }: Manifest, present
     ...differing(subject, 'name', present.name, space.name),
     ...differing(subject, 'description', description, space.description),
     ...differing(subject, 'is_org_wide', present.is_org_wide, space.is_org_wide),
+    ...retirementDifferences(subject, present),
   ];
 }
 
@@ -131,7 +140,11 @@ export function agentDifferences(
   free: readonly PresentAgent[],
 ): Difference[] {
   if (!present) return likelyDifferences(wanted, agents, free);
-  return [...renamedDifferences(wanted, present), ...listedChatDifferences(wanted, present)];
+  return [
+    ...renamedDifferences(wanted, present),
+    ...retirementDifferences({ resource: 'agent', name: wanted.name }, present),
+    ...listedChatDifferences(wanted, present),
+  ];
 }
 
 /** The differences of a job: those that the service lists, then those that the state file records. */

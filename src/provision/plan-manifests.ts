@@ -146,12 +146,13 @@ class PlanReader {
 /** A recorded space, with the fields that the service lists for it. */
 function recallListed(recalled: PresentSpace | undefined, listed: ListedSpace | undefined): PresentSpace | undefined {
   if (!recalled || !listed || recalled.space_id !== listed.space_id) return recalled;
-  const { external_space_id, name, description, is_org_wide } = listed;
+  const { external_space_id, name, description, is_org_wide, retirement } = listed;
   return {
     ...recalled,
     external_space_id: external_space_id ?? undefined,
     name,
     description,
+    retirement,
     ...(typeof is_org_wide === 'boolean' && { is_org_wide }),
   };
 }

@@ -1,5 +1,6 @@
 import { comparableAgent } from '../contract/agent-ids.ts';
 import type { ListedAgent } from '../contract/agents.ts';
+import type { ListedSpace } from '../contract/spaces.ts';
 import type { ListedJobIdentity } from '../cron/listed-job.ts';
 import { agentDifferences, type Difference, hasName, spaceDifferences } from './differences.ts';
 import type { Manifest, ManifestAgent } from './manifest.ts';
@@ -20,6 +21,7 @@ export interface PresentSpace {
   /** Null if the service says that it has none. */
   readonly description?: string | null | undefined;
   readonly is_org_wide?: boolean | undefined;
+  readonly retirement?: ListedSpace['retirement'];
   readonly agents: readonly PresentAgent[];
 }
 

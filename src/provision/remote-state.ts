@@ -198,13 +198,14 @@ export async function fetchAgents(http: Http, spaceId: string): Promise<readonly
 
 /** A listed space with its agents. @throws RemoteStateUnavailable as `fetchAgents` */
 export async function fetchRemoteState(http: Http, space: ListedSpace): Promise<PresentSpace> {
-  const { space_id, external_space_id, name, description, is_org_wide } = space;
+  const { space_id, external_space_id, name, description, is_org_wide, retirement } = space;
   return {
     space_id,
     external_space_id: external_space_id ?? undefined,
     name,
     description,
     is_org_wide: typeof is_org_wide === 'boolean' ? is_org_wide : undefined,
+    retirement,
     agents: await fetchAgents(http, space_id),
   };
 }

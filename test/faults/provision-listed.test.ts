@@ -238,3 +238,27 @@ describe('a list of agents that ignores the space in its path', () => {
     expect(service.posts()).toHaveLength(1);
   });
 });
+
+describe('a space or an agent that is listed as deleted', () => {
+  it.each<[string, 'space' | 'agent', object, object]>([
+    ['a time', 'space', { deleted_at: '2026-01-02' }, { field: 'deleted_at', service: '2026-01-02', manifest: null }],
+    ['a flag', 'agent', { archived: true }, { field: 'archived', service: true }],
+    ['a status', 'agent', { status: 'deleted' }, { field: 'status', service: 'deleted' }],
+  ])('by %s is shown as a difference (of the %s)', async (_, retired, shown, difference) => {
+    const item: Habits['item'] = (resource, id, fields) => ({
+      [`${resource}_id`]: `${resource}-${id}`,
+      ...fields,
+      ...(resource === retired
+        ? shown
+        : { deleted_at: '0001-01-01T00:00:00Z', archived_at: 0, archived: false, status: 'active' }),
+    });
+    const service = await oddService({ item });
+    const provision = machine(manifest('acme-1', [NAME]));
+    expect((await provision(service)).code).toBe(0);
+    const differences = [{ resource: retired, ...difference }];
+    const plan = await provision(service, '--dry-run');
+    expect(plan.json<{ spaces: unknown }>().spaces).toMatchObject([{ action: 'none', differences }]);
+    const again = await provision(service);
+    expect(again.json<Provisioned>().results).toMatchObject([{ status: 'unchanged', differences }]);
+  });
+});
