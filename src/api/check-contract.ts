@@ -63,7 +63,10 @@ async function readUpTo(http: Http, items: AsyncIterable<JsonObject>): Promise<R
 
 async function* historyOf(http: Http, session: CheckedSession, now: () => number): AsyncGenerator<JsonObject> {
   const position = { ...session, after_message_id: undefined };
-  for await (const page of new HistoryReader(http).readAfter(position, { now, limits: () => ({}) })) {
+  for await (const page of new HistoryReader(http, { isStrict: true }).readAfter(position, {
+    now,
+    limits: () => ({}),
+  })) {
     yield* page.messages.map(({ raw }) => raw);
   }
 }

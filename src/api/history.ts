@@ -72,9 +72,10 @@ export class HistoryReader {
   /** Where the service marks the messages of agents. */
   private readonly agentMarks = new Set<string>();
 
-  constructor(http: Http) {
+  /** @param isStrict whether a service must prove that it heeds the session if its messages do not name theirs */
+  constructor(http: Http, { isStrict = false } = {}) {
     this.http = http;
-    this.session = new SessionProof(http);
+    this.session = new SessionProof(http, isStrict);
   }
 
   /**
@@ -93,7 +94,10 @@ export class HistoryReader {
       const other = await this.inTurn(async () => this.variant === used && this.tryVariants(error, position, options));
       // The trial of another session found a variant meanwhile.
       if (other === false) return yield* this.readPages(position, options);
-      if ('error' in other) throw withOtherMethod(other.error);
+      if ('error' in other) {
+        if (!this.session.accepts(other.error)) throw withOtherMethod(other.error);
+        return yield* this.readPages(position, options);
+      }
       yield other.found.page;
       yield* other.found.pages;
       return;

@@ -25,6 +25,8 @@ export interface HttpOptions extends AttemptDeps {
   readonly contract?: Contract | undefined;
   /** Called for each proof of a value, so that it is known the next time; with undefined if a proof no longer holds. */
   readonly onObserved?: ((leaf: LeafName, value: string | undefined) => void) | undefined;
+  /** Called with what the user has to know about the answers of the service. */
+  readonly onWarning?: ((text: string) => void) | undefined;
 }
 
 /** What a call may be given besides its operation. */

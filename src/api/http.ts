@@ -126,6 +126,11 @@ export class Http {
     this.options.onObserved?.(leaf, value);
   }
 
+  /** Warns the user. */
+  warn(text: string): void {
+    this.options.onWarning?.(text);
+  }
+
   /** Returns a client for the same service with another contract, of which it remembers nothing. */
   withContract(contract: Contract): Http {
     return new Http({ ...this.options, contract, onObserved: undefined });

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
+import { describeFix } from '../contract/assumptions.ts';
 import type { Contract } from '../contract/contract.ts';
 import type { JsonObject } from '../contract/json.ts';
-import { createIgnoredSession, type SessionEvidence } from '../contract/message-session.ts';
+import { createIgnoredSession, IgnoredSession, type SessionEvidence } from '../contract/message-session.ts';
 import { PartnerctlError } from '../errors.ts';
 import type { ApiResponse } from './api-response.ts';
 import { fetchPage, type PagedList } from './fetch-page.ts';
@@ -34,21 +35,36 @@ export class SessionProof {
   private readonly http: Http;
   /** Whether the service heeds the session, by how it is requested. */
   private readonly heeds = new Map<string, Promise<boolean>>();
+  private readonly isStrict: boolean;
+  private isAccepted = false;
 
-  constructor(http: Http) {
+  constructor(http: Http, isStrict: boolean) {
     this.http = http;
+    this.isStrict = isStrict;
+  }
+
+  /**
+   * Whether to go on after an error, with a warning: the service has the same messages for any session, and they do not name
+   * theirs, so that it may have only this one.
+   */
+  accepts(error: unknown): boolean {
+    const cause = error instanceof PartnerctlError ? error.cause : undefined;
+    if (this.isStrict || !(cause instanceof IgnoredSession) || cause.evidence !== 'unnamed') return false;
+    this.isAccepted = true;
+    this.http.warn(`${cause.message} ${describeFix(cause.fix)}`);
+    return true;
   }
 
   /** @throws ShapeError if the service has the messages of the page for any session */
   async require(read: ReadPage): Promise<void> {
     const { response, options, evidence } = read;
-    if (evidence === 'named') return;
+    if (evidence === 'named' || (evidence === 'unnamed' && this.isAccepted)) return;
     const contract = options.contract ?? this.http.contract;
     const { value, source } = contract.leaf(LEAF);
     const known = this.http.contract.leaf(LEAF);
     if (known.source === 'observed' && known.value === value) return;
     // What the user or the document of the service says is believed until the messages themselves raise a doubt.
-    if (evidence === 'unnamed' && (source === 'override' || source === 'imported')) return;
+    if (evidence !== 'several' && (source === 'override' || source === 'imported')) return;
     const call = `${contract.leaf('messages.history').value} ${value}`;
     const proof = this.heeds.get(call) ?? this.prove(read);
     this.heeds.set(call, proof);
@@ -56,7 +72,7 @@ export class SessionProof {
       this.heeds.delete(call);
       throw error;
     });
-    if (!isHeeded) response.read(() => refuse(read.first, contract));
+    if (!isHeeded) response.read(() => refuse(read, contract));
     if (source === 'assumed' || source === 'spec') this.http.observe(LEAF, value);
   }
 
@@ -70,8 +86,8 @@ export class SessionProof {
   }
 }
 
-function refuse(entries: readonly JsonObject[], contract: Contract): never {
-  throw createIgnoredSession(entries, contract);
+function refuse({ first, evidence }: ReadPage, contract: Contract): never {
+  throw createIgnoredSession(first, evidence, contract);
 }
 
 /** A session that does not exist may be refused, or answered with something that is no history. */

@@ -178,6 +178,15 @@ function createMessageWriter(stderr: Sink, progress: Progress): (text: string) =
   };
 }
 
+/** Creates the function that shows what happens to a request. */
+function createTraceWriter(progress: Progress, log: (text: string) => Promise<void>): ServiceDeps['show'] {
+  return ({ lines, progress: detail, wait }) => {
+    if (detail !== undefined) progress.detail(detail);
+    if (wait) progress.countdown(wait.ms, (left) => `waiting ${left} ${wait.why}`);
+    for (const line of lines) void log(line);
+  };
+}
+
 /** Whether the command may ask questions. */
 function mayAsk({ io, env }: RuntimeDeps, { input }: GlobalFlags): boolean {
   return input && io.stderr.isTTY && !env.CI && io.stdin.isTTY === true;
@@ -229,11 +238,8 @@ export function createContext(
       redact,
       debugFile: createDebugFile(flags.debugFile, clock, redact, (reason) => void warn(reason)),
       log,
-      show({ lines, progress: detail, wait }) {
-        if (detail !== undefined) progress.detail(detail);
-        if (wait) progress.countdown(wait.ms, (left) => `waiting ${left} ${wait.why}`);
-        for (const line of lines) void log(line);
-      },
+      onWarning: (text) => void warn(text),
+      show: createTraceWriter(progress, log),
     },
     config,
     addSecret,

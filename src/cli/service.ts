@@ -45,6 +45,7 @@ export interface ServiceDeps {
   readonly readContract: (key: ContractKey) => Promise<Contract>;
   /** Called when a response proves a value of the contract; undefined removes one. */
   readonly onObserved: (baseUrl: string, leaf: LeafName, value: string | undefined) => void;
+  readonly onWarning: (text: string) => void;
 }
 
 /** A service and the token for it. */
@@ -83,7 +84,7 @@ export function connect(
   parts: ServiceDeps,
   observe?: Observer,
 ): { http: Http; transport: Transport } {
-  const { flags, env, clock, random, interrupt, userAgent, deadline, redact, onObserved } = parts;
+  const { flags, env, clock, random, interrupt, userAgent, deadline, redact, onObserved, onWarning } = parts;
   const { baseUrl } = access;
   const transport = new Transport({ origin: new URL(baseUrl).origin, proxy: proxyFor(baseUrl, env) });
   const http = new Http({
@@ -99,6 +100,7 @@ export function connect(
     trace: createTrace(parts, observe),
     redact,
     onObserved: (leaf, value) => onObserved(baseUrl, leaf, value),
+    onWarning,
   });
   return { http, transport };
 }

@@ -4,6 +4,7 @@ import { fieldsOf } from './fields.ts';
 import { isJsonObject, type JsonObject } from './json.ts';
 import type { FieldLeaf } from './leaves.ts';
 import { findRetirement, type Retirement } from './retirement.ts';
+import { canonicalId } from './uuid.ts';
 
 /** A listed agent. */
 export interface ListedAgent {
@@ -209,8 +210,8 @@ function findSpaceId(places: readonly JsonObject[]): string | undefined {
   return undefined;
 }
 
-const UUID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i;
-const KINDS = [/^\d+$/, UUID, /^[\da-f]{24}$/i];
+/** The forms of ids: numbers, UUIDs in canonical form, and those of MongoDB. */
+const KINDS = [/^\d+$/, /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/, /^[\da-f]{24}$/i];
 
 /** Whether two ids can be compared: a service may show a space by another kind of id than the one in its path. */
 function isSameKind(one: string, other: string): boolean {
@@ -221,8 +222,8 @@ function isSameKind(one: string, other: string): boolean {
 /** Whether a listed agent says that it is in another space. */
 export function isInOtherSpace({ space_id }: ListedAgent, spaceId: string): boolean {
   if (space_id === undefined) return false;
-  const [own, wanted] = [space_id, spaceId].map((id) => (UUID.test(id) ? id.toLowerCase() : id));
-  return own !== wanted && isSameKind(space_id, spaceId);
+  const [own, wanted] = [canonicalId(space_id), canonicalId(spaceId)];
+  return own !== wanted && isSameKind(own, wanted);
 }
 
 /**

@@ -26,6 +26,21 @@ export class ForeignMessages extends UnknownShape {
   }
 }
 
+/** A page of a history that has the same messages for a session that does not exist. */
+export class IgnoredSession extends ForeignMessages {
+  /** What the messages themselves tell of their session. */
+  readonly evidence: SessionEvidence;
+  override readonly fix: ContractFix;
+
+  constructor(seen: string, fix: ContractFix, evidence: SessionEvidence) {
+    super(IGNORED, seen, fix, true);
+    this.evidence = evidence;
+    this.fix = fix;
+  }
+}
+
+const IGNORED = 'The history ignores which session is requested, so its messages may be of any session.';
+
 /** The name of a field, or of the object that has it: `session` for `session.id`. */
 function nameIn(path: string): string {
   const names = path.split('.');
@@ -41,15 +56,21 @@ function toForeignMessages(hasOwn: boolean, path: string, leaf: SessionParameter
   return new ForeignMessages(message, `messages whose ${path} differs`, { leaf, value }, hasOwn);
 }
 
-/** The error for a history that has the same messages for a session that does not exist. */
-export function createIgnoredSession(entries: readonly JsonObject[], contract: Contract): ForeignMessages {
+/**
+ * The error for a history that has the same messages for a session that does not exist.
+ * @param evidence what the messages tell of their session
+ */
+export function createIgnoredSession(
+  entries: readonly JsonObject[],
+  evidence: SessionEvidence,
+  contract: Contract,
+): IgnoredSession {
   const leaf = 'messages.history.session_id';
   const sent = contract.leaf(leaf).value;
   const paths = entries.flatMap(sessionFields).map(({ path }) => `query:${nameIn(path)}`);
   const value = paths.find((path) => normalizeName(path) !== normalizeName(sent)) ?? 'query:<name>';
-  const message = 'The history ignores which session is requested, so its messages may be of any session.';
   const seen = `the same messages for a session that does not exist, which was requested with ${sent}`;
-  return new ForeignMessages(message, seen, { leaf, value }, true);
+  return new IgnoredSession(seen, { leaf, value }, evidence);
 }
 
 const SESSION_FIELDS = [
@@ -94,10 +115,10 @@ function sessionFields(entry: JsonObject): readonly SessionField[] {
 }
 
 /**
- * Whether the entries of a page name the requested session. `differing`: they name several sessions, but perhaps by ids that
- * only the service knows.
+ * Whether the entries of a page name the requested session: they do, they name none, or they name one or several by other ids,
+ * which perhaps only the service knows.
  */
-export type SessionEvidence = 'named' | 'unnamed' | 'differing';
+export type SessionEvidence = 'named' | 'unnamed' | 'one other' | 'several';
 
 /**
  * Makes sure that no entry of a page is of another session or source: a service may ignore the parameters of the history. An
@@ -143,10 +164,10 @@ function rejectOtherNames(
   const values = new Map<string, string>();
   for (const { path, value } of entries.flat()) {
     const known = values.get(path) ?? value;
-    if (known !== value) return 'differing';
+    if (known !== value) return 'several';
     values.set(path, value);
   }
-  return 'unnamed';
+  return values.size === 0 ? 'unnamed' : 'one other';
 }
 
 /**

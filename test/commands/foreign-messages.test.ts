@@ -63,8 +63,22 @@ const NAMES: readonly (readonly [string, Name])[] = [
   ['nothing', () => ({})],
 ];
 
+/** Those whose messages name their session in some way. */
+const NAMED = NAMES.filter(([name]) => name !== 'nothing');
+
 describe('a history that ignores which session is requested', () => {
-  it.each(NAMES)('shows no message, if its messages name the session with %s', async (_, name) => {
+  it('is shown with a warning if its messages do not name their session: there may be only one', async () => {
+    const { tail, command } = await serve(historyBy('sess'));
+    const doubtful = await tail();
+    expect(texts(doubtful.stdout)).toEqual(['Hello', 'CONFIDENTIAL', 'Hi', 'CONFIDENTIAL']);
+    expect(doubtful.code).toBe(0);
+    expect(doubtful.stderr.match(/warning: The history ignores which session is requested/g)).toHaveLength(1);
+    expect(doubtful.stderr).toContain("partnerctl contract set messages.history.session_id 'query:<name>'");
+    await command('contract', 'set', 'messages.history.session_id', 'query:sess');
+    expect(await tail()).toMatchObject({ stderr: '' });
+  });
+
+  it.each(NAMED)('shows no message, if its messages name the session with %s', async (_, name) => {
     const { tail, command } = await serve(historyBy('sess', name));
     const refused = await tail();
     expect(refused).toMatchObject({ code: 8, stdout: '' });
@@ -73,7 +87,7 @@ describe('a history that ignores which session is requested', () => {
     expect(texts((await tail()).stdout)).toEqual(['Hello', 'Hi']);
   });
 
-  it.each(NAMES)('shows no message of others, if there are only those, with %s', async (_, name) => {
+  it.each(NAMED)('shows no message of others, if there are only those, with %s', async (_, name) => {
     const { tail } = await serve(historyBy('sess', name, ENTRIES.slice(1, 2)));
     expect(await tail()).toMatchObject({ code: 8, stdout: '' });
   });
