@@ -14,7 +14,14 @@ import { type CronJob, cronKey, identifyJob, type JobIdentity } from './job.ts';
 import { AgentFinder } from './job-agent.ts';
 import { openJobLedger } from './job-ledger.ts';
 import { adoptedSnapshot, type JobSnapshot, type RecordedJob } from './job-records.ts';
-import { type JobSelection, type SelectedJob, selectByKey, unknownJobError, unknownKeyError } from './job-selection.ts';
+import {
+  findKeyById,
+  type JobSelection,
+  type SelectedJob,
+  selectByKey,
+  unknownJobError,
+  unknownKeyError,
+} from './job-selection.ts';
 import { type ListedJob, matchIdentity } from './listed-job.ts';
 
 /** What `adoptJob` and `forgetJob` need. */
@@ -156,14 +163,17 @@ export async function forgetJob(
 ): Promise<{ readonly forgotten: Forgotten; readonly job: JobIdentity | undefined }> {
   const { ledger } = deps;
   const all = await ledger.readAll();
-  const key = 'key' in target ? ledger.resolveKey(target.key) : cronKey(target.origin, target.agent_id, target.name);
+  const key =
+    'key' in target
+      ? (findKeyById(all, target.key) ?? ledger.resolveKey(target.key))
+      : cronKey(target.origin, target.agent_id, target.name);
   const selected = selectByKey(all, key);
   const { history, records } = selected;
   const job = selected.snapshot ?? ('key' in target ? undefined : target);
   const lines = ledger.blockingLines(job ? identifyJob(job) : { keys: [key], texts: [] });
   const damaged = lines.filter(({ kind }) => kind === 'damaged');
   if (history.objects.length + history.open.length + damaged.length === 0)
-    throw job ? unknownJobError(job) : unknownKeyError(key);
+    throw job ? unknownJobError(job) : unknownKeyError(key, 'key or id');
   const actsUntil = await refuseWhileInProgress(deps, selected);
   const named = job ? `${JSON.stringify(job.name)} of agent ${job.agent_id}` : `the job with the key ${key}`;
   await deps.confirm(forgetQuestion(named, history, damaged));

@@ -1,11 +1,11 @@
 import { type AgentInput, agentFlags } from '../cli/agent-args.ts';
 import type { Args } from '../cli/command.ts';
 import { NotFoundError, UsageError } from '../errors.ts';
-import { type KeyHistory, keyHistory } from '../state/once-records.ts';
+import { type KeyHistory, keyHistories, keyHistory } from '../state/once-records.ts';
 import { parseJobAgent } from './job-agent.ts';
 import type { JobRecord, JobSnapshot } from './job-records.ts';
 
-/** How the command line selects a recorded job: by its key, or by agent and name. */
+/** How the command line selects a recorded job: by its key or id, or by agent and name. */
 export type JobSelection = { readonly key: string } | (AgentInput & { readonly name: string });
 
 export const JOB_SELECTION_FLAGS = [
@@ -20,7 +20,7 @@ export function parseJobSelection(args: Args, key: string | undefined): JobSelec
   if (key) return { key };
   if (!named)
     throw new UsageError('No job is named.', {
-      hint: 'Give its key (`partnerctl cron list --local -o json` shows it), or --agent and --name.',
+      hint: 'Give its id or key (`partnerctl cron list --local -o json` shows them), or --agent and --name.',
     });
   const name = args.value('name');
   if (!name) throw new UsageError('--name is missing.');
@@ -43,6 +43,13 @@ export function selectByKey(all: readonly JobRecord[], key: string): SelectedJob
   return { key, snapshot: last?.snapshot, history: keyHistory(records), records };
 }
 
+/** Returns the key of the recorded job with an id of the service; undefined unless exactly one has it. */
+export function findKeyById(all: readonly JobRecord[], cronJobId: string): string | undefined {
+  const jobs = [...keyHistories(all).values()].flatMap(({ objects }) => objects);
+  const [key, ...others] = new Set(jobs.filter(({ remoteId }) => remoteId === cronJobId).map((job) => job.key));
+  return others.length === 0 ? key : undefined;
+}
+
 /** The error about a job, selected by its agent and name, that is not in the state. */
 export function unknownJobError({ agent_id, name }: Pick<JobSnapshot, 'agent_id' | 'name'>): NotFoundError {
   return new NotFoundError(`The state knows no job ${JSON.stringify(name)} of agent ${agent_id}.`, {
@@ -51,8 +58,8 @@ export function unknownJobError({ agent_id, name }: Pick<JobSnapshot, 'agent_id'
 }
 
 /** The error about a key that is not in the state. */
-export function unknownKeyError(key: string): NotFoundError {
-  return new NotFoundError(`The state knows no job with the key ${key}.`, {
+export function unknownKeyError(key: string, what: 'key' | 'key or id' = 'key'): NotFoundError {
+  return new NotFoundError(`The state knows no job with the ${what} ${key}.`, {
     hint: '`partnerctl cron list --local -o json` shows the keys. Is it in another state (--state)?',
   });
 }

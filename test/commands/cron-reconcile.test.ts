@@ -235,6 +235,17 @@ describe('cron forget', () => {
     expect(await it.jobs()).toHaveLength(1);
   });
 
+  test('takes the id that cron list shows in place of the key', async () => {
+    const it = await schedules();
+    const made = (await it.create(['-o', 'json'])).json<JobAnswer>();
+    const ran = await it.cron(['forget', made.cron_job_id ?? '', '--yes', '-o', 'json']);
+    expect(ran.json()).toMatchObject({ status: 'forgotten', key: made.key, name: 'daily' });
+    expect(await it.cron(['forget', made.cron_job_id ?? '', '--yes'])).toMatchObject({
+      code: 4,
+      stderr: expect.stringContaining(`The state knows no job with the key or id ${made.cron_job_id}.`),
+    });
+  });
+
   test('changes nothing without a confirmation or for an unknown job', async () => {
     const it = await schedules();
     await it.create();

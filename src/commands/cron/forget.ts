@@ -10,12 +10,12 @@ interface Input {
 export default command<Input>({
   description:
     'Removes a job from the state, so that a job with its agent and name can be created again. Does not remove it from the service: if the list can be read, the next create finds and adopts it.',
-  args: [{ usage: '[key]', description: 'the key of the job in the state' }],
+  args: [{ usage: '[key]', description: 'the cron_job_id of the job, or its key in the state' }],
   flags: [...JOB_SELECTION_FLAGS, { usage: '--yes', description: 'do not ask' }],
   output: async () => (await import('../../output-schemas/cron.ts')).CRON_FORGET,
   exits: [...STATE_EXITS, 'notFound'],
   examples: [
-    { line: 'partnerctl cron forget 4a51c2d9e0b37f6688a1d2c4', does: 'forget a job that was removed from the service' },
+    { line: 'partnerctl cron forget cron_2136f0a4', does: 'forget a job that was removed from the service' },
     { line: 'partnerctl cron forget --agent agt_1 --name daily --yes', does: 'without a prompt, for a script' },
   ],
   parse: (args) => ({ selection: parseJobSelection(args, args.positionals[0]), yes: args.isSet('yes') }),
