@@ -183,6 +183,8 @@ export class TailCheckpoint {
       refuseSecret(line, redact);
       if (await file.write(line)) return;
     }
+    // Its record must be later than the one that stays in the file, also within a millisecond.
+    this.stampedAt += 1;
   }
 
   private async appendToLog(): Promise<void> {

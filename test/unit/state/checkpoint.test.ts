@@ -232,7 +232,7 @@ describe('TailCheckpoint', () => {
 
   it('records ids that are too long for a checkpoint file in the log', async () => {
     const path = await stateFile();
-    const checkpoint = new TailCheckpoint(parts(path), OF.origin, NOTHING);
+    const checkpoint = new TailCheckpoint(parts(path, { clock: heldClock() }), OF.origin, NOTHING);
     const long = 'm'.repeat(5_000);
     for (const id of ['m1', long, 'm'.repeat(3_000)]) await checkpoint.record(of('s'), id);
     expect((await readCheckpoints(path, OF, ['s'])).get('s')).toEqual({ message_id: 'm'.repeat(3_000), recent: [] });
