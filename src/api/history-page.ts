@@ -1,3 +1,4 @@
+import type { Contract } from '../contract/contract.ts';
 import type { EarlierSign } from '../contract/earlier-page.ts';
 import type { Message } from '../contract/messages.ts';
 
@@ -27,4 +28,19 @@ export interface HistoryPage {
   readonly respondedAt: number | undefined;
   /** The delay before the next poll that the service requests, in milliseconds. */
   readonly requestedWaitMs: number | undefined;
+}
+
+/** Whether the service continues after the last message of a page by the parameter that names the message. */
+export function usesCursor(link: string | undefined, messages: readonly Message[], contract: Contract): boolean {
+  const parameter = contract.parameter('messages.history.after_message_id')?.path.join('.') ?? '';
+  const next = contract.next('messages.history');
+  if (next.kind === 'after' && next.parameter === parameter) return true;
+  const query = new URLSearchParams(link?.split('?')[1]);
+  return messages.length > 0 && query.get(parameter) === messages.at(-1)?.message_id;
+}
+
+/** Puts an item before others. */
+export async function* startWith<Item>(first: Item, rest: AsyncIterable<Item>): AsyncGenerator<Item, void, void> {
+  yield first;
+  yield* rest;
 }

@@ -1,10 +1,10 @@
-import type { Contract } from '../contract/contract.ts';
 import type { HistoryDoubt, HistoryVariant } from '../contract/history-variants.ts';
 import { isJsonObject, type JsonObject } from '../contract/json.ts';
 import { isLeafName } from '../contract/leaves.ts';
 import { keyOfList, readList, readStatedExtent } from '../contract/lists.ts';
 import {
   ForeignMessages,
+  IgnoredSession,
   messagesOfSession,
   rejectForeignMessages,
   type SessionEvidence,
@@ -13,7 +13,7 @@ import { decodeMessages, findHistoryEntries, type Message } from '../contract/me
 import { OPERATIONS } from '../contract/operations.ts';
 import { PartnerctlError } from '../errors.ts';
 import { arrangePages } from './history-order.ts';
-import type { HistoryPage } from './history-page.ts';
+import { type HistoryPage, startWith, usesCursor } from './history-page.ts';
 import { type Page, type PagingMemory, readHistoryPages } from './history-pages.ts';
 import type { Http } from './http.ts';
 import type { CallOptions } from './http-options.ts';
@@ -145,6 +145,9 @@ export class HistoryReader {
       const first = await pages.next();
       if (first.done) return undefined;
       // Messages up to the one to read after are a proof, too, although none may follow.
+      const isIgnored = foreign instanceof IgnoredSession;
+      // Nothing may have come since yet. The message to read after itself is one of the session.
+      if (isIgnored && first.value.messages.length === 0) await this.readFromStart(variant, position, options);
       const hasMessages = first.value.messages.length > 0 || this.ledToMessages.has(variant);
       if (!hasMessages && !(mayBeEmpty && (await this.isRefusedFromStart(variant, position, options))))
         return undefined;
@@ -165,8 +168,13 @@ export class HistoryReader {
   ): Promise<boolean> {
     const isOfCursorOnly = Object.keys(variant.values).every((leaf) => leaf === 'messages.history.after_message_id');
     if (position.after_message_id === undefined || isOfCursorOnly) return true;
-    const fromStart = this.requestPages({ ...position, after_message_id: undefined }, options, undefined);
-    return (await fromStart.next().catch(rethrowUnlessAnswered)) === undefined;
+    return (await this.readFromStart(undefined, position, options)) === undefined;
+  }
+
+  /** The first page of the whole history; undefined if the service does not answer with one. */
+  private async readFromStart(variant: HistoryVariant | undefined, position: HistoryPosition, options: HistoryOptions) {
+    const pages = this.requestPages({ ...position, after_message_id: undefined }, options, variant);
+    return await pages.next().catch(rethrowUnlessAnswered);
   }
 
   /** Reads a history from its oldest message to its newest. */
@@ -243,15 +251,6 @@ export class HistoryReader {
     return Object.keys(body).length === 0 || (Array.isArray(list) && list.length === 0);
   }
 
-  /** Whether the service continues after the last message of a page by the parameter that names the message. */
-  private usesCursor(link: string | undefined, messages: readonly Message[], contract: Contract): boolean {
-    const parameter = contract.parameter('messages.history.after_message_id')?.path.join('.') ?? '';
-    const next = contract.next('messages.history');
-    if (next.kind === 'after' && next.parameter === parameter) return true;
-    const query = new URLSearchParams(link?.split('?')[1]);
-    return messages.length > 0 && query.get(parameter) === messages.at(-1)?.message_id;
-  }
-
   /** Requests a history page by page, in the order of the service. */
   private async *requestPages(
     position: HistoryPosition,
@@ -281,7 +280,7 @@ export class HistoryReader {
       if (variant && messages.length > 0) this.ledToMessages.add(variant);
       if (variant === this.variant) this.prove(messages.length > 0);
       const { hasNext, link, unreachable, earlier, response, strategy } = page;
-      this.isCursorProved ||= this.usesCursor(link, messages, contract ?? this.http.contract);
+      this.isCursorProved ||= usesCursor(link, messages, contract ?? this.http.contract);
       const { headers } = response;
       const { ends, total, totalPath } = readStatedExtent(response.json());
       const own = response.read((_, used) => messagesOfSession(messages, position, used));
@@ -303,9 +302,4 @@ export class HistoryReader {
       reachedByLink = true;
     }
   }
-}
-
-async function* startWith<Item>(first: Item, rest: AsyncIterable<Item>): AsyncGenerator<Item, void, void> {
-  yield first;
-  yield* rest;
 }

@@ -3,7 +3,7 @@ import { describeFix } from '../contract/assumptions.ts';
 import type { Contract } from '../contract/contract.ts';
 import type { JsonObject } from '../contract/json.ts';
 import { createIgnoredSession, IgnoredSession, type SessionEvidence } from '../contract/message-session.ts';
-import { PartnerctlError } from '../errors.ts';
+import { InterruptedError, PartnerctlError } from '../errors.ts';
 import type { ApiResponse } from './api-response.ts';
 import { fetchPage, type PagedList } from './fetch-page.ts';
 import type { Http } from './http.ts';
@@ -14,6 +14,12 @@ const LEAF = 'messages.history.session_id';
 
 /** Refusals that say nothing of the session: they may be about any request. */
 const OF_ANY_REQUEST = [401, 408, 429];
+
+/** What a request for another session shows; `unknown` if it fails for another reason. */
+type Proof = 'heeds' | 'ignores' | 'unknown';
+
+/** How long the request may take. */
+const PROOF_TIMEOUT_MS = 5_000;
 
 /** A page of a history. */
 interface ReadPage {
@@ -33,8 +39,8 @@ interface ReadPage {
  */
 export class SessionProof {
   private readonly http: Http;
-  /** Whether the service heeds the session, by how it is requested. */
-  private readonly heeds = new Map<string, Promise<boolean>>();
+  /** By how the session is requested. */
+  private readonly proofs = new Map<string, Promise<Proof>>();
   private readonly isStrict: boolean;
   private isAccepted = false;
 
@@ -66,23 +72,25 @@ export class SessionProof {
     // What the user or the document of the service says is believed until the messages themselves raise a doubt.
     if (evidence !== 'several' && (source === 'override' || source === 'imported')) return;
     const call = `${contract.leaf('messages.history').value} ${value}`;
-    const proof = this.heeds.get(call) ?? this.prove(read);
-    this.heeds.set(call, proof);
-    const isHeeded = await proof.catch((error: unknown) => {
-      this.heeds.delete(call);
-      throw error;
-    });
-    if (!isHeeded) response.read(() => refuse(read, contract));
-    if (source === 'assumed' || source === 'spec') this.http.observe(LEAF, value);
+    const proof = this.proofs.get(call) ?? this.prove(read);
+    this.proofs.set(call, proof);
+    const result = await proof;
+    if (result === 'ignores') response.read(() => refuse(read, contract));
+    if (result === 'heeds' && (source === 'assumed' || source === 'spec')) this.http.observe(LEAF, value);
   }
 
-  private async prove({ first, list, options }: ReadPage): Promise<boolean> {
+  private async prove({ first, list, options }: ReadPage): Promise<Proof> {
     const query = { ...options.query, session_id: `partnerctl-check-${randomUUID()}` };
-    const other = await fetchPage(this.http, list, { ...options, query }).catch(rethrowUnlessAboutSession);
-    const ids = new Set(other && idsOf(this.http, list, other));
-    const own = idsOf(this.http, list, { items: first });
-    // A service may greet in each session with the same message.
-    return own.filter((id) => ids.has(id)).length <= own.length / 2;
+    try {
+      const limits = { retries: 0, timeoutMs: PROOF_TIMEOUT_MS };
+      const other = await fetchPage(this.http, list, { ...options, ...limits, query });
+      const ids = new Set(idsOf(this.http, list, other));
+      const own = idsOf(this.http, list, { items: first });
+      // A service may greet in each session with the same message.
+      return own.filter((id) => ids.has(id)).length <= own.length / 2 ? 'heeds' : 'ignores';
+    } catch (error) {
+      return proofOfFailure(error);
+    }
   }
 }
 
@@ -90,9 +98,10 @@ function refuse({ first, evidence }: ReadPage, contract: Contract): never {
   throw createIgnoredSession(first, evidence, contract);
 }
 
-/** A session that does not exist may be refused, or answered with something that is no history. */
-function rethrowUnlessAboutSession(error: unknown): undefined {
-  const status = error instanceof PartnerctlError ? error.info.status : undefined;
-  if (status === undefined || status >= 500 || OF_ANY_REQUEST.includes(status)) throw error;
-  return undefined;
+/** A session that does not exist may be refused, or answered with something that is no history. @throws InterruptedError */
+function proofOfFailure(error: unknown): Proof {
+  if (!(error instanceof PartnerctlError) || error instanceof InterruptedError) throw error;
+  const { status } = error.info;
+  const isAboutSession = status !== undefined && status < 500 && !OF_ANY_REQUEST.includes(status);
+  return isAboutSession ? 'heeds' : 'unknown';
 }

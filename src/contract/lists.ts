@@ -72,17 +72,6 @@ function isEmptyHal(body: JsonObject): boolean {
   return isBare && readStatedExtent(body).total === 0;
 }
 
-/**
- * Returns the items of a response that is null: none in a history, as Go encodes an empty list. Elsewhere it may as well be
- * what a gateway passes on from a function that failed, and nothing may be created for it.
- */
-function readNull(resource: string, place: ItemsPlace | undefined): readonly JsonObject[] {
-  if (resource === 'messages' || (place?.isSet && place.path.length === 0)) return [];
-  const message = `The list of ${resource} is null, which may be an empty list or a failure.`;
-  const condition = 'the service writes an empty list as null';
-  throw new UnknownShape('list.envelope', message, 'null', { leaf: leafOf(resource), value: '$', condition });
-}
-
 function isEmptyObject(value: unknown): boolean {
   return isJsonObject(value) && Object.keys(value).length === 0;
 }
@@ -130,7 +119,8 @@ export function readList(response: unknown, resource: string, place?: ItemsPlace
   if (isJsonObject(body)) {
     rejectErrorInBody(body, [body, body.data, body.result, body[0]].filter(isJsonObject), 'list.envelope');
   }
-  if (body === null) return readNull(resource, place);
+  // Go encodes an empty list so.
+  if (body === null && (place === undefined || place.path.length === 0)) return [];
   if (place) return atPath(body, place, resource);
   if (Array.isArray(body)) return toItems(body, resource);
   const isPair = body !== response;

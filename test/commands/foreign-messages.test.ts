@@ -97,6 +97,17 @@ describe('a history that ignores which session is requested', () => {
     expect(texts((await tail()).stdout)).toEqual(['Hello', 'Hi']);
   });
 
+  it('is read by the customary name that it heeds, also while no message follows the one to read after', async () => {
+    const { command } = await serve(({ query }, response) => {
+      const [session, after] = [query.get('session'), query.get('after_message_id')];
+      const own = ENTRIES.filter((entry) => session === null || session === entry.session);
+      const rest = session === null ? own : own.slice(own.findIndex(({ id }) => id === after) + 1);
+      sendJson(response, { results: rest.map((entry) => ({ ...shown(entry), session: entry.session })) });
+    });
+    const place = ['--source', 'src', '--session', 't-1', '--after', 'm3', '--timeout', '2s'];
+    expect(await command('chat', 'wait', ...place)).toMatchObject({ code: 11, stdout: '' });
+  });
+
   it('is not believed because of a name that was set, if its messages are of several sessions', async () => {
     const { tail, command } = await serve(historyBy('sess', ({ session }) => ({ conversation: NUMBERS[session] })));
     await command('contract', 'set', 'messages.history.session_id', 'query:conversation');
@@ -131,6 +142,17 @@ describe('a history that heeds the session', () => {
       else sendJson(response, { code: 'unknown_session', message: 'There is no such session.' }, status);
     });
     expect(texts((await tail()).stdout)).toEqual(['Hello', 'Hi']);
+  });
+
+  it.each([500, 503, 429, 401])('is read, unproved, if a check of another session fails with %i', async (status) => {
+    const own = historyBy('session_id');
+    const { tail, command } = await serve((request, response) => {
+      if (request.query.get('session_id') === 't-1') own(request, response);
+      else sendJson(response, { message: 'Not now.' }, status);
+    });
+    expect(await tail()).toMatchObject({ code: 0, stderr: '' });
+    const shown = await command('contract', 'show', 'messages.history.session_id', '-o', 'json');
+    expect(shown.json()).toMatchObject([{ source: 'assumed' }]);
   });
 
   it('may greet in every session with the same message', async () => {

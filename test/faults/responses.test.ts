@@ -83,6 +83,13 @@ describe('a response with characters beyond ASCII', () => {
     expect(printed.code).toBe(0);
   });
 
+  it('is shown in a history even if its bytes are not UTF-8', async () => {
+    const messages = [{ message_id: 'm1', session_id: 's', role: 'user', text: 'Täglich?' }];
+    const server = await startFakeService(reply('application/json', Buffer.from(JSON.stringify(messages), 'latin1')));
+    const tail = ['chat', 'tail', '--source', 'src', '--session', 's', '--no-follow', '--from-start', '-o', 'json'];
+    expect((await partnerctl(server.baseUrl, tail)).json()).toMatchObject({ message_id: 'm1', text: 'T\ufffdglich?' });
+  });
+
   it('still yields the id of what it says was created, and the message of an error', async () => {
     const created = Buffer.from(JSON.stringify({ cron_job_id: 'c1', name: 'Täglich' }), 'latin1');
     const service = await startFakeService({ 'GET *': json([]), 'POST *': reply('application/json', created, 201) });
