@@ -144,10 +144,10 @@ export class HistoryReader {
       const pages = this.readPages(position, options, variant);
       const first = await pages.next();
       if (first.done) return undefined;
-      // Messages up to the one to read after are a proof, too, although none may follow.
+      // Nothing may have come after the message to read after, which itself is one of the session.
       const isIgnored = foreign instanceof IgnoredSession;
-      // Nothing may have come since yet. The message to read after itself is one of the session.
       if (isIgnored && first.value.messages.length === 0) await this.readFromStart(variant, position, options);
+      // Messages up to the one to read after are a proof, too, although none may follow.
       const hasMessages = first.value.messages.length > 0 || this.ledToMessages.has(variant);
       if (!hasMessages && !(mayBeEmpty && (await this.isRefusedFromStart(variant, position, options))))
         return undefined;
