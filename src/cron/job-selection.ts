@@ -20,7 +20,7 @@ export function parseJobSelection(args: Args, key: string | undefined): JobSelec
   if (key) return { key };
   if (!named)
     throw new UsageError('No job is named.', {
-      hint: 'Give its id or key (`partnerctl cron list --local -o json` shows them), or --agent and --name.',
+      hint: 'Give its key (`partnerctl cron list --local -o json` shows it), or --agent and --name.',
     });
   const name = args.value('name');
   if (!name) throw new UsageError('--name is missing.');
