@@ -2,7 +2,7 @@ import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** The files that take long, mostly because they run processes. */
-const LONG = /\/e2e\/|\/(cron-crowd|cron-state-file|stores|processes|at-most-once)\.test\.ts$/;
+const LONG = /\/terminal\/|\/(cron-crowd|cron-state-file|stores|processes|at-most-once)\.test\.ts$/;
 
 /** Runs the long files first: the last one would run alone. */
 class LongFirst extends BaseSequencer {
@@ -17,8 +17,8 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     // Builds the program for the end-to-end tests.
-    globalSetup: ['test/helpers/build.ts'],
-    setupFiles: ['test/helpers/seed.ts'],
+    globalSetup: ['test/support/build.ts'],
+    setupFiles: ['test/support/seed.ts'],
     // Tests mostly wait for processes and sockets.
     maxWorkers: 3,
     // No module keeps state (the linter enforces it), so files can share a process. Loading all modules again for each file

@@ -7,9 +7,9 @@ import {
   type Script,
   sendJson,
   startFakeService,
-} from '../helpers/fake-service.ts';
-import { type RunOptions, run, tinyRandom } from '../helpers/run.ts';
-import { service, write } from '../helpers/service.ts';
+} from '../support/fake-service.ts';
+import { type RunOptions, run, tinyRandom } from '../support/run.ts';
+import { service, write } from '../support/service.ts';
 
 const TOKEN = 'pat_a-token-that-nobody-may-see-0123456789';
 

@@ -2,8 +2,8 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { COMMANDS, GLOBAL_FLAGS } from '../../src/cli/registry.ts';
 import provision from '../../src/commands/provision.ts';
 import { COLUMNS } from '../../src/provision/provision-report.ts';
-import { type RunOptions, run } from '../helpers/run.ts';
-import { type Service, service } from '../helpers/service.ts';
+import { type RunOptions, run } from '../support/run.ts';
+import { type Service, service } from '../support/service.ts';
 
 describe('--columns and --sort', () => {
   let it: Service;

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { run, tempDirectory, tinyRandom } from '../helpers/run.ts';
-import { service, write } from '../helpers/service.ts';
-import { createChat, MESSAGE } from '../sandbox/chat.ts';
+import { run, tempDirectory, tinyRandom } from '../support/run.ts';
+import { createChat, MESSAGE } from '../support/sandbox-chat.ts';
+import { service, write } from '../support/service.ts';
 
 const POST = `POST ${MESSAGE}`;
 /** The message is registered, and the response is lost. */

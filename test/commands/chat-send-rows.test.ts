@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
-import { json, sendJson, startFakeService } from '../helpers/fake-service.ts';
+import { json, sendJson, startFakeService } from '../support/fake-service.ts';
 import {
   manualSignals,
   type Ran,
@@ -11,9 +11,9 @@ import {
   tempDirectory,
   tinyRandom,
   withDefaults,
-} from '../helpers/run.ts';
-import { service, write } from '../helpers/service.ts';
-import { createChat, MESSAGE } from '../sandbox/chat.ts';
+} from '../support/run.ts';
+import { createChat, MESSAGE } from '../support/sandbox-chat.ts';
+import { service, write } from '../support/service.ts';
 
 const POST = `POST ${MESSAGE}`;
 

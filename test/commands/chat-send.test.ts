@@ -1,10 +1,10 @@
 import { execFileSync } from 'node:child_process';
 import { describe, expect, test } from 'vitest';
 import { InterruptedError } from '../../src/errors.ts';
-import { json, startFakeService } from '../helpers/fake-service.ts';
-import { fasterClock, manualSignals, run, tinyRandom } from '../helpers/run.ts';
-import { service, write } from '../helpers/service.ts';
-import { createChat, HISTORY, MESSAGE } from '../sandbox/chat.ts';
+import { json, startFakeService } from '../support/fake-service.ts';
+import { fasterClock, manualSignals, run, tinyRandom } from '../support/run.ts';
+import { createChat, HISTORY, MESSAGE } from '../support/sandbox-chat.ts';
+import { service, write } from '../support/service.ts';
 import { runUntilPolled, waitForPolls } from './polls.ts';
 
 async function startChat() {

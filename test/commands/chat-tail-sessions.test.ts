@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { json, sendJson, startFakeService } from '../helpers/fake-service.ts';
-import { fastClock, run, tinyRandom } from '../helpers/run.ts';
-import { service, write } from '../helpers/service.ts';
-import { type Chat, createChat } from '../sandbox/chat.ts';
+import { json, sendJson, startFakeService } from '../support/fake-service.ts';
+import { fastClock, run, tinyRandom } from '../support/run.ts';
+import { type Chat, createChat } from '../support/sandbox-chat.ts';
+import { service, write } from '../support/service.ts';
 
 /** Two agents, each with a conversation `same`, and one with another conversation. */
 async function twoSources() {

@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { InterruptedError } from '../../src/errors.ts';
-import { historyServer, nextPath, stallingClock } from '../faults/history-server.ts';
-import { json, startFakeService } from '../helpers/fake-service.ts';
-import { fastClock, fasterClock, manualSignals, run, tinyRandom } from '../helpers/run.ts';
-import { type Service, service } from '../helpers/service.ts';
-import { type Chat, createChat, HISTORY } from '../sandbox/chat.ts';
+import { json, startFakeService } from '../support/fake-service.ts';
+import { historyServer, nextPath, stallingClock } from '../support/history-server.ts';
+import { fastClock, fasterClock, manualSignals, run, tinyRandom } from '../support/run.ts';
+import { type Chat, createChat, HISTORY } from '../support/sandbox-chat.ts';
+import { type Service, service } from '../support/service.ts';
 import { runUntilPolled, waitForPolls } from './polls.ts';
 
 interface Line {

@@ -14,9 +14,9 @@ import {
   run,
   tempDirectory,
   tinyRandom,
-} from '../helpers/run.ts';
-import { type Service, service } from '../helpers/service.ts';
-import { type Chat, createChat } from '../sandbox/chat.ts';
+} from '../support/run.ts';
+import { type Chat, createChat } from '../support/sandbox-chat.ts';
+import { type Service, service } from '../support/service.ts';
 import { waitForPolls } from './polls.ts';
 
 interface Listed {

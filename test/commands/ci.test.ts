@@ -3,9 +3,9 @@ import { dirname, join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { describe, expect, test } from 'vitest';
 import { InterruptedError } from '../../src/errors.ts';
-import { json, sendJson, startFakeService } from '../helpers/fake-service.ts';
-import { fasterClock, manualSignals, type RunOptions, run, tempDirectory, tinyRandom } from '../helpers/run.ts';
-import { manifest, type Service, service, write } from '../helpers/service.ts';
+import { json, sendJson, startFakeService } from '../support/fake-service.ts';
+import { fasterClock, manualSignals, type RunOptions, run, tempDirectory, tinyRandom } from '../support/run.ts';
+import { manifest, type Service, service, write } from '../support/service.ts';
 
 /** The variables that a runner of GitHub Actions sets. The repository is the directory of the file. */
 function actions(path: string, more: Record<string, string> = {}): Record<string, string> {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { run } from '../helpers/run.ts';
-import { service } from '../helpers/service.ts';
+import { run } from '../support/run.ts';
+import { service } from '../support/service.ts';
 
 const LIST = ['spaces', 'list', '-o', 'table'];
 

@@ -12,8 +12,8 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { describeCompletion } from '../../src/cli/completion-tree.ts';
 import { respond } from '../../src/completion/respond.ts';
-import { json, sendJson, startFakeService } from '../helpers/fake-service.ts';
-import { run, tempDirectory } from '../helpers/run.ts';
+import { json, sendJson, startFakeService } from '../support/fake-service.ts';
+import { run, tempDirectory } from '../support/run.ts';
 import { createProfileHome, storeProfile, TOKEN } from './profile-home.ts';
 
 const TREE = JSON.stringify(await describeCompletion());

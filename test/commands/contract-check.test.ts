@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { json, type Script, sendJson, startFakeService } from '../helpers/fake-service.ts';
-import { run, tempDirectory } from '../helpers/run.ts';
-import { manifest, service, write } from '../helpers/service.ts';
+import { json, type Script, sendJson, startFakeService } from '../support/fake-service.ts';
+import { run, tempDirectory } from '../support/run.ts';
+import { manifest, service, write } from '../support/service.ts';
 
 interface Check {
   readonly leaf: string;

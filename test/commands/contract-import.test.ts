@@ -2,10 +2,10 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { type FakeService, type Handler, json, sendJson, startFakeService } from '../helpers/fake-service.ts';
-import { type Ran, run, tempDirectory } from '../helpers/run.ts';
-import { write } from '../helpers/service.ts';
-import { type Data, flag, list, object, openApi, operation, query } from '../unit/contract/openapi/documents.ts';
+import { type FakeService, type Handler, json, sendJson, startFakeService } from '../support/fake-service.ts';
+import { type Data, flag, list, object, openApi, operation, query } from '../support/openapi-documents.ts';
+import { type Ran, run, tempDirectory } from '../support/run.ts';
+import { write } from '../support/service.ts';
 
 const BASE_URL = 'http://127.0.0.1:9/v1';
 

@@ -1,9 +1,9 @@
 import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { json, type Script, startFakeService } from '../helpers/fake-service.ts';
-import { type Ran, run, tempDirectory } from '../helpers/run.ts';
-import { manifest, service, write } from '../helpers/service.ts';
+import { json, type Script, startFakeService } from '../support/fake-service.ts';
+import { type Ran, run, tempDirectory } from '../support/run.ts';
+import { manifest, service, write } from '../support/service.ts';
 
 const TOKEN = 'secret-token-4711';
 const ORIGIN = 'http://127.0.0.1:9';

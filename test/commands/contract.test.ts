@@ -1,10 +1,10 @@
 import { readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { json, startFakeService } from '../helpers/fake-service.ts';
-import { run, tempDirectory } from '../helpers/run.ts';
-import { schedules } from '../helpers/scheduling.ts';
-import { service } from '../helpers/service.ts';
+import { json, startFakeService } from '../support/fake-service.ts';
+import { run, tempDirectory } from '../support/run.ts';
+import { schedules } from '../support/scheduling.ts';
+import { service } from '../support/service.ts';
 
 interface Leaf {
   readonly leaf: string;

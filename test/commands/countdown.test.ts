@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { fasterClock, run, tempDirectory, tinyRandom } from '../helpers/run.ts';
-import { schedules } from '../helpers/scheduling.ts';
-import { Screen } from '../helpers/screen.ts';
-import { manifest, service, write } from '../helpers/service.ts';
-import { createChat } from '../sandbox/chat.ts';
-import { PROVISION } from '../sandbox/client.ts';
-import { CRON_JOBS } from '../sandbox/cron.ts';
+import { fasterClock, run, tempDirectory, tinyRandom } from '../support/run.ts';
+import { createChat } from '../support/sandbox-chat.ts';
+import { PROVISION } from '../support/sandbox-client.ts';
+import { CRON_JOBS } from '../support/sandbox-cron.ts';
+import { schedules } from '../support/scheduling.ts';
+import { Screen } from '../support/screen.ts';
+import { manifest, service, write } from '../support/service.ts';
 
 /** Runs a command line in a terminal, ten times as fast. @returns the exit code and the terminal output */
 async function watch(args: readonly string[], env: Record<string, string | undefined>) {

@@ -1,10 +1,10 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { parse as parseYaml } from 'yaml';
-import { fastClock, run, tinyRandom, withDefaults } from '../helpers/run.ts';
-import { JOB, type JobAnswer, schedules } from '../helpers/scheduling.ts';
-import { write } from '../helpers/service.ts';
-import { CRON_JOBS } from '../sandbox/cron.ts';
+import { fastClock, run, tinyRandom, withDefaults } from '../support/run.ts';
+import { CRON_JOBS } from '../support/sandbox-cron.ts';
+import { JOB, type JobAnswer, schedules } from '../support/scheduling.ts';
+import { write } from '../support/service.ts';
 
 const POST = `POST ${CRON_JOBS}`;
 const LIST = `GET ${CRON_JOBS}`;

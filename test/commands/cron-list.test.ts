@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { parse as parseYaml } from 'yaml';
-import { json, sendJson, startFakeService } from '../helpers/fake-service.ts';
-import { fastClock, run, tempDirectory, tinyRandom } from '../helpers/run.ts';
-import { schedules } from '../helpers/scheduling.ts';
-import { write } from '../helpers/service.ts';
-import { PROVISION, provisionBody } from '../sandbox/client.ts';
-import { CRON_JOBS } from '../sandbox/cron.ts';
+import { json, sendJson, startFakeService } from '../support/fake-service.ts';
+import { fastClock, run, tempDirectory, tinyRandom } from '../support/run.ts';
+import { PROVISION, provisionBody } from '../support/sandbox-client.ts';
+import { CRON_JOBS } from '../support/sandbox-cron.ts';
+import { schedules } from '../support/scheduling.ts';
+import { write } from '../support/service.ts';
 
 const POST = `POST ${CRON_JOBS}`;
 

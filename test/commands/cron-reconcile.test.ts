@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { InterruptedError } from '../../src/errors.ts';
-import { fastClock, manualSignals } from '../helpers/run.ts';
-import { type JobAnswer, type Schedules, schedules } from '../helpers/scheduling.ts';
-import { CRON_JOBS } from '../sandbox/cron.ts';
+import { fastClock, manualSignals } from '../support/run.ts';
+import { CRON_JOBS } from '../support/sandbox-cron.ts';
+import { type JobAnswer, type Schedules, schedules } from '../support/scheduling.ts';
 
 const POST = `POST ${CRON_JOBS}`;
 

@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
-import { run } from '../helpers/run.ts';
-import { manifest, service, write } from '../helpers/service.ts';
+import { run } from '../support/run.ts';
+import { manifest, service, write } from '../support/service.ts';
 
 const POST = 'POST /automation/agent-templates/provision-space/$';
 

@@ -1,9 +1,9 @@
 import { chmodSync, mkdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { json, startFakeService } from '../helpers/fake-service.ts';
-import { run, tempDirectory } from '../helpers/run.ts';
-import { write } from '../helpers/service.ts';
+import { json, startFakeService } from '../support/fake-service.ts';
+import { run, tempDirectory } from '../support/run.ts';
+import { write } from '../support/service.ts';
 
 const TOKEN = 'secret-token-4711';
 

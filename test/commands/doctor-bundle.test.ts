@@ -5,9 +5,9 @@ import { expect, onTestFinished, test } from 'vitest';
 import { readReplay, writeReplayConfig } from '../../src/cli/replay-options.ts';
 import { systemClock } from '../../src/clock.ts';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
-import { type Handler, json, startFakeService } from '../helpers/fake-service.ts';
-import { type Ran, run, tempDirectory } from '../helpers/run.ts';
-import { service, write } from '../helpers/service.ts';
+import { type Handler, json, startFakeService } from '../support/fake-service.ts';
+import { type Ran, run, tempDirectory } from '../support/run.ts';
+import { service, write } from '../support/service.ts';
 
 const TOKEN = 'tok_secret_4711_abcdef';
 

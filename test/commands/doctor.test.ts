@@ -5,12 +5,12 @@ import { describe, expect, test } from 'vitest';
 import { COMMANDS } from '../../src/cli/registry.ts';
 import type { Clock } from '../../src/clock.ts';
 import { LISTINGS } from '../../src/doctor/probe-lists.ts';
-import { CERTIFICATE } from '../helpers/certificate.ts';
-import { proxyTo } from '../helpers/connect-proxy.ts';
-import { type Handler, json, startFakeService } from '../helpers/fake-service.ts';
-import { run, tempDirectory } from '../helpers/run.ts';
-import { manifest, type Service, service, write } from '../helpers/service.ts';
-import { findClosedPort } from '../helpers/tcp-server.ts';
+import { CERTIFICATE } from '../support/certificate.ts';
+import { proxyTo } from '../support/connect-proxy.ts';
+import { type Handler, json, startFakeService } from '../support/fake-service.ts';
+import { run, tempDirectory } from '../support/run.ts';
+import { manifest, type Service, service, write } from '../support/service.ts';
+import { findClosedPort } from '../support/tcp-server.ts';
 import { createProfileHome, storeProfile, TOKEN } from './profile-home.ts';
 
 interface Check {

@@ -1,6 +1,6 @@
 import { describe, expect, it, test } from 'vitest';
-import { type FakeRequest, json, sendJson, startFakeService } from '../helpers/fake-service.ts';
-import { fasterClock, run, tempDirectory } from '../helpers/run.ts';
+import { type FakeRequest, json, sendJson, startFakeService } from '../support/fake-service.ts';
+import { fasterClock, run, tempDirectory } from '../support/run.ts';
 
 const HISTORY = 'GET /integrations/api-chat/history/';
 

@@ -5,9 +5,9 @@ import { describeProgram } from '../../src/cli/help-json.ts';
 import { HELP_TOPICS } from '../../src/cli/help-topics.ts';
 import { COMMANDS } from '../../src/cli/registry.ts';
 import type { JsonSchema, OutputShape } from '../../src/output/output-schema.ts';
-import { createCompiler, lineSchema } from '../helpers/declared-output.ts';
-import { run, tempDirectory } from '../helpers/run.ts';
-import { service, write } from '../helpers/service.ts';
+import { createCompiler, lineSchema } from '../support/declared-output.ts';
+import { run, tempDirectory } from '../support/run.ts';
+import { service, write } from '../support/service.ts';
 
 interface Flag {
   readonly flag: string;

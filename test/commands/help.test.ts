@@ -3,7 +3,7 @@ import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { HELP_TOPICS } from '../../src/cli/help-topics.ts';
 import { COMMANDS, GLOBAL_FLAGS, GROUPS } from '../../src/cli/registry.ts';
-import { run } from '../helpers/run.ts';
+import { run } from '../support/run.ts';
 
 const TOPICS = new URL('../../src/help/', import.meta.url);
 

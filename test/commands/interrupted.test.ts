@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { createSignals } from '../../src/cli/signals.ts';
 import { InterruptedError } from '../../src/errors.ts';
-import { json, type Step, startFakeService } from '../helpers/fake-service.ts';
+import { json, type Step, startFakeService } from '../support/fake-service.ts';
 import {
   fasterClock,
   manualSignals,
@@ -10,8 +10,8 @@ import {
   run,
   tempDirectory,
   tinyRandom,
-} from '../helpers/run.ts';
-import { write } from '../helpers/service.ts';
+} from '../support/run.ts';
+import { write } from '../support/service.ts';
 
 /* What a command reports when Ctrl-C ends it. */
 

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { type Keychain, KeychainUnavailable } from '../../src/config/keychain.ts';
-import { type Ran, type RunOptions, run } from '../helpers/run.ts';
-import { service } from '../helpers/service.ts';
+import { type Ran, type RunOptions, run } from '../support/run.ts';
+import { service } from '../support/service.ts';
 import { createProfileHome, TOKEN } from './profile-home.ts';
 
 /*

@@ -2,9 +2,9 @@ import { expect, test } from 'vitest';
 import { updateContract } from '../../src/config/contract-file.ts';
 import { checkLeaf } from '../../src/contract/check-leaf.ts';
 import { isLeafName, LEAVES, type LeafName } from '../../src/contract/leaves.ts';
-import { type FakeService, type Handler, sendJson, startFakeService } from '../helpers/fake-service.ts';
-import { fastClock, run, tempDirectory, tinyRandom } from '../helpers/run.ts';
-import { write } from '../helpers/service.ts';
+import { type FakeService, type Handler, sendJson, startFakeService } from '../support/fake-service.ts';
+import { fastClock, run, tempDirectory, tinyRandom } from '../support/run.ts';
+import { write } from '../support/service.ts';
 
 /* Every leaf of the contract has an effect: set to a unique name (`zz`), it changes what a command sends or reads. */
 

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { parse as parseYaml } from 'yaml';
-import { json, startFakeService } from '../helpers/fake-service.ts';
-import { run, tinyRandom } from '../helpers/run.ts';
-import { service } from '../helpers/service.ts';
-import { provisionBody } from '../sandbox/client.ts';
+import { json, startFakeService } from '../support/fake-service.ts';
+import { run, tinyRandom } from '../support/run.ts';
+import { provisionBody } from '../support/sandbox-client.ts';
+import { service } from '../support/service.ts';
 
 interface Space {
   space_id: string;

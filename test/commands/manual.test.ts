@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, it } from 'vitest';
 import pkg from '../../package.json' with { type: 'json' };
-import { run, tempDirectory } from '../helpers/run.ts';
+import { run, tempDirectory } from '../support/run.ts';
 
 const DIST = new URL('../../dist/', import.meta.url);
 

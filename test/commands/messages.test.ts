@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { run } from '../helpers/run.ts';
-import { service, write } from '../helpers/service.ts';
+import { run } from '../support/run.ts';
+import { service, write } from '../support/service.ts';
 
 test('the limit is reported if a service does not respond within --timeout', async () => {
   const it = await service();

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { run } from '../helpers/run.ts';
-import { manifest, service, write } from '../helpers/service.ts';
+import { run } from '../support/run.ts';
+import { manifest, service, write } from '../support/service.ts';
 
 interface Problem {
   source: string;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { type FakeService, json, startFakeService } from '../helpers/fake-service.ts';
-import { run, tempDirectory } from '../helpers/run.ts';
-import { manifest, write } from '../helpers/service.ts';
+import { type FakeService, json, startFakeService } from '../support/fake-service.ts';
+import { run, tempDirectory } from '../support/run.ts';
+import { manifest, write } from '../support/service.ts';
 
 /* Services that name and nest fields as other frameworks do. */
 

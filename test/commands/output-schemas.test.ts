@@ -2,9 +2,9 @@ import { describe, expect, test } from 'vitest';
 import { formatOutput } from '../../src/cli/output-help.ts';
 import { COMMANDS } from '../../src/cli/registry.ts';
 import type { JsonSchema, OutputShape } from '../../src/output/output-schema.ts';
-import { createCompiler, lineSchema } from '../helpers/declared-output.ts';
-import { run } from '../helpers/run.ts';
-import { service } from '../helpers/service.ts';
+import { createCompiler, lineSchema } from '../support/declared-output.ts';
+import { run } from '../support/run.ts';
+import { service } from '../support/service.ts';
 
 const compile = createCompiler();
 

@@ -2,8 +2,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { createSignals } from '../../src/cli/signals.ts';
-import { type RunOptions, run, tempDirectory } from '../helpers/run.ts';
-import { type Service, service } from '../helpers/service.ts';
+import { type RunOptions, run, tempDirectory } from '../support/run.ts';
+import { type Service, service } from '../support/service.ts';
 
 const TERMINAL = { columns: 80, rows: 24 };
 

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { run } from '../helpers/run.ts';
+import { run } from '../support/run.ts';
 
 const PICTURES = new URL('../../.ci/pictures/', import.meta.url);
 

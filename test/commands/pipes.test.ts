@@ -2,7 +2,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { execa } from 'execa';
 import { expect, test } from 'vitest';
-import { run, tempDirectory } from '../helpers/run.ts';
+import { run, tempDirectory } from '../support/run.ts';
 
 /** Creates a named pipe. */
 async function namedPipe(): Promise<string> {

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { afterAll, describe, expect, test } from 'vitest';
-import { type FakeRequest, type Handler, json, sendJson, startFakeService } from '../helpers/fake-service.ts';
-import { fastClock, run, tempDirectory, tinyRandom } from '../helpers/run.ts';
+import { type FakeRequest, type Handler, json, sendJson, startFakeService } from '../support/fake-service.ts';
+import { fastClock, run, tempDirectory, tinyRandom } from '../support/run.ts';
 
 /*
  * The output of a plan of 30 files with every kind of change, and of its application, in terminals of 80 and 120 columns. The

@@ -5,9 +5,9 @@ import { contentHash, cronKey, instructionsHash } from '../../src/cron/job.ts';
 import { agentKey, spaceContentHash, spaceKey } from '../../src/provision/space-records.ts';
 import { describeThisProcess } from '../../src/state/owner.ts';
 import { encodeRecord, type NewRecord } from '../../src/state/record.ts';
-import { type FakeService, type Handler, json, startFakeService } from '../helpers/fake-service.ts';
-import { fastClock, type Ran, run, tempDirectory, tinyRandom } from '../helpers/run.ts';
-import { write } from '../helpers/service.ts';
+import { type FakeService, type Handler, json, startFakeService } from '../support/fake-service.ts';
+import { fastClock, type Ran, run, tempDirectory, tinyRandom } from '../support/run.ts';
+import { write } from '../support/service.ts';
 
 /*
  * A plan shows what the state has and the service does not: reservations, unknown outcomes, and what is blocked. It does not

@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
-import { leapingClock, type Ran, type RunOptions, run } from '../helpers/run.ts';
-import type { Service } from '../helpers/service.ts';
-import { HISTORY } from '../sandbox/chat.ts';
+import { leapingClock, type Ran, type RunOptions, run } from '../support/run.ts';
+import { HISTORY } from '../support/sandbox-chat.ts';
+import type { Service } from '../support/service.ts';
 
 /**
  * Resolves once the history was requested `times` more times: the second request proves that the first response was read.

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { run } from '../helpers/run.ts';
-import { service, write } from '../helpers/service.ts';
+import { run } from '../support/run.ts';
+import { service, write } from '../support/service.ts';
 import { BASE, createProfileHome, storeProfile, TOKEN } from './profile-home.ts';
 
 describe('settings', () => {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { run, tempDirectory } from '../helpers/run.ts';
+import { run, tempDirectory } from '../support/run.ts';
 
 export const BASE = 'https://api.example.com/v1';
 export const TOKEN = 'pat_a-token-that-nobody-may-see-0123456789';

@@ -1,8 +1,8 @@
 import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { run } from '../helpers/run.ts';
-import { service, write } from '../helpers/service.ts';
+import { run } from '../support/run.ts';
+import { service, write } from '../support/service.ts';
 import { BASE, createProfileHome, storeProfile, TOKEN } from './profile-home.ts';
 
 describe('login', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { COMMANDS } from '../../src/cli/registry.ts';
-import { run } from '../helpers/run.ts';
-import { manifest, service, write } from '../helpers/service.ts';
+import { run } from '../support/run.ts';
+import { manifest, service, write } from '../support/service.ts';
 import { createProfileHome, storeProfile } from './profile-home.ts';
 
 /** A service with a space and an agent, and a protected profile `live` for it, which is current. */

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { sendJson, startFakeService } from '../helpers/fake-service.ts';
-import { fastClock, run, tempDirectory, tinyRandom } from '../helpers/run.ts';
-import { manifest, type Service, service, write } from '../helpers/service.ts';
+import { sendJson, startFakeService } from '../support/fake-service.ts';
+import { fastClock, run, tempDirectory, tinyRandom } from '../support/run.ts';
+import { manifest, type Service, service, write } from '../support/service.ts';
 import { type Answer, provision, SUMMARY } from './provisioning.ts';
 
 const PROVISION = 'POST /automation/agent-templates/';

@@ -1,11 +1,11 @@
 import { symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { sendJson, startFakeService } from '../helpers/fake-service.ts';
-import { fastClock, run, tempDirectory, tinyRandom } from '../helpers/run.ts';
-import type { JobAnswer } from '../helpers/scheduling.ts';
-import { manifest, type Service, service, write } from '../helpers/service.ts';
-import { CRON_JOBS } from '../sandbox/cron.ts';
+import { sendJson, startFakeService } from '../support/fake-service.ts';
+import { fastClock, run, tempDirectory, tinyRandom } from '../support/run.ts';
+import { CRON_JOBS } from '../support/sandbox-cron.ts';
+import type { JobAnswer } from '../support/scheduling.ts';
+import { manifest, type Service, service, write } from '../support/service.ts';
 import { type Answer, provision, type Result, SUMMARY } from './provisioning.ts';
 
 const POST_JOB = `POST ${CRON_JOBS}`;

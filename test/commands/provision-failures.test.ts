@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
-import { createGate, json, type Step, sendJson, startFakeService } from '../helpers/fake-service.ts';
-import { type Ran, run } from '../helpers/run.ts';
-import { manifest, service, write } from '../helpers/service.ts';
+import { createGate, json, type Step, sendJson, startFakeService } from '../support/fake-service.ts';
+import { type Ran, run } from '../support/run.ts';
+import { manifest, service, write } from '../support/service.ts';
 import { type Answer, provision, type Result, SUMMARY } from './provisioning.ts';
 
 describe('a failure', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { run, tempDirectory } from '../helpers/run.ts';
-import { manifest, service, write } from '../helpers/service.ts';
+import { run, tempDirectory } from '../support/run.ts';
+import { manifest, service, write } from '../support/service.ts';
 import { type Answer, provision, SUMMARY } from './provisioning.ts';
 
 describe('--check', () => {

@@ -2,8 +2,8 @@ import { mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse as parseYaml } from 'yaml';
-import { fasterClock, run, tempDirectory, tinyRandom } from '../helpers/run.ts';
-import { manifest, service, write } from '../helpers/service.ts';
+import { fasterClock, run, tempDirectory, tinyRandom } from '../support/run.ts';
+import { manifest, service, write } from '../support/service.ts';
 import { type Answer, provision, type Result, SUMMARY } from './provisioning.ts';
 
 const ACME = `external_space_id: acme-001

@@ -1,5 +1,5 @@
-import { fasterClock, type Ran, type RunOptions, run, tinyRandom } from '../helpers/run.ts';
-import type { Service } from '../helpers/service.ts';
+import { fasterClock, type Ran, type RunOptions, run, tinyRandom } from '../support/run.ts';
+import type { Service } from '../support/service.ts';
 
 export interface Result {
   readonly source: string;

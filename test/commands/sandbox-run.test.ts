@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { run, tempDirectory } from '../helpers/run.ts';
+import { run, tempDirectory } from '../support/run.ts';
 
 /** Runs a command in a sandbox that reports its environment. */
 async function environmentInSandbox(args: readonly string[], given: Record<string, string>, columns?: number) {

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { run, tempDirectory } from '../helpers/run.ts';
-import { write } from '../helpers/service.ts';
+import { run, tempDirectory } from '../support/run.ts';
+import { write } from '../support/service.ts';
 
 /** A program that writes the script of its sandbox to a file. */
 const SAVE_SCRIPT = `

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { SHAPES } from '../../src/sandbox/shapes/shapes.ts';
-import { run } from '../helpers/run.ts';
+import { run } from '../support/run.ts';
 
 /** A program that fails unless its sandbox responds in camelCase. */
 const EXPECT_CAMEL = `

@@ -2,9 +2,9 @@ import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { saveObserved } from '../../src/config/contract-file.ts';
-import { type FakeService, sendJson, startFakeService } from '../helpers/fake-service.ts';
-import { numberIn, spaceIds, startPagedService } from '../helpers/paged-service.ts';
-import { fastClock, run, tempDirectory } from '../helpers/run.ts';
+import { type FakeService, sendJson, startFakeService } from '../support/fake-service.ts';
+import { numberIn, spaceIds, startPagedService } from '../support/paged-service.ts';
+import { fastClock, run, tempDirectory } from '../support/run.ts';
 
 interface Leaf {
   readonly leaf: string;

@@ -2,9 +2,9 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
-import { type PostgresServer, postgresPrograms, startPostgres } from '../helpers/postgres.ts';
-import { run, tempDirectory } from '../helpers/run.ts';
-import { write } from '../helpers/service.ts';
+import { type PostgresServer, postgresPrograms, startPostgres } from '../support/postgres.ts';
+import { run, tempDirectory } from '../support/run.ts';
+import { write } from '../support/service.ts';
 import { BASE, createProfileHome, TOKEN } from './profile-home.ts';
 
 const PASSWORD = 'pa:ss word#1';

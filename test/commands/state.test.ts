@@ -4,10 +4,10 @@ import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { encodeRecord } from '../../src/state/record.ts';
-import { createCronAgent } from '../helpers/cron.ts';
-import { run, tempDirectory } from '../helpers/run.ts';
-import { manifest, service, write } from '../helpers/service.ts';
-import { bareRepository } from '../helpers/stores.ts';
+import { createCronAgent } from '../support/cron.ts';
+import { run, tempDirectory } from '../support/run.ts';
+import { manifest, service, write } from '../support/service.ts';
+import { bareRepository } from '../support/stores.ts';
 
 const AT = '2026-01-02T03:04:05.000Z';
 

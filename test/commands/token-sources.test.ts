@@ -1,8 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { type Ran, run } from '../helpers/run.ts';
-import { service } from '../helpers/service.ts';
+import { type Ran, run } from '../support/run.ts';
+import { service } from '../support/service.ts';
 import { createProfileHome, storeProfile, TOKEN } from './profile-home.ts';
 
 /** A service, a profile `acme` with its token, and a file with a token that no service knows. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { type FakeService, type Handler, json, startFakeService } from '../helpers/fake-service.ts';
-import { fasterClock, run, tempDirectory, tinyRandom } from '../helpers/run.ts';
-import { manifest, write } from '../helpers/service.ts';
+import { type FakeService, type Handler, json, startFakeService } from '../support/fake-service.ts';
+import { fasterClock, run, tempDirectory, tinyRandom } from '../support/run.ts';
+import { manifest, write } from '../support/service.ts';
 
 /* Lists in 200 responses that cannot be read: they may contain jobs, spaces, or agents, so nothing is created. */
 

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { type FakeService, type Handler, sendJson, startFakeService } from '../helpers/fake-service.ts';
-import { type Ran, type RunOptions, run, tempDirectory, tinyRandom } from '../helpers/run.ts';
-import { write } from '../helpers/service.ts';
+import { type FakeService, type Handler, sendJson, startFakeService } from '../support/fake-service.ts';
+import { type Ran, type RunOptions, run, tempDirectory, tinyRandom } from '../support/run.ts';
+import { write } from '../support/service.ts';
 
 /* A state file that only this machine has. */
 

@@ -16,11 +16,11 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { parse as parseYaml } from 'yaml';
 import { InterruptedError } from '../../src/errors.ts';
-import { sendJson, startFakeService } from '../helpers/fake-service.ts';
-import { manualSignals, type Ran, run, tempDirectory } from '../helpers/run.ts';
-import { write } from '../helpers/service.ts';
-import { ATTACHMENTS, downloadContent, sha256 } from '../sandbox/uploads.ts';
-import { type UploadAnswer, uploads } from './uploads.ts';
+import { sendJson, startFakeService } from '../support/fake-service.ts';
+import { manualSignals, type Ran, run, tempDirectory } from '../support/run.ts';
+import { ATTACHMENTS, downloadContent, sha256 } from '../support/sandbox-uploads.ts';
+import { write } from '../support/service.ts';
+import { type UploadAnswer, uploads } from '../support/uploads.ts';
 
 const LARGE = 20_000_000;
 

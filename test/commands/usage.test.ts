@@ -3,8 +3,8 @@ import { describeProgram } from '../../src/cli/help-json.ts';
 import { formatOutput } from '../../src/cli/output-help.ts';
 import { parse } from '../../src/cli/parse.ts';
 import { COMMANDS, GROUPS } from '../../src/cli/registry.ts';
-import { run } from '../helpers/run.ts';
-import { service } from '../helpers/service.ts';
+import { run } from '../support/run.ts';
+import { service } from '../support/service.ts';
 
 const VERSION = { version: '0.0.0', columns: 80 };
 

@@ -4,9 +4,9 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, statSync,
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { startListening } from '../helpers/listening.ts';
-import { fasterClock, run, tempDirectory } from '../helpers/run.ts';
-import { deliver, SECRET, sign, startTarget } from '../helpers/webhook-target.ts';
+import { startListening } from '../support/listening.ts';
+import { fasterClock, run, tempDirectory } from '../support/run.ts';
+import { deliver, SECRET, sign, startTarget } from '../support/webhook-target.ts';
 
 const MESSAGE = {
   message_id: 'msg_1',

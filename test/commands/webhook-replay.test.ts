@@ -2,9 +2,9 @@ import { appendFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { EXIT, InterruptedError } from '../../src/errors.ts';
-import { startListening } from '../helpers/listening.ts';
-import { fasterClock, manualSignals, run, tempDirectory } from '../helpers/run.ts';
-import { deliver, SECRET, sign, startTarget } from '../helpers/webhook-target.ts';
+import { startListening } from '../support/listening.ts';
+import { fasterClock, manualSignals, run, tempDirectory } from '../support/run.ts';
+import { deliver, SECRET, sign, startTarget } from '../support/webhook-target.ts';
 
 /** Saves one delivery per body, with the ids a, b, …. @returns the directory */
 async function save(...bodies: readonly string[]): Promise<string> {

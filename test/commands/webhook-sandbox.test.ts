@@ -1,8 +1,8 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.ts';
-import { startListening } from '../helpers/listening.ts';
-import { run, tempDirectory } from '../helpers/run.ts';
-import { SECRET } from '../helpers/webhook-target.ts';
+import { startListening } from '../support/listening.ts';
+import { run, tempDirectory } from '../support/run.ts';
+import { SECRET } from '../support/webhook-target.ts';
 
 const VERIFYING = ['--verify', 'standard-webhooks'];
 

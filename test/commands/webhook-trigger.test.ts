@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
-import { run, tempDirectory } from '../helpers/run.ts';
-import { write } from '../helpers/service.ts';
-import { createChat } from '../sandbox/chat.ts';
-import { connectTo } from '../sandbox/client.ts';
-import { startReceiver, verify } from '../sandbox/receiver.ts';
+import { run, tempDirectory } from '../support/run.ts';
+import { createChat } from '../support/sandbox-chat.ts';
+import { connectTo } from '../support/sandbox-client.ts';
+import { write } from '../support/service.ts';
+import { startReceiver, verify } from '../support/webhook-receiver.ts';
 
 const SECRET = `whsec_${Buffer.alloc(32, 9).toString('base64')}`;
 

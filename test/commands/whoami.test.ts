@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { sendJson, startFakeService } from '../helpers/fake-service.ts';
-import { run } from '../helpers/run.ts';
-import { service, write } from '../helpers/service.ts';
+import { sendJson, startFakeService } from '../support/fake-service.ts';
+import { run } from '../support/run.ts';
+import { service, write } from '../support/service.ts';
 import { createProfileHome, storeProfile, TOKEN } from './profile-home.ts';
 
 describe('whoami', () => {

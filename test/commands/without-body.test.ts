@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { type FakeService, json, type Script, startFakeService } from '../helpers/fake-service.ts';
-import { fastClock, fasterClock, type RunOptions, run, tempDirectory, tinyRandom } from '../helpers/run.ts';
-import { manifest, write } from '../helpers/service.ts';
+import { type FakeService, json, type Script, startFakeService } from '../support/fake-service.ts';
+import { fastClock, fasterClock, type RunOptions, run, tempDirectory, tinyRandom } from '../support/run.ts';
+import { manifest, write } from '../support/service.ts';
 
 /* Services whose responses to writes have no body, or a body without an id. These are successes whose id is found by a read. */
 

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { main } from '../../src/main.ts';
-import { memorySink } from '../helpers/memory-sink.ts';
-import { fasterClock, manualSignals, testProcess, tinyRandom } from '../helpers/run.ts';
+import { memorySink } from '../support/memory-sink.ts';
+import { fasterClock, manualSignals, testProcess, tinyRandom } from '../support/run.ts';
 import { type Exchange, ServiceServer } from './server.ts';
 import type { Service } from './service.ts';
 

@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse as parseYaml } from 'yaml';
-import { cpuMsOf } from '../helpers/cpu.ts';
-import { createArgs } from '../helpers/cron.ts';
-import { startFakeService } from '../helpers/fake-service.ts';
-import { tempDirectory } from '../helpers/run.ts';
-import { partnerctl } from './client.ts';
+import { partnerctl } from '../support/api-client.ts';
+import { cpuMsOf } from '../support/cpu.ts';
+import { createArgs } from '../support/cron.ts';
+import { startFakeService } from '../support/fake-service.ts';
+import { tempDirectory } from '../support/run.ts';
 
 const LIST = ['spaces', 'list', '--retries', '0'];
 

@@ -4,9 +4,9 @@ import { postMessage } from '../../src/api/chat.ts';
 import { HistoryReader } from '../../src/api/history.ts';
 import { OPERATIONS } from '../../src/contract/operations.ts';
 import { RateLimitError, ServiceError } from '../../src/errors.ts';
-import { json, neverAnswer, reset, type Step, sendJson, startFakeService } from '../helpers/fake-service.ts';
-import { withinLimit } from './client.ts';
-import { followDeps } from './history-server.ts';
+import { withinLimit } from '../support/api-client.ts';
+import { json, neverAnswer, reset, type Step, sendJson, startFakeService } from '../support/fake-service.ts';
+import { followDeps } from '../support/history-server.ts';
 
 /** A fake service and a client for it. */
 async function serverOf(...script: readonly Step[]) {

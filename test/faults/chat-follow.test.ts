@@ -3,8 +3,7 @@ import { follow } from '../../src/chat/follow.ts';
 import type { FollowEvent, FollowStart } from '../../src/chat/follow-types.ts';
 import { systemClock } from '../../src/clock.ts';
 import { ShapeError } from '../../src/errors.ts';
-import { createGate } from '../helpers/fake-service.ts';
-import { fastClock } from '../helpers/run.ts';
+import { createGate } from '../support/fake-service.ts';
 import {
   followDeps,
   followOptions,
@@ -16,7 +15,8 @@ import {
   stallingClock,
   summarize,
   until,
-} from './history-server.ts';
+} from '../support/history-server.ts';
+import { fastClock } from '../support/run.ts';
 
 function isMessage(id: string): (event: FollowEvent) => boolean {
   return (event) => event.kind === 'message' && event.message.message_id === id;

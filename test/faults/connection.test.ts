@@ -1,9 +1,9 @@
 import { createServer } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { OPERATIONS } from '../../src/contract/operations.ts';
-import { json, sendJson, startFakeService } from '../helpers/fake-service.ts';
-import { findClosedPort, listen, rawJson, startRawService, UNRESOLVABLE_HOST } from '../helpers/tcp-server.ts';
-import { client, partnerctl } from './client.ts';
+import { client, partnerctl } from '../support/api-client.ts';
+import { json, sendJson, startFakeService } from '../support/fake-service.ts';
+import { findClosedPort, listen, rawJson, startRawService, UNRESOLVABLE_HOST } from '../support/tcp-server.ts';
 
 const LIST = ['spaces', 'list', '-o', 'json'];
 

@@ -3,9 +3,9 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { encodeRecord } from '../../src/state/record.ts';
-import { createArgs } from '../helpers/cron.ts';
-import { sendJson, startFakeService } from '../helpers/fake-service.ts';
-import { run, tempDirectory } from '../helpers/run.ts';
+import { createArgs } from '../support/cron.ts';
+import { sendJson, startFakeService } from '../support/fake-service.ts';
+import { run, tempDirectory } from '../support/run.ts';
 
 const HYPHENATED = '4954764b-2e2b-4297-abec-4d8fbc9a46a7';
 const SPELLINGS = [

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { createArgs } from '../helpers/cron.ts';
-import { json, startFakeService } from '../helpers/fake-service.ts';
+import { createArgs } from '../support/cron.ts';
+import { json, startFakeService } from '../support/fake-service.ts';
 import { stateFile } from './job-service.ts';
 
 it.each([

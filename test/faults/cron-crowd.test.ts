@@ -1,5 +1,5 @@
 import { test } from 'vitest';
-import { expectAllJobs, expectOneJob } from './cron-crowd.ts';
+import { expectAllJobs, expectOneJob } from '../support/cron-crowd.ts';
 
 /** One process of each kind: with and without --ensure and the list. A sweep runs more. */
 const CROWD = 6;

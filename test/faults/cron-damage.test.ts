@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { encodeRecord } from '../../src/state/record.ts';
-import { createArgs } from '../helpers/cron.ts';
-import { expectBlocked, flipBit, onlyRecord } from '../helpers/damage.ts';
-import { propertyRuns } from '../helpers/property-runs.ts';
+import { createArgs } from '../support/cron.ts';
+import { expectBlocked, flipBit, onlyRecord } from '../support/damage.ts';
+import { propertyRuns } from '../support/property-runs.ts';
 
 /* A damaged line of the state file, and a list that the token may not read: the line may be the only evidence of a job. */
 

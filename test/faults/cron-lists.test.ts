@@ -1,8 +1,8 @@
 import { rmSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { createArgs } from '../helpers/cron.ts';
-import { type Handler, sendJson } from '../helpers/fake-service.ts';
-import { fastClock } from '../helpers/run.ts';
+import { createArgs } from '../support/cron.ts';
+import { type Handler, sendJson } from '../support/fake-service.ts';
+import { fastClock } from '../support/run.ts';
 import { jobService, type Made, stateFile } from './job-service.ts';
 
 const reset: Handler = ({ method }, response) =>

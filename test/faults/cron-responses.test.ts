@@ -5,15 +5,15 @@ import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { InterruptedError } from '../../src/errors.ts';
 import { appendRecord } from '../../src/state/append.ts';
-import { start } from '../e2e/program.ts';
-import { CERTIFICATE, KEY } from '../helpers/certificate.ts';
-import { type Cron, createArgs, createCronAgent, readJobLog } from '../helpers/cron.ts';
-import { createGate, type Handler, json, reset, sendJson, startFakeService } from '../helpers/fake-service.ts';
-import { fastClock, manualSignals, type Ran, type RunOptions, tempDirectory } from '../helpers/run.ts';
-import { service } from '../helpers/service.ts';
-import { findClosedPort, listen, UNRESOLVABLE_HOST } from '../helpers/tcp-server.ts';
-import { CRON_JOBS, jobBody, scheduleBody } from '../sandbox/cron.ts';
-import { partnerctl, withinLimit } from './client.ts';
+import { partnerctl, withinLimit } from '../support/api-client.ts';
+import { CERTIFICATE, KEY } from '../support/certificate.ts';
+import { type Cron, createArgs, createCronAgent, readJobLog } from '../support/cron.ts';
+import { createGate, type Handler, json, reset, sendJson, startFakeService } from '../support/fake-service.ts';
+import { start } from '../support/program.ts';
+import { fastClock, manualSignals, type Ran, type RunOptions, tempDirectory } from '../support/run.ts';
+import { CRON_JOBS, jobBody, scheduleBody } from '../support/sandbox-cron.ts';
+import { service } from '../support/service.ts';
+import { findClosedPort, listen, UNRESOLVABLE_HOST } from '../support/tcp-server.ts';
 import { type Gateway, type Respond, startGateway } from './gateway.ts';
 
 interface Setup {

@@ -14,11 +14,11 @@ import {
 import { basename, dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { encodeRecord } from '../../src/state/record.ts';
-import { PROGRAM, shell, start, startFile } from '../e2e/program.ts';
-import { type CreatedJob, type Cron, createArgs, createCronAgent, readJobLog } from '../helpers/cron.ts';
-import { run, tempDirectory } from '../helpers/run.ts';
-import { type Service, service } from '../helpers/service.ts';
-import { partnerctl } from './client.ts';
+import { partnerctl } from '../support/api-client.ts';
+import { type CreatedJob, type Cron, createArgs, createCronAgent, readJobLog } from '../support/cron.ts';
+import { PROGRAM, shell, start, startFile } from '../support/program.ts';
+import { run, tempDirectory } from '../support/run.ts';
+import { type Service, service } from '../support/service.ts';
 import { type Gateway, startGateway } from './gateway.ts';
 
 const isRoot = process.getuid?.() === 0;

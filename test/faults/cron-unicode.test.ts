@@ -3,9 +3,9 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { encodeRecord } from '../../src/state/record.ts';
-import { createArgs } from '../helpers/cron.ts';
-import { type FakeService, json, sendJson, startFakeService } from '../helpers/fake-service.ts';
-import { run, tempDirectory } from '../helpers/run.ts';
+import { createArgs } from '../support/cron.ts';
+import { type FakeService, json, sendJson, startFakeService } from '../support/fake-service.ts';
+import { run, tempDirectory } from '../support/run.ts';
 
 const NFC = 'café';
 const NFD = NFC.normalize('NFD');

@@ -2,10 +2,10 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Clock } from '../../src/clock.ts';
-import { type CreatedJob, createArgs, readJobLog } from '../helpers/cron.ts';
-import { cut, type Handler, json, sendJson, startFakeService } from '../helpers/fake-service.ts';
-import { fastClock, type Ran, type RunOptions, tempDirectory } from '../helpers/run.ts';
-import { partnerctl } from './client.ts';
+import { partnerctl } from '../support/api-client.ts';
+import { type CreatedJob, createArgs, readJobLog } from '../support/cron.ts';
+import { cut, type Handler, json, sendJson, startFakeService } from '../support/fake-service.ts';
+import { fastClock, type Ran, type RunOptions, tempDirectory } from '../support/run.ts';
 
 interface ListedJob {
   readonly cron_job_id: string;

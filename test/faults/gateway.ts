@@ -5,8 +5,8 @@ import {
   forwardTo,
   type Handler,
   startFakeService,
-} from '../helpers/fake-service.ts';
-import { CRON_JOBS } from '../sandbox/cron.ts';
+} from '../support/fake-service.ts';
+import { CRON_JOBS } from '../support/sandbox-cron.ts';
 
 /** The service's response to a request that was passed on. */
 interface PassedResponse {

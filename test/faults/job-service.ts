@@ -1,7 +1,7 @@
 import { join } from 'node:path';
-import { type FakeService, type Handler, sendJson, startFakeService } from '../helpers/fake-service.ts';
-import { type Ran, type RunOptions, tempDirectory } from '../helpers/run.ts';
-import { partnerctl } from './client.ts';
+import { partnerctl } from '../support/api-client.ts';
+import { type FakeService, type Handler, sendJson, startFakeService } from '../support/fake-service.ts';
+import { type Ran, type RunOptions, tempDirectory } from '../support/run.ts';
 
 /* The specification does not define the list of jobs. These services return lists that it therefore allows. */
 

@@ -11,7 +11,7 @@ import {
   readAll,
   summarize,
   until,
-} from './history-server.ts';
+} from '../support/history-server.ts';
 
 const ids = (from: number, to: number): string[] =>
   Array.from({ length: to - from + 1 }, (_, index) => `+s-${from + index}`);

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { type FakeRequest, type FakeService, sendJson, startFakeService } from '../helpers/fake-service.ts';
+import { type FakeRequest, type FakeService, sendJson, startFakeService } from '../support/fake-service.ts';
 
 interface OddAgent {
   readonly id: number;

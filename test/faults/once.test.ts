@@ -18,10 +18,10 @@ import {
   ServiceError,
   ShapeError,
 } from '../../src/errors.ts';
-import { createGate, json, neverAnswer, sendJson, startFakeService } from '../helpers/fake-service.ts';
-import { fastClock } from '../helpers/run.ts';
-import { findClosedPort, listen, rawJson, startRawService, UNRESOLVABLE_HOST } from '../helpers/tcp-server.ts';
-import { client, TOKEN, withinLimit } from './client.ts';
+import { client, TOKEN, withinLimit } from '../support/api-client.ts';
+import { createGate, json, neverAnswer, sendJson, startFakeService } from '../support/fake-service.ts';
+import { fastClock } from '../support/run.ts';
+import { findClosedPort, listen, rawJson, startRawService, UNRESOLVABLE_HOST } from '../support/tcp-server.ts';
 
 const JOB = {
   agent_id: 'a1',

@@ -3,8 +3,8 @@ import type { Http } from '../../src/api/http.ts';
 import { listAll } from '../../src/api/list-all.ts';
 import type { JsonObject } from '../../src/contract/json.ts';
 import { OPERATIONS } from '../../src/contract/operations.ts';
-import { numberIn, type PagedService, spaceIds, startPagedService } from '../helpers/paged-service.ts';
-import { client, partnerctl } from './client.ts';
+import { client, partnerctl } from '../support/api-client.ts';
+import { numberIn, type PagedService, spaceIds, startPagedService } from '../support/paged-service.ts';
 
 const LIST = ['spaces', 'list', '-o', 'json', '--retries', '0'];
 

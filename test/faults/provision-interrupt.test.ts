@@ -2,9 +2,9 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { type Clock, systemClock } from '../../src/clock.ts';
 import { InterruptedError } from '../../src/errors.ts';
-import { json, sendJson, startFakeService } from '../helpers/fake-service.ts';
-import { manualSignals, tempDirectory } from '../helpers/run.ts';
-import { partnerctl } from './client.ts';
+import { partnerctl } from '../support/api-client.ts';
+import { json, sendJson, startFakeService } from '../support/fake-service.ts';
+import { manualSignals, tempDirectory } from '../support/run.ts';
 
 const AGENT = '{ template_id: tmpl_support, name: Support }';
 const documents = ['a', 'b', 'c', 'd'].map(

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { fastClock, tempDirectory } from '../helpers/run.ts';
-import { partnerctl } from './client.ts';
+import { partnerctl } from '../support/api-client.ts';
+import { fastClock, tempDirectory } from '../support/run.ts';
 import { type Habits, type OddService, oddService } from './odd-service.ts';
 import { AGENTS, expectDone, machine, manifest, type Provisioned } from './provisioning.ts';
 

@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { fastClock, fasterClock, tempDirectory } from '../helpers/run.ts';
+import { fastClock, fasterClock, tempDirectory } from '../support/run.ts';
 import { type Habits, type OddService, oddService, type Trouble } from './odd-service.ts';
 import { AGENTS, expectDone, machine, manifest, type Provisioned } from './provisioning.ts';
 

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { sendJson, startFakeService } from '../helpers/fake-service.ts';
-import { propertyRuns } from '../helpers/property-runs.ts';
-import { partnerctl } from './client.ts';
+import { partnerctl } from '../support/api-client.ts';
+import { sendJson, startFakeService } from '../support/fake-service.ts';
+import { propertyRuns } from '../support/property-runs.ts';
 import { type Habits, oddService, type Trouble } from './odd-service.ts';
 import { AGENTS, expectDone, machine, manifest, type Provisioned } from './provisioning.ts';
 

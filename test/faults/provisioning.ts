@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { type Ran, type RunOptions, tempDirectory } from '../helpers/run.ts';
-import { partnerctl } from './client.ts';
+import { partnerctl } from '../support/api-client.ts';
+import { type Ran, type RunOptions, tempDirectory } from '../support/run.ts';
 import type { OddService } from './odd-service.ts';
 
 export interface Provisioned {

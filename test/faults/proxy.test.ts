@@ -5,12 +5,12 @@ import { createServer as createTcpServer } from 'node:net';
 import { join } from 'node:path';
 import { execa } from 'execa';
 import { describe, expect, it } from 'vitest';
-import { CERTIFICATE } from '../helpers/certificate.ts';
-import { proxyTo } from '../helpers/connect-proxy.ts';
-import { json, sendJson, startFakeService } from '../helpers/fake-service.ts';
-import { tempDirectory } from '../helpers/run.ts';
-import { listen } from '../helpers/tcp-server.ts';
-import { partnerctl, TOKEN } from './client.ts';
+import { partnerctl, TOKEN } from '../support/api-client.ts';
+import { CERTIFICATE } from '../support/certificate.ts';
+import { proxyTo } from '../support/connect-proxy.ts';
+import { json, sendJson, startFakeService } from '../support/fake-service.ts';
+import { tempDirectory } from '../support/run.ts';
+import { listen } from '../support/tcp-server.ts';
 
 const SPACES = [{ space_id: 's1' }];
 

@@ -3,10 +3,10 @@ import type { Clock } from '../../src/clock.ts';
 import { systemClock } from '../../src/clock.ts';
 import { OPERATIONS } from '../../src/contract/operations.ts';
 import { BalanceError, RateLimitError } from '../../src/errors.ts';
-import { json, sendJson, startFakeService } from '../helpers/fake-service.ts';
-import { fastClock } from '../helpers/run.ts';
-import { startRawService } from '../helpers/tcp-server.ts';
-import { client, partnerctl, withinLimit } from './client.ts';
+import { client, partnerctl, withinLimit } from '../support/api-client.ts';
+import { json, sendJson, startFakeService } from '../support/fake-service.ts';
+import { fastClock } from '../support/run.ts';
+import { startRawService } from '../support/tcp-server.ts';
 
 const LIST = ['spaces', 'list', '-o', 'json'];
 const failureOf = (promise: Promise<unknown>): Promise<unknown> =>

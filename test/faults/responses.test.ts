@@ -2,10 +2,10 @@ import { createServer } from 'node:net';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
-import { createArgs } from '../helpers/cron.ts';
-import { type Handler, json, startFakeService } from '../helpers/fake-service.ts';
-import { listen, rawJson, startRawService } from '../helpers/tcp-server.ts';
-import { partnerctl, TOKEN } from './client.ts';
+import { partnerctl, TOKEN } from '../support/api-client.ts';
+import { createArgs } from '../support/cron.ts';
+import { type Handler, json, startFakeService } from '../support/fake-service.ts';
+import { listen, rawJson, startRawService } from '../support/tcp-server.ts';
 
 const LIST = ['spaces', 'list', '-o', 'json'];
 const SPACES = [{ space_id: 's1', name: 'Acme' }];

@@ -17,6 +17,7 @@ import { createUpload } from '../../src/api/uploads.ts';
 import { type Clock, systemClock } from '../../src/clock.ts';
 import { CredentialsError, InterruptedError } from '../../src/errors.ts';
 import { readLog } from '../../src/state/file-store.ts';
+import { client, partnerctl, TOKEN, withinLimit } from '../support/api-client.ts';
 import {
   createGate,
   cut,
@@ -31,11 +32,10 @@ import {
   type Step,
   sendJson,
   startFakeService,
-} from '../helpers/fake-service.ts';
-import { manualSignals, type Ran, type RunOptions, tempDirectory, tinyRandom } from '../helpers/run.ts';
-import { write } from '../helpers/service.ts';
-import { listen, rawJson } from '../helpers/tcp-server.ts';
-import { client, partnerctl, TOKEN, withinLimit } from './client.ts';
+} from '../support/fake-service.ts';
+import { manualSignals, type Ran, type RunOptions, tempDirectory, tinyRandom } from '../support/run.ts';
+import { write } from '../support/service.ts';
+import { listen, rawJson } from '../support/tcp-server.ts';
 
 const MB = 1024 * 1024;
 const LARGE = 24 * MB;

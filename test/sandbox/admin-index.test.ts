@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { ADMIN_ROUTES } from '../../src/sandbox/admin/index.ts';
 import { DEFAULT_SETTINGS } from '../../src/sandbox/settings.ts';
-import { startTestSandbox } from './client.ts';
+import { startTestSandbox } from '../support/sandbox-client.ts';
 
 const HELP = readFileSync(new URL('../../src/help/sandbox.md', import.meta.url), 'utf8');
 

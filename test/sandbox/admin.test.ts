@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { RequestLog } from '../../src/sandbox/request-log.ts';
-import { PROVISION, provisionBody, SPACES, startTestSandbox } from './client.ts';
+import { PROVISION, provisionBody, SPACES, startTestSandbox } from '../support/sandbox-client.ts';
 
 describe('tokens', () => {
   test('a token shows its secret once and is listed without it', async () => {

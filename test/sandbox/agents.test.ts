@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { type Script, startSandbox } from '../../src/sandbox/sandbox.ts';
-import { type Chat, createChat, type HistoryEntry, manualClock, type RoutingMode } from './chat.ts';
-import { startTestSandbox } from './client.ts';
+import { type Chat, createChat, type HistoryEntry, manualClock, type RoutingMode } from '../support/sandbox-chat.ts';
+import { startTestSandbox } from '../support/sandbox-client.ts';
 
 async function withAgent(script: Script = [], mode: RoutingMode = 'session_workflow') {
   const clock = manualClock();

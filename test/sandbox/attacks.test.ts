@@ -7,9 +7,9 @@ import {
   SPACES,
   startTestSandbox,
   type TestSandbox,
-} from './client.ts';
-import { CRON_JOBS, jobBody } from './cron.ts';
-import { ATTACHMENTS, partHead, rawPost } from './uploads.ts';
+} from '../support/sandbox-client.ts';
+import { CRON_JOBS, jobBody } from '../support/sandbox-cron.ts';
+import { ATTACHMENTS, partHead, rawPost } from '../support/sandbox-uploads.ts';
 
 /** A short time for the machine, but long enough for a client on it. */
 const CLIENT_TIMEOUT_MS = 300;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { FaultPlan } from '../../src/sandbox/sandbox.ts';
-import { type Chat, createChat, HISTORY, type HistoryEntry, manualClock } from './chat.ts';
-import { call, startTestSandbox, type TestSandbox } from './client.ts';
+import { type Chat, createChat, HISTORY, type HistoryEntry, manualClock } from '../support/sandbox-chat.ts';
+import { call, startTestSandbox, type TestSandbox } from '../support/sandbox-client.ts';
 
 /** A session of that many messages, `1` to `<count>`. */
 async function withMessages(count: number, faults: FaultPlan = { rules: [] }) {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { createChat, HISTORY, MESSAGE, manualClock } from './chat.ts';
-import { PROVISION, SPACES, startTestSandbox, type TestSandbox } from './client.ts';
+import { createChat, HISTORY, MESSAGE, manualClock } from '../support/sandbox-chat.ts';
+import { PROVISION, SPACES, startTestSandbox, type TestSandbox } from '../support/sandbox-client.ts';
 
 /** A sandbox whose clock stands still, so that no agent replies. */
 async function withChat() {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { createChat } from './chat.ts';
-import { PROVISION, provisionBody, SPACES, startTestSandbox } from './client.ts';
+import { createChat } from '../support/sandbox-chat.ts';
+import { PROVISION, provisionBody, SPACES, startTestSandbox } from '../support/sandbox-client.ts';
 
 function setupPath(space: string, agent: string): string {
   return `${SPACES}${space}/agents/${agent}/api-chat/`;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { createChat, manualClock } from './chat.ts';
-import { call, startTestSandbox } from './client.ts';
-import { CRON_JOBS, createCronClient, jobBody, scheduleBody } from './cron.ts';
+import { createChat, manualClock } from '../support/sandbox-chat.ts';
+import { call, startTestSandbox } from '../support/sandbox-client.ts';
+import { CRON_JOBS, createCronClient, jobBody, scheduleBody } from '../support/sandbox-cron.ts';
 
 /** A Thursday. */
 const START = Date.UTC(2026, 0, 1);

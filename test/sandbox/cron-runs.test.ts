@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { nextRunAfter } from '../../src/sandbox/agents/cron-schedule.ts';
 import type { Script } from '../../src/sandbox/sandbox.ts';
-import { cpuMsOf } from '../helpers/cpu.ts';
-import { createChat, manualClock, type RoutingMode } from './chat.ts';
-import { startTestSandbox } from './client.ts';
-import { createCronClient } from './cron.ts';
+import { cpuMsOf } from '../support/cpu.ts';
+import { createChat, manualClock, type RoutingMode } from '../support/sandbox-chat.ts';
+import { startTestSandbox } from '../support/sandbox-client.ts';
+import { createCronClient } from '../support/sandbox-cron.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;

@@ -1,7 +1,7 @@
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { call, startTestSandbox } from './client.ts';
+import { call, startTestSandbox } from '../support/sandbox-client.ts';
 
 const BASES = ['/v1', '/latest'];
 

@@ -2,7 +2,7 @@ import { createDocument } from '../../src/sandbox/contract/document.ts';
 import type { Document } from '../../src/sandbox/contract/openapi.ts';
 import type { Schema } from '../../src/sandbox/contract/schema.ts';
 import { PLAIN } from '../../src/sandbox/shapes/shapes.ts';
-import { call, type TestSandbox } from './client.ts';
+import { call, type TestSandbox } from '../support/sandbox-client.ts';
 
 /*
  * A client that knows the service in its own shape, and any other shape only from its document: it recognizes a field by its

@@ -2,11 +2,18 @@ import fc from 'fast-check';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createRequestMatcher, type Fault, FaultInjector } from '../../src/sandbox/faults.ts';
 import type { FaultPlan } from '../../src/sandbox/sandbox.ts';
-import { propertyRuns } from '../helpers/property-runs.ts';
-import { createChat, HISTORY, manualClock } from './chat.ts';
-import { openConnection, PROVISION, provisionBody, SPACES, startTestSandbox, type TestSandbox } from './client.ts';
-import { CRON_JOBS, jobBody } from './cron.ts';
-import { ATTACHMENTS, fileForm, postForm, sha256, waitForLoggedRequest } from './uploads.ts';
+import { propertyRuns } from '../support/property-runs.ts';
+import { createChat, HISTORY, manualClock } from '../support/sandbox-chat.ts';
+import {
+  openConnection,
+  PROVISION,
+  provisionBody,
+  SPACES,
+  startTestSandbox,
+  type TestSandbox,
+} from '../support/sandbox-client.ts';
+import { CRON_JOBS, jobBody } from '../support/sandbox-cron.ts';
+import { ATTACHMENTS, fileForm, postForm, sha256, waitForLoggedRequest } from '../support/sandbox-uploads.ts';
 
 type Rule = FaultPlan['rules'][number];
 

@@ -8,8 +8,8 @@ import {
   SPACES,
   startTestSandbox,
   type TestSandbox,
-} from './client.ts';
-import { waitForLoggedRequest } from './uploads.ts';
+} from '../support/sandbox-client.ts';
+import { waitForLoggedRequest } from '../support/sandbox-uploads.ts';
 
 describe('paths and methods', () => {
   test.each([

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import type { Change } from '../../src/sandbox/store/changes.ts';
 import { Journal, recoverJournal } from '../../src/sandbox/store/journal.ts';
-import { temporaryDirectory } from './child-process.ts';
+import { temporaryDirectory } from '../support/sandbox-process.ts';
 
 function change(number: number): Change {
   return { kind: 'template', template: { template_id: `t${number}`, name: 'ü\n' } };

@@ -2,8 +2,8 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
-import { tempDirectory } from '../helpers/run.ts';
-import { call } from './client.ts';
+import { tempDirectory } from '../support/run.ts';
+import { call } from '../support/sandbox-client.ts';
 
 /** Starts a sandbox, asks for its token, and runs a function before it ends. */
 async function tokenOf(

@@ -3,12 +3,27 @@ import { join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
 import { recoverJournal } from '../../src/sandbox/store/journal.ts';
-import { cpuMsOf } from '../helpers/cpu.ts';
-import { createChat, type HistoryEntry, manualClock } from './chat.ts';
-import { temporaryDirectory } from './child-process.ts';
-import { connectTo, PROVISION, provisionBody, SPACES, startTestSandbox, type TestSandbox } from './client.ts';
-import { createCronClient } from './cron.ts';
-import { ATTACHMENTS, DOCUMENTS, expectWholeUploads, fileForm, postForm, sha256, uploadedFiles } from './uploads.ts';
+import { cpuMsOf } from '../support/cpu.ts';
+import { createChat, type HistoryEntry, manualClock } from '../support/sandbox-chat.ts';
+import {
+  connectTo,
+  PROVISION,
+  provisionBody,
+  SPACES,
+  startTestSandbox,
+  type TestSandbox,
+} from '../support/sandbox-client.ts';
+import { createCronClient } from '../support/sandbox-cron.ts';
+import { temporaryDirectory } from '../support/sandbox-process.ts';
+import {
+  ATTACHMENTS,
+  DOCUMENTS,
+  expectWholeUploads,
+  fileForm,
+  postForm,
+  sha256,
+  uploadedFiles,
+} from '../support/sandbox-uploads.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;

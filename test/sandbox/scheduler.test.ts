@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { setProcessTimer, TaskQueue } from '../../src/sandbox/scheduler.ts';
-import { createChat, manualClock } from './chat.ts';
-import { startTestSandbox } from './client.ts';
-import { createCronClient } from './cron.ts';
+import { createChat, manualClock } from '../support/sandbox-chat.ts';
+import { startTestSandbox } from '../support/sandbox-client.ts';
+import { createCronClient } from '../support/sandbox-cron.ts';
 
 const START = Date.UTC(2026, 0, 1);
 const DAY = 86_400_000;

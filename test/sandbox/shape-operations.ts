@@ -2,8 +2,8 @@ import { Validator } from '@seriousme/openapi-schema-validator';
 import { expect } from 'vitest';
 import type { Paging } from '../../src/sandbox/shapes/paging.ts';
 import type { Shape } from '../../src/sandbox/shapes/shape.ts';
-import { HISTORY, type HistoryEntry } from './chat.ts';
-import { provisionBody, SPACES, startTestSandbox, type TestSandbox } from './client.ts';
+import { HISTORY, type HistoryEntry } from '../support/sandbox-chat.ts';
+import { provisionBody, SPACES, startTestSandbox, type TestSandbox } from '../support/sandbox-client.ts';
 import { type DocumentedResponse, documentedClient, type Sent } from './documented.ts';
 
 /** The ids of one kind in a body, in order. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { call, PROVISION, provisionBody, SPACES, startTestSandbox } from './client.ts';
+import { call, PROVISION, provisionBody, SPACES, startTestSandbox } from '../support/sandbox-client.ts';
 
 /** A sandbox in a shape that has three spaces, and a caller for it. */
 async function startWithSpaces(shape: string) {

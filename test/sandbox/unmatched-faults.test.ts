@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import type { FaultPlan } from '../../src/sandbox/faults.ts';
-import { run } from '../helpers/run.ts';
-import { write } from '../helpers/service.ts';
-import { startTestSandbox } from './client.ts';
+import { run } from '../support/run.ts';
+import { startTestSandbox } from '../support/sandbox-client.ts';
+import { write } from '../support/service.ts';
 
 const MATCHING = [
   undefined,

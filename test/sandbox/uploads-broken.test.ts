@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { FaultPlan } from '../../src/sandbox/sandbox.ts';
-import { temporaryDirectory } from './child-process.ts';
-import { startTestSandbox, type TestSandbox } from './client.ts';
+import { startTestSandbox, type TestSandbox } from '../support/sandbox-client.ts';
+import { temporaryDirectory } from '../support/sandbox-process.ts';
 import {
   ATTACHMENTS,
   DOCUMENTS,
@@ -15,7 +15,7 @@ import {
   streamForm,
   uploadedFiles,
   waitForLoggedRequest,
-} from './uploads.ts';
+} from '../support/sandbox-uploads.ts';
 
 const HEAD = partHead('; name="file"; filename="a"');
 

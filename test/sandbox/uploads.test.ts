@@ -4,9 +4,9 @@ import { readdir, readlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { UploadFiles } from '../../src/sandbox/store/upload-files.ts';
-import { DESCRIPTORS, openBelow } from '../helpers/descriptors.ts';
-import { tempDirectory } from '../helpers/run.ts';
-import { startTestSandbox } from './client.ts';
+import { DESCRIPTORS, openBelow } from '../support/descriptors.ts';
+import { tempDirectory } from '../support/run.ts';
+import { startTestSandbox } from '../support/sandbox-client.ts';
 import {
   ATTACHMENTS,
   BOUNDARY,
@@ -18,7 +18,7 @@ import {
   postForm,
   sha256,
   streamForm,
-} from './uploads.ts';
+} from '../support/sandbox-uploads.ts';
 
 const MIB = 1024 * 1024;
 

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
-import { type Chat, createChat, HISTORY, MESSAGE, manualClock } from './chat.ts';
-import { connectTo, PROVISION, provisionBody, SPACES, type TestSandbox } from './client.ts';
-import { CRON_JOBS, jobBody, scheduleBody } from './cron.ts';
-import { DOCUMENTS } from './uploads.ts';
+import { type Chat, createChat, HISTORY, MESSAGE, manualClock } from '../support/sandbox-chat.ts';
+import { connectTo, PROVISION, provisionBody, SPACES, type TestSandbox } from '../support/sandbox-client.ts';
+import { CRON_JOBS, jobBody, scheduleBody } from '../support/sandbox-cron.ts';
+import { DOCUMENTS } from '../support/sandbox-uploads.ts';
 
 const SALES = { template_id: 'tmpl_sales', name: 'Sales' };
 const TIMESTAMP = 'set must be a timestamp such as 2030-01-31T09:00:00Z';

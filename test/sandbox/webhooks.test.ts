@@ -3,11 +3,11 @@ import addFormats from 'ajv-formats';
 import { describe, expect, test } from 'vitest';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
 import { RETRY_PAUSES_MS } from '../../src/sandbox/webhooks/dispatcher.ts';
-import { startRawService } from '../helpers/tcp-server.ts';
-import { type Chat, createChat, manualClock } from './chat.ts';
-import { temporaryDirectory } from './child-process.ts';
-import { type ApiResponse, call, connectTo, startTestSandbox, type TestSandbox } from './client.ts';
-import { type Receiver, startReceiver, verify } from './receiver.ts';
+import { type Chat, createChat, manualClock } from '../support/sandbox-chat.ts';
+import { type ApiResponse, call, connectTo, startTestSandbox, type TestSandbox } from '../support/sandbox-client.ts';
+import { temporaryDirectory } from '../support/sandbox-process.ts';
+import { startRawService } from '../support/tcp-server.ts';
+import { type Receiver, startReceiver, verify } from '../support/webhook-receiver.ts';
 
 /** The shapes whose messages differ most; a document in OpenAPI 3.0 has no webhooks. */
 const SHAPE_NAMES = ['camel', 'json-api'];

@@ -3,7 +3,7 @@ import { chmodSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'n
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { openInputHistory } from '../../../src/chat/input-history.ts';
-import { tempDirectory } from '../../helpers/run.ts';
+import { tempDirectory } from '../../support/run.ts';
 
 const noTrouble = (error: unknown): void => {
   throw error;

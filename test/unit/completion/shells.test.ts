@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { quoteForBash, readBashLine } from '../../../src/completion/bash-line.ts';
 import { formatForBash, formatForPowerShell, formatLines } from '../../../src/completion/format.ts';
 import { completionScript, SCRIPT_FILES, SHELLS } from '../../../src/completion/scripts.ts';
-import { run } from '../../helpers/run.ts';
+import { run } from '../../support/run.ts';
 
 const BREAKS = ' \t\n"\'@><=;|&(:';
 const SCREEN = { columns: 80, type: '63' };

@@ -2,7 +2,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { KeychainUnavailable, systemKeychain } from '../../../src/config/keychain.ts';
-import { tempDirectory } from '../../helpers/run.ts';
+import { tempDirectory } from '../../support/run.ts';
 
 const NEVER = new AbortController().signal;
 

@@ -14,8 +14,8 @@ import {
   updateProfiles,
   withProfile,
 } from '../../../src/config/profiles.ts';
-import { propertyRuns } from '../../helpers/property-runs.ts';
-import { tempDirectory } from '../../helpers/run.ts';
+import { propertyRuns } from '../../support/property-runs.ts';
+import { tempDirectory } from '../../support/run.ts';
 
 const ACME = { base_url: 'https://api.test/v1', token: 'pat_secret' };
 const STORED: Profiles = { current: 'acme', profiles: { acme: ACME } };

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { propertyRuns } from '../../helpers/property-runs.ts';
+import { propertyRuns } from '../../support/property-runs.ts';
 import { anySays, anyWaves, copies, play, playMerged } from './scenario.ts';
 
 /** A sweep runs many more. */

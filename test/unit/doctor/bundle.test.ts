@@ -9,7 +9,7 @@ import type { Facts } from '../../../src/doctor/facts.ts';
 import { LocalError, UsageError } from '../../../src/errors.ts';
 import { stringifyJson } from '../../../src/output/formats/stringify-json.ts';
 import { createRedactor } from '../../../src/output/redact.ts';
-import { propertyRuns } from '../../helpers/property-runs.ts';
+import { propertyRuns } from '../../support/property-runs.ts';
 
 const ORIGIN = 'https://api.partner.test';
 const KEY = new Uint8Array(32).fill(7);

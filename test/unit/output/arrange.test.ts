@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { type Arrangement, arrange } from '../../../src/output/arrange.ts';
 import { type Cell, type Column, listResult, objectResult } from '../../../src/output/command-result.ts';
 import { writeTsv } from '../../../src/output/formats/tsv.ts';
-import { memorySink } from '../../helpers/memory-sink.ts';
+import { memorySink } from '../../support/memory-sink.ts';
 
 interface Job {
   readonly name: string;

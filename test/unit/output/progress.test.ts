@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { Clock } from '../../../src/clock.ts';
 import { createProgress, progressSafeSink } from '../../../src/output/progress.ts';
-import { memorySink } from '../../helpers/memory-sink.ts';
-import { Screen } from '../../helpers/screen.ts';
+import { memorySink } from '../../support/memory-sink.ts';
+import { Screen } from '../../support/screen.ts';
 
 /** A clock whose sleeps end when `pass` is called, which moves it forward. */
 function manualClock() {

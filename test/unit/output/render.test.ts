@@ -10,7 +10,7 @@ import {
 } from '../../../src/output/command-result.ts';
 import { compileQuery } from '../../../src/output/query.ts';
 import { type RenderOptions, render } from '../../../src/output/render.ts';
-import { brokenSink, memorySink } from '../../helpers/memory-sink.ts';
+import { brokenSink, memorySink } from '../../support/memory-sink.ts';
 
 interface Space {
   space_id: string;

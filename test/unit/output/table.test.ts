@@ -8,8 +8,8 @@ import { type Column, listResult, objectResult } from '../../../src/output/comma
 import { writeTable } from '../../../src/output/formats/table.ts';
 import { sanitizeLine } from '../../../src/output/sanitize.ts';
 import { displayWidth, truncate, wrapToWidth } from '../../../src/output/width.ts';
-import { memorySink } from '../../helpers/memory-sink.ts';
-import { propertyRuns } from '../../helpers/property-runs.ts';
+import { memorySink } from '../../support/memory-sink.ts';
+import { propertyRuns } from '../../support/property-runs.ts';
 import { anyText } from './any-text.ts';
 
 interface Space {

@@ -1,4 +1,4 @@
-import { describeStore } from '../../helpers/store-contract.ts';
-import { storeKinds } from '../../helpers/stores.ts';
+import { describeStore } from '../../support/store-contract.ts';
+import { storeKinds } from '../../support/stores.ts';
 
 for (const kind of storeKinds()) describeStore(kind);

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { propertyRuns } from '../../helpers/property-runs.ts';
+import { propertyRuns } from '../../support/property-runs.ts';
 import { anyWaves, play } from './scenario.ts';
 
 /** A sweep runs many more. */

@@ -6,8 +6,8 @@ import { basename, join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { InputError } from '../../../src/errors.ts';
 import { type FindOptions, findFiles as find } from '../../../src/upload/find-files.ts';
-import { PROGRAM, startFile } from '../../e2e/program.ts';
-import { tempDirectory } from '../../helpers/run.ts';
+import { PROGRAM, startFile } from '../../support/program.ts';
+import { tempDirectory } from '../../support/run.ts';
 
 const PLAIN: FindOptions = { recursive: false, include: [], exclude: [] };
 const RECURSIVE: FindOptions = { ...PLAIN, recursive: true };

@@ -3,8 +3,8 @@ import { Busboy } from '@fastify/busboy';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type FileFormInput, fileForm } from '../../../src/upload/file-form.ts';
-import { anyCharacter } from '../../helpers/any-character.ts';
-import { propertyRuns } from '../../helpers/property-runs.ts';
+import { anyCharacter } from '../../support/any-character.ts';
+import { propertyRuns } from '../../support/property-runs.ts';
 
 const INPUT: FileFormInput = { filename: 'a.txt', bytes: 5, contentType: 'text/plain', fields: [] };
 

@@ -3,7 +3,7 @@ import { PassThrough, Readable } from 'node:stream';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { InterruptedError } from '../../../src/errors.ts';
 import { spoolStdin } from '../../../src/upload/open-sources.ts';
-import { tempDirectory } from '../../helpers/run.ts';
+import { tempDirectory } from '../../support/run.ts';
 
 /** The directory for temporary files of a test: the shared one has those of tests in other processes. */
 function temporaryFiles(): () => string[] {

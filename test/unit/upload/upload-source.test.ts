@@ -23,10 +23,10 @@ import {
   textSource,
   type UploadSource,
 } from '../../../src/upload/upload-source.ts';
-import { anyCharacter } from '../../helpers/any-character.ts';
-import { DESCRIPTORS, openBelow } from '../../helpers/descriptors.ts';
-import { tempDirectory } from '../../helpers/run.ts';
-import { sha256 } from '../../sandbox/uploads.ts';
+import { anyCharacter } from '../../support/any-character.ts';
+import { DESCRIPTORS, openBelow } from '../../support/descriptors.ts';
+import { tempDirectory } from '../../support/run.ts';
+import { sha256 } from '../../support/sandbox-uploads.ts';
 
 const GOING_ON = new AbortController().signal;
 const PART = 512 * 1024;

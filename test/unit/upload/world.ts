@@ -17,7 +17,7 @@ import {
   uploadKey,
 } from '../../../src/upload/upload-records.ts';
 import { textSource, type UploadSource } from '../../../src/upload/upload-source.ts';
-import { sha256 } from '../../sandbox/uploads.ts';
+import { sha256 } from '../../support/sandbox-uploads.ts';
 
 const ORIGIN = 'https://api.partner.test/v1';
 

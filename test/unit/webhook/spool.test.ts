@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { type Delivery, keyOf } from '../../../src/webhook/delivery.ts';
 import { openSpool } from '../../../src/webhook/spool.ts';
-import { tempDirectory } from '../../helpers/run.ts';
+import { tempDirectory } from '../../support/run.ts';
 
 const DAY = 24 * 60 * 60 * 1000;
 const NOW = Date.UTC(2026, 0, 20);

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, test } from 'vitest';
-import { propertyRuns } from '../../helpers/property-runs.ts';
-import { YAML_PROPERTIES } from '../../helpers/yaml-properties.ts';
+import { propertyRuns } from '../../support/property-runs.ts';
+import { YAML_PROPERTIES } from '../../support/yaml-properties.ts';
 
 // The sweeps try these properties for longer.
 describe('property:', () => {

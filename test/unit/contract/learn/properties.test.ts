@@ -4,9 +4,9 @@ import { checkLeaf } from '../../../../src/contract/check-leaf.ts';
 import { Contract } from '../../../../src/contract/contract.ts';
 import { type Exchange, readExchange } from '../../../../src/contract/learn/exchange.ts';
 import { proposeFromTrace } from '../../../../src/contract/learn/propose.ts';
-import { pathsIn, replaceAt } from '../../../helpers/json-paths.ts';
-import { propertyRuns } from '../../../helpers/property-runs.ts';
-import '../../../helpers/seed.ts';
+import { pathsIn, replaceAt } from '../../../support/json-paths.ts';
+import { propertyRuns } from '../../../support/property-runs.ts';
+import '../../../support/seed.ts';
 
 const SERVICE = { origin: 'http://127.0.0.1:9', basePath: '/v1' };
 const SESSION = { source: 'src_1', conversation: 's-1' };

@@ -5,9 +5,9 @@ import { OpenApiError } from '../../../../src/contract/openapi/document.ts';
 import { proposeFromOpenApi } from '../../../../src/contract/openapi/propose.ts';
 import { createDocument } from '../../../../src/sandbox/contract/document.ts';
 import { SHAPES } from '../../../../src/sandbox/shapes/shapes.ts';
-import { pathsIn, replaceAt } from '../../../helpers/json-paths.ts';
-import { propertyRuns } from '../../../helpers/property-runs.ts';
-import '../../../helpers/seed.ts';
+import { pathsIn, replaceAt } from '../../../support/json-paths.ts';
+import { propertyRuns } from '../../../support/property-runs.ts';
+import '../../../support/seed.ts';
 
 const documents = SHAPES.slice(0, 3).map((shape) => {
   const document: unknown = JSON.parse(JSON.stringify(createDocument(shape, 'http://127.0.0.1:1')));

@@ -1,7 +1,19 @@
 import { describe, expect, test } from 'vitest';
 import { LEAVES } from '../../../../src/contract/leaves.ts';
 import { proposeFromOpenApi } from '../../../../src/contract/openapi/propose.ts';
-import { type Data, flag, list, object, openApi, operation, query, ref, text, upload, write } from './documents.ts';
+import {
+  type Data,
+  flag,
+  list,
+  object,
+  openApi,
+  operation,
+  query,
+  ref,
+  text,
+  upload,
+  write,
+} from '../../../support/openapi-documents.ts';
 
 /** The leaves that a document changes, and the questions that it leaves open. */
 function read(document: Data) {

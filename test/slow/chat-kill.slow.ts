@@ -1,0 +1,114 @@
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { MESSAGE_RECORDS } from '../../src/chat/message-records.ts';
+import { readLog } from '../../src/state/file-store.ts';
+import { fromLogRecord } from '../../src/state/ledger.ts';
+import { joinRuns, parseLines } from '../support/conversation.ts';
+import { type KilledRun, killEverywhere, killWays, type PrepareRun } from '../support/kill.ts';
+import { run, tempDirectory } from '../support/run.ts';
+import { createChat } from '../support/sandbox-chat.ts';
+import { service } from '../support/service.ts';
+
+const WAYS = killWays();
+
+async function setUp() {
+  const it = await service();
+  const chat = await createChat(it);
+  return { it, chat, directory: tempDirectory(), baseUrl: it.env.PARTNER_BASE_URL ?? '' };
+}
+
+/** The kinds of the records of messages in a state file. */
+async function recordKinds(path: string): Promise<string[]> {
+  const kinds: string[] = [];
+  for await (const entry of readLog(path)) {
+    const record = entry.kind === 'record' ? fromLogRecord(entry.record, MESSAGE_RECORDS) : undefined;
+    if (record) kinds.push(record.kind);
+  }
+  return kinds;
+}
+
+describe.each([
+  ['chat send', []],
+  ['chat send --wait', ['--wait']],
+])('kill -9 of %s, repeated unless its acknowledgement is recorded', (name, more) => {
+  const seen = new Set<string>();
+
+  test.each(WAYS)('at each %s', async (_, way) => {
+    const { it, chat, directory, baseUrl } = await setUp();
+    const prepare: PrepareRun<string> = async (session, address) => {
+      const path = join(directory, `${session}.jsonl`);
+      const env = { ...it.env, PARTNER_BASE_URL: address };
+      const ids = ['--source', chat.source_id, '--session', session];
+      const args = ['chat', 'send', ...ids, ...more, 'Hello!', '-o', 'json', '--state', path];
+      const registered = async () =>
+        (await chat.history({ session_id: session })).filter(({ role }) => role === 'user').length;
+      let isAcknowledged = false;
+      const stageOf = async ({ stdout }: KilledRun) => {
+        const isTold = stdout.endsWith('}\n');
+        const kinds = await recordKinds(path);
+        isAcknowledged = kinds.includes('created');
+        // A run that printed nothing is repeated by whoever started it.
+        if (isAcknowledged) expect(isTold).toBe(true);
+        if (isAcknowledged) return 'told, and acknowledged';
+        if (isTold) return 'told';
+        if (kinds.length === 0) return 'nothing yet';
+        return (await registered()) === 0 ? 'recorded' : 'recorded, and registered';
+      };
+      const finish = async () => {
+        const ran = isAcknowledged ? undefined : await run(args, { env });
+        expect(ran?.code ?? 0, ran?.stderr).toBe(0);
+        return (await registered()) - 1;
+      };
+      return { args, env, path, stageOf, finish };
+    };
+    const { stages } = await killEverywhere({ name, baseUrl, prepare }, way);
+    for (const stage of stages.keys()) seen.add(stage);
+  });
+
+  test('covers every stage of sending', () => {
+    const stages = ['nothing yet', 'recorded', 'recorded, and registered', 'told', 'told, and acknowledged'];
+    for (const stage of stages) expect(seen).toContain(stage);
+  });
+});
+
+const MESSAGES = 5;
+
+describe('kill -9 of chat tail --resume, resumed', () => {
+  const seen = new Set<string>();
+
+  test.each(WAYS)('at each %s, loses nothing and repeats at most the last line', async (_, way) => {
+    const { it, chat, directory, baseUrl } = await setUp();
+    const prepare: PrepareRun<string> = async (session_id, address) => {
+      const path = join(directory, `${session_id}.jsonl`);
+      const env = { ...it.env, PARTNER_BASE_URL: address };
+      const ids = ['--source', chat.source_id, '--session', session_id];
+      const args = ['chat', 'tail', ...ids, '--resume', '--no-follow', '-o', 'json', '--state', path];
+      const body = { source_id: chat.source_id, session_id, role: 'assistant', text: 'm{n}', count: MESSAGES };
+      expect((await it.admin('POST', '/messages', body)).status).toBe(201);
+      let first = '';
+      const stageOf = async ({ stdout }: KilledRun) => {
+        first = stdout;
+        return `${parseLines(stdout).length} of ${MESSAGES} lines`;
+      };
+      const finish = async () => {
+        const rest = await run(args, { env });
+        expect(rest.code, rest.stderr).toBe(0);
+        const runs = [parseLines(first), parseLines(rest.stdout)];
+        const existing = (await chat.history({ session_id })).map(({ message_id }) => message_id);
+        expect(joinRuns(runs).map(({ message_id }) => message_id)).toEqual(existing);
+        return 0;
+      };
+      return { args, env, path, stageOf, finish };
+    };
+    const { stages } = await killEverywhere({ name: 'chat tail --resume', baseUrl, prepare }, way);
+    for (const stage of stages.keys()) seen.add(stage);
+  });
+
+  test('covers the points before, between, and after the lines', () => {
+    const [none, all] = [0, MESSAGES].map((count) => `${count} of ${MESSAGES} lines`);
+    expect(seen).toContain(none);
+    expect(seen).toContain(all);
+    // Which of the lines a kill comes between depends on how many of them a write contains.
+    expect(seen.size).toBeGreaterThan(2);
+  });
+});

@@ -1,0 +1,147 @@
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type FakeService, type Handler, startFakeService } from '../support/fake-service.ts';
+import { type Running, start } from '../support/program.ts';
+import { run, tempDirectory, tinyRandom } from '../support/run.ts';
+import { type Chat, createChat, MESSAGE } from '../support/sandbox-chat.ts';
+import { type Service, service, write } from '../support/service.ts';
+import { storeKinds } from '../support/stores.ts';
+
+const ROWS = 500;
+const SESSIONS = 20;
+
+interface Row {
+  readonly session_id: string;
+  readonly text: string;
+  readonly external_message_id?: string;
+}
+
+/** Rows with mixed sessions; some have an id, and many have the same text as another one of their session. */
+const rows: readonly Row[] = Array.from({ length: ROWS }, (_, index) => ({
+  session_id: `s${(index * 7 + Math.floor(index / 3)) % SESSIONS}`,
+  text: index % 5 === 0 ? 'the same' : `row ${index}`,
+  ...(index % 11 === 0 && { external_message_id: `own-${index}` }),
+}));
+
+interface Place {
+  readonly it: Service;
+  readonly chat: Chat;
+  readonly args: readonly string[];
+  readonly state: string;
+}
+
+async function prepare(state: string): Promise<Place> {
+  const it = await service();
+  const chat = await createChat(it);
+  const path = write('rows.ndjson', rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
+  const args = ['chat', 'send', '-f', path, '--source', chat.source_id, '-o', 'ndjson', '--state', state];
+  return { it, chat, args, state };
+}
+
+/** Checks that each row is one message, and those of a session are in the order of their rows. */
+async function expectRowsOnce({ chat }: Place): Promise<void> {
+  for (let index = 0; index < SESSIONS; index += 1) {
+    const session_id = `s${index}`;
+    const sent = (await chat.history({ session_id })).filter(({ role }) => role === 'user');
+    expect(sent.map(({ text }) => text)).toEqual(
+      rows.filter((row) => row.session_id === session_id).map(({ text }) => text),
+    );
+  }
+}
+
+const STAGES = ['arrived', 'processed', 'answered'] as const;
+
+/** When to kill a run: at its N-th message, when that arrived, was registered, or was answered. */
+interface Point {
+  readonly nth: number;
+  readonly stage: (typeof STAGES)[number];
+}
+
+/** The service behind a URL that kills a run at a point. */
+async function killingService({ it }: Place) {
+  let child: Running | undefined;
+  let point: Point | undefined;
+  let count = 0;
+  const handle: Handler = async (request, response) => {
+    count += 1;
+    const isAt = (stage: Point['stage']): boolean => point?.stage === stage && count >= point.nth;
+    if (isAt('arrived')) return child?.kill('SIGKILL');
+    const { method, headers, body, path } = request;
+    const answer = await fetch(new URL(path, it.env.PARTNER_BASE_URL), {
+      method,
+      headers: { authorization: String(headers.authorization), 'content-type': 'application/json' },
+      body,
+    });
+    const text = await answer.text();
+    if (isAt('processed')) return child?.kill('SIGKILL');
+    response.writeHead(answer.status, { 'content-type': 'application/json' }).end(text);
+    return isAt('answered') ? child?.kill('SIGKILL') : undefined;
+  };
+  const proxy: FakeService = await startFakeService(handle);
+  return {
+    proxy,
+    run(args: readonly string[], env: Record<string, string>, at: Point): Running {
+      count = 0;
+      point = at;
+      child = start(args, { env: { ...env, PARTNER_BASE_URL: proxy.baseUrl } });
+      return child;
+    },
+  };
+}
+
+const POINTS = [1, 3, 60, 20, 45, 8, 70, 35, 50, 90].map(
+  (nth, index): Point => ({
+    nth,
+    stage: STAGES[index % STAGES.length] ?? 'arrived',
+  }),
+);
+
+const count = (stdout: string, status: string): number => stdout.split(`"status":"${status}"`).length - 1;
+
+describe.each(storeKinds())('500 rows with the state in $name', (kind) => {
+  beforeAll(kind.start);
+  afterAll(kind.stop);
+
+  test.skipIf(kind.missing)('are each one message, in order per session, if the run is killed ten times', async () => {
+    const place = await prepare(await kind.fresh());
+    const killing = await killingService(place);
+    const { env } = place.it;
+    const skipped: number[] = [];
+    for (const point of POINTS) {
+      const killed = await killing.run(place.args, env, point);
+      expect(killed.signal, killed.stderr).toBe('SIGKILL');
+      skipped.push(count(killed.stdout, 'skipped'));
+    }
+    // The next run does not send what a run recorded before it was killed.
+    expect(skipped.at(-1)).toBeGreaterThan(0);
+    const last = await start(place.args, { env });
+    expect(last.exitCode, last.stderr).toBe(0);
+    expect(count(last.stdout, 'sent') + count(last.stdout, 'skipped')).toBe(ROWS);
+    await expectRowsOnce(place);
+    const ids = last.stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line).message_id);
+    expect(new Set(ids).size).toBe(ROWS);
+    await place.it.forget();
+    const again = await start(place.args, { env });
+    expect(count(again.stdout, 'skipped')).toBe(ROWS);
+    expect(await place.it.received()).toEqual([]);
+    process.stdout.write(
+      `chat send -f with the state in ${kind.name}: skipped after each kill: ${skipped.join(' ')}\n`,
+    );
+  });
+});
+
+test('500 rows become 500 messages, in order per session, although every fifth response is lost', async () => {
+  const place = await prepare(join(tempDirectory(), 'state.jsonl'));
+  await place.it.faults({ kind: 'reset', stage: 'after', on: `POST ${MESSAGE}`, rate: 0.2 });
+  const args = [...place.args, '--retries', '1'];
+  const codes: number[] = [];
+  while (codes.at(-1) !== 0 && codes.length < 40)
+    codes.push((await run(args, { env: place.it.env, random: tinyRandom })).code);
+  expect(codes.at(-1)).toBe(0);
+  // Some rows failed on the way.
+  expect(codes).toContain(10);
+  await expectRowsOnce(place);
+});

@@ -1,0 +1,145 @@
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { type CreatedJob, type Cron, createCronAgent, readJobLog } from '../support/cron.ts';
+import { type KilledRun, killEverywhere, killWays, type PrepareRun } from '../support/kill.ts';
+import { run, tempDirectory } from '../support/run.ts';
+import { CRON_JOBS } from '../support/sandbox-cron.ts';
+import { type Service, service } from '../support/service.ts';
+
+const WAYS = killWays();
+
+interface Setup {
+  readonly it: Service;
+  readonly cron: Cron;
+  readonly directory: string;
+}
+
+/** The job in the output of a run, if it got that far. */
+function jobIn(stdout: string): CreatedJob | undefined {
+  return stdout.startsWith('{') && stdout.endsWith('}\n') ? JSON.parse(stdout) : undefined;
+}
+
+function expectReportedIdExists(job: CreatedJob | undefined, ids: readonly string[]): void {
+  if (job && ['created', 'exists', 'adopted'].includes(job.status)) expect(ids).toEqual([job.cron_job_id]);
+}
+
+const RECONCILE = ['cron', 'reconcile', '--assume-not-created', '--grace', '1ms', '-o', 'json'];
+
+/** Creates the job of a killed run as a person would, whatever the run left. @returns the duplicates of the job */
+async function settle(cron: Cron, env: Record<string, string>, name: string, path: string): Promise<number> {
+  const next = async (args: readonly string[], codes: readonly number[]): Promise<number> => {
+    const ran = await run([...args, '--state', path], { env });
+    expect(codes, ran.stderr).toContain(ran.code);
+    expectReportedIdExists(jobIn(ran.stdout), await cron.idsOf(name));
+    return ran.code;
+  };
+  if ((await next(cron.create(name), [0, 5, 9])) === 9) {
+    await next(RECONCILE, [0]);
+    await next(cron.create(name, '--ensure'), [0]);
+  }
+  const ids = await cron.idsOf(name);
+  expect(ids.length).toBeGreaterThan(0);
+  const log = await readJobLog(path);
+  expect(new Set(log.ids)).toEqual(new Set(ids));
+  expect(log.damage.filter((why) => !why.startsWith('not a whole record'))).toEqual([]);
+  for (const id of ids) await cron.remove(id);
+  return ids.length - 1;
+}
+
+/** Counts the stages of all ways, so that none of a command's stages is missing. */
+function stageCounter<Stage extends string>() {
+  const all = new Map<Stage, number>();
+  return {
+    add: (stages: ReadonlyMap<Stage, number>) => {
+      for (const [stage, count] of stages) all.set(stage, (all.get(stage) ?? 0) + count);
+    },
+    expectEach(...stages: readonly Stage[]) {
+      for (const stage of stages) expect(all.get(stage), stage).toBeGreaterThan(1);
+    },
+  };
+}
+
+/** Runs one task at a time, because a fault affects the entire service. */
+function createTurns(): <Result>(act: () => Promise<Result>) => Promise<Result> {
+  let last: Promise<unknown> = Promise.resolve();
+  return (act) => {
+    const mine = last.then(act);
+    last = mine.catch(() => undefined);
+    return mine;
+  };
+}
+
+async function setUp(): Promise<Setup> {
+  const it = await service();
+  return { it, cron: await createCronAgent(it), directory: tempDirectory() };
+}
+
+describe('kill -9 of cron create', () => {
+  const stages = stageCounter<'nothing yet' | 'reserved' | 'reserved, and made' | 'made and recorded'>();
+
+  test.each(WAYS)('at each %s', async (_, way) => {
+    const { it, cron, directory } = await setUp();
+    const prepare: PrepareRun<'nothing yet' | 'reserved' | 'reserved, and made' | 'made and recorded'> = async (
+      name,
+      baseUrl,
+    ) => {
+      const path = join(directory, `${name}.jsonl`);
+      const env = { ...it.env, PARTNER_BASE_URL: baseUrl };
+      const stageOf = async ({ stdout }: KilledRun) => {
+        const { records, ids } = await readJobLog(path);
+        const made = await cron.idsOf(name);
+        expectReportedIdExists(jobIn(stdout), made);
+        if (stdout !== '') expect(ids).toHaveLength(1);
+        if (ids.length > 0) return 'made and recorded';
+        if (records.length === 0) return 'nothing yet';
+        return made.length === 0 ? 'reserved' : 'reserved, and made';
+      };
+      const args = [...cron.create(name), '--state', path];
+      return { args, env, path, stageOf, finish: () => settle(cron, env, name, path) };
+    };
+    stages.add(
+      (await killEverywhere({ name: 'cron create', baseUrl: it.env.PARTNER_BASE_URL ?? '', prepare }, way)).stages,
+    );
+  });
+
+  test('covers every stage of a creation', () => {
+    stages.expectEach('nothing yet', 'reserved', 'reserved, and made', 'made and recorded');
+  });
+});
+
+describe('kill -9 of cron reconcile', () => {
+  const stages = stageCounter<'open' | 'adopted' | 'released'>();
+
+  test.each(WAYS.flatMap(([at, way]) => [true, false].map((made) => [at, made ? 'made' : 'lost', way, made] as const)))(
+    'at each %s, of a job that was %s',
+    async (_, what, way, made) => {
+      const { it, cron, directory } = await setUp();
+      const alone = createTurns();
+      const prepare: PrepareRun<'open' | 'adopted' | 'released'> = async (label, baseUrl) => {
+        const name = `${what}-${label}`;
+        const path = join(directory, `${name}.jsonl`);
+        const env = { ...it.env, PARTNER_BASE_URL: baseUrl };
+        const lost = await alone(async () => {
+          await it.faults({ kind: 'reset', stage: made ? 'after' : 'before', on: `POST ${CRON_JOBS}` });
+          const ran = await run([...cron.create(name), '--state', path], { env });
+          await it.faults();
+          return ran;
+        });
+        expect(lost.code).toBe(9);
+        const stageOf = async () => {
+          const kinds = (await readJobLog(path)).records.map(({ kind }) => kind);
+          if (kinds.includes('adopted')) return 'adopted';
+          return kinds.includes('released') ? 'released' : 'open';
+        };
+        const args = [...RECONCILE, '--state', path];
+        return { args, env, path, stageOf, finish: () => alone(() => settle(cron, env, name, path)) };
+      };
+      const target = { name: `cron reconcile, job ${what}`, baseUrl: it.env.PARTNER_BASE_URL ?? '', prepare };
+      stages.add((await killEverywhere(target, way)).stages);
+    },
+  );
+
+  test('covers every stage of a reconciliation', () => {
+    stages.expectEach('open', 'adopted', 'released');
+  });
+});

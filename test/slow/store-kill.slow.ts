@@ -1,0 +1,178 @@
+import { rm } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { readStore } from '../../src/state/store.ts';
+import { type Cron, createCronAgent, type LogContent, readJobs } from '../support/cron.ts';
+import { findGitPoints, type GitPoint, type GitVictim, killGitAt, processesUsing } from '../support/git-kill.ts';
+import {
+  CALL_WAYS,
+  type CallWay,
+  canTrace,
+  type KilledRun,
+  killEverywhere,
+  killWays,
+  type PrepareRun,
+  type Way,
+} from '../support/kill.ts';
+import { run, tempDirectory } from '../support/run.ts';
+import { type Service, service } from '../support/service.ts';
+import { openAt, type StoreKind, storeKinds } from '../support/stores.ts';
+
+/*
+ * Kills `cron create` at one point after another, with the state in a database or in a repository. (cron-kill.sweep.ts covers the
+ * file.) The calls of the main thread do the network of a database, and start git. KILL_EVERY=4 takes a quarter of them.
+ */
+
+const CALLS = CALL_WAYS.filter(({ of, call }) => of === 'main' || (of === 'any' && call === 'connect'));
+/** The start and the end of each git command, and what the main thread writes. */
+const CALLS_FOR_GIT: readonly CallWay[] = ['clone', 'wait4', 'write', 'writev'].map((call) => ({ call, of: 'main' }));
+const RECONCILE = ['cron', 'reconcile', '--assume-not-created', '--grace', '1ms', '-o', 'json'];
+
+type Stage = 'nothing yet' | 'reserved' | 'reserved, and made' | 'made and recorded';
+const STAGES: readonly Stage[] = ['nothing yet', 'reserved', 'reserved, and made', 'made and recorded'];
+
+function waysOf({ name }: StoreKind): (readonly [string, Way])[] {
+  const calls = name === 'git' ? CALLS_FOR_GIT : CALLS;
+  return killWays(calls);
+}
+
+/** The URL of an empty state for one run: a table, or a branch. */
+async function stateFor(kind: StoreKind, base: string, label: string): Promise<string> {
+  const name = label.replaceAll('-', '_');
+  const address = kind.name === 'PostgreSQL' ? `${base}&table=${name}` : base.replace(/#.*/, `#${name}`);
+  const store = await openAt(address, tempDirectory());
+  await store.init();
+  await store.close();
+  return address;
+}
+
+async function jobsIn(address: string): Promise<LogContent> {
+  const store = await openAt(address, tempDirectory());
+  try {
+    return await readJobs(readStore(store));
+  } finally {
+    await store.close();
+  }
+}
+
+interface Setup {
+  readonly it: Service;
+  readonly cron: Cron;
+  readonly kind: StoreKind;
+  /** The address of the server. */
+  readonly base: string;
+}
+
+async function setUp(kind: StoreKind): Promise<Setup> {
+  const it = await service();
+  return { it, cron: await createCronAgent(it), kind, base: await kind.fresh() };
+}
+
+/** Continues as people would, first on another machine, then on that of the killed run. @returns the duplicates */
+async function settle(cron: Cron, name: string, address: string, env: Record<string, string>): Promise<number> {
+  const next = async (args: readonly string[], HOME: string, codes: readonly number[]): Promise<number> => {
+    const ran = await run(args, { env: { ...env, HOME } });
+    if (ran.code === 8 && ran.stderr.includes('remove the .lock file of the branch')) {
+      // A killed git server leaves its lock behind.
+      await rm(`${fileURLToPath(address.replace(/^git\+|#.*$/g, ''))}/refs/heads/${address.split('#')[1]}.lock`);
+      return await next(args, HOME, codes);
+    }
+    expect(codes, ran.stderr).toContain(ran.code);
+    return ran.code;
+  };
+  const [mine = '', other] = [env.HOME, tempDirectory()];
+  const code = await next(cron.create(name), other, [0, 5, 9]);
+  // A blocked command creates nothing.
+  if (code === 9) await next(RECONCILE, mine, [0]);
+  await next(cron.create(name, '--ensure'), mine, [0]);
+  const ids = await cron.idsOf(name);
+  expect(ids.length).toBeGreaterThan(0);
+  const log = await jobsIn(address);
+  expect(new Set(log.ids)).toEqual(new Set(ids));
+  expect(log.damage).toEqual([]);
+  for (const id of ids) await cron.remove(id);
+  await expect.poll(() => processesUsing(mine)).toEqual([]);
+  return ids.length - 1;
+}
+
+/** Prepares the `cron create` of a machine that has not used the state before. */
+function createsOf({ it, cron, kind, base }: Setup): PrepareRun<Stage> {
+  return async (name, baseUrl) => {
+    const address = await stateFor(kind, base, name);
+    const env = { ...it.env, HOME: tempDirectory(), PARTNER_BASE_URL: baseUrl, PARTNER_STATE: address };
+    const stageOf = async ({ stdout }: KilledRun): Promise<Stage> => {
+      const [{ records, ids }, made] = [await jobsIn(address), await cron.idsOf(name)];
+      // An id that was printed exists, and is recorded or will be by the next run.
+      if (stdout.endsWith('}\n')) expect(made).toEqual([JSON.parse(stdout).cron_job_id]);
+      if (ids.length > 0) return 'made and recorded';
+      if (records.length === 0) return 'nothing yet';
+      return made.length === 0 ? 'reserved' : 'reserved, and made';
+    };
+    return { args: cron.create(name), env, path: '', stageOf, finish: () => settle(cron, name, address, env) };
+  };
+}
+
+for (const kind of storeKinds().filter(({ name }) => name !== 'a file')) {
+  describe.skipIf(kind.missing)(`kill -9 of cron create, with the state in ${kind.name}`, () => {
+    beforeAll(() => kind.start());
+    afterAll(() => kind.stop());
+    const stages = new Map<Stage, number>();
+
+    test.each(waysOf(kind))('at each %s', async (_, way) => {
+      const here = await setUp(kind);
+      const { env } = here.it;
+      const name = `cron create (${kind.name})`;
+      const target = { name, baseUrl: env.PARTNER_BASE_URL ?? '', prepare: createsOf(here) };
+      const counted = await killEverywhere(target, way);
+      for (const [stage, count] of counted.stages) stages.set(stage, (stages.get(stage) ?? 0) + count);
+    });
+
+    test('covers every stage of a creation', () => {
+      for (const stage of STAGES) expect(stages.get(stage), stage).toBeGreaterThan(0);
+    });
+  });
+}
+
+const git = storeKinds().find(({ name }) => name === 'git');
+
+describe.skipIf(git === undefined || git.missing || !canTrace())('kill -9 of git while cron create runs', () => {
+  /** Kills one run. @returns how far it had come */
+  async function killOne(here: Setup, point: GitPoint, victim: GitVictim): Promise<Stage> {
+    const { command, call, nth } = point;
+    const prepared = await createsOf(here)(`${victim}-${command}-${call}-${nth}`, here.it.env.PARTNER_BASE_URL ?? '');
+    const { exitCode, signal, stdout, stderr } = await killGitAt(prepared, point, victim);
+    const isKilled = signal === 'SIGKILL';
+    // Without git, a command says that the state is unavailable before the job is created (8), or after it (9).
+    if (!isKilled) expect([0, 8, 9], stderr).toContain(exitCode);
+    const stage = await prepared.stageOf({ isKilled, stdout, stderr });
+    if (exitCode === 0) expect(stage).toBe('made and recorded');
+    if (exitCode === 8) expect(stage, stderr).not.toMatch(/made/);
+    expect(await prepared.finish()).toBe(0);
+    return stage;
+  }
+
+  test.each(['machine', 'git'] as const)('at each call that changes something, with the victim %s', async (victim) => {
+    if (!git) throw new Error('There is no git.');
+    const here = await setUp(git);
+    const reference = await createsOf(here)('reference', here.it.env.PARTNER_BASE_URL ?? '');
+    const all = await findGitPoints(reference);
+    expect(await reference.finish()).toBe(0);
+    const every = Number(process.env.KILL_EVERY ?? 1);
+    // Each point has two victims.
+    const step = every === 1 ? 1 : 2 * every;
+    const points = all.filter((_, index) => index % step === 0);
+    const stages = new Map<Stage, number>();
+    const lane = async (): Promise<void> => {
+      for (let point = points.shift(); point; point = points.shift()) {
+        const stage = await killOne(here, point, victim);
+        stages.set(stage, (stages.get(stage) ?? 0) + 1);
+      }
+    };
+    await Promise.all([lane(), lane()]);
+    process.stdout.write(
+      `cron create: killed ${victim} at calls of git: ${JSON.stringify(Object.fromEntries(stages))}\n`,
+    );
+    for (const stage of ['nothing yet', 'made and recorded'] as const)
+      expect(stages.get(stage), stage).toBeGreaterThan(0);
+  });
+});

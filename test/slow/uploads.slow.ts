@@ -1,0 +1,87 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { connectToChild } from '../support/sandbox-client.ts';
+import { prepareChildSandboxes, temporaryDirectory } from '../support/sandbox-process.ts';
+import {
+  ATTACHMENTS,
+  DOCUMENTS,
+  FORM_END,
+  fileForm,
+  partHead,
+  postForm,
+  sha256,
+  streamForm,
+} from '../support/sandbox-uploads.ts';
+
+const startChild = prepareChildSandboxes();
+
+const MIB = 1024 * 1024;
+
+/** The peak memory of a process so far, in MiB. */
+async function peakMemory(pid: number): Promise<number> {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8');
+  return Number(/^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1]) / 1024;
+}
+
+test.skipIf(process.platform !== 'linux')(
+  'the memory of the sandbox does not depend on the size of uploads',
+  async () => {
+    const directory = await temporaryDirectory();
+    const child = await startChild(join(directory, 'data'));
+    const on = connectToChild(child);
+    const idle = await peakMemory(child.pid);
+
+    const block = Buffer.alloc(MIB, 'x');
+    async function* body(mebibytes: number): AsyncGenerator<Uint8Array> {
+      yield Buffer.from(partHead('; name="file"; filename="big"'));
+      for (let sent = 0; sent < mebibytes; sent += 1) yield block;
+      yield Buffer.from(FORM_END);
+    }
+    const responses = await Promise.all([streamForm(on, ATTACHMENTS, body(512)), streamForm(on, DOCUMENTS, body(256))]);
+    expect(responses.map(({ status, json }) => [status, json.bytes])).toEqual([
+      [201, 512 * MIB],
+      [201, 256 * MIB],
+    ]);
+    const headers = { authorization: `Bearer ${child.adminKey}` };
+    const content = await fetch(`${child.adminUrl}/uploads/${responses[0].json.file_attachment_id}/content`, {
+      headers,
+    });
+    let read = 0;
+    for await (const chunk of content.body ?? []) read += chunk.length;
+    expect(read).toBe(512 * MIB);
+    expect((await peakMemory(child.pid)) - idle).toBeLessThan(150);
+  },
+);
+
+test('500 uploads over failing connections store each acknowledged one exactly once', async () => {
+  const directory = await temporaryDirectory();
+  const on = connectToChild(await startChild(join(directory, 'data')));
+  const rules = [
+    { kind: 'reset', on: 'POST', rate: 0.1 },
+    { kind: 'reset', on: 'POST', rate: 0.1, at_bytes: 30_000 },
+    { kind: 'status', status: 503, on: 'POST', rate: 0.1 },
+    { kind: 'reset', stage: 'after', on: 'POST', rate: 0.1 },
+  ];
+  expect((await on.admin('PUT', '/faults', { rules, seed: 7 })).status).toBe(200);
+  const lost: string[] = [];
+  const acknowledged: string[] = [];
+  const send = async (number: number): Promise<void> => {
+    const content = `file ${number} `.repeat(6_000);
+    const response = await postForm(on, ATTACHMENTS, fileForm(content)).catch(() => undefined);
+    if (response?.status === 201) acknowledged.push(sha256(content));
+    else lost.push(sha256(content));
+  };
+  for (let number = 0; number < 500; number += 10) {
+    await Promise.all(Array.from({ length: 10 }, (_, index) => send(number + index)));
+  }
+  const { uploads } = (await on.admin('GET', '/uploads')).json;
+  const stored: string[] = uploads.map((each: { sha256: string }) => each.sha256);
+  expect(new Set(stored).size).toBe(stored.length);
+  for (const sum of acknowledged) expect(stored).toContain(sum);
+  const processed = stored.filter((sum) => lost.includes(sum));
+  const { requests } = (await on.admin('GET', '/requests')).json;
+  const lostResponses = requests.filter(({ fault }: { fault: string | null }) => fault === 'reset/after');
+  expect(lostResponses.length).toBeGreaterThan(0);
+  expect([processed.length, stored.length]).toEqual([lostResponses.length, acknowledged.length + lostResponses.length]);
+});

@@ -1,0 +1,133 @@
+import { expect } from 'vitest';
+import { start } from './program.ts';
+import { type Chat, createChat } from './sandbox-chat.ts';
+import type { Service } from './service.ts';
+
+/*
+ * Chat sessions that get replies while they are followed, on a service that fails and returns odd histories.
+ */
+
+/** A line that `chat tail -o json` wrote. */
+export interface Line {
+  readonly message_id: string;
+  readonly session_id: string;
+  readonly text: string;
+  readonly role: string;
+}
+
+export interface Conversations {
+  readonly it: Service;
+  readonly chat: Chat;
+  readonly sessions: readonly string[];
+  /** The arguments of a `chat tail` of all sessions. */
+  readonly tailArgs: readonly string[];
+}
+
+const HISTORY = 'GET /integrations/api-chat/history/';
+
+/** Sessions named `s1` and so on, of one source. */
+export async function startConversations(it: Service, count: number): Promise<Conversations> {
+  const chat = await createChat(it);
+  const sessions = Array.from({ length: count }, (_, index) => `s${index + 1}`);
+  const named = sessions.flatMap((session) => ['--session', session]);
+  return { it, chat, sessions, tailArgs: ['chat', 'tail', '--source', chat.source_id, ...named, '-o', 'json'] };
+}
+
+/** Makes about a third of the polls fail or return an odd page. */
+export async function injectHistoryFaults(it: Service, seed: number): Promise<void> {
+  const rules = [
+    { kind: 'reset', rate: 0.03 },
+    { kind: 'reset', stage: 'after', rate: 0.03 },
+    { kind: 'cut', rate: 0.03 },
+    { kind: 'status', status: 503, rate: 0.03 },
+    { kind: 'html', rate: 0.02 },
+    { kind: 'status', status: 429, retry_after: 0.05, rate: 0.02 },
+    { kind: 'stall', rate: 1, times: 1, skip: 20 },
+    { kind: 'repeat', rate: 0.08, messages: 3 },
+    { kind: 'reorder', rate: 0.08 },
+    { kind: 'short_page', rate: 0.08 },
+  ].map((rule) => ({ ...rule, on: HISTORY }));
+  expect((await it.admin('PUT', '/faults', { rules, seed })).status).toBe(200);
+}
+
+/** Adds replies to the sessions in turn, some at a time, until each has `each` of them. */
+export async function addReplies({ it, chat, sessions }: Conversations, each: number, pauseMs = 0): Promise<void> {
+  for (let done = 0, size = 1; done < each; done += size, size = (size * 3) % 37) {
+    const count = Math.min(size, each - done);
+    for (const session_id of sessions) {
+      const body = { source_id: chat.source_id, session_id, role: 'assistant', text: 'reply', count };
+      expect((await it.admin('POST', '/messages', body)).status).toBe(201);
+    }
+    await new Promise((resolve) => setTimeout(resolve, pauseMs));
+  }
+}
+
+/** Parses the complete lines of an output. The last line of a killed process may be truncated. */
+export function parseLines(stdout: string): Line[] {
+  const whole = stdout.slice(0, stdout.lastIndexOf('\n') + 1);
+  return whole
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line));
+}
+
+/** The ids of all messages by session, in the order of the service. */
+export async function messageIds({ chat, sessions }: Conversations): Promise<Map<string, string[]>> {
+  const ids = new Map<string, string[]>();
+  for (const session_id of sessions) {
+    const entries = await chat.history({ session_id, page_size: '1000' });
+    ids.set(
+      session_id,
+      entries.map(({ message_id }) => message_id),
+    );
+  }
+  return ids;
+}
+
+/** The ids in lines of output by session, in the order of the lines. */
+export function shownIds({ sessions }: Conversations, lines: readonly Line[]): Map<string, string[]> {
+  return new Map(
+    sessions.map((session) => [
+      session,
+      lines.filter(({ session_id }) => session_id === session).map(({ message_id }) => message_id),
+    ]),
+  );
+}
+
+/** Runs a tail until it has written `count` lines, and then sends it a signal. */
+export async function followUntil(
+  { it, tailArgs: args }: Conversations,
+  more: readonly string[],
+  count: number,
+  signal: 'SIGINT' | 'SIGKILL',
+): Promise<{ lines: Line[]; exitCode: number | undefined; stderr: string }> {
+  const child = start([...args, ...more], { env: it.env });
+  let seen = 0;
+  child.stdout?.on('data', (chunk: Buffer) => {
+    for (const byte of chunk) if (byte === 0x0a) seen += 1;
+    if (seen >= count) child.kill(signal);
+  });
+  if (count === 0) child.kill(signal);
+  const { stdout, exitCode, stderr } = await child;
+  return { lines: parseLines(stdout), exitCode, stderr };
+}
+
+/**
+ * Joins the lines of runs of which all but the last were killed, without repeats. Only the last line of a killed run may be
+ * repeated, because that run may not have saved its checkpoint.
+ */
+export function joinRuns(runs: readonly (readonly Line[])[]): Line[] {
+  const lines: Line[] = [];
+  const seen = new Set<string>();
+  const unsaved = new Set<string>();
+  for (const run of runs) {
+    for (const line of run) {
+      if (seen.has(line.message_id)) expect(unsaved.delete(line.message_id)).toBe(true);
+      else lines.push(line);
+      seen.add(line.message_id);
+    }
+    const last = run.at(-1);
+    if (last) unsaved.add(last.message_id);
+  }
+  return lines;
+}

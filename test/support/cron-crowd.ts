@@ -1,0 +1,64 @@
+import { join } from 'node:path';
+import { expect } from 'vitest';
+import { type CreatedJob, type Cron, createCronAgent, readJobLog } from './cron.ts';
+import { type Running, start } from './program.ts';
+import { tempDirectory } from './run.ts';
+import { type Service, service } from './service.ts';
+
+interface Ended {
+  readonly exitCode: number | undefined;
+  readonly said: CreatedJob;
+}
+
+/** Runs that many processes concurrently. */
+async function runConcurrently(count: number, begin: (index: number) => Running): Promise<Ended[]> {
+  const ended = await Promise.all(Array.from({ length: count }, (_, index) => begin(index)));
+  return ended.map(({ exitCode, stdout }) => ({ exitCode, said: JSON.parse(stdout) }));
+}
+
+async function opened(): Promise<{ it: Service; cron: Cron; path: string }> {
+  const it = await service();
+  return { it, cron: await createCronAgent(it), path: join(tempDirectory(), 'state.jsonl') };
+}
+
+/** Concurrent processes with the same job: one POST, one created, the others are blocked or wait for it. */
+export async function expectOneJob(count: number): Promise<void> {
+  const { it, cron, path } = await opened();
+  // A slow service: most of them start while the job is being created.
+  await it.faults({ kind: 'delay', ms: 500, on: 'POST /automation/partner-cron-jobs/', stage: 'after' });
+  // Some of them may not read the list, so that only the file guards.
+  const blind = await it.envFor(['cron_jobs.write']);
+  const isWaiting = (index: number): boolean => index % 2 === 1;
+  const ended = await runConcurrently(count, (index) =>
+    start(cron.create('daily', ...(isWaiting(index) ? ['--ensure'] : []), '--state', path), {
+      env: index % 3 === 0 ? blind : it.env,
+    }),
+  );
+  expect(await cron.posted()).toBe(1);
+  const ids = await cron.idsOf('daily');
+  expect(ids).toHaveLength(1);
+  const creator = ended.findIndex(({ said }) => said.status === 'created');
+  for (const [index, { exitCode, said }] of ended.entries()) {
+    if (index === creator) expect({ exitCode, said }).toMatchObject({ exitCode: 0, said: { cron_job_id: ids[0] } });
+    else if (isWaiting(index))
+      expect({ exitCode, said }).toMatchObject({ exitCode: 0, said: { status: 'exists', cron_job_id: ids[0] } });
+    else expect({ exitCode, said }).toMatchObject({ exitCode: 5, said: { status: 'blocked' } });
+  }
+  expect(creator).toBeGreaterThan(-1);
+  expect(await readJobLog(path)).toMatchObject({ ids, damage: [] });
+}
+
+/** Concurrent processes with one job each: the same number of jobs and ids, and the file is intact. */
+export async function expectAllJobs(count: number): Promise<void> {
+  const { it, cron, path } = await opened();
+  const ended = await runConcurrently(count, (index) =>
+    start(cron.create(`job-${index}`, '--state', path), { env: it.env }),
+  );
+  for (const { exitCode, said } of ended) expect([exitCode, said.status]).toEqual([0, 'created']);
+  expect(await cron.posted()).toBe(count);
+  const told = ended.map(({ said }) => said.cron_job_id);
+  expect(new Set(told).size).toBe(count);
+  expect((await cron.jobs()).map(({ cron_job_id }) => cron_job_id).sort()).toEqual([...told].sort());
+  const { ids, damage } = await readJobLog(path);
+  expect({ ids: [...ids].sort(), damage }).toEqual({ ids: [...told].sort(), damage: [] });
+}

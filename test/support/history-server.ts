@@ -1,0 +1,174 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { onTestFinished, vi } from 'vitest';
+import { follow } from '../../src/chat/follow.ts';
+import type { FollowDeps, FollowEvent, FollowOptions, FollowStart } from '../../src/chat/follow-types.ts';
+import type { Clock } from '../../src/clock.ts';
+import { client } from './api-client.ts';
+import { type FakeRequest, sendJson, startFakeService } from './fake-service.ts';
+import { fastClock } from './run.ts';
+
+interface Entry {
+  readonly message_id: string;
+  readonly role: 'user' | 'assistant';
+  readonly text: string;
+  readonly created_at?: string;
+}
+
+/** A history request, with the actions of a test on it. */
+export interface HistoryRequest {
+  readonly session: string;
+  readonly after: string | undefined;
+  readonly url: URL;
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly json: (status: number, body: unknown, headers?: Record<string, string>) => void;
+}
+
+/** @param wellBehaved returns the messages after the cursor */
+type HistoryHandler = (request: HistoryRequest, wellBehaved: () => readonly Entry[]) => void;
+
+export interface HistoryServer {
+  readonly baseUrl: string;
+  readonly requests: HistoryRequest[];
+  readonly sessions: Map<string, Entry[]>;
+  /** Adds messages to a session: a millisecond apart and long ago, or with the given timestamp. */
+  add(session: string, count: number, role?: Entry['role'], at?: Date): void;
+  /** Replaces the well-behaved history; undefined restores it. */
+  behave(handler: HistoryHandler | undefined): void;
+  /** Resolves with the next request that matches. */
+  nextRequest(matches: (request: HistoryRequest) => boolean): Promise<HistoryRequest>;
+}
+
+const T0 = Date.UTC(2026, 0, 1);
+
+/** Starts a service with histories of sessions, whose responses a test can replace. */
+export async function historyServer(): Promise<HistoryServer> {
+  const sessions = new Map<string, Entry[]>();
+  const requests: HistoryRequest[] = [];
+  const answer: HistoryHandler = ({ json }, wellBehaved) => json(200, { results: wellBehaved(), next: null });
+  let handler: HistoryHandler = answer;
+  let total = 0;
+  const onHeaders = ({ path, query, incoming }: FakeRequest, response: ServerResponse): void => {
+    const session = query.get('session_id') ?? '';
+    const after = query.get('after_message_id') ?? undefined;
+    const json: HistoryRequest['json'] = (status, body, headers) => sendJson(response, body, status, headers);
+    const url = new URL(path, 'http://localhost');
+    const request: HistoryRequest = { session, after, url, request: incoming, response, json };
+    requests.push(request);
+    handler(request, () => {
+      const entries = sessions.get(session) ?? [];
+      return entries.slice(entries.findIndex(({ message_id }) => message_id === after) + 1);
+    });
+  };
+  const service = await startFakeService({ onHeaders }, { heedsSession: true });
+  const lastRequest = (): HistoryRequest => {
+    const last = requests.at(-1);
+    if (!last) throw new Error('No request has arrived.');
+    return last;
+  };
+
+  return {
+    baseUrl: service.baseUrl,
+    requests,
+    sessions,
+    add(session, count, role = 'assistant', at) {
+      const entries = sessions.get(session) ?? [];
+      sessions.set(session, entries);
+      for (let index = 0; index < count; index += 1) {
+        total += 1;
+        const created_at = (at ?? new Date(T0 + total)).toISOString();
+        entries.push({ message_id: `${session}-${entries.length}`, role, text: `text ${entries.length}`, created_at });
+      }
+    },
+    behave(next = answer) {
+      handler = next;
+    },
+    nextRequest: async (matches) => {
+      await service.nextRequest(() => matches(lastRequest()));
+      return lastRequest();
+    },
+  };
+}
+
+/**
+ * The dependencies of `follow`, with real HTTP. By default no time passes while a response is pending, so that a busy test
+ * machine does not look like silence, an outage, or a machine that slept.
+ */
+export function followDeps(baseUrl: string, clock: Clock = fastClock()): FollowDeps & { stop(): void } {
+  const control = new AbortController();
+  const { http } = client(baseUrl, { clock });
+  return { http, clock, random: Math.random, interrupt: control.signal, stop: () => control.abort() };
+}
+
+/** How long the machine may take to notice a closed connection, in turns of the event loop. */
+const TURNS = 100;
+
+/**
+ * A fast clock on which time also passes while the service does not respond, so that the time limit of a request ends it. `stall`
+ * leaves a request without a response, and resolves with the milliseconds until the client gave up.
+ */
+export function stallingClock(): Clock & { stall(request: HistoryRequest): Promise<number> } {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const { now, sleep } = fastClock();
+  let ahead = 0;
+  return {
+    now: () => now() + ahead,
+    monotonic: () => now() + ahead,
+    sleep,
+    async stall({ response }) {
+      let waited = 0;
+      while (!response.destroyed) {
+        waited += 1_000;
+        ahead += 1_000;
+        vi.advanceTimersByTime(1_000);
+        for (let turn = 0; turn < TURNS; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+      }
+      return waited;
+    },
+  };
+}
+
+/** Summarizes events: `+id` for a message, otherwise the kind. Omits `caught-up`. */
+export function summarize(events: readonly FollowEvent[]): string[] {
+  const shown = events.filter(({ kind }) => kind !== 'caught-up');
+  return shown.map((event) => {
+    if (event.kind === 'message') return `+${event.message.message_id}`;
+    return event.kind === 'end' ? `end:${event.reason}` : event.kind;
+  });
+}
+
+/** Reads events up to the first one that matches. */
+export async function until(
+  events: AsyncGenerator<FollowEvent, void, void>,
+  matches: (event: FollowEvent) => boolean,
+): Promise<FollowEvent[]> {
+  const pulled: FollowEvent[] = [];
+  for (;;) {
+    const { value, done } = await events.next();
+    if (done) return pulled;
+    pulled.push(value);
+    if (matches(value)) return pulled;
+  }
+}
+
+export function followOptions(
+  start: FollowStart = { from: 'start' },
+  changes: Partial<FollowOptions> = {},
+): FollowOptions {
+  return { sessions: [{ source_id: 'src', session_id: 's', start }], follow: true, ...changes };
+}
+
+export const isEnd = (event: FollowEvent): boolean => event.kind === 'end';
+
+/** Reads the history of the session `s` to its end, without following it. */
+export function readAll({ baseUrl }: HistoryServer, start: FollowStart): Promise<FollowEvent[]> {
+  return until(follow(followDeps(baseUrl), followOptions(start, { follow: false })).events, isEnd);
+}
+
+/** The path and query of a request with one parameter changed. */
+export function nextPath(url: URL, name: string, value: string | number): string {
+  const next = new URL(url);
+  next.searchParams.set(name, String(value));
+  return next.pathname + next.search;
+}

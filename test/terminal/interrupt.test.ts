@@ -1,0 +1,110 @@
+import { expect, test } from 'vitest';
+import { holdRequests } from '../support/hold-requests.ts';
+import { start, until } from '../support/program.ts';
+import { run } from '../support/run.ts';
+import { manifest, type Service, service, write } from '../support/service.ts';
+
+const POST = 'POST /automation/agent-templates/provision-space/$';
+
+const many = (count: number): string =>
+  write('many.yaml', Array.from({ length: count }, (_, index) => manifest(`s${index}`)).join('---\n'));
+
+interface Output {
+  results: { external_space_id: string; space_id: string | null; status: string }[];
+  summary: Record<string, number>;
+}
+
+/** Resolves when the service has received this many writes. */
+async function untilReceived(it: Service, count: number): Promise<void> {
+  await expect.poll(async () => (await it.posts()).length, { interval: 20 }).toBeGreaterThanOrEqual(count);
+}
+
+test.each([
+  ['SIGINT', 130],
+  ['SIGTERM', 143],
+  ['SIGHUP', 129],
+] as const)('%s during a run: exit %i with a correct summary', async (signal, code) => {
+  const it = await service();
+  // The fourth write waits until the signal is sent.
+  let writes = 0;
+  const { env, held, release } = await holdRequests(it, ({ method }) => {
+    if (method === 'POST') writes += 1;
+    return writes > 3;
+  });
+  const path = many(12);
+  const child = start(['provision', path, '--concurrency', '1', '-o', 'json', '-v'], { env });
+  const noticed = until(child.stderr, /at most for the response/);
+  await held();
+  child.kill(signal);
+  await noticed;
+  release();
+  const ran = await child;
+  expect(ran.exitCode).toBe(code);
+  const { results, summary }: Output = JSON.parse(ran.stdout);
+  expect(results).toHaveLength(12);
+  // The write in flight completed, and nothing was started after it.
+  expect(summary).toMatchObject({ created: 4, skipped: 8, failed: 0 });
+  const there = new Map((await it.spaces()).map((space) => [space.external_space_id, space.space_id]));
+  expect(
+    new Map(results.flatMap((each) => (each.space_id === null ? [] : [[each.external_space_id, each.space_id]]))),
+  ).toEqual(there);
+  const { error } = JSON.parse(ran.stderr.trimEnd().split('\n').at(-1) ?? '');
+  expect(error).toMatchObject({ type: 'interrupted', message: expect.stringContaining('4 created, 8 skipped') });
+
+  const again = await run(['provision', path, '-o', 'json'], { env });
+  expect(again.code).toBe(0);
+  expect(JSON.parse(again.stdout).summary).toMatchObject({ created: 8, unchanged: 4 });
+});
+
+test('a second Ctrl-C exits immediately', async () => {
+  const it = await service();
+  await it.faults({ kind: 'stall', on: POST });
+  const child = start(['provision', many(1), '-v', '-o', 'json'], { env: it.env });
+  await untilReceived(it, 1);
+  child.kill('SIGINT');
+  // The system may merge two pending signals, so repeat until the second one is delivered.
+  const repeat = setInterval(() => child.kill('SIGINT'), 20);
+  const ran = await child;
+  clearInterval(repeat);
+  // A run that ended normally would have printed its result.
+  expect(ran).toMatchObject({ exitCode: 130, stdout: '' });
+  expect(ran.stderr).toMatch(/^Ended while spaces were being provisioned, .*: s0\. Run the same command again/m);
+});
+
+test('a second SIGHUP, which a shell sends in addition to the system, does not end the wait for the response', async () => {
+  const it = await service();
+  const { env, held, release } = await holdRequests(it, ({ method }) => method === 'POST');
+  const child = start(['provision', many(2), '--concurrency', '1', '-v', '-o', 'json'], { env });
+  await held();
+  const noticed = until(child.stderr, /at most for the response/);
+  child.kill('SIGHUP');
+  await noticed;
+  child.kill('SIGHUP');
+  release();
+  const ran = await child;
+  expect(ran.exitCode).toBe(129);
+  expect(JSON.parse(ran.stdout).summary).toMatchObject({ created: 1, skipped: 1 });
+});
+
+test('Ctrl-C ends the wait for a retry', async () => {
+  const it = await service();
+  await it.faults({ kind: 'status', status: 503, retry_after: 60 });
+  const child = start(['spaces', 'list', '-v', '-o', 'json'], { env: it.env });
+  const waiting = new Promise<void>((resolve) => {
+    child.stderr?.on('data', (chunk: unknown) => String(chunk).includes('waiting 60') && resolve());
+  });
+  await waiting;
+  child.kill('SIGINT');
+  const ran = await child;
+  expect(ran).toMatchObject({ exitCode: 130, stdout: '' });
+  expect(JSON.parse(ran.stderr.trimEnd().split('\n').at(-1) ?? '').error.type).toBe('interrupted');
+});
+
+test('Ctrl-C ends a read without a response', async () => {
+  const it = await service();
+  await it.faults({ kind: 'stall' });
+  const child = start(['spaces', 'list'], { env: it.env });
+  await expect.poll(async () => (await it.received()).length, { interval: 20 }).toBeGreaterThan(0);
+  child.kill('SIGINT');
+  expect(await child).toMatchObject({ exitCode: 130, stdout: '', stderr: expect.stringContaining('Interrupted') });
+});

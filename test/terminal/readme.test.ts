@@ -1,0 +1,113 @@
+import { existsSync, readdirSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { HELP_TOPICS } from '../../src/cli/help-topics.ts';
+import { commandBlocks, readDocument } from '../support/documents.ts';
+import { start } from '../support/program.ts';
+import { runDocument } from '../support/run-document.ts';
+
+const ROOT = new URL('../../', import.meta.url);
+const TOPICS = HELP_TOPICS.map(({ name }) => `src/help/${name}.md`);
+
+const DOCUMENTS = ['README.md', ...TOPICS];
+
+describe('README.md', () => {
+  test('starts with the command that installs the program, before the two commands for a fresh checkout', () => {
+    expect(readDocument('README.md')).toMatch(
+      /^# partnerctl\n\n```sh[^\n]*\nnpm ci && npm install --global [^\n]*\n```\n/,
+    );
+    const [, second] = commandBlocks('README.md');
+    const lines = second?.commands
+      .trim()
+      .split('\n')
+      .map((line) => line.replace(/ *#.*/, ''));
+    expect(lines).toEqual(['npm ci && npm start', 'npm ci && npm test']);
+  });
+
+  test('has its sections in the order in which people need them, and at most 1,800 words', () => {
+    const text = readDocument('README.md');
+    expect([...text.matchAll(/^## (.*)$/gm)].map(([, title]) => title)).toEqual([
+      'Install',
+      'First provision',
+      'Log in',
+      'Provision',
+      'Scheduled jobs',
+      'Chat',
+      'Upload',
+      'Scripting and exit codes',
+      'Troubleshooting',
+    ]);
+    expect(text.split(/\s+/).length).toBeLessThanOrEqual(1_800);
+  });
+
+  test(
+    'has commands that work as written, in order, and show the documented output',
+    () => runDocument('README.md'),
+    300_000,
+  );
+
+  test('links to every help topic', () => {
+    const text = readDocument('README.md');
+    for (const path of TOPICS) expect(text).toContain(`(${path})`);
+  });
+});
+
+describe.each(DOCUMENTS)('%s', (path) => {
+  test('contains only code blocks with commands, or their output', () => {
+    // The CI tests run the contents of YAML blocks.
+    const languages = [...readDocument(path).matchAll(/^ *```(\S+)/gm)].flatMap(([, language = '']) =>
+      path === 'src/help/ci.md' && language === 'yaml' ? [] : [language],
+    );
+    const blocks = commandBlocks(path);
+    const outputs = blocks.filter(({ output }) => output !== undefined);
+    expect(languages.filter((language) => language === 'sh')).toHaveLength(blocks.length);
+    expect(languages.filter((language) => language === 'text')).toHaveLength(outputs.length);
+    expect(languages).toHaveLength(blocks.length + outputs.length);
+  });
+
+  test('links to files that exist', () => {
+    for (const [, target = ''] of readDocument(path).matchAll(/\]\((?!https:)([^)#]+)\)/g)) {
+      const file = new URL(target, new URL(path, ROOT));
+      expect(existsSync(file), target).toBe(true);
+    }
+  });
+});
+
+test('the only commands that tests do not run need a person, the network, or the checkout', () => {
+  const skipped = DOCUMENTS.flatMap((path) =>
+    commandBlocks(path).flatMap(({ notRun }) => (notRun === undefined ? [] : [`${path}: ${notRun}`])),
+  );
+  expect(skipped).toEqual([
+    'README.md: installs the checkout itself',
+    'README.md: installs and tests the checkout itself',
+    'README.md: asks for a token and calls a service on the Internet',
+    'README.md: needs a git host',
+    'README.md: needs a terminal',
+    'src/help/chat.md: runs until Ctrl-C',
+    'src/help/chat.md: runs until Ctrl-C',
+    'src/help/chat.md: runs until Ctrl-C',
+    'src/help/chat.md: needs a terminal',
+    'src/help/webhooks.md: installs a package from the Internet',
+    'src/help/state.md: needs a database',
+    'src/help/state.md: needs a git host',
+    'src/help/state.md: calls a service on the Internet',
+    'src/help/state.md: needs a database',
+    'src/help/state.md: needs a database',
+    'src/help/state.md: is a workflow of GitHub Actions',
+    'src/help/state.md: is a workflow of GitHub Actions',
+    'src/help/state.md: is a job of GitLab CI',
+    'src/help/state.md: is a workflow of GitHub Actions',
+    'src/help/profiles.md: asks for a token and calls a service on the Internet',
+    'src/help/profiles.md: needs a keychain',
+    'src/help/reliability.md: runs the sweeps and the fault matrix of the checkout',
+    'src/help/sandbox.md: runs until Ctrl-C',
+    'src/help/development.md: builds, checks, and tests the checkout itself',
+  ]);
+});
+
+test('the built program has every topic, and needs no network, home, or profile for it', async () => {
+  const built = readdirSync(new URL('dist/help/', ROOT)).map((name) => `src/help/${name}`);
+  expect(built.sort()).toEqual([...TOPICS].sort());
+  const { exitCode, stdout, stderr } = await start(['help', 'exit-codes']);
+  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+  expect(stdout.split('\n')[0]).toBe(readDocument('src/help/exit-codes.md').split('\n')[0]);
+});

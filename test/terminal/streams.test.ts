@@ -1,0 +1,212 @@
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { PROGRAM, shell, start } from '../support/program.ts';
+import { run, tempDirectory } from '../support/run.ts';
+import { createChat } from '../support/sandbox-chat.ts';
+import { manifest, service, write } from '../support/service.ts';
+
+test('a closed pipe ends the program quietly with 0', async () => {
+  const it = await service();
+  // More than fits into a pipe.
+  await it.admin('POST', '/spaces', { count: 1500, prefix: 'acme' });
+  await it.set({ page_size: 1000 });
+  // One that writes rows, one that writes a document, and one that needs all rows.
+  for (const format of ['tsv', 'json', 'table']) {
+    const ran = await shell(`partnerctl spaces list -o ${format} | head -1`, { env: it.env });
+    expect(ran).toMatchObject({ exitCode: 0, stderr: '' });
+    expect(ran.stdout.split('\n')).toHaveLength(2);
+  }
+  const help = await shell('partnerctl --help | true; partnerctl provision --schema | true', { env: it.env });
+  expect(help).toMatchObject({ exitCode: 0, stderr: '' });
+});
+
+test('a run without a reader still does all its work', async () => {
+  const it = await service();
+  const path = write('many.yaml', Array.from({ length: 8 }, (_, index) => manifest(`s${index}`)).join('---\n'));
+  const ran = await shell(`partnerctl provision '${path}' -o ndjson --concurrency 1 | true`, { env: it.env });
+  expect(ran).toMatchObject({ exitCode: 0, stderr: '' });
+  expect(await it.spaces()).toHaveLength(8);
+});
+
+test('--timeout and Ctrl-C end a command whose output nobody reads anymore', async () => {
+  const it = await service();
+  await it.admin('POST', '/spaces', { count: 1_500, prefix: 'acme' });
+  await it.set({ page_size: 1000 });
+  // Reads one byte, so that the command is writing, and then nothing more.
+  const list = async (args: string, end: string) => {
+    const line = `mkfifo pipe; node '${PROGRAM}' spaces list -o ndjson ${args} >pipe & exec 3<pipe; head -c 1 <&3; ${end} wait $!`;
+    return await shell(line, { env: it.env, cwd: tempDirectory() });
+  };
+  const [late, unheard, interrupted] = await Promise.all([
+    list('--timeout 2s', ''),
+    list('--timeout 2s -v 2>&1', ''),
+    list('', 'kill -INT $!;'),
+  ]);
+  expect(late).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('--timeout') });
+  expect(unheard).toMatchObject({ exitCode: 1, stderr: '' });
+  expect(interrupted).toMatchObject({ exitCode: 130, stderr: expect.stringContaining('Interrupted') });
+});
+
+test.each([
+  ['closed stdout', 'partnerctl spaces list -o json >&-', 0],
+  ['closed stderr', 'partnerctl spaces list -o json -v 2>&-', 0],
+  ['closed stderr and a failure', 'partnerctl agents list nowhere 2>&-', 4],
+  ['all closed', 'partnerctl agents list nowhere <&- >&- 2>&-', 4],
+  ['closed stdin', 'partnerctl spaces list -o json <&-', 0],
+])('%s: the exit code does not change', async (_, line, code) => {
+  const it = await service();
+  expect((await shell(line, { env: it.env })).exitCode).toBe(code);
+});
+
+test('a full disk is a failure', async () => {
+  const it = await service();
+  await it.admin('POST', '/spaces', { count: 10 });
+  const ran = await shell('partnerctl spaces list -o json > /dev/full', { env: it.env });
+  expect(ran.exitCode).toBe(1);
+  expect(ran.stderr).toContain('"type":"local"');
+  expect(ran.stderr).toContain('ENOSPC');
+  const schema = await shell('partnerctl provision --schema > /dev/full');
+  expect(schema).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('ENOSPC') });
+  expect(schema.stderr).not.toContain('bug');
+  for (const flag of ['--help', '--version']) {
+    expect(await shell(`partnerctl ${flag} > /dev/full`)).toMatchObject({
+      exitCode: 1,
+      stderr: 'error: The output cannot be written.\n  the disk is full (ENOSPC)\n',
+    });
+  }
+});
+
+test('a full disk does not hide that a job was blocked', async () => {
+  const it = await service();
+  const { agent_id } = await createChat(it);
+  const line = `partnerctl cron create --agent ${agent_id} --name daily --instructions Go. --schedule "0 9 * * *" --timezone UTC -o json`;
+  expect((await shell(line, { env: it.env })).exitCode).toBe(0);
+  const blocked = await shell(`${line} > /dev/full`, { env: it.env });
+  expect(blocked.exitCode).toBe(5);
+  const { error } = JSON.parse(blocked.stderr);
+  expect(error).toMatchObject({ status: null, hint: expect.stringMatching(/ENOSPC/) });
+});
+
+test('provision reads a pipe and stores its state file in the home directory', async () => {
+  const it = await service();
+  const text = [manifest('a'), manifest('b', ['One', 'Two'])].join('---\n');
+  const first = await start(['provision', '-', '-o', 'json'], { env: it.env, input: text });
+  expect(first).toMatchObject({ exitCode: 0, stderr: '' });
+  expect(JSON.parse(first.stdout).summary).toMatchObject({ created: 2 });
+  await it.forget();
+  const again = await run(['provision', '-', '-o', 'json'], { env: it.env, stdin: text });
+  expect(JSON.parse(again.stdout).summary).toMatchObject({ unchanged: 2 });
+  expect(await it.posts()).toEqual([]);
+});
+
+test('the prerendered --help equals that of the program', async () => {
+  const [written, told] = await Promise.all([start(['--help']), start(['help'])]);
+  expect(written.exitCode).toBe(0);
+  expect(written.stdout).toContain('Usage: partnerctl');
+  expect(written.stdout).toBe(told.stdout);
+});
+
+test('the prerendered help -o json has the content of that of the program, on one line', async () => {
+  const [prepared, made] = await Promise.all([start(['help', '-o', 'json']), start(['help', '-o', 'json', '--quiet'])]);
+  expect(prepared.exitCode).toBe(0);
+  expect(JSON.parse(prepared.stdout).name).toBe('partnerctl');
+  expect(JSON.parse(prepared.stdout)).toEqual(JSON.parse(made.stdout));
+  expect(prepared.stdout).toMatch(/^.*\n$/);
+});
+
+test('--version, --help, and help -o json load one file, and no module of the program', () => {
+  const printPrepared = readFileSync(new URL('../../dist/chunks/print-prepared.cjs', import.meta.url), 'utf8');
+  const loaded = [...printPrepared.matchAll(/require\(["'`]([^"'`]+)/g)].map(([, name]) => name);
+  expect(loaded.length).toBeGreaterThan(0);
+  expect(loaded.filter((name) => !/^(node:fs|url)$/.test(name ?? ''))).toEqual([]);
+});
+
+test('commands that need no service do not load the HTTP client', () => {
+  const chunks = join(PROGRAM, '..', '..', 'dist', 'chunks');
+  const core = readdirSync(chunks).find((name) => name.startsWith('core-')) ?? '';
+  expect(readFileSync(join(chunks, core), 'utf8')).not.toMatch(/require\(["'`]node:http["'`]\)/);
+});
+
+test('the compile cache is in the cache directory, which need not exist yet, private to the user', async () => {
+  const directory = join(tempDirectory(), 'cache');
+  const { exitCode } = await start(['state', 'path'], { env: { XDG_CACHE_HOME: directory } });
+  expect(exitCode).toBe(0);
+  const compiled = join(directory, 'partnerctl', 'compiled');
+  expect(statSync(compiled).mode & 0o777).toBe(0o700);
+  expect(readdirSync(compiled).length).toBe(1);
+});
+
+test('the compile cache is used, unless it is damaged', async () => {
+  const it = await service();
+  const directory = tempDirectory();
+  const env = { ...it.env, XDG_CACHE_HOME: directory };
+  const list = async () => expect(await start(['spaces', 'list'], { env })).toMatchObject({ exitCode: 0, stderr: '' });
+  await list();
+  const [version = ''] = readdirSync(join(directory, 'partnerctl', 'compiled'));
+  const kept = join(directory, 'partnerctl', 'compiled', version);
+  const files = readdirSync(kept).map((name) => join(kept, name));
+  const changes = () => files.map((file) => statSync(file, { bigint: true }).mtimeNs);
+  const written = changes();
+  await list();
+  expect(changes()).toEqual(written);
+  for (const file of files) {
+    const content = readFileSync(file);
+    // In the middle, where V8 does not check.
+    writeFileSync(file, content.fill(0xff, content.length / 2, content.length / 2 + 8));
+  }
+  await list();
+});
+
+test('the compile cache gains what a further command calls', async () => {
+  const it = await service();
+  const directory = tempDirectory();
+  const env = { ...it.env, XDG_CACHE_HOME: directory };
+  await start(['profile', 'list'], { env });
+  const [version = ''] = readdirSync(join(directory, 'partnerctl', 'compiled'));
+  const kept = join(directory, 'partnerctl', 'compiled', version);
+  const core = readdirSync(kept).find((name) => name.startsWith('core-')) ?? '';
+  const size = () => statSync(join(kept, core)).size;
+  const before = size();
+  await start(['spaces', 'list'], { env });
+  expect(size()).toBeGreaterThan(before);
+});
+
+test('the compile cache keeps what V8 drops in a long run of a further command', async () => {
+  const it = await service();
+  const directory = tempDirectory();
+  const collect = write(
+    'collect.cjs',
+    `const { setFlagsFromString } = require('node:v8');
+    for (const flag of ['--expose-gc', '--stress-flush-code']) setFlagsFromString(flag);
+    const gc = require('node:vm').runInNewContext('gc');
+    if (process.env.COLLECT) setInterval(gc, 20).unref();`,
+  );
+  const env = { ...it.env, XDG_CACHE_HOME: directory, NODE_OPTIONS: `--require ${collect}` };
+  await start(['spaces', 'list'], { env });
+  const [version = ''] = readdirSync(join(directory, 'partnerctl', 'compiled'));
+  const kept = join(directory, 'partnerctl', 'compiled', version);
+  const files = readdirSync(kept).map((name) => join(kept, name));
+  const sizes = () => files.map((file) => statSync(file).size);
+  const before = sizes();
+  await start(['sandbox', 'start', '--timeout', '1s'], { env: { ...env, COLLECT: '1' } });
+  expect(readdirSync(kept).length).toBeGreaterThan(files.length);
+  for (const [index, size] of sizes().entries()) expect(size).toBeGreaterThanOrEqual(before[index] ?? 0);
+});
+
+test('NODE_DISABLE_COMPILE_CACHE disables the compile cache', async () => {
+  const directory = tempDirectory();
+  const env = { XDG_CACHE_HOME: directory, NODE_DISABLE_COMPILE_CACHE: '1' };
+  expect(await start(['state', 'path'], { env })).toMatchObject({ exitCode: 0 });
+  expect(existsSync(join(directory, 'partnerctl'))).toBe(false);
+});
+
+test('there is no compile cache in a directory that others may write', async () => {
+  const directory = tempDirectory();
+  const compiled = join(directory, 'partnerctl', 'compiled');
+  mkdirSync(compiled, { recursive: true });
+  chmodSync(compiled, 0o777);
+  const { exitCode } = await start(['state', 'path'], { env: { XDG_CACHE_HOME: directory } });
+  expect(exitCode).toBe(0);
+  expect(readdirSync(compiled)).toEqual([]);
+});

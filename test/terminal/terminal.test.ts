@@ -1,0 +1,357 @@
+import { spawnSync } from 'node:child_process';
+import { createReadStream, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { execa } from 'execa';
+import { describe, expect, test } from 'vitest';
+import { holdRequests } from '../support/hold-requests.ts';
+import { PROGRAM, startFile, until } from '../support/program.ts';
+import { tempDirectory } from '../support/run.ts';
+import { createChat } from '../support/sandbox-chat.ts';
+import { schedules } from '../support/scheduling.ts';
+import { manifest, service, write } from '../support/service.ts';
+
+const hasScript = spawnSync('script', ['--version'], { encoding: 'utf8' }).stdout?.includes('util-linux') ?? false;
+
+const TOKEN = 'pat_typed-at-the-prompt-0123456789';
+
+interface Terminal {
+  readonly env: Record<string, string>;
+  readonly columns?: number;
+  /** For the shell: `2> path`. */
+  readonly redirection?: string;
+}
+
+/** Runs the program with a real terminal for stdin, stdout, and stderr. */
+function inTerminal(args: readonly string[], { env, columns = 100, redirection = '' }: Terminal) {
+  const line = [process.execPath, PROGRAM, ...args].map((word) => `'${word}'`).join(' ');
+  return startFile('script', ['-qec', `stty cols ${columns} rows 40; exec ${line} ${redirection}`, '/dev/null'], {
+    stdin: 'pipe',
+    env: { TERM: 'xterm-256color', SHELL: '/bin/sh', ...env },
+  });
+}
+
+/** Terminal output with plain line feeds. */
+const plain = (text: string): string => text.replaceAll('\r\n', '\n');
+const withoutColor = (text: string): string => plain(text).replaceAll(/\u001b\[[0-9;]*m/g, '');
+
+/** The text that stays on the screen: on each line, what was written after it was last cleared. */
+const visibleText = (text: string): string =>
+  plain(text)
+    .split('\n')
+    .map((line) => line.replace(/^.*\u001b\[0?K/s, '').replaceAll(/\u001b\[[?\d;]*[A-Za-z]/g, ''))
+    .join('\n');
+
+describe.skipIf(!hasScript)('in a real terminal (needs script of util-linux)', () => {
+  test('a list is a table with a bold heading', async () => {
+    const it = await service();
+    await it.admin('POST', '/spaces', { count: 3, prefix: 'acme' });
+    const ran = await inTerminal(['spaces', 'list'], { env: it.env });
+    expect(ran.exitCode).toBe(0);
+    expect(ran.stdout).toContain('\u001b[1mSPACE');
+    const rows = withoutColor(ran.stdout).trimEnd().split('\n');
+    expect(rows).toHaveLength(4);
+    expect(rows[1]).toMatch(/^spc_\w+ +acme-1 +acme 1 +no$/);
+  });
+
+  test('NO_COLOR wins over FORCE_COLOR, without a warning of Node that it does not', async () => {
+    const it = await service();
+    const ran = await inTerminal(['spaces', 'list'], { env: { ...it.env, NO_COLOR: '1', FORCE_COLOR: '1' } });
+    expect(plain(ran.stdout)).toBe('There are no spaces that the token can access.\n');
+  });
+
+  test('the line that completion install adds stands on a line of its own', async () => {
+    const home = tempDirectory();
+    const child = inTerminal(['completion', 'install', '--shell', 'bash'], { env: { HOME: home } });
+    await until(child.stdout, /Continue\?/);
+    child.stdin?.write('n\r');
+    const { stdout } = await child;
+    expect(withoutColor(stdout)).toMatch(/^To \S+\/\.bashrc:\n {3}\| \. \S+\/partnerctl {2}# partnerctl completion\n/m);
+  });
+
+  test('a narrow terminal shows cards that fit', async () => {
+    const it = await service();
+    await it.admin('POST', '/spaces', { count: 2, prefix: 'acme' });
+    const ran = await inTerminal(['spaces', 'list'], { env: it.env, columns: 32 });
+    const lines = withoutColor(ran.stdout).trimEnd().split('\n');
+    expect(lines[0]).toMatch(/^SPACE: /);
+    for (const line of lines) expect(line.length).toBeLessThanOrEqual(32);
+  });
+
+  test('errors are red, and JSON is never colored', async () => {
+    const it = await service();
+    const ran = await inTerminal(['agents', 'list', 'nowhere'], { env: it.env });
+    expect(ran).toMatchObject({ exitCode: 4, stdout: expect.stringContaining('\u001b[31merror:\u001b[39m') });
+    const json = await inTerminal(['spaces', 'list', '-o', 'json'], { env: it.env });
+    expect(plain(json.stdout)).toBe('[]\n');
+  });
+
+  test('an operation of more than a second shows a spinner, which disappears at the end', async () => {
+    const it = await service();
+    const { env, release } = await holdRequests(it, () => true);
+    const child = inTerminal(['spaces', 'list'], { env });
+    await until(child.stdout, /Listing spaces/);
+    release();
+    const ran = await child;
+    expect(visibleText(ran.stdout)).toBe('There are no spaces that the token can access.\n');
+    expect(ran.stdout).not.toContain('\u001b[?25l');
+  });
+
+  test.each([
+    ['create', ['--instructions', 'Sum up the day.', '--schedule', '0 18 * * *']],
+    ['adopt', ['cron_1']],
+    ['forget', []],
+  ])('cron %s shows that it looks up the agent', async (name, args) => {
+    const { env, release } = await holdRequests(await service(), () => true);
+    const job = ['--agent', 'name:Support', '--space', 'ext:acme-001', '--name', 'daily'];
+    const child = inTerminal(['cron', name, ...args, ...job], { env });
+    await until(child.stdout, /Looking up the agent/);
+    release();
+    const ran = await child;
+    expect(visibleText(ran.stdout)).toMatch(/^error: /);
+    expect(ran.exitCode).toBe(4);
+  });
+
+  test('-q, CI, and a terminal without a size, as in a container, hide the spinner', async () => {
+    const it = await service();
+    await it.set({ latency_ms: 1_200 });
+    const [quiet, ci, sizeless] = await Promise.all([
+      inTerminal(['spaces', 'list', '-q'], { env: it.env }),
+      inTerminal(['spaces', 'list'], { env: { ...it.env, CI: '1' } }),
+      inTerminal(['spaces', 'list'], { env: it.env, columns: 0 }),
+    ]);
+    expect(quiet.stdout).toBe('');
+    for (const ran of [ci, sizeless])
+      expect(plain(ran.stdout)).toBe('There are no spaces that the token can access.\n');
+  });
+
+  test('login prompts for the URL, and for the token without showing it', async () => {
+    const it = await service();
+    const home = tempDirectory();
+    const env = { HOME: home, PARTNER_CONFIG_DIR: join(home, 'config') };
+    const child = inTerminal(['login'], { env });
+    await until(child.stdout, /Base URL of the service/);
+    child.stdin?.write(`${it.sandbox.baseUrl.replace('/v1', '')}\r`);
+    await until(child.stdout, /does not end in/);
+    child.stdin?.write('/v1\r');
+    await until(child.stdout, /Partner token/);
+    child.stdin?.write(`${it.token}\r`);
+    const ran = await child;
+    expect(ran.exitCode).toBe(0);
+    for (let at = 0; at + 8 <= it.token.length; at += 1) expect(ran.stdout).not.toContain(it.token.slice(at, at + 8));
+    expect(readFileSync(join(home, 'config', 'config.json'), 'utf8')).toContain(it.token);
+  });
+
+  test('Ctrl-C in a tail leaves the next prompt on a line of its own', async () => {
+    const it = await service();
+    const chat = await createChat(it);
+    await chat.send('Anybody?', { session_id: 's' });
+    const args = ['chat', 'tail', '--source', chat.source_id, '--session', 's', '--from-start'];
+    const child = inTerminal(args, { env: it.env });
+    await until(child.stdout, /You said: Anybody\?/);
+    child.stdin?.write('\x03');
+    const ran = await child;
+    expect(ran.exitCode).toBe(0);
+    expect(ran.stdout).toMatch(/\^C\r\n$/);
+  });
+
+  test('--color never also applies to questions', async () => {
+    const child = inTerminal(['login', '--color', 'never'], { env: { HOME: tempDirectory() } });
+    await until(child.stdout, /Base URL of the service/);
+    child.stdin?.write('\x03');
+    const ran = await child;
+    expect(ran.exitCode).toBe(130);
+    expect(ran.stdout).not.toMatch(/\x1b\[[\d;]*m/);
+  });
+
+  test('login asks for a token, and names the service, if PARTNER_TOKEN is for another one', async () => {
+    const it = await service();
+    const env = {
+      HOME: tempDirectory(),
+      PARTNER_BASE_URL: 'http://127.0.0.1:9/v1',
+      PARTNER_TOKEN: 'pat_of-the-sandbox',
+    };
+    const child = inTerminal(['login', '--base-url', it.sandbox.baseUrl], { env });
+    await until(child.stdout, /Partner token for http:\/\/127\.0\.0\.1:\d+\/v1/);
+    child.stdin?.write(`${it.token}\r`);
+    const ran = await child;
+    expect(ran.exitCode).toBe(0);
+    expect(ran.stdout).toContain('PARTNER_TOKEN is not used: it is for http://127.0.0.1:9/v1 (PARTNER_BASE_URL).');
+  });
+
+  test('a write through a protected profile asks for its name, and sends nothing before', async () => {
+    const it = await service();
+    const home = tempDirectory();
+    const profiles = { live: { base_url: it.sandbox.baseUrl, token: it.token, protected: true } };
+    mkdirSync(join(home, '.config', 'partnerctl'), { recursive: true });
+    const file = join(home, '.config', 'partnerctl', 'config.json');
+    writeFileSync(file, JSON.stringify({ current: 'live', profiles }), { mode: 0o600 });
+    const child = inTerminal(['upload', file], { env: { HOME: home } });
+    await until(child.stdout, /Profile "live" is protected/);
+    child.stdin?.write('test\r');
+    await until(child.stdout, /That is not live/);
+    expect(await it.received()).toEqual([]);
+    child.stdin?.write('\u007f\u007f\u007f\u007flive\r');
+    expect((await child).exitCode).toBe(0);
+    expect(await it.posts()).toHaveLength(1);
+  });
+
+  test('Ctrl-C at the prompt exits with 130 and stores nothing', async () => {
+    const home = tempDirectory();
+    const child = inTerminal(['login', '--base-url', 'https://api.example.com/v1'], { env: { HOME: home } });
+    await until(child.stdout, /Partner token/);
+    child.stdin?.write(`${TOKEN.slice(0, 10)}\u0003`);
+    const ran = await child;
+    expect(ran.exitCode).toBe(130);
+    expect(ran.stdout).not.toContain(TOKEN.slice(0, 10));
+    expect(() => readFileSync(join(home, '.config', 'partnerctl', 'config.json'))).toThrow();
+  });
+
+  test.each([
+    ['login', /Partner token/, ['--base-url', 'https://api.example.com/v1']],
+    ['completion', /\(y\/N\)/, ['install', '--shell', 'bash']],
+  ])('Ctrl-D at the prompt of %s exits with 130, too', async (name, prompt, args) => {
+    const child = inTerminal([name, ...args], { env: { HOME: tempDirectory() } });
+    await until(child.stdout, prompt);
+    child.stdin?.write('\u0004');
+    const ran = await child;
+    expect(ran.exitCode).toBe(130);
+    expect(ran.stdout).toContain('Interrupted.');
+  });
+
+  test('--timeout ends a prompt', async () => {
+    const login = ['login', '--base-url', 'https://api.example.com/v1', '--timeout', '1s'];
+    const ran = await inTerminal(login, { env: { HOME: tempDirectory() } });
+    expect(ran).toMatchObject({ exitCode: 1, stdout: expect.stringContaining('did not finish within --timeout') });
+  });
+
+  test.each([
+    [['--no-input'], {}],
+    [[], { CI: '1' }],
+  ])('%j %j: login does not ask', async (args, more) => {
+    const env = { HOME: tempDirectory(), ...more };
+    const ran = await inTerminal(['login', '--base-url', 'https://api.example.com/v1', ...args], { env });
+    expect(ran.exitCode).toBe(2);
+    expect(ran.stdout).toContain('forbids asking');
+  });
+
+  test('login names what keeps it from asking if stderr leads to a file', async () => {
+    const home = tempDirectory();
+    const log = join(home, 'log');
+    const login = ['login', '--base-url', 'https://api.example.com/v1'];
+    const ran = await inTerminal(login, { env: { HOME: home }, redirection: `2> '${log}'` });
+    expect(ran.exitCode).toBe(2);
+    expect(readFileSync(log, 'utf8')).toContain('There is no token, and stderr is not a terminal to ask for it.');
+  });
+
+  test('cron forget asks, and removes the record only after a yes', async () => {
+    const it = await schedules();
+    await it.create();
+    const before = it.records();
+    const args = ['cron', 'forget', '--agent', it.agent, '--name', 'daily', '--state', it.state];
+    // The Enter key alone is a no.
+    const refused = inTerminal(args, { env: it.env });
+    await until(refused.stdout, /\(y\/N\)/);
+    refused.stdin?.write('\r');
+    const shown = withoutColor((await refused).stdout).replace(/\s+/g, ' ');
+    expect(shown).toContain('keeps running at the service; this only lets a job of that name be created again.');
+    expect(shown).toContain('error: Nothing was changed.');
+    expect((await refused).exitCode).toBe(2);
+    expect(it.records()).toEqual(before);
+    const child = inTerminal(args, { env: it.env, columns: 60 });
+    await until(child.stdout, /\(y\/N\)/);
+    child.stdin?.write('y\r');
+    const ran = await child;
+    expect(ran.exitCode).toBe(0);
+    expect(withoutColor(ran.stdout)).toMatch(/STATUS: forgotten\n/);
+    expect(it.records()).toEqual([...before, 'cron.forgotten']);
+  });
+
+  test('cron reconcile asks about a job that is not listed after the grace period', async () => {
+    const it = await schedules();
+    await it.faults({ kind: 'reset', on: 'POST', times: 1 });
+    await it.create();
+    const args = ['cron', 'reconcile', '--grace', '1ms', '--state', it.state];
+    for (const [typed, code, status] of [
+      ['n\r', 9, 'unknown'],
+      ['y\r', 0, 'released'],
+    ] as const) {
+      const child = inTerminal(args, { env: it.env, columns: 200 });
+      await until(child.stdout, /\(y\/N\)/);
+      child.stdin?.write(typed);
+      const ran = await child;
+      expect([typed, ran.exitCode]).toEqual([typed, code]);
+      expect(withoutColor(ran.stdout)).toContain(status);
+    }
+    expect((await it.create()).code).toBe(0);
+    expect(await it.jobs()).toHaveLength(1);
+  });
+
+  test('sandbox start prints the settings, and Ctrl-C stops it', async () => {
+    const child = inTerminal(['sandbox', 'start'], { env: { HOME: tempDirectory() } });
+    const shown = await until(child.stdout, /Stop it with Ctrl-C\./);
+    expect(plain(shown)).toMatch(/^export PARTNER_BASE_URL=http:\/\/127\.0\.0\.1:\d+\/v1\n/);
+    child.stdin?.write('\u0003');
+    expect((await child).exitCode).toBe(0);
+  });
+
+  test('Ctrl-C in sandbox run reaches the command once', async () => {
+    const script = 'trap "echo caught; exit 9" INT; echo ready; while :; do read line; done';
+    const child = inTerminal(['sandbox', 'run', '--', 'sh', '-c', script], { env: { HOME: tempDirectory() } });
+    await until(child.stdout, /ready/);
+    child.stdin?.write('\u0003');
+    const ran = await child;
+    expect(ran.exitCode).toBe(9);
+    expect(ran.stdout.match(/caught/g)).toHaveLength(1);
+  });
+
+  describe('when the terminal disappears,', () => {
+    /** Starts the program in a terminal. `exitCode` reports what its parent sees, which outlives the terminal. */
+    async function startInTerminal(args: readonly string[], env: Record<string, string>, redirection = '') {
+      const result = join(tempDirectory(), 'result');
+      await execa('mkfifo', [result]);
+      const program = [process.execPath, PROGRAM, ...args].map((arg) => `'${arg}'`).join(' ');
+      const line = `( trap '' HUP; ${program} ${redirection}; echo $? > ${result} ); true`;
+      const terminal = startFile('script', ['-qec', line, '/dev/null'], {
+        stdin: 'pipe',
+        env: { TERM: 'xterm-256color', SHELL: '/bin/sh', ...env },
+      });
+      return { terminal, exitCode: async () => Number(await readFile(result, 'utf8')) };
+    }
+
+    test('a prompt ends with 129', async () => {
+      const login = ['login', '--base-url', 'https://api.example.com/v1'];
+      const { terminal, exitCode } = await startInTerminal(login, { HOME: tempDirectory() });
+      await until(terminal.stdout, /Partner token/);
+      terminal.kill('SIGKILL');
+      expect(await exitCode()).toBe(129);
+    });
+
+    test('sandbox run ends its command, removes its files, and exits with 129', async () => {
+      const temporary = tempDirectory();
+      const args = ['sandbox', 'run', '--', 'sh', '-c', 'echo ready; read line'];
+      const { terminal, exitCode } = await startInTerminal(args, { TMPDIR: temporary });
+      await until(terminal.stdout, /ready/);
+      terminal.kill('SIGKILL');
+      expect(await exitCode()).toBe(129);
+      expect(readdirSync(temporary)).toEqual([]);
+    });
+
+    test('a write in flight is completed, and nothing is started after it', async () => {
+      const it = await service();
+      const { env, held, release } = await holdRequests(it, ({ method }) => method === 'POST');
+      const path = write('two.yaml', `${manifest('a')}---\n${manifest('b')}`);
+      const log = join(tempDirectory(), 'log');
+      await execa('mkfifo', [log]);
+      const args = ['provision', path, '--concurrency', '1', '-v'];
+      const { terminal, exitCode } = await startInTerminal(args, env, `2> ${log}`);
+      const noticed = until(createReadStream(log), /at most for the response/);
+      await held();
+      terminal.kill('SIGKILL');
+      await noticed;
+      release();
+      expect(await exitCode()).toBe(129);
+      expect(await it.spaces()).toMatchObject([{ external_space_id: 'a' }]);
+    });
+  });
+});

@@ -1,0 +1,117 @@
+import { once } from 'node:events';
+import { readdirSync, truncateSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { holdRequests } from '../support/hold-requests.ts';
+import { start, until } from '../support/program.ts';
+import { tempDirectory } from '../support/run.ts';
+import { type Service, service, write } from '../support/service.ts';
+import { hasTmux, inTmux } from '../support/tmux.ts';
+
+/** More than the system buffers on its way to a service that does not read. */
+const LARGE = 16_000_000;
+
+function largeFile(name: string, directory: string): string {
+  const path = write(name, '', directory);
+  truncateSync(path, LARGE);
+  return path;
+}
+
+/** A service, and a directory with a state file. */
+async function opened(): Promise<{ it: Service; directory: string; state: string[] }> {
+  const it = await service();
+  const directory = tempDirectory();
+  return { it, directory, state: ['--state', join(directory, 'state.jsonl')] };
+}
+
+describe.skipIf(!hasTmux)('in a terminal (needs tmux)', () => {
+  test('an upload shows a bar for all and for each file, within 60 columns; at the end only the result is left', async () => {
+    const { it, directory, state } = await opened();
+    const { env, release } = await holdRequests(it, ({ method }) => method === 'POST');
+    const names = [
+      'a.bin',
+      `${'long-'.repeat(20)}name.bin`,
+      '日本語'.repeat(12),
+      'c\u001b[2J\u001b]0;stolen\u0007.bin',
+    ];
+    for (const name of names) largeFile(name, directory);
+    const terminal = await inTmux(['upload', '-r', directory, '--exclude', '*.jsonl', ...state], env);
+    const shown = await terminal.screen(/0 of 4 files +█+░+ [\d.]+ MB of 64 MB.*(\n.* of 16 MB.*){4}/);
+    // One line each: none was wrapped.
+    expect(shown.split('\n')).toHaveLength(5);
+    expect(shown).toMatch(/^ {2}\S*a\.bin /m);
+    expect(shown).toContain('name.bin ');
+    release();
+    const ended = await terminal.screen(/ended with 0/);
+    expect(ended).not.toMatch(/ of 16 MB/);
+    const all = await terminal.everything();
+    expect(all).not.toMatch(/ of \d+ files|░/);
+    expect(all.replaceAll(/\n */g, '')).toContain('1b[2J\\x1b]0;stolen\\x07.bin');
+    expect(all).toContain('4 uploaded.');
+    expect(await terminal.title()).not.toContain('stolen');
+  });
+
+  test('an upload asks for standard input that is typed', async () => {
+    const it = await service();
+    const state = join(tempDirectory(), 'state.jsonl');
+    const terminal = await inTmux(['upload', '-', '--filename', 'typed.txt', '--state', state], it.env);
+    await terminal.screen(/Reading standard input\. Press Ctrl-D to finish\./);
+    await terminal.keys('hello', 'Enter', 'C-d');
+    await terminal.screen(/ended with 0/);
+    expect((await it.admin('GET', '/uploads')).json.uploads).toMatchObject([{ filename: 'typed.txt', bytes: 6 }]);
+  });
+
+  test('a wide terminal gets bars, which Ctrl-C removes', async () => {
+    const { it, directory, state } = await opened();
+    await it.faults({ kind: 'stall', on: 'POST' });
+    const terminal = await inTmux(['upload', largeFile('big.bin', directory), ...state], it.env);
+    await terminal.resize(120);
+    await terminal.screen(/big\.bin +█*░+ .* of 16 MB/);
+    await terminal.keys('C-c');
+    const ended = await terminal.screen(/ended with 130/);
+    expect(ended).not.toMatch(/░/);
+    expect((await it.admin('GET', '/uploads')).json.uploads).toEqual([]);
+  });
+});
+
+test('a pipe gets no trace of bars, only one line per file on stdout', async () => {
+  const { it, directory, state } = await opened();
+  // Longer than bars take to appear in a terminal.
+  await it.faults({ kind: 'delay', ms: 1_500, on: 'POST' });
+  const ran = await start(['upload', largeFile('a.bin', directory), ...state], { env: it.env });
+  expect(ran).toMatchObject({ exitCode: 0, stderr: expect.stringMatching(/^note: [^\n]*\n$/) });
+  expect(ran.stdout).toMatch(/^att_\w+\tuploaded\t\S+a\.bin\t16000000\t[0-9a-f]{64}\n$/);
+});
+
+test('a line is written as soon as its file is uploaded', async () => {
+  const it = await service();
+  await it.faults({ kind: 'stall', on: 'POST', skip: 1, times: 1 });
+  const directory = tempDirectory();
+  const files = ['a.txt', 'b.txt'].map((name) => write(name, name, directory));
+  const state = ['--state', join(directory, 'state.jsonl')];
+  const child = start(['upload', ...files, '--concurrency', '1', ...state], { env: it.env });
+  expect(await until(child.stdout, /\n/)).toMatch(/^att_\w+\tuploaded\t\S+a\.txt\t5\t/);
+  child.kill('SIGINT');
+  expect((await child).exitCode).toBe(130);
+});
+
+test.skipIf(process.platform === 'win32')(
+  'an upload that is killed while it sends standard input leaves no copy of it',
+  async () => {
+    const silent = createServer().listen(0, '127.0.0.1');
+    onTestFinished(() => silent.closeAllConnections());
+    onTestFinished(() => void silent.close());
+    await once(silent, 'listening');
+    const address = silent.address();
+    const port = typeof address === 'object' ? address?.port : undefined;
+    const temporary = tempDirectory();
+    const env = { PARTNER_BASE_URL: `http://127.0.0.1:${port}/v1`, PARTNER_TOKEN: 'mine', TMPDIR: temporary };
+    const state = ['--state', join(tempDirectory(), 'state.jsonl')];
+    const child = start(['upload', '-', '--filename', 'dump.sql', ...state], { env, input: 'select 1;' });
+    await once(silent, 'request');
+    child.kill('SIGKILL');
+    expect((await child).signal).toBe('SIGKILL');
+    expect(readdirSync(temporary)).toEqual([]);
+  },
+);
