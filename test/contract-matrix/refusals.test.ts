@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
-import { runConfigured } from '../contract-matrix/cell.ts';
-import { OPERATIONS } from '../contract-matrix/operations.ts';
-import { byNumber, paging } from '../contract-matrix/paging.ts';
-import type { Service } from '../contract-matrix/service.ts';
-import { GUIDES } from '../contract-matrix/services/guides.ts';
-import { HOLDOUT_MIXTURES } from '../contract-matrix/services/holdout-mixtures.ts';
-import { ODDITIES } from '../contract-matrix/services/oddities.ts';
-import { PUBLIC_APIS_1 } from '../contract-matrix/services/public-apis-1.ts';
-import { PUBLIC_APIS_2 } from '../contract-matrix/services/public-apis-2.ts';
+import { runConfigured } from './cell.ts';
+import { OPERATIONS } from './operations.ts';
+import { byNumber, paging } from './paging.ts';
+import type { Service } from './service.ts';
+import { GUIDES } from './services/guides.ts';
+import { HOLDOUT_MIXTURES } from './services/holdout-mixtures.ts';
+import { ODDITIES } from './services/oddities.ts';
+import { PUBLIC_APIS_1 } from './services/public-apis-1.ts';
+import { PUBLIC_APIS_2 } from './services/public-apis-2.ts';
 
 /** Services with gaps that no guess can fill. */
 const OWN: readonly Service[] = [
