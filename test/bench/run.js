@@ -1,84 +1,70 @@
 import { spawnSync } from 'node:child_process';
-import { readdir, writeFile } from 'node:fs/promises';
-import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { createTable, machine, toResult } from './harness/report.js';
 
 /**
- * Measures rows of the groups next to this file: `npm run bench -- [name …] [--json[=file]] [--rounds n] [--list]`. A group is a
- * file that exports `rows`: {name, beside, limit, unit, skip, measure}; see toResult for the result of measure.
+ * `npm run bench`: measures rows, one line each, and exits with 1 if one is over its limit.
+ * --only <words>  only the rows whose names contain the words; repeatable
+ * --list          only the names
+ * --rounds <n>    at most that many measurements of each row
+ * BENCH_NODE=<path> measures with another Node, BENCH_PROGRAM=<path of bin/partnerctl.js> another build.
  */
 const OPTIONS = {
-  json: { type: 'string' },
-  rounds: { type: 'string', default: process.env.BENCH_ROUNDS ?? '21' },
-  list: { type: 'boolean' },
+  only: { type: 'string', multiple: true, default: [] },
+  list: { type: 'boolean', default: false },
+  rounds: { type: 'string', default: '15' },
 };
 
 /** Node reads the certificates at each start, which would make every ratio look better than it is. */
-const UNMEASURED = ['NODE_EXTRA_CA_CERTS', 'NODE_OPTIONS', 'NODE_COMPILE_CACHE', 'NODE_DISABLE_COMPILE_CACHE'];
+const UNSET = ['NODE_EXTRA_CA_CERTS', 'NODE_OPTIONS', 'NODE_COMPILE_CACHE', 'NODE_DISABLE_COMPILE_CACHE'];
 
-/** Runs this file again with the Node in BENCH_NODE. */
-function runWith(node) {
-  const { BENCH_NODE: _, ...env } = process.env;
-  const { status, error } = spawnSync(node, process.argv.slice(1), { stdio: 'inherit', env });
-  if (error) throw error;
-  return status ?? 1;
+const GROUPS = ['startup', 'bulk', 'lists', 'upload', 'tail', 'growth'];
+
+async function selectRows(words) {
+  const groups = await Promise.all(GROUPS.map((group) => import(`./${group}.js`)));
+  const isNamed = ({ name }) => words.some((word) => name.toLowerCase().includes(word.toLowerCase()));
+  return groups.flatMap(({ rows }) => rows).filter((row) => words.length === 0 || isNamed(row));
 }
 
-async function readRows() {
-  const directory = fileURLToPath(new URL('.', import.meta.url));
-  const rows = [];
-  for (const file of (await readdir(directory)).sort()) {
-    if (!file.endsWith('.js') || file === 'run.js') continue;
-    const group = file.slice(0, -'.js'.length);
-    const module = await import(new URL(file, import.meta.url));
-    rows.push(...module.rows.map((row) => ({ ...row, group })));
-  }
-  return rows;
-}
-
-/** The rows whose group has one of the names, or whose own name contains one; all rows if there are no names. */
-function select(rows, names) {
-  const isNamed = ({ group, name }) =>
-    names.some((wanted) => group === wanted || `${group} ${name}`.toLowerCase().includes(wanted.toLowerCase()));
-  return names.length === 0 ? rows : rows.filter(isNamed);
-}
-
-async function measureRow(row, rounds) {
-  const { group, name, beside = null, skip, measure } = row;
-  const reason = skip?.();
-  if (reason !== undefined) return { group, name, beside, skipped: reason };
+/** @returns whether the row is within its limit */
+async function measureRow({ name, limit, unit = '×', measure }, rounds, width) {
+  process.stdout.write(name.padEnd(width));
   try {
-    return toResult(group, row, await measure({ rounds }));
+    const figure = await measure(rounds);
+    const isWithin = figure <= limit;
+    const [measured, most] = [`${Number(figure.toPrecision(3))} ${unit}`, `limit ${limit}`];
+    process.stdout.write(`  ${measured.padStart(9)}  ${most.padEnd(10)}  ${isWithin ? 'within' : 'over'}\n`);
+    return isWithin;
   } catch (error) {
-    return { group, name, beside, error: error.message };
+    process.stdout.write(`  failed: ${error.message}\n`);
+    return false;
   }
 }
 
 /** @returns the exit code */
 async function main() {
-  // `--json` alone means standard output.
-  const args = process.argv.slice(2).map((arg) => (arg === '--json' ? '--json=-' : arg));
-  const { values, positionals } = parseArgs({ args, options: OPTIONS, allowPositionals: true });
-  for (const variable of UNMEASURED) delete process.env[variable];
-  const rows = select(await readRows(), positionals);
-  if (values.list || rows.length === 0) {
-    process.stdout.write(rows.map(({ group, name }) => `${group}: ${name}\n`).join('') || 'No row has that name.\n');
-    return rows.length === 0 ? 2 : 0;
+  const { values } = parseArgs({ options: OPTIONS });
+  for (const variable of UNSET) delete process.env[variable];
+  const rows = await selectRows(values.only);
+  if (rows.length === 0) {
+    process.stderr.write('No row has these words in its name.\n');
+    return 2;
   }
-  const [rounds, report] = [Number(values.rounds), values.json === '-' ? process.stderr : process.stdout];
-  const [environment, table, results] = [machine(rounds), createTable(rows), []];
-  const { node, platform, cpus, cpu } = environment;
-  report.write(`Node ${node}, ${platform}, ${cpus} × ${cpu}, ${rounds} rounds; medians (quartiles)\n${table.head}`);
-  for (const row of rows) {
-    const result = await measureRow(row, rounds);
-    results.push(result);
-    report.write(table.row(result));
+  if (values.list) {
+    for (const { name } of rows) process.stdout.write(`${name}\n`);
+    return 0;
   }
-  const text = `${JSON.stringify({ ...environment, rows: results }, null, 2)}\n`;
-  if (values.json === '-') process.stdout.write(text);
-  else if (values.json !== undefined) await writeFile(values.json, text);
-  return results.some(({ within, error }) => within === false || error !== undefined) ? 1 : 0;
+  const width = Math.max(...rows.map(({ name }) => name.length));
+  let code = 0;
+  for (const row of rows) if (!(await measureRow(row, Number(values.rounds), width))) code = 1;
+  return code;
+}
+
+/** Runs this file again with another Node. */
+function runWith(node) {
+  const { BENCH_NODE: _, ...env } = process.env;
+  const { status, error } = spawnSync(node, process.argv.slice(1), { stdio: 'inherit', env });
+  if (error) throw error;
+  return status ?? 1;
 }
 
 const { BENCH_NODE } = process.env;
