@@ -1,22 +1,21 @@
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** The files that take long, mostly because they run processes. */
-const LONG = /\/terminal\/|\/(cron-crowd|cron-state-file|stores|processes|at-most-once)\.test\.ts$/;
+/** Runs processes, and takes long for it. */
+const LONG = /\/test\/(terminal|promises|unit\/state)\//;
 
 /** Runs the long files first: the last one would run alone. */
 class LongFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files);
-    const isLong = ({ moduleId }: TestSpecification): boolean => LONG.test(moduleId);
-    return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))];
+    return sorted.toSorted((a, b) => Number(LONG.test(b.moduleId)) - Number(LONG.test(a.moduleId)));
   }
 }
 
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
-    // Builds the program for the end-to-end tests.
+    // Builds the program, for the tests that run it as a process.
     globalSetup: ['test/support/build.ts'],
     setupFiles: ['test/support/seed.ts'],
     // Tests mostly wait for processes and sockets.
