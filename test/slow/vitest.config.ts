@@ -5,7 +5,7 @@ export default defineConfig({
   test: {
     include: [
       'test/slow/**/*.slow.ts',
-      // The models, which `npm test` checks with a quarter of the schedules.
+      // The models, which `npm test` checks with fewer schedules.
       'test/unit/cron/at-most-once.test.ts',
       'test/unit/upload/at-most-once.test.ts',
       // Without the table that `npm run contract-matrix` prints.
