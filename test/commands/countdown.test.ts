@@ -5,7 +5,7 @@ import { PROVISION } from '../support/sandbox-client.ts';
 import { CRON_JOBS } from '../support/sandbox-cron.ts';
 import { schedules } from '../support/scheduling.ts';
 import { Screen } from '../support/screen.ts';
-import { manifest, service, write } from '../support/service.ts';
+import { manifest, service as startService, write } from '../support/service.ts';
 
 /** Runs a command line in a terminal, ten times as fast. @returns the exit code and the terminal output */
 async function watch(args: readonly string[], env: Record<string, string | undefined>) {
@@ -21,26 +21,26 @@ function timesIn(shown: string, pattern: RegExp): string[] {
 
 describe('a terminal shows a countdown', () => {
   test.each(['wait', 'send'])('while chat %s waits for a reply', async (command) => {
-    const it = await service();
-    await it.admin('PUT', '/script', { rules: [{ pattern: '.', fail: 'silent' }] });
-    const { source_id } = await createChat(it);
+    const service = await startService();
+    await service.admin('PUT', '/script', { rules: [{ pattern: '.', fail: 'silent' }] });
+    const { source_id } = await createChat(service);
     const args = ['chat', command, '--source', source_id, '--session', 's1'];
-    const sent = await run(['chat', 'send', ...args.slice(2), 'Hello', '-o', 'json'], { env: it.env });
+    const sent = await run(['chat', 'send', ...args.slice(2), 'Hello', '-o', 'json'], { env: service.env });
     const { message_id } = sent.json<{ message_id: string }>();
     const what = command === 'wait' ? ['--after', message_id] : ['--wait', 'Hello'];
-    const ran = await watch([...args, ...what, '--timeout', '9s'], it.env);
+    const ran = await watch([...args, ...what, '--timeout', '9s'], service.env);
     expect(ran.code).toBe(11);
     expect(timesIn(ran.shown, /Waiting for the reply \((\d+ s) left/g).length).toBeGreaterThan(3);
     expect(ran.stderr).not.toContain('left');
   });
 
   test('while cron reconcile waits for a job that may be listed late', async () => {
-    const it = await schedules();
-    await it.faults({ kind: 'reset', stage: 'before', on: `POST ${CRON_JOBS}`, times: 1 });
-    expect((await it.create([])).code).toBe(9);
+    const service = await schedules();
+    await service.faults({ kind: 'reset', stage: 'before', on: `POST ${CRON_JOBS}`, times: 1 });
+    expect((await service.create([])).code).toBe(9);
     const ran = await watch(
-      ['cron', 'reconcile', '--assume-not-created', '--grace', '9s', '--state', it.state],
-      it.env,
+      ['cron', 'reconcile', '--assume-not-created', '--grace', '9s', '--state', service.state],
+      service.env,
     );
     expect(ran.code).toBe(0);
     const times = timesIn(ran.shown, /Waiting, because the service may list new jobs late \((\d+ s) left/g);
@@ -48,10 +48,10 @@ describe('a terminal shows a countdown', () => {
   });
 
   test('while provision waits for the effects of a lost request', async () => {
-    const it = await service();
-    await it.faults({ kind: 'reset', stage: 'before', on: `POST ${PROVISION}`, times: 1 });
+    const service = await startService();
+    await service.faults({ kind: 'reset', stage: 'before', on: `POST ${PROVISION}`, times: 1 });
     const path = write('acme.yaml', manifest('acme-001'), tempDirectory());
-    const ran = await watch(['provision', path, '--settle', '9s'], it.env);
+    const ran = await watch(['provision', path, '--settle', '9s'], service.env);
     expect(ran.code).toBe(0);
     const what = 'waiting until it is certain what an earlier request did in acme-001';
     expect(timesIn(ran.shown, new RegExp(`${what}: (\\d+ s)`, 'g')).length).toBeGreaterThan(3);

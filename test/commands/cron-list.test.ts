@@ -18,16 +18,16 @@ interface Listed {
 
 /** One job in each state: recorded, not recorded, gone, and of unknown outcome. */
 async function everyStanding() {
-  const it = await schedules();
-  await it.create();
-  await it.create(['--name', 'removed']);
-  const removed = (await it.jobs()).find(({ name }) => name === 'removed')?.cron_job_id ?? '';
-  await it.admin('DELETE', `/cron-jobs/${removed}`);
-  const stranger = await it.make({ name: 'stranger' });
-  await it.faults({ kind: 'reset', on: POST, times: 1 });
-  await it.create(['--name', 'lost']);
-  await it.forget();
-  return { it, removed, stranger };
+  const service = await schedules();
+  await service.create();
+  await service.create(['--name', 'removed']);
+  const removed = (await service.jobs()).find(({ name }) => name === 'removed')?.cron_job_id ?? '';
+  await service.admin('DELETE', `/cron-jobs/${removed}`);
+  const stranger = await service.make({ name: 'stranger' });
+  await service.faults({ kind: 'reset', on: POST, times: 1 });
+  await service.create(['--name', 'lost']);
+  await service.forget();
+  return { service, removed, stranger };
 }
 
 /** Long enough after the jobs were created for a service to list them. */
@@ -35,22 +35,22 @@ const later = () => fastClock(Date.now() + 120_000);
 
 describe('cron list', () => {
   test("joins the service's list with the state file, field by field", async () => {
-    const { it, removed, stranger } = await everyStanding();
-    const ran = await it.cron(['list', '-o', 'json'], { clock: later() });
+    const { service, removed, stranger } = await everyStanding();
+    const ran = await service.cron(['list', '-o', 'json'], { clock: later() });
     expect(ran).toMatchObject({ code: 0, stderr: '' });
     const jobs = ran.json<Listed[]>();
-    const known = await it.jobs();
+    const known = await service.jobs();
     expect(jobs.map(({ name }) => name)).toEqual(['daily', 'stranger', 'removed', 'lost']);
     const key = expect.stringMatching(/^[0-9a-f]{24}$/);
     const description = 'At 09:00, Monday through Friday (Europe/Berlin)';
     const schedule = { type: 'cron', data: { minute: '0', hour: '9', day_of_week: '1-5' }, timezone: 'Europe/Berlin' };
     expect(jobs[0]).toEqual({ ...known[0], recorded: true, key, in_words: description });
     expect(jobs[1]).toEqual({ ...known[1], cron_job_id: stranger, recorded: false, in_words: description });
-    const local = { agent_id: it.agent, schedule, recorded: true, remote: false, key, in_words: description };
-    const more = { at: expect.any(String), origin: it.sandbox.baseUrl };
+    const local = { agent_id: service.agent, schedule, recorded: true, remote: false, key, in_words: description };
+    const more = { at: expect.any(String), origin: service.sandbox.baseUrl };
     expect(jobs[2]).toEqual({ ...local, ...more, cron_job_id: removed, name: 'removed', status: 'gone' });
     expect(jobs[3]).toEqual({ ...local, ...more, cron_job_id: null, name: 'lost', status: 'unknown' });
-    expect(await it.posts()).toEqual([]);
+    expect(await service.posts()).toEqual([]);
   });
 
   test('keeps fields of the service that have the same name as ours', async () => {
@@ -67,24 +67,26 @@ describe('cron list', () => {
   });
 
   test('shows the schedule in plain English, the next run, and the state in the table, with advice on stderr', async () => {
-    const { it } = await everyStanding();
-    const ran = await it.cron(['list', '-o', 'table', '--color', 'never'], { columns: 160, clock: later() });
+    const { service } = await everyStanding();
+    const ran = await service.cron(['list', '-o', 'table', '--color', 'never'], { columns: 160, clock: later() });
     const rows = ran.stdout.trimEnd().split('\n');
     expect(rows[0]).toMatch(/^JOB +AGENT +NAME +SCHEDULE +NEXT RUN +STATE +SPACE$/);
     expect(rows.slice(1).map((row) => row.split(/ +/).at(-1))).toEqual(['recorded', 'unrecorded', 'gone', 'unknown']);
     expect(rows[1]).toMatch(/At 09:00, Monday through Friday \(Europe\/Berlin\) +in \d+ \w+ +recorded$/);
-    const jobs = (await it.cron(['list', '-o', 'json'], { clock: later() })).json<{ key: string; status?: string }[]>();
+    const jobs = (await service.cron(['list', '-o', 'json'], { clock: later() })).json<
+      { key: string; status?: string }[]
+    >();
     const key = jobs.find(({ status }) => status === 'gone')?.key;
     const [open, gone] = ran.stderr.split('\n');
-    const reconcile = `partnerctl cron reconcile --state ${it.state}`;
+    const reconcile = `partnerctl cron reconcile --state ${service.state}`;
     expect(open).toBe(`1 job has an unknown outcome. Find out whether it exists: ${reconcile}`);
-    const command = `partnerctl cron forget ${key} --state ${it.state}`;
+    const command = `partnerctl cron forget ${key} --state ${service.state}`;
     expect(gone).toBe(`1 job is gone from the service. To let it be created again: ${command}`);
     expect(rows[3]).toMatch(/ {3}gone$/);
-    const narrow = await it.cron(['list', '-o', 'table', '--color', 'never'], { columns: 44 });
+    const narrow = await service.cron(['list', '-o', 'table', '--color', 'never'], { columns: 44 });
     expect(narrow.stdout).toMatch(/^JOB: +cron_/);
     for (const line of narrow.stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(44);
-    const tsv = await it.cron(['list']);
+    const tsv = await service.cron(['list']);
     expect(
       tsv.stdout
         .split('\n')
@@ -92,27 +94,27 @@ describe('cron list', () => {
         .map((line) => line.split('\t').length),
     ).toEqual([7, 7, 7, 7]);
     expect(tsv.stderr).toBe('');
-    expect(parseYaml((await it.cron(['list', '-o', 'yaml'])).stdout)).toHaveLength(4);
-    const lines = (await it.cron(['list', '-o', 'ndjson'])).stdout.trimEnd().split('\n');
+    expect(parseYaml((await service.cron(['list', '-o', 'yaml'])).stdout)).toHaveLength(4);
+    const lines = (await service.cron(['list', '-o', 'ndjson'])).stdout.trimEnd().split('\n');
     expect(lines.map((line) => JSON.parse(line).name)).toEqual(['daily', 'stranger', 'removed', 'lost']);
-    const unknown = await it.cron(['list', '--query', '[?!recorded].name', '-o', 'tsv']);
+    const unknown = await service.cron(['list', '--query', '[?!recorded].name', '-o', 'tsv']);
     expect(unknown.stdout).toBe('stranger\n');
   });
 
   test('does not report a job as gone that was just created and is not listed yet', async () => {
-    const { it } = await everyStanding();
-    const listed = await it.cron(['list', '-o', 'json']);
+    const { service } = await everyStanding();
+    const listed = await service.cron(['list', '-o', 'json']);
     expect(listed.json<Listed[]>()[2]).toMatchObject({ name: 'removed', remote: false, status: 'unlisted' });
-    const ran = await it.cron(['list', '-o', 'table', '--color', 'never'], { columns: 160 });
+    const ran = await service.cron(['list', '-o', 'table', '--color', 'never'], { columns: 160 });
     expect(ran.stdout).toMatch(/removed .* unlisted\n/);
     expect(ran.stderr).not.toContain('cron forget');
     expect(ran.stderr).toContain('1 job was recorded just now, and is not listed yet');
   });
 
   test('needs no network, token, or base URL with --local', async () => {
-    const { it, removed } = await everyStanding();
+    const { service, removed } = await everyStanding();
     for (const env of [{ PARTNER_TOKEN: undefined, PARTNER_BASE_URL: undefined }, { PARTNER_TOKEN: undefined }]) {
-      const ran = await it.cron(['list', '--local', '-o', 'json'], { env });
+      const ran = await service.cron(['list', '--local', '-o', 'json'], { env });
       expect(ran).toMatchObject({ code: 0, stderr: '' });
       expect(ran.json()).toMatchObject([
         { name: 'daily', cron_job_id: expect.any(String), recorded: true, remote: null, status: 'local' },
@@ -120,32 +122,32 @@ describe('cron list', () => {
         { name: 'lost', cron_job_id: null, remote: false, status: 'unknown' },
       ]);
     }
-    expect(await it.received()).toEqual([]);
-    const elsewhere = await it.cron(['list', '--local', '-o', 'json'], {
+    expect(await service.received()).toEqual([]);
+    const elsewhere = await service.cron(['list', '--local', '-o', 'json'], {
       env: { PARTNER_BASE_URL: 'http://127.0.0.1:1/v1' },
     });
     expect(elsewhere).toMatchObject({ code: 0, stdout: '[]\n' });
-    expect(await it.cron(['list'], { env: { PARTNER_TOKEN: undefined } })).toMatchObject({ code: 3 });
+    expect(await service.cron(['list'], { env: { PARTNER_TOKEN: undefined } })).toMatchObject({ code: 3 });
   });
 
   test('explains an empty list in the table', async () => {
-    const it = await schedules();
-    expect(await it.cron(['list', '-o', 'json'])).toMatchObject({ code: 0, stdout: '[]\n', stderr: '' });
-    expect(await it.cron(['list', '-o', 'table'])).toMatchObject({
+    const service = await schedules();
+    expect(await service.cron(['list', '-o', 'json'])).toMatchObject({ code: 0, stdout: '[]\n', stderr: '' });
+    expect(await service.cron(['list', '-o', 'table'])).toMatchObject({
       stdout: '',
       stderr: 'There are no scheduled jobs.\n',
     });
-    expect(await it.cron(['list', '--local', '-o', 'table'])).toMatchObject({
+    expect(await service.cron(['list', '--local', '-o', 'table'])).toMatchObject({
       stderr: 'The state knows no jobs.\n',
     });
-    expect(await it.cron(['list'])).toMatchObject({ code: 0, stdout: '', stderr: '' });
+    expect(await service.cron(['list'])).toMatchObject({ code: 0, stdout: '', stderr: '' });
   });
 
   test('reports unusable lines of the state file by number, and shows the rest', async () => {
-    const { it } = await everyStanding();
+    const { service } = await everyStanding();
     const { appendFileSync } = await import('node:fs');
-    appendFileSync(it.state, '<<<<<<< ours\n{"type":"cron.created","torn');
-    const ran = await it.cron(['list', '--local', '-o', 'json']);
+    appendFileSync(service.state, '<<<<<<< ours\n{"type":"cron.created","torn');
+    const ran = await service.cron(['list', '--local', '-o', 'json']);
     expect(ran.json()).toHaveLength(3);
     expect(ran.stderr).toMatch(/state\.jsonl:\d+ cannot be used: /);
   });
@@ -153,55 +155,56 @@ describe('cron list', () => {
 
 /** Agents of two customers, each with a job `daily`; that of the first is recorded by its name. */
 async function twoCustomers() {
-  const it = await schedules();
+  const service = await schedules();
   const agents = ['Support', 'Sales'].map((name) => ({ template_id: 'tmpl_support', name }));
-  const other = (await it.partner('POST', PROVISION, { body: provisionBody('globex', { agents }) })).json.agents;
-  await it.create(['--agent', 'name:Support', '--space', 'ext:acme']);
-  for (const { agent_id } of other) await it.create(['--agent', agent_id]);
-  const agentsOf = async (...args: string[]) => (await it.cron(['list', '--query', '[].agent_id', ...args])).stdout;
-  return { it, support: other[0].agent_id, sales: other[1].agent_id, agentsOf };
+  const other = (await service.partner('POST', PROVISION, { body: provisionBody('globex', { agents }) })).json.agents;
+  await service.create(['--agent', 'name:Support', '--space', 'ext:acme']);
+  for (const { agent_id } of other) await service.create(['--agent', agent_id]);
+  const agentsOf = async (...args: string[]) =>
+    (await service.cron(['list', '--query', '[].agent_id', ...args])).stdout;
+  return { service, support: other[0].agent_id, sales: other[1].agent_id, agentsOf };
 }
 
 describe('whose jobs cron list shows', () => {
   test('those of one agent or of one space', async () => {
-    const { it, support, sales, agentsOf } = await twoCustomers();
-    expect(await agentsOf()).toBe(`${it.agent}\n${support}\n${sales}\n`);
+    const { service, support, sales, agentsOf } = await twoCustomers();
+    expect(await agentsOf()).toBe(`${service.agent}\n${support}\n${sales}\n`);
     expect(await agentsOf('--space', 'ext:globex')).toBe(`${support}\n${sales}\n`);
-    expect(await agentsOf('--space', it.space)).toBe(`${it.agent}\n`);
+    expect(await agentsOf('--space', service.space)).toBe(`${service.agent}\n`);
     expect(await agentsOf('--agent', sales)).toBe(`${sales}\n`);
     expect(await agentsOf('--agent', 'name:Support', '--space', 'ext:globex')).toBe(`${support}\n`);
     expect(await agentsOf('--agent', sales, '--local')).toBe(`${sales}\n`);
-    expect(await it.cron(['list', '--agent', 'agt_none', '-o', 'table'])).toMatchObject({
+    expect(await service.cron(['list', '--agent', 'agt_none', '-o', 'table'])).toMatchObject({
       code: 0,
       stdout: '',
       stderr: 'No such jobs are scheduled.\n',
     });
-    expect(await it.cron(['list', '--space', 'ext:none'])).toMatchObject({ code: 4 });
+    expect(await service.cron(['list', '--space', 'ext:none'])).toMatchObject({ code: 4 });
   });
 
   test('counts in its advice only the jobs that it shows', async () => {
-    const { it, support } = await twoCustomers();
-    for (const { cron_job_id } of await it.jobs()) await it.admin('DELETE', `/cron-jobs/${cron_job_id}`);
-    const list = (...args: string[]) => it.cron(['list', '-o', 'table', ...args], { clock: later() });
+    const { service, support } = await twoCustomers();
+    for (const { cron_job_id } of await service.jobs()) await service.admin('DELETE', `/cron-jobs/${cron_job_id}`);
+    const list = (...args: string[]) => service.cron(['list', '-o', 'table', ...args], { clock: later() });
     expect((await list()).stderr).toMatch(/^3 jobs are gone/);
     expect((await list('--agent', support)).stderr).toMatch(/^1 job is gone/);
   });
 
   test('must be given in a way that can be looked up', async () => {
-    const { it } = await twoCustomers();
-    await it.forget();
+    const { service } = await twoCustomers();
+    await service.forget();
     const refused = async (...args: string[]) => {
-      const ran = await it.cron(['list', ...args]);
+      const ran = await service.cron(['list', ...args]);
       expect(ran).toMatchObject({ code: 2, stdout: '' });
       return ran.stderr;
     };
     expect(await refused('--space', '')).toContain('--space is empty.');
     expect(await refused('--agent', '')).toContain('--agent is');
     expect(await refused('--agent', 'name:Support')).toContain('--agent name:<name> needs --space.');
-    expect(await refused('--agent', it.agent, '--space', 'ext:acme')).toContain('--space can only be used with');
+    expect(await refused('--agent', service.agent, '--space', 'ext:acme')).toContain('--space can only be used with');
     expect(await refused('--local', '--agent', 'name:Support', '--space', 'ext:acme')).toContain('not with --local');
-    expect(await refused('--local', '--space', it.space)).toContain('not with --local');
-    expect(await it.received()).toEqual([]);
+    expect(await refused('--local', '--space', service.space)).toContain('not with --local');
+    expect(await service.received()).toEqual([]);
   });
 
   test('those of an agent that left the space, too, where the state knows the space', async () => {
@@ -263,26 +266,26 @@ describe('whose jobs cron list shows', () => {
 });
 
 test('cron list names the space of each job whose agent the state knows from provision', async () => {
-  const it = await schedules();
+  const service = await schedules();
   const job = "instructions: Sum up., schedule: '0 9 * * *'";
   const space = 'external_space_id: globex\nspace: { name: Globex }\n';
   const agents = `agents: [{ template_id: tmpl_support, name: Support, cron: [{ name: a, ${job} }] }]\n`;
-  const options = { env: it.env, random: tinyRandom };
-  await run(['provision', write('globex.yaml', space + agents), '--state', it.state], options);
+  const options = { env: service.env, random: tinyRandom };
+  await run(['provision', write('globex.yaml', space + agents), '--state', service.state], options);
   const agent = ['--agent', 'name:Support', '--space', 'ext:globex'];
-  await it.create([...agent, '--name', 'b']);
-  await it.faults({ kind: 'reset', on: POST, times: 1 });
-  await it.create([...agent, '--name', 'lost']);
-  await it.create(['--name', 'of another agent']);
+  await service.create([...agent, '--name', 'b']);
+  await service.faults({ kind: 'reset', on: POST, times: 1 });
+  await service.create([...agent, '--name', 'lost']);
+  await service.create(['--name', 'of another agent']);
   const known = { a: 'globex', b: 'globex', lost: 'globex', 'of another agent': undefined };
   for (const args of [
     ['list', '-o', 'json'],
     ['list', '-o', 'json', '--local'],
   ]) {
-    const jobs = (await it.cron(args)).json<{ name: string; external_space_id?: string }[]>();
+    const jobs = (await service.cron(args)).json<{ name: string; external_space_id?: string }[]>();
     expect(Object.fromEntries(jobs.map(({ name, external_space_id }) => [name, external_space_id]))).toEqual(known);
   }
-  const table = await it.cron(['list', '-o', 'table', '--color', 'never'], { columns: 80 });
+  const table = await service.cron(['list', '-o', 'table', '--color', 'never'], { columns: 80 });
   expect(table.stdout).toMatch(/^JOB +NAME +SCHEDULE +NEXT RUN +STATE +SPACE\n.* globex\n/);
   expect(table.stderr).toContain('AGENT is left out');
 });

@@ -5,7 +5,7 @@ import { sendJson, startFakeService } from '../support/fake-service.ts';
 import { fastClock, run, tempDirectory, tinyRandom } from '../support/run.ts';
 import { CRON_JOBS } from '../support/sandbox-cron.ts';
 import type { JobAnswer } from '../support/scheduling.ts';
-import { manifest, type Service, service, write } from '../support/service.ts';
+import { manifest, type Service, service as startService, write } from '../support/service.ts';
 import { type Answer, provision, type Result, SUMMARY } from './provisioning.ts';
 
 const POST_JOB = `POST ${CRON_JOBS}`;
@@ -25,17 +25,17 @@ function scheduling(id: string, agents: Readonly<Record<string, readonly string[
 const paths = (received: readonly { method: string; path: string }[]) =>
   received.map(({ method, path }) => `${method} ${path.replace(/^\/v1|\?.*/g, '')}`);
 
-async function listed(it: Service): Promise<readonly { readonly name: string; readonly agent_id: string }[]> {
-  return (await it.partner('GET', `${CRON_JOBS}?page_size=1000`)).json.results;
+async function listed(service: Service): Promise<readonly { readonly name: string; readonly agent_id: string }[]> {
+  return (await service.partner('GET', `${CRON_JOBS}?page_size=1000`)).json.results;
 }
 
 const jobsOf = (result: Result | undefined): readonly JobAnswer[] => Object(result).cron;
 
 describe('agents[].cron', () => {
   test('is created after the agents, and reported as by cron create', async () => {
-    const it = await service();
+    const service = await startService();
     const path = write('acme.yaml', scheduling('acme', { Support: [DAILY, HOURLY], Sales: [DAILY], Quiet: [] }));
-    const ran = await provision([path], it);
+    const ran = await provision([path], service);
     expect(ran).toMatchObject({ code: 0, stderr: '' });
     const { results, summary } = ran.json<Answer>();
     expect(summary).toEqual({ ...SUMMARY, created: 1 });
@@ -55,7 +55,7 @@ describe('agents[].cron', () => {
       expect.objectContaining({ status: 'created', agent_id: support, name: 'hourly' }),
       expect.objectContaining({ status: 'created', agent_id: sales, name: 'daily' }),
     ]);
-    const [install, ...jobs] = await it.posts();
+    const [install, ...jobs] = await service.posts();
     expect(JSON.stringify(install?.body)).not.toContain('cron');
     expect(jobs.map(({ body }) => body)).toEqual([
       {
@@ -70,65 +70,68 @@ describe('agents[].cron', () => {
   });
 
   test('is left unchanged by a repeat, and adopted by a repeat without the state file', async () => {
-    const it = await service();
+    const service = await startService();
     const path = write('acme.yaml', scheduling('acme', { Support: [DAILY, HOURLY] }));
-    const first = (await provision([path], it)).json<Answer>();
-    await it.forget();
+    const first = (await provision([path], service)).json<Answer>();
+    await service.forget();
     const state = ['--state', join(tempDirectory(), 'other.jsonl')];
     for (const [more, status] of [
       [[], 'exists'],
       [state, 'adopted'],
       [state, 'exists'],
     ] as const) {
-      const again = (await provision([path, ...more], it)).json<Answer>();
+      const again = (await provision([path, ...more], service)).json<Answer>();
       expect(again.summary).toEqual({ ...SUMMARY, unchanged: 1 });
       expect(jobsOf(again.results[0]).map((job) => [job.status, job.cron_job_id])).toEqual(
         jobsOf(first.results[0]).map(({ cron_job_id }) => [status, cron_job_id]),
       );
     }
-    expect(await it.posts()).toEqual([]);
-    expect(await listed(it)).toHaveLength(2);
+    expect(await service.posts()).toEqual([]);
+    expect(await listed(service)).toHaveLength(2);
   });
 
   test('added later causes the only POST, and the space counts as reused', async () => {
-    const it = await service();
-    await it.set({ agents_on_repeat: 'install' });
+    const service = await startService();
+    await service.set({ agents_on_repeat: 'install' });
     const directory = tempDirectory();
-    await provision([write('a.yaml', manifest('acme'), directory)], it);
-    await it.forget();
-    const ran = await provision([write('a.yaml', scheduling('acme', { Support: [DAILY] }), directory)], it);
+    await provision([write('a.yaml', manifest('acme'), directory)], service);
+    await service.forget();
+    const ran = await provision([write('a.yaml', scheduling('acme', { Support: [DAILY] }), directory)], service);
     expect(ran.json<Answer>()).toMatchObject({
       summary: { ...SUMMARY, reused: 1 },
       results: [{ agents: [{ status: 'unchanged' }], cron: [{ status: 'created' }] }],
     });
-    expect(paths(await it.posts())).toEqual([POST_JOB]);
+    expect(paths(await service.posts())).toEqual([POST_JOB]);
   });
 
   test('requires one read of the job list before many documents, one after them, and none without jobs', async () => {
-    const it = await service();
+    const service = await startService();
     const many = Array.from({ length: 20 }, (_, index) => scheduling(`acme-${index}`, { Support: [DAILY] }));
-    const ran = await provision([write('many.yaml', many.join('---\n')), '--concurrency', '16'], it, {
+    const ran = await provision([write('many.yaml', many.join('---\n')), '--concurrency', '16'], service, {
       clock: fastClock(),
     });
     expect(ran.json<Answer>().summary).toEqual({ ...SUMMARY, created: 20 });
-    expect(await listed(it)).toHaveLength(20);
+    expect(await listed(service)).toHaveLength(20);
     const isList = (path: string) => path === LIST_JOBS;
-    expect(paths(await it.received()).filter(isList)).toHaveLength(3);
-    await it.forget();
-    await provision([write('plain.yaml', manifest('plain'))], it);
-    expect(paths(await it.received()).some((path) => path.includes(CRON_JOBS))).toBe(false);
+    expect(paths(await service.received()).filter(isList)).toHaveLength(3);
+    await service.forget();
+    await provision([write('plain.yaml', manifest('plain'))], service);
+    expect(paths(await service.received()).some((path) => path.includes(CRON_JOBS))).toBe(false);
   });
 
   test('is read together with the jobs that no manifest has, which the report shows without another request', async () => {
-    const it = await service();
+    const service = await startService();
     const directory = tempDirectory();
-    await provision([write('a.yaml', scheduling('acme', { Support: [DAILY, HOURLY], Old: [DAILY] }), directory)], it);
-    await provision([write('b.yaml', scheduling('other', { Support: [HOURLY] }), directory)], it);
+    await provision(
+      [write('a.yaml', scheduling('acme', { Support: [DAILY, HOURLY], Old: [DAILY] }), directory)],
+      service,
+    );
+    await provision([write('b.yaml', scheduling('other', { Support: [HOURLY] }), directory)], service);
     const show = async (id: string, agents: Parameters<typeof scheduling>[1]) => {
-      await it.forget();
-      const options = { env: it.env, clock: fastClock(), random: tinyRandom, columns: 200 };
+      await service.forget();
+      const options = { env: service.env, clock: fastClock(), random: tinyRandom, columns: 200 };
       const ran = await run(['provision', write(`${id}.yaml`, scheduling(id, agents)), '--color', 'never'], options);
-      return { ...ran, lists: paths(await it.received()).filter((path) => path === LIST_JOBS).length };
+      return { ...ran, lists: paths(await service.received()).filter((path) => path === LIST_JOBS).length };
     };
     const ran = await show('acme', { Support: [DAILY], New: [DAILY] });
     expect(ran.lists).toBe(2);
@@ -142,16 +145,16 @@ describe('agents[].cron', () => {
   });
 
   test('is valid for --check, and planned by --dry-run, which write nothing', async () => {
-    const it = await service();
+    const service = await startService();
     const path = write('acme.yaml', scheduling('acme', { Support: [DAILY], Sales: [HOURLY] }));
     const valid = { status: 'valid', cron_job_id: null, agent_id: null, key: null, name: 'daily' };
-    const check = await provision([path, '--check'], it);
+    const check = await provision([path, '--check'], service);
     expect(check.json()).toMatchObject({ results: [{ status: 'valid', cron: [valid, { status: 'valid' }] }] });
-    expect(await it.received()).toEqual([]);
+    expect(await service.received()).toEqual([]);
 
-    await provision([write('acme.yaml', scheduling('acme', { Support: [DAILY], Sales: [] }))], it);
-    await it.forget();
-    const dry = await provision([path, '--dry-run', '--detailed-exitcode'], it);
+    await provision([write('acme.yaml', scheduling('acme', { Support: [DAILY], Sales: [] }))], service);
+    await service.forget();
+    const dry = await provision([path, '--dry-run', '--detailed-exitcode'], service);
     expect(dry.code).toBe(12);
     expect(dry.json()).toMatchObject({
       spaces: [
@@ -162,17 +165,17 @@ describe('agents[].cron', () => {
         },
       ],
     });
-    expect(await it.posts()).toEqual([]);
-    expect((await listed(it)).map(({ name }) => name)).toEqual(['daily']);
+    expect(await service.posts()).toEqual([]);
+    expect((await listed(service)).map(({ name }) => name)).toEqual(['daily']);
   });
 });
 
 describe('a job that cannot be created', () => {
   test('is blocked by a job with other content: exit 5, and the result shows the completed steps', async () => {
-    const it = await service();
-    await provision([write('acme.yaml', scheduling('acme', { Support: [DAILY] }))], it);
+    const service = await startService();
+    await provision([write('acme.yaml', scheduling('acme', { Support: [DAILY] }))], service);
     const path = write('acme.yaml', scheduling('acme', { Support: [DAILY.replace('0 9', '30 9'), HOURLY] }));
-    const ran = await provision([path], it);
+    const ran = await provision([path], service);
     expect(ran.code).toBe(5);
     expect(ran.json<Answer>()).toMatchObject({
       summary: { ...SUMMARY, failed: 1 },
@@ -194,18 +197,18 @@ describe('a job that cannot be created', () => {
       ],
     });
     expect(ran.error()).toMatchObject({ type: 'duplicate' });
-    expect((await listed(it)).map(({ name }) => name)).toEqual(['daily', 'hourly']);
+    expect((await listed(service)).map(({ name }) => name)).toEqual(['daily', 'hourly']);
   });
 
   test('has an unknown outcome after a lost response (exit 9), and is not posted again until reconciled', async () => {
-    const it = await service();
-    await it.faults({ kind: 'reset', stage: 'after', on: POST_JOB, times: 1 });
+    const service = await startService();
+    await service.faults({ kind: 'reset', stage: 'after', on: POST_JOB, times: 1 });
     const path = write('acme.yaml', scheduling('acme', { Support: [DAILY, HOURLY] }));
     for (const [code, hourly] of [
       [9, 'created'],
       [9, 'exists'],
     ] as const) {
-      const ran = await provision([path], it);
+      const ran = await provision([path], service);
       expect(ran.code).toBe(code);
       expect(ran.json()).toMatchObject({
         results: [{ status: 'failed', cron: [{ status: 'unknown', cron_job_id: null }, { status: hourly }] }],
@@ -216,19 +219,19 @@ describe('a job that cannot be created', () => {
         hint: expect.stringContaining('partnerctl cron reconcile'),
       });
     }
-    expect((await run(['cron', 'reconcile'], { env: it.env, random: tinyRandom })).code).toBe(0);
-    const settled = await provision([path], it);
+    expect((await run(['cron', 'reconcile'], { env: service.env, random: tinyRandom })).code).toBe(0);
+    const settled = await provision([path], service);
     expect(settled).toMatchObject({ code: 0 });
     expect(settled.json()).toMatchObject({ summary: { ...SUMMARY, unchanged: 1 } });
-    expect(await listed(it)).toHaveLength(2);
+    expect(await listed(service)).toHaveLength(2);
   });
 
   test('does not stop the other jobs and documents, and a repeat creates it', async () => {
-    const it = await service();
-    await it.faults({ kind: 'status', status: 422, on: POST_JOB, times: 1 });
+    const service = await startService();
+    await service.faults({ kind: 'status', status: 422, on: POST_JOB, times: 1 });
     const two = `${scheduling('one', { Support: [DAILY, HOURLY] })}---\n${scheduling('two', { Support: [DAILY] })}`;
     const path = write('two.yaml', two);
-    const ran = await provision([path, '--concurrency', '1'], it);
+    const ran = await provision([path, '--concurrency', '1'], service);
     expect(ran.code).toBe(10);
     expect(ran.json()).toMatchObject({
       summary: { ...SUMMARY, created: 1, failed: 1 },
@@ -245,14 +248,16 @@ describe('a job that cannot be created', () => {
         { status: 'created' },
       ],
     });
-    expect((await provision([path], it)).json()).toMatchObject({ summary: { ...SUMMARY, reused: 1, unchanged: 1 } });
-    expect(await listed(it)).toHaveLength(3);
+    expect((await provision([path], service)).json()).toMatchObject({
+      summary: { ...SUMMARY, reused: 1, unchanged: 1 },
+    });
+    expect(await listed(service)).toHaveLength(3);
   });
 
   test('is reported along with the others that fail', async () => {
-    const it = await service();
-    await it.faults({ kind: 'status', status: 422, on: POST_JOB });
-    const ran = await provision([write('acme.yaml', scheduling('acme', { Support: [DAILY, HOURLY] }))], it);
+    const service = await startService();
+    await service.faults({ kind: 'status', status: 422, on: POST_JOB });
+    const ran = await provision([write('acme.yaml', scheduling('acme', { Support: [DAILY, HOURLY] }))], service);
     expect(ran.code).toBe(1);
     const { message, details } = ran.error();
     expect(message).toBe('2 of 2 cron jobs failed.');
@@ -265,13 +270,13 @@ describe('a job that cannot be created', () => {
     // A 402 stops the run, so it has to come second.
     [402, ['unknown', 'failed']],
   ])('is reported as possibly created, even if another job gets a %i', async (status, statuses) => {
-    const it = await service();
-    await it.faults(
+    const service = await startService();
+    await service.faults(
       { kind: 'reset', stage: 'after', on: POST_JOB, skip: statuses.indexOf('unknown'), times: 1 },
       { kind: 'status', status, on: POST_JOB, times: 1 },
     );
     const two = `${scheduling('one', { Support: [DAILY, HOURLY] })}---\n${scheduling('two', { Support: [DAILY] })}`;
-    const ran = await provision([write('two.yaml', two), '--concurrency', '1'], it);
+    const ran = await provision([write('two.yaml', two), '--concurrency', '1'], service);
     // The second document succeeds, except after a 402, when it is not started.
     expect(ran.code).toBe(status === 402 ? 9 : 10);
     const hint = expect.stringContaining('partnerctl cron reconcile');
@@ -283,10 +288,10 @@ describe('a job that cannot be created', () => {
   });
 
   test('stops the run on a 402: the following jobs and documents are skipped', async () => {
-    const it = await service();
-    await it.faults({ kind: 'status', status: 402, on: POST_JOB });
+    const service = await startService();
+    await service.faults({ kind: 'status', status: 402, on: POST_JOB });
     const two = `${scheduling('one', { Support: [DAILY, HOURLY] })}---\n${scheduling('two', { Support: [DAILY] })}`;
-    const ran = await provision([write('two.yaml', two), '--concurrency', '1'], it);
+    const ran = await provision([write('two.yaml', two), '--concurrency', '1'], service);
     expect(ran.code).toBe(6);
     expect(ran.json()).toMatchObject({
       results: [
@@ -297,13 +302,13 @@ describe('a job that cannot be created', () => {
   });
 
   test('is not posted if the state file cannot be written, even if the space is complete', async () => {
-    const it = await service();
+    const service = await startService();
     const path = write('acme.yaml', scheduling('acme', { Support: [DAILY] }));
-    await provision([write('acme.yaml', manifest('acme'))], it);
+    await provision([write('acme.yaml', manifest('acme'))], service);
     const directory = tempDirectory();
     const state = join(directory, 'state.jsonl');
     symlinkSync(join(directory, 'missing', 'state.jsonl'), state);
-    const ran = await provision([path, '--state', state], it);
+    const ran = await provision([path, '--state', state], service);
     expect(ran.code).toBe(1);
     expect(ran.json()).toMatchObject({
       results: [
@@ -316,43 +321,43 @@ describe('a job that cannot be created', () => {
         },
       ],
     });
-    expect(paths(await it.posts())).not.toContain(POST_JOB);
+    expect(paths(await service.posts())).not.toContain(POST_JOB);
   });
 
   test('causes one warning for an unusable line of the state file', async () => {
-    const it = await service();
+    const service = await startService();
     const state = write('state.jsonl', '<<<<<<< ours\n');
     const path = write('acme.yaml', scheduling('acme', { Support: [DAILY, HOURLY] }));
-    const ran = await provision([path, '--state', state], it);
+    const ran = await provision([path, '--state', state], service);
     expect(ran.code).toBe(0);
     expect(ran.stderr.match(/state\.jsonl:1 cannot be used/g)).toHaveLength(1);
   });
 
   test('is skipped after a failed installation or chat', async () => {
-    const it = await service();
+    const service = await startService();
     const directory = tempDirectory();
     const [text, chat] = [scheduling('acme', { Support: [DAILY] }), ', chat: {}, cron:'];
-    await it.faults({ kind: 'status', status: 422, on: 'POST /automation/spaces/' });
-    const ran = await provision([write('acme.yaml', text.replace(', cron:', chat), directory)], it);
+    await service.faults({ kind: 'status', status: 422, on: 'POST /automation/spaces/' });
+    const ran = await provision([write('acme.yaml', text.replace(', cron:', chat), directory)], service);
     expect(ran.json()).toMatchObject({ results: [{ status: 'failed', cron: [{ status: 'skipped' }] }] });
-    await it.faults({ kind: 'status', status: 422, on: 'POST /automation/agent-templates/' });
-    const other = await provision([write('b.yaml', text.replace('acme', 'other'), directory)], it);
+    await service.faults({ kind: 'status', status: 422, on: 'POST /automation/agent-templates/' });
+    const other = await provision([write('b.yaml', text.replace('acme', 'other'), directory)], service);
     expect(other.json()).toMatchObject({ results: [{ status: 'failed', cron: [{ status: 'skipped' }] }] });
-    expect(await listed(it)).toEqual([]);
+    expect(await listed(service)).toEqual([]);
   });
 
   test('is guarded by the state file alone if the list is forbidden, which is reported once', async () => {
-    const it = await service();
-    await it.faults({ kind: 'status', status: 403, on: LIST_JOBS });
+    const service = await startService();
+    await service.faults({ kind: 'status', status: 403, on: LIST_JOBS });
     const two = `${scheduling('one', { Support: [DAILY] })}---\n${scheduling('two', { Support: [DAILY] })}`;
     const path = write('two.yaml', two);
-    const first = await provision([path], it);
+    const first = await provision([path], service);
     expect(first.code).toBe(0);
     expect(first.stderr.match(/Only the state prevents duplicates/g)).toHaveLength(1);
-    await it.forget();
-    const again = await provision([path], it);
+    await service.forget();
+    const again = await provision([path], service);
     expect(again).toMatchObject({ code: 0, stderr: '' });
-    expect(await it.posts()).toEqual([]);
+    expect(await service.posts()).toEqual([]);
   });
 
   test('is not created for an agent whose id the service never returns, and the hint says what to do', async () => {
@@ -380,11 +385,11 @@ describe('a job that cannot be created', () => {
     ['{ name: a, schedule: 0 9 * * * }', 'instructions'],
     ['{ name: a, instructions: x, schedule: 0 9 * * *, when: x }', 'unknown key "when"'],
   ])('%s exits with 2, and nothing is sent', async (job, message) => {
-    const it = await service();
+    const service = await startService();
     const path = write('two.yaml', `${manifest('good')}---\n${scheduling('bad', { Support: [job] })}`);
-    const ran = await provision([path], it);
+    const ran = await provision([path], service);
     expect(ran).toMatchObject({ code: 2, stdout: '' });
     expect(ran.error().details).toMatchObject({ problems: [{ line: 9, message: expect.stringContaining(message) }] });
-    expect(await it.received()).toEqual([]);
+    expect(await service.received()).toEqual([]);
   });
 });

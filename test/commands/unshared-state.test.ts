@@ -42,7 +42,7 @@ interface Job {
 }
 
 /** A service on which another machine creates jobs of these names while this one does. */
-async function service(rivals: readonly string[] = [], isListable = true): Promise<FakeService> {
+async function startService(rivals: readonly string[] = [], isListable = true): Promise<FakeService> {
   const jobs: Job[] = [];
   const add = (name: string): Job => {
     const job = { cron_job_id: `cron_${jobs.length + 1}`, agent_id: 'agt_1', name };
@@ -84,26 +84,26 @@ describe('in CI, without a state file,', () => {
     ['provision', () => ['provision', write('a.yaml', MANIFEST)]],
     ['upload', () => ['upload', write('a.txt', 'a'), write('b.txt', 'b')]],
   ])('%s warns once that the guard covers this machine alone', async (_, build) => {
-    const it = await service();
+    const service = await startService();
     const state = join(tempDirectory(), 'state.jsonl');
     const args = [...build(), '--state', state];
     const env = { CI: 'true' };
-    expect((await start(it, [...args, '--dry-run'], { env })).stderr).not.toMatch(warning);
-    const first = await start(it, args, { env });
+    expect((await start(service, [...args, '--dry-run'], { env })).stderr).not.toMatch(warning);
+    const first = await start(service, args, { env });
     expect(first.stderr.match(warning)).toHaveLength(1);
-    expect((await start(it, args, { env })).stderr).not.toMatch(warning);
+    expect((await start(service, args, { env })).stderr).not.toMatch(warning);
   });
 
   test('no command warns outside CI, without jobs, or with a shared state', async () => {
-    const it = await service();
+    const service = await startService();
     const file = write('a.txt', 'a');
     const manifest = write('a.yaml', MANIFEST.slice(0, MANIFEST.indexOf('    cron')));
     const git = `git+file://${join(tempDirectory(), 'none.git')}#state`;
     const env = { CI: 'true', PATH: process.env.PATH };
     for (const ran of [
-      await start(it, ['upload', file]),
-      await start(it, ['provision', manifest], { env }),
-      await start(it, ['upload', file, '--state', git], { env }),
+      await start(service, ['upload', file]),
+      await start(service, ['provision', manifest], { env }),
+      await start(service, ['upload', file, '--state', git], { env }),
     ]) {
       expect(ran.stderr).not.toContain('this machine alone');
     }
@@ -112,8 +112,8 @@ describe('in CI, without a state file,', () => {
 
 describe('a second job that another machine created at the same time', () => {
   test('is an error that names both ids, after the id was printed', async () => {
-    const it = await service(['daily']);
-    const ran = await start(it, CRON);
+    const service = await startService(['daily']);
+    const ran = await start(service, CRON);
     expect(ran.code).toBe(5);
     expect(ran.json()).toMatchObject({ cron_job_id: 'cron_2', status: 'created', error: { type: 'duplicate' } });
     expect(ran.error()).toMatchObject({
@@ -124,8 +124,8 @@ describe('a second job that another machine created at the same time', () => {
   });
 
   test('is detected with one more read for all jobs of a file', async () => {
-    const it = await service(['weekly']);
-    const ran = await start(it, ['cron', 'create', '-f', write('jobs.yaml', JOBS)]);
+    const service = await startService(['weekly']);
+    const ran = await start(service, ['cron', 'create', '-f', write('jobs.yaml', JOBS)]);
     expect(ran.code).toBe(10);
     const results = ran.json<readonly { name: string; status: string; error?: { type: string } }[]>();
     expect(results.map(({ name, status, error }) => [name, status, error?.type])).toEqual([
@@ -133,12 +133,12 @@ describe('a second job that another machine created at the same time', () => {
       ['weekly', 'created', 'duplicate'],
       ['hourly', 'created', undefined],
     ]);
-    expect(lists(it)).toBe(2);
+    expect(lists(service)).toBe(2);
   });
 
   test('is detected by provision', async () => {
-    const it = await service(['daily']);
-    const ran = await start(it, ['provision', write('a.yaml', MANIFEST)]);
+    const service = await startService(['daily']);
+    const ran = await start(service, ['provision', write('a.yaml', MANIFEST)]);
     expect(ran.code).toBe(5);
     expect(ran.json()).toMatchObject({
       results: [{ space_id: 'sp_1', status: 'failed', cron: [{ status: 'created', error: { type: 'duplicate' } }] }],
@@ -147,14 +147,14 @@ describe('a second job that another machine created at the same time', () => {
   });
 
   test('is not checked for if the list cannot be read, or if nothing was created', async () => {
-    const closed = await service(['daily'], false);
+    const closed = await startService(['daily'], false);
     expect((await start(closed, CRON)).code).toBe(0);
     expect(lists(closed)).toBe(1);
-    const it = await service();
+    const service = await startService();
     const state = ['--state', join(tempDirectory(), 'state.jsonl')];
-    await start(it, [...CRON, ...state]);
-    const before = lists(it);
-    expect((await start(it, [...CRON, '--ensure', ...state])).code).toBe(0);
-    expect(lists(it)).toBe(before);
+    await start(service, [...CRON, ...state]);
+    const before = lists(service);
+    expect((await start(service, [...CRON, '--ensure', ...state])).code).toBe(0);
+    expect(lists(service)).toBe(before);
   });
 });

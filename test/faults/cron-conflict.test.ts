@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { createArgs } from '../support/cron.ts';
 import { json, startFakeService } from '../support/fake-service.ts';
-import { stateFile } from './job-service.ts';
+import { stateFile } from '../support/job-service.ts';
 
 it.each([
   [{ code: 'conflict', message: 'A job named "daily" already exists.' }, 5, 'duplicate'],

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createArgs } from '../support/cron.ts';
-import { jobService, type Made, stateFile } from './job-service.ts';
+import { jobService, type Made, stateFile } from '../support/job-service.ts';
 
 /* How services show the agent of a job is not specified: a job whose agent cannot be read may be the wanted one. */
 

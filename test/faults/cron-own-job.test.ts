@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createArgs } from '../support/cron.ts';
 import { json, sendJson, startFakeService } from '../support/fake-service.ts';
+import { jobService, type Made, stateFile } from '../support/job-service.ts';
 import { tempDirectory } from '../support/run.ts';
-import { jobService, type Made, stateFile } from './job-service.ts';
 
 /* A list that shows a new job with another name or agent cannot keep other machines from creating it again. */
 

@@ -2,8 +2,8 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { json, startFakeService } from '../support/fake-service.ts';
+import { jobService, stateFile } from '../support/job-service.ts';
 import { tempDirectory } from '../support/run.ts';
-import { jobService, stateFile } from './job-service.ts';
 
 /* How services show the schedule of a job is not specified: it must not pass for the wanted one unless it was compared. */
 

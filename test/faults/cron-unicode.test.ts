@@ -42,27 +42,6 @@ function asFirstVersion(text: string, baseUrl: string): { text: string; key: str
   return { text: lines.join('\n'), key };
 }
 
-describe.each([
-  [NFC, NFD, 'decomposed'],
-  [NFD, NFC, 'composed'],
-])('a job that was created as %j', (first, second, form) => {
-  it(`exists when its name is ${form}, and the name was sent as it was typed`, async () => {
-    const it = await setUp();
-    const created = await it.create(first);
-    expect(created.json()).toMatchObject({ status: 'created', name: first });
-    const again = await it.create(second);
-    expect({ code: again.code, json: again.json() }).toMatchObject({
-      code: 5,
-      json: { status: 'blocked', cron_job_id: 'c1', key: created.json<{ key: string }>().key },
-    });
-    expect(posts(it.service)).toEqual([first]);
-    const forgotten = await it.run('cron', 'forget', '--agent', 'a1', '--name', second, '--yes');
-    expect(forgotten.code).toBe(0);
-    expect((await it.create(second)).code).toBe(0);
-    expect(posts(it.service)).toEqual([first, second]);
-  });
-});
-
 describe('records with the key of a decomposed name, as the first version wrote them', () => {
   it.each([NFC, NFD])('block the job %j', async (name) => {
     const it = await setUp();
@@ -99,16 +78,4 @@ describe('records with the key of a decomposed name, as the first version wrote 
       expect((await it.create(NFC)).code).toBe(0);
     }
   });
-});
-
-it('two names in one file that are equal in NFC are a mistake with file, line, and column', async () => {
-  const it = await setUp();
-  const file = join(tempDirectory(), 'jobs.yaml');
-  const job = (name: string) => `  - { name: ${name}, instructions: Say hello., schedule: '0 9 * * *' }\n`;
-  writeFileSync(file, `agent: a1\njobs:\n${job(NFC)}${job(NFD)}`);
-  const ran = await it.run('cron', 'create', '-f', file);
-  expect(ran.code).toBe(2);
-  expect(ran.stderr).toContain(`${file}:4:13`);
-  expect(ran.stderr).toContain('this agent already has a job');
-  expect(it.service.requests).toEqual([]);
 });

@@ -3,9 +3,10 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Clock } from '../../src/clock.ts';
 import { partnerctl } from '../support/api-client.ts';
-import { type CreatedJob, createArgs, readJobLog } from '../support/cron.ts';
+import { type CreatedJob, createArgs } from '../support/cron.ts';
 import { cut, type Handler, json, sendJson, startFakeService } from '../support/fake-service.ts';
 import { fastClock, type Ran, type RunOptions, tempDirectory } from '../support/run.ts';
+import { readJobLog } from '../support/state-file.ts';
 
 interface ListedJob {
   readonly cron_job_id: string;

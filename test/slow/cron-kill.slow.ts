@@ -1,18 +1,12 @@
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { type CreatedJob, type Cron, createCronAgent, readJobLog } from '../support/cron.ts';
+import { type CreatedJob, type Cron, startCronService } from '../support/cron.ts';
 import { type KilledRun, killEverywhere, killWays, type PrepareRun } from '../support/kill.ts';
-import { run, tempDirectory } from '../support/run.ts';
+import { run } from '../support/run.ts';
 import { CRON_JOBS } from '../support/sandbox-cron.ts';
-import { type Service, service } from '../support/service.ts';
+import { readJobLog } from '../support/state-file.ts';
 
 const WAYS = killWays();
-
-interface Setup {
-  readonly it: Service;
-  readonly cron: Cron;
-  readonly directory: string;
-}
 
 /** The job in the output of a run, if it got that far. */
 function jobIn(stdout: string): CreatedJob | undefined {
@@ -69,22 +63,17 @@ function createTurns(): <Result>(act: () => Promise<Result>) => Promise<Result> 
   };
 }
 
-async function setUp(): Promise<Setup> {
-  const it = await service();
-  return { it, cron: await createCronAgent(it), directory: tempDirectory() };
-}
-
-describe('kill -9 of cron create', () => {
+describe('kill -9 of cron create leaves a job that is created once,', () => {
   const stages = stageCounter<'nothing yet' | 'reserved' | 'reserved, and made' | 'made and recorded'>();
 
   test.each(WAYS)('at each %s', async (_, way) => {
-    const { it, cron, directory } = await setUp();
+    const { service, cron, directory } = await startCronService();
     const prepare: PrepareRun<'nothing yet' | 'reserved' | 'reserved, and made' | 'made and recorded'> = async (
       name,
       baseUrl,
     ) => {
       const path = join(directory, `${name}.jsonl`);
-      const env = { ...it.env, PARTNER_BASE_URL: baseUrl };
+      const env = { ...service.env, PARTNER_BASE_URL: baseUrl };
       const stageOf = async ({ stdout }: KilledRun) => {
         const { records, ids } = await readJobLog(path);
         const made = await cron.idsOf(name);
@@ -98,31 +87,31 @@ describe('kill -9 of cron create', () => {
       return { args, env, path, stageOf, finish: () => settle(cron, env, name, path) };
     };
     stages.add(
-      (await killEverywhere({ name: 'cron create', baseUrl: it.env.PARTNER_BASE_URL ?? '', prepare }, way)).stages,
+      (await killEverywhere({ name: 'cron create', baseUrl: service.env.PARTNER_BASE_URL ?? '', prepare }, way)).stages,
     );
   });
 
-  test('covers every stage of a creation', () => {
+  test('at every stage of a creation', () => {
     stages.expectEach('nothing yet', 'reserved', 'reserved, and made', 'made and recorded');
   });
 });
 
-describe('kill -9 of cron reconcile', () => {
+describe('kill -9 of cron reconcile leaves a job that is created once,', () => {
   const stages = stageCounter<'open' | 'adopted' | 'released'>();
 
   test.each(WAYS.flatMap(([at, way]) => [true, false].map((made) => [at, made ? 'made' : 'lost', way, made] as const)))(
     'at each %s, of a job that was %s',
     async (_, what, way, made) => {
-      const { it, cron, directory } = await setUp();
+      const { service, cron, directory } = await startCronService();
       const alone = createTurns();
       const prepare: PrepareRun<'open' | 'adopted' | 'released'> = async (label, baseUrl) => {
         const name = `${what}-${label}`;
         const path = join(directory, `${name}.jsonl`);
-        const env = { ...it.env, PARTNER_BASE_URL: baseUrl };
+        const env = { ...service.env, PARTNER_BASE_URL: baseUrl };
         const lost = await alone(async () => {
-          await it.faults({ kind: 'reset', stage: made ? 'after' : 'before', on: `POST ${CRON_JOBS}` });
+          await service.faults({ kind: 'reset', stage: made ? 'after' : 'before', on: `POST ${CRON_JOBS}` });
           const ran = await run([...cron.create(name), '--state', path], { env });
-          await it.faults();
+          await service.faults();
           return ran;
         });
         expect(lost.code).toBe(9);
@@ -134,12 +123,12 @@ describe('kill -9 of cron reconcile', () => {
         const args = [...RECONCILE, '--state', path];
         return { args, env, path, stageOf, finish: () => alone(() => settle(cron, env, name, path)) };
       };
-      const target = { name: `cron reconcile, job ${what}`, baseUrl: it.env.PARTNER_BASE_URL ?? '', prepare };
+      const target = { name: `cron reconcile, job ${what}`, baseUrl: service.env.PARTNER_BASE_URL ?? '', prepare };
       stages.add((await killEverywhere(target, way)).stages);
     },
   );
 
-  test('covers every stage of a reconciliation', () => {
+  test('at every stage of a reconciliation', () => {
     stages.expectEach('open', 'adopted', 'released');
   });
 });

@@ -1,8 +1,8 @@
 import { rm } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { readStore } from '../../src/state/store.ts';
-import { type Cron, createCronAgent, type LogContent, readJobs } from '../support/cron.ts';
+import { type Cron, createCronAgent } from '../support/cron.ts';
+import { readJobLog } from '../support/state-file.ts';
 import { findGitPoints, type GitPoint, type GitVictim, killGitAt, processesUsing } from '../support/git-kill.ts';
 import {
   CALL_WAYS,
@@ -46,15 +46,6 @@ async function stateFor(kind: StoreKind, base: string, label: string): Promise<s
   return address;
 }
 
-async function jobsIn(address: string): Promise<LogContent> {
-  const store = await openAt(address, tempDirectory());
-  try {
-    return await readJobs(readStore(store));
-  } finally {
-    await store.close();
-  }
-}
-
 interface Setup {
   readonly it: Service;
   readonly cron: Cron;
@@ -87,7 +78,7 @@ async function settle(cron: Cron, name: string, address: string, env: Record<str
   await next(cron.create(name, '--ensure'), mine, [0]);
   const ids = await cron.idsOf(name);
   expect(ids.length).toBeGreaterThan(0);
-  const log = await jobsIn(address);
+  const log = await readJobLog(address);
   expect(new Set(log.ids)).toEqual(new Set(ids));
   expect(log.damage).toEqual([]);
   for (const id of ids) await cron.remove(id);
@@ -101,7 +92,7 @@ function createsOf({ it, cron, kind, base }: Setup): PrepareRun<Stage> {
     const address = await stateFor(kind, base, name);
     const env = { ...it.env, HOME: tempDirectory(), PARTNER_BASE_URL: baseUrl, PARTNER_STATE: address };
     const stageOf = async ({ stdout }: KilledRun): Promise<Stage> => {
-      const [{ records, ids }, made] = [await jobsIn(address), await cron.idsOf(name)];
+      const [{ records, ids }, made] = [await readJobLog(address), await cron.idsOf(name)];
       // An id that was printed exists, and is recorded or will be by the next run.
       if (stdout.endsWith('}\n')) expect(made).toEqual([JSON.parse(stdout).cron_job_id]);
       if (ids.length > 0) return 'made and recorded';

@@ -1,9 +1,8 @@
-import { join } from 'node:path';
 import { expect } from 'vitest';
-import { type CreatedJob, type Cron, createCronAgent, readJobLog } from './cron.ts';
+import { type CreatedJob, startCronService } from './cron.ts';
 import { type Running, start } from './program.ts';
-import { tempDirectory } from './run.ts';
-import { type Service, service } from './service.ts';
+import { CRON_JOBS } from './sandbox-cron.ts';
+import { readJobLog } from './state-file.ts';
 
 interface Ended {
   readonly exitCode: number | undefined;
@@ -16,22 +15,17 @@ async function runConcurrently(count: number, begin: (index: number) => Running)
   return ended.map(({ exitCode, stdout }) => ({ exitCode, said: JSON.parse(stdout) }));
 }
 
-async function opened(): Promise<{ it: Service; cron: Cron; path: string }> {
-  const it = await service();
-  return { it, cron: await createCronAgent(it), path: join(tempDirectory(), 'state.jsonl') };
-}
-
 /** Concurrent processes with the same job: one POST, one created, the others are blocked or wait for it. */
 export async function expectOneJob(count: number): Promise<void> {
-  const { it, cron, path } = await opened();
+  const { service, cron, path } = await startCronService();
   // A slow service: most of them start while the job is being created.
-  await it.faults({ kind: 'delay', ms: 500, on: 'POST /automation/partner-cron-jobs/', stage: 'after' });
+  await service.faults({ kind: 'delay', ms: 500, on: `POST ${CRON_JOBS}`, stage: 'after' });
   // Some of them may not read the list, so that only the file guards.
-  const blind = await it.envFor(['cron_jobs.write']);
+  const blind = await service.envFor(['cron_jobs.write']);
   const isWaiting = (index: number): boolean => index % 2 === 1;
   const ended = await runConcurrently(count, (index) =>
     start(cron.create('daily', ...(isWaiting(index) ? ['--ensure'] : []), '--state', path), {
-      env: index % 3 === 0 ? blind : it.env,
+      env: index % 3 === 0 ? blind : service.env,
     }),
   );
   expect(await cron.posted()).toBe(1);
@@ -50,9 +44,9 @@ export async function expectOneJob(count: number): Promise<void> {
 
 /** Concurrent processes with one job each: the same number of jobs and ids, and the file is intact. */
 export async function expectAllJobs(count: number): Promise<void> {
-  const { it, cron, path } = await opened();
+  const { service, cron, path } = await startCronService();
   const ended = await runConcurrently(count, (index) =>
-    start(cron.create(`job-${index}`, '--state', path), { env: it.env }),
+    start(cron.create(`job-${index}`, '--state', path), { env: service.env }),
   );
   for (const { exitCode, said } of ended) expect([exitCode, said.status]).toEqual([0, 'created']);
   expect(await cron.posted()).toBe(count);

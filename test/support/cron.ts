@@ -1,15 +1,11 @@
+import { join } from 'node:path';
 import { expect } from 'vitest';
-import { JOB_RECORDS, type JobRecord } from '../../src/cron/job-records.ts';
-import { readLog } from '../../src/state/file-store.ts';
-import { fromLogRecord } from '../../src/state/ledger.ts';
-import type { LogEntry } from '../../src/state/store.ts';
+import { tempDirectory } from './run.ts';
 import { createChat } from './sandbox-chat.ts';
 import { CRON_JOBS } from './sandbox-cron.ts';
-import type { Service } from './service.ts';
+import { type Service, service as startService } from './service.ts';
 
-/*
- * Scheduled jobs: the arguments that create one, the jobs of the service, and the records of the state file.
- */
+/* Scheduled jobs: the arguments that create one, and the jobs of the service. */
 
 interface MadeJob {
   readonly cron_job_id: string;
@@ -31,24 +27,39 @@ export interface Cron {
 }
 
 /** Provisions an agent, and returns a client for its jobs. */
-export async function createCronAgent(it: Service): Promise<Cron> {
-  const { agent_id } = await createChat(it);
-  await it.forget();
+export async function createCronAgent(service: Service): Promise<Cron> {
+  const { agent_id } = await createChat(service);
+  await service.forget();
   // The admin API has no faults.
-  const jobs = async (): Promise<readonly MadeJob[]> => (await it.admin('GET', '/cron-jobs')).json.cron_jobs;
+  const jobs = async (): Promise<readonly MadeJob[]> => (await service.admin('GET', '/cron-jobs')).json.cron_jobs;
   return {
     agent_id,
     create: (name, ...more) => createArgs(agent_id, name, ...more),
     jobs,
     idsOf: async (name) => (await jobs()).filter((job) => job.name === name).map(({ cron_job_id }) => cron_job_id),
     posted: async (name) => {
-      const sent = (await it.posts()).filter(({ path }) => path.endsWith(CRON_JOBS));
+      const sent = (await service.posts()).filter(({ path }) => path.endsWith(CRON_JOBS));
       return sent.filter(({ body }) => name === undefined || Object(body).name === name).length;
     },
     remove: async (id) => {
-      expect((await it.admin('DELETE', `/cron-jobs/${id}`)).status).toBeLessThan(300);
+      expect((await service.admin('DELETE', `/cron-jobs/${id}`)).status).toBeLessThan(300);
     },
   };
+}
+
+export interface CronService {
+  readonly service: Service;
+  readonly cron: Cron;
+  readonly directory: string;
+  /** A state file in the directory that does not exist yet. */
+  readonly path: string;
+}
+
+/** Starts a service with an agent. */
+export async function startCronService(): Promise<CronService> {
+  const service = await startService();
+  const directory = tempDirectory();
+  return { service, cron: await createCronAgent(service), directory, path: join(directory, 'state.jsonl') };
 }
 
 /** The arguments of a valid `cron create`, with JSON output. */
@@ -61,30 +72,4 @@ export function createArgs(agentId: string, name: string, ...more: string[]): st
 export interface CreatedJob {
   readonly cron_job_id: string | null;
   readonly status: string;
-}
-
-export interface LogContent {
-  readonly records: readonly JobRecord[];
-  /** The job ids in the records, in order. */
-  readonly ids: readonly string[];
-  /** Why lines are unusable. */
-  readonly damage: readonly string[];
-}
-
-/** Reads the job records of a state file. */
-export function readJobLog(path: string): Promise<LogContent> {
-  return readJobs(readLog(path));
-}
-
-/** Extracts the job records from the entries of a log. */
-export async function readJobs(entries: AsyncIterable<LogEntry>): Promise<LogContent> {
-  const records: JobRecord[] = [];
-  const damage: string[] = [];
-  for await (const entry of entries) {
-    if (entry.kind === 'damaged') damage.push(entry.why);
-    const record = entry.kind === 'record' ? fromLogRecord(entry.record, JOB_RECORDS) : undefined;
-    if (record) records.push(record);
-  }
-  const ids = records.flatMap((record) => ('remoteId' in record ? [record.remoteId] : []));
-  return { records, ids, damage };
 }

@@ -9,6 +9,7 @@ import type { Signals, TerminationSignal } from '../../src/cli/context.ts';
 import type { Clock } from '../../src/clock.ts';
 import { systemClock } from '../../src/clock.ts';
 import { type Keychain, KeychainUnavailable } from '../../src/config/keychain.ts';
+import { InterruptedError } from '../../src/errors.ts';
 import { main } from '../../src/main.ts';
 import { expectDeclaredExit } from './declared-exits.ts';
 import { expectDeclaredOutput, outputFormat } from './declared-output.ts';
@@ -99,11 +100,19 @@ export function tinyRandom(): number {
 }
 
 /** Signals that a test sends itself. */
-export function manualSignals(): Signals & { interrupt: AbortSignal; abort(reason: unknown): void } {
+export interface ManualSignals extends Signals {
+  readonly interrupt: AbortSignal;
+  abort(reason: unknown): void;
+  /** Presses Ctrl-C. */
+  ctrlC(): void;
+}
+
+export function manualSignals(): ManualSignals {
   const control = new AbortController();
   return {
     interrupt: control.signal,
     abort: (reason) => control.abort(reason),
+    ctrlC: () => control.abort(new InterruptedError('Interrupted.')),
     takeOver: (_listener: (signal: TerminationSignal) => void) => () => undefined,
     beforeExit: () => () => undefined,
   };

@@ -1,9 +1,9 @@
-import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Ran, type RunOptions, run, tempDirectory, tinyRandom, withDefaults } from './run.ts';
 import { PROVISION, provisionBody } from './sandbox-client.ts';
 import { CRON_JOBS, jobBody } from './sandbox-cron.ts';
-import { type Service, service } from './service.ts';
+import { type Service, service as startService } from './service.ts';
+import { type JobRecordKind, jobRecordKinds } from './state-file.ts';
 
 /** A job as `cron create -o json` writes it. */
 export interface JobAnswer {
@@ -34,8 +34,8 @@ export interface Schedules extends Service {
   jobs(): Promise<readonly { readonly cron_job_id: string; readonly name: string }[]>;
   /** The requests to the creation path. */
   created(): Promise<readonly unknown[]>;
-  /** The types of the records of the state file, in order. */
-  records(): readonly string[];
+  /** The kinds of the records of the state file, in order. */
+  records(): Promise<readonly JobRecordKind[]>;
 }
 
 /** The flags of a valid job: on weekdays at nine, in Berlin. */
@@ -54,38 +54,32 @@ export const JOB = (agent: string): readonly string[] => [
 
 /** A service with an agent, for one test. */
 export async function schedules(external = 'acme', agentName = 'Support'): Promise<Schedules> {
-  const it = await service();
+  const service = await startService();
   const agents = [{ template_id: 'tmpl_support', name: agentName }];
-  const { json } = await it.partner('POST', PROVISION, { body: provisionBody(external, { agents }) });
+  const { json } = await service.partner('POST', PROVISION, { body: provisionBody(external, { agents }) });
   const agent: string = json.agents[0].agent_id;
-  await it.forget();
+  await service.forget();
   const state = join(tempDirectory(), 'state.jsonl');
   const cron: Schedules['cron'] = (args, options = {}) =>
     run(['cron', ...withDefaults(['--state', state], args)], {
       random: tinyRandom,
       ...options,
-      env: { ...it.env, ...options.env },
+      env: { ...service.env, ...options.env },
     });
   return {
-    ...it,
+    ...service,
     agent,
     space: json.space.space_id,
     state,
     cron,
     create: (more = [], options) => cron(['create', ...withDefaults(JOB(agent), more)], options),
     make: async (more) => {
-      const made = await it.partner('POST', CRON_JOBS, { body: jobBody(agent, more) });
+      const made = await service.partner('POST', CRON_JOBS, { body: jobBody(agent, more) });
       if (made.status !== 201) throw new Error(`The sandbox refused: ${made.status} ${made.text}`);
       return made.json.cron_job_id;
     },
-    jobs: async () => (await it.partner('GET', `${CRON_JOBS}?page_size=1000`)).json.results,
-    created: async () => (await it.posts()).filter(({ path }) => path.includes(CRON_JOBS)).map(({ body }) => body),
-    records: () =>
-      existsSync(state)
-        ? readFileSync(state, 'utf8')
-            .split('\n')
-            .filter((line) => line !== '')
-            .map((line) => /"type":"([^"]*)"/.exec(line)?.[1] ?? line)
-        : [],
+    jobs: async () => (await service.partner('GET', `${CRON_JOBS}?page_size=1000`)).json.results,
+    created: async () => (await service.posts()).filter(({ path }) => path.includes(CRON_JOBS)).map(({ body }) => body),
+    records: () => jobRecordKinds(state),
   };
 }

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { run } from './run.ts';
 
@@ -26,7 +27,9 @@ export async function readState(
   address: string,
   env: Readonly<Record<string, string | undefined>> = {},
 ): Promise<StateContent> {
-  const { code, stdout, stderr } = await run(['state', 'show', '-o', 'ndjson', '--state', address], { env });
+  const { code, stdout, stderr } = await run(['state', 'show', '-o', 'ndjson', '--state', address], {
+    env: { PATH: process.env.PATH, ...env },
+  });
   if (code !== 0) throw new Error(`state show ended with ${code}: ${stderr}`);
   const lines = stdout.split('\n').filter((line) => line !== '');
   return { records: lines.map((line) => JSON.parse(line)), warnings: stderr };
@@ -35,6 +38,60 @@ export async function readState(
 /** The types of the records of a state, in order: `cron.reserved`, `cron.created`. */
 export async function recordTypes(address: string): Promise<string[]> {
   return (await readState(address)).records.map(({ type }) => type);
+}
+
+/** What happened to a job, by the types of its records. */
+const JOB_RECORDS = {
+  'cron.reserved': 'reserved',
+  'cron.created': 'created',
+  'cron.adopted': 'adopted',
+  'cron.released': 'released',
+  'cron.unknown': 'unknown',
+  'cron.forgotten': 'forgotten',
+} as const;
+
+export type JobRecordKind = (typeof JOB_RECORDS)[keyof typeof JOB_RECORDS];
+
+export interface JobRecord {
+  readonly kind: JobRecordKind;
+  /** The number of its line. */
+  readonly line: number;
+  /** Null where the record does not say it. */
+  readonly name: string | null;
+  readonly jobId: string | null;
+}
+
+export interface JobLog {
+  readonly records: readonly JobRecord[];
+  /** The job ids in the records, in order. */
+  readonly ids: readonly string[];
+  /** Why lines are unusable. */
+  readonly damage: readonly string[];
+}
+
+function toJobRecord({ type, line, name, cron_job_id }: StateRecord): JobRecord[] {
+  const known = Object.entries(JOB_RECORDS).find(([each]) => each === type);
+  const textOf = (value: unknown): string | null => (typeof value === 'string' ? value : null);
+  return known ? [{ kind: known[1], line, name: textOf(name), jobId: textOf(cron_job_id) }] : [];
+}
+
+/** Reads the records of jobs in a state. */
+export async function readJobLog(
+  address: string,
+  env: Readonly<Record<string, string | undefined>> = {},
+): Promise<JobLog> {
+  const { records, warnings } = await readState(address, env);
+  const jobs = records.flatMap(toJobRecord);
+  return {
+    records: jobs,
+    ids: jobs.flatMap(({ jobId }) => jobId ?? []),
+    damage: [...warnings.matchAll(/ cannot be used: (.*)/g)].map(([, why = '']) => why),
+  };
+}
+
+/** The kinds of the records of jobs in a state, in order. */
+export async function jobRecordKinds(address: string): Promise<JobRecordKind[]> {
+  return (await readJobLog(address)).records.map(({ kind }) => kind);
 }
 
 /** Replaces the bytes of a state file. */
@@ -47,4 +104,16 @@ export function flipBit(bytes: Buffer, bit: number): Buffer {
   const flipped = Buffer.from(bytes);
   flipped[bit >> 3] = (flipped[bit >> 3] ?? 0) ^ (1 << (bit & 7));
   return flipped;
+}
+
+/** A line of a state file by its number, as `state show` counts them. */
+export function lineAt(path: string, line: number): string {
+  return readFileSync(path, 'utf8').split('\n')[line - 1] ?? '';
+}
+
+/** An intact line as a newer version of the program would write it. */
+export function asNewerVersion(line: string): string {
+  const { sum: _, ...record } = JSON.parse(line);
+  const covered = JSON.stringify({ ...record, v: record.v + 1 }).slice(0, -1);
+  return `${covered},"sum":"${createHash('sha256').update(covered).digest('hex').slice(0, 16)}"}`;
 }

@@ -247,7 +247,7 @@ describe.skipIf(!hasScript)('in a real terminal (needs script of util-linux)', (
   test('cron forget asks, and removes the record only after a yes', async () => {
     const it = await schedules();
     await it.create();
-    const before = it.records();
+    const before = await it.records();
     const args = ['cron', 'forget', '--agent', it.agent, '--name', 'daily', '--state', it.state];
     // The Enter key alone is a no.
     const refused = inTerminal(args, { env: it.env });
@@ -257,14 +257,14 @@ describe.skipIf(!hasScript)('in a real terminal (needs script of util-linux)', (
     expect(shown).toContain('keeps running at the service; this only lets a job of that name be created again.');
     expect(shown).toContain('error: Nothing was changed.');
     expect((await refused).exitCode).toBe(2);
-    expect(it.records()).toEqual(before);
+    expect(await it.records()).toEqual(before);
     const child = inTerminal(args, { env: it.env, columns: 60 });
     await until(child.stdout, /\(y\/N\)/);
     child.stdin?.write('y\r');
     const ran = await child;
     expect(ran.exitCode).toBe(0);
     expect(withoutColor(ran.stdout)).toMatch(/STATUS: forgotten\n/);
-    expect(it.records()).toEqual([...before, 'cron.forgotten']);
+    expect(await it.records()).toEqual([...before, 'forgotten']);
   });
 
   test('cron reconcile asks about a job that is not listed after the grace period', async () => {

@@ -1,9 +1,10 @@
-import { readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { writeFileSync } from 'node:fs';
 import { expect } from 'vitest';
 import { createArgs } from './cron.ts';
 import { sendJson, startFakeService } from './fake-service.ts';
-import { type Ran, run, tempDirectory } from './run.ts';
+import { stateFile } from './job-service.ts';
+import type { Ran } from './run.ts';
+import { flipBit, lineAt, readJobLog } from './state-file.ts';
 
 /** A job whose only record is in a state file that a test damages. The token may not read the service's list. */
 export interface OnlyRecord {
@@ -19,34 +20,23 @@ export interface OnlyRecord {
 }
 
 /** @param kind the kind of the record: a reservation is the only record of a job whose process was killed */
-export async function onlyRecord(kind: 'created' | 'reserved', name = 'daily'): Promise<OnlyRecord> {
+export async function onlyRecord(kind: 'created' | 'reserved'): Promise<OnlyRecord> {
   const service = await startFakeService(({ method }, response, count) =>
     method === 'POST' ? sendJson(response, { id: `c${count}` }, 201) : sendJson(response, { code: 'forbidden' }, 403),
   );
-  const path = join(tempDirectory(), 'state.jsonl');
-  const env = { PARTNER_BASE_URL: service.baseUrl, PARTNER_TOKEN: 'token' };
-  // A command from a hint already has the flag.
-  const act = (...args: string[]) => run(args.includes('--state') ? args : [...args, '--state', path], { env });
-  const create = (...more: string[]) => act(...createArgs('agt_1', name), ...more);
+  const { path, run } = stateFile();
+  const act = (...args: string[]) => run(service, args);
+  const create = (...more: string[]) => act(...createArgs('agt_1', 'daily'), ...more);
   expect((await create()).code).toBe(0);
-  const line = readFileSync(path, 'utf8')
-    .split('\n')
-    .find((each) => each.includes(`"cron.${kind}"`));
+  const record = (await readJobLog(path)).records.find((each) => each.kind === kind);
   return {
     path,
-    bytes: Buffer.from(`\n${line}\n`),
-    write: (all) => writeFileSync(path, all),
+    bytes: Buffer.from(`\n${lineAt(path, record?.line ?? 0)}\n`),
+    write: (bytes) => writeFileSync(path, bytes),
     posts: () => service.requests.filter(({ method }) => method === 'POST').length - 1,
     run: act,
     create,
   };
-}
-
-/** The bytes with one bit flipped. */
-export function flipBit(bytes: Buffer, bit: number): Buffer {
-  const flipped = Buffer.from(bytes);
-  flipped[bit >> 3] = (flipped[bit >> 3] ?? 0) ^ (1 << (bit & 7));
-  return flipped;
 }
 
 /** Creates the job again with the bit of its record flipped, and checks that nothing is sent. */

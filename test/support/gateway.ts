@@ -1,12 +1,9 @@
 import type { ServerResponse } from 'node:http';
-import {
-  type FakeRequest,
-  type FakeService,
-  forwardTo,
-  type Handler,
-  startFakeService,
-} from '../support/fake-service.ts';
-import { CRON_JOBS } from '../support/sandbox-cron.ts';
+import { expect } from 'vitest';
+import { type CronService, startCronService } from './cron.ts';
+import { type FakeRequest, type FakeService, forwardTo, type Handler, startFakeService } from './fake-service.ts';
+import { fastClock, type Ran, type RunOptions, run } from './run.ts';
+import { CRON_JOBS, jobBody } from './sandbox-cron.ts';
 
 /** The service's response to a request that was passed on. */
 interface PassedResponse {
@@ -28,8 +25,19 @@ export interface Gateway extends FakeService {
   posts(): FakeRequest[];
 }
 
+/** A service behind a gateway, and a state file. */
+export interface CronBehindGateway extends CronService {
+  readonly gateway: Gateway;
+  /** The environment in which the service is reached through the gateway. */
+  readonly env: Record<string, string>;
+  /** Runs a command with the state file; waits take no time unless a clock is given. */
+  run(args: readonly string[], options?: RunOptions): Promise<Ran>;
+  /** Creates a job at the service directly, and returns its id. */
+  make(more: Record<string, unknown>): Promise<string>;
+}
+
 /** @param origin the sandbox */
-export async function startGateway(origin: string): Promise<Gateway> {
+async function startGateway(origin: string): Promise<Gateway> {
   const pass = forwardTo(origin);
   let post: Handler | undefined;
   let list: Handler | undefined;
@@ -56,5 +64,24 @@ export async function startGateway(origin: string): Promise<Gateway> {
       await respond(response, { status: passed.status, text: await passed.text() });
     },
     posts: () => service.requests.filter(({ method, path }) => method === 'POST' && path.endsWith(CRON_JOBS)),
+  };
+}
+
+/** Starts a service with an agent behind a gateway. */
+export async function startCronBehindGateway(): Promise<CronBehindGateway> {
+  const at = await startCronService();
+  const { service, cron, path } = at;
+  const gateway = await startGateway(new URL(service.sandbox.baseUrl).origin);
+  const env = { PARTNER_BASE_URL: gateway.baseUrl, PARTNER_TOKEN: service.token, PARTNER_STATE: path };
+  return {
+    ...at,
+    gateway,
+    env,
+    run: (args, options = {}) => run(args, { clock: fastClock(), env, ...options }),
+    make: async (more) => {
+      const made = await service.partner('POST', CRON_JOBS, { body: jobBody(cron.agent_id, more) });
+      expect(made.status).toBe(201);
+      return made.json.cron_job_id;
+    },
   };
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { expectBlocked, onlyRecord } from '../support/damage.ts';
+import { expectBlocked, onlyRecord } from '../support/only-record.ts';
 
 test.each(['created', 'reserved'] as const)(
   'nothing is sent after any single bit was flipped in the only record (%s) of a job',

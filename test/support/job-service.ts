@@ -1,7 +1,6 @@
 import { join } from 'node:path';
-import { partnerctl } from '../support/api-client.ts';
-import { type FakeService, type Handler, sendJson, startFakeService } from '../support/fake-service.ts';
-import { type Ran, type RunOptions, tempDirectory } from '../support/run.ts';
+import { type FakeService, type Handler, sendJson, startFakeService } from './fake-service.ts';
+import { fastClock, type Ran, type RunOptions, run, tempDirectory } from './run.ts';
 
 /* The specification does not define the list of jobs. These services return lists that it therefore allows. */
 
@@ -47,15 +46,21 @@ export async function jobService({ kept = (job) => job, shown = (job) => job }: 
   };
 }
 
+/** A state file, and runs with it in which waits take no time. */
 export interface StateFile {
   readonly path: string;
-  run(service: FakeService, args: readonly string[], options?: RunOptions): Promise<Ran>;
+  run(service: Pick<FakeService, 'baseUrl'>, args: readonly string[], options?: RunOptions): Promise<Ran>;
 }
 
 export function stateFile(): StateFile {
   const path = join(tempDirectory(), 'state.jsonl');
   return {
     path,
-    run: (service, args, options) => partnerctl(service.baseUrl, [...args, '--state', path], options),
+    run: ({ baseUrl }, args, options) => {
+      const env = { PARTNER_BASE_URL: baseUrl, PARTNER_TOKEN: 'pat_x' };
+      // A command from a hint already has the flag.
+      const argv = args.includes('--state') ? args : [...args, '--state', path];
+      return run(argv, { clock: fastClock(), ...options, env });
+    },
   };
 }

@@ -1,0 +1,238 @@
+import { rmSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { createArgs } from '../support/cron.ts';
+import { type Handler, json, sendJson } from '../support/fake-service.ts';
+import { startCronBehindGateway } from '../support/gateway.ts';
+import { jobService, type Made, stateFile } from '../support/job-service.ts';
+import { fastClock } from '../support/run.ts';
+import { CRON_JOBS, scheduleBody } from '../support/sandbox-cron.ts';
+import { jobRecordKinds, readJobLog } from '../support/state-file.ts';
+
+/* The service's list of jobs: it guards when the state is lost, and nothing is created where it cannot be read in full. */
+
+/** Loses the response to a POST; the list is empty. */
+const reset: Handler = ({ method }, response) =>
+  method === 'POST' ? response.socket?.resetAndDestroy() : sendJson(response, []);
+
+const CREATE = createArgs('a1', 'daily');
+const ASSUME = ['cron', 'reconcile', '--assume-not-created', '--grace', '1ms', '-o', 'json'];
+
+describe('`cron create` without its state file', () => {
+  it('adopts the job that it created before, and creates nothing', async () => {
+    const { cron, gateway, path, run } = await startCronBehindGateway();
+    const created = (await run(cron.create('daily'))).json<{ cron_job_id: string }>();
+    for (const more of [[], ['--ensure']]) {
+      rmSync(path);
+      const adopted = await run(cron.create('daily', ...more));
+      expect({ code: adopted.code, json: adopted.json() }).toMatchObject({
+        code: 0,
+        json: { ...created, status: 'adopted' },
+      });
+      expect(await jobRecordKinds(path)).toEqual(['adopted']);
+    }
+    expect((await run(cron.create('daily'))).code).toBe(5);
+    expect(gateway.posts()).toHaveLength(1);
+  });
+
+  it.each<[string, number, Handler]>([
+    ['a 425', 1, json({ message: 'Not yet.' }, 425)],
+    ['a 409', 1, json({ message: 'Not now.' }, 409)],
+    ['a page of a gateway', 8, (_, response) => response.writeHead(200).end('<title>Back soon</title>')],
+    [
+      'a 405 as text that does not say what is allowed',
+      8,
+      (_, response) => response.writeHead(405, { 'content-type': 'text/plain' }).end('Method Not Allowed'),
+    ],
+    [
+      'a 405 as text that allows GET',
+      8,
+      (_, response) => response.writeHead(405, { 'content-type': 'text/plain', allow: 'GET, POST' }).end('No.'),
+    ],
+    ['a 200 with an error', 8, json({ error: 'database is down' })],
+    ['a 200 that failed, with a list', 8, json({ success: false, results: [] })],
+    [
+      'a response that ends half-way',
+      8,
+      (_, response) => response.writeHead(200, { connection: 'close' }).end('[{"cron_'),
+    ],
+  ])('creates nothing while the list fails with %s, and adopts the job afterwards', async (_, code, respond) => {
+    const { cron, gateway, path, run } = await startCronBehindGateway();
+    const created = (await run(cron.create('daily'))).json<{ cron_job_id: string }>();
+    rmSync(path);
+    gateway.onList(respond);
+    const failed = await run(cron.create('daily'));
+    gateway.onList();
+    expect(failed.code).toBe(code);
+    expect(await jobRecordKinds(path)).toEqual([]);
+    expect((await run(cron.create('daily'))).json()).toMatchObject({ ...created, status: 'adopted' });
+    expect(gateway.posts()).toHaveLength(1);
+  });
+
+  it.each([
+    [403, 8],
+    [404, 8],
+    [400, 1],
+  ])(
+    'creates nothing while the list fails with a %i after its first page, and adopts the job afterwards',
+    async (status, code) => {
+      const { cron, gateway, path, run } = await startCronBehindGateway();
+      const created = (await run(cron.create('daily'))).json<{ cron_job_id: string }>();
+      rmSync(path);
+      const first = { results: [{ cron_job_id: 'c1', agent_id: 'a1', name: 'other' }], next: '?page=2' };
+      gateway.onList((request, response) =>
+        request.query.has('page') ? sendJson(response, { message: 'No.' }, status) : sendJson(response, first),
+      );
+      const failed = await run(cron.create('daily'));
+      gateway.onList();
+      expect(failed.code).toBe(code);
+      expect((await run(cron.create('daily'))).json()).toMatchObject({ ...created, status: 'adopted' });
+      expect(gateway.posts()).toHaveLength(1);
+    },
+  );
+});
+
+it.each([
+  [403, '{"message":"No."}'],
+  [404, '{"message":"No."}'],
+  [405, '{"message":"No."}'],
+  // As Go answers by default.
+  [405, 'Method Not Allowed\n', { 'content-type': 'text/plain; charset=utf-8', allow: 'POST' }],
+  [204, ''],
+])(
+  'a list that cannot be read (%i %s) is reported once, and the state file alone prevents duplicates',
+  async (status, body, headers: Record<string, string> = { 'content-type': 'application/json' }) => {
+    const { cron, gateway, path, run } = await startCronBehindGateway();
+    gateway.onList((_, response) => response.writeHead(status, headers).end(body));
+    const created = await run(cron.create('daily'));
+    expect(created.code).toBe(0);
+    expect(created.stderr.match(/Only the state prevents duplicates/g)).toHaveLength(1);
+    expect((await run(cron.create('daily'))).code).toBe(5);
+    expect((await run(cron.create('daily', '--ensure'))).json()).toMatchObject({ status: 'exists' });
+    expect(gateway.posts()).toHaveLength(1);
+    expect((await readJobLog(path)).ids).toEqual(await cron.idsOf('daily'));
+  },
+);
+
+it('a listed job without an agent blocks a job with its name and content, until it is adopted', async () => {
+  const { service, cron, gateway, run, make } = await startCronBehindGateway();
+  const id = await make({ name: 'daily', instructions: 'Sum up the day.', ...scheduleBody('0 9 1-5') });
+  const { results }: { results: Record<string, unknown>[] } = (await service.partner('GET', CRON_JOBS)).json;
+  gateway.onList(json(results.map(({ agent_id: _, ...job }) => job)));
+  const blocked = await run(cron.create('daily'));
+  expect(blocked.code).toBe(5);
+  expect(blocked.json()).toMatchObject({ cron_job_id: null, status: 'blocked' });
+  expect(blocked.stderr).toContain(`cron adopt ${id} --agent ${cron.agent_id} --name daily`);
+  expect(gateway.posts()).toEqual([]);
+  expect((await run(['cron', 'adopt', id, '--agent', cron.agent_id, '--name', 'daily', '--yes'])).code).toBe(0);
+  expect((await run(cron.create('daily', '--ensure'))).json()).toMatchObject({ cron_job_id: id, status: 'exists' });
+});
+
+it('a record of one service does not apply to a job of another service with the same id', async () => {
+  const { run } = stateFile();
+  const [staging, production] = [await jobService(), await jobService()];
+  expect((await run(staging, CREATE)).json()).toMatchObject({ status: 'created', cron_job_id: '1' });
+  production.meet(reset);
+  expect((await run(production, CREATE)).code).toBe(9);
+  production.meet(undefined);
+  expect((await run(production, ASSUME)).json()).toMatchObject([{ status: 'adopted', cron_job_id: '1' }]);
+  expect((await run(production, [...CREATE, '--ensure'])).json()).toMatchObject({ status: 'exists', cron_job_id: '1' });
+  expect(production.made).toHaveLength(1);
+});
+
+it.each([
+  ['a job with the same id', undefined],
+  ['a job with the same name and an unknown outcome', reset],
+])(
+  'a list without agents blocks a job that may exist, even if the state file records %s for another service',
+  async (_, trouble) => {
+    const { path, run } = stateFile();
+    const shown = ({ agent_id: _, ...job }: Made) => job;
+    const [staging, production] = [await jobService({ shown }), await jobService({ shown })];
+    expect((await run(production, CREATE)).json()).toMatchObject({ status: 'created' });
+    rmSync(path);
+    staging.meet(trouble);
+    expect((await run(staging, CREATE)).code).toBe(trouble ? 9 : 0);
+    const blocked = await run(production, CREATE);
+    expect(blocked.code).toBe(5);
+    expect(blocked.stderr).toContain('cron adopt 1 --agent a1');
+    expect(production.made).toHaveLength(1);
+  },
+);
+
+it('a job that was renamed at the service still exists', async () => {
+  const { run } = stateFile();
+  const service = await jobService({ shown: (job) => ({ ...job, name: 'daily (old)' }) });
+  expect((await run(service, CREATE)).code).toBe(0);
+  const clock = fastClock(Date.now() + 3_600_000);
+  const later = await run(service, [...CREATE, '--ensure'], { clock });
+  expect(later.json()).toMatchObject({ status: 'exists', cron_job_id: '1' });
+});
+
+describe.each([
+  ['NFC', 'NFD'],
+  ['NFD', 'NFC'],
+])('a service that normalizes names to %s', (its, typed) => {
+  const name = 'Übersicht'.normalize(typed);
+  const create = createArgs('a1', name);
+  const kept = (job: Made): Made => ({ ...job, name: job.name.normalize(its) });
+
+  it('lists a job that is adopted, not created again, after the state file is lost', async () => {
+    const { path, run } = stateFile();
+    const service = await jobService({ kept });
+    expect((await run(service, create)).code).toBe(0);
+    rmSync(path);
+    expect((await run(service, create)).json()).toMatchObject({ status: 'adopted', cron_job_id: '1' });
+    expect(service.made).toHaveLength(1);
+  });
+
+  it.each([
+    ['with its agent', {}],
+    ['without its agent', { agent_id: undefined }],
+  ])('lists a job %s that is adopted after its response was lost', async (_, more) => {
+    const { run } = stateFile();
+    const service = await jobService({ kept, shown: (job) => ({ ...job, ...more }) });
+    service.meet(reset);
+    expect((await run(service, create)).code).toBe(9);
+    service.meet(undefined);
+    expect((await run(service, ASSUME)).json()).toMatchObject([{ status: 'adopted', cron_job_id: '1' }]);
+  });
+
+  it('lists a job that cron adopt accepts by its original name', async () => {
+    const { path, run } = stateFile();
+    const service = await jobService({ kept });
+    expect((await run(service, create)).code).toBe(0);
+    rmSync(path);
+    const adopted = await run(service, ['cron', 'adopt', '1', '--agent', 'a1', '--name', name, '--yes']);
+    expect({ code: adopted.code, stderr: adopted.stderr }).toEqual({ code: 0, stderr: '' });
+  });
+});
+
+it.each([
+  ['the entire list', () => ({ results: [], errors: [{ code: 'timeout' }] })],
+  [
+    'a further page',
+    (page: string | null) => (page ? { error: 'timeout' } : { results: [{ id: 9 }], next: '?page=2' }),
+  ],
+])('a failure with status 200 in place of %s does not mark an unlisted job as not created', async (_, body) => {
+  const { run } = stateFile();
+  const service = await jobService();
+  service.meet(reset);
+  expect((await run(service, CREATE)).code).toBe(9);
+  service.meet(({ path }, response) => sendJson(response, body(new URL(path, 'http://here').searchParams.get('page'))));
+  const failed = await run(service, ASSUME);
+  expect(failed.code).toBe(8);
+  expect(failed.error().message).toContain('reports an error');
+  expect((await run(service, ['cron', 'adopt', '7', '--agent', 'a1', '--name', 'daily', '--yes'])).code).toBe(8);
+  service.meet(undefined);
+  expect((await run(service, ASSUME)).json()).toMatchObject([{ status: 'adopted', cron_job_id: '1' }]);
+  expect(service.made).toHaveLength(1);
+});
+
+it('a list whose later page contains no list stops the creation', async () => {
+  const { run } = stateFile();
+  const service = await jobService();
+  const first = { results: [{ id: 9, agent_id: 'a1', name: 'other' }], next: '?page=2' };
+  service.meet(({ path }, response) => sendJson(response, path.includes('page=2') ? {} : first));
+  expect((await run(service, CREATE)).code).toBe(8);
+  expect(service.posts()).toBe(0);
+});

@@ -1,0 +1,341 @@
+import { writeFileSync } from 'node:fs';
+import { createServer as createTlsServer } from 'node:https';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { CERTIFICATE, KEY } from '../support/certificate.ts';
+import { createArgs, startCronService } from '../support/cron.ts';
+import { expectAllJobs, expectOneJob } from '../support/cron-crowd.ts';
+import { createGate, type Handler, json, reset, sendJson, startFakeService } from '../support/fake-service.ts';
+import { type CronBehindGateway, type Respond, startCronBehindGateway } from '../support/gateway.ts';
+import { stateFile } from '../support/job-service.ts';
+import { start } from '../support/program.ts';
+import { fastClock, fasterClock, manualSignals, run, tempDirectory } from '../support/run.ts';
+import { createChat } from '../support/sandbox-chat.ts';
+import { CRON_JOBS, scheduleBody } from '../support/sandbox-cron.ts';
+import { write } from '../support/service.ts';
+import { jobRecordKinds, readJobLog } from '../support/state-file.ts';
+import { bareRepository } from '../support/stores.ts';
+import { findClosedPort, listen, UNRESOLVABLE_HOST } from '../support/tcp-server.ts';
+
+const RECONCILE = ['cron', 'reconcile', '-o', 'json'];
+const JOB = "name: daily, instructions: Sum up the day., schedule: '0 9 * * 1-5'";
+
+/** The job that `cron.create('daily')` describes, as a body. */
+const DAILY = { name: 'daily', instructions: 'Sum up the day.', ...scheduleBody('0 9 1-5') };
+
+describe('a repeat sends nothing', () => {
+  it.each<[string, (agent: string) => string[], number]>([
+    ['of `cron create`', (agent) => createArgs(agent, 'daily'), 5],
+    ['of `cron create --ensure`', (agent) => createArgs(agent, 'daily', '--ensure'), 0],
+    [
+      'of `cron create -f`',
+      (agent) => ['cron', 'create', '-f', write('jobs.yaml', `- { agent: ${agent}, ${JOB} }\n`)],
+      5,
+    ],
+    [
+      'of `provision`',
+      () => {
+        const agent = `{ template_id: tmpl_support, name: Support, cron: [{ ${JOB} }] }`;
+        return ['provision', write('a.yaml', `external_space_id: a\nspace: { name: A }\nagents: [${agent}]\n`)];
+      },
+      0,
+    ],
+  ])('%s', async (_, args, code) => {
+    const { service, cron, path } = await startCronService();
+    const argv = [...args(cron.agent_id), '--state', path];
+    expect((await run(argv, { env: service.env })).code).toBe(0);
+    await service.forget();
+    for (const _ of [1, 2]) expect((await run(argv, { env: service.env })).code).toBe(code);
+    expect(await service.posts()).toEqual([]);
+    expect(await cron.idsOf('daily')).toHaveLength(1);
+  });
+});
+
+describe('of concurrent processes with one state file,', () => {
+  /** One of each kind: with and without --ensure and the list. `npm run test:slow` runs fifty. */
+  const CROWD = 6;
+
+  it('six with the same job send one POST: one creates it, the others are blocked or wait', () => expectOneJob(CROWD));
+
+  it('three with three jobs create three jobs with three ids, and the file is intact', () => expectAllJobs(CROWD / 2));
+
+  it('all whose list was empty at the same moment are blocked but one', async () => {
+    const { cron, gateway, run } = await startCronBehindGateway();
+    const listed = createGate();
+    gateway.onList(async (_, response) => {
+      await listed.pass();
+      sendJson(response, []);
+    });
+    const runs = Array.from({ length: CROWD }, () => run(cron.create('daily')));
+    await listed.arrived(CROWD);
+    listed.open();
+    expect((await Promise.all(runs)).map(({ code }) => code).sort()).toEqual([0, 5, 5, 5, 5, 5]);
+    expect(gateway.posts()).toHaveLength(1);
+  });
+});
+
+it('two machines that share a state create a job once, although neither may read the list', async () => {
+  const { service, cron } = await startCronService();
+  const address = `git+file://${bareRepository()}#state`;
+  const blind = { ...(await service.envFor(['cron_jobs.write'])), PARTNER_STATE: address, PATH: process.env.PATH };
+  const machine = () => {
+    const env = { ...blind, HOME: tempDirectory() };
+    return (...args: string[]) => run(args, { env });
+  };
+  const [one, other] = [machine(), machine()];
+  expect((await one('state', 'init')).code).toBe(0);
+  const both = await Promise.all([one, other].map((on) => on(...cron.create('daily', '--ensure'))));
+  const ids = await cron.idsOf('daily');
+  expect(both.map((ran) => [ran.code, ran.json<{ cron_job_id: string }>().cron_job_id])).toEqual([
+    [0, ids[0]],
+    [0, ids[0]],
+  ]);
+  for (const on of [one, other]) expect((await on(...cron.create('daily'))).code).toBe(5);
+  expect(await cron.posted()).toBe(1);
+  expect(ids).toHaveLength(1);
+});
+
+/** How the response to a POST that the service processed is lost, and further flags of `cron create`. */
+const LOST: readonly [string, Respond, ...string[]][] = [
+  ['a reset', (response) => response.socket?.resetAndDestroy()],
+  // Long enough that the POST is sent on a busy machine.
+  ['no response within --timeout', () => undefined, '--timeout', '5s'],
+  [
+    'a body that is cut',
+    (response, { status, text }) => {
+      response.writeHead(status, { 'content-type': 'application/json', 'content-length': text.length });
+      response.write(text.slice(0, 9), () => response.destroy());
+    },
+  ],
+  ['a 502 of a proxy', (response) => sendJson(response, { detail: 'Bad gateway' }, 502)],
+  ['a 503 with Retry-After', (response) => sendJson(response, {}, 503, { 'retry-after': '1' })],
+  ['a redirect', (response) => response.writeHead(303, { location: '/v1/elsewhere' }).end()],
+  [
+    'a 201 with a page',
+    (response) => response.writeHead(201, { 'content-type': 'text/html' }).end('<title>Welcome</title>'),
+  ],
+];
+
+describe('a lost response to `cron create` blocks the job until it is reconciled, and sends nothing again:', () => {
+  it.each(LOST)('%s', async (_, respond, ...flags) => {
+    const { service, cron, gateway, path, run, make } = await startCronBehindGateway();
+    const other = (await createChat(service, 'session_workflow', { name: 'Sales' })).agent_id;
+    await make({ name: 'daily', agent_id: other });
+    await make({ name: 'weekly' });
+    gateway.onPost(gateway.passThen(respond));
+    const lost = await run(cron.create('daily', ...flags), { clock: fasterClock(1) });
+    gateway.onPost();
+    expect(lost.code).toBe(9);
+    expect(lost.json()).toMatchObject({ cron_job_id: null, status: 'unknown', name: 'daily' });
+    expect(lost.stderr).toContain('cron reconcile');
+    const made = (await cron.jobs()).filter(({ name, agent_id }) => name === 'daily' && agent_id === cron.agent_id);
+    expect(made).toHaveLength(1);
+    await make({ name: 'daily', agent_id: other });
+    await make({ name: 'monthly' });
+
+    for (const more of [[], ['--ensure'], ['--dry-run']]) {
+      expect((await run(cron.create('daily', ...more))).code).toBe(9);
+    }
+    expect(gateway.posts()).toHaveLength(1);
+
+    const [job] = made;
+    const reconciled = await run(RECONCILE);
+    expect({ code: reconciled.code, stderr: reconciled.stderr }).toEqual({ code: 0, stderr: '' });
+    expect(reconciled.json()).toMatchObject([{ cron_job_id: job?.cron_job_id, status: 'adopted', name: 'daily' }]);
+    const there = await run(cron.create('daily', '--ensure'));
+    expect(there.code).toBe(0);
+    expect(there.json()).toMatchObject({ cron_job_id: job?.cron_job_id, status: 'exists' });
+    expect((await run(cron.create('daily'))).code).toBe(5);
+    expect(gateway.posts()).toHaveLength(1);
+    expect(await readJobLog(path)).toMatchObject({ ids: [job?.cron_job_id], damage: [] });
+  });
+});
+
+describe('Ctrl-C', () => {
+  it('after the POST leaves a job of unknown outcome, which reconciling finds', async () => {
+    const { cron, gateway, run } = await startCronBehindGateway();
+    const signals = manualSignals();
+    gateway.onPost(gateway.passThen(() => signals.ctrlC()));
+    const lost = await run(cron.create('daily'), { signals });
+    gateway.onPost();
+    expect(lost.code).toBe(9);
+    expect(lost.stderr).toContain('Waiting briefly for the response');
+    expect(lost.json()).toMatchObject({ cron_job_id: null, status: 'unknown' });
+    expect((await run(cron.create('daily', '--ensure'))).code).toBe(9);
+    const ids = await cron.idsOf('daily');
+    expect((await run(RECONCILE)).json()).toMatchObject([{ cron_job_id: ids[0], status: 'adopted' }]);
+    expect(ids).toHaveLength(1);
+  });
+
+  it('before the POST reserves nothing', async () => {
+    const { cron, gateway, path, run } = await startCronBehindGateway();
+    const signals = manualSignals();
+    gateway.onList(() => signals.ctrlC());
+    expect((await run(cron.create('daily'), { signals })).code).toBe(130);
+    gateway.onList();
+    expect(await jobRecordKinds(path)).toEqual([]);
+    expect((await run(cron.create('daily'))).code).toBe(0);
+    expect(gateway.posts()).toHaveLength(1);
+  });
+});
+
+describe('kill -9 after the POST', () => {
+  /** Starts a `cron create` whose POST arrives, and is never answered. */
+  async function startCreating({ cron, gateway, env }: CronBehindGateway) {
+    const posted = createGate();
+    gateway.onPost(() => posted.open());
+    gateway.onList(json([]));
+    const child = start(cron.create('daily'), { env });
+    await posted.pass();
+    return async () => {
+      child.kill('SIGKILL');
+      await child;
+    };
+  }
+
+  it('during a reconcile does not make the job missing from a list that was read before', async () => {
+    const at = await startCronBehindGateway();
+    const { cron, gateway, run, make } = at;
+    // The list is read because another job is unknown.
+    gateway.onPost(reset);
+    expect((await run(cron.create('weekly'))).code).toBe(9);
+    const kill = await startCreating(at);
+    gateway.onList(async (_, response) => {
+      gateway.onList();
+      await kill();
+      await make(DAILY);
+      sendJson(response, []);
+    });
+    const assuming = await run([...RECONCILE, '--assume-not-created', '--grace', '1ms'], { clock: fasterClock() });
+    gateway.onPost();
+    expect(assuming.code).toBe(0);
+    expect(assuming.json()).toMatchObject([
+      { name: 'weekly', status: 'released' },
+      { name: 'daily', status: 'adopted' },
+    ]);
+    expect((await run(cron.create('daily'))).code).toBe(5);
+    expect(await cron.idsOf('daily')).toHaveLength(1);
+  });
+
+  it('some time before a reconcile gives the job its full grace period', async () => {
+    const at = await startCronBehindGateway();
+    const { gateway, run, make } = at;
+    const kill = await startCreating(at);
+    await kill();
+    // The service is slow: it creates the job more than a minute later.
+    gateway.onList(async (_, response) => {
+      gateway.onList();
+      await make(DAILY);
+      sendJson(response, []);
+    });
+    const clock = fastClock(Date.now() + 60_000);
+    const reconciled = await run([...RECONCILE, '--assume-not-created'], { clock });
+    expect(reconciled.json()).toMatchObject([{ name: 'daily', status: 'adopted' }]);
+    expect(clock.slept).toEqual([expect.closeTo(10_000, -3)]);
+  });
+});
+
+describe('a POST that was never sent does not block the job:', () => {
+  it('its connection was refused', async () => {
+    const { path, run } = stateFile();
+    // The service is gone when the POST is sent.
+    const disappear: Handler = (_, response) => {
+      response.on('finish', () => void service.stop());
+      sendJson(response, [], 200, { connection: 'close' });
+    };
+    const created = json({ cron_job_id: 'c1' }, 201);
+    const script = { [`GET ${CRON_JOBS}`]: [disappear, json([])], [`POST ${CRON_JOBS}`]: created };
+    const service = await startFakeService(script, { port: await findClosedPort() });
+    const create = () => run(service, createArgs('a1', 'daily', '--retries', '1'));
+    const refused = await create();
+    expect(refused.code).toBe(8);
+    expect(refused.error().hint).toContain('The job was not created');
+    expect(await jobRecordKinds(path)).toEqual(['reserved', 'released']);
+    await service.restart();
+    expect((await create()).json()).toMatchObject({ cron_job_id: 'c1', status: 'created' });
+    expect(service.requests.filter(({ method }) => method === 'POST')).toHaveLength(1);
+  });
+
+  it('its TLS handshake failed', async () => {
+    const directory = tempDirectory();
+    const [path, authority] = [join(directory, 'state.jsonl'), join(directory, 'authority.pem')];
+    writeFileSync(authority, CERTIFICATE);
+    let posts = 0;
+    const server = createTlsServer({ cert: CERTIFICATE, key: KEY }, (request, response) => {
+      if (request.method === 'GET') {
+        sendJson(response, [], 200, { connection: 'close' });
+        // This certificate supports no cipher of an RSA key.
+        if (spoilt)
+          server.setSecureContext({ cert: CERTIFICATE, key: KEY, maxVersion: 'TLSv1.2', ciphers: 'AES128-SHA' });
+        return;
+      }
+      posts += 1;
+      sendJson(response, { cron_job_id: 'c1' }, 201);
+    });
+    let spoilt = true;
+    const { baseUrl } = await listen(server, 'https');
+    const env = {
+      PARTNER_BASE_URL: baseUrl,
+      PARTNER_TOKEN: 'pat_1',
+      NODE_EXTRA_CA_CERTS: authority,
+      PARTNER_STATE: path,
+    };
+    const create = () => start(createArgs('a1', 'daily', '--retries', '1'), { env });
+    const failed = await create();
+    expect(failed.exitCode, failed.stderr).toBe(8);
+    expect(failed.stderr).toContain('The job was not created');
+    // Compares only the reason, without locations in OpenSSL's source.
+    expect(failed.stderr).not.toMatch(/error:[0-9A-F]{8}|\.c:\d/);
+    expect(await jobRecordKinds(path)).toEqual(['reserved', 'released']);
+    spoilt = false;
+    server.setSecureContext({ cert: CERTIFICATE, key: KEY });
+    const created = await create();
+    expect(created.exitCode, created.stderr).toBe(0);
+    expect(posts).toBe(1);
+  });
+
+  it.each([
+    ['there is no service at all', async () => `http://127.0.0.1:${await findClosedPort()}/v1`],
+    ['there is no such host', async () => `https://${UNRESOLVABLE_HOST}/v1`],
+    ['a certificate is not trusted', async () => (await startFakeService(json([]), { tls: true })).baseUrl],
+  ])('%s (exit 8, and nothing is written)', async (_, baseUrl) => {
+    const { path, run } = stateFile();
+    const at = { baseUrl: await baseUrl() };
+    for (const more of [[], ['--ensure']]) {
+      expect((await run(at, createArgs('a1', 'daily', '--retries', '0', ...more))).code).toBe(8);
+    }
+    expect(await jobRecordKinds(path)).toEqual([]);
+  });
+});
+
+describe('a name is the same in NFC and NFD:', () => {
+  const [NFC, NFD] = ['café', 'café'.normalize('NFD')];
+
+  it.each([
+    [NFC, NFD, 'decomposed'],
+    [NFD, NFC, 'composed'],
+  ])('a job created as %j exists when its name is %s, and the name was sent as it was typed', async (first, second) => {
+    const service = await startFakeService({
+      'GET *': json({ code: 'forbidden' }, 403),
+      'POST *': (_, response, count) => sendJson(response, { id: `c${count}` }, 201),
+    });
+    const posts = () =>
+      service.requests
+        .filter(({ method }) => method === 'POST')
+        .map((request) => request.json<{ name: string }>().name);
+    const { run } = stateFile();
+    const create = (name: string) => run(service, createArgs('a1', name));
+    const created = await create(first);
+    expect(created.json()).toMatchObject({ status: 'created', name: first });
+    const again = await create(second);
+    expect({ code: again.code, json: again.json() }).toMatchObject({
+      code: 5,
+      json: { status: 'blocked', cron_job_id: 'c1', key: created.json<{ key: string }>().key },
+    });
+    expect(posts()).toEqual([first]);
+    const forgotten = await run(service, ['cron', 'forget', '--agent', 'a1', '--name', second, '--yes']);
+    expect(forgotten.code).toBe(0);
+    expect((await create(second)).code).toBe(0);
+    expect(posts()).toEqual([first, second]);
+  });
+});
