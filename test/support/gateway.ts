@@ -14,7 +14,7 @@ interface PassedResponse {
 export type Respond = (response: ServerResponse, passed: PassedResponse) => unknown;
 
 /** A fake service in front of a sandbox. It passes everything on, until a test replaces the response to a job request. */
-export interface Gateway extends FakeService {
+interface Gateway extends FakeService {
   /** Responds to the next POSTs of jobs; without a handler, they are passed on. */
   onPost(handler?: Handler): void;
   /** Responds to the next reads of the job list; without a handler, they are passed on. */

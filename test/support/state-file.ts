@@ -52,7 +52,7 @@ const JOB_RECORDS = {
 
 export type JobRecordKind = (typeof JOB_RECORDS)[keyof typeof JOB_RECORDS];
 
-export interface JobRecord {
+interface JobRecord {
   readonly kind: JobRecordKind;
   /** The number of its line. */
   readonly line: number;

@@ -3,26 +3,34 @@ import { describe, expect, it } from 'vitest';
 import { propertyRuns } from '../../support/property-runs.ts';
 import { anySays, anyWaves, copies, play, playMerged } from './scenario.ts';
 
-/** A sweep runs many more. */
-const RUNS = 40;
+// Each scenario encodes and decodes every record as the product does: 5,000 take about five minutes.
+const TIME_LIMIT_MS = 20 * 60_000;
 
 describe('any number of processes with a service and a state file, whatever fails,', () => {
-  it('create a job at most once, lose no id, report only what exists, and leave a way to settle every job', async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.scheduler(), anySays, anyWaves, async (scheduler, says, waves) => {
-        expect(await play(scheduler, says, waves)).toEqual([]);
-      }),
-      { numRuns: propertyRuns(RUNS) },
-    );
-  });
+  it(
+    'create a job at most once, lose no id, report only what exists, and leave a way to settle every job',
+    async () => {
+      await fc.assert(
+        fc.asyncProperty(fc.scheduler(), anySays, anyWaves, async (scheduler, says, waves) => {
+          expect(await play(scheduler, says, waves)).toEqual([]);
+        }),
+        { numRuns: propertyRuns(5_000, 40) },
+      );
+    },
+    TIME_LIMIT_MS,
+  );
 
-  it('create a job at most once with copies of the state file that diverged and were merged', async () => {
-    const picks = fc.array(fc.boolean(), { minLength: 1, maxLength: 12 });
-    await fc.assert(
-      fc.asyncProperty(fc.scheduler(), copies, picks, fc.boolean(), async (scheduler, waves, pick, twice) => {
-        expect(await playMerged(scheduler, waves, pick, twice)).toEqual([]);
-      }),
-      { numRuns: propertyRuns(RUNS / 2) },
-    );
-  });
+  it(
+    'create a job at most once with copies of the state file that diverged and were merged',
+    async () => {
+      const picks = fc.array(fc.boolean(), { minLength: 1, maxLength: 12 });
+      await fc.assert(
+        fc.asyncProperty(fc.scheduler(), copies, picks, fc.boolean(), async (scheduler, waves, pick, twice) => {
+          expect(await playMerged(scheduler, waves, pick, twice)).toEqual([]);
+        }),
+        { numRuns: propertyRuns(1_000, 20) },
+      );
+    },
+    TIME_LIMIT_MS,
+  );
 });

@@ -3,8 +3,8 @@ import { adoptJob } from '../../../src/cron/adopt-forget.ts';
 import { createOnce } from '../../../src/cron/create-once.ts';
 import type { CronDeps } from '../../../src/cron/create-outcome.ts';
 import { LocalError } from '../../../src/errors.ts';
+import { keyOf } from './engine.ts';
 import { ALL, calmWorld, create, DAILY, LATER, shortRecords } from './examples.ts';
-import { keyOf } from './world.ts';
 
 const key = keyOf(DAILY);
 const PLAIN = { ensure: false, dryRun: false };
@@ -29,7 +29,7 @@ describe('a job in the state file', () => {
     const world = calmWorld();
     const early = world.process();
     const nothing = { kind: 'read' as const, same: [], maybe: [], isListed: () => false, byId: () => undefined };
-    const parts = { ...early.createDeps(), find: async () => ({ ...nothing, at: world.now }) };
+    const parts = { ...early.engine.createDeps(), find: async () => ({ ...nothing, at: world.now }) };
     const before = await parts.find();
     await create(world, DAILY);
     world.now += 61_000;
@@ -67,7 +67,7 @@ describe('a job that only the service has', () => {
     world.now += 5_000;
     expect(await create(world, DAILY)).toMatchObject({ status: 'blocked', why: 'ambiguous', candidates: ['cron_1'] });
     await adoptJob(
-      world.process().adoptDeps(() => true),
+      world.process().engine.adoptDeps(async () => undefined),
       'cron_1',
       other,
     );
@@ -95,7 +95,7 @@ describe('a POST', () => {
     const world = calmWorld();
     const started = world.now;
     const deps = {
-      ...world.process().createDeps(),
+      ...world.process().engine.createDeps(),
       remainingMs: () => (world.now === started ? 20_000 : expected.remainingMs),
     };
     const { read } = deps.ledger;
@@ -152,7 +152,7 @@ describe('a state file that cannot be written', () => {
 
   it('prevents the POST when the reservation cannot be read back', async () => {
     const world = calmWorld();
-    const guard = world.process().createDeps();
+    const guard = world.process().engine.createDeps();
     const ledger = { ...guard.ledger, append: async () => undefined };
     await expect(createOnce(DAILY, { ...guard, ledger }, { ensure: true, dryRun: false })).rejects.toThrow('read back');
     expect(world.posts).toBe(0);
@@ -166,9 +166,9 @@ describe('another process', () => {
     let others: unknown[] = [];
     const post = async (...args: Parameters<CronDeps['post']>) => {
       others = [await create(world, DAILY), create(world, DAILY, { ensure: true })];
-      return await first.createDeps().post(...args);
+      return await first.engine.createDeps().post(...args);
     };
-    await first.run(() => createOnce(DAILY, { ...first.createDeps(), post }, PLAIN));
+    await first.run(() => createOnce(DAILY, { ...first.engine.createDeps(), post }, PLAIN));
     expect(others[0]).toMatchObject({ status: 'blocked', why: 'in_progress', cron_job_id: null });
     expect(await others[1]).toMatchObject({ status: 'exists', cron_job_id: 'cron_1' });
     expect(world.posts).toBe(1);
@@ -182,13 +182,13 @@ describe('another process', () => {
     await create(world, DAILY, { diesAt: 6 });
     const [reserved] = world.records();
     if (reserved?.kind !== 'reserved') throw new Error('Nothing was reserved.');
-    const { ledger } = world.process();
+    const { ledger } = world.process().engine;
     const hasEnded = async () => {
       const { id: reservation, key: of, at, snapshot } = reserved;
       await ledger.append({ kind: 'created', id: 'late', at, key: of, snapshot, reservation, remoteId: 'cron_9' });
       return true;
     };
-    const deps = { ...world.process().createDeps(), hasEnded };
+    const deps = { ...world.process().engine.createDeps(), hasEnded };
     expect(await createOnce(DAILY, deps, { ensure, dryRun: false })).toMatchObject(outcome);
     expect(world.posts).toBe(0);
   });
@@ -213,7 +213,7 @@ describe('another process', () => {
   it('that was not first and cannot release its reservation fails instead of waiting for itself', async () => {
     const world = calmWorld();
     const late = world.process({ appends: ['ok', 'out'] });
-    const deps = late.createDeps();
+    const deps = late.engine.createDeps();
     const append: CronDeps['ledger']['append'] = async (record) => {
       if (record.kind === 'reserved') await create(world, DAILY, { diesAt: 6 });
       await deps.ledger.append(record);

@@ -1,8 +1,4 @@
-import { createOnce } from '../../../src/cron/create-once.ts';
-import type { CreateOutcome } from '../../../src/cron/create-outcome.ts';
-import type { CronJob } from '../../../src/cron/job.ts';
-import type { ReconcileResult } from '../../../src/cron/reconcile.ts';
-import { reconcileAll } from '../../../src/cron/reconcile-all.ts';
+import type { CreateOutcome, CronJob, ReconcileResult } from './engine.ts';
 import { type Fate, GRACE_MS, type ListSays, World } from './world.ts';
 
 export const ALL: ListSays = { agents: true, names: true, contents: true };
@@ -33,7 +29,7 @@ export async function create(
   { ensure = false, dryRun = false, ...fate }: Fate & Options = {},
 ): Promise<CreateOutcome | 'died'> {
   const process = world.process(fate);
-  return await process.run(() => createOnce(job, process.createDeps(job), { ensure, dryRun }));
+  return await process.run(() => process.engine.create(job, { ensure, dryRun }));
 }
 
 /** One run of `cron reconcile`. */
@@ -42,8 +38,7 @@ export async function reconcile(
   { assume = false, ...fate }: Fate & { readonly assume?: boolean } = {},
 ): Promise<readonly ReconcileResult[] | 'died'> {
   const process = world.process(fate);
-  const options = { key: undefined, assumeNotCreated: assume, graceMs: GRACE_MS };
-  return await process.run(() => reconcileAll(process.reconcileDeps(), options));
+  return await process.run(() => process.engine.reconcile({ assumeNotCreated: assume, graceMs: GRACE_MS }));
 }
 
 /** The records of the file, in short form. */

@@ -2,8 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { adoptJob, forgetJob } from '../../../src/cron/adopt-forget.ts';
 import { createOnce } from '../../../src/cron/create-once.ts';
 import { replayRecovery } from '../../../src/cron/reconcile-all.ts';
+import { keyOf } from './engine.ts';
 import { ALL, calmWorld, create, DAILY, LATER, reconcile, shortRecords } from './examples.ts';
-import { GRACE_MS, keyOf } from './world.ts';
+import { GRACE_MS } from './world.ts';
 
 const NO_AGENTS = { ...ALL, agents: false };
 const OF_ANOTHER = { ...DAILY, agent_id: 'agt_z', instructions: 'Something else.' };
@@ -81,7 +82,7 @@ describe('when the service does not return the agent of a job', () => {
     await create(world, DAILY, { post: 'vanished' });
     await create(world, OF_ANOTHER);
     await forgetJob(
-      world.process().adoptDeps(() => true),
+      world.process().engine.adoptDeps(async () => undefined),
       { key: keyOf(OF_ANOTHER) },
     );
     world.now += 60_000;
@@ -156,11 +157,11 @@ describe('a process that reserved a job', () => {
     async (clockMs) => {
       const world = calmWorld();
       const living = world.process();
-      const deps = living.createDeps();
+      const deps = living.engine.createDeps();
       const post = async (...args: Parameters<typeof deps.post>) => {
         expect(await reconcile(world, { clockMs, assume: true })).toMatchObject([{ status: 'in_progress' }]);
         expect(await create(world, DAILY, { clockMs })).toMatchObject({ status: 'blocked', why: 'in_progress' });
-        const adoptDeps = world.process({ clockMs }).adoptDeps(() => true);
+        const adoptDeps = world.process({ clockMs }).engine.adoptDeps(async () => undefined);
         await expect(forgetJob(adoptDeps, { key: keyOf(DAILY) })).rejects.toThrow(
           'Another process is creating this job',
         );
@@ -193,7 +194,7 @@ describe('a process that reserved a job', () => {
     const world = calmWorld();
     await create(world, DAILY, { diesAt: 6, machine: 1, remainingMs: 60_000 });
     const before = world.now;
-    const adoptDeps = world.process({ clockMs: 90_000_000 }).adoptDeps(() => true);
+    const adoptDeps = world.process({ clockMs: 90_000_000 }).engine.adoptDeps(async () => undefined);
     await forgetJob(adoptDeps, { key: keyOf(DAILY) });
     expect(world.now - before).toBeGreaterThan(60_000);
   });
@@ -205,7 +206,7 @@ describe('a recovery record', () => {
     await create(world, DAILY, { appends: ['ok', 'out'] });
     const removed: unknown[] = [];
     const files = world.recovery.map((record) => ({ record }));
-    const replayed = await replayRecovery(files, world.process().ledger, async (each) => {
+    const replayed = await replayRecovery(files, world.process().engine.ledger, async (each) => {
       expect(shortRecords(world)).toEqual(['reserved', 'created']);
       removed.push(each);
     });
@@ -219,7 +220,7 @@ describe('a recovery record', () => {
     await create(world, DAILY, { appends: ['ok', 'out'] });
     const [record] = world.recovery;
     if (record?.kind !== 'created') throw new Error('Nothing was recovered.');
-    const { ledger } = world.process();
+    const { ledger } = world.process().engine;
     const snapshot = { ...record.snapshot, origin: 'https://elsewhere.example/v1' };
     const elsewhere = { ...record, id: 'elsewhere', key: 'elsewhere', snapshot };
     await ledger.append({ ...elsewhere, reservation: null });
@@ -233,7 +234,7 @@ describe('a recovery record', () => {
     await reconcile(world);
     const before = world.file.text;
     const files = world.recovery.map((record) => ({ record }));
-    expect(await replayRecovery(files, world.process().ledger, async () => undefined)).toEqual([]);
+    expect(await replayRecovery(files, world.process().engine.ledger, async () => undefined)).toEqual([]);
     expect(world.file.text).toBe(before);
   });
 });
@@ -244,7 +245,7 @@ describe('cron adopt of a recorded job', () => {
     await create(world, DAILY);
     world.now += 5_000;
     await adoptJob(
-      world.process().adoptDeps(() => true),
+      world.process().engine.adoptDeps(async () => undefined),
       'cron_1',
       DAILY,
     );

@@ -1,20 +1,6 @@
 import fc from 'fast-check';
-import { adoptJob, forgetJob } from '../../../src/cron/adopt-forget.ts';
-import { createOnce } from '../../../src/cron/create-once.ts';
-import type { CreateOutcome } from '../../../src/cron/create-outcome.ts';
-import { type CronJob, contentHash } from '../../../src/cron/job.ts';
-import { reconcileAll, replayRecovery } from '../../../src/cron/reconcile-all.ts';
-import { PartnerctlError } from '../../../src/errors.ts';
-import {
-  type AppendFate,
-  type Fate,
-  GRACE_MS,
-  keyOf,
-  type ListSays,
-  type PostFate,
-  type Process,
-  World,
-} from './world.ts';
+import { type CreateOutcome, type CronJob, hasSameContent, isShown, jobIdOf, keyOf } from './engine.ts';
+import { type AppendFate, type Fate, GRACE_MS, type ListSays, type PostFate, type Process, World } from './world.ts';
 
 const SCHEDULE = { minute: '0', hour: '9', day_of_week: '1-5', timezone: 'UTC' };
 
@@ -51,7 +37,7 @@ type Event =
 export type Waves = readonly (readonly Event[])[];
 
 function bug(world: World, error: unknown): void {
-  if (error instanceof PartnerctlError) return;
+  if (isShown(error)) return;
   world.violations.push(`a bug: ${error instanceof Error ? error.stack : String(error)}`);
 }
 
@@ -62,7 +48,7 @@ function checkClaim(world: World, which: Which, outcome: CreateOutcome, process:
     world.violations.push(`${outcome.status} ${outcome.cron_job_id}, which was not made for ${outcome.key}`);
     return;
   }
-  const isOther = contentHash(made) !== contentHash(jobOf(which));
+  const isOther = !hasSameContent(made, jobOf(which));
   const isTold = world.says.contents || world.answered.some(({ cron_job_id }) => cron_job_id === made.cron_job_id);
   if (isOther && isTold && (outcome.status === 'exists' || outcome.status === 'adopted')) {
     world.violations.push(`${outcome.status} ${outcome.cron_job_id}, which has other content`);
@@ -75,9 +61,7 @@ async function create(world: World, event: Which & { readonly ensure: boolean } 
   const process = world.process(event);
   const { ensure } = event;
   try {
-    const outcome = await process.run(() =>
-      createOnce(jobOf(event), process.createDeps(jobOf(event)), { ensure, dryRun: false }),
-    );
+    const outcome = await process.run(() => process.engine.create(jobOf(event), { ensure, dryRun: false }));
     if (outcome === 'died') return outcome;
     checkClaim(world, event, outcome, process);
     return outcome.status === 'blocked' ? outcome.why : outcome.status;
@@ -89,15 +73,13 @@ async function create(world: World, event: Which & { readonly ensure: boolean } 
 
 async function reconcile(world: World, event: { readonly assume: boolean } & Fate): Promise<void> {
   const process = world.process(event);
-  const options = { key: undefined, assumeNotCreated: event.assume, graceMs: GRACE_MS };
   try {
     const results = await process.run(async () => {
-      const recovered = world.recovery.map((record) => ({ record }));
-      await replayRecovery(recovered, process.ledger, async ({ record }) => {
+      await process.engine.appendKept([...world.recovery], async (record) => {
         await process.step('remove');
         if (world.recovery.includes(record)) world.recovery.splice(world.recovery.indexOf(record), 1);
       });
-      return await reconcileAll(process.reconcileDeps(), options);
+      return await process.engine.reconcile({ assumeNotCreated: event.assume, graceMs: GRACE_MS });
     });
     if (results === 'died') return;
     for (const { status, cron_job_id, reservation } of results) {
@@ -116,11 +98,11 @@ async function adoptOrForget(world: World, { kind, key, ...fate }: Extract<Event
   const [live] = world.live(job);
   const isKnown = () =>
     kind === 'adopt' ? live?.removed === false : world.live(job).length === 0 && !world.isOnItsWay(keyOf(job));
-  const deps = process.adoptDeps(isKnown);
+  const confirm = () => process.confirm(isKnown);
   try {
     await process.run(async () => {
-      if (kind === 'forget') await forgetJob(deps, { key: keyOf(job) });
-      else if (live) await adoptJob(deps, live.cron_job_id, job);
+      if (kind === 'forget') await process.engine.forget(job, confirm);
+      else if (live) await process.engine.adopt(job, live.cron_job_id, confirm);
     });
   } catch (error) {
     bug(world, error);
@@ -150,7 +132,7 @@ async function happen(world: World, event: Event): Promise<void> {
 /** Checks that every id a live process received can be found. */
 function checkIds(world: World): void {
   const records = world.records();
-  const isKept = (id: string, all: typeof records) => all.some((each) => 'remoteId' in each && each.remoteId === id);
+  const isKept = (id: string, all: typeof records) => all.some((each) => jobIdOf(each) === id);
   for (const { cron_job_id, key } of world.answered) {
     const isRemoved = world.jobs.some((job) => job.cron_job_id === cron_job_id && job.removed);
     const isBlocked = world.history(key).open.length > 0;
@@ -164,7 +146,7 @@ async function checkWaysOut(world: World): Promise<void> {
   for (const agent_id of ['agt_c', 'agt_d']) {
     const process = world.process();
     const job = { agent_id, name: `fresh ${agent_id}`, ...CONTENTS[0] };
-    const outcome = await process.run(() => createOnce(job, process.createDeps(job), { ensure: false, dryRun: false }));
+    const outcome = await process.run(() => process.engine.create(job, { ensure: false, dryRun: false }));
     if (outcome === 'died' || outcome.status !== 'created')
       world.violations.push(`a fresh job: ${JSON.stringify(outcome)}`);
   }

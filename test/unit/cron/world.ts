@@ -1,38 +1,17 @@
 import type fc from 'fast-check';
-import { Contract } from '../../../src/contract/contract.ts';
-import type { JsonObject } from '../../../src/contract/json.ts';
-import type { AdoptDeps } from '../../../src/cron/adopt-forget.ts';
-import type { CronDeps } from '../../../src/cron/create-outcome.ts';
-import { toWireSchedule } from '../../../src/cron/cron-result.ts';
-import { type CronJob, cronKey } from '../../../src/cron/job.ts';
-import { withRefusals } from '../../../src/cron/job-ledger.ts';
-import { createFreshJobLists, createJobFinder, type JobListOptions } from '../../../src/cron/job-list.ts';
-import { JOB_RECORDS, type JobRecord, type JobSnapshot } from '../../../src/cron/job-records.ts';
-import type { ListedJob } from '../../../src/cron/listed-job.ts';
-import type { ReconcileAllDeps } from '../../../src/cron/reconcile-all.ts';
 import {
-  CredentialsError,
-  LocalError,
-  OutcomeUnknownError,
-  RefusedError,
-  ServiceError,
-  UsageError,
-} from '../../../src/errors.ts';
-import { fromLogRecord, openLedger } from '../../../src/state/ledger.ts';
-import { type KeyHistory, keyHistory, type Owner } from '../../../src/state/once-records.ts';
-import { type DecodedLine, decodeLine, encodeRecord, lineDigest, type NewRecord } from '../../../src/state/record.ts';
-import type { RecordStore, StoreEntry } from '../../../src/state/store.ts';
+  type CronJob,
+  Engine,
+  failures,
+  historyOf,
+  type JobRecord,
+  keyOf,
+  type ListedJob,
+  type Owner,
+  RecordReader,
+  type Surroundings,
+} from './engine.ts';
 
-const FLAGS = {
-  quiet: false,
-  verbose: false,
-  debug: false,
-  color: 'never',
-  input: false,
-  wide: false,
-  pager: true,
-} as const;
-const ORIGIN = 'https://partner.test/v1';
 /** The longest time a request is in transit, and a new job is missing from the list; together less than the grace period. */
 const TRANSIT_MS = 4_000;
 const UNLISTED_MS = 4_000;
@@ -89,10 +68,6 @@ class SharedFile {
   }
 }
 
-export function keyOf({ agent_id, name }: Pick<CronJob, 'agent_id' | 'name'>): string {
-  return cronKey(ORIGIN, agent_id, name);
-}
-
 /**
  * A service that creates a job for each POST, processes that share files and a clock, and everything that can go wrong between
  * them. The scheduler decides which process runs next.
@@ -109,7 +84,7 @@ export class World {
   readonly processes: Process[] = [];
   posts = 0;
   private readonly transit = new Map<string, number>();
-  private readonly decoded = new Map<string, DecodedLine>();
+  readonly reader = new RecordReader();
   private readonly scheduler: Pick<fc.Scheduler, 'schedule'>;
   private ids = 0;
 
@@ -136,21 +111,12 @@ export class World {
     return process;
   }
 
-  decode(line: string): DecodedLine {
-    const decoded = this.decoded.get(line) ?? decodeLine(Buffer.from(line));
-    this.decoded.set(line, decoded);
-    return decoded;
-  }
-
   records(): JobRecord[] {
-    return [...new Set(this.file.lines())].flatMap((line) => {
-      const decoded = this.decode(line);
-      return decoded.kind === 'record' ? (fromLogRecord(decoded.record, JOB_RECORDS) ?? []) : [];
-    });
+    return this.reader.records(this.file.lines());
   }
 
-  history(key: string): KeyHistory<JobSnapshot> {
-    return keyHistory(this.records().filter((record) => record.key === key));
+  history(key: string): ReturnType<typeof historyOf> {
+    return historyOf(this.records(), key);
   }
 
   /** Creates a job at the service. */
@@ -182,7 +148,7 @@ export class World {
     return this.make(job);
   }
 
-  listed(): (ListedJob & { readonly schedule: CronJob['schedule'] | undefined })[] {
+  listed(): ListedJob[] {
     const { agents, names, contents } = this.says;
     return this.jobs
       .filter(({ removed, madeAt }) => !removed && (madeAt === 0 || this.now >= madeAt + UNLISTED_MS))
@@ -200,6 +166,7 @@ export class World {
 export class Process {
   readonly pid: number;
   readonly owner: Owner;
+  readonly engine: Engine;
   readonly died: Promise<'died'>;
   ended = false;
   private readonly world: World;
@@ -216,8 +183,7 @@ export class Process {
     this.died = new Promise((resolve) => {
       this.die = resolve;
     });
-    const ledger = openLedger(this.makeStore(), JOB_RECORDS, { onUnusable: async () => undefined });
-    this.ledger = withRefusals(ledger, 'state.jsonl', FLAGS);
+    this.engine = new Engine(this.surroundings());
   }
 
   /** A point at which other processes may run or this one may be killed. */
@@ -240,52 +206,15 @@ export class Process {
     }
   }
 
-  private async append(record: NewRecord): Promise<void> {
-    await this.step(`append ${record.type}`);
+  private async append(bytes: string, what: string): Promise<void> {
+    await this.step(`append ${what}`);
     const fate = this.fate.appends?.[this.appends] ?? 'ok';
     this.appends += 1;
-    if (fate === 'out') throw new LocalError('The file cannot be written.');
-    const bytes = `\n${encodeRecord(record)}\n`;
+    if (fate === 'out') throw failures.unwritable();
     this.world.file.text += typeof fate === 'number' ? bytes.slice(0, Math.floor(bytes.length * fate)) : bytes;
-    await this.step(`appended ${record.type}`);
-    if (fate !== 'ok') throw new LocalError('The file cannot be written.');
+    await this.step(`appended ${what}`);
+    if (fate !== 'ok') throw failures.unwritable();
   }
-
-  /** The shared file, read from where this process stopped. An unterminated last line is read again. */
-  private makeStore(): RecordStore {
-    const sums = new Set<string>();
-    const { world } = this;
-    let read = '';
-    const step = () => this.step('read');
-    return {
-      append: (record) => this.append(record),
-      async *readNew(): AsyncGenerator<StoreEntry> {
-        await step();
-        const { text } = world.file;
-        if (!text.startsWith(read)) {
-          yield { kind: 'restart' };
-          sums.clear();
-          read = '';
-        }
-        const firstLine = read.split('\n').length;
-        const lines = text.slice(read.length).split('\n');
-        read = text.slice(0, text.lastIndexOf('\n') + 1);
-        for (const [index, line] of lines.entries()) {
-          const number = firstLine + index;
-          const decoded = line === '' ? undefined : world.decode(line);
-          if (decoded?.kind === 'damaged') {
-            const bytes = Buffer.from(line);
-            yield { kind: 'damaged', line: number, why: decoded.why, bytes, digest: lineDigest(bytes) };
-          }
-          if (decoded?.kind !== 'record' || sums.has(decoded.sum)) continue;
-          sums.add(decoded.sum);
-          yield { kind: 'record', line: number, record: decoded.record };
-        }
-      },
-    };
-  }
-
-  readonly ledger: CronDeps['ledger'];
 
   readonly clock = {
     now: () => this.world.now + (this.fate.clockMs ?? 0),
@@ -303,27 +232,13 @@ export class Process {
     return this.world.processes[pid - 1]?.ended;
   };
 
-  private async *list(): AsyncGenerator<JsonObject> {
+  private async *list(): AsyncGenerator<ListedJob> {
     await this.step('list');
-    if (this.fate.list === 'failing') throw new ServiceError('The service answered 503.', { status: 503 });
-    if (this.fate.list === 'closed') throw new CredentialsError('Not allowed.', { status: 403 });
+    if (this.fate.list === 'failing') throw failures.unavailable();
+    if (this.fate.list === 'closed') throw failures.forbidden();
     const listed = this.world.listed();
     await this.step('listed');
-    for (const { schedule, ...said } of listed) yield { ...said, schedule: schedule && toWireSchedule(schedule) };
-  }
-
-  /** What lookups in the list need. */
-  private listOptions(wanted: readonly Pick<CronJob, 'name'>[]): JobListOptions {
-    const { clock } = this;
-    return {
-      list: () => this.list(),
-      contract: new Contract(),
-      wanted,
-      clock,
-      wasReadBefore: async () => false,
-      failureHint: '',
-      onUnavailable: async () => undefined,
-    };
+    yield* listed;
   }
 
   private async post(job: CronJob, timeoutMs: number): Promise<string> {
@@ -331,78 +246,48 @@ export class Process {
     const fate = this.fate.post ?? 'answered';
     const deadline = world.now + timeoutMs;
     await this.step('connect');
-    if (fate === 'unsent' || world.now >= deadline) throw new ServiceError('The service cannot be reached.');
+    if (fate === 'unsent' || world.now >= deadline) throw failures.unreachable();
     const carried = world.carry(job, fate);
     await this.step('sent');
     const cron_job_id = await carried;
     await this.step('answer');
-    if (world.now >= deadline) throw new OutcomeUnknownError('No answer came in time.');
-    if (fate === 'refused') throw new RefusedError('The service refused it.', { status: 422 });
-    if (fate === 'broken') throw new OutcomeUnknownError('The service answered 502.', { status: 502 });
-    if (fate === 'lost' || cron_job_id === undefined) throw new OutcomeUnknownError('The answer was lost.');
+    if (world.now >= deadline) throw failures.noAnswer();
+    if (fate === 'refused') throw failures.refused();
+    if (fate === 'broken') throw failures.badGateway();
+    if (fate === 'lost' || cron_job_id === undefined) throw failures.noAnswer();
     world.answered.push({ cron_job_id, key: keyOf(job), by: this });
     return cron_job_id;
   }
 
-  createDeps(job: Pick<CronJob, 'name'> = { name: 'daily' }): CronDeps {
-    const { ledger, clock, owner, hasEnded } = this;
+  /** Asks the user. @param knows whether they find at the service what the command assumes */
+  async confirm(knows: () => boolean): Promise<void> {
+    await this.step('confirm');
+    if (!knows()) throw failures.declined();
+  }
+
+  private surroundings(): Surroundings {
+    const { world, owner, clock, hasEnded } = this;
     return {
-      origin: ORIGIN,
-      ledger,
-      clock,
       owner,
+      clock,
       hasEnded,
-      newId: () => this.world.newId(),
-      find: createFreshJobLists(this.listOptions([job])).find,
-      post: (wanted, timeoutMs) => this.post(wanted, timeoutMs),
-      inTurn: (send) => send(),
+      reader: world.reader,
+      newId: () => world.newId(),
+      append: (bytes, what) => this.append(bytes, what),
+      read: async () => {
+        await this.step('read');
+        return world.file.text;
+      },
+      list: () => this.list(),
+      lookUp: (jobId) => world.listed().find(({ cron_job_id }) => cron_job_id === jobId),
+      post: (job, timeoutMs) => this.post(job, timeoutMs),
       remainingMs: () => this.fate.remainingMs ?? 20_000,
-      abortSignal: new AbortController().signal,
-      writeRecovery: async (record) => {
+      keepRecord: async (record) => {
         await this.step('write recovery');
-        if (!(this.fate.isRecovered ?? true)) return undefined;
-        this.world.recovery.push(record);
-        return `recovery-${record.id}`;
+        if (!(this.fate.isRecovered ?? true)) return false;
+        world.recovery.push(record);
+        return true;
       },
-    };
-  }
-
-  reconcileDeps(): ReconcileAllDeps {
-    const { ledger, clock, hasEnded } = this;
-    return {
-      origin: ORIGIN,
-      ledger,
-      clock,
-      hasEnded,
-      newId: () => this.world.newId(),
-      listJobs: (wanted) => createJobFinder(this.listOptions(wanted)),
-      confirm: undefined,
-      onWait: () => undefined,
-      abortSignal: new AbortController().signal,
-    };
-  }
-
-  /**
-   * The dependencies of `cron adopt` and `cron forget`.
-   * @param knows whether the user, asked to confirm, finds at the service what the command assumes
-   */
-  adoptDeps(knows: () => boolean): AdoptDeps {
-    const { ledger, clock, hasEnded } = this;
-    return {
-      origin: ORIGIN,
-      ledger,
-      clock,
-      hasEnded,
-      newId: () => this.world.newId(),
-      waitUntil: async (monotonic) => {
-        while (this.clock.monotonic() < monotonic) await this.clock.sleep(monotonic - this.clock.monotonic());
-      },
-      fetchListed: async (id) => this.world.listed().find(({ cron_job_id }) => cron_job_id === id),
-      confirm: async () => {
-        await this.step('confirm');
-        if (!knows()) throw new UsageError('Nothing was changed.');
-      },
-      flags: FLAGS,
     };
   }
 }

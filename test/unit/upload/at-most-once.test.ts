@@ -3,14 +3,11 @@ import { expect, it } from 'vitest';
 import { propertyRuns } from '../../support/property-runs.ts';
 import { anyWaves, play } from './scenario.ts';
 
-/** A sweep runs many more. */
-const RUNS = 100;
-
 it('a file is uploaded at most once, whatever is lost or killed, and only what exists is reported', async () => {
   await fc.assert(
     fc.asyncProperty(fc.scheduler(), anyWaves, async (scheduler, waves) => {
       expect(await play(scheduler, waves)).toEqual([]);
     }),
-    { numRuns: propertyRuns(RUNS) },
+    { numRuns: propertyRuns(10_000, 50) },
   );
 });

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
-import { ATTEMPT_OUTCOMES, type Fate, memorySource, World } from './world.ts';
+import { memorySource } from './engine.ts';
+import { ATTEMPT_OUTCOMES, type Fate, World } from './world.ts';
 
 interface Run {
   readonly file: number;

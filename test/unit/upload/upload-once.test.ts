@@ -5,7 +5,8 @@ import type { LogRecord } from '../../../src/state/record.ts';
 import { type UploadDeps, uploadOnce } from '../../../src/upload/upload-once.ts';
 import type { UploadSource } from '../../../src/upload/upload-source.ts';
 import { sha256 } from '../../support/sandbox-uploads.ts';
-import { GOOD, memoryLedger, memorySource, type Process, World } from './world.ts';
+import { memoryLedger, memorySource } from './engine.ts';
+import { GOOD, type Process, World } from './world.ts';
 
 const FILE = memorySource('a.txt', 'one', 'stamp-1');
 const HASH = sha256('one');

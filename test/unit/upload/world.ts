@@ -1,25 +1,18 @@
-import type { StreamedBody } from '../../../src/api/streamed-body.ts';
-import { CredentialsError, LocalError, OutcomeUnknownError, RefusedError, ServiceError } from '../../../src/errors.ts';
-import { fromLogRecord, type Ledger, openLedger } from '../../../src/state/ledger.ts';
-import type { Owner } from '../../../src/state/once-records.ts';
-import type { LogRecord, NewRecord } from '../../../src/state/record.ts';
+import { sha256 } from '../../support/sandbox-uploads.ts';
 import {
-  filenameIndex,
-  type UploadDeps,
+  failures,
+  keyOf,
+  type LogRecord,
+  type Owner,
+  type StreamedBody,
+  type Surroundings,
   type UploadOptions,
   type UploadOutcome,
-  uploadOnce,
-} from '../../../src/upload/upload-once.ts';
-import {
-  UPLOAD_RECORDS,
   type UploadRecord,
-  type UploadSnapshot,
-  uploadKey,
-} from '../../../src/upload/upload-records.ts';
-import { textSource, type UploadSource } from '../../../src/upload/upload-source.ts';
-import { sha256 } from '../../support/sandbox-uploads.ts';
-
-const ORIGIN = 'https://api.partner.test/v1';
+  type UploadSource,
+  upload,
+  uploadRecordOf,
+} from './engine.ts';
 
 /** How an attempt ends before the service has the entire file. */
 const BEFORE = ['reset', 'given up', 'refused'] as const;
@@ -54,34 +47,6 @@ interface Made {
   readonly by: Process;
 }
 
-/**
- * The records of uploads in an in-memory log.
- * @param write appends a record to the log
- * @param beforeRead awaited whenever the log is read
- */
-export function memoryLedger(
-  log: readonly LogRecord[],
-  write: (record: LogRecord) => Promise<void>,
-  beforeRead: () => Promise<void> = async () => undefined,
-): Ledger<UploadSnapshot> {
-  let position = 0;
-  const store = {
-    append: (record: NewRecord) => write(JSON.parse(JSON.stringify(record))),
-    async *readNew() {
-      await beforeRead();
-      const added = log.slice(position);
-      position += added.length;
-      for (const record of added) yield { kind: 'record' as const, line: position, record };
-    },
-  };
-  return openLedger(store, UPLOAD_RECORDS, {
-    indexName: (record) => ('snapshot' in record ? filenameIndex(record.snapshot.filename) : undefined),
-    onUnusable: async ({ why }) => {
-      throw new TypeError(why);
-    },
-  });
-}
-
 /** A state file, a service, and processes that use both. */
 export class World {
   /** The state file. */
@@ -113,7 +78,7 @@ export class World {
   }
 
   records(): UploadRecord[] {
-    return this.log.flatMap((record) => fromLogRecord(record, UPLOAD_RECORDS) ?? []);
+    return this.log.flatMap((record) => uploadRecordOf(record) ?? []);
   }
 
   /** The reservations of a process that no other record ends. */
@@ -176,12 +141,8 @@ export class Process {
     this.appends += 1;
     const fails = this.appends === this.fate.failsAt;
     if (!fails || this.fate.isKept) this.world.log.push(record);
-    if (fails) throw new LocalError('The disk is full.');
+    if (fails) throw failures.diskFull();
     await this.step();
-  }
-
-  private key(source: UploadSource, hash: string): string {
-    return uploadKey({ origin: ORIGIN, kind: 'attachment', sha256: hash, filename: source.filename });
   }
 
   private async post(source: UploadSource, body: StreamedBody): Promise<string> {
@@ -197,8 +158,8 @@ export class Process {
         // Once the last bytes are requested, they count as sent.
         if (bytes === body.bytes) break;
         taken.push(chunk);
-        if (end === 'refused') throw new CredentialsError('No.', { status: 401 });
-        if (end === 'given up') throw new ServiceError('The service cannot be reached.');
+        if (end === 'refused') throw failures.unauthorized();
+        if (end === 'given up') throw failures.unreachable();
         if (end === 'reset') break;
       }
       if (end === 'reset' && bytes < body.bytes) {
@@ -206,26 +167,22 @@ export class Process {
         continue;
       }
       if (bytes !== body.bytes) throw new TypeError(`a body of ${bytes} bytes in place of ${body.bytes}`);
-      if (end === 'refused whole') throw new RefusedError('Not that.', { status: 422 });
-      if (end === 'lost on the way') throw new OutcomeUnknownError('Lost.');
+      if (end === 'refused whole') throw failures.refused();
+      if (end === 'lost on the way') throw failures.lost();
       const content = Buffer.concat(taken).subarray(source.form().head.length);
-      const id = this.world.make(this.key(source, sha256(content)), this);
+      const id = this.world.make(keyOf(source, sha256(content)), this);
       await this.step();
-      if (end === 'lost') throw new OutcomeUnknownError('Lost.');
+      if (end === 'lost') throw failures.lost();
       return id;
     }
   }
 
-  private deps(source: UploadSource): UploadDeps {
+  private surroundings(source: UploadSource): Surroundings {
     const { world } = this;
     return {
-      origin: ORIGIN,
-      kind: 'attachment',
-      ledger: memoryLedger(
-        world.log,
-        (record) => this.append(record),
-        () => this.step(),
-      ),
+      log: world.log,
+      append: (record) => this.append(record),
+      beforeRead: () => this.step(),
       clock: {
         now: () => this.time,
         monotonic: () => this.time,
@@ -241,10 +198,7 @@ export class Process {
         return machine === 'here' ? world.processes[pid - 1]?.isOver : undefined;
       },
       post: (body) => this.post(source, body),
-      inTurn: (send) => send(),
       reservesFirst: this.fate.reservesFirst,
-      isShared: false,
-      abortSignal: new AbortController().signal,
     };
   }
 
@@ -254,10 +208,7 @@ export class Process {
     const died = new Promise<'died'>((resolve) => {
       this.kill = () => resolve('died');
     });
-    const outcome = await Promise.race([
-      uploadOnce({ ...this.options, source }, this.deps(source), () => undefined),
-      died,
-    ]);
+    const outcome = await Promise.race([upload(source, this.options, this.surroundings(source)), died]);
     this.isOver = true;
     if (outcome !== 'died') await this.check(source, outcome);
     return outcome;
@@ -267,7 +218,7 @@ export class Process {
     const { violations, made } = this.world;
     const records = this.world.records();
     const hash = sha256(await contentOf(source));
-    const key = this.key(source, hash);
+    const key = keyOf(source, hash);
     if (outcome.status === 'uploaded' || outcome.status === 'skipped') {
       const { id, status } = outcome;
       if (outcome.sha256 !== hash) violations.push(`${status} with another hash`);
@@ -291,9 +242,4 @@ async function contentOf(source: UploadSource): Promise<Buffer> {
   const chunks: Buffer[] = [];
   for await (const chunk of source.content(new AbortController().signal)) chunks.push(chunk);
   return Buffer.concat(chunks);
-}
-
-/** An in-memory file, in one part. */
-export function memorySource(filename: string, text: string, stamp: string | null = null): UploadSource {
-  return { ...textSource(filename, text), stamp };
 }
