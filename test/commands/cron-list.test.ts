@@ -165,8 +165,8 @@ async function twoCustomers() {
   return { service, support: other[0].agent_id, sales: other[1].agent_id, agentsOf };
 }
 
-describe('whose jobs cron list shows', () => {
-  test('those of one agent or of one space', async () => {
+describe('cron list with --agent or --space', () => {
+  test('shows the jobs of one agent or of one space', async () => {
     const { service, support, sales, agentsOf } = await twoCustomers();
     expect(await agentsOf()).toBe(`${service.agent}\n${support}\n${sales}\n`);
     expect(await agentsOf('--space', 'ext:globex')).toBe(`${support}\n${sales}\n`);
@@ -190,7 +190,7 @@ describe('whose jobs cron list shows', () => {
     expect((await list('--agent', support)).stderr).toMatch(/^1 job is gone/);
   });
 
-  test('must be given in a way that can be looked up', async () => {
+  test('refuses an agent or a space that cannot be looked up', async () => {
     const { service } = await twoCustomers();
     await service.forget();
     const refused = async (...args: string[]) => {
@@ -207,7 +207,7 @@ describe('whose jobs cron list shows', () => {
     expect(await service.received()).toEqual([]);
   });
 
-  test('those of an agent that left the space, too, where the state knows the space', async () => {
+  test('shows the jobs of an agent that left the space, too, where the state knows the space', async () => {
     const agents = [{ agent_id: 'a1', name: 'Support', template_id: 't' }];
     const space = { space_id: 's1', external_space_id: 'acme', name: 'Acme' };
     const service = await startFakeService({
@@ -228,7 +228,7 @@ describe('whose jobs cron list shows', () => {
     expect((await run([...list, '--local'], { env })).json()).toMatchObject([{ agent_id: 'a1' }]);
   });
 
-  test('those of an agent that left the space, too, where the service names the space', async () => {
+  test('shows the jobs of an agent that left the space, too, where the service names the space', async () => {
     const jobs = [
       { cron_job_id: 'c1', agent_id: 'a1', name: 'one' },
       { cron_job_id: 'c2', agent_id: 'a2', name: 'two', external_space_id: 'acme' },
@@ -247,7 +247,7 @@ describe('whose jobs cron list shows', () => {
     expect(stdout).toBe('one\t\ntwo\tacme\nthree\tacme\nfour\t\n');
   });
 
-  test('is known from the state where the service does not list agents, and the rest is counted', async () => {
+  test('knows agents from the state where the service does not list them, and counts the rest', async () => {
     const listed = [
       { cron_job_id: 'c1', name: 'one' },
       { cron_job_id: 'c2', name: 'two', agent: 'Support' },

@@ -31,7 +31,7 @@ async function listed(service: Service): Promise<readonly { readonly name: strin
 
 const jobsOf = (result: Result | undefined): readonly JobAnswer[] => Object(result).cron;
 
-describe('agents[].cron', () => {
+describe('a job in a manifest', () => {
   test('is created after the agents, and reported as by cron create', async () => {
     const service = await startService();
     const path = write('acme.yaml', scheduling('acme', { Support: [DAILY, HOURLY], Sales: [DAILY], Quiet: [] }));
@@ -90,7 +90,7 @@ describe('agents[].cron', () => {
     expect(await listed(service)).toHaveLength(2);
   });
 
-  test('added later causes the only POST, and the space counts as reused', async () => {
+  test('causes the only POST if it was added later, and the space counts as reused', async () => {
     const service = await startService();
     await service.set({ agents_on_repeat: 'install' });
     const directory = tempDirectory();

@@ -217,11 +217,14 @@ describe('kill -9 after the POST', () => {
     expect(await cron.idsOf('daily')).toHaveLength(1);
   });
 
-  it('some time before a reconcile gives the job its full grace period', async () => {
+  it('some time before a reconcile blocks the job, and gives it its full grace period', async () => {
     const at = await startCronBehindGateway();
-    const { gateway, run, make } = at;
+    const { cron, gateway, run, make } = at;
     const kill = await startCreating(at);
     await kill();
+    gateway.onPost();
+    expect((await run(cron.create('daily', '--ensure'))).code).toBe(9);
+    expect(gateway.posts()).toHaveLength(1);
     // The service is slow: it creates the job more than a minute later.
     gateway.onList(async (_, response) => {
       gateway.onList();

@@ -1,0 +1,69 @@
+import { describe, expect, test } from 'vitest';
+import { fastClock } from '../support/run.ts';
+import { type JobAnswer, schedules } from '../support/scheduling.ts';
+
+describe('cron forget', () => {
+  test('allows a job that is gone from the service to be created again', async () => {
+    const service = await schedules();
+    await service.create();
+    const [job] = await service.jobs();
+    await service.admin('DELETE', `/cron-jobs/${job?.cron_job_id}`);
+    const clock = fastClock(Date.now() + 120_000);
+    const gone = await service.create(['--ensure', '-o', 'json'], { clock });
+    expect(gone.code).toBe(5);
+    expect(gone.error()).toMatchObject({ details: { reason: 'gone' }, hint: expect.stringContaining('cron forget') });
+    const key = gone.json<JobAnswer>().key ?? '';
+    const ran = await service.cron(['forget', key, '--yes', '-o', 'json']);
+    expect(ran).toMatchObject({ code: 0, stderr: '' });
+    expect(ran.json()).toEqual({ status: 'forgotten', key, agent_id: service.agent, name: 'daily' });
+    expect((await service.create(['-o', 'json'])).json()).toMatchObject({ status: 'created' });
+    expect(await service.jobs()).toHaveLength(1);
+    expect(await service.records()).toEqual(['reserved', 'created', 'forgotten', 'reserved', 'created']);
+  });
+
+  test('makes the next create adopt the job if the service still lists it', async () => {
+    const service = await schedules();
+    await service.create();
+    await service.forget();
+    const args = ['forget', '--agent', service.agent, '--name', 'daily', '--yes'];
+    expect(await service.cron(args, { env: { PARTNER_TOKEN: undefined } })).toMatchObject({ code: 0 });
+    expect(await service.received()).toEqual([]);
+    expect((await service.create(['-o', 'json'])).json()).toMatchObject({ status: 'adopted' });
+    expect(await service.jobs()).toHaveLength(1);
+  });
+
+  test('takes the id that cron list shows in place of the key', async () => {
+    const service = await schedules();
+    const made = (await service.create(['-o', 'json'])).json<JobAnswer>();
+    const ran = await service.cron(['forget', made.cron_job_id ?? '', '--yes', '-o', 'json']);
+    expect(ran.json()).toMatchObject({ status: 'forgotten', key: made.key, name: 'daily' });
+    expect(await service.cron(['forget', made.cron_job_id ?? '', '--yes'])).toMatchObject({
+      code: 4,
+      stderr: expect.stringContaining(`The state knows no job with the key or id ${made.cron_job_id}.`),
+    });
+  });
+
+  test('changes nothing without a confirmation or for an unknown job', async () => {
+    const service = await schedules();
+    await service.create();
+    const before = await service.records();
+    const refused: readonly [readonly string[], number, string][] = [
+      [['--agent', service.agent, '--name', 'daily'], 2, '--yes'],
+      [
+        ['--agent', service.agent, '--name', 'nope', '--yes'],
+        4,
+        `The state knows no job "nope" of agent ${service.agent}.`,
+      ],
+      [['nope', '--yes'], 4, 'knows no job'],
+      [[], 2, 'No job is named.'],
+      [['k', '--name', 'x'], 2, 'The job is named twice'],
+    ];
+    for (const [args, code, said] of refused) {
+      const ran = await service.cron(['forget', ...args]);
+      expect([args, ran.code]).toEqual([args, code]);
+      expect(ran.stderr).toContain(said);
+      expect(ran.stderr).toMatch(/^error: .*\n(.*\n)*hint: /);
+    }
+    expect(await service.records()).toEqual(before);
+  });
+});
