@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { fastClock, fasterClock, tempDirectory } from '../support/run.ts';
@@ -102,23 +102,6 @@ describe('a damaged state file', () => {
     expect((await provision(service, '--state', state, '--retry-unknown')).code).toBe(0);
     expect((await provision(service, '--state', state)).code).toBe(0);
     expect(service.posts()).toHaveLength(3);
-  });
-});
-
-describe('a state file that cannot be written after the request', () => {
-  it('fails the document (exit 1), whose result has the ids', async () => {
-    const state = join(tempDirectory(), 'state.jsonl');
-    const service = await oddService({
-      async beforeAnswer() {
-        renameSync(state, `${state}.kept`);
-        mkdirSync(state);
-      },
-    });
-    const ran = await machine(manifest('acme-1'))(service, '--state', state);
-    expect(ran.code).toBe(1);
-    const space_id = expect.stringMatching(/^space-/);
-    expect(ran.json<Provisioned>().results[0]).toMatchObject({ status: 'failed', space_id, error: { type: 'local' } });
-    expect(ran.json<Provisioned>().results[0]?.agents).toMatchObject(AGENTS.map(() => ({ status: 'created' })));
   });
 });
 

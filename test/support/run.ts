@@ -30,6 +30,8 @@ export interface RunOptions {
   readonly stdin?: string | Uint8Array;
   /** Whether stdout and stderr are terminals, and how wide. */
   readonly columns?: number | undefined;
+  /** Called after each write to stdout, with everything that was written to it. */
+  readonly onStdout?: (text: string) => void;
   /** The height of the terminals; unknown by default, so that no pager starts. */
   readonly rows?: number | undefined;
   /** Where progress is shown, if `columns` is set. */
@@ -149,7 +151,8 @@ export function testProcess(home: string) {
 export async function run(argv: readonly string[], options: RunOptions = {}): Promise<Ran> {
   const home = options.env?.HOME ?? tempDirectory();
   const { columns, rows } = options;
-  const stdout = memorySink({ isTTY: columns !== undefined, columns, rows });
+  const { onStdout } = options;
+  const stdout = memorySink({ isTTY: columns !== undefined, columns, rows, ...(onStdout && { onWrite: onStdout }) });
   const stderr = memorySink({ isTTY: columns !== undefined, columns, rows });
   const code = await main(argv, {
     io: { stdin: Readable.from(options.stdin === undefined ? [] : [options.stdin]), stdout, stderr },

@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { PROGRAM, shell, start } from '../support/program.ts';
 import { run, tempDirectory } from '../support/run.ts';
-import { createChat } from '../support/sandbox-chat.ts';
 import { manifest, service, write } from '../support/service.ts';
 
 test('a closed pipe ends the program quietly with 0', async () => {
@@ -19,14 +18,6 @@ test('a closed pipe ends the program quietly with 0', async () => {
   }
   const help = await shell('partnerctl --help | true; partnerctl provision --schema | true', { env: it.env });
   expect(help).toMatchObject({ exitCode: 0, stderr: '' });
-});
-
-test('a run without a reader still does all its work', async () => {
-  const it = await service();
-  const path = write('many.yaml', Array.from({ length: 8 }, (_, index) => manifest(`s${index}`)).join('---\n'));
-  const ran = await shell(`partnerctl provision '${path}' -o ndjson --concurrency 1 | true`, { env: it.env });
-  expect(ran).toMatchObject({ exitCode: 0, stderr: '' });
-  expect(await it.spaces()).toHaveLength(8);
 });
 
 test('--timeout and Ctrl-C end a command whose output nobody reads anymore', async () => {
@@ -75,17 +66,6 @@ test('a full disk is a failure', async () => {
       stderr: 'error: The output cannot be written.\n  the disk is full (ENOSPC)\n',
     });
   }
-});
-
-test('a full disk does not hide that a job was blocked', async () => {
-  const it = await service();
-  const { agent_id } = await createChat(it);
-  const line = `partnerctl cron create --agent ${agent_id} --name daily --instructions Go. --schedule "0 9 * * *" --timezone UTC -o json`;
-  expect((await shell(line, { env: it.env })).exitCode).toBe(0);
-  const blocked = await shell(`${line} > /dev/full`, { env: it.env });
-  expect(blocked.exitCode).toBe(5);
-  const { error } = JSON.parse(blocked.stderr);
-  expect(error).toMatchObject({ status: null, hint: expect.stringMatching(/ENOSPC/) });
 });
 
 test('provision reads a pipe and stores its state file in the home directory', async () => {

@@ -1,0 +1,416 @@
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import {
+  cut,
+  type FakeService,
+  type Handler,
+  json,
+  neverAnswer,
+  reset,
+  sendJson,
+  startFakeService,
+} from '../support/fake-service.ts';
+import { shell } from '../support/program.ts';
+import {
+  fastClock,
+  fasterClock,
+  manualSignals,
+  type Ran,
+  type RunOptions,
+  run,
+  tempDirectory,
+  tinyRandom,
+} from '../support/run.ts';
+import { createChat } from '../support/sandbox-chat.ts';
+import { manifest, type Service, service, write } from '../support/service.ts';
+import { recordTypes } from '../support/state-file.ts';
+import { rawJson } from '../support/tcp-server.ts';
+
+/*
+ * A retry follows the specification: what is idempotent by its ids is repeated with the same ids and creates nothing twice, a job
+ * is sent once. (Uploads: no-duplicate-upload.test.ts.)
+ */
+
+const JOB = ['--name', 'daily', '--instructions', 'Go.', '--schedule', '0 9 * * *', '--timezone', 'UTC'];
+
+interface Write {
+  readonly args: readonly string[];
+  /** What exists at the service because of it, read without faults. */
+  created(): Promise<unknown>;
+  /** What has to exist after one run. */
+  readonly once: unknown;
+}
+
+/** The commands whose requests the specification calls safe to repeat. */
+const IDEMPOTENT: readonly (readonly [string, (service: Service) => Promise<Write>])[] = [
+  [
+    'provision',
+    async ({ spaces, agents }) => ({
+      args: ['provision', write('acme.yaml', manifest('acme', ['Sales', 'Support']))],
+      created: async () =>
+        await Promise.all(
+          (await spaces()).map(async ({ external_space_id, space_id }) => [
+            external_space_id,
+            (await agents(space_id)).map(({ name }) => name).toSorted(),
+          ]),
+        ),
+      once: [['acme', ['Sales', 'Support']]],
+    }),
+  ],
+  [
+    'chat setup',
+    async (service) => {
+      const { space_id, agent_id } = await createChat(service, 'agent_inbox', { auto_create_api_chat: false });
+      return {
+        args: ['chat', 'setup', space_id, agent_id],
+        created: async () => (await service.agents(space_id)).map((agent) => [agent.name, hasSource(agent)]),
+        once: [['Support', true]],
+      };
+    },
+  ],
+  [
+    'chat send',
+    async (service) => {
+      const { source_id, history } = await createChat(service);
+      return {
+        args: ['chat', 'send', '--source', source_id, '--session', 's1', 'Hello'],
+        created: async () => (await history()).filter(({ role }) => role === 'user').map(({ text }) => text),
+        once: ['Hello'],
+      };
+    },
+  ],
+];
+
+function hasSource(agent: object): boolean {
+  const { integrations } = Object(agent);
+  return typeof integrations?.api_chat?.source_id === 'string';
+}
+
+interface Fault {
+  /** `after` the service has carried the request out. */
+  readonly stage: 'before' | 'after';
+  readonly respond: Handler;
+}
+
+const page: Handler = (_, response) =>
+  response.writeHead(502, { 'content-type': 'text/html' }).end('<title>Bad</title>');
+
+const FAULTS: readonly (readonly [string, Fault])[] = [
+  ['a 500', { stage: 'before', respond: json({}, 500) }],
+  ['a 503', { stage: 'before', respond: json({}, 503) }],
+  ['a 504 although the work was done', { stage: 'after', respond: json({}, 504) }],
+  ['the page of a gateway although the work was done', { stage: 'after', respond: page }],
+  ['a reset', { stage: 'before', respond: reset }],
+  ['a reset although the work was done', { stage: 'after', respond: reset }],
+  ['a response that is cut', { stage: 'after', respond: cut('{"id":', 201) }],
+];
+
+interface Unreliable {
+  readonly env: Record<string, string>;
+  /** The ids by which the service recognizes a repeat, of each write that arrived. */
+  sent(): unknown[];
+}
+
+/** A path to a sandbox on which the first writes fail. */
+async function unreliable({ sandbox, env }: Service, { stage, respond }: Fault, times: number): Promise<Unreliable> {
+  let left = times;
+  const { baseUrl, requests } = await startFakeService(async (request, response, count): Promise<unknown> => {
+    const { method, path, headers, body } = request;
+    const isLost = method === 'POST' && left > 0;
+    if (isLost) left -= 1;
+    if (isLost && stage === 'before') return respond(request, response, count);
+    const passed = await fetch(new URL(path, sandbox.baseUrl), {
+      method,
+      headers: { authorization: String(headers.authorization), 'content-type': 'application/json' },
+      ...(method === 'POST' && { body }),
+    });
+    const text = await passed.text();
+    if (isLost) return respond(request, response, count);
+    return response.writeHead(passed.status, { 'content-type': 'application/json' }).end(text);
+  });
+  return {
+    env: { ...env, PARTNER_BASE_URL: baseUrl },
+    sent: () =>
+      requests
+        .filter(({ method }) => method === 'POST')
+        .map((request) => {
+          const { external_space_id, source_id, session_id, external_message_id } = request.json();
+          return { path: request.path, external_space_id, source_id, session_id, external_message_id };
+        }),
+  };
+}
+
+describe.each(IDEMPOTENT)('%s', (_, prepare) => {
+  /** Runs the command while the first writes fail. */
+  async function runWith(fault: Fault, times: number, flags: readonly string[] = [], now?: number) {
+    const at = await service();
+    const { args, created, once } = await prepare(at);
+    const { env, sent } = await unreliable(at, fault, times);
+    const clock = fastClock(now);
+    const ran = await run([...args, '-o', 'json', ...flags], { env, clock, random: () => 0 });
+    return { ran, sent: sent(), slept: clock.slept, created: await created(), once };
+  }
+
+  it.each(FAULTS)('is repeated after %s, with the same ids, and creates nothing twice', async (_fault, fault) => {
+    const { ran, sent, created, once } = await runWith(fault, 2);
+    expect(ran.code, ran.stderr).toBe(0);
+    expect(created).toEqual(once);
+    if (fault.stage === 'before') expect(sent).toHaveLength(3);
+    for (const each of sent) expect(each).toEqual(sent[0]);
+  });
+
+  it('is sent --retries times more to a service that always fails, with the same ids, and ends with 8', async () => {
+    const { ran, sent } = await runWith({ stage: 'before', respond: json({}, 503) }, 9, ['--retries', '2']);
+    expect(ran.code).toBe(8);
+    expect(sent).toEqual([sent[0], sent[0], sent[0]]);
+  });
+
+  it('is not repeated after a 402, and ends with 6', async () => {
+    const { ran, sent, slept } = await runWith({ stage: 'before', respond: json({}, 402) }, 1);
+    expect({ code: ran.code, type: ran.error().type }).toEqual({ code: 6, type: 'balance_too_low' });
+    expect(sent).toHaveLength(1);
+    expect(slept).toEqual([]);
+  });
+
+  it('waits as long as the Retry-After of a 429 says, and is then repeated', async () => {
+    const respond = json({}, 429, { 'retry-after': '7' });
+    const { ran, sent, slept, created, once } = await runWith({ stage: 'before', respond }, 1);
+    expect(ran.code, ran.stderr).toBe(0);
+    expect(slept).toEqual([7000]);
+    expect(sent).toEqual([sent[0], sent[0]]);
+    expect(created).toEqual(once);
+  });
+
+  it('does not wait for a Retry-After beyond --timeout: it ends with 7, and says when to come back', async () => {
+    const respond = json({}, 429, { 'retry-after': '3600' });
+    const { ran, sent, slept } = await runWith({ stage: 'before', respond }, 1, ['--timeout', '1m'], Date.now());
+    expect(ran.code).toBe(7);
+    expect(ran.error()).toMatchObject({ type: 'rate_limited', retry_at: expect.stringMatching(/^\d{4}-/) });
+    expect(sent).toHaveLength(1);
+    expect(slept).toEqual([]);
+  });
+});
+
+it('A message whose responses were all lost is registered once if the command in the hint is run, as written', async () => {
+  const at = await service();
+  const { source_id, history } = await createChat(at);
+  await at.faults({ kind: 'reset', stage: 'after', on: 'POST' });
+  const args = ['chat', 'send', '--source', source_id, '--session', 's1', "It's on its way", '-o', 'json'];
+  const lost = await run(args, { env: at.env, clock: fastClock() });
+  expect(lost.code).toBe(8);
+  await at.faults();
+  const [line = ''] = /partnerctl chat send .*/.exec(String(lost.error().hint)) ?? [];
+  const again = await shell(`${line} -o json`, { env: at.env });
+  expect(again.exitCode, again.stderr).toBe(0);
+  expect(JSON.parse(again.stdout)).toMatchObject({ created: false });
+  expect((await history()).filter(({ role }) => role === 'user')).toHaveLength(1);
+});
+
+it('A read is not repeated after a 402, and waits for the Retry-After of a 429', async () => {
+  const service = await startFakeService([json({}, 429, { 'retry-after': '7' }), json({}, 402), json([])]);
+  const clock = fastClock();
+  const env = { PARTNER_BASE_URL: service.baseUrl, PARTNER_TOKEN: 'secret-token' };
+  expect((await run(['spaces', 'list'], { env, clock, random: () => 0 })).code).toBe(6);
+  expect(clock.slept).toEqual([7000]);
+  expect(service.requests).toHaveLength(2);
+});
+
+interface Creation {
+  readonly ran: Ran;
+  readonly service: FakeService;
+  /** The records of the state. */
+  readonly records: readonly string[];
+  readonly slept: readonly number[];
+}
+
+/** Runs `cron create` with a token that may not list jobs, so that only the response to its POST says what happened. */
+async function createJob(respond: Handler, options: RunOptions = {}, ...flags: string[]): Promise<Creation> {
+  const service = await startFakeService({ 'GET *': json({ detail: 'missing scope' }, 403), 'POST *': respond });
+  const state = join(tempDirectory(), 'state.jsonl');
+  const env = { PARTNER_BASE_URL: service.baseUrl, PARTNER_TOKEN: 'secret-token', PARTNER_STATE: state };
+  const clock = fastClock();
+  const args = ['cron', 'create', '--agent', 'agt_1', ...JOB, '-o', 'json', ...flags];
+  const ran = await run(args, { env, clock, random: tinyRandom, ...options });
+  return { ran, service, records: await recordTypes(state), slept: clock.slept };
+}
+
+const posts = ({ requests }: FakeService): number => requests.filter(({ method }) => method === 'POST').length;
+
+/** The error of `-o json`, after the warning about the list of jobs. */
+function errorOf({ stderr }: Ran): Record<string, unknown> {
+  return JSON.parse(stderr.trim().split('\n').at(-1) ?? '').error;
+}
+
+describe('A response of 4xx proves that no job was created:', () => {
+  it.each([
+    [400, 1, 'refused'],
+    [401, 3, 'credentials'],
+    [402, 6, 'balance_too_low'],
+    [403, 3, 'credentials'],
+    [404, 4, 'not_found'],
+    [405, 1, 'refused'],
+    [408, 8, 'service'],
+    [409, 1, 'refused'],
+    [413, 1, 'refused'],
+    [422, 1, 'refused'],
+    [429, 7, 'rate_limited'],
+    [451, 1, 'refused'],
+  ])('%i ends with %i, and is not sent again', async (status, code, type) => {
+    const { ran, service, records } = await createJob(json({ code: 'the_code' }, status));
+    expect(ran.code).toBe(code);
+    expect(errorOf(ran)).toMatchObject({ type, status, code: 'the_code' });
+    expect(posts(service)).toBe(1);
+    expect(records).toEqual(['cron.reserved', 'cron.released']);
+  });
+
+  it('a 429 is not waited for, however short its Retry-After', async () => {
+    const { ran, service, slept } = await createJob(json({}, 429, { 'retry-after': '1' }));
+    expect(ran.code).toBe(7);
+    expect(errorOf(ran)).toMatchObject({
+      retry_at: expect.stringMatching(/^2026-01-01T00:00:01/),
+      hint: expect.stringContaining('was not processed'),
+    });
+    expect(slept).toEqual([]);
+    expect(posts(service)).toBe(1);
+  });
+
+  it('a 422 counts even if its body is cut', async () => {
+    const { ran, service, records } = await createJob(cut('{"code"', 422));
+    expect(ran.code).toBe(1);
+    expect(posts(service)).toBe(1);
+    expect(records).toEqual(['cron.reserved', 'cron.released']);
+  });
+});
+
+describe('A job of unknown outcome is not sent again:', () => {
+  const head = (status: string, rest: string): string => `HTTP/1.1 ${status}\r\n${rest}`;
+
+  function expectUnknown({ ran, service, records }: Creation): void {
+    expect(ran.code).toBe(9);
+    expect(errorOf(ran)).toMatchObject({
+      type: 'outcome_unknown',
+      hint: expect.stringContaining('partnerctl cron reconcile'),
+      details: { why: expect.any(String) },
+    });
+    expect(ran.json()).toMatchObject({ cron_job_id: null, status: 'unknown' });
+    expect(posts(service)).toBe(1);
+    expect(records).toEqual(['cron.reserved', 'cron.unknown']);
+  }
+
+  it.each<[string, string, number | null]>([
+    ['500', rawJson({ message: 'Broken.' }, '500 Internal Server Error'), 500],
+    ['501', rawJson({}, '501 Not Implemented'), 501],
+    [
+      '502 with a page',
+      head('502 Bad Gateway', 'content-type: text/html\r\nconnection: close\r\n\r\n<title>Bad</title>'),
+      502,
+    ],
+    ['503 with Retry-After', rawJson({}, '503 Service Unavailable', 'retry-after: 1\r\n'), 503],
+    ['504', rawJson({}, '504 Gateway Timeout'), 504],
+    ['302', head('302 Found', 'location: /login\r\ncontent-length: 0\r\n\r\n'), 302],
+    ['303', head('303 See Other', 'location: /v1/automation/partner-cron-jobs/c1/\r\ncontent-length: 0\r\n\r\n'), 303],
+    ['307', head('307 Temporary Redirect', 'location: /\r\ncontent-length: 0\r\n\r\n'), 307],
+    ['304', head('304 Not Modified', '\r\n'), 304],
+    ['201 whose body is cut', rawJson({ id: 'c1' }, '201 Created').replace('content-length: ', '$&9'), 201],
+    ['201 whose chunks have no end', head('201 Created', 'transfer-encoding: chunked\r\n\r\n5\r\n{"id"\r\n'), 201],
+    ['201 without a body', head('201 Created', 'content-length: 0\r\n\r\n'), 201],
+    ['204', head('204 No Content', '\r\n'), 204],
+    [
+      '201 with a page',
+      head('201 Created', 'content-type: text/html\r\nconnection: close\r\n\r\n<title>Hello</title>'),
+      201,
+    ],
+    ['201 with half of its JSON', head('201 Created', 'content-length: 5\r\n\r\n{"id"'), 201],
+    ['201 without an id', rawJson({ ok: true }, '201 Created'), 201],
+    ['200 with an error', rawJson({ error: { message: 'Broken.' } }), 200],
+    ['201 in an unknown encoding', head('201 Created', 'content-encoding: zstd\r\ncontent-length: 1\r\n\r\nx'), 201],
+    ['headers that are cut', 'HTTP/1.1 201 Cre', null],
+    ['no response', '', null],
+    ['no HTTP', 'SSH-2.0-OpenSSH_9.9\r\n', null],
+  ])('%s', async (_, text, status) => {
+    const creation = await createJob(({ connection }) => connection.end(text));
+    expectUnknown(creation);
+    expect(errorOf(creation.ran)).toMatchObject({ status });
+  });
+
+  it('a response without an id, which is described', async () => {
+    const { ran } = await createJob(json({ ok: true }, 201));
+    const { why } = Object(errorOf(ran).details);
+    expect(why).toContain('The response contains no cron_job_id.');
+    expect(why).toContain('an object with ok (boolean)');
+  });
+
+  it('a reset after the request was read', async () => {
+    expectUnknown(await createJob(reset));
+  });
+
+  it('a reset in the middle of the response', async () => {
+    const half = head('201 Created', 'content-length: 50\r\n\r\n{"cron_job_id": "c');
+    expectUnknown(await createJob(({ connection }) => connection.write(half, () => connection.resetAndDestroy())));
+  });
+
+  it('no response within --timeout', async () => {
+    const creation = await createJob(neverAnswer, { clock: fasterClock(1) }, '--timeout', '3s');
+    expectUnknown(creation);
+    expect(errorOf(creation.ran)).toMatchObject({ details: { why: expect.stringContaining('No response') } });
+  });
+
+  it('a response that stalls until --timeout', async () => {
+    const stall: Handler = (_, response) => {
+      response.writeHead(201, { 'content-length': '50' });
+      response.write('{"cron_job_id": "c1"');
+    };
+    expectUnknown(await createJob(stall, { clock: fasterClock(1) }, '--timeout', '3s'));
+  });
+
+  it('Ctrl-C in flight, after five seconds without a response', async () => {
+    const signals = manualSignals();
+    const creation = await createJob(signals.ctrlC, { signals });
+    expectUnknown(creation);
+    expect(creation.slept).toEqual([5000]);
+  });
+
+  it('Ctrl-C in flight, followed by a reset', async () => {
+    const signals = manualSignals();
+    const respond: Handler = (...given) => {
+      signals.ctrlC();
+      reset(...given);
+    };
+    expectUnknown(await createJob(respond, { signals }));
+  });
+});
+
+it('Ctrl-C while a job is in flight does no harm if the response still arrives', async () => {
+  const signals = manualSignals();
+  const respond: Handler = (_, response) => {
+    signals.ctrlC();
+    sendJson(response, { cron_job_id: 'cron_1' }, 201);
+  };
+  const { ran, service, records } = await createJob(respond, { signals, clock: fasterClock(1) });
+  expect(ran.json()).toMatchObject({ cron_job_id: 'cron_1', status: 'created' });
+  expect(posts(service)).toBe(1);
+  expect(records).toEqual(['cron.reserved', 'cron.created']);
+});
+
+it('A job whose request never left is sent once the service can be reached again', async () => {
+  const state = join(tempDirectory(), 'state.jsonl');
+  const service = await startFakeService({
+    'GET *': (_, response) => {
+      response.writeHead(403, { connection: 'close' }).end('{}', () => void service.stop());
+    },
+    'POST *': json({ cron_job_id: 'cron_1' }, 201),
+  });
+  const clock = fastClock();
+  const waiting = {
+    ...clock,
+    sleep: async (ms: number, signal?: AbortSignal) => {
+      await clock.sleep(ms, signal);
+      if (clock.slept.length === 2) await service.restart();
+    },
+  };
+  const env = { PARTNER_BASE_URL: service.baseUrl, PARTNER_TOKEN: 'secret-token', PARTNER_STATE: state };
+  const ran = await run(['cron', 'create', '--agent', 'agt_1', ...JOB, '-o', 'json'], { env, clock: waiting });
+  expect(ran.json()).toMatchObject({ cron_job_id: 'cron_1', status: 'created' });
+  expect(posts(service)).toBe(1);
+  expect(clock.slept).toHaveLength(2);
+});

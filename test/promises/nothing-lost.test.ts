@@ -1,0 +1,402 @@
+import { copyFileSync, mkdirSync, readFileSync, renameSync, rmdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { type FakeService, type Handler, json, reset, sendJson, startFakeService } from '../support/fake-service.ts';
+import { shell, start } from '../support/program.ts';
+import { fastClock, manualSignals, type Ran, run, tempDirectory, tinyRandom } from '../support/run.ts';
+import { createChat } from '../support/sandbox-chat.ts';
+import { manifest, type Service, service, write } from '../support/service.ts';
+import { damage, readState, recordTypes } from '../support/state-file.ts';
+
+/* An id that the service returned is on disk before the command says so, or the error prints it. A state only ever grows. */
+
+const JOB = ['--name', 'daily', '--instructions', 'Go.', '--schedule', '0 9 * * *', '--timezone', 'UTC'];
+
+const manifests = (...ids: string[]): string => write('many.yaml', ids.map((id) => manifest(id)).join('---\n'));
+
+function jobFile(agent: string, ...names: string[]): string {
+  const jobs = names.map((name) => `  - { name: ${name}, instructions: Look., schedule: '0 9 * * *' }\n`);
+  return write('jobs.yaml', `agent: ${agent}\njobs:\n${jobs.join('')}`);
+}
+
+interface Opened {
+  readonly service: Service;
+  readonly env: Record<string, string>;
+  readonly state: string;
+  readonly agent: string;
+  readonly source: string;
+  /** The ids of what commands have created, in no order. */
+  createdIds(): Promise<string[]>;
+}
+
+/** A sandbox with an agent. */
+async function opened(): Promise<Opened> {
+  const opened = await service();
+  const { agent_id, source_id, space_id } = await createChat(opened);
+  const state = join(tempDirectory(), 'state.jsonl');
+  const { admin, spaces, agents } = opened;
+  return {
+    service: opened,
+    env: { ...opened.env, PARTNER_STATE: state },
+    state,
+    agent: agent_id,
+    source: source_id,
+    createdIds: async () => {
+      const made = (await spaces()).filter((space) => space.space_id !== space_id);
+      const installed = await Promise.all(made.map((space) => agents(space.space_id)));
+      const all = [(await admin('GET', '/cron-jobs')).json.cron_jobs, (await admin('GET', '/uploads')).json.uploads];
+      return [...all.flat(), ...made, ...installed.flat()].map(
+        (each) => each.cron_job_id ?? each.file_attachment_id ?? each.agent_id ?? each.space_id,
+      );
+    },
+  };
+}
+
+const COMMANDS: readonly (readonly [string, (agent: string) => string[]])[] = [
+  ['cron create', (agent) => ['cron', 'create', '--agent', agent, ...JOB]],
+  ['cron create -f', (agent) => ['cron', 'create', '-f', jobFile(agent, 'morning', 'evening'), '-o', 'ndjson']],
+  ['upload', () => ['upload', write('a.txt', 'one'), '-o', 'json']],
+  ['upload of two files', () => ['upload', write('a.txt', 'one'), write('b.txt', 'two'), '-o', 'ndjson']],
+  ['provision', () => ['provision', manifests('a'), '-o', 'json']],
+  ['provision of six spaces', () => ['provision', manifests(...'abcdef'), '-o', 'ndjson', '--concurrency', '1']],
+];
+
+describe('An id that the service returned', () => {
+  it.each(COMMANDS)('is in the state before it is printed: %s', async (_, argsOf) => {
+    const { env, state, agent, createdIds } = await opened();
+    const copies: { readonly printed: string; readonly copy: string }[] = [];
+    const onStdout = (printed: string): void => {
+      const copy = `${state}.${copies.length}`;
+      copyFileSync(state, copy);
+      copies.push({ printed, copy });
+    };
+    const ran = await run(argsOf(agent), { env, onStdout });
+    expect(ran.code, ran.stderr).toBe(0);
+    const created = await createdIds();
+    expect(created.filter((id) => ran.stdout.includes(id))).not.toEqual([]);
+    for (const { printed, copy } of copies) {
+      const recorded = JSON.stringify((await readState(copy)).records);
+      expect(created.filter((id) => printed.includes(id) && !recorded.includes(id))).toEqual([]);
+    }
+  });
+
+  it.each(COMMANDS)(
+    'is in the state, and printed by a repeat, if a full disk loses the output: %s',
+    async (_, argsOf) => {
+      const { service, env, agent, createdIds } = await opened();
+      const args = argsOf(agent);
+      const words = args.map((word) => `'${word}'`).join(' ');
+      const lost = await shell(`partnerctl ${words} > /dev/full`, { env });
+      expect(lost.exitCode).toBe(1);
+      expect(lost.stderr).toContain('ENOSPC');
+      await service.forget();
+      const again = await run([...args, ...(args[0] === 'cron' ? ['--ensure'] : [])], { env });
+      expect(again.code, again.stderr).toBe(0);
+      for (const id of await createdIds()) expect(again.stdout).toContain(id);
+      expect(await service.posts()).toEqual([]);
+    },
+  );
+
+  it.each(COMMANDS)('is in the state, like all later ones, if nobody reads the output: %s', async (_, argsOf) => {
+    const { env, state, agent, createdIds } = await opened();
+    const words = argsOf(agent)
+      .map((word) => `'${word}'`)
+      .join(' ');
+    const ran = await shell(`partnerctl ${words} | true`, { env });
+    expect(ran).toMatchObject({ exitCode: 0, stdout: '' });
+    const recorded = JSON.stringify((await readState(state)).records);
+    const created = await createdIds();
+    expect(created).not.toEqual([]);
+    for (const id of created) expect(recorded).toContain(id);
+  });
+});
+
+it('A full disk does not hide that a job was blocked', async () => {
+  const { env, agent } = await opened();
+  const line = `partnerctl cron create --agent ${agent} --name daily --instructions Go. --schedule "0 9 * * *" --timezone UTC -o json`;
+  expect((await shell(line, { env })).exitCode).toBe(0);
+  const blocked = await shell(`${line} > /dev/full`, { env });
+  expect(blocked.exitCode).toBe(5);
+  const { error } = JSON.parse(blocked.stderr);
+  expect(error).toMatchObject({ status: null, hint: expect.stringMatching(/ENOSPC/) });
+});
+
+/** A command, and the service's response to its POST. */
+interface Creation {
+  readonly command: string;
+  readonly args: () => readonly string[];
+  readonly answer: object;
+  readonly ids: readonly string[];
+  /** The type of the record that has the id. */
+  readonly record: string;
+  /** What the error says about the id. */
+  readonly advice: RegExp;
+}
+
+const CREATIONS: readonly Creation[] = [
+  {
+    command: 'cron create',
+    args: () => ['cron', 'create', '--agent', 'agt_1', ...JOB],
+    answer: { cron_job_id: 'cron_1' },
+    ids: ['cron_1'],
+    record: 'cron.created',
+    advice: /^When the state can be written again, record the job: partnerctl cron adopt cron_1 .*--name daily/,
+  },
+  {
+    command: 'upload',
+    args: () => ['upload', write('a.txt', 'hello')],
+    answer: { file_attachment_id: 'att_1' },
+    ids: ['att_1'],
+    record: 'upload.done',
+    advice: /^Keep the id: the next run may upload the file again\./,
+  },
+  {
+    command: 'provision',
+    args: () => ['provision', manifests('acme')],
+    answer: {
+      space_id: 'sp_1',
+      external_space_id: 'acme',
+      created: true,
+      agents: [{ agent_id: 'agt_1', name: 'Support', template_id: 'tmpl_support' }],
+    },
+    ids: ['sp_1', 'agt_1'],
+    record: 'space.created',
+    advice: /^Run it again when the state can be written/,
+  },
+];
+
+interface Machine {
+  readonly service: FakeService;
+  readonly state: string;
+  run(args: readonly string[], options?: Parameters<typeof run>[1]): Promise<Ran>;
+}
+
+/** A machine whose token may read nothing. @param onPost called once a POST has arrived, before its response */
+async function machine(answer: object, onPost: (state: string) => unknown): Promise<Machine> {
+  const state = join(tempDirectory(), 'state.jsonl');
+  const service = await startFakeService({
+    'POST *': async (_, response) => {
+      await onPost(state);
+      sendJson(response, answer, 201);
+    },
+    'GET *': json({ detail: 'missing scope' }, 403),
+  });
+  const env = { PARTNER_BASE_URL: service.baseUrl, PARTNER_TOKEN: 'secret-token', PARTNER_STATE: state };
+  return {
+    service,
+    state,
+    run: (args, options = {}) =>
+      run([...args, '-o', 'json'], { random: tinyRandom, env: { ...env, HOME: tempDirectory() }, ...options }),
+  };
+}
+
+/** The error of `-o json`, after the notices. */
+const lastError = ({ stderr }: Ran): unknown => JSON.parse(stderr.trim().split('\n').at(-1) ?? '').error;
+
+const posts = ({ requests }: FakeService): number => requests.filter(({ method }) => method === 'POST').length;
+
+describe.each(CREATIONS)('An id that $command got', ({ args, answer, ids, record, advice }) => {
+  it('is printed with the error, and with what to do, if it cannot be recorded', async () => {
+    const { run, state } = await machine(answer, (path) => {
+      renameSync(path, `${path}.aside`);
+      mkdirSync(path);
+    });
+    const ran = await run(args());
+    expect(ran.code).toBe(1);
+    for (const id of ids) expect(ran.stdout).toContain(id);
+    expect(lastError(ran)).toMatchObject({
+      type: 'local',
+      message: expect.stringContaining(ids[0] ?? ''),
+      hint: expect.stringMatching(advice),
+      details: { why: expect.stringContaining('It is a directory.') },
+    });
+    rmdirSync(state);
+  });
+
+  it('is recorded if the run is interrupted while the service responds', async () => {
+    const signals = manualSignals();
+    const { run, state, service } = await machine(answer, signals.ctrlC);
+    const sent = args();
+    const ran = await run(sent, { signals });
+    for (const id of ids) expect(ran.stdout).toContain(id);
+    expect((await recordTypes(state)).filter((type) => type === record)).toHaveLength(1);
+    const again = await run([...sent, ...(sent[0] === 'cron' ? ['--ensure'] : [])]);
+    expect(again).toMatchObject({ code: 0, stdout: expect.stringContaining(ids[0] ?? '') });
+    expect(posts(service)).toBe(1);
+  });
+
+  it('is recorded in the file that is there if an older copy replaced the state meanwhile', async () => {
+    const { run, state } = await machine(answer, (path) => {
+      copyFileSync(path, `${path}.older`);
+      renameSync(`${path}.older`, path);
+    });
+    const ran = await run(args());
+    expect(ran.code, ran.stderr).toBe(0);
+    expect(JSON.stringify((await readState(state)).records)).toContain(ids[0]);
+  });
+});
+
+describe('An interrupted provision', () => {
+  const SPACE = { space_id: 's1', external_space_id: 'a' };
+  const AGENT = { agent_id: 'a1', name: 'Support', template_id: 'tmpl_support' };
+  const CRON_JOBS = '/automation/partner-cron-jobs/';
+
+  /** The document of the space `a`, with jobs of these names. */
+  function scheduled(...names: string[]): string {
+    const jobs = names.map((name) => `{ name: ${name}, instructions: x, schedule: '@daily' }`);
+    return manifest('a').replace('"Support" }', `"Support", cron: [${jobs.join(', ')}] }`);
+  }
+
+  /** A service with the space `a`, its agent, and these jobs. */
+  async function startWithSpace(jobs: readonly unknown[], onJob: Handler) {
+    const { baseUrl } = await startFakeService({
+      'GET /automation/spaces/': json([SPACE]),
+      'GET /automation/spaces/{id}/agents/': json([AGENT]),
+      [`GET ${CRON_JOBS}`]: (_, response) => sendJson(response, jobs),
+      [`POST ${CRON_JOBS}`]: onJob,
+    });
+    return { PARTNER_BASE_URL: baseUrl, PARTNER_TOKEN: 'secret-token', HOME: tempDirectory() };
+  }
+
+  it('records the job in flight, creates no other, and is completed by the next run', async () => {
+    const signals = manualSignals();
+    const jobs: unknown[] = [];
+    const env = await startWithSpace(jobs, ({ body }, response, count) => {
+      if (count === 1) signals.ctrlC();
+      const job = { cron_job_id: `cron_${count}`, ...JSON.parse(body) };
+      jobs.push(job);
+      sendJson(response, job, 201);
+    });
+    const argv = ['provision', '-', '-o', 'json'];
+    const stdin = scheduled('first', 'second');
+    const ran = await run(argv, { env, stdin, signals });
+    expect(ran.code).toBe(130);
+    expect(ran.json()).toMatchObject({
+      results: [
+        {
+          status: 'failed',
+          space_id: 's1',
+          cron: [
+            { status: 'created', cron_job_id: 'cron_1' },
+            { status: 'skipped', cron_job_id: null },
+          ],
+          error: { type: 'interrupted' },
+        },
+      ],
+    });
+    const again = await run(argv, { env, stdin });
+    expect(again.json()).toMatchObject({
+      results: [{ status: 'reused', cron: [{ status: 'exists' }, { status: 'created' }] }],
+    });
+    expect(jobs).toHaveLength(2);
+  });
+
+  it('says that the space may have been provisioned if its request was lost', async () => {
+    const signals = manualSignals();
+    const service = await startFakeService({ 'GET *': json([]), 'POST *': json({ detail: 'overloaded' }, 503) });
+    const clock = {
+      ...fastClock(),
+      async sleep(_: number, signal?: AbortSignal) {
+        signals.ctrlC();
+        signal?.throwIfAborted();
+      },
+    };
+    const env = { PARTNER_BASE_URL: service.baseUrl, PARTNER_TOKEN: 'secret-token' };
+    const ran = await run(['provision', '-', '-o', 'json'], { env, stdin: manifest('a'), signals, clock });
+    expect(ran.code).toBe(130);
+    expect(ran.error().hint).toContain('may or may not have been provisioned');
+  });
+
+  it.each([
+    ['one', 9],
+    ['two', 130],
+  ])('of %s documents still reports an earlier lost response and how to reconcile it: exit %i', async (count, code) => {
+    const signals = manualSignals();
+    const env = await startWithSpace([], (request, response, number) => {
+      if (number === 2) signals.ctrlC();
+      if (number === 1) reset(request, response, number);
+      else sendJson(response, { cron_job_id: `cron_${number}` }, 201);
+    });
+    const first = scheduled('first', 'second', 'third');
+    const stdin = count === 'one' ? first : `${first}---\n${manifest('b')}`;
+    const ran = await run(['provision', '-', '-o', 'json', '--concurrency', '1'], { env, stdin, signals });
+    expect(ran.code).toBe(code);
+    const hint = expect.stringContaining('partnerctl cron reconcile');
+    expect(lastError(ran)).toMatchObject({ hint });
+    expect(ran.json<{ results: object[] }>().results[0]).toMatchObject({
+      status: 'failed',
+      cron: [{ status: 'unknown' }, { status: 'created' }, { status: 'skipped' }],
+      error: { type: 'outcome_unknown', hint },
+    });
+  });
+});
+
+describe('A state', () => {
+  it('is only ever appended to: no command changes a byte that was written before, or replaces the file', async () => {
+    const { env, state, agent, source } = await opened();
+    const other = join(tempDirectory(), 'other.jsonl');
+    expect((await run(['upload', write('b.txt', 'two'), '--state', other], { env })).code).toBe(0);
+    const job = ['cron', 'create', '--agent', agent, ...JOB];
+    const file = write('a.txt', 'one');
+    const commands = [
+      ['provision', manifests('a', 'b')],
+      ['upload', file],
+      job,
+      [...job, '--ensure'],
+      ['upload', file],
+      ['chat', 'send', '--source', source, '--session', 's', 'Hello'],
+      ['state', 'copy', other, state],
+      ['cron', 'reconcile'],
+      ['cron', 'forget', '--agent', agent, '--name', 'daily', '--yes'],
+      ['provision', manifests('a', 'b', 'c')],
+      ['state', 'verify'],
+    ];
+    let [before, inode] = [Buffer.alloc(0), 0];
+    const grown: number[] = [];
+    for (const command of commands) {
+      const ran = await run(command, { env });
+      expect(ran.code, ran.stderr).toBe(0);
+      const now = readFileSync(state);
+      expect(now.subarray(0, before.length).equals(before), command.join(' ')).toBe(true);
+      if (inode !== 0) expect(statSync(state).ino).toBe(inode);
+      grown.push(now.length - before.length);
+      [before, inode] = [now, statSync(state).ino];
+    }
+    expect(grown.filter((bytes) => bytes > 0).length).toBeGreaterThanOrEqual(7);
+  });
+
+  it('keeps every record if many processes append to it at once', async () => {
+    const { env, state, createdIds } = await opened();
+    const names = ['a', 'b', 'c', 'd', 'e', 'f'];
+    const all = await Promise.all(names.map((name) => start(['upload', write(name, name)], { env })));
+    for (const { exitCode, stderr } of all) expect(exitCode, stderr).toBe(0);
+    const { records, warnings } = await readState(state);
+    const created = await createdIds();
+    expect(created).toHaveLength(names.length);
+    for (const id of created) expect(JSON.stringify(records)).toContain(id);
+    expect(warnings).toBe('');
+  });
+
+  it('can be read and continued after a write that was torn: no record is lost, and none is glued to the torn one', async () => {
+    const { env, state, createdIds } = await opened();
+    const [a, b] = [write('a.txt', 'one'), write('b.txt', 'two')];
+    expect((await run(['upload', a], { env })).code).toBe(0);
+    damage(state, (bytes) => Buffer.concat([bytes, bytes.subarray(0, bytes.length / 3)]));
+    expect((await run(['upload', b], { env })).code).toBe(0);
+    const recorded = JSON.stringify((await readState(state)).records);
+    for (const id of await createdIds()) expect(recorded).toContain(id);
+    const again = await run(['upload', a, b, '-o', 'json'], { env });
+    expect(again.json()).toMatchObject([{ status: 'skipped' }, { status: 'skipped' }]);
+  });
+
+  it('is not set back by a copy of its own past', async () => {
+    const { env, state } = await opened();
+    expect((await run(['upload', write('a.txt', 'one')], { env })).code).toBe(0);
+    const older = `${state}.older`;
+    copyFileSync(state, older);
+    expect((await run(['upload', write('b.txt', 'two')], { env })).code).toBe(0);
+    const before = (await readState(state)).records;
+    expect((await run(['state', 'copy', older, state], { env })).code).toBe(0);
+    expect((await readState(state)).records).toEqual(before);
+  });
+});
