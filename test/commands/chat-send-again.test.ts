@@ -15,9 +15,9 @@ interface Sent {
 }
 
 async function startChat() {
-  const it = await service();
-  const chat = await createChat(it);
-  const { env } = it;
+  const sandbox = await service();
+  const chat = await createChat(sandbox);
+  const { env } = sandbox;
   const send = (text: string, ...more: string[]) =>
     run(['chat', 'send', '--source', chat.source_id, '--session', 's1', '-o', 'json', ...more, text], {
       env,
@@ -25,15 +25,15 @@ async function startChat() {
     });
   /** Sends a text under the faults, and returns the external id from the error. */
   const fail = async (text: string, ...faults: object[]): Promise<string> => {
-    await it.faults(...faults);
+    await sandbox.faults(...faults);
     const ran = await send(text, '--retries', faults.length > 1 ? '1' : '0');
-    await it.faults();
+    await sandbox.faults();
     expect(ran.code).not.toBe(0);
     return String(Object(ran.error().details).external_message_id);
   };
   const registered = async (): Promise<(string | null)[]> =>
     (await chat.history()).filter(({ role }) => role === 'user').map((entry) => entry.external_message_id);
-  return { it, chat, env, send, fail, registered, state: join(env.HOME ?? '', '.local/state/partnerctl/state.jsonl') };
+  return { sandbox, chat, env, send, fail, registered, state: join(env.HOME ?? '', '.local/state/partnerctl/state.jsonl') };
 }
 
 describe('chat send after a lost response', () => {
@@ -76,19 +76,19 @@ describe('chat send after a lost response', () => {
   });
 
   test('does not treat the message as settled if the command in the hint is rejected', async () => {
-    const { it, send, fail, registered } = await startChat();
+    const { sandbox, send, fail, registered } = await startChat();
     const id = await fail('Hello!', LOST);
-    await it.faults({ kind: 'status', status: 401, on: POST, times: 1 });
+    await sandbox.faults({ kind: 'status', status: 401, on: POST, times: 1 });
     expect((await send('Hello!', '--external-id', id)).code).toBe(3);
     expect((await send('Hello!')).json()).toMatchObject({ external_message_id: id, created: false });
     expect(await registered()).toEqual([id]);
   });
 
   test('reuses the ids of several lost responses, the oldest first', async () => {
-    const { it, send, registered } = await startChat();
-    await it.faults(LOST);
+    const { sandbox, send, registered } = await startChat();
+    await sandbox.faults(LOST);
     const lost = await Promise.all([send('Hello!', '--retries', '0'), send('Hello!', '--retries', '0')]);
-    await it.faults();
+    await sandbox.faults();
     const ids = lost.map((ran) => Object(ran.error().details).external_message_id);
     const repeated = [(await send('Hello!')).json<Sent>(), (await send('Hello!')).json<Sent>()];
     expect(repeated.map(({ external_message_id }) => external_message_id).toSorted()).toEqual(ids.toSorted());
@@ -96,11 +96,11 @@ describe('chat send after a lost response', () => {
   });
 
   test('repeats each of several lost messages once, even if all are repeated concurrently', async () => {
-    const { it, send, registered } = await startChat();
+    const { sandbox, send, registered } = await startChat();
     const all = () => Promise.all(['hi', 'hi', 'hi'].map((text) => send(text, '--retries', '0')));
-    await it.faults({ kind: 'reset', on: POST });
+    await sandbox.faults({ kind: 'reset', on: POST });
     const ids = (await all()).map((ran) => Object(ran.error().details).external_message_id);
-    await it.faults();
+    await sandbox.faults();
     for (const ran of await all()) expect(ran.json()).toMatchObject({ created: true });
     expect((await registered()).toSorted()).toEqual(ids.toSorted());
   });
@@ -116,7 +116,7 @@ describe('chat send after a lost response', () => {
   });
 
   test('reuses an id only for the same text to the same session and service', async () => {
-    const { it, send, fail, registered, chat, env } = await startChat();
+    const { sandbox, send, fail, registered, chat, env } = await startChat();
     const id = await fail('Hello!', LOST);
     expect((await send('Hello')).stderr).toBe('');
     const elsewhere = ['chat', 'send', '--source', chat.source_id, '--session', 's2', 'Hello!'];
@@ -125,7 +125,7 @@ describe('chat send after a lost response', () => {
     const otherEnv = { ...other.env, HOME: env.HOME ?? '' };
     const there = ['chat', 'send', '--source', (await createChat(other)).source_id, '--session', 's1', 'Hello!'];
     expect((await run(there, { env: otherEnv })).stderr).toBe('');
-    await it.forget();
+    await sandbox.forget();
     expect((await registered())[0]).toBe(id);
   });
 });

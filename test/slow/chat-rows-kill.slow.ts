@@ -24,18 +24,18 @@ const rows: readonly Row[] = Array.from({ length: ROWS }, (_, index) => ({
 }));
 
 interface Place {
-  readonly it: Service;
+  readonly sandbox: Service;
   readonly chat: Chat;
   readonly args: readonly string[];
   readonly state: string;
 }
 
 async function prepare(state: string): Promise<Place> {
-  const it = await service();
-  const chat = await createChat(it);
+  const sandbox = await service();
+  const chat = await createChat(sandbox);
   const path = write('rows.ndjson', rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
   const args = ['chat', 'send', '-f', path, '--source', chat.source_id, '-o', 'ndjson', '--state', state];
-  return { it, chat, args, state };
+  return { sandbox, chat, args, state };
 }
 
 /** Checks that each row is one message, and those of a session are in the order of their rows. */
@@ -58,7 +58,7 @@ interface Point {
 }
 
 /** The service behind a URL that kills a run at a point. */
-async function killingService({ it }: Place) {
+async function killingService({ sandbox }: Place) {
   let child: Running | undefined;
   let point: Point | undefined;
   let count = 0;
@@ -67,7 +67,7 @@ async function killingService({ it }: Place) {
     const isAt = (stage: Point['stage']): boolean => point?.stage === stage && count >= point.nth;
     if (isAt('arrived')) return child?.kill('SIGKILL');
     const { method, headers, body, path } = request;
-    const answer = await fetch(new URL(path, it.env.PARTNER_BASE_URL), {
+    const answer = await fetch(new URL(path, sandbox.env.PARTNER_BASE_URL), {
       method,
       headers: { authorization: String(headers.authorization), 'content-type': 'application/json' },
       body,
@@ -105,7 +105,7 @@ describe.each(storeKinds())('500 rows with the state in $name', (kind) => {
   test.skipIf(kind.missing)('are each one message, in order per session, if the run is killed ten times', async () => {
     const place = await prepare(await kind.fresh());
     const killing = await killingService(place);
-    const { env } = place.it;
+    const { env } = place.sandbox;
     const skipped: number[] = [];
     for (const point of POINTS) {
       const killed = await killing.run(place.args, env, point);
@@ -123,10 +123,10 @@ describe.each(storeKinds())('500 rows with the state in $name', (kind) => {
       .split('\n')
       .map((line) => JSON.parse(line).message_id);
     expect(new Set(ids).size).toBe(ROWS);
-    await place.it.forget();
+    await place.sandbox.forget();
     const again = await start(place.args, { env });
     expect(count(again.stdout, 'skipped')).toBe(ROWS);
-    expect(await place.it.received()).toEqual([]);
+    expect(await place.sandbox.received()).toEqual([]);
     process.stdout.write(
       `chat send -f with the state in ${kind.name}: skipped after each kill: ${skipped.join(' ')}\n`,
     );
@@ -135,11 +135,11 @@ describe.each(storeKinds())('500 rows with the state in $name', (kind) => {
 
 test('500 rows become 500 messages, in order per session, although every fifth response is lost', async () => {
   const place = await prepare(join(tempDirectory(), 'state.jsonl'));
-  await place.it.faults({ kind: 'reset', stage: 'after', on: `POST ${MESSAGE}`, rate: 0.2 });
+  await place.sandbox.faults({ kind: 'reset', stage: 'after', on: `POST ${MESSAGE}`, rate: 0.2 });
   const args = [...place.args, '--retries', '1'];
   const codes: number[] = [];
   while (codes.at(-1) !== 0 && codes.length < 40)
-    codes.push((await run(args, { env: place.it.env, random: tinyRandom })).code);
+    codes.push((await run(args, { env: place.sandbox.env, random: tinyRandom })).code);
   expect(codes.at(-1)).toBe(0);
   // Some rows failed on the way.
   expect(codes).toContain(10);

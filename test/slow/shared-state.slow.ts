@@ -3,7 +3,6 @@ import { readdirSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { InterruptedError } from '../../src/errors.ts';
 import {
   type FakeService,
   type Handler,
@@ -22,6 +21,7 @@ import {
   tinyRandom,
 } from '../support/run.ts';
 import { write } from '../support/service.ts';
+import { readState } from '../support/state-file.ts';
 
 /** A state on a branch of a repository that can be moved away: then it is unreachable. */
 interface Shared {
@@ -35,7 +35,7 @@ interface Shared {
   /** Runs git in the repository, as its server does. */
   git(...args: readonly string[]): string;
   /** The types of the records on the branch. */
-  records(): readonly string[];
+  records(): Promise<readonly string[]>;
   /** The recovery files of the machine. */
   waiting(): readonly string[];
   run(service: FakeService, args: readonly string[], options?: RunOptions): Promise<Ran>;
@@ -63,11 +63,10 @@ async function shared(): Promise<Shared> {
     home,
     away: () => renameSync(path, `${path}.away`),
     back: () => renameSync(`${path}.away`, path),
-    records: () =>
-      execFileSync('git', ['-C', path, 'show', 'state:state.jsonl'], { encoding: 'utf8' })
-        .split('\n')
-        .filter((line) => line !== '')
-        .map((line) => JSON.parse(line).type),
+    records: async () => {
+      const { records } = await readState(address, { PATH: process.env.PATH });
+      return records.map(({ type }) => type);
+    },
     waiting: () => {
       const directory = join(home, '.local', 'state', 'partnerctl');
       return readdirSync(directory).filter((name) => name.includes('.recovery-'));
@@ -152,7 +151,7 @@ function script({ answer }: Case, onPost: () => void): Script {
 
 const posts = ({ requests }: FakeService): number => requests.filter(({ method }) => method === 'POST').length;
 
-describe.each(CASES)('$command with a shared state', (each) => {
+describe.each(CASES)('$command, with a shared state,', (each) => {
   test('sends nothing if the state cannot be reached, and exits with 8', async () => {
     const state = await shared();
     state.away();
@@ -174,7 +173,7 @@ describe.each(CASES)('$command with a shared state', (each) => {
     expect(ran.stderr).toMatch(/"recovery_file": ?"[^"]*\.recovery-/);
     expect(state.waiting()).not.toEqual([]);
     state.back();
-    expect(state.records()).not.toContain(each.created);
+    expect(await state.records()).not.toContain(each.created);
     service.respond(script(each, () => undefined));
     // Its reservation is still open, and this process is alive.
     const elsewhere = await state.run(service, [...args, '--timeout', '1s'], { env: { HOME: tempDirectory() } });
@@ -183,7 +182,7 @@ describe.each(CASES)('$command with a shared state', (each) => {
     expect(again).toMatchObject({ code: 0 });
     expect(again.stdout).toContain(each.id);
     expect(posts(service)).toBe(1);
-    expect(state.records()).toContain(each.created);
+    expect(await state.records()).toContain(each.created);
     expect(state.waiting()).toEqual([]);
   });
 
@@ -207,7 +206,7 @@ describe.each(CASES)('$command with a shared state', (each) => {
     state.git('update-ref', 'refs/heads/state', tip);
     expect(await state.run(service, again)).toMatchObject({ code: 0, stdout: expect.stringContaining(each.id) });
     expect(posts(service)).toBe(1);
-    expect(state.records()).toContain(each.created);
+    expect(await state.records()).toContain(each.created);
     expect(state.waiting()).toEqual([]);
   });
 
@@ -226,11 +225,10 @@ describe.each(CASES)('$command with a shared state', (each) => {
   test('records the id even if the run is interrupted while the service responds', async () => {
     const state = await shared();
     const signals = manualSignals();
-    const interrupt = (): void => signals.abort(new InterruptedError('Interrupted.', 130));
-    const service = await startFakeService(script(each, interrupt));
+    const service = await startFakeService(script(each, signals.ctrlC));
     const ran = await state.run(service, each.args(), { signals, clock: fasterClock(1) });
     expect(ran.stdout).toContain(each.id);
-    expect(state.records()).toContain(each.created);
+    expect(await state.records()).toContain(each.created);
     expect(state.waiting()).toEqual([]);
   });
 });

@@ -2,7 +2,6 @@ import { rm } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Cron, createCronAgent } from '../support/cron.ts';
-import { readJobLog } from '../support/state-file.ts';
 import { findGitPoints, type GitPoint, type GitVictim, killGitAt, processesUsing } from '../support/git-kill.ts';
 import {
   CALL_WAYS,
@@ -16,10 +15,11 @@ import {
 } from '../support/kill.ts';
 import { run, tempDirectory } from '../support/run.ts';
 import { type Service, service } from '../support/service.ts';
-import { openAt, type StoreKind, storeKinds } from '../support/stores.ts';
+import { readJobLog } from '../support/state-file.ts';
+import { prepared, type StoreKind, storeKinds } from '../support/stores.ts';
 
 /*
- * Kills `cron create` at one point after another, with the state in a database or in a repository. (cron-kill.sweep.ts covers the
+ * Kills `cron create` at one point after another, with the state in a database or in a repository. (cron-kill.slow.ts covers the
  * file.) The calls of the main thread do the network of a database, and start git. KILL_EVERY=4 takes a quarter of them.
  */
 
@@ -39,15 +39,11 @@ function waysOf({ name }: StoreKind): (readonly [string, Way])[] {
 /** The URL of an empty state for one run: a table, or a branch. */
 async function stateFor(kind: StoreKind, base: string, label: string): Promise<string> {
   const name = label.replaceAll('-', '_');
-  const address = kind.name === 'PostgreSQL' ? `${base}&table=${name}` : base.replace(/#.*/, `#${name}`);
-  const store = await openAt(address, tempDirectory());
-  await store.init();
-  await store.close();
-  return address;
+  return await prepared(kind.name === 'PostgreSQL' ? `${base}&table=${name}` : base.replace(/#.*/, `#${name}`));
 }
 
 interface Setup {
-  readonly it: Service;
+  readonly sandbox: Service;
   readonly cron: Cron;
   readonly kind: StoreKind;
   /** The address of the server. */
@@ -55,8 +51,8 @@ interface Setup {
 }
 
 async function setUp(kind: StoreKind): Promise<Setup> {
-  const it = await service();
-  return { it, cron: await createCronAgent(it), kind, base: await kind.fresh() };
+  const sandbox = await service();
+  return { sandbox, cron: await createCronAgent(sandbox), kind, base: await kind.fresh() };
 }
 
 /** Continues as people would, first on another machine, then on that of the killed run. @returns the duplicates */
@@ -87,10 +83,10 @@ async function settle(cron: Cron, name: string, address: string, env: Record<str
 }
 
 /** Prepares the `cron create` of a machine that has not used the state before. */
-function createsOf({ it, cron, kind, base }: Setup): PrepareRun<Stage> {
+function createsOf({ sandbox, cron, kind, base }: Setup): PrepareRun<Stage> {
   return async (name, baseUrl) => {
     const address = await stateFor(kind, base, name);
-    const env = { ...it.env, HOME: tempDirectory(), PARTNER_BASE_URL: baseUrl, PARTNER_STATE: address };
+    const env = { ...sandbox.env, HOME: tempDirectory(), PARTNER_BASE_URL: baseUrl, PARTNER_STATE: address };
     const stageOf = async ({ stdout }: KilledRun): Promise<Stage> => {
       const [{ records, ids }, made] = [await readJobLog(address), await cron.idsOf(name)];
       // An id that was printed exists, and is recorded or will be by the next run.
@@ -104,21 +100,21 @@ function createsOf({ it, cron, kind, base }: Setup): PrepareRun<Stage> {
 }
 
 for (const kind of storeKinds().filter(({ name }) => name !== 'a file')) {
-  describe.skipIf(kind.missing)(`kill -9 of cron create, with the state in ${kind.name}`, () => {
+  describe.skipIf(kind.missing)(`A cron create that is killed, with the state in ${kind.name},`, () => {
     beforeAll(() => kind.start());
     afterAll(() => kind.stop());
     const stages = new Map<Stage, number>();
 
-    test.each(waysOf(kind))('at each %s', async (_, way) => {
+    test.each(waysOf(kind))('leaves no job twice, and none that the state does not explain: at each %s', async (_, way) => {
       const here = await setUp(kind);
-      const { env } = here.it;
+      const { env } = here.sandbox;
       const name = `cron create (${kind.name})`;
       const target = { name, baseUrl: env.PARTNER_BASE_URL ?? '', prepare: createsOf(here) };
       const counted = await killEverywhere(target, way);
       for (const [stage, count] of counted.stages) stages.set(stage, (stages.get(stage) ?? 0) + count);
     });
 
-    test('covers every stage of a creation', () => {
+    test('is killed at every stage of a creation', () => {
       for (const stage of STAGES) expect(stages.get(stage), stage).toBeGreaterThan(0);
     });
   });
@@ -126,11 +122,11 @@ for (const kind of storeKinds().filter(({ name }) => name !== 'a file')) {
 
 const git = storeKinds().find(({ name }) => name === 'git');
 
-describe.skipIf(git === undefined || git.missing || !canTrace())('kill -9 of git while cron create runs', () => {
+describe.skipIf(git === undefined || git.missing || !canTrace())('A cron create whose git is killed', () => {
   /** Kills one run. @returns how far it had come */
   async function killOne(here: Setup, point: GitPoint, victim: GitVictim): Promise<Stage> {
     const { command, call, nth } = point;
-    const prepared = await createsOf(here)(`${victim}-${command}-${call}-${nth}`, here.it.env.PARTNER_BASE_URL ?? '');
+    const prepared = await createsOf(here)(`${victim}-${command}-${call}-${nth}`, here.sandbox.env.PARTNER_BASE_URL ?? '');
     const { exitCode, signal, stdout, stderr } = await killGitAt(prepared, point, victim);
     const isKilled = signal === 'SIGKILL';
     // Without git, a command says that the state is unavailable before the job is created (8), or after it (9).
@@ -142,10 +138,10 @@ describe.skipIf(git === undefined || git.missing || !canTrace())('kill -9 of git
     return stage;
   }
 
-  test.each(['machine', 'git'] as const)('at each call that changes something, with the victim %s', async (victim) => {
+  test.each(['machine', 'git'] as const)('leaves no job twice: at each call that changes something, with the victim %s', async (victim) => {
     if (!git) throw new Error('There is no git.');
     const here = await setUp(git);
-    const reference = await createsOf(here)('reference', here.it.env.PARTNER_BASE_URL ?? '');
+    const reference = await createsOf(here)('reference', here.sandbox.env.PARTNER_BASE_URL ?? '');
     const all = await findGitPoints(reference);
     expect(await reference.finish()).toBe(0);
     const every = Number(process.env.KILL_EVERY ?? 1);

@@ -22,7 +22,7 @@ interface Ran {
 }
 
 interface Setup {
-  readonly it: Service;
+  readonly sandbox: Service;
   readonly directory: string;
   /** What must exist in the end: name and hash of every file, sorted. */
   readonly wanted: readonly string[];
@@ -48,20 +48,20 @@ function makeFiles(count: number, sizeOf: (index: number) => number): { director
 }
 
 async function setUp(count: number, sizeOf: (index: number) => number = (index) => index % 300): Promise<Setup> {
-  const it = await service();
+  const sandbox = await service();
   const { directory, wanted } = makeFiles(count, sizeOf);
   const state = join(tempDirectory(), 'state.jsonl');
   const args = (...more: string[]) => ['upload', directory, '-r', '-o', 'json', '--state', state, ...more];
   return {
-    it,
+    sandbox,
     directory,
     wanted,
     args,
     run: async (...more) => {
-      const { exitCode, stdout, stderr } = await start(args(...more), { env: it.env });
+      const { exitCode, stdout, stderr } = await start(args(...more), { env: sandbox.env });
       return { exitCode, stderr, said: stdout === '' ? [] : JSON.parse(stdout) };
     },
-    kept: async () => (await it.admin('GET', '/uploads')).json.uploads,
+    kept: async () => (await sandbox.admin('GET', '/uploads')).json.uploads,
   };
 }
 
@@ -84,9 +84,9 @@ function expectReportedIdsExist(said: readonly UploadAnswer[], uploads: readonly
   }
 }
 
-async function faults({ it }: Setup, seed: number, rules: readonly object[]): Promise<void> {
+async function faults({ sandbox }: Setup, seed: number, rules: readonly object[]): Promise<void> {
   const plan = { seed, rules: rules.map((rule) => ({ ...rule, on: UPLOADS })) };
-  expect((await it.admin('PUT', '/faults', plan)).status).toBe(200);
+  expect((await sandbox.admin('PUT', '/faults', plan)).status).toBe(200);
 }
 
 function report(text: string, startedAt: number): void {
@@ -105,7 +105,7 @@ test('500 small files through resets, 503s, 429s, and delays before they were ac
     { kind: 'delay', ms: 40, rate: 0.1 },
   ]);
   const ran = await here.run('--concurrency', '8', '--retries', '8');
-  const struck = (await here.it.received()).filter(({ fault }) => fault !== null).length;
+  const struck = (await here.sandbox.received()).filter(({ fault }) => fault !== null).length;
   // A rejection that arrives after the client stops waiting for it, because this machine is busy, cannot be distinguished from a
   // lost response. A late 429 says that nothing was done, but a request that was sent is never repeated.
   const { uploaded = 0, unknown = 0, failed = 0 } = count(ran.said);
@@ -116,7 +116,7 @@ test('500 small files through resets, 503s, 429s, and delays before they were ac
   expectReportedIdsExist(ran.said, first);
   expect(first).toHaveLength(uploaded);
 
-  await here.it.faults();
+  await here.sandbox.faults();
   const finished = await here.run('--retry-unknown');
   expect({ exitCode: finished.exitCode, skipped: count(finished.said).skipped }).toEqual({
     exitCode: 0,
@@ -137,7 +137,7 @@ test('500 small files through resets, 503s, and stalls before they were accepted
     { kind: 'status', status: 503, rate: 0.05 },
   ]);
   const ran = await here.run('--concurrency', '12', '--retries', '8', '--timeout', '45s');
-  const struck = (await here.it.received()).filter(({ fault }) => fault !== null).length;
+  const struck = (await here.sandbox.received()).filter(({ fault }) => fault !== null).length;
   // All of a small file was sent even if the service reads nothing of it, so nobody can know whether it exists.
   const { uploaded = 0, unknown = 0 } = count(ran.said);
   expect({ exitCode: ran.exitCode, sum: uploaded + unknown }).toEqual({ exitCode: 10, sum: 500 });
@@ -147,7 +147,7 @@ test('500 small files through resets, 503s, and stalls before they were accepted
   expectReportedIdsExist(ran.said, first);
   expect(first).toHaveLength(uploaded);
 
-  await here.it.faults();
+  await here.sandbox.faults();
   const finished = await here.run('--retry-unknown');
   expect({ exitCode: finished.exitCode, counts: count(finished.said) }).toEqual({
     exitCode: 0,
@@ -168,7 +168,7 @@ test('500 small files exist at most once each if some responses are lost, and th
     { kind: 'garbage', stage: 'after', rate: 0.02 },
   ]);
   const ran = await here.run('--concurrency', '8');
-  const struck = (await here.it.received()).filter(({ fault }) => fault !== null).length;
+  const struck = (await here.sandbox.received()).filter(({ fault }) => fault !== null).length;
   const { unknown = 0 } = count(ran.said);
   expect({ exitCode: ran.exitCode, unknown }).toEqual({ exitCode: 10, unknown: struck });
   expect(count(ran.said)).toEqual({ uploaded: 500 - struck, unknown: struck });
@@ -176,11 +176,11 @@ test('500 small files exist at most once each if some responses are lost, and th
   expectReportedIdsExist(ran.said, first);
   expect(named(first)).toEqual(here.wanted);
 
-  await here.it.faults();
-  await here.it.forget();
+  await here.sandbox.faults();
+  await here.sandbox.forget();
   const again = await here.run('--concurrency', '8');
   expect(count(again.said)).toEqual({ skipped: 500 - struck, unknown: struck });
-  expect(await here.it.posts()).toEqual([]);
+  expect(await here.sandbox.posts()).toEqual([]);
 
   const finished = await here.run('--retry-unknown');
   expect({ exitCode: finished.exitCode, counts: count(finished.said) }).toEqual({
@@ -188,7 +188,7 @@ test('500 small files exist at most once each if some responses are lost, and th
     counts: { skipped: 500 - struck, uploaded: struck },
   });
   expectReportedIdsExist(finished.said, await here.kept());
-  expect(await here.it.posts()).toHaveLength(struck);
+  expect(await here.sandbox.posts()).toHaveLength(struck);
   report(`500 files, ${struck} answers lost: ${JSON.stringify(count(ran.said))}`, startedAt);
 });
 
@@ -199,10 +199,10 @@ test(`nothing that was finished is uploaded twice by a run that is killed ${KILL
   const startedAt = performance.now();
   // Some of several parts, so that it is killed in the middle of a body too.
   const here = await setUp(KILLED_FILES, (index) => (index % 8 === 0 ? 3_000_000 + index : index + 1));
-  await here.it.set({ latency_ms: 3 });
+  await here.sandbox.set({ latency_ms: 3 });
   let killed = 0;
   for (let run = 0; run < KILLS; run += 1) {
-    const child = start(here.args('--concurrency', '6'), { env: here.it.env });
+    const child = start(here.args('--concurrency', '6'), { env: here.sandbox.env });
     // From before it has started to the middle of its work.
     const timer = setTimeout(() => child.kill('SIGKILL'), 120 + Math.random() * 320);
     const { signal, stdout } = await child;

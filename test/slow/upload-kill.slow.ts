@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { readLog } from '../../src/state/file-store.ts';
 import { killEverywhere, killWays, type PrepareRun } from '../support/kill.ts';
 import { type Ran, run, tempDirectory } from '../support/run.ts';
 import { type Service, service, write } from '../support/service.ts';
+import { readState } from '../support/state-file.ts';
 import type { Kept, UploadAnswer } from '../support/uploads.ts';
 
 const WAYS = killWays();
@@ -15,17 +15,14 @@ type Stage = 'nothing yet' | 'reserved' | 'reserved, and uploaded' | 'uploaded a
 
 /** The types of the records in a state file, in order. A kill may tear its last line. */
 async function recordsIn(path: string): Promise<string[]> {
-  const types: string[] = [];
-  for await (const entry of readLog(path)) {
-    if (entry.kind === 'record') types.push(entry.record.type);
-    else expect(entry).toMatchObject({ kind: 'damaged', why: expect.stringMatching(/^not a whole record/) });
-  }
-  return types;
+  const { records, warnings } = await readState(path);
+  for (const line of warnings.split('\n')) expect(line).toMatch(/^$|not a whole record/);
+  return records.map(({ type }) => type);
 }
 
 /** The ids under which the service has a file. */
-async function idsOf(it: Service, name: string): Promise<string[]> {
-  const uploads: Kept[] = (await it.admin('GET', '/uploads')).json.uploads;
+async function idsOf(sandbox: Service, name: string): Promise<string[]> {
+  const uploads: Kept[] = (await sandbox.admin('GET', '/uploads')).json.uploads;
   return uploads.filter(({ filename }) => filename === name).map(({ file_attachment_id: id }) => id ?? '');
 }
 
@@ -35,39 +32,39 @@ function expectReportedIdsExist(stdout: string, ids: readonly string[]): void {
   if (result?.id) expect(ids).toContain(result.id);
 }
 
-describe('kill -9 of upload', () => {
+describe('An upload that is killed', () => {
   const stages = new Map<Stage, number>();
 
-  test.each(WAYS)('at each %s', async (_, way) => {
-    const it = await service();
+  test.each(WAYS)('leaves no file twice, and none that the next run neither skips nor calls unknown: at each %s', async (_, way) => {
+    const sandbox = await service();
     const directory = tempDirectory();
     const prepare: PrepareRun<Stage> = async (label, baseUrl) => {
       const name = `${label}.bin`;
       const file = write(name, Buffer.alloc(FILE_BYTES, label), directory);
       const path = join(directory, `${label}.jsonl`);
-      const env = { ...it.env, PARTNER_BASE_URL: baseUrl };
+      const env = { ...sandbox.env, PARTNER_BASE_URL: baseUrl };
       const args = ['upload', file, '-o', 'json', '--state', path];
 
       const next = async (more: readonly string[], codes: readonly number[]): Promise<Ran> => {
         const ran = await run([...args, ...more], { env });
         expect(codes, ran.stderr).toContain(ran.code);
-        expectReportedIdsExist(ran.stdout, await idsOf(it, name));
+        expectReportedIdsExist(ran.stdout, await idsOf(sandbox, name));
         return ran;
       };
 
       /** Uploads the file as a person would, who cannot know whether an upload that was killed arrived. */
       const finish = async (): Promise<number> => {
         const isUnknown = (await next([], [0, 9])).code === 9;
-        expect((await idsOf(it, name)).length).toBeLessThanOrEqual(1);
+        expect((await idsOf(sandbox, name)).length).toBeLessThanOrEqual(1);
         if (isUnknown) await next(['--retry-unknown'], [0]);
         expect((await next([], [0])).json()).toMatchObject([{ status: 'skipped' }]);
-        const copies = (await idsOf(it, name)).length;
+        const copies = (await idsOf(sandbox, name)).length;
         expect(copies).toBeGreaterThan(0);
         return Math.max(0, copies - 1 - (isUnknown ? 1 : 0));
       };
 
       const stageOf = async ({ stdout }: { readonly stdout: string }): Promise<Stage> => {
-        const ids = await idsOf(it, name);
+        const ids = await idsOf(sandbox, name);
         expectReportedIdsExist(stdout, ids);
         const types = await recordsIn(path);
         if (types.includes('upload.done')) return 'uploaded and recorded';
@@ -78,12 +75,12 @@ describe('kill -9 of upload', () => {
       };
       return { args, env, path, stageOf, finish };
     };
-    const counted = await killEverywhere({ name: 'upload', baseUrl: it.env.PARTNER_BASE_URL ?? '', prepare }, way);
+    const counted = await killEverywhere({ name: 'upload', baseUrl: sandbox.env.PARTNER_BASE_URL ?? '', prepare }, way);
     for (const [stage, count] of counted.stages) stages.set(stage, (stages.get(stage) ?? 0) + count);
   });
 
   test.each<Stage>(['nothing yet', 'reserved', 'reserved, and uploaded', 'uploaded and recorded'])(
-    'covers the stage %s',
+    'is killed at the stage %s',
     (stage) => {
       expect(stages.get(stage)).toBeGreaterThan(1);
     },

@@ -37,23 +37,23 @@ function faultRules(seed: number): object {
 }
 
 /** Makes the service fail at random, and install agents again on every repeat. */
-export async function injectFaults(it: Service, seed: number): Promise<void> {
-  await it.set({ agents_on_repeat: 'install' });
-  const set = await it.admin('PUT', '/faults', faultRules(seed));
+export async function injectFaults(sandbox: Service, seed: number): Promise<void> {
+  await sandbox.set({ agents_on_repeat: 'install' });
+  const set = await sandbox.admin('PUT', '/faults', faultRules(seed));
   expect(set.status).toBe(200);
 }
 
 /** Expects each space once, with each agent once in it. */
-export async function expectEachSpaceOnce(it: Service, count: number): Promise<void> {
-  await it.faults();
-  const spaces = await it.spaces();
+export async function expectEachSpaceOnce(sandbox: Service, count: number): Promise<void> {
+  await sandbox.faults();
+  const spaces = await sandbox.spaces();
   expect(spaces.map(({ external_space_id }) => external_space_id).toSorted()).toEqual(
     Array.from({ length: count }, (_, index) => `s${index + 1}`).toSorted(),
   );
   const installed = await Promise.all(
     spaces.map(async ({ external_space_id, space_id }) => ({
       space: external_space_id,
-      agents: (await it.agents(space_id)).map(({ name }) => name).toSorted(),
+      agents: (await sandbox.agents(space_id)).map(({ name }) => name).toSorted(),
     })),
   );
   expect(installed).toEqual(
@@ -62,15 +62,15 @@ export async function expectEachSpaceOnce(it: Service, count: number): Promise<v
 }
 
 /** Expects each agent to have a source and each of its jobs once. */
-export async function expectEachJobOnce(it: Service, count: number): Promise<void> {
-  const spaces = await it.spaces();
-  const agents = (await Promise.all(spaces.map(({ space_id }) => it.agents(space_id)))).flat();
+export async function expectEachJobOnce(sandbox: Service, count: number): Promise<void> {
+  const spaces = await sandbox.spaces();
+  const agents = (await Promise.all(spaces.map(({ space_id }) => sandbox.agents(space_id)))).flat();
   expect(agents).toHaveLength(count * AGENTS.length);
   for (const agent of agents) {
     expect(agent).toMatchObject({ integrations: { api_chat: { source_id: expect.any(String) } } });
   }
   // Faults do not affect the admin routes.
-  const { json } = await it.admin('GET', '/cron-jobs');
+  const { json } = await sandbox.admin('GET', '/cron-jobs');
   const made: readonly { agent_id: string; name: string }[] = json.cron_jobs;
   expect(made.map(({ agent_id, name }) => `${agent_id} ${name}`).toSorted()).toEqual(
     agents.flatMap(({ agent_id }) => JOBS.map((name) => `${agent_id} ${name}`)).toSorted(),
@@ -101,14 +101,14 @@ interface Answer {
  * Runs the program to its end. Faults may hit every attempt of the first read: such a run writes nothing, ends with exit 8,
  * and is repeated, as its user would.
  */
-export async function runProvision(it: Service, path: string, retriesLeft = 2): Promise<Ran> {
+export async function runProvision(sandbox: Service, path: string, retriesLeft = 2): Promise<Ran> {
   const { exitCode, stdout, stderr } = await start(
     ['provision', path, '-o', 'json', '--concurrency', '20', '--settle', '300ms'],
     {
-      env: it.env,
+      env: sandbox.env,
     },
   );
-  if (exitCode === 8 && stdout === '' && retriesLeft > 0) return runProvision(it, path, retriesLeft - 1);
+  if (exitCode === 8 && stdout === '' && retriesLeft > 0) return runProvision(sandbox, path, retriesLeft - 1);
   if (stdout === '') return { exitCode, stderr, summary: {}, failures: [], jobs: [], unknownJobs: 0 };
   const { results, summary }: Answer = JSON.parse(stdout);
   const jobs = results.flatMap(({ cron }) => cron);
@@ -123,33 +123,33 @@ export async function runProvision(it: Service, path: string, retriesLeft = 2): 
 }
 
 /** Runs it again without faults: nothing is left to do, and nothing is written. */
-export async function expectRepeatWritesNothing(it: Service, path: string, count: number): Promise<void> {
-  await it.forget();
-  const again = await runProvision(it, path);
+export async function expectRepeatWritesNothing(sandbox: Service, path: string, count: number): Promise<void> {
+  await sandbox.forget();
+  const again = await runProvision(sandbox, path);
   expect(again).toMatchObject({ exitCode: 0, stderr: '', summary: { unchanged: count, created: 0, reused: 0 } });
-  expect(await it.posts()).toEqual([]);
+  expect(await sandbox.posts()).toEqual([]);
 }
 
 /**
  * Starts a run and kills it with SIGKILL once the service has received that many requests.
  * @returns whether it was still running
  */
-export async function killAfter(it: Service, path: string, requests: number): Promise<boolean> {
-  await it.forget();
-  const child = start(['provision', path, '-o', 'json', '--settle', '300ms'], { env: it.env });
+export async function killAfter(sandbox: Service, path: string, requests: number): Promise<boolean> {
+  await sandbox.forget();
+  const child = start(['provision', path, '-o', 'json', '--settle', '300ms'], { env: sandbox.env });
   let ended = false;
   void child.then(() => {
     ended = true;
   });
-  await expect.poll(async () => ended || (await it.received()).length >= requests, { interval: 20 }).toBe(true);
+  await expect.poll(async () => ended || (await sandbox.received()).length >= requests, { interval: 20 }).toBe(true);
   child.kill('SIGKILL');
   return (await child).signal === 'SIGKILL';
 }
 
 /** Reconciles the jobs of unknown outcome, as the run advises. */
-export async function reconcileJobs(it: Service): Promise<void> {
-  await it.faults();
+export async function reconcileJobs(sandbox: Service): Promise<void> {
+  await sandbox.faults();
   const args = ['cron', 'reconcile', '--assume-not-created', '--grace', '100ms'];
-  const { exitCode, stderr } = await start(args, { env: it.env });
+  const { exitCode, stderr } = await start(args, { env: sandbox.env });
   expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
 }

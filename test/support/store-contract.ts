@@ -1,45 +1,26 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { copyRecords } from '../../src/state/copy-records.ts';
-import { encodeRecord, type NewRecord } from '../../src/state/record.ts';
-import { type RecordStore, readStore, type StateStore, type StoreEntry } from '../../src/state/store.ts';
 import { tempDirectory } from './run.ts';
-import { openAt, type StoreKind } from './stores.ts';
+import { AUTHOR, openAt, reasonOf, type TestStore } from './store-adapter.ts';
+import type { StoreKind } from './stores.ts';
 
-const record = (id: string): NewRecord => ({ type: 'note', at: '2026-01-01T00:00:00.000Z', id });
-const OTHER = { kind: 'other' } as const;
-
-function idOf(entry: StoreEntry): string {
-  return entry.kind === 'record' ? entry.record.id : entry.kind;
-}
-
-async function newIds(log: RecordStore): Promise<string[]> {
-  const found: string[] = [];
-  for await (const entry of log.readNew()) found.push(idOf(entry));
-  return found;
-}
-
-async function allIds(store: StateStore): Promise<string[]> {
-  const found: string[] = [];
-  for await (const entry of readStore(store)) found.push(idOf(entry));
-  return found;
-}
+/* What every kind of store guarantees, whatever engine is behind it: see store-adapter.ts. */
 
 /** Returns a function that opens stores of a kind. */
-function opener(kind: StoreKind): (address: string, home?: string) => Promise<StateStore> {
-  return (address, home = tempDirectory()) => openAt(address, home, undefined, kind.variables);
+function opener(kind: StoreKind): (address: string) => Promise<TestStore> {
+  return (address) => openAt(address, { variables: kind.variables ?? {} });
 }
 
 /** The tests that each kind of store has to pass. */
 export function describeStore(kind: StoreKind): void {
   const open = opener(kind);
 
-  describe.skipIf(kind.missing)(`the state in ${kind.name}`, () => {
+  describe.skipIf(kind.missing)(`The state in ${kind.name}`, () => {
     beforeAll(() => kind.start());
     afterAll(() => kind.stop());
 
     test('starts empty', async () => {
       const store = await open(await kind.fresh());
-      expect(await allIds(store)).toEqual([]);
+      expect(await store.ids()).toEqual([]);
       await store.close();
     });
 
@@ -47,43 +28,38 @@ export function describeStore(kind: StoreKind): void {
       const address = await kind.fresh();
       const [mine, theirs] = [await open(address), await open(address)];
       const log = mine.open();
-      await log.append(record('a'), OTHER);
-      await theirs.open().append(record('b'), OTHER);
-      expect(await newIds(log)).toEqual(['a', 'b']);
-      expect(await newIds(log)).toEqual([]);
-      await theirs.open().append(record('c'), OTHER);
-      expect(await newIds(log)).toEqual(['c']);
-      expect(await allIds(theirs)).toEqual(['a', 'b', 'c']);
+      await log.append({ id: 'a' });
+      await theirs.open().append({ id: 'b' });
+      expect(await log.newIds()).toEqual(['a', 'b']);
+      expect(await log.newIds()).toEqual([]);
+      await theirs.open().append({ id: 'c' });
+      expect(await log.newIds()).toEqual(['c']);
+      expect(await theirs.ids()).toEqual(['a', 'b', 'c']);
       for (const store of [mine, theirs]) await store.close();
     });
 
     test('records the origin of each record', async () => {
       const store = await open(await kind.fresh());
-      await store.open().append(record('a'), OTHER);
-      for await (const entry of readStore(store)) {
-        expect(entry).toMatchObject({ record: { id: 'a', by: { user: 'ada', host: 'laptop', version: '0.0.0' } } });
-      }
+      await store.open().append({ id: 'a' });
+      expect(await store.notes()).toMatchObject([{ id: 'a', by: AUTHOR }]);
       await store.close();
     });
 
     test("has each of one writer's concurrent records once", async () => {
       const store = await open(await kind.fresh());
       const log = store.open();
-      await Promise.all(Array.from({ length: 60 }, (_, n) => log.append(record(`r${n}`), OTHER)));
-      const order = await allIds(store);
+      await Promise.all(Array.from({ length: 60 }, (_, n) => log.append({ id: `r${n}` })));
+      const order = await store.ids();
       expect(order).toHaveLength(60);
       expect(new Set(order).size).toBe(60);
       await store.close();
     });
 
     test('rejects a record that is too long before anything is written', async () => {
-      const address = await kind.fresh();
-      const store = await open(address);
-      const long = { ...record('long'), fill: 'x'.repeat(1024 * 1024) };
-      await expect(store.open().append(long, OTHER)).rejects.toMatchObject({
-        info: { why: expect.stringContaining('bytes') },
-      });
-      expect(await allIds(store)).toEqual([]);
+      const store = await open(await kind.fresh());
+      const long = store.open().append({ id: 'long', fill: 'x'.repeat(1024 * 1024) });
+      expect(reasonOf(await long.catch((error: unknown) => error))).toContain('bytes');
+      expect(await store.ids()).toEqual([]);
       await store.close();
     });
   });
@@ -93,49 +69,46 @@ export function describeStore(kind: StoreKind): void {
 export function describeStoreInDetail(kind: StoreKind): void {
   const open = opener(kind);
 
-  describe.skipIf(kind.missing)(`in detail, the state in ${kind.name}`, () => {
+  describe.skipIf(kind.missing)(`In detail, the state in ${kind.name}`, () => {
     beforeAll(() => kind.start());
     afterAll(() => kind.stop());
 
     test('gives concurrent writers one order, which every reader sees', async () => {
       const address = await kind.fresh();
       const stores = await Promise.all(Array.from({ length: 3 }, () => open(address)));
-      const seen: string[][] = [];
-      await Promise.all(
+      const seen = await Promise.all(
         stores.map(async (store, writer) => {
           const log = store.open();
           const own: string[] = [];
           for (let n = 0; n < 3; n += 1) {
-            await log.append(record(`${writer}-${n}`), OTHER);
-            own.push(...(await newIds(log)));
+            await log.append({ id: `${writer}-${n}` });
+            own.push(...(await log.newIds()));
             // A writer reads what it appended.
             expect(own).toContain(`${writer}-${n}`);
           }
-          seen.push(own);
+          return own;
         }),
       );
-      const order = await allIds(stores[0] as StateStore);
-      expect([...order].sort()).toEqual([0, 1, 2].flatMap((w) => [0, 1, 2].map((n) => `${w}-${n}`)).sort());
+      const reader = await open(address);
+      const order = await reader.ids();
+      expect(order.toSorted()).toEqual([0, 1, 2].flatMap((w) => [0, 1, 2].map((n) => `${w}-${n}`)));
       // Nobody ever saw a later record before an earlier one.
       for (const own of seen) expect(own).toEqual(order.slice(0, own.length));
-      await Promise.all(stores.map((store) => store.close()));
+      for (const store of [...stores, reader]) await store.close();
     });
 
     test('has every record once and in order in a copy, even if that is repeated', async () => {
-      const [from, to] = [await kind.fresh(), `${tempDirectory()}/copy.jsonl`];
-      const [source, target] = [await open(from), await open(to)];
-      await target.open().append(record('x'), OTHER);
-      for (const id of ['a', 'b', 'c']) await source.open().append(record(id), OTHER);
+      const [source, target] = [await open(await kind.fresh()), await open(`${tempDirectory()}/copy.jsonl`)];
+      await target.open().append({ id: 'x' });
+      await source.appendLines('a', 'b', 'c');
       // As an interrupted copy leaves it.
-      for await (const entry of readStore(source)) {
-        if (entry.kind === 'record' && entry.record.id === 'a') await target.appendLines([encodeRecord(entry.record)]);
-      }
-      expect(await copyRecords(source, target)).toEqual({ copied: 2, present: 1 });
-      await source.open().append(record('d'), OTHER);
-      expect(await copyRecords(source, target)).toEqual({ copied: 1, present: 3 });
-      expect(await allIds(target)).toEqual(['x', 'a', 'b', 'c', 'd']);
-      expect(await copyRecords(target, source)).toEqual({ copied: 1, present: 4 });
-      expect(await allIds(source)).toEqual(['a', 'b', 'c', 'd', 'x']);
+      await target.appendLines('a');
+      expect(await source.copyTo(target)).toEqual({ copied: 2, present: 1 });
+      await source.open().append({ id: 'd' });
+      expect(await source.copyTo(target)).toEqual({ copied: 1, present: 3 });
+      expect(await target.ids()).toEqual(['x', 'a', 'b', 'c', 'd']);
+      expect(await target.copyTo(source)).toEqual({ copied: 1, present: 4 });
+      expect(await source.ids()).toEqual(['a', 'b', 'c', 'd', 'x']);
       for (const store of [source, target]) await store.close();
     });
 
@@ -150,13 +123,8 @@ export function describeStoreInDetail(kind: StoreKind): void {
         "'; drop table x; -- $1 \\ %s",
         '',
       ];
-      for (const [n, text] of texts.entries()) {
-        const whole = { ...record(`r${n}`), text };
-        await mine.open().append(whole, OTHER);
-      }
-      const read: unknown[] = [];
-      for await (const entry of readStore(theirs)) read.push(entry.kind === 'record' ? entry.record.text : entry.kind);
-      expect(read).toEqual(texts);
+      for (const [n, text] of texts.entries()) await mine.open().append({ id: `r${n}`, text });
+      expect((await theirs.notes()).map(({ text }) => text)).toEqual(texts);
       for (const store of [mine, theirs]) await store.close();
     });
 
@@ -164,49 +132,48 @@ export function describeStoreInDetail(kind: StoreKind): void {
       const address = await kind.fresh();
       const [mine, theirs] = [await open(address), await open(address)];
       const log = mine.open();
-      expect(await newIds(log)).toEqual([]);
-      for (const id of ['a', 'b', 'c']) await theirs.open().append(record(id), OTHER);
-      await log.append(record('d'), OTHER);
-      expect(await newIds(log)).toEqual(['a', 'b', 'c', 'd']);
-      expect(await newIds(theirs.open())).toEqual(['a', 'b', 'c', 'd']);
+      expect(await log.newIds()).toEqual([]);
+      for (const id of ['a', 'b', 'c']) await theirs.open().append({ id });
+      await log.append({ id: 'd' });
+      expect(await log.newIds()).toEqual(['a', 'b', 'c', 'd']);
+      expect(await theirs.ids()).toEqual(['a', 'b', 'c', 'd']);
       for (const store of [mine, theirs]) await store.close();
     });
 
     test('gives each reader its own position, and only the lines that it selects', async () => {
       const store = await open(await kind.fresh());
       const [early, late] = [store.open(), store.open()];
-      await early.append(record('a'), OTHER);
-      expect(await newIds(early)).toEqual(['a']);
-      await late.append(record('b'), OTHER);
-      expect(await newIds(early)).toEqual(['b']);
-      expect(await newIds(late)).toEqual(['a', 'b']);
-      expect(await newIds(store.open({ containing: ['"id":"b"'] }))).toEqual(['b']);
+      await early.append({ id: 'a' });
+      expect(await early.newIds()).toEqual(['a']);
+      await late.append({ id: 'b' });
+      expect(await early.newIds()).toEqual(['b']);
+      expect(await late.newIds()).toEqual(['a', 'b']);
+      expect(await store.open('"id":"b"').newIds()).toEqual(['b']);
       await store.close();
     });
 
     test('reads lines that were copied twice once, at their first position', async () => {
       const address = await kind.fresh();
       const [mine, theirs] = [await open(address), await open(address)];
-      const lines = ['a', 'b'].map((id) => encodeRecord(record(id)));
-      await mine.appendLines(lines);
-      await theirs.open().append(record('c'), OTHER);
-      await theirs.appendLines(lines);
-      expect((await allIds(mine)).filter((id) => id !== 'duplicate')).toEqual(['a', 'b', 'c']);
+      await mine.appendLines('a', 'b');
+      await theirs.open().append({ id: 'c' });
+      await theirs.appendLines('a', 'b');
+      expect(await mine.ids()).toEqual(['a', 'b', 'c']);
       for (const store of [mine, theirs]) await store.close();
     });
 
     test('has a record that was appended after an interruption once, at the latest after the next command', async () => {
       const [address, home, control] = [await kind.fresh(), tempDirectory(), new AbortController()];
-      const interrupted = await openAt(address, home, control.signal, kind.variables);
+      const variables = kind.variables ?? {};
+      const interrupted = await openAt(address, { home, signal: control.signal, variables });
       const log = interrupted.open();
-      await log.append(record('a'), OTHER);
-      const appending = log.append(record('b'), { kind: 'ends', reservation: 'a' });
+      await log.append({ id: 'a' });
+      const appending = log.append({ id: 'b' }, 'a');
       control.abort(new Error('Interrupted.'));
-      await Promise.allSettled([appending, log.append(record('c'), OTHER)]);
+      await Promise.allSettled([appending, log.append({ id: 'c' })]);
       await interrupted.close().catch(() => undefined);
-      const next = await open(address, home);
-      const ids = await allIds(next);
-      expect(ids.filter((id) => id !== 'duplicate').toSorted()).toEqual(['a', 'b', 'c']);
+      const next = await openAt(address, { home, variables });
+      expect((await next.ids()).toSorted()).toEqual(['a', 'b', 'c']);
       await next.close();
     });
   });

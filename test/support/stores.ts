@@ -1,11 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
-import { systemClock } from '../../src/clock.ts';
-import { openStore } from '../../src/state/open-store.ts';
-import { type Environment, stateLocation } from '../../src/state/state-location.ts';
-import type { StateStore } from '../../src/state/store.ts';
 import { type PostgresServer, postgresPrograms, startPostgres } from './postgres.ts';
-import { tempDirectory } from './run.ts';
+import { run, tempDirectory } from './run.ts';
 
 /** A kind of store, for tests that each kind must pass. */
 export interface StoreKind {
@@ -13,42 +9,17 @@ export interface StoreKind {
   /** Why it cannot be tested here; undefined if it can. */
   readonly missing: string | undefined;
   /** The environment that it needs, once it is started. */
-  readonly variables?: Environment;
+  readonly variables?: Readonly<Record<string, string>>;
   start(): Promise<void>;
   /** The URL of a store that is empty and initialized. */
   fresh(): Promise<string>;
   stop(): Promise<void>;
 }
 
-/**
- * Opens the store at a URL, as one command of one machine does.
- * @param home the machine's own directory
- * @param variables of the environment, in addition to those of this process
- */
-export async function openAt(
-  address: string,
-  home: string,
-  signal?: AbortSignal,
-  variables: Environment = {},
-): Promise<StateStore> {
-  const env = { HOME: home, ...variables };
-  return await openStore({
-    location: stateLocation({ flag: address, env, platform: 'linux', home }),
-    env: { ...process.env, ...env, XDG_CACHE_HOME: undefined },
-    clock: systemClock,
-    random: Math.random,
-    redact: (text) => text,
-    addSecret: () => undefined,
-    author: { user: 'ada', host: 'laptop', version: '0.0.0' },
-    abortSignal: signal ?? new AbortController().signal,
-  });
-}
-
 /** Creates the table or the branch. @returns its URL */
-async function prepared(address: string): Promise<string> {
-  const store = await openAt(address, tempDirectory());
-  await store.init();
-  await store.close();
+export async function prepared(address: string, variables: StoreKind['variables'] = {}): Promise<string> {
+  const { code, stderr } = await run(['state', 'init', address], { env: { PATH: process.env.PATH, ...variables } });
+  if (code !== 0) throw new Error(`state init ended with ${code}: ${stderr}`);
   return address;
 }
 

@@ -15,8 +15,8 @@ interface Output {
 }
 
 /** Resolves when the service has received this many writes. */
-async function untilReceived(it: Service, count: number): Promise<void> {
-  await expect.poll(async () => (await it.posts()).length, { interval: 20 }).toBeGreaterThanOrEqual(count);
+async function untilReceived(sandbox: Service, count: number): Promise<void> {
+  await expect.poll(async () => (await sandbox.posts()).length, { interval: 20 }).toBeGreaterThanOrEqual(count);
 }
 
 test.each([
@@ -24,10 +24,10 @@ test.each([
   ['SIGTERM', 143],
   ['SIGHUP', 129],
 ] as const)('%s during a run: exit %i with a correct summary', async (signal, code) => {
-  const it = await service();
+  const sandbox = await service();
   // The fourth write waits until the signal is sent.
   let writes = 0;
-  const { env, held, release } = await holdRequests(it, ({ method }) => {
+  const { env, held, release } = await holdRequests(sandbox, ({ method }) => {
     if (method === 'POST') writes += 1;
     return writes > 3;
   });
@@ -44,7 +44,7 @@ test.each([
   expect(results).toHaveLength(12);
   // The write in flight completed, and nothing was started after it.
   expect(summary).toMatchObject({ created: 4, skipped: 8, failed: 0 });
-  const there = new Map((await it.spaces()).map((space) => [space.external_space_id, space.space_id]));
+  const there = new Map((await sandbox.spaces()).map((space) => [space.external_space_id, space.space_id]));
   expect(
     new Map(results.flatMap((each) => (each.space_id === null ? [] : [[each.external_space_id, each.space_id]]))),
   ).toEqual(there);
@@ -57,10 +57,10 @@ test.each([
 });
 
 test('a second Ctrl-C exits immediately', async () => {
-  const it = await service();
-  await it.faults({ kind: 'stall', on: POST });
-  const child = start(['provision', many(1), '-v', '-o', 'json'], { env: it.env });
-  await untilReceived(it, 1);
+  const sandbox = await service();
+  await sandbox.faults({ kind: 'stall', on: POST });
+  const child = start(['provision', many(1), '-v', '-o', 'json'], { env: sandbox.env });
+  await untilReceived(sandbox, 1);
   child.kill('SIGINT');
   // The system may merge two pending signals, so repeat until the second one is delivered.
   const repeat = setInterval(() => child.kill('SIGINT'), 20);
@@ -72,8 +72,8 @@ test('a second Ctrl-C exits immediately', async () => {
 });
 
 test('a second SIGHUP, which a shell sends in addition to the system, does not end the wait for the response', async () => {
-  const it = await service();
-  const { env, held, release } = await holdRequests(it, ({ method }) => method === 'POST');
+  const sandbox = await service();
+  const { env, held, release } = await holdRequests(sandbox, ({ method }) => method === 'POST');
   const child = start(['provision', many(2), '--concurrency', '1', '-v', '-o', 'json'], { env });
   await held();
   const noticed = until(child.stderr, /at most for the response/);
@@ -87,9 +87,9 @@ test('a second SIGHUP, which a shell sends in addition to the system, does not e
 });
 
 test('Ctrl-C ends the wait for a retry', async () => {
-  const it = await service();
-  await it.faults({ kind: 'status', status: 503, retry_after: 60 });
-  const child = start(['spaces', 'list', '-v', '-o', 'json'], { env: it.env });
+  const sandbox = await service();
+  await sandbox.faults({ kind: 'status', status: 503, retry_after: 60 });
+  const child = start(['spaces', 'list', '-v', '-o', 'json'], { env: sandbox.env });
   const waiting = new Promise<void>((resolve) => {
     child.stderr?.on('data', (chunk: unknown) => String(chunk).includes('waiting 60') && resolve());
   });
@@ -101,10 +101,10 @@ test('Ctrl-C ends the wait for a retry', async () => {
 });
 
 test('Ctrl-C ends a read without a response', async () => {
-  const it = await service();
-  await it.faults({ kind: 'stall' });
-  const child = start(['spaces', 'list'], { env: it.env });
-  await expect.poll(async () => (await it.received()).length, { interval: 20 }).toBeGreaterThan(0);
+  const sandbox = await service();
+  await sandbox.faults({ kind: 'stall' });
+  const child = start(['spaces', 'list'], { env: sandbox.env });
+  await expect.poll(async () => (await sandbox.received()).length, { interval: 20 }).toBeGreaterThan(0);
   child.kill('SIGINT');
   expect(await child).toMatchObject({ exitCode: 130, stdout: '', stderr: expect.stringContaining('Interrupted') });
 });

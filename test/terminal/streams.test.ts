@@ -6,28 +6,28 @@ import { run, tempDirectory } from '../support/run.ts';
 import { manifest, service, write } from '../support/service.ts';
 
 test('a closed pipe ends the program quietly with 0', async () => {
-  const it = await service();
+  const sandbox = await service();
   // More than fits into a pipe.
-  await it.admin('POST', '/spaces', { count: 1500, prefix: 'acme' });
-  await it.set({ page_size: 1000 });
+  await sandbox.admin('POST', '/spaces', { count: 1500, prefix: 'acme' });
+  await sandbox.set({ page_size: 1000 });
   // One that writes rows, one that writes a document, and one that needs all rows.
   for (const format of ['tsv', 'json', 'table']) {
-    const ran = await shell(`partnerctl spaces list -o ${format} | head -1`, { env: it.env });
+    const ran = await shell(`partnerctl spaces list -o ${format} | head -1`, { env: sandbox.env });
     expect(ran).toMatchObject({ exitCode: 0, stderr: '' });
     expect(ran.stdout.split('\n')).toHaveLength(2);
   }
-  const help = await shell('partnerctl --help | true; partnerctl provision --schema | true', { env: it.env });
+  const help = await shell('partnerctl --help | true; partnerctl provision --schema | true', { env: sandbox.env });
   expect(help).toMatchObject({ exitCode: 0, stderr: '' });
 });
 
 test('--timeout and Ctrl-C end a command whose output nobody reads anymore', async () => {
-  const it = await service();
-  await it.admin('POST', '/spaces', { count: 1_500, prefix: 'acme' });
-  await it.set({ page_size: 1000 });
+  const sandbox = await service();
+  await sandbox.admin('POST', '/spaces', { count: 1_500, prefix: 'acme' });
+  await sandbox.set({ page_size: 1000 });
   // Reads one byte, so that the command is writing, and then nothing more.
   const list = async (args: string, end: string) => {
     const line = `mkfifo pipe; node '${PROGRAM}' spaces list -o ndjson ${args} >pipe & exec 3<pipe; head -c 1 <&3; ${end} wait $!`;
-    return await shell(line, { env: it.env, cwd: tempDirectory() });
+    return await shell(line, { env: sandbox.env, cwd: tempDirectory() });
   };
   const [late, unheard, interrupted] = await Promise.all([
     list('--timeout 2s', ''),
@@ -46,14 +46,14 @@ test.each([
   ['all closed', 'partnerctl agents list nowhere <&- >&- 2>&-', 4],
   ['closed stdin', 'partnerctl spaces list -o json <&-', 0],
 ])('%s: the exit code does not change', async (_, line, code) => {
-  const it = await service();
-  expect((await shell(line, { env: it.env })).exitCode).toBe(code);
+  const sandbox = await service();
+  expect((await shell(line, { env: sandbox.env })).exitCode).toBe(code);
 });
 
 test('a full disk is a failure', async () => {
-  const it = await service();
-  await it.admin('POST', '/spaces', { count: 10 });
-  const ran = await shell('partnerctl spaces list -o json > /dev/full', { env: it.env });
+  const sandbox = await service();
+  await sandbox.admin('POST', '/spaces', { count: 10 });
+  const ran = await shell('partnerctl spaces list -o json > /dev/full', { env: sandbox.env });
   expect(ran.exitCode).toBe(1);
   expect(ran.stderr).toContain('"type":"local"');
   expect(ran.stderr).toContain('ENOSPC');
@@ -69,15 +69,15 @@ test('a full disk is a failure', async () => {
 });
 
 test('provision reads a pipe and stores its state file in the home directory', async () => {
-  const it = await service();
+  const sandbox = await service();
   const text = [manifest('a'), manifest('b', ['One', 'Two'])].join('---\n');
-  const first = await start(['provision', '-', '-o', 'json'], { env: it.env, input: text });
+  const first = await start(['provision', '-', '-o', 'json'], { env: sandbox.env, input: text });
   expect(first).toMatchObject({ exitCode: 0, stderr: '' });
   expect(JSON.parse(first.stdout).summary).toMatchObject({ created: 2 });
-  await it.forget();
-  const again = await run(['provision', '-', '-o', 'json'], { env: it.env, stdin: text });
+  await sandbox.forget();
+  const again = await run(['provision', '-', '-o', 'json'], { env: sandbox.env, stdin: text });
   expect(JSON.parse(again.stdout).summary).toMatchObject({ unchanged: 2 });
-  expect(await it.posts()).toEqual([]);
+  expect(await sandbox.posts()).toEqual([]);
 });
 
 test('the prerendered --help equals that of the program', async () => {
@@ -118,9 +118,9 @@ test('the compile cache is in the cache directory, which need not exist yet, pri
 });
 
 test('the compile cache is used, unless it is damaged', async () => {
-  const it = await service();
+  const sandbox = await service();
   const directory = tempDirectory();
-  const env = { ...it.env, XDG_CACHE_HOME: directory };
+  const env = { ...sandbox.env, XDG_CACHE_HOME: directory };
   const list = async () => expect(await start(['spaces', 'list'], { env })).toMatchObject({ exitCode: 0, stderr: '' });
   await list();
   const [version = ''] = readdirSync(join(directory, 'partnerctl', 'compiled'));
@@ -139,9 +139,9 @@ test('the compile cache is used, unless it is damaged', async () => {
 });
 
 test('the compile cache gains what a further command calls', async () => {
-  const it = await service();
+  const sandbox = await service();
   const directory = tempDirectory();
-  const env = { ...it.env, XDG_CACHE_HOME: directory };
+  const env = { ...sandbox.env, XDG_CACHE_HOME: directory };
   await start(['profile', 'list'], { env });
   const [version = ''] = readdirSync(join(directory, 'partnerctl', 'compiled'));
   const kept = join(directory, 'partnerctl', 'compiled', version);
@@ -153,7 +153,7 @@ test('the compile cache gains what a further command calls', async () => {
 });
 
 test('the compile cache keeps what V8 drops in a long run of a further command', async () => {
-  const it = await service();
+  const sandbox = await service();
   const directory = tempDirectory();
   const collect = write(
     'collect.cjs',
@@ -162,7 +162,7 @@ test('the compile cache keeps what V8 drops in a long run of a further command',
     const gc = require('node:vm').runInNewContext('gc');
     if (process.env.COLLECT) setInterval(gc, 20).unref();`,
   );
-  const env = { ...it.env, XDG_CACHE_HOME: directory, NODE_OPTIONS: `--require ${collect}` };
+  const env = { ...sandbox.env, XDG_CACHE_HOME: directory, NODE_OPTIONS: `--require ${collect}` };
   await start(['spaces', 'list'], { env });
   const [version = ''] = readdirSync(join(directory, 'partnerctl', 'compiled'));
   const kept = join(directory, 'partnerctl', 'compiled', version);

@@ -19,16 +19,16 @@ function largeFile(name: string, directory: string): string {
 }
 
 /** A service, and a directory with a state file. */
-async function opened(): Promise<{ it: Service; directory: string; state: string[] }> {
-  const it = await service();
+async function opened(): Promise<{ sandbox: Service; directory: string; state: string[] }> {
+  const sandbox = await service();
   const directory = tempDirectory();
-  return { it, directory, state: ['--state', join(directory, 'state.jsonl')] };
+  return { sandbox, directory, state: ['--state', join(directory, 'state.jsonl')] };
 }
 
 describe.skipIf(!hasTmux)('in a terminal (needs tmux)', () => {
   test('an upload shows a bar for all and for each file, within 60 columns; at the end only the result is left', async () => {
-    const { it, directory, state } = await opened();
-    const { env, release } = await holdRequests(it, ({ method }) => method === 'POST');
+    const { sandbox, directory, state } = await opened();
+    const { env, release } = await holdRequests(sandbox, ({ method }) => method === 'POST');
     const names = [
       'a.bin',
       `${'long-'.repeat(20)}name.bin`,
@@ -53,44 +53,44 @@ describe.skipIf(!hasTmux)('in a terminal (needs tmux)', () => {
   });
 
   test('an upload asks for standard input that is typed', async () => {
-    const it = await service();
+    const sandbox = await service();
     const state = join(tempDirectory(), 'state.jsonl');
-    const terminal = await inTmux(['upload', '-', '--filename', 'typed.txt', '--state', state], it.env);
+    const terminal = await inTmux(['upload', '-', '--filename', 'typed.txt', '--state', state], sandbox.env);
     await terminal.screen(/Reading standard input\. Press Ctrl-D to finish\./);
     await terminal.keys('hello', 'Enter', 'C-d');
     await terminal.screen(/ended with 0/);
-    expect((await it.admin('GET', '/uploads')).json.uploads).toMatchObject([{ filename: 'typed.txt', bytes: 6 }]);
+    expect((await sandbox.admin('GET', '/uploads')).json.uploads).toMatchObject([{ filename: 'typed.txt', bytes: 6 }]);
   });
 
   test('a wide terminal gets bars, which Ctrl-C removes', async () => {
-    const { it, directory, state } = await opened();
-    await it.faults({ kind: 'stall', on: 'POST' });
-    const terminal = await inTmux(['upload', largeFile('big.bin', directory), ...state], it.env);
+    const { sandbox, directory, state } = await opened();
+    await sandbox.faults({ kind: 'stall', on: 'POST' });
+    const terminal = await inTmux(['upload', largeFile('big.bin', directory), ...state], sandbox.env);
     await terminal.resize(120);
     await terminal.screen(/big\.bin +█*░+ .* of 16 MB/);
     await terminal.keys('C-c');
     const ended = await terminal.screen(/ended with 130/);
     expect(ended).not.toMatch(/░/);
-    expect((await it.admin('GET', '/uploads')).json.uploads).toEqual([]);
+    expect((await sandbox.admin('GET', '/uploads')).json.uploads).toEqual([]);
   });
 });
 
 test('a pipe gets no trace of bars, only one line per file on stdout', async () => {
-  const { it, directory, state } = await opened();
+  const { sandbox, directory, state } = await opened();
   // Longer than bars take to appear in a terminal.
-  await it.faults({ kind: 'delay', ms: 1_500, on: 'POST' });
-  const ran = await start(['upload', largeFile('a.bin', directory), ...state], { env: it.env });
+  await sandbox.faults({ kind: 'delay', ms: 1_500, on: 'POST' });
+  const ran = await start(['upload', largeFile('a.bin', directory), ...state], { env: sandbox.env });
   expect(ran).toMatchObject({ exitCode: 0, stderr: expect.stringMatching(/^note: [^\n]*\n$/) });
   expect(ran.stdout).toMatch(/^att_\w+\tuploaded\t\S+a\.bin\t16000000\t[0-9a-f]{64}\n$/);
 });
 
 test('a line is written as soon as its file is uploaded', async () => {
-  const it = await service();
-  await it.faults({ kind: 'stall', on: 'POST', skip: 1, times: 1 });
+  const sandbox = await service();
+  await sandbox.faults({ kind: 'stall', on: 'POST', skip: 1, times: 1 });
   const directory = tempDirectory();
   const files = ['a.txt', 'b.txt'].map((name) => write(name, name, directory));
   const state = ['--state', join(directory, 'state.jsonl')];
-  const child = start(['upload', ...files, '--concurrency', '1', ...state], { env: it.env });
+  const child = start(['upload', ...files, '--concurrency', '1', ...state], { env: sandbox.env });
   expect(await until(child.stdout, /\n/)).toMatch(/^att_\w+\tuploaded\t\S+a\.txt\t5\t/);
   child.kill('SIGINT');
   expect((await child).exitCode).toBe(130);
