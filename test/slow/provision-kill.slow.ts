@@ -37,38 +37,41 @@ const READERS = [
 describe.each(READERS)('A provision that is killed, with %s,', (_, scopes) => {
   const all = new Map<Stage, number>();
 
-  test.each(WAYS)('leaves nothing that a repeat does not complete, with each agent once: at each %s', async (_name, way) => {
-    const sandbox = await installService();
-    const directory = tempDirectory();
-    const own = scopes ? await sandbox.envFor(scopes) : sandbox.env;
-    const prepare: PrepareRun<Stage> = async (label, baseUrl) => {
-      const path = join(directory, `${label}.jsonl`);
-      const env = { ...own, PARTNER_BASE_URL: baseUrl };
-      const file = write(`${label}.yaml`, manifest(label, AGENTS), directory);
-      const args = ['provision', file, '--state', path, ...SETTLE];
-      const stageOf = async () => {
-        const types = await recordTypes(path);
-        const isInstalled = (await agentsOf(sandbox, label)).length > 0;
-        if (types.includes('space.created')) return 'installed and recorded';
-        if (types.length === 0) return 'nothing yet';
-        return isInstalled ? 'reserved, and installed' : 'reserved';
+  test.each(WAYS)(
+    'leaves nothing that a repeat does not complete, with each agent once: at each %s',
+    async (_name, way) => {
+      const sandbox = await installService();
+      const directory = tempDirectory();
+      const own = scopes ? await sandbox.envFor(scopes) : sandbox.env;
+      const prepare: PrepareRun<Stage> = async (label, baseUrl) => {
+        const path = join(directory, `${label}.jsonl`);
+        const env = { ...own, PARTNER_BASE_URL: baseUrl };
+        const file = write(`${label}.yaml`, manifest(label, AGENTS), directory);
+        const args = ['provision', file, '--state', path, ...SETTLE];
+        const stageOf = async () => {
+          const types = await recordTypes(path);
+          const isInstalled = (await agentsOf(sandbox, label)).length > 0;
+          if (types.includes('space.created')) return 'installed and recorded';
+          if (types.length === 0) return 'nothing yet';
+          return isInstalled ? 'reserved, and installed' : 'reserved';
+        };
+        const finish = async () => {
+          let ran = await run(args, { env });
+          // Only a token that may list agents can tell what the killed run did; the first one stays blocked until then.
+          if (scopes && ran.code === 9) ran = await run(args, { env: { ...env, PARTNER_TOKEN: sandbox.token } });
+          expect(ran.code, ran.stderr).toBe(0);
+          expect((await run(args, { env })).code).toBe(0);
+          const agents = await agentsOf(sandbox, label);
+          expect(new Set(agents)).toEqual(new Set(AGENTS));
+          return agents.length - AGENTS.length;
+        };
+        return { args, env, path, stageOf, finish };
       };
-      const finish = async () => {
-        let ran = await run(args, { env });
-        // Only a token that may list agents can tell what the killed run did; the first one stays blocked until then.
-        if (scopes && ran.code === 9) ran = await run(args, { env: { ...env, PARTNER_TOKEN: sandbox.token } });
-        expect(ran.code, ran.stderr).toBe(0);
-        expect((await run(args, { env })).code).toBe(0);
-        const agents = await agentsOf(sandbox, label);
-        expect(new Set(agents)).toEqual(new Set(AGENTS));
-        return agents.length - AGENTS.length;
-      };
-      return { args, env, path, stageOf, finish };
-    };
-    const name = scopes ? 'provision without lists' : 'provision';
-    const { stages } = await killEverywhere({ name, baseUrl: sandbox.env.PARTNER_BASE_URL ?? '', prepare }, way);
-    for (const [stage, count] of stages) all.set(stage, (all.get(stage) ?? 0) + count);
-  });
+      const name = scopes ? 'provision without lists' : 'provision';
+      const { stages } = await killEverywhere({ name, baseUrl: sandbox.env.PARTNER_BASE_URL ?? '', prepare }, way);
+      for (const [stage, count] of stages) all.set(stage, (all.get(stage) ?? 0) + count);
+    },
+  );
 
   test('is killed at every stage of provisioning', () => {
     for (const stage of ['nothing yet', 'reserved', 'reserved, and installed', 'installed and recorded'] as const) {

@@ -105,14 +105,17 @@ for (const kind of storeKinds().filter(({ name }) => name !== 'a file')) {
     afterAll(() => kind.stop());
     const stages = new Map<Stage, number>();
 
-    test.each(waysOf(kind))('leaves no job twice, and none that the state does not explain: at each %s', async (_, way) => {
-      const here = await setUp(kind);
-      const { env } = here.sandbox;
-      const name = `cron create (${kind.name})`;
-      const target = { name, baseUrl: env.PARTNER_BASE_URL ?? '', prepare: createsOf(here) };
-      const counted = await killEverywhere(target, way);
-      for (const [stage, count] of counted.stages) stages.set(stage, (stages.get(stage) ?? 0) + count);
-    });
+    test.each(waysOf(kind))(
+      'leaves no job twice, and none that the state does not explain: at each %s',
+      async (_, way) => {
+        const here = await setUp(kind);
+        const { env } = here.sandbox;
+        const name = `cron create (${kind.name})`;
+        const target = { name, baseUrl: env.PARTNER_BASE_URL ?? '', prepare: createsOf(here) };
+        const counted = await killEverywhere(target, way);
+        for (const [stage, count] of counted.stages) stages.set(stage, (stages.get(stage) ?? 0) + count);
+      },
+    );
 
     test('is killed at every stage of a creation', () => {
       for (const stage of STAGES) expect(stages.get(stage), stage).toBeGreaterThan(0);
@@ -126,7 +129,10 @@ describe.skipIf(git === undefined || git.missing || !canTrace())('A cron create 
   /** Kills one run. @returns how far it had come */
   async function killOne(here: Setup, point: GitPoint, victim: GitVictim): Promise<Stage> {
     const { command, call, nth } = point;
-    const prepared = await createsOf(here)(`${victim}-${command}-${call}-${nth}`, here.sandbox.env.PARTNER_BASE_URL ?? '');
+    const prepared = await createsOf(here)(
+      `${victim}-${command}-${call}-${nth}`,
+      here.sandbox.env.PARTNER_BASE_URL ?? '',
+    );
     const { exitCode, signal, stdout, stderr } = await killGitAt(prepared, point, victim);
     const isKilled = signal === 'SIGKILL';
     // Without git, a command says that the state is unavailable before the job is created (8), or after it (9).
@@ -138,28 +144,31 @@ describe.skipIf(git === undefined || git.missing || !canTrace())('A cron create 
     return stage;
   }
 
-  test.each(['machine', 'git'] as const)('leaves no job twice: at each call that changes something, with the victim %s', async (victim) => {
-    if (!git) throw new Error('There is no git.');
-    const here = await setUp(git);
-    const reference = await createsOf(here)('reference', here.sandbox.env.PARTNER_BASE_URL ?? '');
-    const all = await findGitPoints(reference);
-    expect(await reference.finish()).toBe(0);
-    const every = Number(process.env.KILL_EVERY ?? 1);
-    // Each point has two victims.
-    const step = every === 1 ? 1 : 2 * every;
-    const points = all.filter((_, index) => index % step === 0);
-    const stages = new Map<Stage, number>();
-    const lane = async (): Promise<void> => {
-      for (let point = points.shift(); point; point = points.shift()) {
-        const stage = await killOne(here, point, victim);
-        stages.set(stage, (stages.get(stage) ?? 0) + 1);
-      }
-    };
-    await Promise.all([lane(), lane()]);
-    process.stdout.write(
-      `cron create: killed ${victim} at calls of git: ${JSON.stringify(Object.fromEntries(stages))}\n`,
-    );
-    for (const stage of ['nothing yet', 'made and recorded'] as const)
-      expect(stages.get(stage), stage).toBeGreaterThan(0);
-  });
+  test.each(['machine', 'git'] as const)(
+    'leaves no job twice: at each call that changes something, with the victim %s',
+    async (victim) => {
+      if (!git) throw new Error('There is no git.');
+      const here = await setUp(git);
+      const reference = await createsOf(here)('reference', here.sandbox.env.PARTNER_BASE_URL ?? '');
+      const all = await findGitPoints(reference);
+      expect(await reference.finish()).toBe(0);
+      const every = Number(process.env.KILL_EVERY ?? 1);
+      // Each point has two victims.
+      const step = every === 1 ? 1 : 2 * every;
+      const points = all.filter((_, index) => index % step === 0);
+      const stages = new Map<Stage, number>();
+      const lane = async (): Promise<void> => {
+        for (let point = points.shift(); point; point = points.shift()) {
+          const stage = await killOne(here, point, victim);
+          stages.set(stage, (stages.get(stage) ?? 0) + 1);
+        }
+      };
+      await Promise.all([lane(), lane()]);
+      process.stdout.write(
+        `cron create: killed ${victim} at calls of git: ${JSON.stringify(Object.fromEntries(stages))}\n`,
+      );
+      for (const stage of ['nothing yet', 'made and recorded'] as const)
+        expect(stages.get(stage), stage).toBeGreaterThan(0);
+    },
+  );
 });

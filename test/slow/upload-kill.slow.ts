@@ -35,49 +35,55 @@ function expectReportedIdsExist(stdout: string, ids: readonly string[]): void {
 describe('An upload that is killed', () => {
   const stages = new Map<Stage, number>();
 
-  test.each(WAYS)('leaves no file twice, and none that the next run neither skips nor calls unknown: at each %s', async (_, way) => {
-    const sandbox = await service();
-    const directory = tempDirectory();
-    const prepare: PrepareRun<Stage> = async (label, baseUrl) => {
-      const name = `${label}.bin`;
-      const file = write(name, Buffer.alloc(FILE_BYTES, label), directory);
-      const path = join(directory, `${label}.jsonl`);
-      const env = { ...sandbox.env, PARTNER_BASE_URL: baseUrl };
-      const args = ['upload', file, '-o', 'json', '--state', path];
+  test.each(WAYS)(
+    'leaves no file twice, and none that the next run neither skips nor calls unknown: at each %s',
+    async (_, way) => {
+      const sandbox = await service();
+      const directory = tempDirectory();
+      const prepare: PrepareRun<Stage> = async (label, baseUrl) => {
+        const name = `${label}.bin`;
+        const file = write(name, Buffer.alloc(FILE_BYTES, label), directory);
+        const path = join(directory, `${label}.jsonl`);
+        const env = { ...sandbox.env, PARTNER_BASE_URL: baseUrl };
+        const args = ['upload', file, '-o', 'json', '--state', path];
 
-      const next = async (more: readonly string[], codes: readonly number[]): Promise<Ran> => {
-        const ran = await run([...args, ...more], { env });
-        expect(codes, ran.stderr).toContain(ran.code);
-        expectReportedIdsExist(ran.stdout, await idsOf(sandbox, name));
-        return ran;
-      };
+        const next = async (more: readonly string[], codes: readonly number[]): Promise<Ran> => {
+          const ran = await run([...args, ...more], { env });
+          expect(codes, ran.stderr).toContain(ran.code);
+          expectReportedIdsExist(ran.stdout, await idsOf(sandbox, name));
+          return ran;
+        };
 
-      /** Uploads the file as a person would, who cannot know whether an upload that was killed arrived. */
-      const finish = async (): Promise<number> => {
-        const isUnknown = (await next([], [0, 9])).code === 9;
-        expect((await idsOf(sandbox, name)).length).toBeLessThanOrEqual(1);
-        if (isUnknown) await next(['--retry-unknown'], [0]);
-        expect((await next([], [0])).json()).toMatchObject([{ status: 'skipped' }]);
-        const copies = (await idsOf(sandbox, name)).length;
-        expect(copies).toBeGreaterThan(0);
-        return Math.max(0, copies - 1 - (isUnknown ? 1 : 0));
-      };
+        /** Uploads the file as a person would, who cannot know whether an upload that was killed arrived. */
+        const finish = async (): Promise<number> => {
+          const isUnknown = (await next([], [0, 9])).code === 9;
+          expect((await idsOf(sandbox, name)).length).toBeLessThanOrEqual(1);
+          if (isUnknown) await next(['--retry-unknown'], [0]);
+          expect((await next([], [0])).json()).toMatchObject([{ status: 'skipped' }]);
+          const copies = (await idsOf(sandbox, name)).length;
+          expect(copies).toBeGreaterThan(0);
+          return Math.max(0, copies - 1 - (isUnknown ? 1 : 0));
+        };
 
-      const stageOf = async ({ stdout }: { readonly stdout: string }): Promise<Stage> => {
-        const ids = await idsOf(sandbox, name);
-        expectReportedIdsExist(stdout, ids);
-        const types = await recordsIn(path);
-        if (types.includes('upload.done')) return 'uploaded and recorded';
-        // A file that has arrived was reserved before.
-        if (types.length === 0) expect(ids).toEqual([]);
-        if (types.length === 0) return 'nothing yet';
-        return ids.length === 0 ? 'reserved' : 'reserved, and uploaded';
+        const stageOf = async ({ stdout }: { readonly stdout: string }): Promise<Stage> => {
+          const ids = await idsOf(sandbox, name);
+          expectReportedIdsExist(stdout, ids);
+          const types = await recordsIn(path);
+          if (types.includes('upload.done')) return 'uploaded and recorded';
+          // A file that has arrived was reserved before.
+          if (types.length === 0) expect(ids).toEqual([]);
+          if (types.length === 0) return 'nothing yet';
+          return ids.length === 0 ? 'reserved' : 'reserved, and uploaded';
+        };
+        return { args, env, path, stageOf, finish };
       };
-      return { args, env, path, stageOf, finish };
-    };
-    const counted = await killEverywhere({ name: 'upload', baseUrl: sandbox.env.PARTNER_BASE_URL ?? '', prepare }, way);
-    for (const [stage, count] of counted.stages) stages.set(stage, (stages.get(stage) ?? 0) + count);
-  });
+      const counted = await killEverywhere(
+        { name: 'upload', baseUrl: sandbox.env.PARTNER_BASE_URL ?? '', prepare },
+        way,
+      );
+      for (const [stage, count] of counted.stages) stages.set(stage, (stages.get(stage) ?? 0) + count);
+    },
+  );
 
   test.each<Stage>(['nothing yet', 'reserved', 'reserved, and uploaded', 'uploaded and recorded'])(
     'is killed at the stage %s',

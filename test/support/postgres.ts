@@ -2,10 +2,11 @@ import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, chownSync, existsSync, mkdtempSync, readdirSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
+import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { findClosedPort } from './tcp-server.ts';
+import { findClosedPort, listen } from './tcp-server.ts';
 
 /** A PostgreSQL server only for this test run, on a Unix socket and on a loopback port. */
 export interface PostgresServer {
@@ -148,4 +149,38 @@ export async function startPgBouncer(server: PostgresServer): Promise<{ port: nu
       await ended;
     },
   };
+}
+
+/** The average number of messages before a connection is cut. */
+const MESSAGES_PER_CUT = 80;
+
+/**
+ * Starts a proxy to a server that cuts every connection after a random number of messages, so that a response is lost now and
+ * then.
+ * @param random from 0 up to 1
+ */
+export async function startCuttingProxy(
+  port: number,
+  random: () => number,
+): Promise<{ readonly port: number; cuts(): number }> {
+  let cuts = 0;
+  const proxy = createServer((client) => {
+    const server = connect(port, '127.0.0.1');
+    let left = Math.ceil(random() * 2 * MESSAGES_PER_CUT);
+    for (const [from, to] of [
+      [client, server],
+      [server, client],
+    ] as const) {
+      from.setNoDelay(true);
+      from.on('error', () => undefined);
+      from.on('close', () => to.destroy());
+      from.on('data', (chunk) => {
+        left -= 1;
+        if (left > 0) return void to.write(chunk);
+        cuts += 1;
+        from.destroy();
+      });
+    }
+  });
+  return { port: (await listen(proxy)).port, cuts: () => cuts };
 }
