@@ -195,7 +195,7 @@ test('500 small files exist at most once each if some responses are lost, and th
 const KILLS = 40;
 const KILLED_FILES = 240;
 
-test(`nothing that was finished is uploaded twice by a run that is killed ${KILLS} times at random moments`, async () => {
+test(`Nothing that was finished is uploaded twice by a run that is killed ${KILLS} times at random moments`, async () => {
   const startedAt = performance.now();
   // Some of several parts, so that it is killed in the middle of a body too.
   const here = await setUp(KILLED_FILES, (index) => (index % 8 === 0 ? 3_000_000 + index : index + 1));

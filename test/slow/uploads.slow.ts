@@ -25,7 +25,7 @@ async function peakMemory(pid: number): Promise<number> {
 }
 
 test.skipIf(process.platform !== 'linux')(
-  'the memory of the sandbox does not depend on the size of uploads',
+  'The memory of the sandbox does not depend on the size of uploads',
   async () => {
     const directory = await temporaryDirectory();
     const child = await startChild(join(directory, 'data'));

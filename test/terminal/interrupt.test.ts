@@ -56,7 +56,7 @@ test.each([
   expect(JSON.parse(again.stdout).summary).toMatchObject({ created: 8, unchanged: 4 });
 });
 
-test('a second Ctrl-C exits immediately', async () => {
+test('A second Ctrl-C exits immediately', async () => {
   const sandbox = await service();
   await sandbox.faults({ kind: 'stall', on: POST });
   const child = start(['provision', many(1), '-v', '-o', 'json'], { env: sandbox.env });
@@ -71,7 +71,7 @@ test('a second Ctrl-C exits immediately', async () => {
   expect(ran.stderr).toMatch(/^Ended while spaces were being provisioned, .*: s0\. Run the same command again/m);
 });
 
-test('a second SIGHUP, which a shell sends in addition to the system, does not end the wait for the response', async () => {
+test('A second SIGHUP, which a shell sends in addition to the system, does not end the wait for the response', async () => {
   const sandbox = await service();
   const { env, held, release } = await holdRequests(sandbox, ({ method }) => method === 'POST');
   const child = start(['provision', many(2), '--concurrency', '1', '-v', '-o', 'json'], { env });

@@ -25,7 +25,7 @@ async function opened(): Promise<{ sandbox: Service; directory: string; state: s
   return { sandbox, directory, state: ['--state', join(directory, 'state.jsonl')] };
 }
 
-describe.skipIf(!hasTmux)('in a terminal (needs tmux)', () => {
+describe.skipIf(!hasTmux)('In a terminal (needs tmux),', () => {
   test('an upload shows a bar for all and for each file, within 60 columns; at the end only the result is left', async () => {
     const { sandbox, directory, state } = await opened();
     const { env, release } = await holdRequests(sandbox, ({ method }) => method === 'POST');
@@ -75,7 +75,7 @@ describe.skipIf(!hasTmux)('in a terminal (needs tmux)', () => {
   });
 });
 
-test('a pipe gets no trace of bars, only one line per file on stdout', async () => {
+test('A pipe gets no trace of bars, only one line per file on stdout', async () => {
   const { sandbox, directory, state } = await opened();
   // Longer than bars take to appear in a terminal.
   await sandbox.faults({ kind: 'delay', ms: 1_500, on: 'POST' });
@@ -84,7 +84,7 @@ test('a pipe gets no trace of bars, only one line per file on stdout', async () 
   expect(ran.stdout).toMatch(/^att_\w+\tuploaded\t\S+a\.bin\t16000000\t[0-9a-f]{64}\n$/);
 });
 
-test('a line is written as soon as its file is uploaded', async () => {
+test('A line is written as soon as its file is uploaded', async () => {
   const sandbox = await service();
   await sandbox.faults({ kind: 'stall', on: 'POST', skip: 1, times: 1 });
   const directory = tempDirectory();
@@ -97,7 +97,7 @@ test('a line is written as soon as its file is uploaded', async () => {
 });
 
 test.skipIf(process.platform === 'win32')(
-  'an upload that is killed while it sends standard input leaves no copy of it',
+  'An upload that is killed while it sends standard input leaves no copy of it',
   async () => {
     const silent = createServer().listen(0, '127.0.0.1');
     onTestFinished(() => silent.closeAllConnections());
