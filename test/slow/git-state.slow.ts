@@ -3,8 +3,6 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileS
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { CERTIFICATE, KEY } from '../support/certificate.ts';
-import { type Cron, createCronAgent } from '../support/cron.ts';
 import { processesUsing } from '../support/git-kill.ts';
 import {
   type GitHttpOptions,
@@ -16,72 +14,15 @@ import {
   startGitHttp,
   startGitSsh,
 } from '../support/git-servers.ts';
-import {
-  hasPgBouncer,
-  type PostgresServer,
-  postgresPrograms,
-  startCuttingProxy,
-  startPgBouncer,
-  startPostgres,
-} from '../support/postgres.ts';
 import { start } from '../support/program.ts';
-import { type Ran, run, tempDirectory } from '../support/run.ts';
-import { manifest, type Service, service, write } from '../support/service.ts';
+import { tempDirectory } from '../support/run.ts';
+import { manifest, write } from '../support/service.ts';
 import { readState } from '../support/state-file.ts';
+import { failureOf, openSite, refusalAt, type Variables } from '../support/state-site.ts';
 import { bareRepository, prepared } from '../support/stores.ts';
-import { findClosedPort, listen, UNRESOLVABLE_HOST } from '../support/tcp-server.ts';
+import { listen } from '../support/tcp-server.ts';
 
-/* What the operators of a shared state meet: servers that refuse, that lose responses, crash, or say nothing. */
-
-type Variables = Readonly<Record<string, string | undefined>>;
-
-interface Site {
-  readonly sandbox: Service;
-  readonly cron: Cron;
-  /** Runs a command with the state, on a machine that has not used it before unless HOME says which. */
-  run(args: readonly string[], machine?: Variables): Promise<Ran>;
-  /** Creates a job. */
-  create(name: string, machine?: Variables): Promise<Ran>;
-  /** Checks that each job exists once, and that the state has each, and nothing that cannot be read. */
-  expectJobs(...names: string[]): Promise<void>;
-}
-
-/** A service, and a state for its jobs. */
-async function site(address: string, variables: Variables = {}): Promise<Site> {
-  const sandbox = await service();
-  const cron = await createCronAgent(sandbox);
-  const common = { PATH: process.env.PATH, ...variables };
-  const act: Site['run'] = (args, machine = {}) =>
-    run([...args, '--state', address], { env: { ...sandbox.env, HOME: tempDirectory(), ...common, ...machine } });
-  return {
-    sandbox,
-    cron,
-    run: act,
-    create: (name, machine) => act(cron.create(name), machine),
-    async expectJobs(...names) {
-      const jobs = await cron.jobs();
-      expect(jobs.map(({ name }) => name).toSorted()).toEqual(names.toSorted());
-      const { records, warnings } = await readState(address, common);
-      const ids = records.flatMap(({ cron_job_id }) => cron_job_id ?? []);
-      expect(ids.toSorted()).toEqual(jobs.map(({ cron_job_id }) => cron_job_id).toSorted());
-      expect(warnings).toBe('');
-    },
-  };
-}
-
-/** What a command that failed says: its exit code, the message, the reason, and the hint. */
-function failureOf({ code, stderr }: Pick<Ran, 'code' | 'stderr'>): string {
-  const { error } = JSON.parse(stderr.trim().split('\n').at(-1) ?? '');
-  return [code, error.message, error.details?.why, error.hint].join(' | ');
-}
-
-/** Creates a job where that must be refused before anything is sent. @returns what the command says */
-async function refusalAt(address: string, variables: Variables = {}): Promise<string> {
-  const { create, cron } = await site(address, variables);
-  const ran = await create('daily');
-  expect(await cron.posted()).toBe(0);
-  return failureOf(ran);
-}
+/* What the operators of a state in git meet: servers that refuse, that lose responses, or say nothing, and people who edit. */
 
 const git = (repository: string, ...args: readonly string[]): string =>
   execFileSync('git', ['-C', repository, ...args], { encoding: 'utf8', stdio: ['pipe', 'pipe', 'pipe'] }).trim();
@@ -119,7 +60,7 @@ describe('A push to a shared state', () => {
     const { repository, address } = await branch();
     const cutFirst = '[ "$1" = committed ] && [ ! -e cut ] && touch cut && kill -9 $PPID; true';
     addHook(repository, 'reference-transaction', cutFirst);
-    const { create, expectJobs } = await site(address);
+    const { create, expectJobs } = await openSite(address);
     expect(await create('daily')).toMatchObject({ code: 0 });
     expect(existsSync(join(repository, 'cut'))).toBe(true);
     await expectJobs('daily');
@@ -141,7 +82,7 @@ fi
 touch second
 until [ -e landed ]; do sleep 0.01; done`,
     );
-    const { create, expectJobs } = await site(address);
+    const { create, expectJobs } = await openSite(address);
     expect(await create('daily')).toMatchObject({ code: 0 });
     expect(existsSync(join(repository, 'landed'))).toBe(true);
     await expectJobs('daily');
@@ -157,7 +98,7 @@ until [ -e landed ]; do sleep 0.01; done`,
 
   test('of six processes that start at once on a machine without a clone loses nothing', async () => {
     const { address } = await branch();
-    const { run, create, expectJobs } = await site(address);
+    const { run, create, expectJobs } = await openSite(address);
     const names = Array.from({ length: 6 }, (_, n) => `job${n}`);
     const machine = { HOME: tempDirectory() };
     const all = await Promise.all(names.map((name) => create(name, machine)));
@@ -168,7 +109,7 @@ until [ -e landed ]; do sleep 0.01; done`,
 
   test('is shared by the jobs, spaces, and files of one command', async () => {
     const { repository, address } = await branch();
-    const { sandbox, cron, run } = await site(address);
+    const { sandbox, cron, run } = await openSite(address);
     const lines = Array.from(
       { length: 100 },
       (_, n) => `  - { name: job${n}, instructions: x, schedule: '0 9 * * *' }`,
@@ -197,7 +138,7 @@ until [ -e landed ]; do sleep 0.01; done`,
 
   test('does not cause the requests that were reserved with it once a failure stops the run', async () => {
     const { address } = await branch();
-    const { sandbox, cron, run } = await site(address);
+    const { sandbox, cron, run } = await openSite(address);
     await sandbox.faults({ kind: 'status', status: 402, on: 'POST' });
     const lines = Array.from({ length: 8 }, (_, n) => `  - { name: job${n}, instructions: x, schedule: '0 9 * * *' }`);
     const jobs = write('jobs.yaml', `agent: ${cron.agent_id}\njobs:\n${lines.join('\n')}\n`);
@@ -216,7 +157,7 @@ describe('A branch with a state', () => {
     ['set back', ['update-ref', 'refs/heads/state', 'state~2'], 'no longer contains it'],
   ])('that was %s is refused by a machine that has seen more', async (_how, command, why) => {
     const { repository, address } = await branch();
-    const { create, cron, run } = await site(address);
+    const { create, cron, run } = await openSite(address);
     const machine = { HOME: tempDirectory() };
     expect((await create('daily', machine)).code).toBe(0);
     expect((await create('weekly')).code).toBe(0);
@@ -230,7 +171,7 @@ describe('A branch with a state', () => {
 
   test('that does not exist is created with the first record', async () => {
     const repository = bareRepository();
-    const { create, expectJobs } = await site(`git+file://${repository}#new`);
+    const { create, expectJobs } = await openSite(`git+file://${repository}#new`);
     const ran = await create('daily');
     expect(ran).toMatchObject({ code: 0, stderr: expect.stringContaining('did not exist, and was created') });
     await expectJobs('daily');
@@ -260,7 +201,7 @@ describe('A branch with a state', () => {
 
   test('keeps the files and the records that somebody adds, and names the line that cannot be read', async () => {
     const { repository, address } = await branch();
-    const { create, run } = await site(address);
+    const { create, run } = await openSite(address);
     expect((await create('daily')).code).toBe(0);
     const text = git(repository, 'show', 'state:state.jsonl');
     commitFiles(repository, { 'README.md': 'Hands off.\n', 'state.jsonl': `${text}\n<<<<<<< HEAD` });
@@ -293,7 +234,7 @@ describe('The git of the user', () => {
     const checkout = bareRepository();
     const before = git(checkout, 'config', '--list', '--local');
     const around = { GIT_DIR: checkout, GIT_INDEX_FILE: '/nowhere', GIT_DEFAULT_HASH: 'sha256', GIT_AUTHOR_DATE: 'x' };
-    const { create, expectJobs } = await site(address);
+    const { create, expectJobs } = await openSite(address);
     const ran = await create('daily', { HOME: home, ...around });
     expect(ran.code, ran.stderr).toBe(0);
     await expectJobs('daily');
@@ -305,7 +246,7 @@ describe('The git of the user', () => {
   test('works with a repository of SHA-256', async () => {
     const repository = join(tempDirectory(), 'state.git');
     execFileSync('git', ['init', '--quiet', '--bare', '--object-format=sha256', repository]);
-    const { create, expectJobs } = await site((await branch(repository, { GIT_DEFAULT_HASH: 'sha256' })).address);
+    const { create, expectJobs } = await openSite((await branch(repository, { GIT_DEFAULT_HASH: 'sha256' })).address);
     expect(await create('daily')).toMatchObject({ code: 0 });
     await expectJobs('daily');
   });
@@ -362,7 +303,7 @@ describe.skipIf(!hasGitHttp())('A state in git over HTTP', () => {
       },
     });
     const { path, address } = server.repository();
-    const { create, expectJobs } = await site(address);
+    const { create, expectJobs } = await openSite(address);
     expect(await create('daily')).toMatchObject({ code: 0 });
     expect(cut).toBeGreaterThan(0);
     await expectJobs('daily');
@@ -385,7 +326,7 @@ describe.skipIf(!hasGitHttp())('A state in git over HTTP', () => {
 
   test('is used with the password of a git credential helper', async () => {
     const { address } = (await httpServer({ authorization })).repository();
-    const { create, expectJobs } = await site(address, askpass('secret'));
+    const { create, expectJobs } = await openSite(address, askpass('secret'));
     expect(await create('daily')).toMatchObject({ code: 0 });
     await expectJobs('daily');
   });
@@ -414,7 +355,7 @@ describe.skipIf(!hasSshd())('A state in git over ssh', () => {
     refusalAt(server.repository().address, { GIT_SSH_COMMAND: server.ssh(setting) });
 
   test('is shared by two machines', async () => {
-    const { create, expectJobs } = await site(server.repository().address, server.variables);
+    const { create, expectJobs } = await openSite(server.repository().address, server.variables);
     for (const code of [0, 5]) expect((await create('daily')).code).toBe(code);
     await expectJobs('daily');
   });
@@ -442,193 +383,5 @@ describe.skipIf(!hasSshd())('A state in git over ssh', () => {
   test('is named in the error if the server does not have the repository', async () => {
     const missing = server.repository().address.replace('.git#', '-missing.git#');
     expect(await refusalAt(missing, server.variables)).toMatch(/^8 \| .*does not appear to be a git repository/s);
-  });
-});
-
-const programs = postgresPrograms();
-
-describe.skipIf(programs === undefined)('A state in PostgreSQL', () => {
-  let server: PostgresServer;
-  beforeAll(async () => {
-    server = await startPostgres(programs ?? '', {
-      settings: ['ssl=on', 'wal_writer_delay=10s'],
-      hostRules: [
-        'host all trusted 127.0.0.1/32 scram-sha-256',
-        'hostssl all encrypted 127.0.0.1/32 trust',
-        'host all encrypted 127.0.0.1/32 reject',
-        'host all all 127.0.0.1/32 trust',
-      ],
-      files: { 'server.crt': CERTIFICATE, 'server.key': KEY },
-    });
-    server.sql(
-      'postgres://ops@localhost/postgres',
-      "create role trusted login password 'S3cret-word'; create role encrypted login",
-    );
-  });
-  afterAll(() => server?.stop());
-
-  const fresh = (options?: string): Promise<string> => prepared(server.database(options));
-  const as = (user: string, address: string): string => server.overTcp(address).replace('ops@', `${user}@`);
-  const nameOf = (address: string): string => new URL(address).pathname.slice(1);
-  const names = Array.from({ length: 12 }, (_, n) => `job${n}`);
-
-  /** Creates twelve jobs on twelve machines at once. */
-  async function createAll({ create, expectJobs }: Site): Promise<void> {
-    for (const ran of await Promise.all(names.map((name) => create(name)))) expect(ran.code, ran.stderr).toBe(0);
-    await expectJobs(...names);
-  }
-
-  test('loses and duplicates nothing if connections are cut anywhere', async () => {
-    const address = await fresh();
-    // Most connections are cut in the middle of a command, and every fifth one outlives it.
-    const lives = [0.02, 0.1, 0.05, 0.2, 0.9];
-    let connections = 0;
-    const { port, cuts } = await startCuttingProxy(server.port, () => {
-      connections += 1;
-      return lives[connections % lives.length] ?? 0;
-    });
-    const { create, expectJobs } = await site(server.overTcp(address, port));
-    for (const name of names) {
-      const ran = await create(name);
-      expect(ran.code, ran.stderr).toBe(0);
-    }
-    expect(cuts()).toBeGreaterThan(10);
-    await expectJobs(...names);
-  });
-
-  test('survives a server that crashes and restarts, and keeps what was acknowledged', async () => {
-    const address = await fresh();
-    const { create, expectJobs } = await site(address);
-    expect((await create('before')).code).toBe(0);
-    const crashed = server.crash();
-    const ran = await create('after');
-    await crashed;
-    expect(ran.code, ran.stderr).toBe(0);
-    await expectJobs('before', 'after');
-  });
-
-  test.each([
-    'default_transaction_isolation = serializable',
-    'statement_timeout = 5000; alter role ops set idle_in_transaction_session_timeout = 1',
-  ])('creates the jobs of twelve machines once with: alter role set %s', async (setting) => {
-    const address = await fresh();
-    server.sql(address, `alter role ops set ${setting}`);
-    onTestFinished(() => void server.sql(address, 'alter role ops reset all'));
-    await createAll(await site(address));
-  });
-
-  test.skipIf(!hasPgBouncer())('is reached through two connections of PgBouncer in transaction mode', async () => {
-    const address = await fresh();
-    const bouncer = await startPgBouncer(server);
-    onTestFinished(() => bouncer.stop());
-    await createAll(await site(server.overTcp(address, bouncer.port)));
-    expect(server.sql(address, 'select count(*) from pg_prepared_statements')).toBe('0');
-  });
-
-  test('is initialized for other users by the grants that state init prints', async () => {
-    const address = await fresh();
-    const other = as('trusted', address);
-    const variables = { PGPASSWORD: 'S3cret-word' };
-    const denied = await refusalAt(other, variables);
-    expect(denied).toMatch(/^8 \| .*permission denied.*42501/s);
-    const [, grants = ''] = /(GRANT [^;]*;.*GRANT [^;]*;|GRANT SELECT, INSERT [^;]*;)/.exec(denied) ?? [];
-    server.sql(address, grants);
-    const { create, expectJobs } = await site(other, variables);
-    expect(await create('daily')).toMatchObject({ code: 0 });
-    await expectJobs('daily');
-  });
-
-  test('has a hint for each error of the server', async () => {
-    const address = await fresh();
-    const password = { PGPASSWORD: 'S3cret-word' };
-    expect(await refusalAt(`${address}&table=other`)).toMatch(/^8 .*42P01.*partnerctl state init/s);
-    expect(await refusalAt(`${address}&table=other.table_of`)).toMatch(/^8 .*partnerctl state init/s);
-    const wrong = await refusalAt(as('trusted', address), { PGPASSWORD: 'Wr0ng-word' });
-    expect(wrong).toMatch(/^8 .*password authentication failed.*PGPASSWORD, PGPASSFILE/s);
-    expect(wrong).not.toContain('Wr0ng-word');
-    expect(await refusalAt(as('trusted', address))).toMatch(/^8 .*28P01.*PGPASSWORD, PGPASSFILE/s);
-    expect(await refusalAt(address.replace(/state\d+/, 'nowhere'))).toMatch(
-      /^8 .*"nowhere" does not exist.*Check the database/s,
-    );
-    expect(await refusalAt(`postgres://ops@${UNRESOLVABLE_HOST}/main?sslmode=require`)).toMatch(
-      /^8 .*(ENOTFOUND|EAI_)/s,
-    );
-    expect(await refusalAt(server.overTcp(address, await findClosedPort()))).toMatch(/^8 .*ECONNREFUSED/s);
-    server.sql(address, `alter database ${nameOf(address)} set default_transaction_read_only = on`);
-    expect(await refusalAt(address)).toMatch(/^8 .*25006.*name the primary/s);
-    const full = await fresh();
-    server.sql(full, `alter database ${nameOf(full)} connection limit 0`);
-    expect(await refusalAt(as('trusted', full), password)).toMatch(/^8 .*too many connections for database.*53300/s);
-  });
-
-  test('is not waited for forever if its server accepts connections and stays silent, or closes them', async () => {
-    const at = async (onConnection: Parameters<typeof createServer>[1]): Promise<string> => {
-      const { port } = await listen(createServer(onConnection));
-      return await refusalAt(server.overTcp('postgres://ops@localhost/main', port));
-    };
-    expect(await at(() => undefined)).toMatch(/^8 .*cannot be reached.*The server sent nothing for 10s/s);
-    expect(await at((client) => client.destroy())).toMatch(/^8 .*cannot be reached.*(closed|reset|ECONNRESET)/is);
-  });
-
-  test('verifies certificates unless the URL says otherwise, and sends nothing in plain text', async () => {
-    const address = await fresh();
-    const ca = write('ca.pem', CERTIFICATE);
-    const at = (parameters: string): string => `${server.overTcp(address)}?${parameters}`;
-    for (const parameters of [`sslmode=verify-full&sslrootcert=${ca}`, 'sslmode=require']) {
-      const { run } = await site(at(parameters));
-      const ran = await run(['state', 'verify']);
-      expect(ran.code, ran.stderr).toBe(0);
-    }
-    expect(await refusalAt(at('sslmode=verify-full'))).toMatch(/^8 .*SELF_SIGNED.*sslrootcert=<path>/s);
-    const renamed = at(`sslmode=verify-full&sslrootcert=${ca}`).replace('127.0.0.1', '127.0.0.2');
-    expect(await refusalAt(renamed)).toMatch(/^8 /);
-    expect(await refusalAt(as('encrypted', address))).toMatch(/^8 .*no encryption.*sslmode=require/s);
-    const received: string[] = [];
-    const refusing = createServer((client) => {
-      client.on('data', (chunk) => {
-        received.push(chunk.toString('latin1'));
-        client.write('N');
-      });
-    });
-    const asked = `${server.overTcp(address, (await listen(refusing)).port)}?sslmode=require`;
-    expect(await refusalAt(asked, { PGPASSWORD: 'S3cret' })).toMatch(/^8 .*does not offer TLS/s);
-    expect(received.join('')).not.toMatch(/ops|S3cret/);
-  });
-
-  test('is not made in a database that cannot store every name, but in one that keeps bytes as they are', async () => {
-    const latin = server.database("encoding 'LATIN1' template template0");
-    const refused = await run(['state', 'init', latin, '-o', 'json'], { env: {} });
-    expect(failureOf(refused)).toMatch(/encoding is LATIN1.*UTF8/s);
-    const { create, expectJobs } = await site(await fresh("encoding 'SQL_ASCII' template template0"));
-    expect(await create('Zoë 日本 🎉')).toMatchObject({ code: 0 });
-    await expectJobs('Zoë 日本 🎉');
-  });
-
-  test.each([
-    ['has other columns', 'create table partnerctl_state (id bigint primary key, text text)'],
-    ['may have one position twice', 'create table partnerctl_state (position bigint, line text)'],
-    ['has texts as positions', 'create table partnerctl_state (position text primary key, line text)'],
-  ])('is refused if its table %s', async (_, statement) => {
-    const address = server.database();
-    server.sql(address, statement);
-    expect(failureOf(await run(['state', 'init', address, '-o', 'json'], { env: {} }))).toMatch(/^8 .*\?table=<name>/s);
-    expect(await refusalAt(address)).toMatch(/^8 .*\?table=<name>/s);
-    expect(server.sql(address, 'select count(*) from partnerctl_state')).toBe('0');
-  });
-
-  test('is refused if its table drops inserted rows', async () => {
-    const address = await fresh();
-    server.sql(address, 'create rule drop_all as on insert to partnerctl_state do instead nothing');
-    expect(await refusalAt(address)).toMatch(/^8 .*(did not store the record.*triggers and rules|refused a query)/s);
-  });
-
-  test('names the rows that were changed', async () => {
-    const address = await fresh();
-    const { create, run } = await site(address);
-    expect((await create('daily')).code).toBe(0);
-    server.sql(address, 'update partnerctl_state set line = replace(line, \'"agent_id":"a\', \'"agent_id":"b\')');
-    const verified = await run(['state', 'verify', '-o', 'json']);
-    expect(verified.code).toBe(1);
-    expect(verified.json()).toMatchObject({ sound: false });
   });
 });

@@ -1,0 +1,206 @@
+import { createServer } from 'node:net';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { CERTIFICATE, KEY } from '../support/certificate.ts';
+import {
+  hasPgBouncer,
+  type PostgresServer,
+  postgresPrograms,
+  startCuttingProxy,
+  startPgBouncer,
+  startPostgres,
+} from '../support/postgres.ts';
+import { run } from '../support/run.ts';
+import { write } from '../support/service.ts';
+import { failureOf, openSite, refusalAt, type Site } from '../support/state-site.ts';
+import { prepared } from '../support/stores.ts';
+import { findClosedPort, listen, UNRESOLVABLE_HOST } from '../support/tcp-server.ts';
+
+/* What the operators of a state in PostgreSQL meet: servers that refuse, crash, cut connections, or say nothing. */
+
+const programs = postgresPrograms();
+
+describe.skipIf(programs === undefined)('A state in PostgreSQL', () => {
+  let server: PostgresServer;
+  beforeAll(async () => {
+    server = await startPostgres(programs ?? '', {
+      settings: ['ssl=on', 'wal_writer_delay=10s'],
+      hostRules: [
+        'host all trusted 127.0.0.1/32 scram-sha-256',
+        'hostssl all encrypted 127.0.0.1/32 trust',
+        'host all encrypted 127.0.0.1/32 reject',
+        'host all all 127.0.0.1/32 trust',
+      ],
+      files: { 'server.crt': CERTIFICATE, 'server.key': KEY },
+    });
+    server.sql(
+      'postgres://ops@localhost/postgres',
+      "create role trusted login password 'S3cret-word'; create role encrypted login",
+    );
+  });
+  afterAll(() => server?.stop());
+
+  const fresh = (options?: string): Promise<string> => prepared(server.database(options));
+  const as = (user: string, address: string): string => server.overTcp(address).replace('ops@', `${user}@`);
+  const nameOf = (address: string): string => new URL(address).pathname.slice(1);
+  const names = Array.from({ length: 12 }, (_, n) => `job${n}`);
+
+  /** Creates twelve jobs on twelve machines at once. */
+  async function createAll({ create, expectJobs }: Site): Promise<void> {
+    for (const ran of await Promise.all(names.map((name) => create(name)))) expect(ran.code, ran.stderr).toBe(0);
+    await expectJobs(...names);
+  }
+
+  test('loses and duplicates nothing if connections are cut anywhere', async () => {
+    const address = await fresh();
+    // Most connections are cut in the middle of a command, and every fifth one outlives it.
+    const lives = [0.02, 0.1, 0.05, 0.2, 0.9];
+    let connections = 0;
+    const { port, cuts } = await startCuttingProxy(server.port, () => {
+      connections += 1;
+      return lives[connections % lives.length] ?? 0;
+    });
+    const { create, expectJobs } = await openSite(server.overTcp(address, port));
+    for (const name of names) {
+      const ran = await create(name);
+      expect(ran.code, ran.stderr).toBe(0);
+    }
+    expect(cuts()).toBeGreaterThan(10);
+    await expectJobs(...names);
+  });
+
+  test('survives a server that crashes and restarts, and keeps what was acknowledged', async () => {
+    const address = await fresh();
+    const { create, expectJobs } = await openSite(address);
+    expect((await create('before')).code).toBe(0);
+    const crashed = server.crash();
+    const ran = await create('after');
+    await crashed;
+    expect(ran.code, ran.stderr).toBe(0);
+    await expectJobs('before', 'after');
+  });
+
+  test.each([
+    'default_transaction_isolation = serializable',
+    'statement_timeout = 5000; alter role ops set idle_in_transaction_session_timeout = 1',
+  ])('creates the jobs of twelve machines once with: alter role set %s', async (setting) => {
+    const address = await fresh();
+    server.sql(address, `alter role ops set ${setting}`);
+    onTestFinished(() => void server.sql(address, 'alter role ops reset all'));
+    await createAll(await openSite(address));
+  });
+
+  test.skipIf(!hasPgBouncer())('is reached through two connections of PgBouncer in transaction mode', async () => {
+    const address = await fresh();
+    const bouncer = await startPgBouncer(server);
+    onTestFinished(() => bouncer.stop());
+    await createAll(await openSite(server.overTcp(address, bouncer.port)));
+    expect(server.sql(address, 'select count(*) from pg_prepared_statements')).toBe('0');
+  });
+
+  test('is initialized for other users by the grants that state init prints', async () => {
+    const address = await fresh();
+    const other = as('trusted', address);
+    const variables = { PGPASSWORD: 'S3cret-word' };
+    const denied = await refusalAt(other, variables);
+    expect(denied).toMatch(/^8 \| .*permission denied.*42501/s);
+    const [, grants = ''] = /(GRANT [^;]*;.*GRANT [^;]*;|GRANT SELECT, INSERT [^;]*;)/.exec(denied) ?? [];
+    server.sql(address, grants);
+    const { create, expectJobs } = await openSite(other, variables);
+    expect(await create('daily')).toMatchObject({ code: 0 });
+    await expectJobs('daily');
+  });
+
+  test('has a hint for each error of the server', async () => {
+    const address = await fresh();
+    const password = { PGPASSWORD: 'S3cret-word' };
+    expect(await refusalAt(`${address}&table=other`)).toMatch(/^8 .*42P01.*partnerctl state init/s);
+    expect(await refusalAt(`${address}&table=other.table_of`)).toMatch(/^8 .*partnerctl state init/s);
+    const wrong = await refusalAt(as('trusted', address), { PGPASSWORD: 'Wr0ng-word' });
+    expect(wrong).toMatch(/^8 .*password authentication failed.*PGPASSWORD, PGPASSFILE/s);
+    expect(wrong).not.toContain('Wr0ng-word');
+    expect(await refusalAt(as('trusted', address))).toMatch(/^8 .*28P01.*PGPASSWORD, PGPASSFILE/s);
+    expect(await refusalAt(address.replace(/state\d+/, 'nowhere'))).toMatch(
+      /^8 .*"nowhere" does not exist.*Check the database/s,
+    );
+    expect(await refusalAt(`postgres://ops@${UNRESOLVABLE_HOST}/main?sslmode=require`)).toMatch(
+      /^8 .*(ENOTFOUND|EAI_)/s,
+    );
+    expect(await refusalAt(server.overTcp(address, await findClosedPort()))).toMatch(/^8 .*ECONNREFUSED/s);
+    server.sql(address, `alter database ${nameOf(address)} set default_transaction_read_only = on`);
+    expect(await refusalAt(address)).toMatch(/^8 .*25006.*name the primary/s);
+    const full = await fresh();
+    server.sql(full, `alter database ${nameOf(full)} connection limit 0`);
+    expect(await refusalAt(as('trusted', full), password)).toMatch(/^8 .*too many connections for database.*53300/s);
+  });
+
+  test('is not waited for forever if its server accepts connections and stays silent, or closes them', async () => {
+    const at = async (onConnection: Parameters<typeof createServer>[1]): Promise<string> => {
+      const { port } = await listen(createServer(onConnection));
+      return await refusalAt(server.overTcp('postgres://ops@localhost/main', port));
+    };
+    expect(await at(() => undefined)).toMatch(/^8 .*cannot be reached.*The server sent nothing for 10s/s);
+    expect(await at((client) => client.destroy())).toMatch(/^8 .*cannot be reached.*(closed|reset|ECONNRESET)/is);
+  });
+
+  test('verifies certificates unless the URL says otherwise, and sends nothing in plain text', async () => {
+    const address = await fresh();
+    const ca = write('ca.pem', CERTIFICATE);
+    const at = (parameters: string): string => `${server.overTcp(address)}?${parameters}`;
+    for (const parameters of [`sslmode=verify-full&sslrootcert=${ca}`, 'sslmode=require']) {
+      const { run } = await openSite(at(parameters));
+      const ran = await run(['state', 'verify']);
+      expect(ran.code, ran.stderr).toBe(0);
+    }
+    expect(await refusalAt(at('sslmode=verify-full'))).toMatch(/^8 .*SELF_SIGNED.*sslrootcert=<path>/s);
+    const renamed = at(`sslmode=verify-full&sslrootcert=${ca}`).replace('127.0.0.1', '127.0.0.2');
+    expect(await refusalAt(renamed)).toMatch(/^8 /);
+    expect(await refusalAt(as('encrypted', address))).toMatch(/^8 .*no encryption.*sslmode=require/s);
+    const received: string[] = [];
+    const refusing = createServer((client) => {
+      client.on('data', (chunk) => {
+        received.push(chunk.toString('latin1'));
+        client.write('N');
+      });
+    });
+    const asked = `${server.overTcp(address, (await listen(refusing)).port)}?sslmode=require`;
+    expect(await refusalAt(asked, { PGPASSWORD: 'S3cret' })).toMatch(/^8 .*does not offer TLS/s);
+    expect(received.join('')).not.toMatch(/ops|S3cret/);
+  });
+
+  test('is not made in a database that cannot store every name, but in one that keeps bytes as they are', async () => {
+    const latin = server.database("encoding 'LATIN1' template template0");
+    const refused = await run(['state', 'init', latin, '-o', 'json'], { env: {} });
+    expect(failureOf(refused)).toMatch(/encoding is LATIN1.*UTF8/s);
+    const { create, expectJobs } = await openSite(await fresh("encoding 'SQL_ASCII' template template0"));
+    expect(await create('Zoë 日本 🎉')).toMatchObject({ code: 0 });
+    await expectJobs('Zoë 日本 🎉');
+  });
+
+  test.each([
+    ['has other columns', 'create table partnerctl_state (id bigint primary key, text text)'],
+    ['may have one position twice', 'create table partnerctl_state (position bigint, line text)'],
+    ['has texts as positions', 'create table partnerctl_state (position text primary key, line text)'],
+  ])('is refused if its table %s', async (_, statement) => {
+    const address = server.database();
+    server.sql(address, statement);
+    expect(failureOf(await run(['state', 'init', address, '-o', 'json'], { env: {} }))).toMatch(/^8 .*\?table=<name>/s);
+    expect(await refusalAt(address)).toMatch(/^8 .*\?table=<name>/s);
+    expect(server.sql(address, 'select count(*) from partnerctl_state')).toBe('0');
+  });
+
+  test('is refused if its table drops inserted rows', async () => {
+    const address = await fresh();
+    server.sql(address, 'create rule drop_all as on insert to partnerctl_state do instead nothing');
+    expect(await refusalAt(address)).toMatch(/^8 .*(did not store the record.*triggers and rules|refused a query)/s);
+  });
+
+  test('names the rows that were changed', async () => {
+    const address = await fresh();
+    const { create, run } = await openSite(address);
+    expect((await create('daily')).code).toBe(0);
+    server.sql(address, 'update partnerctl_state set line = replace(line, \'"agent_id":"a\', \'"agent_id":"b\')');
+    const verified = await run(['state', 'verify', '-o', 'json']);
+    expect(verified.code).toBe(1);
+    expect(verified.json()).toMatchObject({ sound: false });
+  });
+});
