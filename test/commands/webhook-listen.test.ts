@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { startListening } from '../support/listening.ts';
 import { fasterClock, run, tempDirectory } from '../support/run.ts';
-import { deliver, SECRET, sign, startTarget } from '../support/webhook-target.ts';
+import { deliver, SECRET, sign, startReceiver } from '../support/webhook-receiver.ts';
 
 const MESSAGE = {
   message_id: 'msg_1',
@@ -50,7 +50,7 @@ describe('the output of webhook listen', () => {
 
   test('shows the URL first, then each message as chat tail does, after its label', async () => {
     const env = { ...WITH_SECRET.env, PARTNER_OUTPUT: 'table' };
-    const target = await startTarget();
+    const target = await startReceiver([200]);
     const listening = await startListening([...STANDARD, '--forward-to', target.url, '--exit-after', '3'], { env });
     await deliver(listening.url, 'a', PAYLOAD);
     await post(listening.url, 'unsigned\x1b[2J', { 'webhook-id': 'evil\x9b1m' });
@@ -131,7 +131,7 @@ describe('the output of webhook listen', () => {
 describe('the verification of webhook listen', () => {
   test('responds 401 to a changed, an old, and an unsigned delivery, labels them, and neither saves nor forwards them', async () => {
     const directory = tempDirectory();
-    const target = await startTarget();
+    const target = await startReceiver([200]);
     const args = [...STANDARD, '--save', directory, '--forward-to', target.url];
     const listening = await startListening(args, WITH_SECRET);
     const statuses = [
@@ -151,7 +151,7 @@ describe('the verification of webhook listen', () => {
     // A rejected delivery does not make a valid one with the same id a duplicate.
     expect(await deliver(listening.url, 'a', PAYLOAD)).toBe(200);
     await target.arrived(1);
-    expect(target.requests).toHaveLength(1);
+    expect(target.received).toHaveLength(1);
   });
 
   test("measures the tolerance with the tool's clock", async () => {
@@ -319,17 +319,17 @@ describe('webhook listen --save', () => {
 
 describe('webhook listen --forward-to', () => {
   test('sends the target the exact bytes and the original headers, but no connection headers and no token', async () => {
-    const target = await startTarget();
-    const listening = await startListening([...STANDARD, '--forward-to', target.url], {
+    const target = await startReceiver([200]);
+    const listening = await startListening([...STANDARD, '--forward-to', `${target.url}?key=1`], {
       env: { PARTNER_WEBHOOK_SECRET: SECRET, PARTNER_TOKEN: 'tok_secret_123' },
     });
     const signed = sign('a', PAYLOAD);
     const headers = { ...signed, 'X-Custom': 'kept', 'x-token': 'Bearer tok_secret_123', te: 'trailers' };
     expect((await post(listening.url, PAYLOAD, headers)).status).toBe(200);
     expect(await listening.event(0)).toMatchObject({ forwarded: true, forward_status: 200, saved: null });
-    const [request] = target.requests;
-    expect(request?.target).toBe('/hooks?key=1');
-    expect(request?.body.toString()).toBe(PAYLOAD);
+    const [request] = target.received;
+    expect(request?.path).toBe('/hooks?key=1');
+    expect(request?.body).toBe(PAYLOAD);
     expect(request?.headers).toMatchObject({
       'x-custom': 'kept',
       ...signed,
@@ -341,7 +341,7 @@ describe('webhook listen --forward-to', () => {
   });
 
   test('responds immediately, and retries the target until it accepts the delivery', async () => {
-    const target = await startTarget((count) => (count === 1 ? 'cut' : { status: count < 4 ? 503 : 204 }));
+    const target = await startReceiver(['cut', 503, 503, 204]);
     const listening = await startListening(['--forward-to', target.url], { clock: fasterClock(20) });
     expect((await post(listening.url, 'x', { 'webhook-id': 'a' })).status).toBe(200);
     await target.arrived(4);
@@ -353,8 +353,8 @@ describe('webhook listen --forward-to', () => {
 
   test('reports what is pending at Ctrl-C; the next run forwards it, and drops its duplicates', async () => {
     const env = { HOME: tempDirectory() };
-    const target = await startTarget();
-    await target.stop();
+    const target = await startReceiver([200]);
+    await target.close();
     const first = await startListening(['--forward-to', target.url], { env });
     expect((await post(first.url, 'one', { 'webhook-id': 'a' })).status).toBe(200);
     await first.event(0);
@@ -369,7 +369,7 @@ describe('webhook listen --forward-to', () => {
     const third = await startListening(['--forward-to', target.url], { env });
     expect((await post(third.url, 'one', { 'webhook-id': 'a' })).status).toBe(200);
     expect(await third.stop()).toBe(0);
-    expect(target.requests.map(({ body }) => body.toString())).toEqual(['one']);
+    expect(target.received.map(({ body }) => body)).toEqual(['one']);
   });
 
   test.each([
@@ -379,11 +379,11 @@ describe('webhook listen --forward-to', () => {
     'does not resend what the target accepted if that cannot be recorded; the sender gets %s',
     async (_, flags, status) => {
       const directory = join(tempDirectory(), 'deliveries');
-      const target = await startTarget((count) => {
+      const target = await startReceiver((_, count) => {
         const [pending = ''] = savedIn(directory).filter((name) => name.endsWith('.pending.json'));
         // Nothing can be renamed to the name of a directory.
         if (count === 1) mkdirSync(join(directory, pending.replace('.pending', '')));
-        return { status: 201 };
+        return 201;
       });
       const args = ['--save', directory, '--forward-to', target.url, '--exit-after', '2', ...flags];
       const listening = await startListening(args);
@@ -392,13 +392,13 @@ describe('webhook listen --forward-to', () => {
       expect(await deliver(listening.url, 'dlv_1', PAYLOAD)).toBe(200);
       expect(await deliver(listening.url, 'dlv_2', PAYLOAD)).toBe(status);
       expect(await listening.exited).toBe(0);
-      expect(target.requests.map(({ headers }) => headers['webhook-id'])).toEqual(['dlv_1', 'dlv_2']);
+      expect(target.received.map(({ headers }) => headers['webhook-id'])).toEqual(['dlv_1', 'dlv_2']);
       expect(listening.stderr()).toContain('warning: Delivery dlv_1 was forwarded, but that could not be recorded');
     },
   );
 
   test('does not forward what an earlier run did not verify if this run verifies', async () => {
-    const target = await startTarget((count) => ({ status: count === 1 ? 500 : 200 }));
+    const target = await startReceiver([500, 200]);
     const args = ['--save', tempDirectory(), '--forward-to', target.url];
     const first = await startListening(args);
     await post(first.url, 'forged', { 'webhook-id': 'a' });
@@ -407,18 +407,18 @@ describe('webhook listen --forward-to', () => {
     const second = await startListening([...args, ...STANDARD, '--exit-after', '1'], WITH_SECRET);
     await deliver(second.url, 'b', PAYLOAD);
     expect(await second.exited).toBe(0);
-    expect(target.requests.map(({ headers }) => headers['webhook-id'])).toEqual(['a', 'b']);
+    expect(target.received.map(({ headers }) => headers['webhook-id'])).toEqual(['a', 'b']);
     expect(second.stderr()).toContain(
       'Delivery a of an earlier run is not forwarded: it is not-checked. Run without --verify once to forward it.',
     );
     const third = await startListening([...args, '--exit-after', '1']);
     await deliver(third.url, 'c', PAYLOAD);
     expect(await third.exited).toBe(0);
-    expect(target.requests.map(({ headers }) => headers['webhook-id']).toSorted()).toEqual(['a', 'a', 'b', 'c']);
+    expect(target.received.map(({ headers }) => headers['webhook-id']).toSorted()).toEqual(['a', 'a', 'b', 'c']);
   });
 
   test('gives up a target that stalls after a time, and forwards other deliveries meanwhile', async () => {
-    const target = await startTarget((_, { body }) => (body.toString() === 'slow' ? 'stall' : { status: 200 }));
+    const target = await startReceiver(({ body }) => (body === 'slow' ? 'stall' : 200));
     const listening = await startListening(['--forward-to', target.url], { clock: fasterClock(10) });
     await post(listening.url, 'slow');
     await post(listening.url, 'fast');
@@ -430,8 +430,7 @@ describe('webhook listen --forward-to', () => {
   });
 
   test("passes the target's status to the sender with --relay-status, which can resend what failed", async () => {
-    const answers = [{ status: 418, body: 'teapot' }, 'cut', { status: 201, body: 'made' }] as const;
-    const target = await startTarget((count) => answers[count - 1] ?? { status: 200 });
+    const target = await startReceiver([{ status: 418, body: 'teapot' }, 'cut', { status: 201, body: 'made' }, 200]);
     const directory = tempDirectory();
     const listening = await startListening(['--forward-to', target.url, '--relay-status', '--save', directory]);
     const send = async () => {
@@ -447,7 +446,7 @@ describe('webhook listen --forward-to', () => {
       [201, 'made'],
       [200, ''],
     ]);
-    expect(target.requests).toHaveLength(3);
+    expect(target.received).toHaveLength(3);
     expect(listening.events.map(({ forwarded }) => forwarded)).toEqual([false, false, true]);
     expect(savedIn(directory)).toHaveLength(2);
   });
@@ -455,14 +454,14 @@ describe('webhook listen --forward-to', () => {
 
 describe('the end of webhook listen', () => {
   test('comes with --exit-after once the deliveries are forwarded', async () => {
-    const target = await startTarget((count) => ({ status: count === 1 ? 500 : 200 }));
+    const target = await startReceiver([500, 200]);
     const listening = await startListening(['--forward-to', target.url, '--exit-after', '2'], {
       clock: fasterClock(20),
     });
     await post(listening.url, 'one');
     await post(listening.url, 'two');
     expect(await listening.exited).toBe(0);
-    expect(target.requests).toHaveLength(3);
+    expect(target.received).toHaveLength(3);
     expect(listening.events).toHaveLength(2);
   });
 

@@ -1,10 +1,9 @@
 import { appendFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { EXIT, InterruptedError } from '../../src/errors.ts';
 import { startListening } from '../support/listening.ts';
 import { fasterClock, manualSignals, run, tempDirectory } from '../support/run.ts';
-import { deliver, SECRET, sign, startTarget } from '../support/webhook-target.ts';
+import { deliver, SECRET, sign, startReceiver } from '../support/webhook-receiver.ts';
 
 /** Saves one delivery per body, with the ids a, b, …. @returns the directory */
 async function save(...bodies: readonly string[]): Promise<string> {
@@ -22,7 +21,7 @@ function filesIn(directory: string, ending = '.json'): string[] {
 
 test('webhook replay sends everything in a directory in order of arrival, with its bytes and headers', async () => {
   const directory = await save('one', 'two', 'three');
-  const target = await startTarget();
+  const target = await startReceiver([200]);
   const replayed = await run(['webhook', 'replay', directory, '--forward-to', target.url, '-o', 'json']);
   expect(replayed).toMatchObject({ code: 0, stderr: '' });
   expect(replayed.json()).toEqual(
@@ -34,34 +33,34 @@ test('webhook replay sends everything in a directory in order of arrival, with i
       error: null,
     })),
   );
-  expect(target.requests.map(({ body }) => body.toString())).toEqual(['one', 'two', 'three']);
-  expect(target.requests[0]?.headers['webhook-signature']).toMatch(/^v1,/);
+  expect(target.received.map(({ body }) => body)).toEqual(['one', 'two', 'three']);
+  expect(target.received[0]?.headers['webhook-signature']).toMatch(/^v1,/);
 });
 
 test('webhook replay accepts a file by either of its two names, and sends it once', async () => {
   const directory = await save('one', 'two');
-  const target = await startTarget();
+  const target = await startReceiver([200]);
   const [, second = ''] = filesIn(directory);
   const args = [second, second.replace('.json', '.body'), '--forward-to', target.url];
   expect(await run(['webhook', 'replay', ...args])).toMatchObject({ code: 0, stdout: `b\tsent\t200\t${second}\n` });
-  expect(target.requests.map(({ body }) => body.toString())).toEqual(['two']);
+  expect(target.received.map(({ body }) => body)).toEqual(['two']);
 });
 
 test('webhook replay also sends deliveries that are still to be forwarded', async () => {
   const directory = tempDirectory();
-  const gone = await startTarget();
-  await gone.stop();
+  const gone = await startReceiver([200]);
+  await gone.close();
   const listening = await startListening(['--save', directory, '--forward-to', gone.url]);
   await fetch(listening.url, { method: 'POST', body: 'x', headers: sign('a', 'x', SECRET) });
   await listening.stop();
-  const target = await startTarget();
+  const target = await startReceiver([200]);
   expect(await run(['webhook', 'replay', directory, '--forward-to', target.url])).toMatchObject({ code: 0 });
-  expect(target.requests).toHaveLength(1);
+  expect(target.received).toHaveLength(1);
 });
 
 test('webhook replay reports a delivery that the target rejects, and sends the others: exit code 10', async () => {
   const directory = await save('one', 'two');
-  const target = await startTarget((_, { body }) => ({ status: body.toString() === 'one' ? 401 : 200 }));
+  const target = await startReceiver(({ body }) => (body === 'one' ? 401 : 200));
   const replayed = await run(['webhook', 'replay', directory, '--forward-to', target.url, '-o', 'json']);
   expect(replayed.code).toBe(10);
   expect(replayed.json()).toMatchObject([
@@ -73,12 +72,12 @@ test('webhook replay reports a delivery that the target rejects, and sends the o
 
 test('webhook replay retries a failing target as often as --retries allows', async () => {
   const directory = await save('one');
-  const target = await startTarget(() => ({ status: 503 }));
+  const target = await startReceiver([503]);
   const clock = fasterClock(50);
   const args = ['webhook', 'replay', directory, '--forward-to', target.url];
   expect((await run([...args, '--retries', '2'], { clock })).code).toBe(8);
-  expect(target.requests).toHaveLength(3);
-  await target.stop();
+  expect(target.received).toHaveLength(3);
+  await target.close();
   const refused = await run([...args, '--retries', '0', '-o', 'json'], { clock });
   expect(refused.code).toBe(8);
   expect(refused.error()).toMatchObject({
@@ -90,16 +89,16 @@ test('webhook replay retries a failing target as often as --retries allows', asy
 test('webhook replay leaves the rest unsent at Ctrl-C and says so', async () => {
   const directory = await save('one', 'two', 'three');
   const signals = manualSignals();
-  const target = await startTarget((count) => {
-    if (count === 2) signals.abort(new InterruptedError('Interrupted.', EXIT.interrupted));
-    return count === 2 ? 'stall' : { status: 200 };
+  const target = await startReceiver((_, count) => {
+    if (count === 2) signals.ctrlC();
+    return count === 2 ? 'stall' : 200;
   });
   const { code, stderr } = await run(['webhook', 'replay', directory, '--forward-to', target.url], { signals });
   expect({ code, stderr }).toEqual({
     code: 130,
     stderr: expect.stringContaining('Interrupted: 1 sent, 1 unknown, 1 skipped.'),
   });
-  expect(target.requests).toHaveLength(2);
+  expect(target.received).toHaveLength(2);
 });
 
 test.each([
@@ -110,10 +109,10 @@ test.each([
 ])('webhook replay fails before anything is sent for %s', async (_, damage) => {
   const directory = await save('one', 'two');
   damage(directory);
-  const target = await startTarget();
+  const target = await startReceiver([200]);
   const { code, stderr } = await run(['webhook', 'replay', directory, '--forward-to', target.url]);
   expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining('is not a saved delivery') });
-  expect(target.requests).toEqual([]);
+  expect(target.received).toEqual([]);
 });
 
 test.each([
@@ -128,5 +127,5 @@ test.each([
 
 /** A directory without deliveries. */
 function tempDirectoryName(): string {
-  return new URL('../helpers', import.meta.url).pathname;
+  return new URL('../support', import.meta.url).pathname;
 }

@@ -6,7 +6,7 @@ import { OPERATIONS } from '../../src/contract/operations.ts';
 import { RateLimitError, ServiceError } from '../../src/errors.ts';
 import { withinLimit } from '../support/api-client.ts';
 import { json, neverAnswer, reset, type Step, sendJson, startFakeService } from '../support/fake-service.ts';
-import { followDeps } from '../support/history-server.ts';
+import { followDeps } from './following.ts';
 
 /** A fake service and a client for it. */
 async function serverOf(...script: readonly Step[]) {

@@ -4,19 +4,9 @@ import type { FollowEvent, FollowStart } from '../../src/chat/follow-types.ts';
 import { systemClock } from '../../src/clock.ts';
 import { ShapeError } from '../../src/errors.ts';
 import { createGate } from '../support/fake-service.ts';
-import {
-  followDeps,
-  followOptions,
-  type HistoryRequest,
-  historyServer,
-  isEnd,
-  nextPath,
-  readAll,
-  stallingClock,
-  summarize,
-  until,
-} from '../support/history-server.ts';
+import { type HistoryRequest, historyServer, nextPath, stallingClock } from '../support/history-server.ts';
 import { fastClock } from '../support/run.ts';
+import { followDeps, followOptions, isEnd, readAll, summarize, until } from './following.ts';
 
 function isMessage(id: string): (event: FollowEvent) => boolean {
   return (event) => event.kind === 'message' && event.message.message_id === id;

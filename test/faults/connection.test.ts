@@ -1,9 +1,10 @@
 import { createServer } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { OPERATIONS } from '../../src/contract/operations.ts';
-import { client, partnerctl } from '../support/api-client.ts';
+import { partnerctl } from '../support/api-client.ts';
 import { json, sendJson, startFakeService } from '../support/fake-service.ts';
 import { findClosedPort, listen, rawJson, startRawService, UNRESOLVABLE_HOST } from '../support/tcp-server.ts';
+import { client } from './http-client.ts';
 
 const LIST = ['spaces', 'list', '-o', 'json'];
 

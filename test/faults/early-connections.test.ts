@@ -2,9 +2,9 @@ import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { createCronJob, listCronJobs } from '../../src/api/cron-jobs.ts';
-import { client } from '../support/api-client.ts';
 import { createGate } from '../support/fake-service.ts';
 import { listen, rawJson } from '../support/tcp-server.ts';
+import { client } from './http-client.ts';
 
 const job = (name: string) => ({
   agent_id: 'a1',

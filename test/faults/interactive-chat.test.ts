@@ -5,8 +5,8 @@ import { InteractiveChat, type InteractiveChatDeps } from '../../src/chat/intera
 import { systemClock } from '../../src/clock.ts';
 import { InterruptedError, LocalError } from '../../src/errors.ts';
 import type { PromptLine } from '../../src/output/prompt-line.ts';
-import { client } from '../support/api-client.ts';
 import { createGate, type Gate, sendJson, startFakeService } from '../support/fake-service.ts';
+import { client } from './http-client.ts';
 
 const HOSTILE = '\u001b[2J\u001b[Hgone?\u001b]0;title\u0007 \u202eevil';
 

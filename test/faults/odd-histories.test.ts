@@ -2,16 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { follow } from '../../src/chat/follow.ts';
 import type { FollowEvent, FollowStart } from '../../src/chat/follow-types.ts';
 import { ShapeError } from '../../src/errors.ts';
-import {
-  followDeps,
-  followOptions,
-  historyServer,
-  isEnd,
-  nextPath,
-  readAll,
-  summarize,
-  until,
-} from '../support/history-server.ts';
+import { historyServer, nextPath } from '../support/history-server.ts';
+import { followDeps, followOptions, isEnd, readAll, summarize, until } from './following.ts';
 
 const ids = (from: number, to: number): string[] =>
   Array.from({ length: to - from + 1 }, (_, index) => `+s-${from + index}`);

@@ -3,10 +3,11 @@ import type { Clock } from '../../src/clock.ts';
 import { systemClock } from '../../src/clock.ts';
 import { OPERATIONS } from '../../src/contract/operations.ts';
 import { BalanceError, RateLimitError } from '../../src/errors.ts';
-import { client, partnerctl, withinLimit } from '../support/api-client.ts';
+import { partnerctl, withinLimit } from '../support/api-client.ts';
 import { json, sendJson, startFakeService } from '../support/fake-service.ts';
 import { fastClock } from '../support/run.ts';
 import { startRawService } from '../support/tcp-server.ts';
+import { client } from './http-client.ts';
 
 const LIST = ['spaces', 'list', '-o', 'json'];
 const failureOf = (promise: Promise<unknown>): Promise<unknown> =>

@@ -5,7 +5,7 @@ import type { StreamedBody } from '../../src/api/streamed-body.ts';
 import { createUpload } from '../../src/api/uploads.ts';
 import { type Clock, systemClock } from '../../src/clock.ts';
 import { CredentialsError } from '../../src/errors.ts';
-import { client, withinLimit } from '../support/api-client.ts';
+import { withinLimit } from '../support/api-client.ts';
 import {
   createGate,
   type FakeRequest,
@@ -31,6 +31,7 @@ import {
   statusesOf,
   UPLOAD_TOKEN,
 } from '../support/uploads.ts';
+import { client } from './http-client.ts';
 
 /** Waits so long before a retry that a deadline passes during the wait. */
 const slowToRetry: Clock = {

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { HistoryReader } from '../../src/api/history.ts';
-import { client } from '../support/api-client.ts';
+import { client } from '../faults/http-client.ts';
 import { type FakeRequest, type Handler, json, sendJson, startFakeService } from '../support/fake-service.ts';
 import { run, tempDirectory } from '../support/run.ts';
 

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { listAll } from '../../src/api/list-all.ts';
 import { OPERATIONS } from '../../src/contract/operations.ts';
-import { client } from '../support/api-client.ts';
+import { client } from '../faults/http-client.ts';
 import { sendJson, startFakeService } from '../support/fake-service.ts';
 
 /** Reads a list of one space on each page. */

@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { type Running, start, until } from '../support/program.ts';
 import { tempDirectory } from '../support/run.ts';
-import { deliver, SECRET, startTarget } from '../support/webhook-target.ts';
+import { deliver, SECRET, startReceiver } from '../support/webhook-receiver.ts';
 
 /** Starts a listener that verifies. @returns the process and its URL */
 async function startListener(args: readonly string[], home: string): Promise<{ child: Running; url: string }> {
@@ -34,17 +34,16 @@ test('1,000 deliveries to a target that fails, stalls, and restarts, with the li
   const taken = new Map<string, number[]>();
   const disturbances: string[] = [];
   let restarts = 0;
-  const target = await startTarget(async (count, { headers }) => {
-    if (count % 17 === 0) return { status: 503 };
+  const target = await startReceiver(async ({ id }, count) => {
+    if (count % 17 === 0) return 503;
     if (count % 41 === 0) return 'cut';
     if (count % 251 === 0) return 'stall';
-    const id = String(headers['webhook-id']);
     const before = restarts;
     await pause(5);
     // A program that is exiting handles no more of what it has received.
     if (restarts > before) return 'cut';
     taken.set(id, [...(taken.get(id) ?? []), disturbances.length]);
-    return { status: 204 };
+    return 204;
   });
   const home = tempDirectory();
   const args = ['--path', '/hooks', '--forward-to', target.url];
@@ -59,7 +58,7 @@ test('1,000 deliveries to a target that fails, stalls, and restarts, with the li
   const restartTarget = async (): Promise<void> => {
     disturbances.push('restart of the target');
     restarts += 1;
-    await target.stop();
+    await target.close();
     await pause(1_500);
     await target.restart();
   };
@@ -85,17 +84,17 @@ test('1,000 deliveries to a target that fails, stalls, and restarts, with the li
     return second === undefined ? [] : [disturbances[first] ?? 'nothing'];
   });
   process.stdout.write(
-    `webhooks: ${COUNT} deliveries, ${target.requests.length} requests at the target; taken again: ${JSON.stringify(again)}\n`,
+    `webhooks: ${COUNT} deliveries, ${target.received.length} requests at the target; taken again: ${JSON.stringify(again)}\n`,
   );
   // The target's response was in transit to a listener or from a target that exited: nobody can know better.
   expect(again).not.toContain('nothing');
   expect(again.length).toBeLessThanOrEqual(disturbances.length * 8);
   const idle = await startListener(args, home);
-  const before = target.requests.length;
+  const before = target.received.length;
   await deliverSurely(() => idle.url, 'msg_0', '{}');
   await deliverSurely(() => idle.url, 'one-more', '{}');
   await expect.poll(() => taken.has('one-more')).toBe(true);
-  expect(target.requests.length - before).toBeLessThanOrEqual(3);
+  expect(target.received.length - before).toBeLessThanOrEqual(3);
   expect(taken.get('msg_0')).toEqual([0]);
 });
 

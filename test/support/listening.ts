@@ -3,7 +3,6 @@ import { Readable } from 'node:stream';
 import { expect, onTestFinished } from 'vitest';
 import type { Sink } from '../../src/cli/io.ts';
 import { systemClock } from '../../src/clock.ts';
-import { EXIT, InterruptedError } from '../../src/errors.ts';
 import { main } from '../../src/main.ts';
 import { manualSignals, type RunOptions, tempDirectory, testProcess } from './run.ts';
 
@@ -77,7 +76,7 @@ export async function startListening(args: readonly string[], options: Listening
     ...testProcess(home),
   });
   const stop = (): Promise<number> => {
-    signals.abort(new InterruptedError('Interrupted.', EXIT.interrupted));
+    signals.ctrlC();
     return exited;
   };
   onTestFinished(async () => {

@@ -30,8 +30,6 @@ export interface RunOptions {
   readonly stdin?: string | Uint8Array;
   /** Whether stdout and stderr are terminals, and how wide. */
   readonly columns?: number | undefined;
-  /** Called after each write to stdout, with everything that was written to it. */
-  readonly onStdout?: (text: string) => void;
   /** The height of the terminals; unknown by default, so that no pager starts. */
   readonly rows?: number | undefined;
   /** Where progress is shown, if `columns` is set. */
@@ -42,6 +40,8 @@ export interface RunOptions {
   readonly nodeVersion?: string;
   /** Replaces the keychain of the operating system; by default there is none. */
   readonly keychain?: Keychain;
+  /** Called after each write to stdout, with everything that was written. */
+  readonly onStdout?: (text: string) => void;
 }
 
 /** A clock whose waits end immediately and advance it; `slept` has the length of each wait. */
@@ -107,6 +107,8 @@ export interface ManualSignals extends Signals {
   abort(reason: unknown): void;
   /** Presses Ctrl-C. */
   ctrlC(): void;
+  /** Ends the command as SIGHUP (129), SIGINT, or SIGTERM (143) does. */
+  end(exitCode: 129 | 130 | 143): void;
 }
 
 export function manualSignals(): ManualSignals {
@@ -115,6 +117,7 @@ export function manualSignals(): ManualSignals {
     interrupt: control.signal,
     abort: (reason) => control.abort(reason),
     ctrlC: () => control.abort(new InterruptedError('Interrupted.')),
+    end: (exitCode) => control.abort(new InterruptedError('Interrupted.', exitCode)),
     takeOver: (_listener: (signal: TerminationSignal) => void) => () => undefined,
     beforeExit: () => () => undefined,
   };

@@ -1,10 +1,31 @@
-import { once } from 'node:events';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { EventEmitter, once } from 'node:events';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Webhook } from 'standardwebhooks';
-import { onTestFinished } from 'vitest';
+import { startFakeService } from './fake-service.ts';
+
+export const SECRET = `whsec_${Buffer.from('a secret of thirty-two bytes....').toString('base64')}`;
+
+/** Signs as the reference package does. @param at milliseconds since the epoch */
+export function sign(id: string, body: string, secret = SECRET, at = Date.now()): Record<string, string> {
+  return {
+    'content-type': 'application/json',
+    'webhook-id': id,
+    'webhook-timestamp': String(Math.floor(at / 1000)),
+    'webhook-signature': new Webhook(secret).sign(id, new Date(at), body),
+  };
+}
+
+/** Sends a signed delivery. @returns the status of the response */
+export async function deliver(url: string, id: string, body: string, secret = SECRET): Promise<number> {
+  const response = await fetch(url, { method: 'POST', body, headers: sign(id, body, secret) });
+  await response.arrayBuffer();
+  return response.status;
+}
 
 export interface Received {
   readonly id: string;
+  /** Path and query, as sent. */
+  readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
   // biome-ignore lint/suspicious/noExplicitAny: tests read any field of it
@@ -14,46 +35,69 @@ export interface Received {
 export interface Receiver {
   readonly url: string;
   readonly port: number;
+  /** The complete requests, in order of arrival. */
   readonly received: readonly Received[];
-  /** Ends all connections and stops listening. */
+  /** Resolves once this many requests have arrived. */
+  arrived(count: number): Promise<void>;
+  /** Cuts all connections and stops listening. */
   close(): Promise<void>;
+  /** Listens again on the same port. */
+  restart(): Promise<void>;
 }
 
-type Answer = number | ((request: IncomingMessage, response: ServerResponse, number: number) => void);
-
-async function readText(request: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of request) chunks.push(Buffer.from(chunk));
-  return Buffer.concat(chunks).toString('utf8');
-}
+/** A status; a status with a body; a closed connection; no response; or a function that responds to the request number n. */
+type Answer =
+  | number
+  | { readonly status: number; readonly body: string }
+  | 'cut'
+  | 'stall'
+  | ((request: IncomingMessage, response: ServerResponse, number: number) => void);
 
 /**
- * Starts a receiver of webhooks that is closed when the test ends.
- * @param answers the statuses of the first responses, or a function that returns them; the last one is repeated
+ * Starts a receiver of webhooks: of those that the sandbox sends, or that `webhook listen` forwards. It stops when the test ends.
+ * @param answers the first responses, of which the last one is repeated; or a function that chooses the response to the n-th request
  */
-export async function startReceiver(answers: readonly Answer[] = [204], port = 0): Promise<Receiver> {
+export async function startReceiver(
+  answers: readonly Answer[] | ((received: Received, number: number) => Answer | Promise<Answer>) = [204],
+  port = 0,
+): Promise<Receiver> {
   const received: Received[] = [];
-  const server = createServer(async (request, response) => {
-    const body = await readText(request).catch(() => undefined);
-    if (body === undefined) return;
-    const headers = Object.fromEntries(Object.entries(request.headers).map(([name, value]) => [name, String(value)]));
-    received.push({ id: headers['webhook-id'] ?? '', headers, body, json: JSON.parse(body) });
-    const answer = answers[Math.min(received.length, answers.length) - 1] ?? 204;
-    if (typeof answer === 'function') answer(request, response, received.length);
-    else response.writeHead(answer).end();
-  });
-  server.listen(port, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  const bound = typeof address === 'object' && address !== null ? address.port : 0;
-  const close = async (): Promise<void> => {
-    if (!server.listening) return;
-    server.close();
-    server.closeAllConnections();
-    await once(server, 'close');
+  const arrivals = new EventEmitter();
+  const service = await startFakeService(
+    async ({ path, headers, body, incoming }, response) => {
+      const own = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]));
+      const request = { id: own['webhook-id'] ?? '', path, headers: own, body, json: parseJson(body) };
+      const number = received.push(request);
+      arrivals.emit('received');
+      const answer =
+        typeof answers === 'function'
+          ? await answers(request, number)
+          : (answers[Math.min(number, answers.length) - 1] ?? 204);
+      if (typeof answer === 'function') answer(incoming, response, number);
+      else if (answer === 'cut') response.destroy();
+      else if (typeof answer === 'number') response.writeHead(answer).end();
+      else if (answer !== 'stall') response.writeHead(answer.status).end(answer.body);
+    },
+    { port },
+  );
+  return {
+    url: `${new URL(service.baseUrl).origin}/hooks`,
+    port: service.port,
+    received,
+    async arrived(count) {
+      while (received.length < count) await once(arrivals, 'received');
+    },
+    close: service.stop,
+    restart: service.restart,
   };
-  onTestFinished(close);
-  return { url: `http://127.0.0.1:${bound}/hooks`, port: bound, received, close };
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 /** The event, if the reference implementation accepts the delivery. @throws WebhookVerificationError */
