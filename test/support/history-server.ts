@@ -4,7 +4,7 @@ import type { Clock } from '../../src/clock.ts';
 import { type FakeRequest, sendJson, startFakeService } from './fake-service.ts';
 import { fastClock } from './run.ts';
 
-interface Entry {
+export interface Entry {
   readonly message_id: string;
   readonly role: 'user' | 'assistant';
   readonly text: string;
@@ -34,6 +34,8 @@ export interface HistoryServer {
   behave(handler: HistoryHandler | undefined): void;
   /** Resolves with the next request that matches. */
   nextRequest(matches: (request: HistoryRequest) => boolean): Promise<HistoryRequest>;
+  /** Cuts all connections, and listens again on the same port. */
+  restart(): Promise<void>;
 }
 
 const T0 = Date.UTC(2026, 0, 1);
@@ -45,6 +47,7 @@ export async function historyServer(): Promise<HistoryServer> {
   const answer: HistoryHandler = ({ json }, wellBehaved) => json(200, { results: wellBehaved(), next: null });
   let handler: HistoryHandler = answer;
   let total = 0;
+  let restarted = Promise.resolve();
   const onHeaders = ({ path, query, incoming }: FakeRequest, response: ServerResponse): void => {
     const session = query.get('session_id') ?? '';
     const after = query.get('after_message_id') ?? undefined;
@@ -83,6 +86,10 @@ export async function historyServer(): Promise<HistoryServer> {
     nextRequest: async (matches) => {
       await service.nextRequest(() => matches(lastRequest()));
       return lastRequest();
+    },
+    restart() {
+      restarted = restarted.then(service.stop).then(service.restart);
+      return restarted;
     },
   };
 }

@@ -1,0 +1,221 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import type { Clock } from '../../src/clock.ts';
+import {
+  type Entry,
+  type HistoryRequest,
+  type HistoryServer,
+  historyServer,
+  nextPath,
+  stallingClock,
+} from '../support/history-server.ts';
+import { propertyRuns } from '../support/property-runs.ts';
+import { fastClock, manualSignals, type Ran, run, tempDirectory, tinyRandom } from '../support/run.ts';
+
+/** The ids of the messages in the output of a tail, in order. */
+function idsOf(stdout: string): string[] {
+  const lines = stdout.split('\n').filter(Boolean);
+  return lines.map((line) => JSON.parse(line).message_id);
+}
+
+/** A tail of sessions, with a home of its own, so that the next one can resume it. */
+function tailOf({ baseUrl }: HistoryServer, sessions: readonly string[], clock: Clock) {
+  const env = { PARTNER_BASE_URL: baseUrl, PARTNER_TOKEN: 'token-of-the-test', HOME: tempDirectory() };
+  const followed = sessions.flatMap((session) => ['--session', session]);
+  // Without a limit, a tail that has lost a message would wait for it for ever.
+  const args = ['chat', 'tail', '--source', 'src', ...followed, '--resume', '-o', 'json', '--timeout', '2h'];
+  /** Runs it, and ends it as Ctrl-C does once it has shown this many messages. */
+  const follow = (count: number): Promise<Ran> => {
+    const signals = manualSignals();
+    const onStdout = (text: string): void => {
+      if (idsOf(text).length >= count) signals.end();
+    };
+    return run(args, { env, clock, random: tinyRandom, signals, onStdout });
+  };
+  return {
+    follow,
+    /** Stops it after each of these numbers of messages and resumes it, until it has shown `total`. @returns what it has shown */
+    async followInParts(counts: readonly number[], total: number): Promise<string[]> {
+      const shown: string[] = [];
+      for (const count of [...counts, total]) {
+        if (shown.length >= total) break;
+        const ran = await follow(Math.min(count, total - shown.length));
+        expect(ran.code, ran.stderr).toBe(0);
+        shown.push(...idsOf(ran.stdout));
+      }
+      return shown;
+    },
+  };
+}
+
+interface Asked extends HistoryRequest {
+  /** The messages after the cursor. */
+  readonly following: readonly Entry[];
+  /** All messages of the session. */
+  readonly all: readonly Entry[];
+  /** Never responds. */
+  stall(): unknown;
+  /** Restarts the service. */
+  restart(): unknown;
+}
+
+type Respond = (asked: Asked) => unknown;
+
+/** Sends the first messages, and the link to the others. */
+function sendFirst({ json, following, url }: Asked, count: number): void {
+  const last = following[count - 1]?.message_id ?? '';
+  const next = count < following.length ? nextPath(url, 'after_message_id', last) : null;
+  json(200, { results: following.slice(0, count), next });
+}
+
+function swapNeighbors<Item>(items: readonly Item[]): Item[] {
+  return items.flatMap((item, index) => (index % 2 === 0 ? [...items.slice(index + 1, index + 2), item] : []));
+}
+
+const PAGES: Readonly<Record<string, Respond>> = {
+  complete: (asked) => sendFirst(asked, asked.following.length),
+  short: (asked) => sendFirst(asked, Math.ceil(asked.following.length / 2)),
+  repeated: ({ json, following, all }) =>
+    json(200, { results: all.slice(Math.max(0, all.length - following.length - 3)), next: null }),
+  reordered: ({ json, following }) => json(200, { results: swapNeighbors(following), next: null }),
+};
+
+const FAILURES: Readonly<Record<string, Respond>> = {
+  'a reset': ({ request }) => request.socket.resetAndDestroy(),
+  'a 503': ({ json }) => json(503, { detail: 'later' }),
+  'a 429': ({ json }) => json(429, {}, { 'retry-after': '2' }),
+  'an error page': ({ response }) => response.writeHead(502, { 'content-type': 'text/html' }).end('<html>'),
+  'a page that is cut off'({ response, following }) {
+    const body = JSON.stringify({ results: following, next: null });
+    response.writeHead(200, { 'content-type': 'application/json', 'content-length': body.length });
+    response.write(body.slice(0, body.length / 2), () => response.destroy());
+  },
+  'no response': ({ stall }) => stall(),
+  'a restart of the service': ({ restart }) => restart(),
+};
+
+const MESSAGES = 40;
+const stops = fc.array(fc.integer({ min: 1, max: 20 }), { maxLength: 4 });
+const anyOf = (answers: Readonly<Record<string, Respond>>) => fc.constantFrom(...Object.entries(answers));
+
+test('A tail shows every message once and in order, whatever fails, however pages are cut, and wherever it is stopped and resumed', async () => {
+  const steps = fc.infiniteStream(fc.record({ answer: anyOf({ ...PAGES, ...FAILURES }), arrivals: fc.nat(3) }));
+  const property = fc.asyncProperty(steps, stops, async (requests, counts) => {
+    const server = await historyServer();
+    const clock = stallingClock();
+    let total = 0;
+    server.behave((request, wellBehaved) => {
+      const { answer, arrivals } = requests.next().value;
+      for (let count = 0; count < arrivals && total < MESSAGES; count += 1) {
+        server.add('aab'.charAt(total % 3), 1);
+        total += 1;
+      }
+      const all = server.sessions.get(request.session) ?? [];
+      const stall = () => clock.stall(request);
+      answer[1]({ ...request, following: wellBehaved(), all, stall, restart: server.restart });
+    });
+    const shown = await tailOf(server, ['a', 'b'], clock).followInParts(counts, MESSAGES);
+    for (const [session, entries] of server.sessions)
+      expect(shown.filter((id) => id.startsWith(session))).toEqual(entries.map(({ message_id }) => message_id));
+  });
+  await fc.assert(property, { numRuns: propertyRuns(40) });
+});
+
+test('A message that becomes visible after later ones is shown once, too, and changes the order of no other', async () => {
+  const steps = fc.infiniteStream(fc.record({ answer: anyOf(PAGES), lateMs: fc.constantFrom(0, 0, 600, 2_500) }));
+  const property = fc.asyncProperty(steps, stops, async (requests, counts) => {
+    const server = await historyServer();
+    const clock = fastClock();
+    /** When the late messages become visible. */
+    const visibleAt = new Map<string, number>();
+    let arrivedAt = 0;
+    server.behave((request) => {
+      const { answer, lateMs } = requests.next().value;
+      const entries = server.sessions.get('s') ?? [];
+      if (entries.length < MESSAGES && clock.now() >= arrivedAt + 400) {
+        arrivedAt = clock.now();
+        if (lateMs > 0) visibleAt.set(`s-${entries.length}`, clock.now() + lateMs);
+        server.add('s', 1);
+      }
+      const all = entries.filter(({ message_id }) => (visibleAt.get(message_id) ?? 0) <= clock.now());
+      const following = all.slice(all.findIndex(({ message_id }) => message_id === request.after) + 1);
+      answer[1]({ ...request, following, all, stall: () => undefined, restart: server.restart });
+    });
+    const shown = await tailOf(server, ['s'], clock).followInParts(counts, MESSAGES);
+    const ids = server.sessions.get('s')?.map(({ message_id }) => message_id);
+    expect(shown.toSorted()).toEqual(ids?.toSorted());
+    const isPunctual = (id: string): boolean => !visibleAt.has(id);
+    expect(shown.filter(isPunctual)).toEqual(ids?.filter(isPunctual));
+  });
+  await fc.assert(property, { numRuns: propertyRuns(40) });
+});
+
+/** Follows a session that has one message when it is read first, and gets three more after these answers. */
+async function followThrough(answers: readonly Respond[]) {
+  const server = await historyServer();
+  server.add('s', 1);
+  let polls = 0;
+  server.behave((request, wellBehaved) => {
+    polls += 1;
+    const respond = answers[polls - 2] ?? PAGES.complete;
+    // The last one proves that the tail goes on.
+    if (polls === answers.length + 2) server.add('s', 2);
+    if (polls === answers.length + 5) server.add('s', 1);
+    const all = server.sessions.get('s') ?? [];
+    respond?.({ ...request, following: wellBehaved(), all, stall: () => undefined, restart: server.restart });
+  });
+  const { code, stdout, stderr } = await tailOf(server, ['s'], fastClock()).follow(4);
+  return { code, stderr, shown: idsOf(stdout), polls };
+}
+
+const ALL = ['s-0', 's-1', 's-2', 's-3'];
+const { 'no response': _, ...IMMEDIATE } = FAILURES;
+
+test('An outage is reported once, and its end once, with the number of messages that arrived meanwhile', async () => {
+  const { code, shown, stderr } = await followThrough(Object.values(IMMEDIATE));
+  expect({ code, shown }).toEqual({ code: 0, shown: ALL });
+  expect(stderr).toMatch(
+    /^note: .*\nwarning: connection lost: .*\nwarning: connection restored after .*; 2 messages arrived meanwhile\.\n$/,
+  );
+});
+
+test.each([
+  ['401', 3],
+  ['402', 6],
+  ['403', 3],
+])('A %s ends a tail that has read the history, with %i', async (status, code) => {
+  const ended = await followThrough([({ json }) => json(Number(status), {})]);
+  expect(ended).toMatchObject({ code, shown: ['s-0'], polls: 2 });
+});
+
+test.each<[string, Respond]>([
+  ...[400, 404, 405, 408, 409, 410, 415, 422, 425, 500, 501, 502, 504].map((status): [string, Respond] => [
+    `a ${status}`,
+    ({ json }) => json(status, { code: 'no' }),
+  ]),
+  ['an unknown source', ({ json }) => json(404, { code: 'source_not_found' })],
+  ['an unknown session', ({ json }) => json(404, { code: 'session_not_found' })],
+  ['an unknown cursor', ({ json }) => json(422, { code: 'unknown_cursor' })],
+  ['a redirect', ({ response }) => response.writeHead(302, { location: 'https://elsewhere.test/' }).end()],
+  ['a body that is not JSON', ({ response }) => response.writeHead(200).end('It works!')],
+  ['another shape', ({ json }) => json(200, { results: [{ text: 'without an id' }] })],
+  ...Object.entries(IMMEDIATE),
+])('A tail that has read the history survives %s', async (_, respond) => {
+  const { code, shown } = await followThrough(Array(5).fill(respond));
+  expect({ code, shown }).toEqual({ code: 0, shown: ALL });
+});
+
+test('The place of a tail is recorded after its output: what could not be written is shown by the next tail', async () => {
+  const server = await historyServer();
+  const env = { PARTNER_BASE_URL: server.baseUrl, PARTNER_TOKEN: 'token-of-the-test', HOME: tempDirectory() };
+  const args = ['chat', 'tail', '--source', 'src', '--session', 's', '--resume', '--no-follow', '-o', 'json'];
+  server.add('s', 5);
+  const onStdout = (text: string): void => {
+    if (idsOf(text).length > 2) throw Object.assign(new Error('EPIPE: the reader is gone'), { code: 'EPIPE' });
+  };
+  const broken = await run(args, { env, clock: fastClock(), onStdout });
+  expect(broken.code).toBe(0);
+  const read = idsOf(broken.stdout).slice(0, 2);
+  const rest = await run(args, { env, clock: fastClock() });
+  expect([...read, ...idsOf(rest.stdout)]).toEqual(['s-0', 's-1', 's-2', 's-3', 's-4']);
+});
