@@ -1,3 +1,5 @@
+import { write } from './service.ts';
+
 /** A self-signed certificate for api.partner.test, localhost, and 127.0.0.1, made only for these tests. */
 export const CERTIFICATE = `-----BEGIN CERTIFICATE-----
 MIIBuzCCAWKgAwIBAgIUHl2T2matzYLQwIF9zQTjePd1IQwwCgYIKoZIzj0EAwIw
@@ -20,3 +22,8 @@ t5GvxF+KOmYByfhWiW4IpBTOIAihRANCAAQVqvpqNU+sXHrHKUiIfkkoWAZABMvV
 u59SMFgh+tLO2b9jIXx9/a0eaTIPnOBqfgXySqMSMdV04APDN/mayjrO
 -----END PRIVATE KEY-----
 `;
+
+/** The environment of a process that trusts the certificate. Node.js reads it only when a process starts. */
+export function trustCertificate(): { readonly NODE_EXTRA_CA_CERTS: string } {
+  return { NODE_EXTRA_CA_CERTS: write('authority.pem', CERTIFICATE) };
+}

@@ -1,0 +1,315 @@
+import { describe, expect, test } from 'vitest';
+import { trustCertificate } from '../support/certificate.ts';
+import { proxyTo } from '../support/connect-proxy.ts';
+import { type FakeRequest, type Handler, json, sendJson, startFakeService } from '../support/fake-service.ts';
+import { startListening } from '../support/listening.ts';
+import { start } from '../support/program.ts';
+import { fastClock, run, tempDirectory } from '../support/run.ts';
+import { manifest, service, write } from '../support/service.ts';
+import { startRawService } from '../support/tcp-server.ts';
+import {
+  COMMANDS,
+  createHome,
+  expectNoToken,
+  manifestFile,
+  SHAPES,
+  TOKEN,
+  testNoTokenLeak,
+} from '../support/token-echo.ts';
+import { SECRET, startReceiver } from '../support/webhook-receiver.ts';
+
+const LIST = ['spaces', 'list', '-o', 'json', '--retries', '0'];
+
+/** Fails if a request has the token in any place but the Authorization header. */
+function expectOnlyAuthorized({ method, path, headers, body }: FakeRequest): void {
+  const { authorization, ...others } = headers;
+  expect(authorization).toBe(`Bearer ${TOKEN}`);
+  expectNoToken(`${method} ${path}`, JSON.stringify([path, others, body]));
+}
+
+/** Runs every command against a service. */
+async function runAll(baseUrl: string): Promise<void> {
+  const env = { ...createHome().env, PARTNER_BASE_URL: baseUrl, PARTNER_TOKEN: TOKEN };
+  for (const args of COMMANDS(manifestFile())) await run([...args, '--retries', '0'], { env, clock: fastClock() });
+}
+
+test.each([301, 302, 303, 307, 308])('A %i is not followed, and the token is sent nowhere else', async (status) => {
+  const other = await startFakeService(json([{ space_id: 's1', name: 'Acme' }]));
+  const location = `${other.baseUrl}/automation/spaces/`;
+  const own = await startFakeService((_, response) => response.writeHead(status, { location }).end());
+  const env = { ...createHome().env, PARTNER_BASE_URL: own.baseUrl, PARTNER_TOKEN: TOKEN };
+  const ran = await run(LIST, { env, clock: fastClock() });
+  expect(ran.code).toBe(8);
+  expect(ran.error()).toMatchObject({ type: 'service', status, message: expect.stringContaining(other.baseUrl) });
+  expect(own.requests.length).toBe(1);
+  expect(own.requests[0]?.headers.authorization).toBe(`Bearer ${TOKEN}`);
+  await runAll(own.baseUrl);
+  expect(other.requests).toEqual([]);
+});
+
+test('No URL in a header or a field of a response is requested, and the token is only in the Authorization header', async () => {
+  const other = await startFakeService(json([]));
+  const own = await startFakeService(({ method, path }, response) => {
+    const url = `${other.baseUrl}${path.slice('/v1'.length)}`;
+    const names = [
+      'url',
+      'href',
+      'location',
+      'upload_url',
+      'self',
+      'next',
+      'next_page_url',
+      'name',
+      'text',
+      'schedule',
+    ];
+    const ids = [
+      'space_id',
+      'external_space_id',
+      'agent_id',
+      'template_id',
+      'source_id',
+      'cron_job_id',
+      'message_id',
+      'id',
+    ];
+    const object = {
+      ...Object.fromEntries([...names, ...ids].map((name) => [name, url])),
+      links: { next: url, self: url },
+    };
+    const headers = { location: url, 'content-location': url, refresh: `0; url=${url}`, link: `<${url}>; rel="next"` };
+    const body = method === 'GET' ? { results: [object], next: url, links: { next: url } } : object;
+    sendJson(response, body, method === 'GET' ? 200 : 201, headers);
+  });
+  await runAll(own.baseUrl);
+  expect(new Set(own.requests.map(({ method }) => method))).toEqual(new Set(['GET', 'POST']));
+  own.requests.forEach(expectOnlyAuthorized);
+  expect(other.requests).toEqual([]);
+});
+
+/** URLs that other programs have taken for another service than they name. */
+const LINKS: readonly ((own: string, other: string, path: string) => string)[] = [
+  (own, other, path) => `http://${own}@${other}${path}`,
+  (own, other, path) => `http://${other}#@${own}${path}`,
+  (_, other, path) => `\\\\${other}${path.replaceAll('/', '\\')}`,
+  (_, other, path) => `http:\\\\${other}${path}`,
+  (_, other, path) => `///${other}${path}`,
+  (_, other, path) => `/\t/${other}${path}`,
+  (_, other, path) => `https://${other}${path}`,
+  (own, other, path) => `http://${own.split(':')[0]}:${other.split(':')[1]}${path}`,
+  (_, other, path) => `ftp://${other}${path}`,
+  (_, other) => `/v1/../../${other}/`,
+];
+
+/** An item of any kind of list. */
+function item(number: number): Record<string, unknown> {
+  return {
+    id: `id-${number}`,
+    name: `Item ${number}`,
+    external_space_id: `e${number}`,
+    agent_id: 'agt',
+    text: `Text ${number}`,
+    role: 'user',
+    created_at: `2026-01-01T00:00:0${number}Z`,
+  };
+}
+
+test.each([
+  ['/automation/spaces/', ['spaces', 'list']],
+  ['/automation/spaces/spc/agents/', ['agents', 'list', 'spc']],
+  ['/automation/partner-cron-jobs/', ['cron', 'list']],
+  [
+    '/integrations/api-chat/history/',
+    ['chat', 'tail', '--source', 'src', '--session', 's', '--from-start', '--no-follow'],
+  ],
+])('No link to the next page sends the token elsewhere, or ends the list silently: %s', async (path, command) => {
+  const other = await startFakeService(json({ results: [item(2)] }));
+  for (const link of LINKS) {
+    const next = (request: FakeRequest): string =>
+      link(request.headers.host ?? '', new URL(other.baseUrl).host, `/v1${path}?page=2`);
+    const inBody: Handler = (request, response) => sendJson(response, { results: [item(1)], next: next(request) });
+    const inHeader: Handler = (request, response) =>
+      sendJson(response, [item(1)], 200, { link: `<${next(request).replace('\t', '')}>; rel="next"` });
+    for (const first of [inBody, inHeader]) {
+      const own = await startFakeService((request, response, count) => {
+        if (request.query.has('page')) sendJson(response, { results: [item(2)] });
+        else first(request, response, count);
+      });
+      const env = { PARTNER_BASE_URL: own.baseUrl, PARTNER_TOKEN: TOKEN, HOME: tempDirectory() };
+      const ran = await run([...command, '-o', 'ndjson', '--retries', '0'], { env });
+      const what = `${link} ${first === inBody ? 'body' : 'header'}\n${ran.stdout}${ran.stderr}`;
+      const items = ran.stdout.split('\n').filter(Boolean).length;
+      expect([ran.code, items], what).toSatisfy(([code, count]) => (code === 0 ? count === 2 : code === 8));
+      expect(ran.stderr, what).not.toContain(TOKEN);
+      expect(
+        own.requests.filter((request) => !request.path.startsWith(`/v1${path}`)),
+        what,
+      ).toEqual([]);
+      await own.stop();
+    }
+  }
+  expect(other.requests).toEqual([]);
+});
+
+test('A document of a service is downloaded without the token', async () => {
+  const other = await startFakeService(json({ openapi: '3.1.0', info: { title: 'x', version: '1' }, paths: {} }));
+  const own = await startFakeService(json([]));
+  const env = { ...createHome().env, PARTNER_BASE_URL: own.baseUrl, PARTNER_TOKEN: TOKEN };
+  await run(['contract', 'import', `${other.baseUrl}/openapi.json`], { env });
+  expect(other.requests.map(({ path }) => path)).toContain('/v1/openapi.json');
+  for (const { headers, path } of other.requests) expectNoToken(path, JSON.stringify(headers));
+});
+
+test.each([
+  ['webhook listen', 'one'],
+  ['webhook replay', 'two'],
+])('%s forwards no token, not even one that the sender put into a header', async (command, id) => {
+  const target = await startReceiver([200]);
+  const saved = tempDirectory();
+  const env = { ...createHome().env, PARTNER_TOKEN: TOKEN, PARTNER_WEBHOOK_SECRET: SECRET };
+  const forwarding = ['--forward-to', target.url];
+  const listening = await startListening(['--save', saved, ...(command === 'webhook listen' ? forwarding : [])], {
+    env,
+  });
+  await fetch(listening.url, {
+    method: 'POST',
+    body: '{}',
+    headers: { 'webhook-id': id, 'x-token': `Bearer ${TOKEN}`, authorization: `Bearer ${TOKEN}` },
+  });
+  await listening.event(0);
+  await listening.stop();
+  if (command === 'webhook replay') await run(['webhook', 'replay', saved, ...forwarding], { env });
+  expect(target.received.map((request) => request.id)).toEqual([id]);
+  expectNoToken('the forwarded request', JSON.stringify(target.received));
+  expect(target.received[0]?.headers).not.toHaveProperty('authorization');
+  expectNoToken('the output', listening.lines.join('\n') + listening.stderr());
+});
+
+test.each([
+  ['a token', ['--token-storage', 'file'], TOKEN],
+  ['a token_command', ['--token-command', `echo '${TOKEN}'`], undefined],
+])('%s that is stored for one service is not sent to another', async (_, stored, stdin) => {
+  const own = await startFakeService(json([]));
+  const { env } = createHome();
+  const login = ['login', '--base-url', own.baseUrl, ...stored];
+  expect((await run(login, { env, ...(stdin !== undefined && { stdin }) })).code).toBe(0);
+  // Every connection to the other service would go through the proxy.
+  const proxy = await startRawService('');
+  const proxied = { ...env, HTTPS_PROXY: `http://127.0.0.1:${proxy.port}` };
+  const other = 'https://other.partner.test/v1';
+  for (const ran of [
+    await run([...LIST, '--base-url', other], { env: proxied }),
+    await run(LIST, { env: { ...proxied, PARTNER_BASE_URL: other } }),
+  ]) {
+    expect(ran).toMatchObject({ code: 3, stdout: '' });
+    expectNoToken('stderr', ran.stderr);
+  }
+  expect(proxy.requests).toEqual([]);
+});
+
+/** Runs the built program with a trusted certificate. */
+const trusting = (env: Record<string, string>, ...args: string[]) =>
+  start(args, { env: { HOME: tempDirectory(), PARTNER_TOKEN: TOKEN, ...trustCertificate(), ...env } });
+
+describe('A proxy', () => {
+  test.each(['HTTPS_PROXY', 'https_proxy'])('from %s tunnels the calls and never sees the token', async (name) => {
+    const own = await startFakeService(json([{ space_id: 's1' }]), { tls: true });
+    const proxy = await proxyTo(own.port);
+    const env = { PARTNER_BASE_URL: 'https://api.partner.test/v1', [name]: proxy.url };
+    const ran = await trusting(env, ...LIST, '--debug');
+    expect({ code: ran.exitCode, out: ran.stdout }).toMatchObject({ code: 0, out: expect.stringContaining('s1') });
+    expect(proxy.connects.map(({ url }) => url)).toEqual(['api.partner.test:443']);
+    expect(own.requests[0]?.headers.authorization).toBe(`Bearer ${TOKEN}`);
+    const passed = Buffer.concat(proxy.seen).toString('latin1');
+    expect(passed).not.toContain(TOKEN);
+    expect(passed).not.toContain('uthorization');
+    expect(ran.stderr).not.toContain(TOKEN);
+  });
+
+  test('is never used for the local machine', async () => {
+    const own = await startFakeService(json([{ space_id: 's1' }]));
+    const proxy = await proxyTo(own.port);
+    const env = { HTTPS_PROXY: proxy.url, HTTP_PROXY: proxy.url, ALL_PROXY: proxy.url, http_proxy: proxy.url };
+    expect((await trusting({ PARTNER_BASE_URL: own.baseUrl, ...env }, ...LIST)).exitCode).toBe(0);
+    const secure = await startFakeService(json([{ space_id: 's1' }]), { tls: true });
+    expect((await trusting({ PARTNER_BASE_URL: secure.baseUrl, ...env }, ...LIST)).exitCode).toBe(0);
+    expect(proxy.seen).toEqual([]);
+  });
+
+  test.each([
+    ['refuses it', 'HTTP/1.1 407 Proxy Authentication Required\r\n\r\n'],
+    ['redirects it', 'HTTP/1.1 302 Found\r\nlocation: http://127.0.0.1:1/\r\n\r\n'],
+    ['answers itself', 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n[]'],
+  ])('that is asked for a tunnel and %s never gets the token', async (_, reply) => {
+    const proxy = await startRawService(reply);
+    const PARTNER_BASE_URL = 'https://api.partner.test/v1';
+    const env = { PARTNER_BASE_URL, PARTNER_TOKEN: TOKEN, HTTPS_PROXY: `http://127.0.0.1:${proxy.port}` };
+    expect((await run(LIST, { env, clock: fastClock() })).code).toBe(8);
+    expect(proxy.requests.length).toBeGreaterThan(0);
+    expectNoToken('the proxy', proxy.requests.join('\n'));
+  });
+
+  test('never gets a request in plain text, because plain http is refused for other machines', async () => {
+    const proxy = await startRawService('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n[]');
+    const env = { PARTNER_TOKEN: TOKEN, HTTP_PROXY: `http://127.0.0.1:${proxy.port}` };
+    const ran = await run(LIST, { env: { ...env, PARTNER_BASE_URL: 'http://api.partner.test/v1' } });
+    expect(ran.code).toBe(2);
+    expect(proxy.requests).toEqual([]);
+  });
+});
+
+describe('A service whose certificate', () => {
+  test('is not trusted never receives the token, and is not asked again', async () => {
+    const own = await startFakeService(json([]), { tls: true });
+    const env = { PARTNER_BASE_URL: own.baseUrl, PARTNER_TOKEN: TOKEN };
+    const ran = await run(['spaces', 'list', '-o', 'json'], { env, clock: fastClock() });
+    expect(ran.code).toBe(8);
+    expect(ran.error()).toMatchObject({ details: { left: false, attempts: 1 } });
+    expect(ran.error().hint).toContain('NODE_EXTRA_CA_CERTS');
+    expect(own.requests).toEqual([]);
+  });
+
+  test('is for another host never receives the token', async () => {
+    const own = await startFakeService(json([]), { tls: true });
+    const proxy = await proxyTo(own.port);
+    const env = { PARTNER_BASE_URL: 'https://other.partner.test/v1', HTTPS_PROXY: proxy.url };
+    expect((await trusting(env, ...LIST)).exitCode).toBe(8);
+    expect(proxy.connects.map(({ url }) => url)).toEqual(['other.partner.test:443']);
+    expect(own.requests).toEqual([]);
+  });
+});
+
+// The slow tests also try every spelling of the token, with the built program.
+testNoTokenLeak((args, env) => run(args, { env, clock: fastClock() }), SHAPES);
+
+const JOB = ['--instructions', 'x', '--schedule', '@daily'];
+
+test.each<[string, (token: string) => readonly string[]]>([
+  ['an agent', (token) => ['cron', 'create', '--agent', token, '--name', 'daily', ...JOB]],
+  ['a job', (token) => ['cron', 'create', '--agent', 'agt_1', '--name', `the ${token}`, ...JOB]],
+  ['a space', (token) => ['provision', write('acme.yaml', manifest(token))]],
+])('Nothing is sent or written if the token is typed in place of %s', async (_, args) => {
+  const { env, posts } = await service();
+  const { PARTNER_TOKEN: token = '' } = env;
+  const home = createHome();
+  const ran = await run(args(token), { env: { ...env, ...home.env } });
+  expect(ran).toMatchObject({
+    code: 2,
+    stderr: expect.stringMatching(/^error: A secret would be written to the state/),
+  });
+  expect(home.files() + ran.stdout + ran.stderr).not.toContain(token);
+  expect(await posts()).toEqual([]);
+});
+
+test.each([
+  ['send', 'Hello'],
+  ['tail', '--no-follow'],
+])('chat %s writes a session that contains the token nowhere', async (verb, last) => {
+  const { env } = await service();
+  const { PARTNER_TOKEN: token = '' } = env;
+  const home = createHome();
+  const ran = await run(['chat', verb, '--source', 'src_1', '--session', token, last], {
+    env: { ...env, ...home.env },
+  });
+  expect(home.files() + ran.stdout + ran.stderr).not.toContain(token);
+});
