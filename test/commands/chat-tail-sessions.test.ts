@@ -2,28 +2,28 @@ import { describe, expect, test } from 'vitest';
 import { json, sendJson, startFakeService } from '../support/fake-service.ts';
 import { fastClock, run, tinyRandom } from '../support/run.ts';
 import { type Chat, createChat } from '../support/sandbox-chat.ts';
-import { service, write } from '../support/service.ts';
+import { service as startService, write } from '../support/service.ts';
 
 /** Two agents, each with a conversation `same`, and one with another conversation. */
 async function twoSources() {
-  const it = await service();
+  const service = await startService();
   const [support, billing] = [
-    await createChat(it),
-    await createChat(it, 'session_workflow', { name: 'Billing' }),
+    await createChat(service),
+    await createChat(service, 'session_workflow', { name: 'Billing' }),
   ] as const;
   const say = async ({ source_id }: Chat, session_id: string, text: string): Promise<void> => {
     const body = { source_id, session_id, role: 'assistant', text };
-    expect((await it.admin('POST', '/messages', body)).status).toBe(201);
+    expect((await service.admin('POST', '/messages', body)).status).toBe(201);
   };
   await say(support, 'same', 'from support');
   await say(billing, 'same', 'from billing');
   await say(billing, 'ben', 'for ben');
   const ofSupport = ['--source', support.source_id, '--session', 'same'];
   const ofBilling = ['--source', billing.source_id, '--session', 'same', '--session', 'ben'];
-  const tail = (...args: string[]) => run(['chat', 'tail', '--no-follow', ...args], { env: it.env });
+  const tail = (...args: string[]) => run(['chat', 'tail', '--no-follow', ...args], { env: service.env });
   return {
-    it,
-    env: it.env,
+    service,
+    env: service.env,
     support: support.source_id,
     billing: billing.source_id,
     say,
@@ -101,13 +101,13 @@ describe('a tail of sessions of several sources', () => {
     [['--source', 'a'], '--session is missing.\n'],
     [[], '--source and --session are missing'],
   ])('rejects ambiguous flags, and sends nothing: %j', async (args, message) => {
-    const { it, tail } = await twoSources();
-    await it.forget();
+    const { service, tail } = await twoSources();
+    await service.forget();
     const ran = await tail(...args);
     expect(ran.code).toBe(2);
     expect(ran.stderr).toContain(message);
     expect(ran.stderr).not.toMatch(/hint: *$/m);
-    expect(await it.received()).toEqual([]);
+    expect(await service.received()).toEqual([]);
   });
 });
 
@@ -123,8 +123,8 @@ describe('--pairs', () => {
   });
 
   test('reports every mistake with its position, before anything is sent', async () => {
-    const { it, env } = await twoSources();
-    await it.forget();
+    const { service, env } = await twoSources();
+    await service.forget();
     const path = write(
       'pairs.txt',
       'src_1\n  {"source_id":"src_1"}\nsrc_1 ok\n{"source_id":"a",}\n{"session_id":7,"source_id":"a"}\n',
@@ -137,15 +137,15 @@ describe('--pairs', () => {
     expect(ran.stderr).toContain(`${path}:5:1: session_id is missing, or is not a text`);
     const none = await run(['chat', 'tail', '--pairs', '-'], { env, stdin: '# nothing\n' });
     expect(none).toMatchObject({ code: 2, stderr: expect.stringContaining('<stdin>:1:1: there is no session') });
-    expect(await it.received()).toEqual([]);
+    expect(await service.received()).toEqual([]);
   });
 
   test('reads each of 300 sessions once', async () => {
-    const { it, env, support, say, chats } = await twoSources();
+    const { service, env, support, say, chats } = await twoSources();
     const ids = Array.from({ length: 300 }, (_, index) => `s${index}`);
     await Promise.all(ids.slice(0, 20).map((id) => say(chats.support, id, `hello ${id}`)));
     const stdin = ids.map((id) => `${support} ${id}\n`).join('');
-    await it.forget();
+    await service.forget();
     const ran = await run(['chat', 'tail', '--pairs', '-', '--no-follow', '-o', 'json'], {
       env,
       stdin,
@@ -154,7 +154,7 @@ describe('--pairs', () => {
     });
     expect(ran.code).toBe(0);
     expect(linesOf(ran.stdout)).toHaveLength(20);
-    const polls = await it.received();
+    const polls = await service.received();
     // Two requests for a session with messages, because a page may be incomplete.
     expect(polls.length).toBeLessThanOrEqual(340);
   });

@@ -1,11 +1,10 @@
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { InterruptedError } from '../../src/errors.ts';
 import { json, startFakeService } from '../support/fake-service.ts';
 import { historyServer, nextPath, stallingClock } from '../support/history-server.ts';
 import { fastClock, fasterClock, manualSignals, run, tinyRandom } from '../support/run.ts';
 import { type Chat, createChat, HISTORY } from '../support/sandbox-chat.ts';
-import { type Service, service } from '../support/service.ts';
+import { type Service, service as startService } from '../support/service.ts';
 import { runUntilPolled, waitForPolls } from './polls.ts';
 
 interface Line {
@@ -15,17 +14,17 @@ interface Line {
   readonly role: string;
 }
 
-async function inject(it: Service, { source_id }: Chat, more: Record<string, unknown> = {}): Promise<void> {
+async function inject(service: Service, { source_id }: Chat, more: Record<string, unknown> = {}): Promise<void> {
   const body = { source_id, session_id: 's1', role: 'assistant', text: 'm{n}', ...more };
-  expect((await it.admin('POST', '/messages', body)).status).toBe(201);
+  expect((await service.admin('POST', '/messages', body)).status).toBe(201);
 }
 
 async function startChat(count = 0) {
-  const it = await service();
-  const chat = await createChat(it);
-  if (count > 0) await inject(it, chat, { count });
+  const service = await startService();
+  const chat = await createChat(service);
+  if (count > 0) await inject(service, chat, { count });
   const of = ['chat', 'tail', '--source', chat.source_id, '--session', 's1'];
-  return { it, chat, of, env: it.env };
+  return { service, chat, of, env: service.env };
 }
 
 const linesOf = (stdout: string): Line[] =>
@@ -63,19 +62,19 @@ describe('a tail that follows an empty session', () => {
   const WAITING = 'No messages in session s1 yet. Waiting for new ones; Ctrl-C ends the tail.\n';
 
   test('says so once in a terminal', async () => {
-    const { it, of } = await startChat();
-    expect(await runUntilPolled(it, of, { columns: 80 })).toMatchObject({ stdout: '', stderr: WAITING });
-    expect((await runUntilPolled(it, [...of, '--tail', '0'], { columns: 80 })).stderr).toBe('');
-    expect((await runUntilPolled(it, of)).stderr).toBe('');
+    const { service, of } = await startChat();
+    expect(await runUntilPolled(service, of, { columns: 80 })).toMatchObject({ stdout: '', stderr: WAITING });
+    expect((await runUntilPolled(service, [...of, '--tail', '0'], { columns: 80 })).stderr).toBe('');
+    expect((await runUntilPolled(service, of)).stderr).toBe('');
   });
 
   test('says it of all sessions at once, and not if one of them has messages', async () => {
-    const { it, of, chat } = await startChat();
+    const { service, of, chat } = await startChat();
     const both = [...of, '--session', 's2'];
     const notice = 'No messages in sessions s1, s2 yet. Waiting for new ones; Ctrl-C ends the tail.\n';
-    expect((await runUntilPolled(it, both, { columns: 100 })).stderr).toBe(notice);
-    await inject(it, chat);
-    expect((await runUntilPolled(it, both, { columns: 100 })).stderr).toBe('');
+    expect((await runUntilPolled(service, both, { columns: 100 })).stderr).toBe(notice);
+    await inject(service, chat);
+    expect((await runUntilPolled(service, both, { columns: 100 })).stderr).toBe('');
   });
 });
 
@@ -99,13 +98,13 @@ describe('a tail starts', () => {
   });
 
   test('where the last tail ended, wherever that one started', async () => {
-    const { it, env, of, chat } = await startChat(5);
+    const { service, env, of, chat } = await startChat(5);
     const resume = [...of, '--no-follow', '--resume', '-o', 'json'];
     const first = await run(resume, { env });
     expect(textsOf(first.stdout)).toEqual(numbered(1, 5));
     expect(first.stderr).toContain('no earlier tail of s1');
     expect(await run(resume, { env })).toMatchObject({ code: 0, stdout: '', stderr: '' });
-    await inject(it, chat, { text: 'new' });
+    await inject(service, chat, { text: 'new' });
     expect(textsOf((await run([...of, '--no-follow', '--tail', '1', '-o', 'json'], { env })).stdout)).toEqual(['new']);
     expect((await run(resume, { env })).stdout).toBe('');
     expect(textsOf((await run(resume, { env: { ...env, PARTNER_STATE: join(env.HOME ?? '', 'x') } })).stdout)).toEqual([
@@ -117,13 +116,13 @@ describe('a tail starts', () => {
   test.each([['--tail', '0'], ['--after']])(
     'where the last tail ended, even if that one showed nothing: %s',
     async (...args) => {
-      const { it, env, of, chat } = await startChat(12);
+      const { service, env, of, chat } = await startChat(12);
       const newest = (await chat.history()).at(-1)?.message_id ?? '';
       const begun = args[1] === undefined ? [...args, newest] : args;
       expect(await run([...of, '--no-follow', ...begun, '-o', 'json'], { env })).toMatchObject({ code: 0, stdout: '' });
       const resume = [...of, '--no-follow', '--resume', '-o', 'json'];
       expect(await run(resume, { env })).toMatchObject({ code: 0, stdout: '', stderr: '' });
-      await inject(it, chat, { text: 'new' });
+      await inject(service, chat, { text: 'new' });
       expect(textsOf((await run(resume, { env })).stdout)).toEqual(['new']);
     },
   );
@@ -139,18 +138,18 @@ describe('a tail starts', () => {
     ['--after', ''],
     ['--session', ''],
   ])('only with valid flags: %s %s %s exits with 2, and nothing is sent', async (...args) => {
-    const { it, env, of } = await startChat();
-    await it.forget();
+    const { service, env, of } = await startChat();
+    await service.forget();
     expect((await run([...of, ...args], { env })).code).toBe(2);
-    expect(await it.received()).toEqual([]);
+    expect(await service.received()).toEqual([]);
   });
 });
 
 describe('what a tail shows', () => {
   test('in JSON: the exact message', async () => {
-    const { it, env, of, chat } = await startChat();
+    const { service, env, of, chat } = await startChat();
     const text = 'a\u001b[31m\r\n\u202e "x"';
-    await inject(it, chat, { text });
+    await inject(service, chat, { text });
     const ran = await run([...of, '--no-follow', '-o', 'json'], { env });
     const [raw] = await chat.history();
     const { message_id, source_id, session_id, role, created_at } = raw ?? {};
@@ -159,9 +158,9 @@ describe('what a tail shows', () => {
   });
 
   test('on a terminal: author and text, sanitized', async () => {
-    const { it, env, of, chat } = await startChat();
-    await inject(it, chat, { text: 'one\nuser: not me\u001b[2J\rx\u202e\n' });
-    await inject(it, chat, { text: 'two', role: 'user', session_id: 's2' });
+    const { service, env, of, chat } = await startChat();
+    await inject(service, chat, { text: 'one\nuser: not me\u001b[2J\rx\u202e\n' });
+    await inject(service, chat, { text: 'two', role: 'user', session_id: 's2' });
     const one = await run([...of, '--no-follow', '--color', 'never'], { env, columns: 80 });
     expect(one.stdout).toBe('assistant: one\n  user: not me\\x1b[2J\\rx\\u202e\n');
     const [, second] = [await chat.history(), await chat.history({ session_id: 's2' })];
@@ -195,17 +194,17 @@ describe('a tail writes to stderr', () => {
   });
 
   test('that a 404 that does not mention the session may mean a different path', async () => {
-    const { it, env, of } = await startChat();
-    await it.faults({ kind: 'status', status: 404, on: `GET ${HISTORY}` });
-    expect((await runUntilPolled(it, of)).stderr).toContain('does not know session s1 yet');
+    const { service, env, of } = await startChat();
+    await service.faults({ kind: 'status', status: 404, on: `GET ${HISTORY}` });
+    expect((await runUntilPolled(service, of)).stderr).toContain('does not know session s1 yet');
     const ran = await run([...of, '--no-follow'], { env });
     expect(ran).toMatchObject({ code: 4, stdout: '' });
     expect(ran.stderr).toContain('partnerctl contract set messages.history');
   });
 
   test('that the connection is lost and restored, even with --quiet', async () => {
-    const { it, env, of } = await startChat(1);
-    await it.faults({ kind: 'status', status: 503, times: 3, on: `GET ${HISTORY}` });
+    const { service, env, of } = await startChat(1);
+    await service.faults({ kind: 'status', status: 503, times: 3, on: `GET ${HISTORY}` });
     const ran = await run([...of, '--no-follow', '-q'], { env, random: tinyRandom, clock: fastClock() });
     expect(ran.stderr).toMatch(
       /^warning: connection lost: .*[^.] \(.*[^.]\)\. Retrying\.\nwarning: connection restored.*\n$/,
@@ -229,25 +228,25 @@ describe('a tail writes to stderr', () => {
 describe('a tail exits', () => {
   test('with 0 at Ctrl-C, with 143 at SIGTERM, with 129 at SIGHUP', async () => {
     for (const exitCode of [130, 143, 129] as const) {
-      const { it, env, of } = await startChat(1);
+      const { service, env, of } = await startChat(1);
       const signals = manualSignals();
       const running = run(of, { env, signals });
-      await expect.poll(async () => (await it.received()).some(({ path }) => path.includes(HISTORY))).toBe(true);
-      signals.abort(new InterruptedError('Interrupted.', exitCode));
+      await expect.poll(async () => (await service.received()).some(({ path }) => path.includes(HISTORY))).toBe(true);
+      signals.end(exitCode);
       expect((await running).code).toBe(exitCode === 130 ? 0 : exitCode);
     }
   });
 
   test('after the first new reply, or with 11 if there is none', async () => {
-    const { it, env, of, chat } = await startChat(2);
+    const { service, env, of, chat } = await startChat(2);
     const running = run([...of, '--until-reply', '-o', 'json'], { env, clock: fasterClock() });
     // A reply that exists when the tail starts is not new.
-    await waitForPolls(it, 2);
+    await waitForPolls(service, 2);
     await chat.send('Hello!');
     const ran = await running;
     expect(ran.code).toBe(0);
     expect(textsOf(ran.stdout)).toEqual(['m1', 'm2', 'Hello!', 'You said: Hello!']);
-    const none = await runUntilPolled(it, [...of, '--until-reply', '--tail', '1']);
+    const none = await runUntilPolled(service, [...of, '--until-reply', '--tail', '1']);
     expect(none).toMatchObject({ code: 11, stderr: expect.stringMatching(/--after msg_\w+ --until-reply/) });
   });
 
@@ -256,8 +255,8 @@ describe('a tail exits', () => {
     [402, 6],
     [403, 3],
   ])('immediately for status %i, with code %i', async (status, code) => {
-    const { it, env, of } = await startChat(1);
-    await it.faults({ kind: 'status', status, on: `GET ${HISTORY}` });
+    const { service, env, of } = await startChat(1);
+    await service.faults({ kind: 'status', status, on: `GET ${HISTORY}` });
     expect((await run(of, { env })).code).toBe(code);
   });
 
@@ -272,12 +271,12 @@ describe('a tail exits', () => {
     [503, 8],
     [429, 7],
   ])('with the code of the last failure if nothing was read in time: status %i, code %i', async (status, code) => {
-    const { it, of } = await startChat(1);
-    await it.faults({ kind: 'status', status, on: `GET ${HISTORY}` });
+    const { service, of } = await startChat(1);
+    await service.faults({ kind: 'status', status, on: `GET ${HISTORY}` });
     for (const args of [[], ['--no-follow']]) {
-      expect((await runUntilPolled(it, [...of, ...args], { random: tinyRandom })).code).toBe(code);
+      expect((await runUntilPolled(service, [...of, ...args], { random: tinyRandom })).code).toBe(code);
     }
-    const reply = await runUntilPolled(it, [...of, '--until-reply', '-o', 'json'], { random: tinyRandom });
+    const reply = await runUntilPolled(service, [...of, '--until-reply', '-o', 'json'], { random: tinyRandom });
     expect(reply.code).toBe(11);
     expect(reply.error()).toMatchObject({
       details: { last_error: { status }, why: expect.stringContaining(`${status}`) },
@@ -285,9 +284,9 @@ describe('a tail exits', () => {
   });
 
   test('with 0 at its time limit, and with 8 after --max-outage', async () => {
-    const { it, env, of } = await startChat(1);
-    expect(await runUntilPolled(it, [...of, '-o', 'json'])).toMatchObject({ code: 0, stderr: '' });
-    await it.faults({ kind: 'status', status: 503, on: `GET ${HISTORY}` });
+    const { service, env, of } = await startChat(1);
+    expect(await runUntilPolled(service, [...of, '-o', 'json'])).toMatchObject({ code: 0, stderr: '' });
+    await service.faults({ kind: 'status', status: 503, on: `GET ${HISTORY}` });
     const ran = await run([...of, '--max-outage', '5s'], { env, clock: fastClock() });
     expect(ran).toMatchObject({ code: 8, stderr: expect.stringContaining('out of reach') });
   });
@@ -295,8 +294,8 @@ describe('a tail exits', () => {
 
 describe('a tail exits with 8 at its time limit', () => {
   test.each([[[]], [['--no-follow']]])('if nothing could be read: %j', async (args) => {
-    const { it, of, env } = await startChat(1);
-    await it.faults({ kind: 'stall', on: `GET ${HISTORY}` });
+    const { service, of, env } = await startChat(1);
+    await service.faults({ kind: 'stall', on: `GET ${HISTORY}` });
     const ran = await run([...of, ...args, '--timeout', '200ms'], { env });
     expect(ran).toMatchObject({ code: 8, stdout: '' });
   });

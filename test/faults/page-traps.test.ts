@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { fetchPage, type PagedList } from '../../src/api/fetch-page.ts';
+import { HistoryReader } from '../../src/api/history.ts';
 import type { HttpOptions } from '../../src/api/http-options.ts';
 import { ListPages } from '../../src/api/list-pages.ts';
 import { Contract, type ContractLayers } from '../../src/contract/contract.ts';
@@ -174,4 +175,23 @@ describe('a recorded kind of paging', () => {
     expect(error?.message).toContain('cannot follow');
     expect(service.requests.length).toBe(1);
   });
+});
+
+it.each([
+  [
+    'messages',
+    (count: number) => [{ message_id: `m${count}`, text: 'Hi', role: 'user', created_at: '2026-01-01T00:00:01Z' }],
+  ],
+  ['nothing', () => []],
+])('a history with %s on each of its pages, which never end, ends with an error', async (_, items) => {
+  const service = await startFakeService((_request, response, count) =>
+    sendJson(response, { results: items(count), next: `?page=${count}` }),
+  );
+  const reader = new HistoryReader(client(service.baseUrl).http);
+  const position = { source_id: 'src', session_id: 's', after_message_id: undefined };
+  const all = async (): Promise<void> => {
+    for await (const page of reader.readAfter(position, { now: Date.now, maxPages: 20, limits: () => ({}) })) void page;
+  };
+  await expect(all()).rejects.toThrow('The history has more than 20 pages.');
+  expect(service.requests.length).toBeLessThan(30);
 });

@@ -1,30 +1,18 @@
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { MESSAGE_RECORDS } from '../../src/chat/message-records.ts';
-import { readLog } from '../../src/state/file-store.ts';
-import { fromLogRecord } from '../../src/state/ledger.ts';
 import { joinRuns, parseLines } from '../support/conversation.ts';
 import { type KilledRun, killEverywhere, killWays, type PrepareRun } from '../support/kill.ts';
 import { run, tempDirectory } from '../support/run.ts';
 import { createChat } from '../support/sandbox-chat.ts';
-import { service } from '../support/service.ts';
+import { service as startService } from '../support/service.ts';
+import { recordTypes } from '../support/state-file.ts';
 
 const WAYS = killWays();
 
 async function setUp() {
-  const it = await service();
-  const chat = await createChat(it);
-  return { it, chat, directory: tempDirectory(), baseUrl: it.env.PARTNER_BASE_URL ?? '' };
-}
-
-/** The kinds of the records of messages in a state file. */
-async function recordKinds(path: string): Promise<string[]> {
-  const kinds: string[] = [];
-  for await (const entry of readLog(path)) {
-    const record = entry.kind === 'record' ? fromLogRecord(entry.record, MESSAGE_RECORDS) : undefined;
-    if (record) kinds.push(record.kind);
-  }
-  return kinds;
+  const service = await startService();
+  const chat = await createChat(service);
+  return { service, chat, directory: tempDirectory(), baseUrl: service.env.PARTNER_BASE_URL ?? '' };
 }
 
 describe.each([
@@ -34,10 +22,10 @@ describe.each([
   const seen = new Set<string>();
 
   test.each(WAYS)('at each %s', async (_, way) => {
-    const { it, chat, directory, baseUrl } = await setUp();
+    const { service, chat, directory, baseUrl } = await setUp();
     const prepare: PrepareRun<string> = async (session, address) => {
       const path = join(directory, `${session}.jsonl`);
-      const env = { ...it.env, PARTNER_BASE_URL: address };
+      const env = { ...service.env, PARTNER_BASE_URL: address };
       const ids = ['--source', chat.source_id, '--session', session];
       const args = ['chat', 'send', ...ids, ...more, 'Hello!', '-o', 'json', '--state', path];
       const registered = async () =>
@@ -45,13 +33,13 @@ describe.each([
       let isAcknowledged = false;
       const stageOf = async ({ stdout }: KilledRun) => {
         const isTold = stdout.endsWith('}\n');
-        const kinds = await recordKinds(path);
-        isAcknowledged = kinds.includes('created');
+        const types = (await recordTypes(path)).filter((type) => type.startsWith('message.'));
+        isAcknowledged = types.includes('message.sent');
         // A run that printed nothing is repeated by whoever started it.
         if (isAcknowledged) expect(isTold).toBe(true);
         if (isAcknowledged) return 'told, and acknowledged';
         if (isTold) return 'told';
-        if (kinds.length === 0) return 'nothing yet';
+        if (types.length === 0) return 'nothing yet';
         return (await registered()) === 0 ? 'recorded' : 'recorded, and registered';
       };
       const finish = async () => {
@@ -77,14 +65,14 @@ describe('kill -9 of chat tail --resume, resumed', () => {
   const seen = new Set<string>();
 
   test.each(WAYS)('at each %s, loses nothing and repeats at most the last line', async (_, way) => {
-    const { it, chat, directory, baseUrl } = await setUp();
+    const { service, chat, directory, baseUrl } = await setUp();
     const prepare: PrepareRun<string> = async (session_id, address) => {
       const path = join(directory, `${session_id}.jsonl`);
-      const env = { ...it.env, PARTNER_BASE_URL: address };
+      const env = { ...service.env, PARTNER_BASE_URL: address };
       const ids = ['--source', chat.source_id, '--session', session_id];
       const args = ['chat', 'tail', ...ids, '--resume', '--no-follow', '-o', 'json', '--state', path];
       const body = { source_id: chat.source_id, session_id, role: 'assistant', text: 'm{n}', count: MESSAGES };
-      expect((await it.admin('POST', '/messages', body)).status).toBe(201);
+      expect((await service.admin('POST', '/messages', body)).status).toBe(201);
       let first = '';
       const stageOf = async ({ stdout }: KilledRun) => {
         first = stdout;

@@ -16,7 +16,7 @@ export interface Line {
 }
 
 export interface Conversations {
-  readonly it: Service;
+  readonly service: Service;
   readonly chat: Chat;
   readonly sessions: readonly string[];
   /** The arguments of a `chat tail` of all sessions. */
@@ -26,15 +26,15 @@ export interface Conversations {
 const HISTORY = 'GET /integrations/api-chat/history/';
 
 /** Sessions named `s1` and so on, of one source. */
-export async function startConversations(it: Service, count: number): Promise<Conversations> {
-  const chat = await createChat(it);
+export async function startConversations(service: Service, count: number): Promise<Conversations> {
+  const chat = await createChat(service);
   const sessions = Array.from({ length: count }, (_, index) => `s${index + 1}`);
   const named = sessions.flatMap((session) => ['--session', session]);
-  return { it, chat, sessions, tailArgs: ['chat', 'tail', '--source', chat.source_id, ...named, '-o', 'json'] };
+  return { service, chat, sessions, tailArgs: ['chat', 'tail', '--source', chat.source_id, ...named, '-o', 'json'] };
 }
 
 /** Makes about a third of the polls fail or return an odd page. */
-export async function injectHistoryFaults(it: Service, seed: number): Promise<void> {
+export async function injectHistoryFaults(service: Service, seed: number): Promise<void> {
   const rules = [
     { kind: 'reset', rate: 0.03 },
     { kind: 'reset', stage: 'after', rate: 0.03 },
@@ -47,16 +47,16 @@ export async function injectHistoryFaults(it: Service, seed: number): Promise<vo
     { kind: 'reorder', rate: 0.08 },
     { kind: 'short_page', rate: 0.08 },
   ].map((rule) => ({ ...rule, on: HISTORY }));
-  expect((await it.admin('PUT', '/faults', { rules, seed })).status).toBe(200);
+  expect((await service.admin('PUT', '/faults', { rules, seed })).status).toBe(200);
 }
 
 /** Adds replies to the sessions in turn, some at a time, until each has `each` of them. */
-export async function addReplies({ it, chat, sessions }: Conversations, each: number, pauseMs = 0): Promise<void> {
+export async function addReplies({ service, chat, sessions }: Conversations, each: number, pauseMs = 0): Promise<void> {
   for (let done = 0, size = 1; done < each; done += size, size = (size * 3) % 37) {
     const count = Math.min(size, each - done);
     for (const session_id of sessions) {
       const body = { source_id: chat.source_id, session_id, role: 'assistant', text: 'reply', count };
-      expect((await it.admin('POST', '/messages', body)).status).toBe(201);
+      expect((await service.admin('POST', '/messages', body)).status).toBe(201);
     }
     await new Promise((resolve) => setTimeout(resolve, pauseMs));
   }
@@ -96,12 +96,12 @@ export function shownIds({ sessions }: Conversations, lines: readonly Line[]): M
 
 /** Runs a tail until it has written `count` lines, and then sends it a signal. */
 export async function followUntil(
-  { it, tailArgs: args }: Conversations,
+  { service, tailArgs: args }: Conversations,
   more: readonly string[],
   count: number,
   signal: 'SIGINT' | 'SIGKILL',
 ): Promise<{ lines: Line[]; exitCode: number | undefined; stderr: string }> {
-  const child = start([...args, ...more], { env: it.env });
+  const child = start([...args, ...more], { env: service.env });
   let seen = 0;
   child.stdout?.on('data', (chunk: Buffer) => {
     for (const byte of chunk) if (byte === 0x0a) seen += 1;

@@ -1,16 +1,18 @@
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { LINE_BREAK } from '../../src/output/prompt-line.ts';
 import { type HeldRequests, holdRequests } from '../support/hold-requests.ts';
 import { start } from '../support/program.ts';
 import { tempDirectory } from '../support/run.ts';
 import { type Chat, createChat, MESSAGE } from '../support/sandbox-chat.ts';
-import { type Service, service } from '../support/service.ts';
+import { type Service, service as startService } from '../support/service.ts';
 import { hasTmux, inTmux, type TmuxScreen } from '../support/tmux.ts';
 
+/** What stands for a line break on the input line. */
+const LINE_BREAK = '\u2b92';
+
 interface Talk extends TmuxScreen {
-  readonly it: Service;
+  readonly service: Service;
   readonly chat: Chat;
   readonly home: string;
   /** Adds a message of the agent to the session. */
@@ -19,32 +21,32 @@ interface Talk extends TmuxScreen {
 
 /** `chat open` in a separate terminal, against a sandbox whose agents send nothing on their own. */
 async function talk(
-  way: (it: Service) => Promise<Pick<Service, 'env'>> = async (it) => it,
+  way: (service: Service) => Promise<Pick<Service, 'env'>> = async (service) => service,
   flags: readonly string[] = [],
 ): Promise<Talk> {
-  const it = await service();
-  await it.admin('PUT', '/script', { rules: [{ pattern: '.*', fail: 'silent' }] });
-  const chat = await createChat(it);
+  const service = await startService();
+  await service.admin('PUT', '/script', { rules: [{ pattern: '.*', fail: 'silent' }] });
+  const chat = await createChat(service);
   const home = tempDirectory();
   const args = ['chat', 'open', '--source', chat.source_id, '--session', 't1', ...flags];
-  const { env } = await way(it);
+  const { env } = await way(service);
   const terminal = await inTmux(args, { ...env, HOME: home });
   await terminal.screen(/^› *$/m);
   const place = { source_id: chat.source_id, session_id: 't1', role: 'assistant' };
   return {
     ...terminal,
-    it,
+    service,
     chat,
     home,
-    reply: async (text) => void (await it.admin('POST', '/messages', { ...place, text })),
+    reply: async (text) => void (await service.admin('POST', '/messages', { ...place, text })),
   };
 }
 
 /** The same, but requests wait until the test releases them. */
 async function talkHeld(): Promise<Talk & HeldRequests> {
   const ways: HeldRequests[] = [];
-  const talking = await talk(async (it) => {
-    const way = await holdRequests(it, ({ method, path }) => method === 'POST' && path.endsWith(MESSAGE));
+  const talking = await talk(async (service) => {
+    const way = await holdRequests(service, ({ method, path }) => method === 'POST' && path.endsWith(MESSAGE));
     ways.push(way);
     return way;
   });
@@ -161,8 +163,8 @@ describe.skipIf(!hasTmux)('chat open, in a real terminal (needs tmux)', () => {
   });
 
   test.each(['C-d', 'C-c'])('%s again leaves immediately, with the commands to resend the messages', async (key) => {
-    const { keys, screen, everything, it } = await talk();
-    await it.faults({ kind: 'stall', on: `POST ${MESSAGE}` });
+    const { keys, screen, everything, service } = await talk();
+    await service.faults({ kind: 'stall', on: `POST ${MESSAGE}` });
     await keys("it's stuck", 'Enter');
     await keys('another', 'Enter');
     await screen(/^. another$/m);
@@ -176,8 +178,8 @@ describe.skipIf(!hasTmux)('chat open, in a real terminal (needs tmux)', () => {
   });
 
   test('a message that fails after leaving is reported with the command that sends it again', async () => {
-    const { keys, screen, everything, it, held, release } = await talkHeld();
-    await it.faults({ kind: 'status', status: 422, stage: 'after', on: `POST ${MESSAGE}` });
+    const { keys, screen, everything, service, held, release } = await talkHeld();
+    await service.faults({ kind: 'status', status: 422, stage: 'after', on: `POST ${MESSAGE}` });
     await keys('refused', 'Enter');
     await held();
     await keys('C-d');
@@ -193,13 +195,13 @@ describe.skipIf(!hasTmux)('chat open, in a real terminal (needs tmux)', () => {
   });
 
   test('chat watch knows the conversation', async () => {
-    const { it, home, keys, screen } = await talk();
+    const { service, home, keys, screen } = await talk();
     await keys('hello', 'Enter');
     await screen(/^… *$/m);
     await keys('C-d');
     await screen(/ended with 0/);
     const args = ['chat', 'watch', '--no-follow', '-o', 'json', '--query', '[].session_id'];
-    const { stdout } = await start(args, { env: { ...it.env, HOME: home } });
+    const { stdout } = await start(args, { env: { ...service.env, HOME: home } });
     expect(JSON.parse(stdout)).toEqual(['t1']);
   });
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { start } from '../support/program.ts';
 import { createChat } from '../support/sandbox-chat.ts';
-import { service } from '../support/service.ts';
+import { service as startService } from '../support/service.ts';
 import { hasTmux, inTmux } from '../support/tmux.ts';
 
 const HOSTILE = `\u001b[2J\u001b[H\u001b]0;owned\u0007gone?\rover\u202e\b\u009b31m ${'x'.repeat(100_000)}\u2028END\n\u0000`;
@@ -9,14 +9,14 @@ const HOSTILE = `\u001b[2J\u001b[H\u001b]0;owned\u0007gone?\rover\u202e\b\u009b3
 const ACTS = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u2028\u2029\p{Bidi_Control}]/u;
 
 async function conversation(...texts: readonly string[]) {
-  const it = await service();
-  const { source_id } = await createChat(it);
+  const service = await startService();
+  const { source_id } = await createChat(service);
   const reply = async (text: string): Promise<void> => {
     const body = { source_id, session_id: 's1', role: 'assistant', text };
-    expect((await it.admin('POST', '/messages', body)).status).toBe(201);
+    expect((await service.admin('POST', '/messages', body)).status).toBe(201);
   };
   for (const text of texts) await reply(text);
-  return { env: it.env, reply, to: ['--source', source_id, '--session', 's1'] };
+  return { env: service.env, reply, to: ['--source', source_id, '--session', 's1'] };
 }
 
 // Without tmux there is no terminal; skipped tests are counted as skipped.

@@ -2,7 +2,7 @@ import { createServer } from 'node:net';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
-import { partnerctl, TOKEN } from '../support/api-client.ts';
+import { partnerctl } from '../support/api-client.ts';
 import { createArgs } from '../support/cron.ts';
 import { type Handler, json, startFakeService } from '../support/fake-service.ts';
 import { listen, rawJson, startRawService } from '../support/tcp-server.ts';
@@ -199,20 +199,6 @@ describe('a response that does not end', () => {
     const ran = await partnerctl(baseUrl, [...LIST, '--timeout', '150ms'], { clock: systemClock });
     expect(ran.code).toBe(8);
     expect(ran.error()).toMatchObject({ details: { left: false } });
-  });
-});
-
-describe('a redirect', () => {
-  it.each([301, 302, 303, 307, 308])('%i is not followed, and the token is sent nowhere else', async (status) => {
-    const other = await startFakeService(json(SPACES));
-    const location = `${other.baseUrl}/automation/spaces/`;
-    const server = await startFakeService((_, response) => response.writeHead(status, { location }).end());
-    const ran = await partnerctl(server.baseUrl, LIST);
-    expect(ran.code).toBe(8);
-    expect(ran.error()).toMatchObject({ type: 'service', status, message: expect.stringContaining(other.baseUrl) });
-    expect(server.requests.length).toBe(1);
-    expect(server.requests[0]?.headers.authorization).toBe(`Bearer ${TOKEN}`);
-    expect(other.requests).toEqual([]);
   });
 });
 
