@@ -10,7 +10,7 @@ import {
 import { PassThrough, type Readable } from 'node:stream';
 
 /** Stands for a line break while the user edits a multi-line message on one line. Nobody types this character. */
-export const LINE_BREAK = '\u2b92';
+const LINE_BREAK = '\u2b92';
 
 const BRACKETED_PASTE_ON = '\x1b[?2004h';
 const BRACKETED_PASTE_OFF = '\x1b[?2004l';

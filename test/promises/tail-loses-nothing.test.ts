@@ -28,7 +28,7 @@ function tailOf({ baseUrl }: HistoryServer, sessions: readonly string[], clock: 
   const follow = (count: number): Promise<Ran> => {
     const signals = manualSignals();
     const onStdout = (text: string): void => {
-      if (idsOf(text).length >= count) signals.end();
+      if (idsOf(text).length >= count) signals.ctrlC();
     };
     return run(args, { env, clock, random: tinyRandom, signals, onStdout });
   };

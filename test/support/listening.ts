@@ -1,10 +1,6 @@
 import { EventEmitter, once } from 'node:events';
-import { Readable } from 'node:stream';
 import { expect, onTestFinished } from 'vitest';
-import type { Sink } from '../../src/cli/io.ts';
-import { systemClock } from '../../src/clock.ts';
-import { main } from '../../src/main.ts';
-import { manualSignals, type RunOptions, tempDirectory, testProcess } from './run.ts';
+import { manualSignals, type RunOptions, run } from './run.ts';
 
 /** A `webhook listen` that runs in this process. */
 export interface Listening {
@@ -46,35 +42,27 @@ interface ListeningOptions extends RunOptions {
 }
 
 /** Runs `webhook listen -o ndjson` until it listens. It ends with the test at the latest. */
-export async function startListening(args: readonly string[], options: ListeningOptions = {}): Promise<Listening> {
-  const home = options.env?.HOME ?? tempDirectory();
+export async function startListening(
+  args: readonly string[],
+  { reader, ...options }: ListeningOptions = {},
+): Promise<Listening> {
   const written = new EventEmitter();
   const lines: string[] = [];
-  let errors = '';
-  const sink = (write: (text: string) => void): Sink => ({
-    async write(text) {
-      if (lines.length > 0) await options.reader;
-      write(text);
+  let stderr = '';
+  const signals = manualSignals();
+  const exited = run(['webhook', 'listen', ...args], {
+    ...options,
+    env: { PARTNER_OUTPUT: 'ndjson', ...options.env },
+    signals,
+    async onStdout(text) {
+      if (lines.length > 0) await reader;
+      lines.push(...text.trimEnd().split('\n').slice(lines.length));
       written.emit('written');
     },
-    isTTY: false,
-    columns: 80,
-  });
-  const signals = manualSignals();
-  const exited = main(['webhook', 'listen', ...args], {
-    io: {
-      stdin: Readable.from(options.stdin === undefined ? [] : [options.stdin]),
-      stdout: sink((text) => lines.push(...text.trimEnd().split('\n'))),
-      stderr: sink((text) => {
-        errors += text;
-      }),
+    onStderr: (text) => {
+      stderr = text;
     },
-    env: { HOME: home, PARTNER_OUTPUT: 'ndjson', ...options.env },
-    clock: options.clock ?? systemClock,
-    random: options.random ?? Math.random,
-    signals,
-    ...testProcess(home),
-  });
+  }).then(({ code }) => code);
   const stop = (): Promise<number> => {
     signals.ctrlC();
     return exited;
@@ -86,7 +74,7 @@ export async function startListening(args: readonly string[], options: Listening
   const lineAt = async (index: number): Promise<string> => {
     while (lines[index] === undefined) {
       const isOver = await Promise.race([once(written, 'written').then(() => false), ended]);
-      if (isOver && lines[index] === undefined) throw new Error(`It ended: ${errors}`);
+      if (isOver && lines[index] === undefined) throw new Error(`It ended: ${stderr}`);
     }
     return lines[index];
   };
@@ -99,7 +87,7 @@ export async function startListening(args: readonly string[], options: Listening
     get events() {
       return lines.slice(1).map((line) => JSON.parse(line));
     },
-    stderr: () => errors,
+    stderr: () => stderr,
     event: async (index) => JSON.parse(await lineAt(index + 1)),
     stop,
     exited,

@@ -4,8 +4,8 @@ interface MemorySinkOptions {
   readonly isTTY?: boolean;
   readonly columns?: number | undefined;
   readonly rows?: number | undefined;
-  /** Called after each write, with everything that was written. */
-  readonly onWrite?: (text: string) => void;
+  /** Called after each write, with everything that was written. The write ends when it resolves. */
+  readonly onWrite?: ((text: string) => unknown) | undefined;
 }
 
 export interface MemorySink extends Sink {
@@ -25,7 +25,7 @@ export function memorySink({ isTTY = false, columns = 80, rows, onWrite }: Memor
     text,
     async write(written) {
       writes.push(written);
-      onWrite?.(text());
+      await onWrite?.(text());
     },
   };
 }

@@ -40,8 +40,9 @@ export interface RunOptions {
   readonly nodeVersion?: string;
   /** Replaces the keychain of the operating system; by default there is none. */
   readonly keychain?: Keychain;
-  /** Called after each write to stdout, with everything that was written. */
-  readonly onStdout?: (text: string) => void;
+  /** Called after each write, with everything that was written to the stream. The program waits for it as for a slow reader. */
+  readonly onStdout?: (text: string) => unknown;
+  readonly onStderr?: (text: string) => unknown;
 }
 
 /** A clock whose waits end immediately and advance it; `slept` has the length of each wait. */
@@ -154,9 +155,9 @@ export function testProcess(home: string) {
 export async function run(argv: readonly string[], options: RunOptions = {}): Promise<Ran> {
   const home = options.env?.HOME ?? tempDirectory();
   const { columns, rows } = options;
-  const { onStdout } = options;
-  const stdout = memorySink({ isTTY: columns !== undefined, columns, rows, ...(onStdout && { onWrite: onStdout }) });
-  const stderr = memorySink({ isTTY: columns !== undefined, columns, rows });
+  const terminal = { isTTY: columns !== undefined, columns, rows };
+  const stdout = memorySink({ ...terminal, onWrite: options.onStdout });
+  const stderr = memorySink({ ...terminal, onWrite: options.onStderr });
   const code = await main(argv, {
     io: { stdin: Readable.from(options.stdin === undefined ? [] : [options.stdin]), stdout, stderr },
     env: { HOME: home, ...options.env },
