@@ -108,7 +108,7 @@ export interface ManualSignals extends Signals {
   abort(reason: unknown): void;
   /** Presses Ctrl-C. */
   ctrlC(): void;
-  /** Ends the command as SIGHUP (129), SIGINT, or SIGTERM (143) does. */
+  /** Sends the signal that ends a command with this exit code: SIGHUP, SIGINT, or SIGTERM. */
   end(exitCode: 129 | 130 | 143): void;
 }
 
