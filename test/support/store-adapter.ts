@@ -12,13 +12,13 @@ import { tempDirectory } from './run.ts';
  */
 
 /** A record: its id, and whatever else it says. */
-export interface Note {
+interface Note {
   readonly id: string;
   readonly [field: string]: unknown;
 }
 
 /** A reader and writer with its own position. */
-export interface TestLog {
+interface TestLog {
   /** Resolves once the record is durable. @param ends the id of the reservation that it ends */
   append(note: Note, ends?: string): Promise<void>;
   /** The ids of the records since the last call, including those of other writers. */
