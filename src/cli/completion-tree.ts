@@ -1,7 +1,6 @@
 import { completionScript, SCRIPT_FILES, SHELLS } from '../completion/scripts.ts';
 import type { CompletionTree, TreeArgument, TreeCommand, TreeFlag, ValueKind } from '../completion/tree.ts';
 import { LEAVES } from '../contract/leaves.ts';
-import { SHAPES } from '../sandbox/shapes/shapes.ts';
 import { columnName } from './arrangement.ts';
 import { type ArgumentSpec, type Command, type FlagSpec, parseFlagUsage } from './command.ts';
 import { HELP_TOPICS } from './help-topics.ts';
@@ -15,7 +14,6 @@ const BY_FLAG: Readonly<Record<string, ValueKind>> = {
   '--source': 'source',
   '--session': 'session',
   '--timezone': 'time-zone',
-  '--shape': SHAPES.map(({ name }) => name),
   '--key': 'key',
   'state show --key': 'free',
   // A URL path, not a file.

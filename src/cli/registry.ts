@@ -100,7 +100,6 @@ export const COMMANDS: readonly CommandEntry[] = [
   entry('contract unset', 'Remove a setting of the wire format', () => import('../commands/contract/unset.ts')),
   entry('sandbox start', 'Run the service on this machine', () => import('../commands/sandbox/start.ts')),
   entry('sandbox run', 'Run a command against a temporary sandbox', () => import('../commands/sandbox/run.ts')),
-  entry('sandbox shapes', 'List the dialects that the sandbox supports', () => import('../commands/sandbox/shapes.ts')),
   entry('completion install', 'Set up completion in your shell', () => import('../commands/completion/install.ts')),
   entry(
     'completion refresh',

@@ -1,4 +1,4 @@
-import { type CommandOutput, described, listOf, object, STRING } from '../output/output-schema.ts';
+import { type CommandOutput, described, object, STRING } from '../output/output-schema.ts';
 
 export const SANDBOX_START: CommandOutput = {
   json: null,
@@ -11,14 +11,9 @@ export const SANDBOX_START: CommandOutput = {
         admin_url: described('for PARTNER_SANDBOX_URL', STRING),
         admin_key: described('for PARTNER_SANDBOX_KEY', STRING),
       },
-      {
-        webhook_secret: described('for PARTNER_WEBHOOK_SECRET', STRING),
-        config_dir: described('for PARTNER_CONFIG_DIR, with --replay', STRING),
-      },
+      { webhook_secret: described('for PARTNER_WEBHOOK_SECRET', STRING) },
     ),
   ),
 };
 
 export const SANDBOX_RUN: CommandOutput = { json: null, text: 'what the command prints' };
-
-export const SANDBOX_SHAPES: CommandOutput = listOf(object({ name: STRING, description: STRING }));

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { parseOrThrow } from './validation.ts';
+import { checkOption } from './input.ts';
 
 const stage = v.optional(v.picklist(['before', 'after']), 'before');
 
@@ -17,7 +17,7 @@ const common = {
   skip: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0)), 0),
 };
 
-/** The endpoint that the quirks change. */
+/** The endpoint that most quirks change. */
 export const HISTORY_PATH = '/integrations/api-chat/history/';
 
 /** Ten minutes at most. */
@@ -29,7 +29,7 @@ const failingStatus = v.picklist(
 );
 
 /** `stage`: whether the fault replaces the processing of the request (`before`) or only its response (`after`). */
-const faultRuleSchema = v.variant('kind', [
+const faultSchema = v.variant('kind', [
   /** An error status; `retry_after` in seconds, or as the header's text. */
   v.strictObject({
     kind: v.literal('status'),
@@ -48,7 +48,7 @@ const faultRuleSchema = v.variant('kind', [
     }),
     v.forward(
       v.check(
-        ({ stage: stageName, at_bytes }) => stageName === 'before' || at_bytes === undefined,
+        (fault) => fault.stage === 'before' || fault.at_bytes === undefined,
         'needs stage "before": leave stage out',
       ),
       ['at_bytes'],
@@ -66,12 +66,7 @@ const faultRuleSchema = v.variant('kind', [
   /** The true response, `ms` milliseconds late. */
   v.strictObject({ kind: v.literal('delay'), ...common, stage, ms: milliseconds }),
   /** An error status once the request was received; the request is processed `ms` milliseconds later. */
-  v.strictObject({
-    kind: v.literal('late'),
-    ...common,
-    status: v.optional(failingStatus, 504),
-    ms: milliseconds,
-  }),
+  v.strictObject({ kind: v.literal('late'), ...common, status: v.optional(failingStatus, 504), ms: milliseconds }),
   /** A proxy's error page. */
   v.strictObject({ kind: v.literal('html'), ...common, stage, status: v.optional(failingStatus, 502) }),
   /** 200 with a body that is not JSON. */
@@ -92,7 +87,7 @@ const faultRuleSchema = v.variant('kind', [
 
 /** The faults to inject, and the seed of their probabilities. */
 export const faultPlanSchema = v.strictObject({
-  rules: v.array(faultRuleSchema),
+  rules: v.array(faultSchema),
   /** Makes a run repeatable; random by default. */
   seed: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(0xffff_ffff))),
 });
@@ -102,11 +97,11 @@ export type FaultPlan = v.InferInput<typeof faultPlanSchema>;
 
 /** @throws Error that names every wrong field */
 export function parseFaultPlan(value: unknown): FaultPlan {
-  return parseOrThrow('fault plan', faultPlanSchema, value);
+  return checkOption('fault plan', faultPlanSchema, value);
 }
 
 /** One fault to inject. */
-export type Fault = v.InferOutput<typeof faultRuleSchema>;
+export type Fault = v.InferOutput<typeof faultSchema>;
 
 const HISTORY_QUIRKS = ['repeat', 'reorder', 'short_page'] as const;
 
@@ -122,6 +117,51 @@ export function isQuirk(fault: Fault): fault is Quirk {
   return fault.kind === 'stale' || isHistoryQuirk(fault);
 }
 
+/** A request, or a route of the service, whose path has parameters such as `:space_id`. */
+export interface Route {
+  readonly method: string;
+  readonly path: string;
+}
+
+function isWildcard(segment: string): boolean {
+  return segment === '*' || segment.startsWith(':');
+}
+
+/** Whether the `on` of a rule names a request, or may name one of a route. */
+function matchesOn(on: string, { method, path }: Route): boolean {
+  const [, verb = '*', pattern = ''] = /^([A-Z]+|\*)? ?(.*)$/.exec(on) ?? [];
+  if (verb !== '*' && verb !== method) return false;
+  if (pattern === '') return true;
+  const isWhole = pattern.endsWith('$');
+  const fullPattern = /^\/v1(\/|\$|$)/.test(pattern) ? pattern : `/v1${pattern}`;
+  const wanted = fullPattern.replace(/\$$/, '').split('/');
+  const given = path.split('/');
+  if (isWhole && wanted.length !== given.length) return false;
+  return wanted.every((segment, index) => {
+    const value = given[index];
+    if (value === undefined) return false;
+    if (isWildcard(segment) || value.startsWith(':')) return value !== '';
+    const isPrefix = index === wanted.length - 1 && !isWhole;
+    return isPrefix ? value.startsWith(segment) : value === segment;
+  });
+}
+
+/** A quirk applies only to reads, and most quirks only to reads of the history, even if its `on` matches others. */
+function matches(fault: Fault, route: Route): boolean {
+  if (isQuirk(fault) && route.method !== 'GET') return false;
+  if (isHistoryQuirk(fault) && route.path !== `/v1${HISTORY_PATH}`) return false;
+  return matchesOn(fault.on ?? '', route);
+}
+
+/** A warning for each rule that matches no request. @param routes of the service */
+export function describeUnmatched(rules: readonly Fault[], routes: readonly Route[]): string[] {
+  return rules.flatMap((rule, index) => {
+    if (routes.some((route) => matches(rule, route))) return [];
+    const on = rule.on === undefined ? '' : `, on ${JSON.stringify(rule.on)},`;
+    return [`Fault rule ${index + 1} (${rule.kind})${on} matches no request of the service, so it never happens.`];
+  });
+}
+
 /** The mulberry32 generator: numbers from 0 up to 1 from a 32-bit seed. */
 function seededRandom(seed: number): () => number {
   let state = seed;
@@ -133,86 +173,31 @@ function seededRandom(seed: number): () => number {
   };
 }
 
-type RequestMatcher = (method: string, path: string) => boolean;
-
-/** Creates the matcher for a rule's `on`. */
-export function createRequestMatcher(on: string | undefined): RequestMatcher {
-  const [, wantedMethod, rest = ''] = /^([A-Z]+|\*)? ?(.*)$/.exec(on ?? '') ?? [];
-  const fullPath = rest === '' || /^\/v1(\/|\$|$)/.test(rest) ? rest : `/v1${rest}`;
-  const pattern = fullPath
-    .replace(/[.+?^(){}|[\]\\]/g, '\\$&')
-    .split('/')
-    .map((segment) => segment.replace(/^(?:\*|:\w+)(?=\$?$)/, '[^/]+'))
-    .join('/');
-  const path = new RegExp(`^${pattern}`);
-  return (method, requestPath) =>
-    (wantedMethod === undefined || wantedMethod === '*' || wantedMethod === method) && path.test(requestPath);
-}
-
-/** A quirk applies only to reads, and most quirks only to reads of the history, even if its `on` matches others. */
-function createFaultMatcher(fault: Fault): RequestMatcher {
-  const matches = createRequestMatcher(fault.on);
-  if (!isQuirk(fault)) return matches;
-  return (method, path) =>
-    method === 'GET' && (!isHistoryQuirk(fault) || path === `/v1${HISTORY_PATH}`) && matches(method, path);
-}
-
-/** A route of the service: `{ method: 'GET', path: '/v1/automation/spaces/:space_id/agents/' }`. */
-export interface Route {
-  readonly method: string;
-  readonly path: string;
-}
-
-/** Fills the parameters of a route with the segments of a rule's path. */
-function samplePath(path: string, on: string | undefined): string {
-  const [, rulePath = ''] = /(\/.*?)\$?$/.exec(on ?? '') ?? [];
-  const ruleSegments = (rulePath.startsWith('/v1') ? rulePath : `/v1${rulePath}`).split('/');
-  const segments = path.split('/').map((segment, index) => {
-    if (!segment.startsWith(':')) return segment;
-    const value = ruleSegments[index] ?? '';
-    return value === '' || /^[*:]/.test(value) ? 'x' : value;
-  });
-  return segments.join('/');
-}
-
-/**
- * Returns a warning for each rule that matches no request.
- * @param routes of the service
- */
-export function describeUnmatched(rules: readonly Fault[], routes: readonly Route[]): string[] {
-  return rules.flatMap((rule, index) => {
-    const matches = createFaultMatcher(rule);
-    if (routes.some(({ method, path }) => matches(method, samplePath(path, rule.on)))) return [];
-    const on = rule.on === undefined ? '' : `, on ${JSON.stringify(rule.on)},`;
-    return [`Fault rule ${index + 1} (${rule.kind})${on} matches no request of the service, so it never happens.`];
-  });
-}
-
 /** Chooses the fault of each request. The same plan and the same requests give the same faults. */
-export class FaultInjector {
+export interface FaultInjector {
   /** The plan with its seed, so that a run can be repeated. */
   readonly plan: { readonly rules: readonly Fault[]; readonly seed: number };
-  readonly #random: () => number;
-  readonly #rules: { fault: Fault; matches: RequestMatcher; seen: number; injected: number }[];
-
-  /** @param random from 0 up to 1, creates the seed of a plan without one */
-  constructor(plan: v.InferOutput<typeof faultPlanSchema>, random: () => number) {
-    const seed = plan.seed ?? Math.floor(random() * 0x1_0000_0000);
-    this.plan = { rules: plan.rules, seed };
-    this.#random = seededRandom(seed);
-    this.#rules = plan.rules.map((fault) => ({ fault, matches: createFaultMatcher(fault), seen: 0, injected: 0 }));
-  }
-
   /** Returns the fault of the first rule that applies. Only that rule and those before it count the request. */
-  next(method: string, path: string): Fault | undefined {
-    for (const rule of this.#rules) {
-      if (!rule.matches(method, path)) continue;
-      rule.seen += 1;
-      if (rule.seen <= rule.fault.skip || rule.injected >= (rule.fault.times ?? Number.POSITIVE_INFINITY)) continue;
-      if (this.#random() >= rule.fault.rate) continue;
-      rule.injected += 1;
-      return rule.fault;
-    }
-    return undefined;
-  }
+  next(request: Route): Fault | undefined;
+}
+
+/** @param random from 0 up to 1, creates the seed of a plan without one */
+export function createInjector(plan: v.InferOutput<typeof faultPlanSchema>, random: () => number): FaultInjector {
+  const seed = plan.seed ?? Math.floor(random() * 0x1_0000_0000);
+  const next = seededRandom(seed);
+  const counted = plan.rules.map((fault) => ({ fault, seen: 0, injected: 0 }));
+  return {
+    plan: { rules: plan.rules, seed },
+    next(request) {
+      for (const rule of counted) {
+        const { skip, times = Number.POSITIVE_INFINITY, rate } = rule.fault;
+        if (!matches(rule.fault, request)) continue;
+        rule.seen += 1;
+        if (rule.seen <= skip || rule.injected >= times || next() >= rate) continue;
+        rule.injected += 1;
+        return rule.fault;
+      }
+      return undefined;
+    },
+  };
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { json, type Script, startFakeService } from '../support/fake-service.ts';
 import { type Ran, run, tempDirectory } from '../support/run.ts';
-import { manifest, service, write } from '../support/service.ts';
+import { write } from '../support/service.ts';
 
 const TOKEN = 'secret-token-4711';
 const ORIGIN = 'http://127.0.0.1:9';
@@ -122,34 +122,6 @@ describe('contract learn after a failed command', () => {
 });
 
 describe('contract learn', () => {
-  test('after a trace of another client, makes everything work as with the document of the service', async () => {
-    const { env, sandbox } = await service({ shape: 'data-requests' });
-    const trace = join(tempDirectory(), 'trace.jsonl');
-    const recorded = {
-      ...env,
-      PARTNER_CONFIG_DIR: tempDirectory(),
-      PARTNER_STATE: join(tempDirectory(), 'state.jsonl'),
-    };
-    await run(['contract', 'import', `${sandbox.baseUrl}/openapi.json`, '--yes', '--accept'], { env: recorded });
-    const runAll = async (external: string, environment: typeof env, ...flags: string[]): Promise<void> => {
-      const commands = [
-        ['provision', write(`${external}.yaml`, manifest(external))],
-        ['agents', 'list', `ext:${external}`],
-        ['upload', write('note.txt', external)],
-        ['cron', 'create', '--space', `ext:${external}`, '--agent', 'name:Support', '--name', 'daily'],
-      ];
-      for (const argv of commands) {
-        const job = ['--minute', '0', '--hour', '9', '--instructions', 'Sum up.'];
-        const ran = await run([...argv, ...(argv[0] === 'cron' ? job : []), ...flags], { env: environment });
-        expect(ran.code, `${argv.join(' ')}\n${ran.stderr}`).toBe(0);
-      }
-    };
-    await runAll('one', recorded, '--debug-file', trace);
-    const ran = await run(['contract', 'learn', trace, '--yes', '--accept'], { env });
-    expect(ran.code, ran.stderr).toBe(0);
-    await runAll('two', env);
-  });
-
   test('shows each change with its lines and types, and writes nothing without --yes', async () => {
     const { learn, stored } = home();
     const trace = record({

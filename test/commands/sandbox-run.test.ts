@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { run, tempDirectory } from '../support/run.ts';
@@ -29,6 +29,14 @@ describe('sandbox run', () => {
     expect(env.PARTNER_STATE).toMatch(/partnerctl-sandbox-/);
     expect(env.PARTNER_STATE).not.toBe(PARTNER_STATE);
     expect(existsSync(env.PARTNER_STATE ?? '')).toBe(false);
+  });
+
+  test('gives its command a configuration directory of its own, which is gone afterwards', async () => {
+    const real = tempDirectory();
+    const { env } = await environmentInSandbox([], { ...REAL, PARTNER_CONFIG_DIR: real });
+    expect(env.PARTNER_CONFIG_DIR).toMatch(/partnerctl-sandbox-/);
+    expect(existsSync(env.PARTNER_CONFIG_DIR ?? '')).toBe(false);
+    expect(readdirSync(real)).toEqual([]);
   });
 
   test('passes the state in --state to its command, from any directory', async () => {

@@ -158,7 +158,6 @@ describe('wrong arguments', () => {
     [['spaces', 'list', '--color', 'alway'], 'always'],
     [['upload', 'a', '--as', 'documents'], 'document'],
     [['contract', 'show', '--source', 'overide'], 'override'],
-    [['sandbox', 'start', '--shape', 'camle'], 'camel'],
   ])('%j suggest the intended value', async (args, meant) => {
     const ran = await run(args);
     expect(ran).toMatchObject({ code: 2, stdout: '' });

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { startSandbox } from '../../src/sandbox/sandbox.ts';
+import { startSandbox } from '../../src/sandbox/index.ts';
 import { run, tempDirectory } from '../support/run.ts';
 import { createChat } from '../support/sandbox-chat.ts';
 import { connectTo } from '../support/sandbox-client.ts';
@@ -32,7 +32,7 @@ test('webhook trigger delivers a made-up message, signed with the secret of the 
   expect(ran).toMatchObject({ code: 0, stderr: '' });
   const [received] = receiver.received;
   expect(received?.json.data.text).toBe('Hi');
-  expect(received && verify(received, sandbox.webhookSecrets[0] ?? '')).toEqual(received?.json);
+  expect(received && verify(received, sandbox.webhookSecret ?? '')).toEqual(received?.json);
   expect(ran.json<Shown[]>()).toMatchObject([{ delivery_id: received?.id, url: receiver.url, status: 'delivered' }]);
 });
 
@@ -84,7 +84,7 @@ test('webhook trigger exits with 8 when the receiver does not accept the deliver
 });
 
 test.each([
-  ['no webhook', [], 2, 'No webhook is set for all sources.'],
+  ['no webhook', [], 2, 'No webhook is set.'],
   ['an address elsewhere', ['--to', 'http://192.0.2.1/'], 2, 'must be on this machine'],
   ['an unknown source', ['--source', 'src_none'], 4, 'There is no API chat source "src_none".'],
 ] as const)('webhook trigger with %s sends nothing', async (_, args, code, why) => {

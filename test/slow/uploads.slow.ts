@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { connectToChild } from '../support/sandbox-client.ts';
-import { prepareChildSandboxes, temporaryDirectory } from '../support/sandbox-process.ts';
+import { tempDirectory } from '../support/run.ts';
+import { startChildSandbox } from '../support/sandbox-client.ts';
 import {
   ATTACHMENTS,
   DOCUMENTS,
@@ -13,8 +13,6 @@ import {
   sha256,
   streamForm,
 } from '../support/sandbox-uploads.ts';
-
-const startChild = prepareChildSandboxes();
 
 const MIB = 1024 * 1024;
 
@@ -27,10 +25,8 @@ async function peakMemory(pid: number): Promise<number> {
 test.skipIf(process.platform !== 'linux')(
   'The memory of the sandbox does not depend on the size of uploads',
   async () => {
-    const directory = await temporaryDirectory();
-    const child = await startChild(join(directory, 'data'));
-    const on = connectToChild(child);
-    const idle = await peakMemory(child.pid);
+    const { pid, ...on } = await startChildSandbox(join(tempDirectory(), 'data'));
+    const idle = await peakMemory(pid);
 
     const block = Buffer.alloc(MIB, 'x');
     async function* body(mebibytes: number): AsyncGenerator<Uint8Array> {
@@ -43,20 +39,18 @@ test.skipIf(process.platform !== 'linux')(
       [201, 512 * MIB],
       [201, 256 * MIB],
     ]);
-    const headers = { authorization: `Bearer ${child.adminKey}` };
-    const content = await fetch(`${child.adminUrl}/uploads/${responses[0].json.file_attachment_id}/content`, {
-      headers,
-    });
+    const headers = { authorization: `Bearer ${on.sandbox.adminKey}` };
+    const url = `${on.sandbox.adminUrl}/uploads/${responses[0].json.file_attachment_id}/content`;
+    const content = await fetch(url, { headers });
     let read = 0;
     for await (const chunk of content.body ?? []) read += chunk.length;
     expect(read).toBe(512 * MIB);
-    expect((await peakMemory(child.pid)) - idle).toBeLessThan(150);
+    expect((await peakMemory(pid)) - idle).toBeLessThan(150);
   },
 );
 
 test('500 uploads over failing connections store each acknowledged one exactly once', async () => {
-  const directory = await temporaryDirectory();
-  const on = connectToChild(await startChild(join(directory, 'data')));
+  const on = await startChildSandbox(join(tempDirectory(), 'data'));
   const rules = [
     { kind: 'reset', on: 'POST', rate: 0.1 },
     { kind: 'reset', on: 'POST', rate: 0.1, at_bytes: 30_000 },

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'vitest';
-import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
+import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
 import { commandBlocks, documentScript, normalizeOutput, outputsByBlock } from './documents.ts';
 import { launcher, spawnFile } from './program.ts';
 import { run } from './run.ts';

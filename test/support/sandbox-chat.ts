@@ -1,32 +1,4 @@
-import { type ApiResponse, call, PROVISION, provisionBody, type TestSandbox } from './sandbox-client.ts';
-
-/** A clock that stands still until it is advanced, with timers that follow it. */
-export function manualClock(start = Date.UTC(2026, 0, 1)) {
-  let now = start;
-  let timers: { at: number; task: () => void }[] = [];
-  return {
-    now: () => now,
-    setTimer: (task: () => void, ms: number): (() => void) => {
-      const timer = { at: now + ms, task };
-      timers.push(timer);
-      return () => {
-        timers = timers.filter((each) => each !== timer);
-      };
-    },
-    /** Advances the clock; timers on the way run at their own times. */
-    advance: (ms: number): void => {
-      const end = now + ms;
-      for (;;) {
-        const next = timers.toSorted((one, other) => one.at - other.at).find(({ at }) => at <= end);
-        if (!next) break;
-        timers = timers.filter((timer) => timer !== next);
-        now = Math.max(now, next.at);
-        next.task();
-      }
-      now = end;
-    },
-  };
-}
+import { type ApiResponse, call, PROVISION, provisionBody, type SandboxClient } from './sandbox-client.ts';
 
 export const MESSAGE = '/integrations/api-chat/message/';
 export const HISTORY = '/integrations/api-chat/history/';
@@ -58,7 +30,7 @@ export interface Chat {
 
 /** Provisions an agent with an API chat source, and returns a client for it. The default session is `s1`. */
 export async function createChat(
-  { partner, token }: TestSandbox,
+  { partner, token }: SandboxClient,
   mode: RoutingMode = 'session_workflow',
   agent: Record<string, unknown> = {},
 ): Promise<Chat> {

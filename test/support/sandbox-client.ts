@@ -2,10 +2,8 @@ import { once } from 'node:events';
 import { type ClientRequest, type IncomingMessage, request } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
-import type { ObservedExchange } from '../../src/sandbox/observe.ts';
-import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.ts';
-import { exchangeCheck } from './exchange-check.ts';
-import type { ChildSandbox } from './sandbox-process.ts';
+import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/index.ts';
+import { start, until } from './program.ts';
 
 export interface ApiResponse {
   readonly status: number;
@@ -68,60 +66,56 @@ export async function call(
   };
 }
 
-export interface TestSandbox {
-  readonly sandbox: Sandbox;
+type Addresses = Pick<Sandbox, 'baseUrl' | 'adminUrl' | 'adminKey'>;
+
+export interface TestSandbox<At = Sandbox> {
+  readonly sandbox: At;
   /** A token with every scope. */
   readonly token: string;
-  /** Calls the service in its own shape, whatever the shape of the sandbox. */
   partner(method: string, path: string, more?: CallOptions): Promise<ApiResponse>;
   admin(method: string, path: string, body?: unknown): Promise<ApiResponse>;
 }
 
-/** A client for a sandbox that the test itself closes. @param shape the shape in which the sandbox responds to others */
-export function connectTo(sandbox: Sandbox, token: string, shape?: string): TestSandbox {
-  const plain = shape === undefined ? {} : { 'sandbox-shape': 'plain' };
+/** A client for a sandbox that the test itself ends. */
+export function connectTo<At extends Addresses>(sandbox: At, token: string): TestSandbox<At> {
   return {
     sandbox,
     token,
-    partner: (method, path, { headers, ...more } = {}) =>
-      call(method, `${sandbox.baseUrl}${path}`, { token, headers: { ...plain, ...headers }, ...more }),
+    partner: (method, path, more) => call(method, `${sandbox.baseUrl}${path}`, { token, ...more }),
     admin: (method, path, body) => call(method, `${sandbox.adminUrl}${path}`, { token: sandbox.adminKey, body }),
   };
 }
 
-/** A client for a sandbox in another process. */
-export function connectToChild(child: ChildSandbox): TestSandbox {
-  const refuse = (): Promise<never> => Promise.reject(new Error('Not available for a sandbox in another process.'));
-  return connectTo(
-    {
-      ...child,
-      webhookSecrets: [],
-      createToken: refuse,
-      defaultToken: refuse,
-      unmatchedFaults: [],
-      close: refuse,
-    },
-    child.token,
-  );
+/** Starts a sandbox that is closed when the test ends. */
+export async function startTestSandbox(options: SandboxOptions = {}): Promise<TestSandbox> {
+  const sandbox = await startSandbox(options);
+  onTestFinished(() => sandbox.close());
+  return connectTo(sandbox, await sandbox.createToken());
 }
 
-/**
- * Starts a sandbox that is closed when the test ends. The test fails if a request or a response does not fit the service's
- * document.
- */
-export async function startTestSandbox(options: SandboxOptions = {}): Promise<TestSandbox> {
-  const check = exchangeCheck(options.shape);
-  const violations: string[] = [];
-  const onExchange = (exchange: ObservedExchange): void => {
-    const { method, path } = exchange.request;
-    for (const violation of check(exchange)) violations.push(`${method} ${path} ${exchange.status}: ${violation}`);
+/** A client for a sandbox, wherever it runs. */
+export type SandboxClient = TestSandbox<Addresses>;
+
+/** A sandbox in a process of its own. */
+interface ChildSandbox extends SandboxClient {
+  readonly pid: number;
+  /** Ends the process with SIGKILL, and waits until it is gone. */
+  kill(): Promise<void>;
+}
+
+/** Starts `sandbox start --data` as a process, which is killed when the test ends. */
+export async function startChildSandbox(dataDir: string): Promise<ChildSandbox> {
+  const child = start(['sandbox', 'start', '-o', 'json', '--data', dataDir]);
+  const { base_url, admin_url, admin_key, token } = JSON.parse(await until(child.stdout, /\n/));
+  const kill = async (): Promise<void> => {
+    child.kill('SIGKILL');
+    await child;
   };
-  const sandbox = await startSandbox({ ...options, onExchange });
-  onTestFinished(async () => {
-    await sandbox.close();
-    if (violations.length > 0) throw new Error(`Not as documented:\n${[...new Set(violations)].join('\n')}`);
-  });
-  return connectTo(sandbox, await sandbox.createToken(), options.shape);
+  return {
+    ...connectTo({ baseUrl: base_url, adminUrl: admin_url, adminKey: admin_key }, token),
+    pid: child.pid ?? 0,
+    kill,
+  };
 }
 
 export const PROVISION = '/automation/agent-templates/provision-space/';
@@ -154,7 +148,7 @@ export interface RawConnection {
 }
 
 /** Opens a connection that is closed when the test ends, and writes to it. */
-export function openConnection({ sandbox }: Pick<TestSandbox, 'sandbox'>, request: string): RawConnection {
+export function openConnection({ sandbox }: Pick<SandboxClient, 'sandbox'>, request: string): RawConnection {
   const { hostname, port } = new URL(sandbox.baseUrl);
   const socket = connect(Number(port), hostname);
   let text = '';

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import { type Chat, createChat, type HistoryEntry, type RoutingMode } from './sandbox-chat.ts';
-import type { ApiResponse, TestSandbox } from './sandbox-client.ts';
+import type { ApiResponse, SandboxClient } from './sandbox-client.ts';
 
 export const CRON_JOBS = '/automation/partner-cron-jobs/';
 
@@ -41,7 +41,7 @@ export interface CronClient {
 }
 
 /** Provisions an agent, and returns a client for its jobs. */
-export async function createCronClient(on: TestSandbox, mode: RoutingMode = 'session_workflow'): Promise<CronClient> {
+export async function createCronClient(on: SandboxClient, mode: RoutingMode = 'session_workflow'): Promise<CronClient> {
   const chat = await createChat(on, mode);
   const post = (more?: Record<string, unknown>): Promise<ApiResponse> =>
     on.partner('POST', CRON_JOBS, { body: jobBody(chat.agent_id, more) });

@@ -1,11 +1,8 @@
 import { createHash } from 'node:crypto';
-import { readdir } from 'node:fs/promises';
-import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { request } from 'undici';
-import { expect } from 'vitest';
-import type { LoggedRequest } from '../../src/sandbox/request-log.ts';
-import { type ApiResponse, openConnection, type RawConnection, type TestSandbox } from './sandbox-client.ts';
+import type { LoggedRequest } from '../../src/sandbox/service.ts';
+import { type ApiResponse, openConnection, type RawConnection, type SandboxClient } from './sandbox-client.ts';
 
 export const DOCUMENTS = '/automation/documents/';
 export const ATTACHMENTS = '/automation/file-attachments/';
@@ -36,7 +33,7 @@ export function fileForm(content: Uint8Array | string, filename = 'a.bin'): Buff
 
 /** Posts a body as a form. */
 export function postForm(
-  { partner }: TestSandbox,
+  { partner }: SandboxClient,
   path: string,
   raw: Uint8Array | string,
   type = MULTIPART,
@@ -46,7 +43,7 @@ export function postForm(
 
 /** Streams a body as a form, with a declared length if one is given. */
 export async function streamForm(
-  { sandbox, token }: Pick<TestSandbox, 'sandbox' | 'token'>,
+  { sandbox, token }: Pick<SandboxClient, 'sandbox' | 'token'>,
   path: string,
   body: AsyncIterable<Uint8Array>,
   length?: number,
@@ -65,39 +62,20 @@ export async function streamForm(
 }
 
 /** Downloads the bytes of an upload. */
-export async function downloadContent({ sandbox }: Pick<TestSandbox, 'sandbox'>, id: string): Promise<Buffer> {
+export async function downloadContent({ sandbox }: Pick<SandboxClient, 'sandbox'>, id: string): Promise<Buffer> {
   const headers = { authorization: `Bearer ${sandbox.adminKey}` };
   const response = await fetch(`${sandbox.adminUrl}/uploads/${id}/content`, { headers });
   if (!response.ok) throw new Error(`Downloading ${id} failed with ${response.status}.`);
   return Buffer.from(await response.arrayBuffer());
 }
 
-interface ListedUpload {
-  readonly sha256: string;
-  readonly document_id?: string;
-  readonly file_attachment_id?: string;
-}
-
-export function idOf({ document_id, file_attachment_id }: ListedUpload): string {
-  return document_id ?? file_attachment_id ?? '';
-}
-
-/** Asserts that each upload has its file with the right bytes, and that there are no other files. */
-export async function expectWholeUploads(on: TestSandbox, dataDir: string): Promise<readonly ListedUpload[]> {
-  const uploads: ListedUpload[] = (await on.admin('GET', '/uploads')).json.uploads;
-  expect(await uploadedFiles(dataDir)).toEqual(uploads.map(idOf).sort());
-  for (const upload of uploads) expect(sha256(await downloadContent(on, idOf(upload)))).toBe(upload.sha256);
-  return uploads;
-}
-
-/** The names of the files of uploads in a data directory. */
-export async function uploadedFiles(dataDir: string): Promise<string[]> {
-  const names = await readdir(dataDir);
-  return names.includes('sandbox-uploads') ? (await readdir(join(dataDir, 'sandbox-uploads'))).sort() : [];
-}
-
 /** Sends the head of a POST and the start of its body on a bare connection. */
-export function rawPost(on: TestSandbox, path: string, headers: string, body: Uint8Array | string = ''): RawConnection {
+export function rawPost(
+  on: SandboxClient,
+  path: string,
+  headers: string,
+  body: Uint8Array | string = '',
+): RawConnection {
   const common = `Host: localhost\r\nAuthorization: Bearer ${on.token}\r\nContent-Type: ${MULTIPART}\r\n`;
   const connection = openConnection(on, `POST /v1${path} HTTP/1.1\r\n${common}${headers}\r\n\r\n`);
   connection.socket.write(body);
@@ -106,7 +84,7 @@ export function rawPost(on: TestSandbox, path: string, headers: string, body: Ui
 
 /** Resolves once the newest logged request satisfies the predicate. */
 export async function waitForLoggedRequest(
-  { admin }: TestSandbox,
+  { admin }: SandboxClient,
   test: (request: LoggedRequest) => boolean,
 ): Promise<void> {
   for (;;) {

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { SandboxOptions } from '../../src/sandbox/sandbox.ts';
+import type { SandboxOptions } from '../../src/sandbox/index.ts';
 import { tempDirectory } from './run.ts';
 import { startTestSandbox, type TestSandbox } from './sandbox-client.ts';
 

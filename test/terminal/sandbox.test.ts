@@ -130,6 +130,15 @@ describe('sandbox run', () => {
     expect(ran.stdout).toMatch(/^\[\]\n\d+\.\d+\.\d+\n$/);
   });
 
+  test('lets a login in the sandbox change no profile outside it', async () => {
+    const real = tempDirectory();
+    const login =
+      'echo "$PARTNER_TOKEN" | partnerctl login --profile real --base-url "$PARTNER_BASE_URL" --token-file -';
+    const ran = await run(`${login} && partnerctl profile list -o json`, { env: { PARTNER_CONFIG_DIR: real } });
+    expect(ran).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('"real"') });
+    expect(readdirSync(real)).toEqual([]);
+  });
+
   test.each([[{ PATH: '' }], [{ PATH: '/usr/bin:/bin' }]])(
     'with %j does not add the current directory to the PATH',
     async ({ PATH }) => {

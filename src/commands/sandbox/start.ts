@@ -2,7 +2,6 @@ import { once } from 'node:events';
 import { command } from '../../cli/command.ts';
 import { parseSandboxOptions, SANDBOX_FLAGS, type SandboxInput, startFromOptions } from '../../cli/sandbox-options.ts';
 import type { StreamEvent } from '../../output/command-result.ts';
-import { shellQuote } from '../../shell-quote.ts';
 
 export default command<SandboxInput>({
   description:
@@ -21,12 +20,10 @@ export default command<SandboxInput>({
       line: 'partnerctl sandbox start --webhook http://127.0.0.1:4000/hooks',
       does: 'deliver replies to a receiver',
     },
-    { line: 'partnerctl sandbox start --shape json-api', does: 'with another dialect' },
-    { line: 'partnerctl sandbox start --replay support.ndjson', does: 'with the responses that a customer got' },
   ],
   parse: parseSandboxOptions,
   async run(context, input) {
-    const { sandbox, generatedSecret, configDirectory, close } = await startFromOptions(input, context);
+    const { sandbox, generatedSecret } = await startFromOptions(input, context);
     const token = await sandbox.defaultToken();
     for (const unmatched of sandbox.unmatchedFaults) await context.warn(unmatched);
     async function* events(): AsyncGenerator<StreamEvent> {
@@ -39,7 +36,6 @@ export default command<SandboxInput>({
             admin_url: adminUrl,
             admin_key: adminKey,
             ...(generatedSecret !== undefined && { webhook_secret: generatedSecret }),
-            ...(configDirectory !== undefined && { config_dir: configDirectory }),
           },
           text: [
             `export PARTNER_BASE_URL=${baseUrl}`,
@@ -47,7 +43,6 @@ export default command<SandboxInput>({
             `export PARTNER_SANDBOX_URL=${adminUrl}`,
             `export PARTNER_SANDBOX_KEY=${adminKey}`,
             ...(generatedSecret === undefined ? [] : [`export PARTNER_WEBHOOK_SECRET=${generatedSecret}`]),
-            ...(configDirectory === undefined ? [] : [`export PARTNER_CONFIG_DIR=${shellQuote(configDirectory)}`]),
           ].join('\n'),
         };
         await context.notice('The sandbox is listening. Stop it with Ctrl-C.');
@@ -55,7 +50,7 @@ export default command<SandboxInput>({
         if (!abortSignal.aborted) await once(abortSignal, 'abort');
         if (!signals.interrupt.aborted) throw abortSignal.reason;
       } finally {
-        await close();
+        await sandbox.close();
       }
     }
     return { kind: 'stream', events: events() };

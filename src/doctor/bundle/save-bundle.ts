@@ -65,7 +65,7 @@ function describe({ path, bytes, exchanges }: SavedBundle, trace: Trace | undefi
       : [
           `Also left out: ${count(skipped, 'recorded request')} without a response, to another service, or over the limit.`,
         ]),
-    `Review it before you send it. To replay it: partnerctl sandbox run --replay ${shellQuote(path)} -- partnerctl doctor`,
+    'Review it before you send it.',
   ];
   return lines.join('\n');
 }

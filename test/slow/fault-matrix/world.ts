@@ -1,7 +1,7 @@
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { startSandbox } from '../../../src/sandbox/sandbox.ts';
+import { startSandbox } from '../../../src/sandbox/index.ts';
 import { HISTORY, MESSAGE } from '../../support/sandbox-chat.ts';
 import { connectTo, PROVISION, provisionBody, SPACES, type TestSandbox } from '../../support/sandbox-client.ts';
 import { CRON_JOBS, jobBody } from '../../support/sandbox-cron.ts';

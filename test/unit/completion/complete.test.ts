@@ -149,10 +149,9 @@ describe('values', () => {
     expect(offered('contract', 'unset', 'cron_jobs.l')).toContain('cron_jobs.list');
   });
 
-  it('are time zones, methods, and the shapes of the sandbox', () => {
+  it('are time zones and methods', () => {
     expect(offered('cron', 'create', '--timezone', 'Europe/Ber')).toEqual(['Europe/Berlin']);
     expect(offered('api', 'PA')).toEqual(['PATCH']);
-    expect(offered('sandbox', 'start', '--shape', 'pl')).toEqual(['plain']);
   });
 
   it('are the commands of a nested partnerctl, but nothing of the outer service', () => {

@@ -1,0 +1,181 @@
+import { setTimeout as sleep, setImmediate as yieldToRequests } from 'node:timers/promises';
+import pLimit from 'p-limit';
+import type { Store } from './store.ts';
+
+/** Node's timers cannot wait longer. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
+/** While the clock moves, changes are written and other requests are processed after this many tasks. */
+const TASKS_PER_STEP = 100;
+
+/** How long one move of the clock may wait for receivers of webhooks, in real milliseconds. */
+const MAX_WAIT_MS = 2_000;
+
+interface Task {
+  readonly key: string;
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+  readonly run: (at: number) => void;
+}
+
+interface ClockChange {
+  readonly frozen: boolean | undefined;
+  /** Returns the time to move to, given the current time, both in milliseconds since the epoch; throws to refuse. */
+  readonly target: ((now: number) => number) | undefined;
+}
+
+/**
+ * The service's clock, and the tasks that wait for it. It is frozen, or runs at an offset from the machine's clock. When it is
+ * moved ahead, the tasks on the way run in order, each at its own time. It is stored, so that nothing is in the future after a
+ * restart.
+ */
+export class Clock {
+  readonly #store: Store;
+  readonly #machineNow: () => number;
+  readonly #closing: AbortSignal;
+  readonly #oneAtATime = pLimit(1);
+  readonly #tasks = new Map<string, Task>();
+  readonly #work = new Set<Promise<void>>();
+  /** The time during a move. */
+  #movingAt: number | undefined;
+  #timer: { readonly at: number; readonly timeout: NodeJS.Timeout } | undefined;
+
+  constructor(store: Store, machineNow: () => number, closing: AbortSignal) {
+    this.#store = store;
+    this.#machineNow = machineNow;
+    this.#closing = closing;
+    closing.addEventListener('abort', () => this.#setTimer(), { once: true });
+  }
+
+  /** The current time, in milliseconds since the epoch. */
+  now(): number {
+    const { frozen_at, offset_ms } = this.#store.clock.get('') ?? { frozen_at: null, offset_ms: 0 };
+    return this.#movingAt ?? frozen_at ?? this.#machineNow() + offset_ms;
+  }
+
+  get isFrozen(): boolean {
+    return typeof this.#store.clock.get('')?.frozen_at === 'number';
+  }
+
+  /**
+   * Schedules a task, and replaces that of the same key. Tasks of the same time run in the order of scheduling.
+   * @param at milliseconds since the epoch
+   * @param run gets the time that it was scheduled for; the current time may be later
+   */
+  schedule(key: string, at: number, run: (at: number) => void): void {
+    this.#tasks.delete(key);
+    this.#tasks.set(key, { key, at, run });
+    if (this.#timer === undefined || at < this.#timer.at) this.#setTimer();
+  }
+
+  cancel(key: string): void {
+    this.#tasks.delete(key);
+  }
+
+  /** When a task is due. */
+  dueAt(key: string): number | undefined {
+    return this.#tasks.get(key)?.at;
+  }
+
+  /** Lets a move wait for work that a task started, two seconds at most in all. @param work must not reject */
+  waitFor(work: Promise<void>): void {
+    this.#work.add(work);
+    void work.then(() => this.#work.delete(work));
+  }
+
+  /**
+   * Freezes or unfreezes the clock, then moves it. Resolves when everything due by then has happened and is on disk. A reset
+   * ends the move.
+   */
+  change({ frozen, target }: ClockChange): Promise<void> {
+    return this.#oneAtATime(async () => {
+      if (frozen !== undefined && frozen !== this.isFrozen) this.#save(this.now(), frozen);
+      if (target) await this.#moveTo(target(this.now()));
+      this.#setTimer();
+    });
+  }
+
+  /** Drops all tasks and goes back to the machine's time. */
+  reset(): void {
+    this.#store.clock.clear();
+    this.#tasks.clear();
+    this.#movingAt = undefined;
+    this.#setTimer();
+  }
+
+  #save(now: number, frozen: boolean): void {
+    const running = { frozen_at: null, offset_ms: now - this.#machineNow() };
+    this.#store.clock.put(frozen ? { frozen_at: now, offset_ms: 0 } : running);
+  }
+
+  #setTimer(): void {
+    clearTimeout(this.#timer?.timeout);
+    this.#timer = undefined;
+    if (this.isFrozen || this.#movingAt !== undefined || this.#closing.aborted) return;
+    const at = this.#next()?.at;
+    if (at === undefined) return;
+    const wait = Math.min(Math.max(at - this.now(), 0), MAX_TIMER_MS);
+    this.#timer = { at, timeout: setTimeout(() => this.#runDue(), wait).unref() };
+  }
+
+  #next(): Task | undefined {
+    let next: Task | undefined;
+    for (const task of this.#tasks.values()) if (!next || task.at < next.at) next = task;
+    return next;
+  }
+
+  /** Removes and returns the next task if it is due by then. */
+  #take(until: number): Task | undefined {
+    const next = this.#next();
+    if (!next || next.at > until) return undefined;
+    this.#tasks.delete(next.key);
+    return next;
+  }
+
+  #runDue(): void {
+    for (let task = this.#take(this.now()); task; task = this.#take(this.now())) task.run(task.at);
+    // After a failed write every response is an error, so this failure does not go unnoticed.
+    this.#store.durable().catch(() => undefined);
+    this.#setTimer();
+  }
+
+  async #moveTo(target: number): Promise<void> {
+    const deadline = performance.now() + MAX_WAIT_MS;
+    this.#movingAt = this.now();
+    this.#setTimer();
+    try {
+      for (let arrived = false; !arrived && this.#movingAt !== undefined && !this.#closing.aborted; ) {
+        arrived = this.#step(target, performance.now() < deadline);
+        await this.#store.durable();
+        await yieldToRequests();
+        await this.#settle(deadline - performance.now());
+      }
+    } finally {
+      this.#movingAt = undefined;
+    }
+  }
+
+  /** Runs tasks until one starts work. Stores the clock with their changes: nothing on disk is later. @returns whether it arrived */
+  #step(target: number, waits: boolean): boolean {
+    let now = this.now();
+    let task: Task | undefined;
+    for (let count = 0; count < TASKS_PER_STEP && !(waits && this.#work.size > 0); count += 1) {
+      task = this.#take(target);
+      now = Math.max(now, task?.at ?? target);
+      this.#movingAt = now;
+      if (!task) break;
+      task.run(task.at);
+    }
+    this.#save(now, this.isFrozen);
+    return task === undefined && now === target;
+  }
+
+  /** Waits for the work in progress, up to a time. */
+  async #settle(maxMs: number): Promise<void> {
+    if (this.#work.size === 0 || maxMs <= 0) return;
+    const ended = new AbortController();
+    const timeout = sleep(maxMs, undefined, { signal: ended.signal, ref: false }).catch(() => undefined);
+    await Promise.race([Promise.all(this.#work), timeout]);
+    ended.abort();
+  }
+}

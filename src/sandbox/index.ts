@@ -1,0 +1,194 @@
+import { once, setMaxListeners } from 'node:events';
+import { createServer, IncomingMessage, type Server, ServerResponse } from 'node:http';
+import { getRequestListener } from '@hono/node-server';
+import pLimit from 'p-limit';
+import { hashSecret, issueToken, newTokenSchema } from './access.ts';
+import { resumeReplies } from './agents.ts';
+import { createApp } from './app.ts';
+import { chatOperations } from './chat.ts';
+import { Clock } from './clock.ts';
+import { cronOperations, scheduleJob } from './cron.ts';
+import { loadAdminKey, loadToken, saveToken } from './data-directory.ts';
+import { createInjector, describeUnmatched, type FaultPlan, faultPlanSchema } from './faults.ts';
+import { checkOption } from './input.ts';
+import { type ScriptInput, scriptSchema } from './script.ts';
+import type { Operation, Service } from './service.ts';
+import { spaceOperations } from './spaces.ts';
+import { createMemoryStore, openStore, type Store } from './store.ts';
+import { uploadOperations } from './uploads.ts';
+import { resumeDeliveries, setWebhook } from './webhooks.ts';
+
+/** The webhooks that are sent at a time. */
+const MAX_SENDING = 8;
+
+export interface SandboxOptions {
+  /** Only loopback; 127.0.0.1 by default. */
+  readonly host?: '127.0.0.1' | '::1';
+  /** A free port by default. */
+  readonly port?: number;
+  /** The directory of the data; by default the data is only in memory. */
+  readonly dataDir?: string;
+  /** Random by default; with a data directory it is stored there and stays the same. */
+  readonly adminKey?: string;
+  readonly faults?: FaultPlan;
+  /** How agents reply; by default as stored in the data directory, or else with an echo. */
+  readonly script?: ScriptInput;
+  /** The URL that gets every completed message; its secret is by default the one in the data directory, or a new one. */
+  readonly webhook?: { readonly url: string; readonly secret?: string };
+  /** How long a receiver of webhooks may take to respond, in milliseconds; ten seconds by default. */
+  readonly webhookTimeoutMs?: number;
+  /** Milliseconds since the epoch; the machine's clock by default. */
+  readonly now?: () => number;
+  /** From 0 up to 1; `Math.random` by default. */
+  readonly random?: () => number;
+}
+
+export interface Sandbox {
+  /** `http://127.0.0.1:PORT/v1` */
+  readonly baseUrl: string;
+  /** `http://127.0.0.1:PORT/_sandbox` */
+  readonly adminUrl: string;
+  readonly adminKey: string;
+  /** The secret of the webhook in the options. */
+  readonly webhookSecret: string | undefined;
+  /** A warning for each fault rule that matches no request. */
+  readonly unmatchedFaults: readonly string[];
+  /**
+   * Issues a partner token.
+   * @param access by default every scope and every caller's address
+   * @returns its secret, which is stored nowhere
+   * @throws Error for an unknown scope or an invalid address range
+   */
+  createToken(access?: { scopes?: string[]; allowed_ip_cidrs?: string[] }): Promise<string>;
+  /** The token with every scope that the data directory keeps. It is created if it is missing or was deleted. */
+  defaultToken(): Promise<string>;
+  /** Ends every connection, writes pending changes to disk, and releases the data directory. */
+  close(): Promise<void>;
+}
+
+const LOOPBACK = ['127.0.0.1', '::1'];
+
+/** @returns the port that the server listens on */
+async function listen(server: Server, host: string, port: number): Promise<number> {
+  server.listen({ host, port, exclusive: true });
+  try {
+    await once(server, 'listening');
+  } catch (cause) {
+    const isInUse = cause instanceof Error && 'code' in cause && cause.code === 'EADDRINUSE';
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    const message = isInUse
+      ? `Port ${port} on ${host} is in use.`
+      : `Cannot listen on ${host}, port ${port}: ${reason}.`;
+    throw new Error(message, { cause });
+  }
+  const address = server.address();
+  return typeof address === 'object' && address !== null ? address.port : port;
+}
+
+/** Serves the app on HTTP/1. */
+function serve(server: Server, service: Service, operations: readonly Operation[]): void {
+  const app = createApp(service, operations);
+  // The adapter would otherwise replace the global Request and Response of the process.
+  const adapter = { overrideGlobalObjects: false, errorHandler: () => new Response('Bad Request', { status: 400 }) };
+  const listener = getRequestListener((request, { incoming, outgoing }) => {
+    if (incoming instanceof IncomingMessage && outgoing instanceof ServerResponse) {
+      return app.fetch(request, { incoming, outgoing });
+    }
+    throw new Error('The sandbox speaks HTTP/1 only.');
+  }, adapter);
+  server.on('request', listener);
+}
+
+function createTokens(service: Service, dataDir: string | undefined): Pick<Sandbox, 'createToken' | 'defaultToken'> {
+  const { store } = service;
+  const createToken: Sandbox['createToken'] = async (access = {}) => {
+    const { secret } = issueToken(service, checkOption('token', newTokenSchema, access));
+    await store.durable();
+    return secret;
+  };
+  return {
+    createToken,
+    async defaultToken() {
+      const stored = dataDir === undefined ? undefined : await loadToken(dataDir);
+      if (stored !== undefined && store.tokens.in(hashSecret(stored)).length > 0) return stored;
+      const created = await createToken();
+      if (dataDir !== undefined) await saveToken(dataDir, created);
+      return created;
+    },
+  };
+}
+
+/** Ends every request in progress without a response. */
+async function shutDown(server: Server, closing: AbortController, store: Store): Promise<void> {
+  closing.abort();
+  if (server.listening) {
+    const closed = once(server, 'close');
+    server.close();
+    server.closeAllConnections();
+    await closed;
+  }
+  await store.close();
+}
+
+/** Continues with what was pending when the sandbox last stopped. */
+function resume(service: Service): void {
+  resumeReplies(service);
+  resumeDeliveries(service);
+  for (const job of service.store.cronJobs.all()) scheduleJob(service, job);
+}
+
+/**
+ * Starts the Partner Automation API on this machine: a real HTTP server on a loopback address, with an admin API
+ * (`/_sandbox`) that issues tokens, changes settings, injects faults, and shows what was received.
+ * @throws Error when the port or the data directory is in use, the data is damaged, or an option is invalid
+ */
+export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
+  const { host = '127.0.0.1', port = 0, dataDir, now = Date.now, random = Math.random } = options;
+  if (!LOOPBACK.includes(host))
+    throw new Error(`The sandbox listens on ${LOOPBACK.join(' or ')} only, not on ${host}.`);
+  const faults = createInjector(checkOption('fault plan', faultPlanSchema, options.faults ?? { rules: [] }), random);
+  const script = options.script && checkOption('script', scriptSchema, options.script);
+
+  const store = dataDir === undefined ? createMemoryStore() : await openStore(dataDir);
+  // A large upload may take longer than Node's default of five minutes.
+  const server = createServer({ requestTimeout: 0 });
+  const closing = new AbortController();
+  // Every delayed request listens to the signal; Node warns of a leak above ten.
+  setMaxListeners(0, closing.signal);
+  try {
+    const adminKey = options.adminKey ?? (await loadAdminKey(dataDir));
+    const origin = `http://${host === '::1' ? '[::1]' : host}:${await listen(server, host, port)}`;
+    const service: Service = {
+      store,
+      clock: new Clock(store, now, closing.signal),
+      requests: [],
+      rates: new Map(),
+      faults,
+      sending: pLimit(MAX_SENDING),
+      webhookTimeoutMs: options.webhookTimeoutMs ?? 10_000,
+      origin,
+      adminKeyHash: hashSecret(adminKey),
+      random,
+      closing: closing.signal,
+    };
+    const operations = [spaceOperations, chatOperations, uploadOperations, cronOperations].flatMap((of) => of(service));
+    const routes = operations.map(({ method, path }) => ({ method, path: `/v1${path}` }));
+    if (script) store.script.put({ rules: script });
+    const webhook = options.webhook && setWebhook(service, options.webhook);
+    resume(service);
+    serve(server, service, operations);
+    let closed: Promise<void> | undefined;
+    return {
+      baseUrl: `${origin}/v1`,
+      adminUrl: `${origin}/_sandbox`,
+      adminKey,
+      webhookSecret: webhook?.secret,
+      unmatchedFaults: describeUnmatched(faults.plan.rules, routes),
+      ...createTokens(service, dataDir),
+      close: () => (closed ??= shutDown(server, closing, store)),
+    };
+  } catch (error) {
+    await shutDown(server, closing, store);
+    throw error;
+  }
+}

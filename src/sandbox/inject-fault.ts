@@ -1,0 +1,179 @@
+import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
+import type { MiddlewareHandler } from 'hono';
+import { type Fault, isQuirk, type Quirk } from './faults.ts';
+import { Problem } from './input.ts';
+import { commonHeaders, type Service, type ServiceContext, type ServiceEnv } from './service.ts';
+
+const JSON_TYPE = 'application/json';
+
+const GATEWAY_PAGE = `<!DOCTYPE html>
+<html><head><title>502 Bad Gateway</title></head>
+<body><center><h1>502 Bad Gateway</h1></center><hr><center>gateway</center></body></html>
+`;
+
+const ERROR_CODES: Readonly<Partial<Record<number, string>>> = {
+  401: 'invalid_token',
+  402: 'organization_balance_too_low',
+  404: 'not_found',
+  429: 'rate_limited',
+  500: 'internal_error',
+  502: 'bad_gateway',
+  503: 'service_unavailable',
+  504: 'gateway_timeout',
+};
+
+/** Tells the HTTP adapter that a fault has already written to the socket. */
+function alreadySent(): Response {
+  return new Response(null, { headers: RESPONSE_ALREADY_SENT.headers });
+}
+
+/** Whether a fault has already written to the socket, so that the adapter does not send this response. */
+export function isAlreadySent(response: Response): boolean {
+  return [...RESPONSE_ALREADY_SENT.headers.keys()].every((name) => response.headers.has(name));
+}
+
+async function waitForDisconnect(c: ServiceContext): Promise<void> {
+  const { outgoing } = c.env;
+  if (!outgoing.destroyed && !outgoing.closed) await once(outgoing, 'close');
+}
+
+/** Writes a status line and headers directly to the socket, and logs the status. */
+function sendHead(c: ServiceContext, status: number, headers: Record<string, string | number>): void {
+  const entry = c.get('entry');
+  if (entry) entry.status = status;
+  c.env.outgoing.writeHead(status, headers);
+}
+
+/** The headers of a replacement. They do not come from `c`, which would add those of the true response. */
+function headersOf(service: Service, c: ServiceContext, type: string): Record<string, string> {
+  return { ...commonHeaders(service, c.get('requestId')), 'Content-Type': type };
+}
+
+type ErrorStatus = Pick<Extract<Fault, { kind: 'status' }>, 'status' | 'retry_after'>;
+
+function createErrorResponse(service: Service, c: ServiceContext, { status, retry_after }: ErrorStatus): Response {
+  const problem = new Problem(status, ERROR_CODES[status] ?? 'injected_fault', `An injected fault: status ${status}.`);
+  const response = Response.json(problem.body(c.get('requestId')), {
+    status,
+    headers: headersOf(service, c, JSON_TYPE),
+  });
+  if (retry_after !== undefined) response.headers.set('Retry-After', String(retry_after));
+  return response;
+}
+
+/** Resets the connection, once this many bytes of the body were received, or all of a shorter one. */
+async function resetConnection(c: ServiceContext, atBytes = 0): Promise<Response> {
+  const { incoming } = c.env;
+  let received = 0;
+  try {
+    if (atBytes > 0) {
+      for await (const chunk of incoming.iterator({ destroyOnReturn: false })) {
+        received += chunk.length;
+        if (received >= atBytes) break;
+      }
+    }
+  } finally {
+    incoming.socket.resetAndDestroy();
+  }
+  return alreadySent();
+}
+
+async function stall(service: Service, c: ServiceContext, send: 'nothing' | 'headers'): Promise<Response> {
+  if (send === 'headers') {
+    sendHead(c, 200, { ...headersOf(service, c, JSON_TYPE), 'Content-Length': 1024 });
+    c.env.outgoing.flushHeaders();
+  }
+  await waitForDisconnect(c);
+  return alreadySent();
+}
+
+/** Sends the true status, headers, and length, then half of the body, and ends the connection. */
+async function cutOff(c: ServiceContext, response: Response): Promise<Response> {
+  const body = Buffer.from(await response.arrayBuffer());
+  const { incoming, outgoing } = c.env;
+  sendHead(c, response.status, { ...Object.fromEntries(response.headers), 'content-length': body.length });
+  outgoing.write(body.subarray(0, Math.floor(body.length / 2)), () => incoming.socket.destroySoon());
+  await waitForDisconnect(c);
+  return alreadySent();
+}
+
+/** Responds with an error once the request was received, and processes the request later. */
+async function processLate(
+  service: Service,
+  c: ServiceContext,
+  { status, ms }: Extract<Fault, { kind: 'late' }>,
+  next: () => Promise<void>,
+): Promise<Response> {
+  const { outgoing } = c.env;
+  const respond = async (): Promise<void> => {
+    if (outgoing.headersSent) return;
+    const response = createErrorResponse(service, c, { status });
+    sendHead(c, status, Object.fromEntries(response.headers));
+    outgoing.end(await response.text());
+  };
+  c.set('onBodyReceived', async () => {
+    await respond();
+    await sleep(ms, undefined, { signal: service.closing });
+  });
+  await next();
+  // A handler that reads no body has nothing to wait for.
+  await respond();
+  return alreadySent();
+}
+
+/** @returns what the client gets in place of the true response; undefined when it gets the true one */
+async function perform(
+  service: Service,
+  c: ServiceContext,
+  fault: Exclude<Fault, Quirk | { kind: 'late' }>,
+): Promise<Response | undefined> {
+  switch (fault.kind) {
+    case 'status':
+      return createErrorResponse(service, c, fault);
+    case 'reset':
+      return resetConnection(c, fault.at_bytes);
+    case 'cut':
+      return cutOff(c, c.res);
+    case 'stall':
+      return stall(service, c, fault.send);
+    case 'delay':
+      await sleep(fault.ms, undefined, { signal: service.closing });
+      return undefined;
+    case 'html':
+      return new Response(GATEWAY_PAGE, {
+        status: fault.status,
+        headers: headersOf(service, c, 'text/html; charset=utf-8'),
+      });
+    case 'garbage':
+      return new Response('\u0000not json{', { headers: headersOf(service, c, JSON_TYPE) });
+  }
+}
+
+/** Clears `c.res` first: otherwise the replacement inherits the headers of the true response. */
+function replaceResponse(c: ServiceContext, replacement: Response | undefined): void {
+  if (!replacement) return;
+  c.res = undefined;
+  c.res = replacement;
+}
+
+/** Injects the faults of the service's plan into partner requests. */
+export function injectFaults(service: Service): MiddlewareHandler<ServiceEnv> {
+  return async (c, next) => {
+    const fault = service.faults.next(c.req);
+    if (!fault) return next();
+    const entry = c.get('entry');
+    if (entry) entry.fault = fault.kind;
+    if (isQuirk(fault)) {
+      c.set('quirk', fault);
+      return next();
+    }
+    if (fault.kind === 'late') return replaceResponse(c, await processLate(service, c, fault, next));
+    const stage = fault.kind === 'cut' ? 'after' : fault.stage;
+    if (entry) entry.fault = `${fault.kind}/${stage}`;
+    if (stage === 'before') return (await perform(service, c, fault)) ?? next();
+    await next();
+    return replaceResponse(c, await perform(service, c, fault));
+  };
+}

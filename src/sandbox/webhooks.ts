@@ -1,0 +1,209 @@
+import { randomBytes } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import type { Message } from './resources.ts';
+import { createId, type Service, timestamp } from './service.ts';
+import type { Delivery, DeliveryAttempt, Webhook } from './store.ts';
+
+/*
+ * Completed assistant messages are delivered to one URL (spec §6), each at least once: a delivery is stored together with its
+ * message, and attempted until the receiver responds with a 2xx or the last attempt has failed.
+ *
+ * The service's clock says when an attempt is due. The signed timestamp is the machine's, because receivers compare it with
+ * their own clock.
+ */
+
+/** How long to wait after each failed attempt except the last, in milliseconds. */
+const PAUSES_MS = [1_000, 5_000];
+
+/** The rest of a response is not read. */
+const MAX_RESPONSE_BYTES = 64 * 1024;
+
+const MAX_QUOTED = 200;
+
+const SECRET_PREFIX = 'whsec_';
+
+/** Creates a Standard Webhooks secret of 256 random bits. */
+export function createWebhookSecret(): string {
+  return `${SECRET_PREFIX}${randomBytes(32).toString('base64')}`;
+}
+
+/** Whether a text is a secret of Standard Webhooks: `whsec_`, then 24 to 64 bytes in Base64. */
+export function isWebhookSecret(text: string): boolean {
+  const encoded = text.slice(SECRET_PREFIX.length);
+  const key = Buffer.from(encoded, 'base64');
+  return text.startsWith(SECRET_PREFIX) && key.toString('base64') === encoded && key.length >= 24 && key.length <= 64;
+}
+
+/**
+ * Describes what is wrong with the URL of a webhook; undefined if the sandbox may send to it. Only loopback addresses are
+ * allowed: whoever reaches the admin API must not be able to send requests into other networks through the sandbox.
+ */
+export function webhookUrlProblem(text: string): string | undefined {
+  if (!URL.canParse(text)) return 'must be a URL such as http://127.0.0.1:4000/webhooks';
+  const { protocol, username, password, hostname } = new URL(text);
+  if (protocol !== 'http:' && protocol !== 'https:') return 'must begin with http:// or https://';
+  if (username !== '' || password !== '') return 'must have no user name and no password';
+  const isLoopback = hostname === 'localhost' || hostname === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(hostname);
+  if (isLoopback) return undefined;
+  return 'must be on this machine (127.0.0.1, [::1], or localhost): the sandbox sends no requests into other networks';
+}
+
+/**
+ * Delivers a message, and stores the delivery in the same line as the message.
+ * @param receiver by default the webhook; without one, nothing is delivered
+ */
+export function deliverMessage(
+  service: Service,
+  message: Message,
+  receiver: { readonly url: string; readonly secret: string | null } | undefined = service.store.webhook.get(''),
+): Delivery | undefined {
+  if (!receiver) return undefined;
+  const delivery: Delivery = {
+    delivery_id: createId('dlv'),
+    ...receiver,
+    message,
+    status: 'pending',
+    attempts: [],
+    next_attempt_at: service.clock.now(),
+  };
+  service.store.deliveries.put(delivery);
+  startAttempt(service, delivery);
+  return delivery;
+}
+
+/** Continues with the deliveries that were pending when the sandbox last stopped. */
+export function resumeDeliveries(service: Service): void {
+  for (const delivery of service.store.deliveries.all()) scheduleAttempt(service, delivery);
+}
+
+/** A delivery as the admin API shows it. */
+export function toPublicDelivery({ delivery_id, url, message, status, attempts, next_attempt_at }: Delivery) {
+  const { source_id, session_id, message_id } = message;
+  const next = next_attempt_at === null ? null : new Date(next_attempt_at).toISOString();
+  const event = { type: 'message.completed', source_id, session_id, message_id };
+  return { delivery_id, url, ...event, status, attempts, next_attempt_at: next };
+}
+
+function scheduleAttempt(service: Service, { delivery_id, next_attempt_at }: Delivery): void {
+  if (next_attempt_at === null) return;
+  service.clock.schedule(`delivery ${delivery_id}`, next_attempt_at, () => {
+    const delivery = service.store.deliveries.get(delivery_id);
+    if (delivery) startAttempt(service, delivery);
+  });
+}
+
+function startAttempt(service: Service, delivery: Delivery): void {
+  // After a failed write every response is an error, so this failure does not go unnoticed.
+  const attempt = service.sending(() => attemptDelivery(service, delivery)).catch(() => undefined);
+  service.clock.waitFor(attempt);
+}
+
+async function attemptDelivery(service: Service, delivery: Delivery): Promise<void> {
+  const { store, clock, closing } = service;
+  // A receiver must not get a message that a crash could lose.
+  await store.durable();
+  if (closing.aborted) return;
+  const at = timestamp(service);
+  const began = performance.now();
+  const outcome = await send(service, delivery);
+  // A reset may have deleted it.
+  if (closing.aborted || !store.deliveries.get(delivery.delivery_id)) return;
+  const attempts = [...delivery.attempts, { at, ...outcome, duration_ms: Math.round(performance.now() - began) }];
+  const pause = PAUSES_MS[delivery.attempts.length];
+  const failed =
+    pause === undefined
+      ? ({ status: 'failed', next_attempt_at: null } as const)
+      : ({ status: 'pending', next_attempt_at: clock.now() + pause } as const);
+  const ended = outcome.error === null ? ({ status: 'delivered', next_attempt_at: null } as const) : failed;
+  const attempted: Delivery = { ...delivery, attempts, ...ended };
+  store.deliveries.put(attempted);
+  scheduleAttempt(service, attempted);
+  await store.durable();
+}
+
+/** The headers of Standard Webhooks. */
+async function headersOf(delivery: Delivery, body: string): Promise<Record<string, string>> {
+  const { Webhook } = await import('standardwebhooks');
+  const { delivery_id, secret } = delivery;
+  const now = new Date();
+  return {
+    'Content-Type': 'application/json',
+    'Content-Length': String(Buffer.byteLength(body)),
+    'User-Agent': 'partnerctl-sandbox',
+    'webhook-id': delivery_id,
+    'webhook-timestamp': String(Math.floor(now.getTime() / 1_000)),
+    ...(secret !== null && { 'webhook-signature': new Webhook(secret).sign(delivery_id, now, body) }),
+  };
+}
+
+/** Sends one POST on a new connection. Never rejects. */
+async function send(service: Service, delivery: Delivery): Promise<Pick<DeliveryAttempt, 'status' | 'error'>> {
+  const { url, message } = delivery;
+  const { webhookTimeoutMs, closing } = service;
+  const { protocol, host } = new URL(url);
+  const body = JSON.stringify({ type: 'message.completed', timestamp: message.created_at, data: message });
+  const { request: open } = protocol === 'https:' ? await import('node:https') : await import('node:http');
+  const signal = AbortSignal.any([closing, AbortSignal.timeout(webhookTimeoutMs)]);
+  const request = open(url, { method: 'POST', agent: false, headers: await headersOf(delivery, body), signal });
+  try {
+    const response = await new Promise<IncomingMessage>((resolve, reject) => {
+      request.once('response', resolve);
+      // A second error may follow, for example when the receiver responds before it has read the body.
+      request.on('error', reject);
+      // The only event after a response that switches protocols.
+      request.once('close', () => reject(new Error('The receiver closed the connection without a response.')));
+      request.end(body);
+    });
+    const { statusCode = 0 } = response;
+    return { status: statusCode, error: describeStatus(statusCode, await readStart(response)) };
+  } catch (error) {
+    const timedOut = `The receiver did not respond within ${webhookTimeoutMs / 1_000} s.`;
+    return { status: null, error: signal.aborted ? timedOut : describeFailure(error, host) };
+  } finally {
+    request.destroy();
+  }
+}
+
+/** The beginning of a body, as much of it as arrives. */
+async function readStart(response: IncomingMessage): Promise<string> {
+  let text = '';
+  response.setEncoding('utf8');
+  try {
+    for await (const chunk of response) {
+      text += chunk;
+      if (text.length > MAX_RESPONSE_BYTES) break;
+    }
+  } catch {
+    // Only the status matters.
+  }
+  return text.trim();
+}
+
+function describeStatus(status: number, text: string): string | null {
+  if (status >= 200 && status < 300) return null;
+  if (status >= 300 && status < 400) return `The receiver responded with ${status}. Redirects are not followed.`;
+  const quoted = text.length > MAX_QUOTED ? `${text.slice(0, MAX_QUOTED)}…` : text;
+  return `The receiver responded with ${status}${quoted === '' ? '.' : `: ${quoted}`}`;
+}
+
+function describeFailure(error: unknown, host: string): string {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  if (code === 'ECONNREFUSED') return `Nothing listens at ${host} (ECONNREFUSED).`;
+  if (code === 'ECONNRESET') return 'The receiver closed the connection without a response (ECONNRESET).';
+  return error instanceof Error ? error.message : String(error);
+}
+
+/**
+ * Sets the webhook of the sandbox.
+ * @param secret by default the one that it had, or a new one
+ * @throws Error for an invalid URL or secret
+ */
+export function setWebhook({ store }: Service, { url, secret }: { url: string; secret?: string }): Webhook {
+  const problem = webhookUrlProblem(url);
+  if (problem !== undefined) throw new Error(`The URL of the webhook ${problem}.`);
+  const used = secret ?? store.webhook.get('')?.secret ?? createWebhookSecret();
+  if (!isWebhookSecret(used)) throw new Error('The secret of the webhook must be whsec_ and 24 to 64 bytes in Base64.');
+  const webhook = { url, secret: used };
+  store.webhook.put(webhook);
+  return webhook;
+}
