@@ -3,8 +3,9 @@ import { BlockList, isIP } from 'node:net';
 import type { MiddlewareHandler } from 'hono';
 import * as v from 'valibot';
 import { Problem } from './input.ts';
+import type { Token } from './resources.ts';
 import { createId, SCOPES, type Scope, type Service, type ServiceEnv, timestamp } from './service.ts';
-import { settingsOf, type Token } from './store.ts';
+import { settingsOf } from './store.ts';
 
 /*
  * The checks of a partner request, in order. The first one that fails determines the response:
@@ -60,9 +61,9 @@ export function hashSecret(secret: string): string {
   return createHash('sha256').update(secret).digest('hex');
 }
 
-/** Issues a partner token. @returns the token, and its secret, which is stored nowhere */
+/** Issues a partner token. @returns the token, and its secret */
 export function issueToken(
-  service: Pick<Service, 'store' | 'clock'>,
+  service: Service,
   { scopes, allowed_ip_cidrs }: v.InferOutput<typeof newTokenSchema>,
 ): { token: Token; secret: string } {
   const secret = `pat_${randomBytes(32).toString('base64url')}`;

@@ -1,24 +1,16 @@
+import ms, { type StringValue } from 'ms';
 import * as v from 'valibot';
 import { issueToken, newTokenSchema } from './access.ts';
 import { addMessages, requireSource } from './agents.ts';
 import { removeJob, sessionIdOf, toPublicJob } from './cron.ts';
 import { createInjector, describeUnmatched, faultPlanSchema, type Route } from './faults.ts';
-import {
-  checkInput,
-  invalidInput,
-  messageTextSchema,
-  nonBlank,
-  Problem,
-  quote,
-  readBody,
-  sessionIdSchema,
-} from './input.ts';
-import { type Message, roleSchema } from './resources.ts';
+import { invalidInput, messageTextSchema, nonBlank, Problem, quote, readBody, sessionIdSchema } from './input.ts';
+import { type Message, roleSchema, type Token } from './resources.ts';
 import { scriptSchema } from './script.ts';
 import { createId, type Operation, type Service, type ServiceApp, timestamp } from './service.ts';
 import { settingsPatchSchema, settingsSchema } from './settings.ts';
 import { ensureSpace, templatesOf } from './spaces.ts';
-import { settingsOf, type Token } from './store.ts';
+import { settingsOf } from './store.ts';
 import { toPublicUpload } from './uploads.ts';
 import { deliverMessage, isWebhookSecret, setWebhook, toPublicDelivery, webhookUrlProblem } from './webhooks.ts';
 
@@ -30,16 +22,9 @@ const MAX_ADDED_TEXT = 64 * 1024 * 1024;
 
 const MAX_LISTED_DELIVERIES = 1_000;
 
-const UNITS: Readonly<Record<string, number>> = {
-  ms: 1,
-  s: 1_000,
-  m: 60_000,
-  h: 3_600_000,
-  d: 86_400_000,
-  w: 604_800_000,
-};
-
-const DURATION = /^(\d{1,15}(?:\.\d{1,3})?)(ms|s|m|h|d|w)$/;
+function isDuration(text: string): text is StringValue {
+  return /^\d{1,15}(\.\d{1,3})?(ms|s|m|h|d|w)$/.test(text);
+}
 
 const TIMESTAMP_PROBLEM = 'must be a timestamp such as 2030-01-31T09:00:00Z';
 
@@ -76,11 +61,8 @@ const clockSchema = v.pipe(
     advance: v.optional(
       v.pipe(
         v.string(),
-        v.regex(DURATION, 'must be a duration such as 7d, 12h, 30m, 10s, or 500ms'),
-        v.transform((text) => {
-          const [, amount, unit = ''] = DURATION.exec(text) ?? [];
-          return Math.round(Number(amount) * (UNITS[unit] ?? 0));
-        }),
+        v.guard(isDuration, 'must be a duration such as 7d, 12h, 30m, 10s, or 500ms'),
+        v.transform((text) => Math.round(ms(text))),
       ),
     ),
   }),
@@ -142,7 +124,7 @@ function addAccessRoutes(app: ServiceApp, service: Service): void {
 function addFaultRoutes(app: ServiceApp, service: Service, routes: readonly Route[]): void {
   app.get('/faults', (c) => c.json(service.faults.plan));
   app.put('/faults', async (c) => {
-    service.faults = createInjector(await readBody(c, faultPlanSchema), service.random);
+    service.faults = createInjector(await readBody(c, faultPlanSchema));
     const warnings = describeUnmatched(service.faults.plan.rules, routes);
     return c.json({ ...service.faults.plan, ...(warnings.length > 0 && { warnings }) });
   });
@@ -179,7 +161,7 @@ function addDataRoutes(app: ServiceApp, service: Service): void {
     });
     return c.json({ created: spaces.filter(({ created }) => created).length }, 201);
   });
-  app.get('/script', (c) => c.json({ rules: store.script.get('')?.rules ?? [] }));
+  app.get('/script', (c) => c.json({ rules: store.script.get()?.rules ?? [] }));
   app.put('/script', async (c) => {
     const script = await readBody(c, v.strictObject({ rules: scriptSchema }));
     store.script.put(script);
@@ -245,7 +227,7 @@ function trigger(service: Service, { source_id, session_id, text, url, secret }:
     throw invalidInput([{ path: 'secret', message: 'needs url: the webhook has its own secret' }]);
   }
   if (source_id !== undefined) requireSource(service, source_id);
-  const receiver = url === undefined ? service.store.webhook.get('') : { url, secret: secret ?? null };
+  const receiver = url === undefined ? service.store.webhook.get() : { url, secret: secret ?? null };
   if (!receiver) throw new Problem(422, 'no_webhook', 'No webhook is set.');
   const madeUp: Message = {
     message_id: createId('msg'),
@@ -265,7 +247,7 @@ function trigger(service: Service, { source_id, session_id, text, url, secret }:
 
 /** The clock, which never goes back except in a reset. */
 function addClockRoutes(app: ServiceApp, service: Service): void {
-  const { store, clock, rates, requests, random } = service;
+  const { store, clock, rates, requests } = service;
   const show = () => ({ now: timestamp(service), frozen: clock.isFrozen });
   app.get('/clock', (c) => c.json(show()));
   app.patch('/clock', async (c) => {
@@ -284,14 +266,14 @@ function addClockRoutes(app: ServiceApp, service: Service): void {
   app.post('/reset', async (c) => {
     const { keep_tokens } = await readBody(c, v.strictObject({ keep_tokens: v.optional(v.boolean(), true) }));
     const uploadIds = store.uploads.all().map(({ upload_id }) => upload_id);
-    const { tokens, webhook, files, durable, close, clock: _, ...tables } = store;
+    const { tokens, webhook, secrets: _, files, durable, close, ...tables } = store;
     for (const table of Object.values(tables)) table.clear();
     if (!keep_tokens) for (const table of [tokens, webhook]) table.clear();
     clock.reset();
     // The clock may have gone back, which would extend the windows of the rate limit.
     rates.clear();
     requests.length = 0;
-    service.faults = createInjector({ rules: [] }, random);
+    service.faults = createInjector({ rules: [] });
     // A crash may leave a file without a record, but never a record without its file.
     await store.durable();
     await store.files.remove(uploadIds);

@@ -98,12 +98,12 @@ function startRun(service: Service, source: ChatSource, messages: readonly Messa
   const { session_id = '', message_id = null } = messages.at(-1) ?? {};
   const text = messages.map((message) => message.text).join('\n');
   for (const message of messages) store.inbox.remove(message.message_id);
-  for (const reply of planReplies(store.script.get('')?.rules ?? [], agent, text)) {
+  for (const reply of planReplies(store.script.get()?.rules ?? [], agent, text)) {
     const planned: PlannedReply = {
       message_id: createId('msg'),
       source_id: source.source_id,
       session_id,
-      role: reply.role,
+      role: 'assistant',
       text: reply.text,
       in_reply_to: message_id,
       due_at: clock.now() + reply.after_ms,
@@ -124,7 +124,7 @@ function sendReply(service: Service, { due_at: _, ...reply }: PlannedReply): voi
   const message: Message = { ...reply, external_message_id: null, created_at };
   store.replies.remove(reply.message_id);
   store.messages.put(message);
-  if (message.role === 'assistant') deliverMessage(service, message);
+  deliverMessage(service, message);
   const waiting = store.inbox.in(session);
   if (waiting.length > 0 && store.replies.in(session).length === 0) {
     startRun(service, requireSource(service, reply.source_id), waiting);

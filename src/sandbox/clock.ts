@@ -49,12 +49,12 @@ export class Clock {
 
   /** The current time, in milliseconds since the epoch. */
   now(): number {
-    const { frozen_at, offset_ms } = this.#store.clock.get('') ?? { frozen_at: null, offset_ms: 0 };
+    const { frozen_at, offset_ms } = this.#store.clock.get() ?? { frozen_at: null, offset_ms: 0 };
     return this.#movingAt ?? frozen_at ?? this.#machineNow() + offset_ms;
   }
 
   get isFrozen(): boolean {
-    return typeof this.#store.clock.get('')?.frozen_at === 'number';
+    return typeof this.#store.clock.get()?.frozen_at === 'number';
   }
 
   /**
@@ -95,9 +95,8 @@ export class Clock {
     });
   }
 
-  /** Drops all tasks and goes back to the machine's time. */
+  /** Drops all tasks, and ends a move. The time is what the store says. */
   reset(): void {
-    this.#store.clock.clear();
     this.#tasks.clear();
     this.#movingAt = undefined;
     this.#setTimer();
@@ -139,43 +138,32 @@ export class Clock {
     this.#setTimer();
   }
 
+  /** Runs the tasks on the way. Stores the clock with their changes, so that nothing on disk is later than the clock. */
   async #moveTo(target: number): Promise<void> {
     const deadline = performance.now() + MAX_WAIT_MS;
     this.#movingAt = this.now();
     this.#setTimer();
     try {
-      for (let arrived = false; !arrived && this.#movingAt !== undefined && !this.#closing.aborted; ) {
-        arrived = this.#step(target, performance.now() < deadline);
+      for (let count = 1; !this.#closing.aborted; count += 1) {
+        const task = this.#take(target);
+        this.#movingAt = Math.max(this.#movingAt, task?.at ?? target);
+        task?.run(task.at);
+        if (task && count % TASKS_PER_STEP !== 0 && this.#work.size === 0) continue;
+        this.#save(this.#movingAt, this.isFrozen);
         await this.#store.durable();
-        await yieldToRequests();
         await this.#settle(deadline - performance.now());
+        // The work may have scheduled a task; a reset ends the move.
+        if (this.#movingAt === undefined || (!task && (this.#next()?.at ?? Number.POSITIVE_INFINITY) > target)) return;
       }
     } finally {
       this.#movingAt = undefined;
     }
   }
 
-  /** Runs tasks until one starts work. Stores the clock with their changes: nothing on disk is later. @returns whether it arrived */
-  #step(target: number, waits: boolean): boolean {
-    let now = this.now();
-    let task: Task | undefined;
-    for (let count = 0; count < TASKS_PER_STEP && !(waits && this.#work.size > 0); count += 1) {
-      task = this.#take(target);
-      now = Math.max(now, task?.at ?? target);
-      this.#movingAt = now;
-      if (!task) break;
-      task.run(task.at);
-    }
-    this.#save(now, this.isFrozen);
-    return task === undefined && now === target;
-  }
-
-  /** Waits for the work in progress, up to a time. */
+  /** Lets other requests be processed, and waits for the work in progress, up to a time. */
   async #settle(maxMs: number): Promise<void> {
+    await yieldToRequests();
     if (this.#work.size === 0 || maxMs <= 0) return;
-    const ended = new AbortController();
-    const timeout = sleep(maxMs, undefined, { signal: ended.signal, ref: false }).catch(() => undefined);
-    await Promise.race([Promise.all(this.#work), timeout]);
-    ended.abort();
+    await Promise.race([Promise.all(this.#work), sleep(maxMs, undefined, { ref: false })]);
   }
 }

@@ -181,9 +181,9 @@ export interface FaultInjector {
   next(request: Route): Fault | undefined;
 }
 
-/** @param random from 0 up to 1, creates the seed of a plan without one */
-export function createInjector(plan: v.InferOutput<typeof faultPlanSchema>, random: () => number): FaultInjector {
-  const seed = plan.seed ?? Math.floor(random() * 0x1_0000_0000);
+/** A plan without a seed gets a random one. */
+export function createInjector(plan: v.InferOutput<typeof faultPlanSchema>): FaultInjector {
+  const seed = plan.seed ?? Math.floor(Math.random() * 0x1_0000_0000);
   const next = seededRandom(seed);
   const counted = plan.rules.map((fault) => ({ fault, seen: 0, injected: 0 }));
   return {

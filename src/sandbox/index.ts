@@ -1,14 +1,15 @@
+import { randomBytes } from 'node:crypto';
 import { once, setMaxListeners } from 'node:events';
 import { createServer, IncomingMessage, type Server, ServerResponse } from 'node:http';
 import { getRequestListener } from '@hono/node-server';
 import pLimit from 'p-limit';
+import * as v from 'valibot';
 import { hashSecret, issueToken, newTokenSchema } from './access.ts';
 import { resumeReplies } from './agents.ts';
 import { createApp } from './app.ts';
 import { chatOperations } from './chat.ts';
 import { Clock } from './clock.ts';
 import { cronOperations, scheduleJob } from './cron.ts';
-import { loadAdminKey, loadToken, saveToken } from './data-directory.ts';
 import { createInjector, describeUnmatched, type FaultPlan, faultPlanSchema } from './faults.ts';
 import { checkOption } from './input.ts';
 import { type ScriptInput, scriptSchema } from './script.ts';
@@ -22,14 +23,10 @@ import { resumeDeliveries, setWebhook } from './webhooks.ts';
 const MAX_SENDING = 8;
 
 export interface SandboxOptions {
-  /** Only loopback; 127.0.0.1 by default. */
-  readonly host?: '127.0.0.1' | '::1';
   /** A free port by default. */
   readonly port?: number;
   /** The directory of the data; by default the data is only in memory. */
   readonly dataDir?: string;
-  /** Random by default; with a data directory it is stored there and stays the same. */
-  readonly adminKey?: string;
   readonly faults?: FaultPlan;
   /** How agents reply; by default as stored in the data directory, or else with an echo. */
   readonly script?: ScriptInput;
@@ -39,8 +36,6 @@ export interface SandboxOptions {
   readonly webhookTimeoutMs?: number;
   /** Milliseconds since the epoch; the machine's clock by default. */
   readonly now?: () => number;
-  /** From 0 up to 1; `Math.random` by default. */
-  readonly random?: () => number;
 }
 
 export interface Sandbox {
@@ -60,25 +55,25 @@ export interface Sandbox {
    * @throws Error for an unknown scope or an invalid address range
    */
   createToken(access?: { scopes?: string[]; allowed_ip_cidrs?: string[] }): Promise<string>;
-  /** The token with every scope that the data directory keeps. It is created if it is missing or was deleted. */
+  /** The token with every scope that a data directory keeps. A deleted one is replaced. */
   defaultToken(): Promise<string>;
   /** Ends every connection, writes pending changes to disk, and releases the data directory. */
   close(): Promise<void>;
 }
 
-const LOOPBACK = ['127.0.0.1', '::1'];
+const HOST = '127.0.0.1';
 
 /** @returns the port that the server listens on */
-async function listen(server: Server, host: string, port: number): Promise<number> {
-  server.listen({ host, port, exclusive: true });
+async function listen(server: Server, port: number): Promise<number> {
+  server.listen({ host: HOST, port, exclusive: true });
   try {
     await once(server, 'listening');
   } catch (cause) {
     const isInUse = cause instanceof Error && 'code' in cause && cause.code === 'EADDRINUSE';
     const reason = cause instanceof Error ? cause.message : String(cause);
     const message = isInUse
-      ? `Port ${port} on ${host} is in use.`
-      : `Cannot listen on ${host}, port ${port}: ${reason}.`;
+      ? `Port ${port} on ${HOST} is in use.`
+      : `Cannot listen on ${HOST}, port ${port}: ${reason}.`;
     throw new Error(message, { cause });
   }
   const address = server.address();
@@ -97,25 +92,6 @@ function serve(server: Server, service: Service, operations: readonly Operation[
     throw new Error('The sandbox speaks HTTP/1 only.');
   }, adapter);
   server.on('request', listener);
-}
-
-function createTokens(service: Service, dataDir: string | undefined): Pick<Sandbox, 'createToken' | 'defaultToken'> {
-  const { store } = service;
-  const createToken: Sandbox['createToken'] = async (access = {}) => {
-    const { secret } = issueToken(service, checkOption('token', newTokenSchema, access));
-    await store.durable();
-    return secret;
-  };
-  return {
-    createToken,
-    async defaultToken() {
-      const stored = dataDir === undefined ? undefined : await loadToken(dataDir);
-      if (stored !== undefined && store.tokens.in(hashSecret(stored)).length > 0) return stored;
-      const created = await createToken();
-      if (dataDir !== undefined) await saveToken(dataDir, created);
-      return created;
-    },
-  };
 }
 
 /** Ends every request in progress without a response. */
@@ -143,10 +119,8 @@ function resume(service: Service): void {
  * @throws Error when the port or the data directory is in use, the data is damaged, or an option is invalid
  */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
-  const { host = '127.0.0.1', port = 0, dataDir, now = Date.now, random = Math.random } = options;
-  if (!LOOPBACK.includes(host))
-    throw new Error(`The sandbox listens on ${LOOPBACK.join(' or ')} only, not on ${host}.`);
-  const faults = createInjector(checkOption('fault plan', faultPlanSchema, options.faults ?? { rules: [] }), random);
+  const { port = 0, dataDir, now = Date.now } = options;
+  const faults = createInjector(checkOption('fault plan', faultPlanSchema, options.faults ?? { rules: [] }));
   const script = options.script && checkOption('script', scriptSchema, options.script);
 
   const store = dataDir === undefined ? createMemoryStore() : await openStore(dataDir);
@@ -156,8 +130,9 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   // Every delayed request listens to the signal; Node warns of a leak above ten.
   setMaxListeners(0, closing.signal);
   try {
-    const adminKey = options.adminKey ?? (await loadAdminKey(dataDir));
-    const origin = `http://${host === '::1' ? '[::1]' : host}:${await listen(server, host, port)}`;
+    const origin = `http://${HOST}:${await listen(server, port)}`;
+    const { adminKey } = store.secrets.get() ?? { adminKey: `sbadm_${randomBytes(24).toString('base64url')}` };
+    store.secrets.put({ ...store.secrets.get(), adminKey });
     const service: Service = {
       store,
       clock: new Clock(store, now, closing.signal),
@@ -168,7 +143,6 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
       webhookTimeoutMs: options.webhookTimeoutMs ?? 10_000,
       origin,
       adminKeyHash: hashSecret(adminKey),
-      random,
       closing: closing.signal,
     };
     const operations = [spaceOperations, chatOperations, uploadOperations, cronOperations].flatMap((of) => of(service));
@@ -184,7 +158,19 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
       adminKey,
       webhookSecret: webhook?.secret,
       unmatchedFaults: describeUnmatched(faults.plan.rules, routes),
-      ...createTokens(service, dataDir),
+      async createToken(access = {}) {
+        const { secret } = issueToken(service, checkOption('token', newTokenSchema, access));
+        await store.durable();
+        return secret;
+      },
+      async defaultToken() {
+        const kept = store.secrets.get()?.token;
+        if (kept !== undefined && store.tokens.in(hashSecret(kept)).length > 0) return kept;
+        const { secret } = issueToken(service, v.parse(newTokenSchema, {}));
+        store.secrets.put({ adminKey, token: secret });
+        await store.durable();
+        return secret;
+      },
       close: () => (closed ??= shutDown(server, closing, store)),
     };
   } catch (error) {

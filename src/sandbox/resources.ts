@@ -151,3 +151,42 @@ export interface Upload {
   readonly fields: readonly (readonly [name: string, value: string])[];
   readonly created_at: string;
 }
+
+/** A partner token; its secret is never stored. */
+export interface Token {
+  readonly token_id: string;
+  readonly secret_sha256: string;
+  readonly scopes: readonly string[];
+  readonly allowed_ip_cidrs: readonly string[];
+  readonly created_at: string;
+}
+
+/** An approved agent template. */
+export interface Template {
+  readonly template_id: string;
+  readonly name: string;
+}
+
+/** One message for one receiver (spec §6). */
+export interface Delivery {
+  readonly delivery_id: string;
+  readonly url: string;
+  /** Null for a delivery that is not signed. */
+  readonly secret: string | null;
+  readonly message: Message;
+  readonly status: 'pending' | 'delivered' | 'failed';
+  readonly attempts: readonly DeliveryAttempt[];
+  /** Milliseconds since the epoch; null unless pending. */
+  readonly next_attempt_at: number | null;
+}
+
+interface DeliveryAttempt extends AttemptOutcome {
+  readonly at: string;
+  readonly duration_ms: number;
+}
+
+/** The status of a receiver's response, or null without one, and why the attempt failed, or null. */
+export interface AttemptOutcome {
+  readonly status: number | null;
+  readonly error: string | null;
+}

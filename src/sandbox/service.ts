@@ -5,7 +5,8 @@ import type { LimitFunction } from 'p-limit';
 import type * as v from 'valibot';
 import type { Clock } from './clock.ts';
 import type { FaultInjector, Quirk } from './faults.ts';
-import type { Store, Token } from './store.ts';
+import type { Token } from './resources.ts';
+import type { Store } from './store.ts';
 
 /**
  * What a token may be allowed to do. Spec §5 names `spaces.read`, `agents.read`, and `cron_jobs.write`; the others are this
@@ -43,8 +44,6 @@ export interface Service {
   /** `http://127.0.0.1:PORT`, without a trailing slash. */
   readonly origin: string;
   readonly adminKeyHash: string;
-  /** From 0 up to 1. */
-  readonly random: () => number;
   /** Aborted when the sandbox closes. */
   readonly closing: AbortSignal;
 }

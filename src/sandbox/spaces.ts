@@ -9,9 +9,10 @@ import {
   routingModeSchema,
   type Space,
   spaceSchema,
+  type Template,
 } from './resources.ts';
 import { createId, type Operation, type Service, timestamp } from './service.ts';
-import { settingsOf, type Template } from './store.ts';
+import { settingsOf } from './store.ts';
 
 /** The templates that are approved by default. */
 export const DEFAULT_TEMPLATES: readonly Template[] = [

@@ -1,29 +1,12 @@
-import { type FileHandle, open, readFile, truncate } from 'node:fs/promises';
+import { open, readFile, truncate } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { claimDirectory, hasErrorCode, JOURNAL_FILE } from './data-directory.ts';
-import type { Agent, ChatSource, CronJob, Message, Space, Upload } from './resources.ts';
+import { claimDirectory, createFiles, type Files, hasErrorCode } from './files.ts';
+import type { Agent, ChatSource, CronJob, Delivery, Message, Space, Template, Token, Upload } from './resources.ts';
 import type { Script } from './script.ts';
 import { DEFAULT_SETTINGS, type Settings } from './settings.ts';
-import { UploadFiles } from './upload-files.ts';
-
-/** A partner token (spec §2); its secret is never stored. */
-export interface Token {
-  readonly token_id: string;
-  readonly secret_sha256: string;
-  readonly scopes: readonly string[];
-  readonly allowed_ip_cidrs: readonly string[];
-  readonly created_at: string;
-}
-
-/** An approved agent template (spec §2). */
-export interface Template {
-  readonly template_id: string;
-  readonly name: string;
-}
 
 /** A message that an agent has planned and not sent yet. It has its id already, so that a crash cannot send it twice. */
-export interface PlannedReply
-  extends Pick<Message, 'message_id' | 'source_id' | 'session_id' | 'role' | 'text' | 'in_reply_to'> {
+export interface PlannedReply extends Omit<Message, 'external_message_id' | 'cron_job_id' | 'created_at'> {
   /** Milliseconds since the epoch. */
   readonly due_at: number;
 }
@@ -34,56 +17,38 @@ export interface Webhook {
   readonly secret: string;
 }
 
-/** One message for one receiver. */
-export interface Delivery {
-  readonly delivery_id: string;
-  readonly url: string;
-  /** Null for a delivery that is not signed. */
-  readonly secret: string | null;
-  readonly message: Message;
-  readonly status: 'pending' | 'delivered' | 'failed';
-  readonly attempts: readonly DeliveryAttempt[];
-  /** Milliseconds since the epoch; null unless pending. */
-  readonly next_attempt_at: number | null;
-}
-
-export interface DeliveryAttempt {
-  readonly at: string;
-  /** Null without a response. */
-  readonly status: number | null;
-  /** Why it failed; null if it did not. */
-  readonly error: string | null;
-  readonly duration_ms: number;
+/** The key of the admin API, and the default token. */
+interface Secrets {
+  readonly adminKey: string;
+  readonly token?: string;
 }
 
 /** The service's clock: frozen at a time, or ahead of the machine's by an offset; in milliseconds. */
-export interface ClockState {
+interface ClockState {
   readonly frozen_at: number | null;
   readonly offset_ms: number;
 }
 
-/** A change as the journal has it: the row of a table, or nothing where it was removed; without an id, the table is emptied. */
-type Change = readonly [table: string, id?: string, row?: unknown];
+/** What a line of the journal has for each change: a row that was put or removed, or a table that was emptied. */
+type Change = readonly [table: string, id?: string | undefined, row?: unknown];
 
-type Record = (change: Change) => void;
+type Id<Row> = (row: Row) => string;
 
-/** Rows by id, in the order of creation. Only these functions change them. */
-export class Table<Row> {
+/** Rows by id, in the order of creation. */
+class Table<Row> {
   readonly #rows = new Map<string, Row>();
   readonly #groups = new Map<string, Map<string, Row>>();
-  readonly #name: string;
-  readonly #record: Record;
-  readonly #idOf: (row: Row) => string;
-  readonly #groupOf: (row: Row) => string;
+  readonly #record: (id?: string, row?: Row) => void;
+  readonly #idOf: Id<Row>;
+  readonly #groupOf: Id<Row>;
 
-  constructor(name: string, record: Record, idOf: (row: Row) => string, groupOf: (row: Row) => string = () => '') {
-    this.#name = name;
+  constructor(record: (id?: string, row?: Row) => void, idOf: Id<Row>, groupOf: Id<Row>) {
     this.#record = record;
     this.#idOf = idOf;
     this.#groupOf = groupOf;
   }
 
-  get(id: string): Row | undefined {
+  get(id = ''): Row | undefined {
     return this.#rows.get(id);
   }
 
@@ -98,35 +63,30 @@ export class Table<Row> {
 
   /** Adds a row, or replaces the one with its id. */
   put(row: Row): void {
-    this.restore([this.#name, this.#idOf(row), row]);
-    this.#record([this.#name, this.#idOf(row), row]);
+    this.apply(this.#idOf(row), row);
+    this.#record(this.#idOf(row), row);
   }
 
   remove(id: string): void {
-    this.restore([this.#name, id]);
-    this.#record([this.#name, id]);
+    this.apply(id);
+    this.#record(id);
   }
 
   clear(): void {
-    this.restore([this.#name]);
-    this.#record([this.#name]);
+    this.apply();
+    this.#record();
   }
 
-  /** Makes a change that the journal has already. */
-  restore([, id, row]: readonly [table: string, id?: string, row?: Row]): void {
+  /** Makes a change in memory only. */
+  apply(id?: string, row?: Row): void {
+    const changed = row ?? this.get(id);
     if (id === undefined) {
       this.#rows.clear();
       this.#groups.clear();
-      return;
-    }
-    const former = this.#rows.get(id);
-    if (row !== undefined) {
-      this.#rows.set(id, row);
-      const group = this.#groups.get(this.#groupOf(row)) ?? new Map<string, Row>();
-      this.#groups.set(this.#groupOf(row), group.set(id, row));
-    } else if (former !== undefined) {
-      this.#rows.delete(id);
-      this.#groups.get(this.#groupOf(former))?.delete(id);
+    } else if (changed !== undefined) {
+      const group = this.#groups.get(this.#groupOf(changed)) ?? new Map<string, Row>();
+      this.#groups.set(this.#groupOf(changed), group);
+      for (const rows of [this.#rows, group]) row === undefined ? rows.delete(id) : rows.set(id, row);
     }
   }
 }
@@ -136,58 +96,63 @@ export function sessionKey(sourceId: string, sessionId: string): string {
   return JSON.stringify([sourceId, sessionId]);
 }
 
-const keyOfSession = (row: { source_id: string; session_id: string }) => sessionKey(row.source_id, row.session_id);
-
-function createTables(record: Record) {
+/** @param record gets each change */
+function createTables(record: (change: Change) => void) {
+  const table = <Row>(name: string, idOf: Id<Row>, groupOf: Id<Row> = () => ''): Table<Row> =>
+    new Table((...change) => record([name, ...change]), idOf, groupOf);
+  const messages = <Row extends Omit<PlannedReply, 'due_at'>>(name: string): Table<Row> =>
+    table(
+      name,
+      (row) => row.message_id,
+      (row) => sessionKey(row.source_id, row.session_id),
+    );
+  /** A table of one row, whose id is empty. */
+  const single = <Row>(name: string): Table<Row> => table(name, () => '');
   return {
-    tokens: new Table<Token>(
+    tokens: table<Token>(
       'tokens',
-      record,
       (row) => row.token_id,
       (row) => row.secret_sha256,
     ),
-    templates: new Table<Template>('templates', record, (row) => row.template_id),
-    spaces: new Table<Space>(
+    templates: table<Template>('templates', (row) => row.template_id),
+    spaces: table<Space>(
       'spaces',
-      record,
       (row) => row.space_id,
       (row) => row.external_space_id,
     ),
-    agents: new Table<Agent>(
+    agents: table<Agent>(
       'agents',
-      record,
       (row) => row.agent_id,
       (row) => row.space_id,
     ),
-    sources: new Table<ChatSource>(
+    sources: table<ChatSource>(
       'sources',
-      record,
       (row) => row.source_id,
       (row) => row.agent_id,
     ),
-    messages: new Table<Message>('messages', record, (row) => row.message_id, keyOfSession),
+    messages: messages<Message>('messages'),
     /** The messages that a busy agent has not taken yet. */
-    inbox: new Table<Message>('inbox', record, (row) => row.message_id, keyOfSession),
-    replies: new Table<PlannedReply>('replies', record, (row) => row.message_id, keyOfSession),
-    cronJobs: new Table<CronJob>('cronJobs', record, (row) => row.cron_job_id),
-    uploads: new Table<Upload>(
+    inbox: messages<Message>('inbox'),
+    replies: messages<PlannedReply>('replies'),
+    cronJobs: table<CronJob>('cronJobs', (row) => row.cron_job_id),
+    uploads: table<Upload>(
       'uploads',
-      record,
       (row) => row.upload_id,
       (row) => row.as,
     ),
-    deliveries: new Table<Delivery>('deliveries', record, (row) => row.delivery_id),
-    // What there is one of: a table with one row.
-    settings: new Table<Settings>('settings', record, () => ''),
-    clock: new Table<ClockState>('clock', record, () => ''),
-    script: new Table<{ readonly rules: Script }>('script', record, () => ''),
-    webhook: new Table<Webhook>('webhook', record, () => ''),
+    deliveries: table<Delivery>('deliveries', (row) => row.delivery_id),
+    settings: single<Settings>('settings'),
+    clock: single<ClockState>('clock'),
+    script: single<{ readonly rules: Script }>('script'),
+    webhook: single<Webhook>('webhook'),
+    /** The secrets that the next start is to have, too. */
+    secrets: single<Secrets>('secrets'),
   };
 }
 
 /** The service's data. A change is in memory at once, and on disk when `durable` resolves. */
 export interface Store extends ReturnType<typeof createTables> {
-  readonly files: UploadFiles;
+  readonly files: Files;
   /** Resolves when every change so far is on disk. Rejects forever once a write has failed. */
   durable(): Promise<void>;
   close(): Promise<void>;
@@ -195,35 +160,35 @@ export interface Store extends ReturnType<typeof createTables> {
 
 /** The current settings. */
 export function settingsOf(store: Store): Settings {
-  return store.settings.get('') ?? DEFAULT_SETTINGS;
+  return store.settings.get() ?? DEFAULT_SETTINGS;
 }
 
 /** Creates a store in memory. */
 export function createMemoryStore(): Store {
-  const files = new UploadFiles();
+  const files = createFiles(undefined);
   return { ...createTables(() => undefined), files, durable: () => Promise.resolve(), close: () => files.close() };
 }
 
 /**
- * The file of changes: a JSON array in each line, made durable by one fsync. Changes that arrive during a write share the
- * next line. After a failed write nothing more is written, because memory is then ahead of the disk.
+ * Collects changes, and writes them as lines of JSON, each made durable by one fsync. Changes that arrive during a write share
+ * the next line. After a failed write nothing more is written, because memory is then ahead of the disk.
  */
-function createJournal(file: FileHandle) {
+function createJournal(write: (line: string) => Promise<void>) {
   let waiting: Change[] = [];
   let writing: Promise<void> = Promise.resolve();
   let next: Promise<void> | undefined;
-  const write = (): Promise<void> => {
+  const writeNext = (): Promise<void> => {
     const line = `${JSON.stringify(waiting)}\n`;
     waiting = [];
     next = undefined;
-    writing = file.appendFile(line).then(() => file.datasync());
+    writing = write(line);
     return writing;
   };
   return {
     record: (change: Change): void => void waiting.push(change),
     durable(): Promise<void> {
       if (waiting.length === 0) return writing;
-      next ??= writing.then(write);
+      next ??= writing.then(writeNext);
       return next;
     },
   };
@@ -240,8 +205,7 @@ async function recoverChanges(path: string): Promise<Change[]> {
   for (let number = 1; start < bytes.length; number += 1) {
     const end = bytes.indexOf('\n', start);
     try {
-      if (end === -1) throw new SyntaxError('It has no end.');
-      for (const change of JSON.parse(bytes.toString('utf8', start, end))) changes.push(change);
+      for (const change of JSON.parse(bytes.toString('utf8', start, end === -1 ? start : end))) changes.push(change);
     } catch {
       if (end !== -1 && end + 1 < bytes.length) throw new Error(`line ${number} is damaged and is not the last one`);
       await truncate(path, start);
@@ -252,14 +216,6 @@ async function recoverChanges(path: string): Promise<Change[]> {
   return changes;
 }
 
-function restore(tables: Readonly<{ [name: string]: { restore(change: Change): void } }>, changes: readonly Change[]) {
-  for (const change of changes) {
-    const table = Array.isArray(change) ? tables[change[0]] : undefined;
-    if (!table) throw new Error('it was written by another version');
-    table.restore(change);
-  }
-}
-
 /**
  * Opens the store of a data directory, and creates the directory if it is missing.
  * @throws Error when another running sandbox uses the directory, it holds only other files, or its journal is damaged
@@ -267,15 +223,20 @@ function restore(tables: Readonly<{ [name: string]: { restore(change: Change): v
 export async function openStore(dataDir: string): Promise<Store> {
   const directory = resolve(dataDir);
   const release = await claimDirectory(directory);
-  const path = join(directory, JOURNAL_FILE);
+  const path = join(directory, 'journal.jsonl');
   try {
     const changes = await recoverChanges(path);
     const file = await open(path, 'a', 0o600);
-    const journal = createJournal(file);
+    const journal = createJournal((line) => file.appendFile(line).then(() => file.datasync()));
     const tables = createTables(journal.record);
-    restore(tables, changes);
-    const files = new UploadFiles(directory);
-    await files.removeUnrecorded((id) => tables.uploads.get(id) !== undefined);
+    const byName: { readonly [name: string]: { apply(id?: string, row?: unknown): void } | undefined } = tables;
+    for (const change of changes) {
+      const table = Array.isArray(change) ? byName[change[0]] : undefined;
+      if (!table) throw new Error('it was written by another version');
+      table.apply(change[1], change[2]);
+    }
+    const files = createFiles(directory);
+    await files.keepOnly(tables.uploads.all().map(({ upload_id }) => upload_id));
     const close = () => journal.durable().finally(() => file.close().finally(release));
     return { ...tables, files, durable: journal.durable, close };
   } catch (cause) {

@@ -7,8 +7,7 @@ import { invalidInput, isJson, nonBlank, Problem, readBody } from './input.ts';
 import { pageOf } from './pages.ts';
 import { attachmentSchema, documentSchema, type Upload } from './resources.ts';
 import { createId, type Operation, type Service, type ServiceContext, timestamp } from './service.ts';
-import { settingsOf } from './store.ts';
-import type { UploadFiles } from './upload-files.ts';
+import { type Store, settingsOf } from './store.ts';
 
 /** A JSON document is read into memory. */
 const MAX_JSON_DOCUMENT_BYTES = 16 * 1024 * 1024;
@@ -96,7 +95,7 @@ function parseForm(
 /** Receives a form with one file, in the field `file`, in constant memory. @throws Problem 400, 413, or 422 */
 async function receiveForm(
   incoming: IncomingMessage,
-  files: UploadFiles,
+  files: Store['files'],
   id: string,
   maxBytes: number,
 ): Promise<ReceivedUpload> {

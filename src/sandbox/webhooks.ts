@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import type { IncomingMessage } from 'node:http';
-import type { Message } from './resources.ts';
+import { hasErrorCode } from './files.ts';
+import { quote } from './input.ts';
+import type { AttemptOutcome, Delivery, Message } from './resources.ts';
 import { createId, type Service, timestamp } from './service.ts';
-import type { Delivery, DeliveryAttempt, Webhook } from './store.ts';
+import type { Webhook } from './store.ts';
 
 /*
  * Completed assistant messages are delivered to one URL (spec §6), each at least once: a delivery is stored together with its
@@ -14,11 +15,6 @@ import type { Delivery, DeliveryAttempt, Webhook } from './store.ts';
 
 /** How long to wait after each failed attempt except the last, in milliseconds. */
 const PAUSES_MS = [1_000, 5_000];
-
-/** The rest of a response is not read. */
-const MAX_RESPONSE_BYTES = 64 * 1024;
-
-const MAX_QUOTED = 200;
 
 const SECRET_PREFIX = 'whsec_';
 
@@ -55,7 +51,7 @@ export function webhookUrlProblem(text: string): string | undefined {
 export function deliverMessage(
   service: Service,
   message: Message,
-  receiver: { readonly url: string; readonly secret: string | null } | undefined = service.store.webhook.get(''),
+  receiver: { readonly url: string; readonly secret: string | null } | undefined = service.store.webhook.get(),
 ): Delivery | undefined {
   if (!receiver) return undefined;
   const delivery: Delivery = {
@@ -110,25 +106,20 @@ async function attemptDelivery(service: Service, delivery: Delivery): Promise<vo
   if (closing.aborted || !store.deliveries.get(delivery.delivery_id)) return;
   const attempts = [...delivery.attempts, { at, ...outcome, duration_ms: Math.round(performance.now() - began) }];
   const pause = PAUSES_MS[delivery.attempts.length];
-  const failed =
-    pause === undefined
-      ? ({ status: 'failed', next_attempt_at: null } as const)
-      : ({ status: 'pending', next_attempt_at: clock.now() + pause } as const);
-  const ended = outcome.error === null ? ({ status: 'delivered', next_attempt_at: null } as const) : failed;
-  const attempted: Delivery = { ...delivery, attempts, ...ended };
+  const status = outcome.error === null ? 'delivered' : pause === undefined ? 'failed' : 'pending';
+  const next_attempt_at = status === 'pending' ? clock.now() + (pause ?? 0) : null;
+  const attempted: Delivery = { ...delivery, attempts, status, next_attempt_at };
   store.deliveries.put(attempted);
   scheduleAttempt(service, attempted);
   await store.durable();
 }
 
 /** The headers of Standard Webhooks. */
-async function headersOf(delivery: Delivery, body: string): Promise<Record<string, string>> {
+async function headersOf({ delivery_id, secret }: Delivery, body: string): Promise<Record<string, string>> {
   const { Webhook } = await import('standardwebhooks');
-  const { delivery_id, secret } = delivery;
   const now = new Date();
   return {
     'Content-Type': 'application/json',
-    'Content-Length': String(Buffer.byteLength(body)),
     'User-Agent': 'partnerctl-sandbox',
     'webhook-id': delivery_id,
     'webhook-timestamp': String(Math.floor(now.getTime() / 1_000)),
@@ -136,61 +127,28 @@ async function headersOf(delivery: Delivery, body: string): Promise<Record<strin
   };
 }
 
-/** Sends one POST on a new connection. Never rejects. */
-async function send(service: Service, delivery: Delivery): Promise<Pick<DeliveryAttempt, 'status' | 'error'>> {
+/** Sends one POST. Never rejects. */
+async function send({ webhookTimeoutMs, closing }: Service, delivery: Delivery): Promise<AttemptOutcome> {
   const { url, message } = delivery;
-  const { webhookTimeoutMs, closing } = service;
-  const { protocol, host } = new URL(url);
   const body = JSON.stringify({ type: 'message.completed', timestamp: message.created_at, data: message });
-  const { request: open } = protocol === 'https:' ? await import('node:https') : await import('node:http');
-  const signal = AbortSignal.any([closing, AbortSignal.timeout(webhookTimeoutMs)]);
-  const request = open(url, { method: 'POST', agent: false, headers: await headersOf(delivery, body), signal });
+  const timeout = AbortSignal.timeout(webhookTimeoutMs);
+  const signal = AbortSignal.any([closing, timeout]);
   try {
-    const response = await new Promise<IncomingMessage>((resolve, reject) => {
-      request.once('response', resolve);
-      // A second error may follow, for example when the receiver responds before it has read the body.
-      request.on('error', reject);
-      // The only event after a response that switches protocols.
-      request.once('close', () => reject(new Error('The receiver closed the connection without a response.')));
-      request.end(body);
-    });
-    const { statusCode = 0 } = response;
-    return { status: statusCode, error: describeStatus(statusCode, await readStart(response)) };
+    const headers = { ...(await headersOf(delivery, body)), Connection: 'close' };
+    const response = await fetch(url, { method: 'POST', redirect: 'manual', headers, body, signal });
+    const text = quote((await response.text()).trim());
+    const { ok, status } = response;
+    return { status, error: ok ? null : `The receiver responded with ${status}${text === '""' ? '.' : `: ${text}`}` };
   } catch (error) {
-    const timedOut = `The receiver did not respond within ${webhookTimeoutMs / 1_000} s.`;
-    return { status: null, error: signal.aborted ? timedOut : describeFailure(error, host) };
-  } finally {
-    request.destroy();
+    const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+    const reason = hasErrorCode(cause, 'ECONNREFUSED')
+      ? `Nothing listens at ${new URL(url).host} (ECONNREFUSED).`
+      : String(cause);
+    return {
+      status: null,
+      error: timeout.aborted ? `The receiver did not respond within ${webhookTimeoutMs / 1_000} s.` : reason,
+    };
   }
-}
-
-/** The beginning of a body, as much of it as arrives. */
-async function readStart(response: IncomingMessage): Promise<string> {
-  let text = '';
-  response.setEncoding('utf8');
-  try {
-    for await (const chunk of response) {
-      text += chunk;
-      if (text.length > MAX_RESPONSE_BYTES) break;
-    }
-  } catch {
-    // Only the status matters.
-  }
-  return text.trim();
-}
-
-function describeStatus(status: number, text: string): string | null {
-  if (status >= 200 && status < 300) return null;
-  if (status >= 300 && status < 400) return `The receiver responded with ${status}. Redirects are not followed.`;
-  const quoted = text.length > MAX_QUOTED ? `${text.slice(0, MAX_QUOTED)}…` : text;
-  return `The receiver responded with ${status}${quoted === '' ? '.' : `: ${quoted}`}`;
-}
-
-function describeFailure(error: unknown, host: string): string {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined;
-  if (code === 'ECONNREFUSED') return `Nothing listens at ${host} (ECONNREFUSED).`;
-  if (code === 'ECONNRESET') return 'The receiver closed the connection without a response (ECONNRESET).';
-  return error instanceof Error ? error.message : String(error);
 }
 
 /**
@@ -201,7 +159,7 @@ function describeFailure(error: unknown, host: string): string {
 export function setWebhook({ store }: Service, { url, secret }: { url: string; secret?: string }): Webhook {
   const problem = webhookUrlProblem(url);
   if (problem !== undefined) throw new Error(`The URL of the webhook ${problem}.`);
-  const used = secret ?? store.webhook.get('')?.secret ?? createWebhookSecret();
+  const used = secret ?? store.webhook.get()?.secret ?? createWebhookSecret();
   if (!isWebhookSecret(used)) throw new Error('The secret of the webhook must be whsec_ and 24 to 64 bytes in Base64.');
   const webhook = { url, secret: used };
   store.webhook.put(webhook);

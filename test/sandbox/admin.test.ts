@@ -1,0 +1,152 @@
+import { expect, test } from 'vitest';
+import { createChat } from '../support/sandbox-chat.ts';
+import { PROVISION, provisionBody, SPACES, startTestSandbox } from '../support/sandbox-client.ts';
+import { createCronClient } from '../support/sandbox-cron.ts';
+import { ATTACHMENTS, fileForm, postForm } from '../support/sandbox-uploads.ts';
+
+test('The settings have defaults, and a change keeps the others', async () => {
+  const { admin } = await startTestSandbox();
+  const defaults = {
+    balance_usd: 100,
+    rate_limit: null,
+    page_size: 100,
+    agents_on_repeat: 'reuse',
+    max_document_bytes: 10 * 1024 ** 3,
+    max_file_attachment_bytes: 10 * 1024 ** 3,
+    latency_ms: 0,
+  };
+  expect((await admin('GET', '/settings')).json).toEqual(defaults);
+  expect((await admin('PATCH', '/settings', { page_size: 2 })).json).toEqual({ ...defaults, page_size: 2 });
+});
+
+test.each([
+  [{ page_size: 0 }, 'page_size must be >=1, not 0'],
+  [{ balance_usd: '5' }, 'balance_usd must be a number, not "5"'],
+  [{ rate_limit: { requests: 1 } }, 'rate_limit.per_seconds is required'],
+  [{ agents_on_repeat: 'double' }, 'agents_on_repeat must be ("reuse" | "install"), not "double"'],
+  [{ color: 'red' }, 'color is not a known field'],
+])('The settings %j are refused', async (body, message) => {
+  const { admin } = await startTestSandbox();
+  const { status, json } = await admin('PATCH', '/settings', body);
+  expect([status, json.error.message]).toEqual([422, `Invalid input: ${message}.`]);
+});
+
+test('latency_ms delays each partner request', async () => {
+  const { admin, partner } = await startTestSandbox();
+  await admin('PATCH', '/settings', { latency_ms: 100 });
+  const started = performance.now();
+  await partner('GET', SPACES);
+  expect(performance.now() - started).toBeGreaterThanOrEqual(95);
+});
+
+test('The log has each partner request with its body, and counts them by route; it can be cleared', async () => {
+  const { admin, partner, token } = await startTestSandbox();
+  const body = provisionBody('acme');
+  const { json } = await partner('POST', PROVISION, { body });
+  await partner('GET', `${SPACES}${json.space.space_id}/agents/?page_size=2`);
+  await partner('GET', '/nothing/');
+  const logged = await admin('GET', '/requests');
+  const agents = '/v1/automation/spaces/:space_id/agents/';
+  expect(logged.json.counts).toEqual({ [`POST /v1${PROVISION}`]: 1, [`GET ${agents}`]: 1, 'GET /v1/*': 1 });
+  expect(logged.json.requests).toMatchObject([
+    { method: 'POST', path: `/v1${PROVISION}`, status: 201, body, fault: null, crash: null },
+    { method: 'GET', route: agents, query: 'page_size=2', status: 200, body: null },
+    { status: 404, route: '/v1/*' },
+  ]);
+  expect(logged.text).not.toContain(token);
+  expect((await admin('DELETE', '/requests')).status).toBe(204);
+  expect((await admin('GET', '/requests')).json).toEqual({ counts: {}, requests: [] });
+});
+
+test('Tokens are listed without their secrets', async () => {
+  const { admin } = await startTestSandbox();
+  const issued = await admin('POST', '/tokens', { scopes: ['spaces.read'], allowed_ip_cidrs: ['10.0.0.0/8'] });
+  const { token, ...shown } = issued.json;
+  expect([issued.status, token]).toEqual([201, expect.stringMatching(/^pat_/)]);
+  const { json, text } = await admin('GET', '/tokens');
+  expect(json.tokens).toContainEqual(shown);
+  expect(text).not.toContain(token);
+});
+
+test('A template can be added once, and then be installed', async () => {
+  const { admin, partner } = await startTestSandbox();
+  const template = { template_id: 'tmpl_new', name: 'New' };
+  expect((await admin('POST', '/templates', template)).status).toBe(201);
+  expect((await admin('POST', '/templates', template)).status).toBe(409);
+  expect((await admin('POST', '/templates', { ...template, template_id: 'tmpl_sales' })).status).toBe(409);
+  expect((await admin('GET', '/templates')).json.templates.at(-1)).toEqual(template);
+  const body = provisionBody('acme', { agents: [{ template_id: 'tmpl_new', name: 'N' }] });
+  expect((await partner('POST', PROVISION, { body })).status).toBe(201);
+});
+
+test('The script can be replaced, and an invalid one is refused', async () => {
+  const { admin } = await startTestSandbox();
+  const rules = [{ pattern: 'hi', replies: [{ text: 'Hi!', delay_ms: 5 }] }];
+  expect((await admin('PUT', '/script', { rules })).json).toEqual({ rules });
+  expect((await admin('GET', '/script')).json).toEqual({ rules });
+  for (const rule of [{ pattern: '(', replies: [{ text: 'x' }] }, { pattern: 'x' }, { pattern: 'x', fail: 'loudly' }]) {
+    expect((await admin('PUT', '/script', { rules: [rule] })).status).toBe(422);
+  }
+});
+
+test('Added messages get no reply, need a source, and are limited in number', async () => {
+  const on = await startTestSandbox();
+  const chat = await createChat(on);
+  const add = (more: object) =>
+    on.admin('POST', '/messages', {
+      source_id: chat.source_id,
+      session_id: 's1',
+      role: 'user',
+      text: 'n is {n}',
+      ...more,
+    });
+  const one = await add({});
+  expect([one.status, one.json.created, one.json.first_message_id]).toEqual([201, 1, one.json.last_message_id]);
+  await on.admin('PATCH', '/clock', { advance: '1h' });
+  expect(await chat.history()).toMatchObject([{ text: 'n is {n}', external_message_id: null }]);
+  expect((await add({ source_id: 'src_none' })).status).toBe(404);
+  expect((await add({ role: 'system', text: '', count: 0 })).json.error.fields).toHaveLength(3);
+  expect((await add({ text: 'x'.repeat(1_000), count: 200_000 })).status).toBe(422);
+});
+
+test('A reset deletes everything but the tokens, and restores the settings', async () => {
+  const on = await startTestSandbox();
+  const { post } = await createCronClient(on);
+  await post();
+  await postForm(on, ATTACHMENTS, fileForm('x'));
+  await on.admin('PATCH', '/settings', { page_size: 2 });
+  await on.admin('PUT', '/faults', { rules: [{ kind: 'reset', on: 'DELETE' }] });
+  expect((await on.admin('POST', '/reset', {})).status).toBe(204);
+  expect((await on.partner('GET', SPACES)).json.count).toBe(0);
+  const shown = ['/cron-jobs', '/uploads'].map(async (path) => Object.values((await on.admin('GET', path)).json));
+  expect(await Promise.all(shown)).toEqual([[[]], [[]]]);
+  expect((await on.admin('GET', '/settings')).json.page_size).toBe(100);
+  expect((await on.admin('GET', '/faults')).json.rules).toEqual([]);
+  await on.admin('POST', '/reset', { keep_tokens: false });
+  expect((await on.partner('GET', SPACES)).status).toBe(401);
+});
+
+test('The base address lists the routes', async () => {
+  const { admin } = await startTestSandbox();
+  const { routes } = (await admin('GET', '')).json;
+  expect(routes).toContainEqual({ method: 'PATCH', path: '/settings' });
+});
+
+test('An error in the service itself is a 500 without details, and is in the log with its stack', async () => {
+  let isBroken = false;
+  const { partner, admin } = await startTestSandbox({
+    now: () => {
+      if (isBroken) throw new Error('the clock is broken');
+      return 0;
+    },
+  });
+  await admin('PATCH', '/settings', { latency_ms: 100 });
+  const sent = partner('GET', '/automation/spaces/');
+  await expect.poll(async () => (await admin('GET', '/requests')).json.requests.length).toBe(1);
+  await admin('PATCH', '/settings', { rate_limit: { requests: 1, per_seconds: 1 } });
+  isBroken = true;
+  const response = await sent;
+  isBroken = false;
+  expect([response.status, response.text.includes('clock')]).toEqual([500, false]);
+  expect((await admin('GET', '/requests')).json.requests[0].crash).toContain('the clock is broken');
+});

@@ -1,0 +1,161 @@
+import { describe, expect, test } from 'vitest';
+import { createChat } from '../support/sandbox-chat.ts';
+import { call, startTestSandbox } from '../support/sandbox-client.ts';
+import { CRON_JOBS, createCronClient, jobBody, scheduleBody } from '../support/sandbox-cron.ts';
+
+/** A sandbox whose clock stands at a time, and a client for the jobs of one agent. */
+async function startAt(start: string) {
+  const on = await startTestSandbox({ now: () => Date.parse(start) });
+  const client = await createCronClient(on);
+  await client.clock({ frozen: true });
+  return { ...on, ...client };
+}
+
+describe('creating a job', () => {
+  test('returns it with its next run', async () => {
+    const { post, chat } = await startAt('2026-01-01T00:00:00Z');
+    const { status, json } = await post();
+    expect([status, json]).toEqual([
+      201,
+      {
+        cron_job_id: expect.stringMatching(/^cron_[0-9a-f]{20}$/),
+        ...jobBody(chat.agent_id),
+        created_at: '2026-01-01T00:00:00.000Z',
+        last_run_at: null,
+        next_run_at: '2026-01-01T08:00:00.000Z',
+      },
+    ]);
+  });
+
+  test('with the same body again creates another job', async () => {
+    const { post, jobs } = await startAt('2026-01-01T00:00:00Z');
+    const created = [(await post()).json, (await post()).json];
+    expect(created[0].cron_job_id).not.toBe(created[1].cron_job_id);
+    expect(await jobs()).toEqual(created);
+  });
+
+  test.each([
+    ['0 9 1-5', 'UTC', '2026-01-01T09:00:00.000Z'],
+    ['0 9 sat,Sun', 'UTC', '2026-01-03T09:00:00.000Z'],
+    ['0 9 7', 'UTC', '2026-01-04T09:00:00.000Z'],
+    ['0 9 5-7', 'America/New_York', '2026-01-02T14:00:00.000Z'],
+    ['10-50/20 * *', 'UTC', '2026-01-01T00:10:00.000Z'],
+    ['* * *', 'Asia/Kolkata', '2026-01-01T00:01:00.000Z'],
+  ])('with the schedule %s (%s) runs it next at %s', async (fields, timezone, next) => {
+    const { create } = await startAt('2026-01-01T00:00:00Z');
+    expect((await create(fields, timezone)).next_run_at).toBe(next);
+  });
+
+  test.each([
+    ['minute', ['60', '-1', '5-1', '*/0', '1,,2', '', 'a', '?', 'L', '0 9', '5/10']],
+    ['hour', ['24', 'mon', '#', ' 9', '9-']],
+    ['day_of_week', ['8', 'fri-mon', 'mon#1', '5L', 'monday', '1 *', '+1']],
+  ])('refuses invalid cron fields for %s', async (field, invalid) => {
+    const { post } = await startAt('2026-01-01T00:00:00Z');
+    for (const text of invalid) {
+      const data = { minute: '0', hour: '9', day_of_week: '*', [field]: text };
+      const { status, json } = await post({ schedule: { type: 'cron', data, timezone: 'UTC' } });
+      expect([text, status, json.error.fields[0].path]).toEqual([text, 422, `schedule.data.${field}`]);
+      expect(json.error.message).toContain(`must be a cron field for ${field.replaceAll('_', ' ')}`);
+    }
+  });
+
+  test.each(['Mars/Olympus', '', '+02:00', 'Europe/Berlin '])('refuses the time zone %j', async (timezone) => {
+    const { post } = await startAt('2026-01-01T00:00:00Z');
+    const { json } = await post(scheduleBody('0 9 *', timezone));
+    expect(json.error.fields).toEqual([
+      { path: 'schedule.timezone', message: `is not a known timezone: ${JSON.stringify(timezone)}` },
+    ]);
+  });
+
+  test('for an unknown agent is 404, but only with a valid body', async () => {
+    const { post, jobs } = await startAt('2026-01-01T00:00:00Z');
+    expect((await post({ agent_id: 'agt_none' })).json.error.code).toBe('agent_not_found');
+    expect((await post({ agent_id: 'agt_none', name: '' })).status).toBe(422);
+    expect(await jobs()).toEqual([]);
+  });
+});
+
+test('the list has the jobs of one agent, on every page', async () => {
+  const on = await startTestSandbox();
+  const [one, other] = [await createCronClient(on), await createCronClient(on, 'agent_inbox')];
+  for (let number = 0; number < 3; number += 1) await Promise.all([one.post(), other.post()]);
+  const { agent_id } = one.chat;
+  const first = await on.partner('GET', `${CRON_JOBS}?page_size=2&agent_id=${agent_id}`);
+  const second = await call('GET', first.json.next, { token: on.token });
+  const results = [...first.json.results, ...second.json.results];
+  expect(results.map((job) => job.agent_id)).toEqual(Array(3).fill(agent_id));
+  expect([first.json.count, second.json.next]).toEqual([3, null]);
+});
+
+describe('a run', () => {
+  test("is a message with the instructions in the job's session, and the agent replies", async () => {
+    const { create, history, chat, clock, jobs } = await startAt('2026-01-01T08:59:00Z');
+    const job = await create('0 9 *', 'UTC', { instructions: 'Write the report.\r\n' });
+    await clock({ advance: '2m' });
+    const [prompt, reply, ...more] = await history(job);
+    expect(prompt).toEqual({
+      message_id: expect.stringMatching(/^msg_/),
+      source_id: chat.source_id,
+      session_id: `cron:${job.cron_job_id}`,
+      cron_job_id: job.cron_job_id,
+      role: 'user',
+      text: 'Write the report.\r\n',
+      external_message_id: 'cron:2026-01-01T09:00:00.000Z',
+      in_reply_to: null,
+      created_at: '2026-01-01T09:00:00.000Z',
+    });
+    expect(reply).toMatchObject({ role: 'assistant', created_at: '2026-01-01T09:00:00.050Z' });
+    expect(more).toEqual([]);
+    expect(await jobs()).toMatchObject([
+      { last_run_at: '2026-01-01T09:00:00.000Z', next_run_at: '2026-01-02T09:00:00.000Z' },
+    ]);
+  });
+
+  test('creates a source for an agent that has none', async () => {
+    const { create, clock, partner, ...on } = await startAt('2026-01-01T00:00:00Z');
+    const bare = { name: 'Bare', auto_create_api_chat: false };
+    const { space_id, agent_id } = await createChat({ partner, ...on }, 'agent_inbox', bare);
+    await create('* * *', 'UTC', { agent_id });
+    await clock({ advance: '1m' });
+    const { json } = await partner('GET', `/automation/spaces/${space_id}/agents/`);
+    expect(json.results[0].integrations.api_chat.source_id).toMatch(/^src_/);
+  });
+
+  test.each([
+    ['spring', '30 2 *', 'Europe/Berlin', '2026-03-27T12:00:00Z', ['28T01:30', '29T01:00', '30T00:30', '31T00:30']],
+    ['fall', '30 2 *', 'Europe/Berlin', '2026-10-23T12:00:00Z', ['24T00:30', '25T00:30', '26T01:30', '27T01:30']],
+    ['half an hour', '15 2 *', 'Australia/Lord_Howe', '2026-10-02T12:00:00Z', ['02T15:45', '03T15:30', '04T15:15']],
+  ])('of a daily job happens once a day across the clock change (%s)', async (_, fields, timezone, start, expected) => {
+    const { create, clock, runs } = await startAt(start);
+    const job = await create(fields, timezone);
+    await clock({ advance: `${expected.length}d` });
+    expect(await runs(job)).toEqual(expected.map((time) => `${start.slice(0, 8)}${time}:00.000Z`));
+  });
+
+  test('happens at its own time while the clock moves by a week, and none is missing', async () => {
+    const { create, clock, runs, history } = await startAt('2026-06-01T00:00:00Z');
+    const [weekdays, hourly] = [await create('0 9 1-5', 'Europe/Berlin'), await create('30 * *')];
+    await clock({ advance: '7d' });
+    expect(await runs(weekdays)).toEqual([1, 2, 3, 4, 5].map((day) => `2026-06-0${day}T07:00:00.000Z`));
+    const expected = Array.from({ length: 7 * 24 }, (_, index) => Date.UTC(2026, 5, 1, index, 30));
+    expect((await runs(hourly)).map((time) => Date.parse(time))).toEqual(expected);
+    expect(await history(hourly)).toHaveLength(2 * 7 * 24);
+  });
+
+  test('of a deleted job no longer happens', async () => {
+    const { admin, create, jobs, clock, runs, chat } = await startAt('2026-01-01T00:00:00Z');
+    const [deleted, kept] = [await create('0 * *'), await create('0 * *')];
+    const { cron_jobs } = (await admin('GET', '/cron-jobs')).json;
+    expect(cron_jobs[0]).toEqual({
+      ...deleted,
+      source_id: chat.source_id,
+      session_id: `cron:${deleted.cron_job_id}`,
+    });
+    expect((await admin('DELETE', `/cron-jobs/${deleted.cron_job_id}`)).status).toBe(204);
+    expect((await admin('DELETE', `/cron-jobs/${deleted.cron_job_id}`)).status).toBe(404);
+    await clock({ advance: '1h' });
+    expect([await runs(deleted), await runs(kept)]).toEqual([[], ['2026-01-01T01:00:00.000Z']]);
+    expect((await jobs()).map(({ cron_job_id }) => cron_job_id)).toEqual([kept.cron_job_id]);
+  });
+});

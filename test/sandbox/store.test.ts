@@ -1,0 +1,174 @@
+import { appendFileSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { startSandbox } from '../../src/sandbox/index.ts';
+import { tempDirectory } from '../support/run.ts';
+import { createChat } from '../support/sandbox-chat.ts';
+import {
+  connectTo,
+  PROVISION,
+  provisionBody,
+  SPACES,
+  startChildSandbox,
+  startTestSandbox,
+} from '../support/sandbox-client.ts';
+import { CRON_JOBS, createCronClient } from '../support/sandbox-cron.ts';
+import { ATTACHMENTS, downloadContent, fileForm, postForm } from '../support/sandbox-uploads.ts';
+
+const data = (): string => join(tempDirectory(), 'data');
+
+/** A sandbox that the test closes itself. */
+async function open(dataDir: string, now: () => number = Date.now) {
+  const sandbox = await startSandbox({ dataDir, now });
+  return connectTo(sandbox, await sandbox.defaultToken());
+}
+
+describe('a data directory', () => {
+  test('keeps everything that was acknowledged', async () => {
+    const dataDir = data();
+    const first = await open(dataDir);
+    const chat = await createChat(first);
+    await first.admin('PUT', '/script', {
+      rules: [{ pattern: 'hi', replies: [{ text: 'Hi!', delay_ms: 86_400_000 }] }],
+    });
+    await chat.send('hi');
+    const upload = (await postForm(first, ATTACHMENTS, fileForm('content'))).json;
+    await (await createCronClient(first, 'agent_inbox')).post();
+    await first.admin('PATCH', '/settings', { page_size: 7 });
+    await first.admin('POST', '/templates', { template_id: 'tmpl_new', name: 'New' });
+    await first.admin('PATCH', '/clock', { frozen: true, advance: '1h' });
+    const paths = ['/settings', '/templates', '/script', '/clock', '/cron-jobs', '/uploads', '/tokens'];
+    const read = async ({ admin, partner }: typeof first) => [
+      ...(await Promise.all(paths.map(async (path) => (await admin('GET', path)).json))),
+      (await partner('GET', SPACES)).json.results,
+      (await partner('GET', `${SPACES}${chat.space_id}/agents/`)).json.results,
+      (await partner('GET', CRON_JOBS)).json.results,
+    ];
+    const before = await read(first);
+    const history = await chat.history();
+    await first.sandbox.close();
+
+    const second = await open(dataDir);
+    expect([second.token, second.sandbox.adminKey]).toEqual([first.token, first.sandbox.adminKey]);
+    expect(await read(second)).toEqual(before);
+    expect((await downloadContent(second, upload.file_attachment_id)).toString()).toBe('content');
+    await second.admin('PATCH', '/clock', { advance: '1d' });
+    const query = new URLSearchParams({ source_id: chat.source_id, session_id: 's1' });
+    const { json } = await second.partner('GET', `/integrations/api-chat/history/?${query}`);
+    expect(json.results).toEqual([...history, expect.objectContaining({ text: 'Hi!', role: 'assistant' })]);
+    await second.sandbox.close();
+  });
+
+  test('is for its owner only, and holds the secret of no token that was issued', async () => {
+    const dataDir = data();
+    const on = await startTestSandbox({ dataDir });
+    const mode = (name: string): number => statSync(join(dataDir, name)).mode & 0o777;
+    expect([mode('.'), mode('journal.jsonl')]).toEqual([0o700, 0o600]);
+    expect(readFileSync(join(dataDir, 'journal.jsonl'), 'utf8')).not.toContain(on.token);
+  });
+
+  test('has a new default token after that was deleted', async () => {
+    const dataDir = data();
+    const first = await open(dataDir);
+    await first.admin('POST', '/reset', { keep_tokens: false });
+    await first.sandbox.close();
+    const second = await open(dataDir);
+    expect(second.token).not.toBe(first.token);
+    expect((await second.partner('GET', SPACES)).status).toBe(200);
+    await second.sandbox.close();
+  });
+
+  test('is used by one sandbox at a time, and never taken from other files', async () => {
+    const dataDir = data();
+    const on = await startTestSandbox({ dataDir });
+    await expect(startSandbox({ dataDir })).rejects.toThrow(`${dataDir} is in use by another sandbox`);
+    await on.sandbox.close();
+    await (await startSandbox({ dataDir })).close();
+    // The claim of a process that is gone.
+    writeFileSync(join(dataDir, 'sandbox.pid'), '999999999 0');
+    await (await startSandbox({ dataDir })).close();
+    const foreign = tempDirectory();
+    writeFileSync(join(foreign, 'notes.txt'), 'mine');
+    await expect(startSandbox({ dataDir: foreign })).rejects.toThrow('holds no sandbox data');
+  });
+
+  test('loses only a torn last line; a damaged line before it prevents the start', async () => {
+    const dataDir = data();
+    const journal = join(dataDir, 'journal.jsonl');
+    const first = await open(dataDir);
+    await first.partner('POST', PROVISION, { body: provisionBody('one') });
+    await first.sandbox.close();
+    const whole = readFileSync(journal, 'utf8');
+    appendFileSync(journal, '[["spaces","spc_1",{"space_id');
+    const second = await open(dataDir);
+    expect((await second.partner('GET', SPACES)).json.count).toBe(1);
+    await second.sandbox.close();
+    expect(readFileSync(journal, 'utf8')).toContain(whole);
+    writeFileSync(journal, `nonsense\n${whole}`);
+    await expect(startSandbox({ dataDir })).rejects.toThrow('line 1 is damaged and is not the last one');
+    writeFileSync(journal, `[{"kind":"space"}]\n${whole}`);
+    await expect(startSandbox({ dataDir })).rejects.toThrow('it was written by another version');
+  });
+
+  test('has no upload without a record', async () => {
+    const dataDir = data();
+    mkdirSync(join(dataDir, 'sandbox-uploads'), { recursive: true });
+    writeFileSync(join(dataDir, 'sandbox-uploads', 'att_left'), 'x');
+    await startTestSandbox({ dataDir });
+    expect(readdirSync(join(dataDir, 'sandbox-uploads'))).toEqual([]);
+  });
+
+  test('makes up for a run that is less than a minute late, and skips earlier ones', async () => {
+    const dataDir = data();
+    let now = Date.UTC(2026, 0, 1);
+    const first = await open(dataDir, () => now);
+    const { create } = await createCronClient(first);
+    const [often, hourly] = [await create('* * *'), await create('0 * *')];
+    await first.sandbox.close();
+    now += 3.5 * 3_600_000 + 10_000;
+    const second = await open(dataDir, () => now);
+    const { runs } = await createCronClient(second);
+    await expect.poll(() => runs(often)).toEqual(['2026-01-01T03:30:10.000Z']);
+    expect(await runs(hourly)).toEqual([]);
+    await second.sandbox.close();
+  });
+});
+
+test('A write that was acknowledged survives kill -9, and one that was not is there completely or not at all', async () => {
+  const dataDir = data();
+  const acknowledged = new Map<string, string>();
+  for (let round = 1; round <= 3; round += 1) {
+    const child = await startChildSandbox(dataDir);
+    const write = async (worker: string): Promise<void> => {
+      for (let number = 0; ; number += 1) {
+        const body = provisionBody(`${round}${worker}-${number}`);
+        const { json } = await child.partner('POST', PROVISION, { body });
+        acknowledged.set(json.space.external_space_id, json.space.space_id);
+      }
+    };
+    const writing = ['a', 'b', 'c', 'd'].map((worker) => write(worker).catch((error: unknown) => error));
+    const goal = acknowledged.size + 20 * round;
+    while (acknowledged.size < goal) await new Promise(setImmediate);
+    await child.kill();
+    for (const ended of await Promise.all(writing)) expect(ended).toBeInstanceOf(TypeError);
+
+    const on = await open(dataDir);
+    const spaces: { external_space_id: string; space_id: string }[] = [];
+    for (let next: string | null = `${SPACES}?page_size=1000`; next !== null; ) {
+      const { json } = await on.partner('GET', next);
+      spaces.push(...json.results);
+      next = json.next?.slice(on.sandbox.baseUrl.length) ?? null;
+    }
+    const ids = new Map(spaces.map((space) => [space.external_space_id, space.space_id]));
+    expect(ids.size).toBe(spaces.length);
+    for (const [external, id] of acknowledged) expect(ids.get(external)).toBe(id);
+    for (const id of ids.values()) expect((await on.partner('GET', `${SPACES}${id}/agents/`)).json.count).toBe(1);
+    await on.sandbox.close();
+  }
+});
+
+test('A port in use is named', async () => {
+  const { sandbox } = await startTestSandbox();
+  const port = Number(new URL(sandbox.baseUrl).port);
+  await expect(startSandbox({ port })).rejects.toThrow(`Port ${port} on 127.0.0.1 is in use.`);
+});
