@@ -75,7 +75,6 @@ describe('wrong arguments', () => {
     [['sandbox', 'start', '--data', ''], '--data is empty.'],
     [['sandbox', 'start', '--faults', ''], '--faults is empty.'],
     [['sandbox', 'run', '--script', '', '--', 'true'], '--script is empty.'],
-    [['sandbox', 'start', '--replay', ''], '--replay is empty.'],
     [['provision', ''], '"": it is not a file name'],
     [['cron', 'create', '-f', ''], '"": it is not a file name'],
     [['chat', 'send', '--source', 'a', '--source', 'b', 'hi'], '--source is given twice.'],

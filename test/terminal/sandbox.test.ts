@@ -1,10 +1,11 @@
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { execa } from 'execa';
 import { describe, expect, test } from 'vitest';
 import { type Running, shell, start, until } from '../support/program.ts';
 import { tempDirectory } from '../support/run.ts';
 import { call, PROVISION, provisionBody } from '../support/sandbox-client.ts';
+import { hasTmux, inTmux } from '../support/tmux.ts';
 
 interface Listening {
   base_url: string;
@@ -137,6 +138,17 @@ describe('sandbox run', () => {
     const ran = await run(`${login} && partnerctl profile list -o json`, { env: { PARTNER_CONFIG_DIR: real } });
     expect(ran).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('"real"') });
     expect(readdirSync(real)).toEqual([]);
+  });
+
+  test.skipIf(!hasTmux).each([
+    ['bash', '.bashrc', 'PS1="mine> "'],
+    ['zsh', '.zshrc', 'PS1="mine> "'],
+    ['sh', '.shrc', ''],
+  ])('marks the prompt of %s, whatever its configuration', async (program, file, config) => {
+    const home = tempDirectory();
+    writeFileSync(join(home, file), `${config}\n`);
+    const terminal = await inTmux(['sandbox', 'run', '--', program], { HOME: home });
+    await terminal.screen(config === '' ? /^\(sandbox\) \$$/m : /^\(sandbox\) mine>$/m);
   });
 
   test.each([[{ PATH: '' }], [{ PATH: '/usr/bin:/bin' }]])(
