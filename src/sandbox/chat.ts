@@ -131,7 +131,6 @@ export function chatOperations(service: Service): Operation[] {
       query: historyQuery,
       returns: messageSchema,
       list: 'history',
-      statuses: [200],
       handle: (c) => c.json(historyPage(service, c)),
     },
   ];

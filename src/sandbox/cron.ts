@@ -163,7 +163,6 @@ export function cronOperations(service: Service): Operation[] {
       query: listQuery,
       returns: cronJobSchema,
       list: 'counted',
-      statuses: [200],
       handle: (c) => {
         const agentId = c.req.query('agent_id');
         const jobs = store.cronJobs.all().filter(({ agent_id }) => agentId === undefined || agent_id === agentId);

@@ -53,60 +53,64 @@ export async function claimDirectory(directory: string): Promise<() => Promise<v
 }
 
 /** The bytes of uploads: one file each, named by its id. A file without a record is left over from a crash. */
-export interface Files {
-  /** Writes a file as its bytes arrive. It is on disk when this resolves, and removed when this rejects. */
-  write(id: string, chunks: AsyncIterable<Uint8Array> | Uint8Array[]): Promise<Pick<Upload, 'bytes' | 'sha256'>>;
-  open(id: string): Promise<FileHandle>;
-  remove(ids: readonly string[]): Promise<void>;
-  /** Removes all other files. */
-  keepOnly(ids: readonly string[]): Promise<void>;
-  close(): Promise<void>;
-}
+export class Files {
+  readonly #dataDir: string | undefined;
+  #created: Promise<string> | undefined;
 
-/** @param dataDir keeps the files; without one they are in a temporary directory, which `close` removes */
-export function createFiles(dataDir: string | undefined): Files {
-  let created: Promise<string> | undefined;
-  const create = async (): Promise<string> => {
-    if (dataDir === undefined) return mkdtemp(join(tmpdir(), 'partnerctl-uploads-'));
-    await mkdir(join(dataDir, UPLOADS_DIRECTORY), { recursive: true, mode: 0o700 });
-    return join(dataDir, UPLOADS_DIRECTORY);
-  };
-  const pathOf = async (id: string): Promise<string> => {
-    created ??= create();
-    return join(await created, id);
-  };
-  const remove = async (ids: readonly string[]): Promise<void> => {
-    for (const id of ids) await rm(await pathOf(id), { force: true });
-  };
-  return {
-    remove,
-    async write(id, chunks) {
-      const file = await open(await pathOf(id), 'wx', 0o600);
-      const hash = createHash('sha256');
-      let bytes = 0;
-      try {
-        for await (const chunk of chunks) {
-          hash.update(chunk);
-          bytes += chunk.length;
-          await file.appendFile(chunk);
-        }
-        await file.sync();
-      } catch (error) {
-        await remove([id]);
-        throw error;
-      } finally {
-        await file.close();
+  /** @param dataDir keeps the files; without one they are in a temporary directory, which `close` removes */
+  constructor(dataDir: string | undefined) {
+    this.#dataDir = dataDir;
+  }
+
+  /** Writes a file as its bytes arrive. It is on disk when this resolves, and removed when this rejects. */
+  async write(id: string, chunks: AsyncIterable<Uint8Array> | Uint8Array[]): Promise<Pick<Upload, 'bytes' | 'sha256'>> {
+    const file = await open(await this.#pathOf(id), 'wx', 0o600);
+    const hash = createHash('sha256');
+    let bytes = 0;
+    try {
+      for await (const chunk of chunks) {
+        hash.update(chunk);
+        bytes += chunk.length;
+        await file.appendFile(chunk);
       }
-      return { bytes, sha256: hash.digest('hex') };
-    },
-    open: async (id) => open(await pathOf(id), 'r'),
-    async keepOnly(ids) {
-      if (dataDir === undefined) return;
-      const names = await readdir(join(dataDir, UPLOADS_DIRECTORY)).catch(() => []);
-      await remove(names.filter((name) => !ids.includes(name)));
-    },
-    async close() {
-      if (dataDir === undefined && created) await rm(await created, { recursive: true, force: true, maxRetries: 3 });
-    },
-  };
+      await file.sync();
+    } catch (error) {
+      await this.remove([id]);
+      throw error;
+    } finally {
+      await file.close();
+    }
+    return { bytes, sha256: hash.digest('hex') };
+  }
+
+  async open(id: string): Promise<FileHandle> {
+    return open(await this.#pathOf(id), 'r');
+  }
+
+  async remove(ids: readonly string[]): Promise<void> {
+    for (const id of ids) await rm(await this.#pathOf(id), { force: true });
+  }
+
+  /** Removes all other files. */
+  async keepOnly(ids: readonly string[]): Promise<void> {
+    const names = await readdir(await this.#pathOf('')).catch(() => []);
+    await this.remove(names.filter((name) => !ids.includes(name)));
+  }
+
+  async close(): Promise<void> {
+    if (this.#dataDir !== undefined || !this.#created) return;
+    await rm(await this.#created, { recursive: true, force: true, maxRetries: 3 });
+  }
+
+  async #pathOf(id: string): Promise<string> {
+    this.#created ??= this.#create();
+    return join(await this.#created, id);
+  }
+
+  async #create(): Promise<string> {
+    if (this.#dataDir === undefined) return mkdtemp(join(tmpdir(), 'partnerctl-uploads-'));
+    const path = join(this.#dataDir, UPLOADS_DIRECTORY);
+    await mkdir(path, { recursive: true, mode: 0o700 });
+    return path;
+  }
 }

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { once, setMaxListeners } from 'node:events';
-import { createServer, IncomingMessage, type Server, ServerResponse } from 'node:http';
+import { createServer, type Server } from 'node:http';
 import { getRequestListener } from '@hono/node-server';
 import pLimit from 'p-limit';
 import * as v from 'valibot';
@@ -80,18 +80,14 @@ async function listen(server: Server, port: number): Promise<number> {
   return typeof address === 'object' && address !== null ? address.port : port;
 }
 
-/** Serves the app on HTTP/1. */
 function serve(server: Server, service: Service, operations: readonly Operation[]): void {
   const app = createApp(service, operations);
   // The adapter would otherwise replace the global Request and Response of the process.
   const adapter = { overrideGlobalObjects: false, errorHandler: () => new Response('Bad Request', { status: 400 }) };
-  const listener = getRequestListener((request, { incoming, outgoing }) => {
-    if (incoming instanceof IncomingMessage && outgoing instanceof ServerResponse) {
-      return app.fetch(request, { incoming, outgoing });
-    }
-    throw new Error('The sandbox speaks HTTP/1 only.');
-  }, adapter);
-  server.on('request', listener);
+  server.on(
+    'request',
+    getRequestListener((request, env) => app.fetch(request, env), adapter),
+  );
 }
 
 /** Ends every request in progress without a response. */

@@ -84,7 +84,7 @@ function bodyOf({ body, takesFile }: Operation): object {
 }
 
 function describeOperation(operation: Operation): object {
-  const { id, summary, scope, statuses } = operation;
+  const { id, summary, scope, statuses = [200] } = operation;
   const success = { description: summary, content: { [JSON_TYPE]: { schema: successSchema(operation) } } };
   return {
     operationId: id,

@@ -105,8 +105,8 @@ export interface Operation {
   readonly returns: v.GenericSchema;
   /** Whether the response is a page of a list; the history is a list without `count`. */
   readonly list?: 'counted' | 'history';
-  /** The statuses of success. */
-  readonly statuses: readonly (200 | 201)[];
+  /** The statuses of success; 200 by default. */
+  readonly statuses?: readonly (200 | 201)[];
   readonly handle: (c: ServiceContext) => Response | Promise<Response>;
 }
 

@@ -15,7 +15,7 @@ import { createId, type Operation, type Service, timestamp } from './service.ts'
 import { settingsOf } from './store.ts';
 
 /** The templates that are approved by default. */
-export const DEFAULT_TEMPLATES: readonly Template[] = [
+const DEFAULT_TEMPLATES: readonly Template[] = [
   { template_id: 'tmpl_support', name: 'Customer support' },
   { template_id: 'tmpl_sales', name: 'Sales assistant' },
   { template_id: 'tmpl_onboarding', name: 'Onboarding guide' },
@@ -121,7 +121,6 @@ export function spaceOperations(service: Service): Operation[] {
       summary: 'Lists the spaces available to the token.',
       returns: spaceSchema,
       list: 'counted',
-      statuses: [200],
       handle: (c) => c.json(pageOf(service, c, store.spaces.all(), (space) => space)),
     },
     {
@@ -146,7 +145,6 @@ export function spaceOperations(service: Service): Operation[] {
       summary: 'Lists the agents of a space.',
       returns: agentSchema,
       list: 'counted',
-      statuses: [200],
       handle: (c) => {
         const { space_id } = requireSpace(service, c.req.param('space_id') ?? '');
         return c.json(pageOf(service, c, store.agents.in(space_id), (agent) => toPublicAgent(service, agent)));

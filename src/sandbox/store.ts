@@ -1,6 +1,6 @@
 import { open, readFile, truncate } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { claimDirectory, createFiles, type Files, hasErrorCode } from './files.ts';
+import { claimDirectory, Files, hasErrorCode } from './files.ts';
 import type { Agent, ChatSource, CronJob, Delivery, Message, Space, Template, Token, Upload } from './resources.ts';
 import type { Script } from './script.ts';
 import { DEFAULT_SETTINGS, type Settings } from './settings.ts';
@@ -165,7 +165,7 @@ export function settingsOf(store: Store): Settings {
 
 /** Creates a store in memory. */
 export function createMemoryStore(): Store {
-  const files = createFiles(undefined);
+  const files = new Files(undefined);
   return { ...createTables(() => undefined), files, durable: () => Promise.resolve(), close: () => files.close() };
 }
 
@@ -235,7 +235,7 @@ export async function openStore(dataDir: string): Promise<Store> {
       if (!table) throw new Error('it was written by another version');
       table.apply(change[1], change[2]);
     }
-    const files = createFiles(directory);
+    const files = new Files(directory);
     await files.keepOnly(tables.uploads.all().map(({ upload_id }) => upload_id));
     const close = () => journal.durable().finally(() => file.close().finally(release));
     return { ...tables, files, durable: journal.durable, close };

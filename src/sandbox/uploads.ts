@@ -63,11 +63,6 @@ function parseForm(
   return new Promise((resolve, reject) => {
     const refuse = (path: string, message: string): void => reject(invalidInput([{ path, message }]));
     const fields: [string, string][] = [];
-    let received = 0;
-    incoming.on('data', (chunk: Buffer) => {
-      received += chunk.length;
-      if (received > maxBytes + MAX_OVERHEAD) reject(tooLarge('The body is', maxBytes + MAX_OVERHEAD));
-    });
     parser.on('error', () => reject(malformed('it ends before its last boundary')));
     parser.on('filesLimit', () => refuse('file', 'must appear only once'));
     parser.on('fieldsLimit', () => refuse('', `must have at most ${MAX_FIELDS} fields besides file`));
@@ -174,7 +169,7 @@ function operationsOf(service: Service, as: Upload['as'], path: string): Operati
   const isDocument = as === 'document';
   const [name, words] = isDocument ? ['Document', 'document'] : ['FileAttachment', 'file attachment'];
   const returns = isDocument ? documentSchema : attachmentSchema;
-  const read = { method: 'GET', scope: `${as}s.read`, returns, statuses: [200] } as const;
+  const read = { method: 'GET', scope: `${as}s.read`, returns } as const;
   return [
     {
       ...read,

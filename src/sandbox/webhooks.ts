@@ -19,7 +19,7 @@ const PAUSES_MS = [1_000, 5_000];
 const SECRET_PREFIX = 'whsec_';
 
 /** Creates a Standard Webhooks secret of 256 random bits. */
-export function createWebhookSecret(): string {
+function createWebhookSecret(): string {
   return `${SECRET_PREFIX}${randomBytes(32).toString('base64')}`;
 }
 

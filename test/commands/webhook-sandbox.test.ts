@@ -2,7 +2,6 @@ import { expect, onTestFinished, test } from 'vitest';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/index.ts';
 import { startListening } from '../support/listening.ts';
 import { run, tempDirectory } from '../support/run.ts';
-import { SECRET } from '../support/webhook-receiver.ts';
 
 const VERIFYING = ['--verify', 'standard-webhooks'];
 

@@ -21,7 +21,7 @@ export function scheduleBody(fields: string, timezone = 'UTC'): Record<string, u
   return { schedule: { type: 'cron', data: { minute, hour, day_of_week }, timezone } };
 }
 
-export interface Job {
+interface Job {
   readonly cron_job_id: string;
   readonly next_run_at: string | null;
   readonly last_run_at: string | null;
