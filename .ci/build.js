@@ -13,7 +13,7 @@ const BASE = /^(?!.*node_modules).*\/package\.json$|\/src\/(errors|clock|cli\/(c
 /** The modules that nearly every command needs, and the two that scripts call most: spaces list and agents list. */
 const CORE = [
   /\/src\/(main|shell-quote)\.ts$/,
-  /\/src\/cli\/(args|command|command-tree|create-context|debug-file|help-topics|input|parse|prompts|registry|run-command|service|shell-command|state-access|trace)\.ts$/,
+  /\/src\/cli\/(args|command|command-tree|create-context|help-topics|input|parse|prompts|registry|run-command|service|shell-command|state-access|trace)\.ts$/,
   /\/src\/api\/(?!call-errors|chat|check-|cron-jobs|dispatcher|fetch-document|fresh-list|history|list-failure|list-pages|map-concurrent|page-requests|provisioning|raw-|refusal-hints|single-use|try-history|uploads|verify-token)/,
   /\/src\/contract\/(?!chat-source|check-|cron|group-by|history-|learn|message|next-page|openapi|page-progress|provisioning|resource|uploads)/,
   /\/src\/config\/(?!keychain|read-secret-line|temporary-file|token-storage|update-|webhook-secret)/,

@@ -1,4 +1,3 @@
-import type { TraceEvent } from '../api/attempt.ts';
 import type { TokenOrigin } from '../api/call-errors.ts';
 import type { Http } from '../api/http.ts';
 import type { Clock } from '../clock.ts';
@@ -86,10 +85,9 @@ export interface Context {
   contractKey(): Promise<ContractKey>;
   /**
    * Creates a client for the configured service.
-   * @param observe called for each event of its requests, which contain secrets
    * @throws UsageError if no service is configured, CredentialsError if no token is, or it is for another service
    */
-  http(observe?: (event: TraceEvent) => void): Promise<Http>;
+  http(): Promise<Http>;
   /** Creates a client for a service and a token that are not configured. @param origin where the token comes from */
   httpTo(baseUrl: string, token: string, origin: TokenOrigin): Promise<Http>;
   /** Downloads a public document without sending a token. @throws as `fetchDocument` */

@@ -1,5 +1,4 @@
 import { setMaxListeners } from 'node:events';
-import type { TraceEvent } from '../api/attempt.ts';
 import type { TokenOrigin } from '../api/call-errors.ts';
 import type { Transport } from '../api/transport.ts';
 import type { Clock } from '../clock.ts';
@@ -16,7 +15,6 @@ import { shouldUseColor } from '../output/color.ts';
 import type { Progress } from '../output/progress.ts';
 import { sanitizeLine } from '../output/sanitize.ts';
 import type { Context, Signals } from './context.ts';
-import { createDebugFile } from './debug-file.ts';
 import type { Environment, Io, Sink } from './io.ts';
 import { createPrompts } from './prompts.ts';
 import { connect, connectPublicly, findService, type ServiceAccess, type ServiceDeps } from './service.ts';
@@ -118,12 +116,11 @@ function createContracts(directory: string, deps: UpdateDeps) {
 
 /** Creates clients for the configured service and for others. `close` closes all their connections. */
 function createClients(parts: ServiceDeps, config: Context['config'], addSecret: (text: string) => void) {
-  const { flags, env, debugFile } = parts;
+  const { flags, env } = parts;
   const transports: Transport[] = [];
-  function open(access: ServiceAccess, observe?: (event: TraceEvent) => void) {
+  function open(access: ServiceAccess) {
     addSecret(access.token);
-    debugFile.open();
-    const { http, transport } = connect(access, parts, observe);
+    const { http, transport } = connect(access, parts);
     transports.push(transport);
     return http;
   }
@@ -132,12 +129,12 @@ function createClients(parts: ServiceDeps, config: Context['config'], addSecret:
       const profile = contractProfile(flags, env, await config.read());
       return open({ baseUrl, token, tokenOrigin, contract: await parts.readContract({ profile, baseUrl }) });
     },
-    async http(observe?: (event: TraceEvent) => void) {
+    async http() {
       // -v also shows which profile settings are overridden.
       const needsProfiles = !namesServiceAndToken(flags, env) || flags.verbose || flags.debug;
       // Otherwise, only hints use the profiles, so that a damaged file does not matter.
       const read = needsProfiles ? config.read() : readProfiles(config.directory).catch(() => NO_PROFILES);
-      return open(await findService(await read, parts), observe);
+      return open(await findService(await read, parts));
     },
     openKeychain: parts.openKeychain,
     baseUrl: async () => resolveBaseUrl(flags, env, await config.read()),
@@ -147,7 +144,6 @@ function createClients(parts: ServiceDeps, config: Context['config'], addSecret:
       return { profile: contractProfile(flags, env, profiles), baseUrl };
     },
     async fetchDocument(url: URL) {
-      debugFile.open();
       const { transport, options } = connectPublicly(url, parts);
       transports.push(transport);
       const { fetchDocument } = await import('../api/fetch-document.ts');
@@ -155,7 +151,6 @@ function createClients(parts: ServiceDeps, config: Context['config'], addSecret:
     },
     async close() {
       await Promise.all(transports.map((transport) => transport.close()));
-      debugFile.close();
     },
   };
 }
@@ -236,7 +231,6 @@ export function createContext(
       userAgent: `partnerctl/${deps.version} (node ${deps.nodeVersion}; ${deps.platform})`,
       deadline: deadline.at,
       redact,
-      debugFile: createDebugFile(flags.debugFile, clock, redact, (reason) => void warn(reason)),
       log,
       onWarning: (text) => void warn(text),
       show: createTraceWriter(progress, log),

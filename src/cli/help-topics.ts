@@ -40,7 +40,6 @@ export const HELP_TOPICS: readonly HelpTopic[] = [
   { name: 'performance', summary: 'How fast commands are, and how that is measured', commands: [] },
   { name: 'contract', summary: 'The wire format: what is assumed, and how to change it', commands: ['contract'] },
   { name: 'network', summary: 'Diagnosis, other calls, retries, proxies', commands: ['api', 'doctor'] },
-  { name: 'support', summary: 'A redacted file for support', commands: ['doctor'] },
   { name: 'sandbox', summary: 'The local service: scripts, admin API, clock', commands: ['sandbox'] },
   { name: 'faults', summary: 'Rules for failures of the sandbox', commands: ['sandbox'] },
   { name: 'completion', summary: 'Complete commands, flags, and ids with Tab', commands: ['completion'] },

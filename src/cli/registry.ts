@@ -91,7 +91,6 @@ export const COMMANDS: readonly CommandEntry[] = [
     "Read the wire format from the service's OpenAPI document",
     () => import('../commands/contract/import.ts'),
   ),
-  entry('contract learn', 'Read the wire format from recorded traffic', () => import('../commands/contract/learn.ts')),
   entry(
     'contract check',
     'Compare the wire format with the service, by reads only',
@@ -152,10 +151,6 @@ export const GLOBAL_FLAGS: readonly FlagSpec[] = [
   { usage: '-q, --quiet', description: 'hide progress and notices' },
   { usage: '-v, --verbose', description: 'log a line per request to stderr' },
   { usage: '--debug', description: 'also log headers and bodies, with secrets redacted' },
-  {
-    usage: '--debug-file <path>',
-    description: 'append each request and its response to a file, as JSON, with secrets redacted',
-  },
   {
     usage: '--color <when>',
     description: 'when to use colors (NO_COLOR, FORCE_COLOR)',

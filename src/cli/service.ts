@@ -16,7 +16,6 @@ import { contractProfile, crossServiceToken, resolveService, type ServiceSetting
 import type { Contract } from '../contract/contract.ts';
 import type { LeafName } from '../contract/leaves.ts';
 import { CredentialsError } from '../errors.ts';
-import type { DebugFile } from './debug-file.ts';
 import type { Environment, Io } from './io.ts';
 import { shellCommand } from './shell-command.ts';
 import { createTracer, type TraceOutput } from './trace.ts';
@@ -37,7 +36,6 @@ export interface ServiceDeps {
   /** Writes a line to stderr, even with --quiet, without wrapping it. */
   readonly log: (text: string) => Promise<void>;
   readonly show: (traced: TraceOutput) => void;
-  readonly debugFile: DebugFile;
   readonly openKeychain: () => Promise<Keychain>;
   /** Replaces secrets in a text. */
   readonly redact: (text: string) => string;
@@ -56,15 +54,9 @@ export interface ServiceAccess {
   readonly contract?: Contract | undefined;
 }
 
-type Observer = (event: TraceEvent) => void;
-
-function createTrace({ flags, show, redact, debugFile }: ServiceDeps, observe?: Observer): Observer {
+function createTrace({ flags, show, redact }: ServiceDeps): (event: TraceEvent) => void {
   const tracer = createTracer(flags.debug ? 'debug' : flags.verbose ? 'verbose' : 'silent', redact);
-  return (event) => {
-    debugFile.record(event);
-    observe?.(event);
-    show(tracer(event));
-  };
+  return (event) => show(tracer(event));
 }
 
 /** Prepares a download without a token. The caller must close the transport. */
@@ -78,12 +70,8 @@ export function connectPublicly(url: URL, parts: ServiceDeps): { transport: Tran
   };
 }
 
-/** Creates a client for a service. The caller must close the transport. @param observe called for each event of its requests */
-export function connect(
-  access: ServiceAccess,
-  parts: ServiceDeps,
-  observe?: Observer,
-): { http: Http; transport: Transport } {
+/** Creates a client for a service. The caller must close the transport. */
+export function connect(access: ServiceAccess, parts: ServiceDeps): { http: Http; transport: Transport } {
   const { flags, env, clock, random, interrupt, userAgent, deadline, redact, onObserved, onWarning } = parts;
   const { baseUrl } = access;
   const transport = new Transport({ origin: new URL(baseUrl).origin, proxy: proxyFor(baseUrl, env) });
@@ -97,7 +85,7 @@ export function connect(
     retries: flags.retries ?? DEFAULT_RETRIES,
     deadline,
     timeoutMs: flags.timeoutMs,
-    trace: createTrace(parts, observe),
+    trace: createTrace(parts),
     redact,
     onObserved: (leaf, value) => onObserved(baseUrl, leaf, value),
     onWarning,

@@ -11,7 +11,6 @@ export interface GlobalFlags {
   readonly quiet: boolean;
   readonly verbose: boolean;
   readonly debug: boolean;
-  readonly debugFile?: string;
   readonly color: string;
   /** Whether questions are allowed: false with --no-input. */
   readonly input: boolean;
@@ -29,7 +28,7 @@ export interface GlobalFlags {
   readonly pager: boolean;
 }
 
-const NEVER_EMPTY = ['profile', 'base-url', 'token-file', 'query', 'debug-file'];
+const NEVER_EMPTY = ['profile', 'base-url', 'token-file', 'query'];
 
 /** Parses the global flags. @throws UsageError for an empty flag, and for an invalid --timeout or --retries */
 export function parseGlobalFlags(args: Args): GlobalFlags {
@@ -43,7 +42,6 @@ export function parseGlobalFlags(args: Args): GlobalFlags {
     output: args.value('output'),
     query: args.value('query'),
     state: args.value('state'),
-    debugFile: args.value('debug-file'),
     columns: args.value('columns'),
     sort: args.value('sort'),
   };

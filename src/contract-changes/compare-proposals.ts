@@ -9,10 +9,9 @@ export interface ProposedChange {
   readonly new: string;
   readonly old_source: Source;
   /**
-   * `conflict` if the new value contradicts the specification, `overridden` if an override hides it, `ambiguous` if there
-   * is evidence for several values, else `change`.
+   * `conflict` if the new value contradicts the specification, `overridden` if an override hides it, else `change`.
    */
-  readonly status: 'change' | 'conflict' | 'overridden' | 'ambiguous';
+  readonly status: 'change' | 'conflict' | 'overridden';
   readonly evidence: string;
 }
 

@@ -3,10 +3,8 @@ import { UsageError } from '../errors.ts';
 import type { Column, Tone } from '../output/command-result.ts';
 import type { ProposedChange } from './compare-proposals.ts';
 
-/** Where proposed values come from, and the flags of the user. */
+/** The flags of the user. */
 export interface Review {
-  /** `document` or `trace`, for messages. */
-  readonly origin: string;
   readonly yes: boolean;
   /** Whether values may contradict the specification. */
   readonly accept: boolean;
@@ -16,7 +14,6 @@ const TONES: Readonly<Record<ProposedChange['status'], Tone>> = {
   change: 'good',
   conflict: 'bad',
   overridden: 'warn',
-  ambiguous: 'warn',
 };
 
 /** The columns of proposed changes. */
@@ -37,18 +34,13 @@ function conflictsIn(changes: readonly ProposedChange[]): readonly ProposedChang
   return changes.filter(({ status }) => status === 'conflict');
 }
 
-function conflictError(conflicts: readonly ProposedChange[], { origin }: Review): UsageError {
-  const values = count(conflicts.length, `value of the ${origin} contradicts`, `values of the ${origin} contradict`);
+function conflictError(conflicts: readonly ProposedChange[]): UsageError {
+  const values = count(conflicts.length, 'value of the document contradicts', 'values of the document contradict');
   return new UsageError(`${values} the specification. Nothing was written.`, {
     why: conflicts.map(({ leaf, old, new: value }) => `${leaf}: ${old} → ${value}`).join('\n'),
-    hint: `If the ${origin} is right, add --accept. To ${origin === 'trace' ? 'learn' : 'import'} only some of its values, add --only <leaf>.`,
+    hint: 'If the document is right, add --accept. To import only some of its values, add --only <leaf>.',
     details: { conflicts },
   });
-}
-
-/** Returns the changes that can be written: all but the ambiguous ones. */
-function writableChanges(changes: readonly ProposedChange[]): readonly ProposedChange[] {
-  return changes.filter(({ status }) => status !== 'ambiguous');
 }
 
 /**
@@ -58,50 +50,36 @@ function writableChanges(changes: readonly ProposedChange[]): readonly ProposedC
 export async function mayWrite(changes: readonly ProposedChange[], review: Review, context: Context): Promise<boolean> {
   const { yes, accept } = review;
   const conflicts = conflictsIn(changes);
-  if (yes && conflicts.length > 0 && !accept) throw conflictError(conflicts, review);
-  const writable = writableChanges(changes);
-  if (yes || writable.length === 0 || !context.isInteractive) return yes;
-  for (const { leaf, old, new: value } of writable) await context.notice(`${leaf}: ${old} → ${value}`);
+  if (yes && conflicts.length > 0 && !accept) throw conflictError(conflicts);
+  if (yes || changes.length === 0 || !context.isInteractive) return yes;
+  for (const { leaf, old, new: value } of changes) await context.notice(`${leaf}: ${old} → ${value}`);
   const contradicting =
     conflicts.length > 0 && !accept
       ? `, of which ${count(conflicts.length, 'contradicts', 'contradict')} the specification`
       : '';
-  return context.confirm(`Write ${count(writable.length, 'value', 'values')}${contradicting}?`);
+  return context.confirm(`Write ${count(changes.length, 'value', 'values')}${contradicting}?`);
 }
 
-/** What was written: the source of the values, and how many the contract had already. */
-interface Written {
-  readonly source: 'imported' | 'observed';
-  readonly unchanged: number;
-}
-
-/** Returns the sentences that end a review. @param written undefined if nothing was written */
-export function summarizeReview(
-  changes: readonly ProposedChange[],
-  review: Review,
-  written: Written | undefined,
-): string {
+/**
+ * Returns the sentences that end a review.
+ * @param unchanged how many of the written values the contract had already; undefined if nothing was written
+ */
+export function summarizeReview(changes: readonly ProposedChange[], unchanged: number | undefined): string {
   const overridden = changes.filter(({ status }) => status === 'overridden').map(({ leaf }) => leaf);
-  const summary = summarizeWrite(changes, review, written);
+  const summary = summarizeWrite(changes, unchanged);
   if (overridden.length === 0) return summary;
   const stays = `${overridden.join(', ')} ${overridden.length === 1 ? 'stays' : 'stay'} as you set ${overridden.length === 1 ? 'it' : 'them'}.`;
   const leaf = overridden.length === 1 ? overridden[0] : '<leaf>';
-  return `${summary}\n${stays} To use the ${review.origin}: partnerctl contract unset ${leaf}`;
+  return `${summary}\n${stays} To use the document: partnerctl contract unset ${leaf}`;
 }
 
-function summarizeWrite(changes: readonly ProposedChange[], { origin }: Review, written: Written | undefined): string {
-  const writable = writableChanges(changes);
-  if (writable.length === 0) {
-    return changes.length === 0
-      ? `Nothing to change: the contract agrees with the ${origin}.`
-      : `Nothing to write: the ${origin} has several values for each of these leaves.`;
-  }
-  const values = count(writable.length, 'value', 'values');
-  if (written) {
-    const { source, unchanged } = written;
+function summarizeWrite(changes: readonly ProposedChange[], unchanged: number | undefined): string {
+  if (changes.length === 0) return 'Nothing to change: the contract agrees with the document.';
+  const values = count(changes.length, 'value', 'values');
+  if (unchanged !== undefined) {
     const others =
       unchanged > 0 ? `, and ${unchanged} that ${unchanged === 1 ? 'agrees' : 'agree'} with the contract` : '';
-    return `Wrote ${values}${others}. All ${source} values: partnerctl contract show --source ${source}`;
+    return `Wrote ${values}${others}. All imported values: partnerctl contract show --source imported`;
   }
   const conflicts = conflictsIn(changes).length;
   const accept = conflicts > 0 ? `, and --accept for the ${conflicts} that contradict the specification` : '';

@@ -176,7 +176,7 @@ function score({ path, words }: Candidate, resource: string, fieldWords: readonl
  * Returns the paths to values that may be a field, by their names and types, the likeliest first. Leaves out paths that
  * hold another field of the resource.
  */
-export function likelyPaths(object: JsonObject, leaf: FieldLeaf, contract: Contract): readonly string[] {
+function likelyPaths(object: JsonObject, leaf: FieldLeaf, contract: Contract): readonly string[] {
   const [, field = ''] = leaf.split('.');
   return propose(object, leaf, contract, {
     words: FIELD_WORDS[field] ?? [],

@@ -167,12 +167,6 @@ export function findLists(body: JsonObject, own: readonly string[]): readonly Ca
   return findArrays(body, isFilled, (value) => asArray(value) ?? keyedItems(value, own));
 }
 
-/** Returns the paths to all arrays of objects in a body that may be the list. */
-export function listPaths(body: unknown): readonly string[] {
-  if (Array.isArray(body)) return ['$'];
-  return isJsonObject(body) ? findArrays(body).map(({ path }) => path.join('.')) : [];
-}
-
 /** Picks the list: the highest candidate with items, preferably by the resource's name. Returns several if they tie. */
 export function pick(candidates: readonly Candidate[]): Candidate | readonly Candidate[] | undefined {
   const arrays = candidates.filter(({ value }) => value !== null);

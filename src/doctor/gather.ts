@@ -1,6 +1,5 @@
 import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
-import type { TraceEvent } from '../api/attempt.ts';
 import type { Http } from '../api/http.ts';
 import type { Context } from '../cli/context.ts';
 import { isReadableByOthers, type Profiles, profilesPath } from '../config/profiles.ts';
@@ -14,8 +13,6 @@ import { probeLists, READ_LIMITS } from './probe-lists.ts';
 
 /** The time limit of each step, in milliseconds. */
 const LIMIT_MS = 20_000;
-
-type Observer = (event: TraceEvent) => void;
 
 /**
  * Runs a step within the time limit. A step that --timeout ends fails like any other: what was found so far is reported.
@@ -133,14 +130,14 @@ async function gatherSettings(context: Context) {
 }
 
 /** Examines the proxy, DNS, the connection, and which lists the service lets this token read. */
-async function gatherService(context: Context, settings: ServiceSettings, observe: Observer) {
+async function gatherService(context: Context, settings: ServiceSettings) {
   const { value: url } = settings.baseUrl;
   const host = new URL(url).hostname.replace(/^\[|\]$/g, '');
   const proxy = await attempt(context, 'the proxy', async () => proxyFor(url, context.env));
   const isName = isIP(host) === 0 && !proxy.value;
   const found = isName ? await attempt(context, `the name ${host}`, () => findAddresses(host)) : undefined;
   const network = { proxy, lookup: found?.error ? { code: 'ETIMEDOUT' } : found?.value };
-  const http = await attempt(context, 'the token', () => context.http(observe));
+  const http = await attempt(context, 'the token', () => context.http());
   if (http.error) return { ...network, tokenError: proxy.error ? undefined : http.error };
   // Use a copy of the client, which does not store what it observes about the contract.
   const { contract } = http.value;
@@ -155,14 +152,13 @@ async function gatherService(context: Context, settings: ServiceSettings, observ
 /**
  * Gathers the input of the checks. Sends only reads, and writes nothing.
  * @param minimumNode the oldest supported version of Node.js
- * @param observe called for each event of a request
  * @throws the reason of an interruption
  */
-export async function gatherFacts(context: Context, minimumNode: string, observe: Observer): Promise<Facts> {
+export async function gatherFacts(context: Context, minimumNode: string): Promise<Facts> {
   const { env, runtime, config } = context;
   const { version, nodeVersion } = runtime;
   const local = await gatherSettings(context);
-  const service = local.settings.value && (await gatherService(context, local.settings.value, observe));
+  const service = local.settings.value && (await gatherService(context, local.settings.value));
   const state = context.abortSignal.aborted
     ? undefined
     : await attempt(context, 'the state', () => inspectState(context));

@@ -3,7 +3,6 @@ import {
   BOOLEAN,
   type CommandOutput,
   described,
-  INTEGER,
   listOf,
   object,
   oneOf,
@@ -41,7 +40,7 @@ const CHANGE = {
   old: STRING,
   new: STRING,
   old_source: SOURCE,
-  status: oneOf('change', 'conflict', 'overridden', 'ambiguous'),
+  status: oneOf('change', 'conflict', 'overridden'),
   evidence: STRING,
 };
 
@@ -56,20 +55,6 @@ export const CONTRACT_IMPORT: CommandOutput = {
   json: object({
     document: object({ from: STRING, title: NULLABLE_TEXT, version: NULLABLE_TEXT, sha256: STRING }),
     changes: arrayOf(object(CHANGE)),
-    ...REVIEW,
-  }),
-  ndjson: object(CHANGE),
-};
-
-const LINES = { lines: described('the lines of the trace that show it', arrayOf(INTEGER)) };
-
-export const CONTRACT_LEARN: CommandOutput = {
-  json: object({
-    trace: object({ from: STRING, sha256: STRING, exchanges: INTEGER }),
-    changes: arrayOf(object({ ...CHANGE, ...LINES })),
-    ambiguous: arrayOf(
-      object({ leaf: LEAF, candidates: arrayOf(object({ value: STRING, evidence: STRING, ...LINES })) }),
-    ),
     ...REVIEW,
   }),
   ndjson: object(CHANGE),

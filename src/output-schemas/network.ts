@@ -20,13 +20,10 @@ const CHECK = object({
 });
 
 export const DOCTOR: CommandOutput = {
-  json: object(
-    {
-      checks: arrayOf(CHECK),
-      summary: object({ ok: INTEGER, warning: INTEGER, failed: INTEGER, skipped: INTEGER }),
-    },
-    { bundle: described('with --bundle', object({ path: STRING, bytes: INTEGER, exchanges: INTEGER })) },
-  ),
+  json: object({
+    checks: arrayOf(CHECK),
+    summary: object({ ok: INTEGER, warning: INTEGER, failed: INTEGER, skipped: INTEGER }),
+  }),
   ndjson: CHECK,
 };
 

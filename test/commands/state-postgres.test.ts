@@ -1,5 +1,4 @@
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { type PostgresServer, postgresPrograms, startPostgres } from '../support/postgres.ts';
@@ -49,29 +48,25 @@ describe.skipIf(programs === undefined)('the password of a PostgreSQL state', ()
   });
 
   test('passes doctor, which counts the records, and a wrong one fails with the reason', async () => {
-    const state = async (PARTNER_STATE: string, bundle: string) => {
+    const state = async (PARTNER_STATE: string) => {
       const env = { HOME: tempDirectory(), PARTNER_STATE };
-      const ran = await run(['doctor', '-q', '-o', 'json', '--bundle', bundle], { env });
-      expect(ran.stdout + ran.stderr + readFileSync(bundle, 'utf8')).not.toMatch(/pa:ss|pa%3Ass/);
+      const ran = await run(['doctor', '-q', '-o', 'json'], { env });
+      expect(ran.stdout + ran.stderr).not.toMatch(/pa:ss|pa%3Ass/);
       const { checks } = ran.json<{
         checks: { name: string; status: string; message: string; hint: string | null }[];
       }>();
       return checks.find(({ name }) => name === 'state');
     };
-    const directory = tempDirectory();
     const other = server.overTcp(server.database());
-    const withoutTable = await state(
-      other.replace('ops@', `ops:${encodeURIComponent(PASSWORD)}@`),
-      join(directory, 'a'),
-    );
+    const withoutTable = await state(other.replace('ops@', `ops:${encodeURIComponent(PASSWORD)}@`));
     expect(withoutTable).toMatchObject({ status: 'failed', hint: expect.stringContaining('partnerctl state init') });
     expect((await run(['state', 'init'], { env: { HOME: tempDirectory(), PARTNER_STATE: withPassword() } })).code).toBe(
       0,
     );
-    const sound = await state(withPassword(), join(directory, 'b'));
+    const sound = await state(withPassword());
     expect(sound).toMatchObject({ status: 'ok', hint: null });
     expect(sound?.message).toMatch(/^postgres:\/\/ops@127\.0\.0\.1:\d+\/\w+ from PARTNER_STATE: shared; 0 records$/);
-    const refused = await state(address.replace('ops@', 'ops:wrong@'), join(directory, 'c'));
+    const refused = await state(address.replace('ops@', 'ops:wrong@'));
     expect(refused).toMatchObject({
       status: 'failed',
       message: expect.stringContaining('password authentication failed'),

@@ -68,7 +68,6 @@ describe('wrong arguments', () => {
     [['spaces', 'list', '--base-url', ''], '--base-url is empty.'],
     [['spaces', 'list', '--token-file', ''], '--token-file is empty.'],
     [['spaces', 'list', '--query', ''], '--query is empty.'],
-    [['spaces', 'list', '--debug-file', ''], '--debug-file is empty.'],
     [['state', 'show', '--key', ''], '--key is empty.'],
     [['cron', 'reconcile', '--key', ''], '--key is empty.'],
     [['chat', 'send', '--source', 's', '--session', 's', '--file', ''], '--file is empty.'],

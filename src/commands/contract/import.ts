@@ -102,8 +102,7 @@ async function run(context: Context, input: Input): Promise<CommandResult> {
   const chosen = proposals.filter(({ leaf }) => input.only.length === 0 || input.only.includes(leaf));
   const { changes, confirmed } = compareProposals(chosen, await readContractLayers(config.directory, key));
   const sha256 = createHash('sha256').update(text).digest('hex');
-  const review = { origin: 'document', yes: input.yes, accept: input.accept };
-  const isWritten = await mayWrite(changes, review, context);
+  const isWritten = await mayWrite(changes, input, context);
   if (isWritten) {
     const values = Object.fromEntries(chosen.map(({ leaf, value }) => [leaf, value]));
     const document = { from: name, sha256, imported_at: new Date(clock.now()).toISOString() };
@@ -112,9 +111,7 @@ async function run(context: Context, input: Input): Promise<CommandResult> {
   }
   if (missing.length > 0) await context.notice(`open: the document has no operation for ${missing.join(', ')}`);
   for (const { message } of questions) await context.notice(`open: ${message}`);
-  await context.notice(
-    summarizeReview(changes, review, isWritten ? { source: 'imported', unchanged: confirmed.length } : undefined),
-  );
+  await context.notice(summarizeReview(changes, isWritten ? confirmed.length : undefined));
   const document = { from: name, title: title ?? null, version: version ?? null, sha256 };
   return listResult(changes, CHANGE_COLUMNS, {
     empty: '',

@@ -4,7 +4,7 @@ import { lettersAndDigits, singularName } from './names.ts';
 export type PlaceholderName = 'space_id' | 'agent_id' | 'source_id' | 'session_id' | 'external_space_id';
 
 /** The names of path parameters, and of the segments before them. */
-export const PLACEHOLDERS: Readonly<Record<PlaceholderName, readonly string[]>> = {
+const PLACEHOLDERS: Readonly<Record<PlaceholderName, readonly string[]>> = {
   space_id: ['space', 'workspace', 'customerspace', 'customerworkspace', 'tenant'],
   agent_id: ['agent', 'assistant', 'bot'],
   source_id: ['source', 'chatsource', 'apichatsource', 'channel', 'apichat', 'inbox'],

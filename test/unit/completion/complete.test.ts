@@ -108,7 +108,6 @@ describe('values', () => {
     { words: ['cron', 'create', '--file=jo'], wanted: { kind: 'files', prefix: '--file=' } },
     { words: ['cron', 'create', '-fjo'], wanted: { kind: 'files', prefix: '-f' } },
     { words: ['--state', ''], wanted: { kind: 'files' } },
-    { words: ['--debug-file', ''], wanted: { kind: 'files' } },
     { words: ['sandbox', 'start', '--data', ''], wanted: { kind: 'directories' } },
     { words: ['upload', '--text', '@no'], wanted: { kind: 'files', prefix: '@' } },
     { words: ['api', 'POST', '/x', '-F', 'file=@no'], wanted: { kind: 'files', prefix: 'file=@' } },
