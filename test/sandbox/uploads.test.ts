@@ -183,7 +183,7 @@ describe('a form', () => {
     const on = await startTestSandbox({ dataDir });
     const body = `${partHead('; name="file"; filename="a"')}${'x'.repeat(100_000)}`;
     const { socket } = rawPost(on, ATTACHMENTS, 'Content-Length: 1000000', body);
-    await expect.poll(() => readdirSync(dataDir)).toContain('sandbox-uploads');
+    await expect.poll(() => readdirSync(join(dataDir, 'sandbox-uploads'))).toHaveLength(1);
     socket.destroy();
     await waitForLoggedRequest(on, ({ status }) => status === 400);
     expect((await on.admin('GET', '/uploads')).json.uploads).toEqual([]);
