@@ -1,0 +1,203 @@
+import { hash } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { SandboxOptions } from '../../src/sandbox/sandbox.ts';
+import { json, startFakeService } from './fake-service.ts';
+import { tempDirectory } from './run.ts';
+import { MESSAGE } from './sandbox-chat.ts';
+import { PROVISION, provisionBody } from './sandbox-client.ts';
+import { CRON_JOBS, jobBody } from './sandbox-cron.ts';
+import { type Service, service } from './service.ts';
+
+/* A valid command line for every command, and what it needs. */
+
+export interface CommandLine {
+  /** What follows `partnerctl`. A word in braces stands for an id, an address, or a file of `INPUT_FILES`. */
+  readonly words: string;
+  /** What it sends to the service. */
+  readonly sends: 'nothing' | 'reads' | 'writes';
+  /** The command line that must have run before it, with the same home. */
+  readonly after?: string;
+  /** Why it does not end by itself, or cannot run without a terminal. */
+  readonly runs?: 'until Ctrl-C' | 'in a terminal';
+}
+
+const JOB = '--agent {agent} --name daily --instructions Look. --schedule @daily';
+const CREATE_JOB = `cron create ${JOB}`;
+const IN_SESSION = '--source {source} --session anna';
+const SEND = `chat send ${IN_SESSION} Hello`;
+const LOGIN = 'login --profile work';
+const PROVISION_NEW = 'provision {new.yaml}';
+const RECORD_TRACE = 'spaces list --debug-file {directory}/trace.jsonl';
+const SET_LEAF = 'contract set spaces.list.items results';
+
+export const COMMAND_LINES: readonly CommandLine[] = [
+  { words: LOGIN, sends: 'reads' },
+  { words: 'logout --profile work', sends: 'nothing', after: LOGIN },
+  { words: 'whoami', sends: 'reads' },
+  { words: 'doctor', sends: 'reads' },
+  { words: 'profile list', sends: 'nothing' },
+  { words: 'profile use work', sends: 'nothing', after: LOGIN },
+  { words: 'profile show work', sends: 'nothing', after: LOGIN },
+  { words: 'profile protect work', sends: 'nothing', after: LOGIN },
+  { words: 'profile unprotect work', sends: 'nothing', after: LOGIN },
+  { words: 'profile remove work', sends: 'nothing', after: LOGIN },
+  { words: 'spaces list', sends: 'reads' },
+  { words: RECORD_TRACE, sends: 'reads' },
+  { words: 'agents list {space}', sends: 'reads' },
+  { words: 'agents list ext:acme', sends: 'reads' },
+  { words: 'plan {new.yaml}', sends: 'reads' },
+  { words: PROVISION_NEW, sends: 'writes' },
+  { words: 'provision {full.yaml}', sends: 'writes' },
+  { words: 'provision {two.yaml}', sends: 'writes' },
+  { words: 'provision {new.yaml} --dry-run', sends: 'reads' },
+  { words: 'provision {new.yaml} --check', sends: 'nothing' },
+  { words: 'chat setup {space} {agent}', sends: 'writes' },
+  { words: 'chat setup ext:acme name:Support', sends: 'writes' },
+  { words: `chat open ${IN_SESSION}`, sends: 'writes', runs: 'in a terminal' },
+  { words: SEND, sends: 'writes' },
+  { words: `chat send ${IN_SESSION} --wait Hello`, sends: 'writes' },
+  { words: 'chat send --source {source} --rows {rows.ndjson}', sends: 'writes' },
+  { words: `chat wait ${IN_SESSION} --after {message}`, sends: 'reads' },
+  { words: `chat tail ${IN_SESSION} --from-start --no-follow`, sends: 'reads' },
+  { words: `chat tail ${IN_SESSION} --resume --no-follow`, sends: 'reads' },
+  { words: 'chat watch --no-follow', sends: 'reads', after: SEND },
+  { words: 'state path', sends: 'nothing' },
+  { words: 'state show', sends: 'nothing' },
+  { words: 'state verify', sends: 'nothing' },
+  { words: 'state blame ext:new', sends: 'nothing', after: PROVISION_NEW },
+  { words: 'state init', sends: 'nothing' },
+  { words: 'state prove {directory}/proof.jsonl --keys 1 --processes 2', sends: 'nothing' },
+  { words: 'state copy {directory}/state.jsonl {directory}/copy.jsonl', sends: 'nothing', after: PROVISION_NEW },
+  { words: 'upload {note.txt}', sends: 'writes' },
+  { words: 'upload {note.txt} --as document', sends: 'writes' },
+  { words: 'upload {note.txt} {rows.ndjson} {new.yaml}', sends: 'writes' },
+  { words: CREATE_JOB, sends: 'writes' },
+  { words: 'cron create -f {jobs.yaml}', sends: 'writes' },
+  { words: 'cron list', sends: 'reads' },
+  // It would read the list if the outcome of a create were unknown.
+  { words: 'cron reconcile', sends: 'nothing' },
+  { words: 'cron adopt {job} --agent {agent} --name morning --yes', sends: 'reads' },
+  { words: 'cron forget --agent {agent} --name daily --yes', sends: 'nothing', after: CREATE_JOB },
+  { words: 'webhook listen', sends: 'nothing', runs: 'until Ctrl-C' },
+  { words: 'webhook replay {delivery.json} --forward-to {receiver}', sends: 'nothing' },
+  { words: `webhook trigger ${IN_SESSION} --to {receiver}`, sends: 'nothing' },
+  { words: 'api GET /automation/spaces/', sends: 'reads' },
+  { words: 'api POST /automation/spaces/{space}/agents/{agent}/api-chat/ --data {}', sends: 'writes' },
+  { words: 'contract show', sends: 'nothing' },
+  { words: SET_LEAF, sends: 'nothing' },
+  { words: 'contract unset spaces.list.items', sends: 'nothing', after: SET_LEAF },
+  { words: 'contract import {openapi.json} --yes', sends: 'nothing' },
+  { words: 'contract learn {directory}/trace.jsonl --yes', sends: 'nothing', after: RECORD_TRACE },
+  { words: `contract check ${IN_SESSION}`, sends: 'reads' },
+  { words: 'sandbox start', sends: 'nothing', runs: 'until Ctrl-C' },
+  { words: 'sandbox run -- true', sends: 'nothing' },
+  { words: 'sandbox shapes', sends: 'nothing' },
+  { words: 'completion install --shell bash --yes', sends: 'nothing' },
+  { words: 'completion refresh', sends: 'reads' },
+  { words: 'completion bash', sends: 'nothing' },
+  { words: 'completion zsh', sends: 'nothing' },
+  { words: 'completion fish', sends: 'nothing' },
+  { words: 'completion powershell', sends: 'nothing' },
+];
+
+const agents = (names: readonly string[], more = ''): string =>
+  names.map((name) => `  - { template_id: tmpl_support, name: ${name}${more} }\n`).join('');
+
+const manifest = (id: string, names: readonly string[], more = ''): string =>
+  `external_space_id: ${id}\nspace: { name: Space of ${id} }\nagents:\n${agents(names, more)}`;
+
+const MORNING = "{ name: morning, instructions: Look., schedule: '0 8 * * *' }";
+
+/** The files that the command lines name. `{agent}` in them stands for the id of the agent. */
+export const INPUT_FILES: Readonly<Record<string, string>> = {
+  'new.yaml': manifest('new', ['Support', 'Sales', 'Billing']),
+  'full.yaml': manifest('full', ['Support', 'Sales'], `, chat: {}, cron: [${MORNING}]`),
+  'two.yaml': `${manifest('anna', ['Support', 'Sales'])}---\n${manifest('bert', ['Support', 'Sales'])}`,
+  'jobs.yaml': `agent: '{agent}'\njobs:\n${['one', 'two', 'three'].map((name) => `  - ${MORNING.replace('morning', name)}\n`).join('')}`,
+  'rows.ndjson': ['anna', 'ben', 'cleo'].map((name) => `{"session_id":"${name}","text":"Hi."}\n`).join(''),
+  'note.txt': 'Opening hours: 9 to 5.',
+  'delivery.body': '',
+  'delivery.json': JSON.stringify({
+    delivery_id: 'dlv_1',
+    received_at: '2026-01-01T00:00:00.000Z',
+    verification: 'not-checked',
+    reason: null,
+    headers: [['content-type', 'application/json']],
+    bytes: 0,
+    sha256: hash('sha256', '', 'hex'),
+    forwarded: null,
+  }),
+  'openapi.json': JSON.stringify({
+    openapi: '3.1.0',
+    info: { title: 'Partner Automation API', version: '1' },
+    paths: { '/v1/automation/spaces/': { get: { responses: { 200: { description: 'The spaces.' } } } } },
+  }),
+};
+
+/** What the words in braces stand for. */
+export interface Things {
+  readonly space: string;
+  readonly agent: string;
+  readonly source: string;
+  /** A message to which the agent has replied. */
+  readonly message: string;
+  /** A job that no state has a record of. */
+  readonly job: string;
+  /** The URL of a program that accepts every webhook. */
+  readonly receiver: string;
+  /** Where the files are. */
+  readonly directory: string;
+}
+
+/** Returns the arguments of a command line, and writes the input files. */
+export function argumentsOf(words: string, things: Things): string[] {
+  const fill = (text: string): string => text.replaceAll(/\{(\w+)\}/g, (_, name: keyof Things) => things[name]);
+  for (const [name, text] of Object.entries(INPUT_FILES)) writeFileSync(join(things.directory, name), fill(text));
+  return words.split(' ').map((word) => fill(word).replace(/^\{([\w.]+)\}$/, join(things.directory, '$1')));
+}
+
+/** The command line with these words. */
+export function commandLine(words: string): CommandLine {
+  const found = COMMAND_LINES.find((line) => line.words === words);
+  if (!found) throw new Error(`The catalogue has no \`${words}\`.`);
+  return found;
+}
+
+export interface Scene extends Service {
+  readonly things: Things;
+}
+
+/** Starts a service that has what the command lines need: a space with an agent, its chat source, and a job. */
+export async function startScene(options: SandboxOptions = {}): Promise<Scene> {
+  const opened = await service({ script: [{ pattern: '', replies: [{ text: 'Noted.', delay_ms: 0 }] }], ...options });
+  const { partner } = opened;
+  const { json: provisioned } = await partner('POST', PROVISION, { body: provisionBody('acme') });
+  const [{ agent_id: agent, integrations }] = provisioned.agents;
+  const source: string = integrations.api_chat.source_id;
+  const hello = { source_id: source, session_id: 'anna', text: 'Hello.', external_message_id: 'e1' };
+  const { json: sent } = await partner('POST', MESSAGE, { body: hello });
+  const { json: job } = await partner('POST', CRON_JOBS, { body: jobBody(agent, { name: 'morning' }) });
+  const { baseUrl } = await startFakeService(json({}));
+  await opened.forget();
+  const directory = tempDirectory();
+  return {
+    ...opened,
+    env: {
+      ...opened.env,
+      PATH: process.env.PATH ?? '',
+      PARTNER_STATE: join(directory, 'state.jsonl'),
+      PARTNER_SANDBOX_URL: opened.sandbox.adminUrl,
+      PARTNER_SANDBOX_KEY: opened.sandbox.adminKey,
+    },
+    things: {
+      space: provisioned.space.space_id,
+      agent,
+      source,
+      message: sent.message_id,
+      job: job.cron_job_id,
+      receiver: baseUrl,
+      directory,
+    },
+  };
+}
