@@ -1,7 +1,4 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { COMMANDS, GLOBAL_FLAGS } from '../../src/cli/registry.ts';
-import provision from '../../src/commands/provision.ts';
-import { COLUMNS } from '../../src/provision/provision-report.ts';
 import { type RunOptions, run } from '../support/run.ts';
 import { type Service, service } from '../support/service.ts';
 
@@ -80,31 +77,5 @@ describe('--columns and --sort', () => {
       expect(ran.stderr).toContain(`error: \`${name}\` prints no table: omit --${flag}.\n`);
     }
     expect(await it.received()).toEqual([]);
-  });
-});
-
-test('provision declares the columns that it shows', () => {
-  const headers = (columns: readonly { readonly header: string }[]) => columns.map(({ header }) => header);
-  expect(headers(provision.columns)).toEqual(headers(COLUMNS));
-});
-
-describe('a flag with one value', () => {
-  test('exits with 2 if it is given twice, for every command', async () => {
-    for (const { commandPath, load } of COMMANDS) {
-      const { flags } = (await load()).default;
-      const globals = commandPath === 'spaces list' ? GLOBAL_FLAGS : [];
-      const single = [...flags, ...globals].filter(({ usage, repeatable }) => usage.includes('<') && !repeatable);
-      for (const { usage, choices } of single) {
-        const flag = /--[\w-]+/.exec(usage)?.[0] ?? '';
-        const value = choices?.[0] ?? '1s';
-        const ran = await run([...commandPath.split(' '), `${flag}=${value}`, flag, value]);
-        expect([commandPath, flag, ran.code, ran.stderr]).toEqual([
-          commandPath,
-          flag,
-          2,
-          expect.stringContaining(`${flag} is given twice.`),
-        ]);
-      }
-    }
   });
 });

@@ -1,12 +1,21 @@
 import { expect, test } from 'vitest';
-import { updateContract } from '../../src/config/contract-file.ts';
-import { checkLeaf } from '../../src/contract/check-leaf.ts';
-import { isLeafName, LEAVES, type LeafName } from '../../src/contract/leaves.ts';
 import { type FakeService, type Handler, sendJson, startFakeService } from '../support/fake-service.ts';
 import { fastClock, run, tempDirectory, tinyRandom } from '../support/run.ts';
 import { write } from '../support/service.ts';
 
 /* Every leaf of the contract has an effect: set to a unique name (`zz`), it changes what a command sends or reads. */
+
+interface Leaf {
+  readonly leaf: string;
+  readonly kind: 'operation' | 'parameter' | 'items' | 'next' | 'field' | 'values' | 'slash';
+  readonly value: string;
+}
+
+const LEAVES = (
+  await run(['contract', 'show', '-o', 'json'], {
+    env: { HOME: '/nowhere', PARTNER_BASE_URL: 'http://127.0.0.1:9/v1' },
+  })
+).json<readonly Leaf[]>();
 
 const manifest = (id: string) => `external_space_id: ${id}
 space: { name: Acme, description: Support, is_org_wide: true }
@@ -49,7 +58,7 @@ const COMMANDS: Readonly<Record<string, () => readonly string[]>> = {
 };
 
 /** What the service sends under the name `zz` if a text would not do. */
-const ODD: Readonly<Partial<Record<LeafName, unknown>>> = {
+const ODD: Readonly<Record<string, unknown>> = {
   'space.is_org_wide': true,
   'source.reply_capable': false,
   'message.author': 'customer',
@@ -66,8 +75,8 @@ const MESSAGE = { message_id: 'm1', session_id: 's-1', source_id: 'src_1', exter
 const CREATED_AT = '2026-01-01T00:00:00Z';
 
 /** Responds as the specification says, with an additional field for the leaf under test. */
-function answering(leaf: LeafName | undefined): Handler {
-  const kind = leaf && LEAVES[leaf].kind;
+function answering(tested: Leaf | undefined): Handler {
+  const { leaf, kind } = tested ?? {};
   const zz = kind === 'field' && leaf ? { zz: ODD[leaf] ?? 'zz-value' } : {};
   const role = kind === 'values' ? 'zz-value' : 'assistant';
   const list = (item: object) => {
@@ -96,8 +105,7 @@ function answering(leaf: LeafName | undefined): Handler {
 /** Leaves that show in the requests, and so can be tested together. */
 const SENT = new Set(['operation', 'parameter', 'next']);
 
-function oddValue(leaf: LeafName, name: string): string {
-  const { kind, value } = LEAVES[leaf];
+function oddValue({ kind, value }: Leaf, name: string): string {
   const values = {
     operation: value.replace(' /', ` /${name}/`),
     parameter: value.replace(/[^:.\]]+$/, name),
@@ -110,22 +118,17 @@ function oddValue(leaf: LeafName, name: string): string {
   return values[kind];
 }
 
-function prefixOf(leaf: LeafName): string {
+function prefixOf({ leaf }: Leaf): string {
   const prefixes = Object.keys(COMMANDS).filter((prefix) => leaf.startsWith(prefix));
   return prefixes.toSorted((a, b) => b.length - a.length)[0] ?? '';
 }
 
-const leaves = Object.keys(LEAVES).filter(isLeafName);
-
 /** Runs a command on a machine that knows only this leaf, and returns everything that it sent and wrote. */
 async function observe(fake: FakeService, argv: readonly string[], overrides: Readonly<Record<string, string>>) {
   const [HOME, directory, clock] = [tempDirectory(), tempDirectory(), fastClock()];
-  const deps = { clock, random: tinyRandom, signal: new AbortController().signal };
-  if (Object.keys(overrides).length > 0) {
-    const key = { profile: 'default', baseUrl: fake.baseUrl };
-    await updateContract(directory, key, () => ({ overrides, imported: {} }), deps);
-  }
   const env = { PARTNER_BASE_URL: fake.baseUrl, PARTNER_TOKEN: 'test-token', PARTNER_CONFIG_DIR: directory, HOME };
+  const names = Object.entries(overrides).flat();
+  if (names.length > 0) expect(await run(['contract', 'set', ...names], { env })).toMatchObject({ code: 0 });
   const earlier = fake.requests.length;
   const { code, stdout, stderr } = await run([...argv, '--retries', '0', '--timeout', '5s'], {
     env,
@@ -141,16 +144,15 @@ async function observe(fake: FakeService, argv: readonly string[], overrides: Re
 
 test('every leaf of the requests changes what is sent', async () => {
   const fake = await startFakeService(answering(undefined));
-  const sent = leaves.filter((leaf) => SENT.has(LEAVES[leaf].kind));
-  const names = new Map(sent.map((leaf, index) => [leaf, `zz${index + 100}`]));
+  const sent = LEAVES.filter(({ kind }) => SENT.has(kind));
+  const names = new Map(sent.map(({ leaf }, index) => [leaf, `zz${index + 100}`]));
   const idle: string[] = [];
   for (const [prefix, command] of Object.entries(COMMANDS)) {
     const together = sent.filter((leaf) => prefixOf(leaf) === prefix);
     if (together.length === 0) continue;
-    const values = together.map((leaf) => [leaf, oddValue(leaf, names.get(leaf) ?? '')] as const);
-    for (const [leaf, value] of values) expect(() => checkLeaf(leaf, value), leaf).not.toThrow();
+    const values = together.map((each) => [each.leaf, oddValue(each, names.get(each.leaf) ?? '')] as const);
     const { sent: requests } = await observe(fake, command(), Object.fromEntries(values));
-    idle.push(...together.filter((leaf) => !requests.includes(names.get(leaf) ?? '?')));
+    idle.push(...together.map(({ leaf }) => leaf).filter((leaf) => !requests.includes(names.get(leaf) ?? '?')));
   }
   expect(idle).toEqual([]);
 });
@@ -160,16 +162,15 @@ test('every other leaf of the contract changes what is read', async () => {
   const idle: string[] = [];
   /** The output of each command without the leaf. */
   const usual = new Map<string, Awaited<ReturnType<typeof observe>>>();
-  for (const leaf of leaves.filter((each) => !SENT.has(LEAVES[each].kind))) {
-    const argv = COMMANDS[prefixOf(leaf)]?.() ?? [];
-    const value = oddValue(leaf, 'zz');
-    expect(() => checkLeaf(leaf, value), leaf).not.toThrow();
-    fake.respond(answering(leaf));
+  for (const tested of LEAVES.filter(({ kind }) => !SENT.has(kind))) {
+    const { leaf, kind } = tested;
+    const argv = COMMANDS[prefixOf(tested)]?.() ?? [];
+    fake.respond(answering(tested));
     // Only the leaf reads `zz`, so all fields of a resource share one baseline.
-    const key = LEAVES[leaf].kind === 'field' ? prefixOf(leaf) : leaf;
+    const key = kind === 'field' ? prefixOf(tested) : leaf;
     const plain = usual.get(key) ?? (await observe(fake, argv, {}));
     usual.set(key, plain);
-    const changed = await observe(fake, argv, { [leaf]: value });
+    const changed = await observe(fake, argv, { [leaf]: oddValue(tested, 'zz') });
     if (changed.sent === plain.sent && changed.read === plain.read) idle.push(`${leaf}: ${changed.read}`);
   }
   expect(idle).toEqual([]);

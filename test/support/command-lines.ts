@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { SandboxOptions } from '../../src/sandbox/sandbox.ts';
+import type { SandboxOptions } from '../../src/sandbox/index.ts';
 import { json, startFakeService } from './fake-service.ts';
 import { tempDirectory } from './run.ts';
 import { MESSAGE } from './sandbox-chat.ts';
@@ -110,7 +110,7 @@ const manifest = (id: string, names: readonly string[], more = ''): string =>
 const MORNING = "{ name: morning, instructions: Look., schedule: '0 8 * * *' }";
 
 /** The files that the command lines name. `{agent}` in them stands for the id of the agent. */
-export const INPUT_FILES: Readonly<Record<string, string>> = {
+const INPUT_FILES: Readonly<Record<string, string>> = {
   'new.yaml': manifest('new', ['Support', 'Sales', 'Billing']),
   'full.yaml': manifest('full', ['Support', 'Sales'], `, chat: {}, cron: [${MORNING}]`),
   'two.yaml': `${manifest('anna', ['Support', 'Sales'])}---\n${manifest('bert', ['Support', 'Sales'])}`,

@@ -4,6 +4,8 @@ import type { Command } from '../../src/cli/command.ts';
 import { findCommand, typedOutputFormat } from '../../src/cli/parse.ts';
 import type { JsonSchema, OutputShape } from '../../src/output/output-schema.ts';
 
+export type { JsonSchema, OutputShape };
+
 /** Forbids fields that a schema does not declare, in objects that it does not leave open: help must list each. */
 function closed(schema: JsonSchema): JsonSchema {
   const { properties, items, anyOf, additionalProperties } = schema;

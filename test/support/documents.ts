@@ -1,6 +1,9 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 
 const ROOT = new URL('../../', import.meta.url);
+
+/** The help topics, from the top of the repository. */
+export const TOPICS = readdirSync(new URL('src/help/', ROOT)).map((name) => `src/help/${name}`);
 
 /** A fenced block of shell commands in the README or a help topic. */
 export interface CommandBlock {

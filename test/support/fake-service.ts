@@ -239,6 +239,7 @@ export function forwardTo(target: string): { readonly onHeaders: Handler } {
         { method, headers: { ...headers, connection: 'close' }, agent: false },
         (answer) => {
           response.writeHead(answer.statusCode ?? 502, answer.headers);
+          answer.on('error', () => response.destroy());
           answer.pipe(response);
         },
       );

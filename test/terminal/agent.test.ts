@@ -1,8 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { JsonSchema, OutputShape } from '../../src/output/output-schema.ts';
-import { createCompiler } from '../support/declared-output.ts';
+import { createCompiler, type JsonSchema, type OutputShape } from '../support/declared-output.ts';
 import { start, until } from '../support/program.ts';
 import { tempDirectory } from '../support/run.ts';
 import { call as request } from '../support/sandbox-client.ts';

@@ -30,7 +30,7 @@ interface Step {
 
 /** A checkout of the repository on a machine of the CI system, where `npm` installs nothing. */
 async function checkout(variables: Readonly<Record<string, string>>) {
-  const it = await service();
+  const opened = await service();
   const directory = tempDirectory();
   const repository = join(directory, 'customers');
   mkdirSync(repository);
@@ -39,12 +39,12 @@ async function checkout(variables: Readonly<Record<string, string>>) {
   const env = {
     HOME: directory,
     PATH: `${bin}:${process.env.PATH}`,
-    PARTNER_BASE_URL: it.env.PARTNER_BASE_URL ?? '',
+    PARTNER_BASE_URL: opened.env.PARTNER_BASE_URL ?? '',
     CI: 'true',
     ...variables,
   };
   return {
-    it,
+    service: opened,
     directory,
     env,
     installed: () => readFileSync(join(directory, 'npm.log'), 'utf8'),
@@ -59,8 +59,8 @@ async function checkout(variables: Readonly<Record<string, string>>) {
 async function runJob(name: string, host: Awaited<ReturnType<typeof checkout>>, state: string) {
   const workflow = parse(WORKFLOW);
   const secrets: Readonly<Record<string, string>> = {
-    'secrets.PARTNER_TOKEN': host.it.env.PARTNER_TOKEN ?? '',
-    'secrets.PARTNER_READ_TOKEN': host.it.env.PARTNER_TOKEN ?? '',
+    'secrets.PARTNER_TOKEN': host.service.env.PARTNER_TOKEN ?? '',
+    'secrets.PARTNER_READ_TOKEN': host.service.env.PARTNER_TOKEN ?? '',
     'github.token': 'ghs_0123456789',
   };
   const steps: readonly Step[] = workflow.jobs[name].steps;
@@ -110,11 +110,11 @@ test('the workflow of GitHub Actions plans a pull request, shows its mistakes, a
   const planned = await runJob('plan', host, state);
   expect(planned).toMatchObject({ exitCode: 0, stderr: '' });
   expect(planned.summary).toContain('<p>Plan: 1 space to create.</p>');
-  expect(await host.it.posts()).toEqual([]);
+  expect(await host.service.posts()).toEqual([]);
   const merged = await runJob('provision', host, state);
   expect(merged).toMatchObject({ exitCode: 0 });
   expect(merged.summary).toContain('<p>1 created.</p>');
-  expect(await host.it.spaces()).toHaveLength(1);
+  expect(await host.service.spaces()).toHaveLength(1);
   expect(host.installed()).toContain(`install --global partnerctl@${pkg.version}`);
 }, 60_000);
 
@@ -125,7 +125,7 @@ test('the pipeline of GitLab plans, reports failures at their lines, and provisi
   const runStage = (name: 'plan' | 'provision') =>
     host.bash([...before, ...pipeline[name].script], {
       CI_PROJECT_DIR: host.directory,
-      PARTNER_TOKEN: host.it.env.PARTNER_TOKEN ?? '',
+      PARTNER_TOKEN: host.service.env.PARTNER_TOKEN ?? '',
       PARTNER_STATE: join(host.directory, 'state.jsonl'),
     });
   host.commit(BROKEN);

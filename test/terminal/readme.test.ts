@@ -1,12 +1,11 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { HELP_TOPICS } from '../../src/cli/help-topics.ts';
-import { commandBlocks, readDocument } from '../support/documents.ts';
+import { commandBlocks, readDocument, TOPICS } from '../support/documents.ts';
 import { start } from '../support/program.ts';
+import { run } from '../support/run.ts';
 import { runDocument } from '../support/run-document.ts';
 
 const ROOT = new URL('../../', import.meta.url);
-const TOPICS = HELP_TOPICS.map(({ name }) => `src/help/${name}.md`);
 
 const DOCUMENTS = ['README.md', ...TOPICS];
 
@@ -86,7 +85,11 @@ test('the only commands that tests do not run need a person, the network, or the
     'src/help/chat.md: runs until Ctrl-C',
     'src/help/chat.md: runs until Ctrl-C',
     'src/help/chat.md: needs a terminal',
-    'src/help/webhooks.md: installs a package from the Internet',
+    'src/help/development.md: builds, checks, and tests the checkout itself',
+    'src/help/profiles.md: asks for a token and calls a service on the Internet',
+    'src/help/profiles.md: needs a keychain',
+    'src/help/reliability.md: runs the slow tests of the checkout',
+    'src/help/sandbox.md: runs until Ctrl-C',
     'src/help/state.md: needs a database',
     'src/help/state.md: needs a git host',
     'src/help/state.md: calls a service on the Internet',
@@ -96,12 +99,13 @@ test('the only commands that tests do not run need a person, the network, or the
     'src/help/state.md: is a workflow of GitHub Actions',
     'src/help/state.md: is a job of GitLab CI',
     'src/help/state.md: is a workflow of GitHub Actions',
-    'src/help/profiles.md: asks for a token and calls a service on the Internet',
-    'src/help/profiles.md: needs a keychain',
-    'src/help/reliability.md: runs the sweeps and the fault matrix of the checkout',
-    'src/help/sandbox.md: runs until Ctrl-C',
-    'src/help/development.md: builds, checks, and tests the checkout itself',
+    'src/help/webhooks.md: installs a package from the Internet',
   ]);
+});
+
+test('every file of src/help is a topic that the help lists', async () => {
+  const { topics } = (await run(['help', '-o', 'json'])).json<{ topics: readonly { name: string }[] }>();
+  expect(topics.map(({ name }) => `src/help/${name}.md`).sort()).toEqual([...TOPICS].sort());
 });
 
 test('the built program has every topic, and needs no network, home, or profile for it', async () => {

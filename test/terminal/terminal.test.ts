@@ -44,9 +44,9 @@ const visibleText = (text: string): string =>
 
 describe.skipIf(!hasScript)('in a real terminal (needs script of util-linux)', () => {
   test('a list is a table with a bold heading', async () => {
-    const it = await service();
-    await it.admin('POST', '/spaces', { count: 3, prefix: 'acme' });
-    const ran = await inTerminal(['spaces', 'list'], { env: it.env });
+    const { admin, env } = await service();
+    await admin('POST', '/spaces', { count: 3, prefix: 'acme' });
+    const ran = await inTerminal(['spaces', 'list'], { env });
     expect(ran.exitCode).toBe(0);
     expect(ran.stdout).toContain('\u001b[1mSPACE');
     const rows = withoutColor(ran.stdout).trimEnd().split('\n');
@@ -55,8 +55,8 @@ describe.skipIf(!hasScript)('in a real terminal (needs script of util-linux)', (
   });
 
   test('NO_COLOR wins over FORCE_COLOR, without a warning of Node that it does not', async () => {
-    const it = await service();
-    const ran = await inTerminal(['spaces', 'list'], { env: { ...it.env, NO_COLOR: '1', FORCE_COLOR: '1' } });
+    const { env } = await service();
+    const ran = await inTerminal(['spaces', 'list'], { env: { ...env, NO_COLOR: '1', FORCE_COLOR: '1' } });
     expect(plain(ran.stdout)).toBe('There are no spaces that the token can access.\n');
   });
 
@@ -70,25 +70,24 @@ describe.skipIf(!hasScript)('in a real terminal (needs script of util-linux)', (
   });
 
   test('a narrow terminal shows cards that fit', async () => {
-    const it = await service();
-    await it.admin('POST', '/spaces', { count: 2, prefix: 'acme' });
-    const ran = await inTerminal(['spaces', 'list'], { env: it.env, columns: 32 });
+    const { admin, env } = await service();
+    await admin('POST', '/spaces', { count: 2, prefix: 'acme' });
+    const ran = await inTerminal(['spaces', 'list'], { env, columns: 32 });
     const lines = withoutColor(ran.stdout).trimEnd().split('\n');
     expect(lines[0]).toMatch(/^SPACE: /);
     for (const line of lines) expect(line.length).toBeLessThanOrEqual(32);
   });
 
   test('errors are red, and JSON is never colored', async () => {
-    const it = await service();
-    const ran = await inTerminal(['agents', 'list', 'nowhere'], { env: it.env });
+    const { env } = await service();
+    const ran = await inTerminal(['agents', 'list', 'nowhere'], { env });
     expect(ran).toMatchObject({ exitCode: 4, stdout: expect.stringContaining('\u001b[31merror:\u001b[39m') });
-    const json = await inTerminal(['spaces', 'list', '-o', 'json'], { env: it.env });
+    const json = await inTerminal(['spaces', 'list', '-o', 'json'], { env });
     expect(plain(json.stdout)).toBe('[]\n');
   });
 
   test('an operation of more than a second shows a spinner, which disappears at the end', async () => {
-    const it = await service();
-    const { env, release } = await holdRequests(it, () => true);
+    const { env, release } = await holdRequests(await service(), () => true);
     const child = inTerminal(['spaces', 'list'], { env });
     await until(child.stdout, /Listing spaces/);
     release();
@@ -97,28 +96,13 @@ describe.skipIf(!hasScript)('in a real terminal (needs script of util-linux)', (
     expect(ran.stdout).not.toContain('\u001b[?25l');
   });
 
-  test.each([
-    ['create', ['--instructions', 'Sum up the day.', '--schedule', '0 18 * * *']],
-    ['adopt', ['cron_1']],
-    ['forget', []],
-  ])('cron %s shows that it looks up the agent', async (name, args) => {
-    const { env, release } = await holdRequests(await service(), () => true);
-    const job = ['--agent', 'name:Support', '--space', 'ext:acme-001', '--name', 'daily'];
-    const child = inTerminal(['cron', name, ...args, ...job], { env });
-    await until(child.stdout, /Looking up the agent/);
-    release();
-    const ran = await child;
-    expect(visibleText(ran.stdout)).toMatch(/^error: /);
-    expect(ran.exitCode).toBe(4);
-  });
-
   test('-q, CI, and a terminal without a size, as in a container, hide the spinner', async () => {
-    const it = await service();
-    await it.set({ latency_ms: 1_200 });
+    const { env, set } = await service();
+    await set({ latency_ms: 1_200 });
     const [quiet, ci, sizeless] = await Promise.all([
-      inTerminal(['spaces', 'list', '-q'], { env: it.env }),
-      inTerminal(['spaces', 'list'], { env: { ...it.env, CI: '1' } }),
-      inTerminal(['spaces', 'list'], { env: it.env, columns: 0 }),
+      inTerminal(['spaces', 'list', '-q'], { env }),
+      inTerminal(['spaces', 'list'], { env: { ...env, CI: '1' } }),
+      inTerminal(['spaces', 'list'], { env, columns: 0 }),
     ]);
     expect(quiet.stdout).toBe('');
     for (const ran of [ci, sizeless])
@@ -126,28 +110,28 @@ describe.skipIf(!hasScript)('in a real terminal (needs script of util-linux)', (
   });
 
   test('login prompts for the URL, and for the token without showing it', async () => {
-    const it = await service();
+    const { sandbox, token } = await service();
     const home = tempDirectory();
     const env = { HOME: home, PARTNER_CONFIG_DIR: join(home, 'config') };
     const child = inTerminal(['login'], { env });
     await until(child.stdout, /Base URL of the service/);
-    child.stdin?.write(`${it.sandbox.baseUrl.replace('/v1', '')}\r`);
+    child.stdin?.write(`${sandbox.baseUrl.replace('/v1', '')}\r`);
     await until(child.stdout, /does not end in/);
     child.stdin?.write('/v1\r');
     await until(child.stdout, /Partner token/);
-    child.stdin?.write(`${it.token}\r`);
+    child.stdin?.write(`${token}\r`);
     const ran = await child;
     expect(ran.exitCode).toBe(0);
-    for (let at = 0; at + 8 <= it.token.length; at += 1) expect(ran.stdout).not.toContain(it.token.slice(at, at + 8));
-    expect(readFileSync(join(home, 'config', 'config.json'), 'utf8')).toContain(it.token);
+    for (let at = 0; at + 8 <= token.length; at += 1) expect(ran.stdout).not.toContain(token.slice(at, at + 8));
+    expect(readFileSync(join(home, 'config', 'config.json'), 'utf8')).toContain(token);
   });
 
   test('Ctrl-C in a tail leaves the next prompt on a line of its own', async () => {
-    const it = await service();
-    const chat = await createChat(it);
+    const opened = await service();
+    const chat = await createChat(opened);
     await chat.send('Anybody?', { session_id: 's' });
     const args = ['chat', 'tail', '--source', chat.source_id, '--session', 's', '--from-start'];
-    const child = inTerminal(args, { env: it.env });
+    const child = inTerminal(args, { env: opened.env });
     await until(child.stdout, /You said: Anybody\?/);
     child.stdin?.write('\x03');
     const ran = await child;
@@ -165,24 +149,24 @@ describe.skipIf(!hasScript)('in a real terminal (needs script of util-linux)', (
   });
 
   test('login asks for a token, and names the service, if PARTNER_TOKEN is for another one', async () => {
-    const it = await service();
+    const { sandbox, token } = await service();
     const env = {
       HOME: tempDirectory(),
       PARTNER_BASE_URL: 'http://127.0.0.1:9/v1',
       PARTNER_TOKEN: 'pat_of-the-sandbox',
     };
-    const child = inTerminal(['login', '--base-url', it.sandbox.baseUrl], { env });
+    const child = inTerminal(['login', '--base-url', sandbox.baseUrl], { env });
     await until(child.stdout, /Partner token for http:\/\/127\.0\.0\.1:\d+\/v1/);
-    child.stdin?.write(`${it.token}\r`);
+    child.stdin?.write(`${token}\r`);
     const ran = await child;
     expect(ran.exitCode).toBe(0);
     expect(ran.stdout).toContain('PARTNER_TOKEN is not used: it is for http://127.0.0.1:9/v1 (PARTNER_BASE_URL).');
   });
 
   test('a write through a protected profile asks for its name, and sends nothing before', async () => {
-    const it = await service();
+    const { posts, received, sandbox, token } = await service();
     const home = tempDirectory();
-    const profiles = { live: { base_url: it.sandbox.baseUrl, token: it.token, protected: true } };
+    const profiles = { live: { base_url: sandbox.baseUrl, token: token, protected: true } };
     mkdirSync(join(home, '.config', 'partnerctl'), { recursive: true });
     const file = join(home, '.config', 'partnerctl', 'config.json');
     writeFileSync(file, JSON.stringify({ current: 'live', profiles }), { mode: 0o600 });
@@ -190,10 +174,10 @@ describe.skipIf(!hasScript)('in a real terminal (needs script of util-linux)', (
     await until(child.stdout, /Profile "live" is protected/);
     child.stdin?.write('test\r');
     await until(child.stdout, /That is not live/);
-    expect(await it.received()).toEqual([]);
+    expect(await received()).toEqual([]);
     child.stdin?.write('\u007f\u007f\u007f\u007flive\r');
     expect((await child).exitCode).toBe(0);
-    expect(await it.posts()).toHaveLength(1);
+    expect(await posts()).toHaveLength(1);
   });
 
   test('Ctrl-C at the prompt exits with 130 and stores nothing', async () => {
@@ -245,46 +229,46 @@ describe.skipIf(!hasScript)('in a real terminal (needs script of util-linux)', (
   });
 
   test('cron forget asks, and removes the record only after a yes', async () => {
-    const it = await schedules();
-    await it.create();
-    const before = await it.records();
-    const args = ['cron', 'forget', '--agent', it.agent, '--name', 'daily', '--state', it.state];
+    const jobs = await schedules();
+    await jobs.create();
+    const before = await jobs.records();
+    const args = ['cron', 'forget', '--agent', jobs.agent, '--name', 'daily', '--state', jobs.state];
     // The Enter key alone is a no.
-    const refused = inTerminal(args, { env: it.env });
+    const refused = inTerminal(args, { env: jobs.env });
     await until(refused.stdout, /\(y\/N\)/);
     refused.stdin?.write('\r');
     const shown = withoutColor((await refused).stdout).replace(/\s+/g, ' ');
     expect(shown).toContain('keeps running at the service; this only lets a job of that name be created again.');
     expect(shown).toContain('error: Nothing was changed.');
     expect((await refused).exitCode).toBe(2);
-    expect(await it.records()).toEqual(before);
-    const child = inTerminal(args, { env: it.env, columns: 60 });
+    expect(await jobs.records()).toEqual(before);
+    const child = inTerminal(args, { env: jobs.env, columns: 60 });
     await until(child.stdout, /\(y\/N\)/);
     child.stdin?.write('y\r');
     const ran = await child;
     expect(ran.exitCode).toBe(0);
     expect(withoutColor(ran.stdout)).toMatch(/STATUS: forgotten\n/);
-    expect(await it.records()).toEqual([...before, 'forgotten']);
+    expect(await jobs.records()).toEqual([...before, 'forgotten']);
   });
 
   test('cron reconcile asks about a job that is not listed after the grace period', async () => {
-    const it = await schedules();
-    await it.faults({ kind: 'reset', on: 'POST', times: 1 });
-    await it.create();
-    const args = ['cron', 'reconcile', '--grace', '1ms', '--state', it.state];
+    const jobs = await schedules();
+    await jobs.faults({ kind: 'reset', on: 'POST', times: 1 });
+    await jobs.create();
+    const args = ['cron', 'reconcile', '--grace', '1ms', '--state', jobs.state];
     for (const [typed, code, status] of [
       ['n\r', 9, 'unknown'],
       ['y\r', 0, 'released'],
     ] as const) {
-      const child = inTerminal(args, { env: it.env, columns: 200 });
+      const child = inTerminal(args, { env: jobs.env, columns: 200 });
       await until(child.stdout, /\(y\/N\)/);
       child.stdin?.write(typed);
       const ran = await child;
       expect([typed, ran.exitCode]).toEqual([typed, code]);
       expect(withoutColor(ran.stdout)).toContain(status);
     }
-    expect((await it.create()).code).toBe(0);
-    expect(await it.jobs()).toHaveLength(1);
+    expect((await jobs.create()).code).toBe(0);
+    expect(await jobs.jobs()).toHaveLength(1);
   });
 
   test('sandbox start prints the settings, and Ctrl-C stops it', async () => {
@@ -338,8 +322,8 @@ describe.skipIf(!hasScript)('in a real terminal (needs script of util-linux)', (
     });
 
     test('a write in flight is completed, and nothing is started after it', async () => {
-      const it = await service();
-      const { env, held, release } = await holdRequests(it, ({ method }) => method === 'POST');
+      const opened = await service();
+      const { env, held, release } = await holdRequests(opened, ({ method }) => method === 'POST');
       const path = write('two.yaml', `${manifest('a')}---\n${manifest('b')}`);
       const log = join(tempDirectory(), 'log');
       await execa('mkfifo', [log]);
@@ -351,7 +335,7 @@ describe.skipIf(!hasScript)('in a real terminal (needs script of util-linux)', (
       await noticed;
       release();
       expect(await exitCode()).toBe(129);
-      expect(await it.spaces()).toMatchObject([{ external_space_id: 'a' }]);
+      expect(await opened.spaces()).toMatchObject([{ external_space_id: 'a' }]);
     });
   });
 });

@@ -1,32 +1,158 @@
-import { writeFile } from 'node:fs/promises';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { systemClock } from '../../../src/clock.ts';
-import { fasterClock } from '../../support/run.ts';
+import { argumentsOf, type Scene, startScene } from '../../support/command-lines.ts';
+import { type FakeService, forwardTo, startFakeService } from '../../support/fake-service.ts';
+import { fasterClock, type Ran, run } from '../../support/run.ts';
+import { HISTORY } from '../../support/sandbox-chat.ts';
+import { argumentsFor, type MatrixCommand } from './commands.ts';
+import { type RequestLine, type Role, rightCodes } from './exit-codes.ts';
+import type { Fault } from './faults.ts';
 import {
-  findCanary,
+  findCreated,
   findDuplicates,
   findErrorBlockProblems,
   findMissing,
-  findOnceOnly,
   findShownWrongly,
-} from './checks.ts';
-import type { MatrixCommand } from './command.ts';
-import { allowedCodes, type RequestLine } from './exit-codes.ts';
-import type { Fault } from './fault.ts';
-import { type ArmedFault, FaultProxy } from './proxy.ts';
-import { type CommandEnd, runCommand } from './run-command.ts';
-import { startWorld, type World } from './world.ts';
+  findToken,
+} from './harm.ts';
 
-/** How much faster the clock of the commands is. */
+/** How much faster the clock of the commands is, so that pauses between attempts do not matter. */
 const CLOCK_SPEED = 20;
-/** The limit of a command that only a time limit ends, and of the others. */
-const SHORT_TIMEOUT_MS = 6_000;
-const TIMEOUT_MS = 1_200_000;
-/** The extra time that a command may take beyond its limit on a busy machine. */
-const SLACK_MS = 20_000;
+/** The limit of a command that only its limit ends: its timers follow the machine's clock. */
+const SHORT_TIMEOUT = '6s';
+/** How long lists are old, on the machine's clock: five seconds on that of the commands. */
+const STALE_MS = 250;
+/** Five spaces are on three pages. */
+const SETTINGS = { agents_on_repeat: 'install', page_size: 2 };
 
-const STALE: Fault = { name: 'stale', meaning: 'stale', stale: true };
-const LOST: Fault = { name: 'lost', meaning: 'lost', carriedOut: 'first', steps: () => [{ do: 'reset' }] };
+/** A command, the service, and the connection between them. */
+interface Stage extends Scene {
+  readonly between: FakeService;
+  readonly origin: string;
+  run(args: readonly string[], clock?: 'faster' | 'system'): Promise<Ran>;
+}
+
+async function startStage(command: MatrixCommand): Promise<Stage> {
+  const scene = await startScene();
+  await scene.admin('POST', '/spaces', { count: 4, prefix: 'other' });
+  await scene.set(SETTINGS);
+  const { origin } = new URL(scene.sandbox.baseUrl);
+  const between = await startFakeService(forwardTo(origin));
+  const env = { ...scene.env, PARTNER_BASE_URL: between.baseUrl };
+  const stage: Stage = {
+    ...scene,
+    between,
+    origin,
+    run: (args, clock = 'faster') => run(args, { env, ...(clock === 'faster' && { clock: fasterClock(CLOCK_SPEED) }) }),
+  };
+  if (command.afterLost !== undefined) {
+    await stage.faults({ kind: 'reset', stage: 'after', on: 'POST' });
+    const { code, stderr } = await stage.run(argumentsOf(command.afterLost, stage.things));
+    if (code !== 9) throw new Error(`The command before ended with ${code}: ${stderr}`);
+    await stage.faults();
+  }
+  // What exists by now is in every list.
+  await stage.admin('PATCH', '/clock', { advance: '1h' });
+  return stage;
+}
+
+/** Runs a command without faults, on the machine's clock: no list gets so old that it is read again. @returns its requests */
+export async function recordRequests(command: MatrixCommand): Promise<readonly RequestLine[]> {
+  const stage = await startStage(command);
+  stage.between.requests.length = 0;
+  const { code, stdout, stderr } = await stage.run(argumentsFor(command, stage), 'system');
+  const problems = [...(code === 0 ? [] : [`exit code ${code}`]), ...findShownWrongly(stdout, command.shows ?? [])];
+  if (problems.length > 0) throw new Error(`${command.name} without faults: ${problems}\n${stdout}\n${stderr}`);
+  return stage.between.requests.map(({ method, path }) => ({ method, path }));
+}
+
+const METHODS = { reads: 'GET', writes: 'POST' };
+
+/** Whether a request can have the fault. */
+export function canHave({ only }: Fault, { method }: RequestLine): boolean {
+  return only === undefined || METHODS[only] === method;
+}
+
+/**
+ * Makes the fault happen.
+ * @param at the number of the faulty request among those that can have it, from 1
+ * @returns whether it has happened
+ */
+async function arm(
+  { faults, between, origin, received }: Stage,
+  fault: Fault,
+  at: number,
+  elsewhere: string,
+): Promise<() => Promise<boolean>> {
+  const { rule, step, only, isStale, refuses } = fault;
+  const lasts = fault.lasting || fault.isThroughout;
+  if (refuses) {
+    await between.stop();
+    return async () => true;
+  }
+  const method = only === undefined ? '*' : METHODS[only];
+  const position = { on: method, skip: at - 1, ...(!lasts && { times: 1 }) };
+  await faults(
+    ...(rule ? [{ ...rule, ...position }] : []),
+    ...(isStale ? [{ kind: 'stale', ms: STALE_MS, on: 'GET' }] : []),
+  );
+  if (!step) return async () => !rule || (await received()).some((request) => request.fault !== null);
+  const forward = forwardTo(origin);
+  const spoilt = step({ target: origin, elsewhere });
+  const steps = [...Array.from({ length: at - 1 }, () => forward), spoilt, ...(lasts ? [] : [forward])];
+  const earlier = between.requests.length;
+  between.respond({ [`${method} *`]: steps, ...(method !== '*' && { '* *': forward }) });
+  return async () => between.requests.slice(earlier).filter((request) => canHave(fault, request)).length >= at;
+}
+
+/** Ends the fault, and waits until nothing more can reach the service. */
+async function heal({ faults, between, origin }: Stage, fault: Fault): Promise<void> {
+  if (fault.refuses) await between.restart();
+  between.respond(forwardTo(origin));
+  if (fault.rule?.kind === 'late') await new Promise((resolve) => setTimeout(resolve, Number(fault.rule?.ms)));
+  await faults();
+}
+
+/** Everything at the service, one text per thing, such as `job acme Support daily`. */
+async function thingsAt({ partner, admin, spaces, agents, things: { source } }: Stage): Promise<string[]> {
+  const found: string[] = [];
+  const names = new Map<string, string>();
+  for (const { space_id, external_space_id } of await spaces()) {
+    found.push(`space ${external_space_id}`);
+    for (const { agent_id, name } of await agents(space_id)) {
+      names.set(agent_id, `${external_space_id} ${name}`);
+      found.push(`agent ${external_space_id} ${name}`);
+    }
+  }
+  const { json: cron } = await admin('GET', '/cron-jobs');
+  for (const { agent_id, name } of cron.cron_jobs) found.push(`job ${names.get(agent_id)} ${name}`);
+  const { json: uploads } = await admin('GET', '/uploads');
+  for (const { name, filename } of uploads.uploads) found.push(`file ${name ?? filename}`);
+  const query = new URLSearchParams({ source_id: source, session_id: 'anna', page_size: '1000' });
+  const { json: history } = await partner('GET', `${HISTORY}?${query}`);
+  for (const { role, text } of history.results) if (role === 'user') found.push(`message ${text}`);
+  return found;
+}
+
+/** The content of every file that the commands wrote. */
+function filesOf({ env, things }: Stage): string {
+  const below = (directory: string): string[] =>
+    readdirSync(directory, { recursive: true, encoding: 'utf8' }).map((name) => join(directory, name));
+  const paths = [...below(env.HOME ?? ''), ...below(things.directory)].filter((path) => statSync(path).isFile());
+  return paths.map((path) => `${path}\n${readFileSync(path, 'utf8')}`).join('\n');
+}
+
+/** Whether a run that ends with this code has done everything. */
+function isDone({ repeatExits }: MatrixCommand, code: number): boolean {
+  return code === 0 || code === repeatExits;
+}
+
+/** The exit codes of a repeat: an unknown outcome stays unknown, or turns out to be done. */
+function codesOfRepeat(command: MatrixCommand, code: number): readonly number[] {
+  const repeatExits = command.repeatExits ?? 0;
+  if (code === 0) return [repeatExits];
+  return code === 9 || code === 10 ? [9, 10, repeatExits, 0] : [0, repeatExits];
+}
 
 export interface Cell {
   readonly command: MatrixCommand;
@@ -35,212 +161,61 @@ export interface Cell {
   readonly at: number;
   /** That request, as it is without faults. */
   readonly request: RequestLine;
-}
-
-function unexpected(path: string): never {
-  throw new Error(`The old ${path} is not known.`);
-}
-
-/** A command, the service as it finds it, and the proxy between them. */
-class Scene {
-  readonly command: MatrixCommand;
-  readonly world: World;
-  readonly proxy: FaultProxy;
-
-  private readonly stale: ArmedFault['stale'];
-  /** Pauses between attempts and polls do not dominate. */
-  private readonly clock = fasterClock(CLOCK_SPEED);
-
-  private constructor(command: MatrixCommand, world: World, proxy: FaultProxy, stale: ArmedFault['stale']) {
-    this.command = command;
-    this.world = world;
-    this.proxy = proxy;
-    this.stale = stale;
-  }
-
-  static async open(command: MatrixCommand, elsewhere: string, needsOldReads = false): Promise<Scene> {
-    const world = await startWorld();
-    const proxy = new FaultProxy({ target: world.sandbox.baseUrl, elsewhere });
-    await proxy.start();
-    for (const [name, text] of Object.entries(command.files ?? {})) await writeFile(join(world.home, name), text);
-    const scene = new Scene(command, world, proxy, needsOldReads ? await world.freeze() : unexpected);
-    if (command.after) await scene.runBefore(command.after);
-    return scene;
-  }
-
-  async close(): Promise<void> {
-    await this.proxy.close();
-    await this.world.close();
-  }
-
-  /** Runs a command line. @param time the clock; `short` is real time with a short limit */
-  run(argv: readonly string[], time: 'fast' | 'real-time' | 'short' = 'fast'): Promise<CommandEnd> {
-    const { command, world, proxy } = this;
-    const timeout = time === 'short' ? SHORT_TIMEOUT_MS : (command.timeoutMs ?? TIMEOUT_MS);
-    return runCommand({
-      argv: [...argv, '--timeout', `${timeout}ms`],
-      stdin: command.stdin,
-      env: { PARTNER_BASE_URL: proxy.baseUrl, PARTNER_TOKEN: world.token },
-      home: world.home,
-      watch: this.watcher(),
-      clock: time === 'fast' ? this.clock : systemClock,
-    });
-  }
-
-  /** Arms the proxy with a fault for the request of this number. */
-  arm(fault: Fault, at: number): void {
-    this.proxy.arm({ fault, at, stale: this.stale });
-  }
-
-  private async runBefore({ argv, loses }: NonNullable<MatrixCommand['after']>): Promise<void> {
-    if (loses) this.arm({ ...LOST, only: 'writes', lasting: true }, 1);
-    const { code, stderr } = await this.run(argv(this.world));
-    await this.proxy.heal();
-    if (code !== (loses ? 9 : 0)) throw new Error(`The command before ended with ${code}: ${stderr}`);
-  }
-
-  /** Lets a message arrive in the session, and ends the command, as its output grows. */
-  private watcher(): (stdout: string) => boolean {
-    const { follows } = this.command;
-    const { admin, source } = this.world;
-    let hasArrived = false;
-    return (stdout) => {
-      if (!follows) return false;
-      const lines = stdout.split('\n').length - 1;
-      if (lines >= follows.arrival && !hasArrived) {
-        hasArrived = true;
-        void admin('POST', '/messages', { source_id: source, session_id: 'anna', role: 'assistant', text: 'Later.' });
-      }
-      return lines >= follows.interrupt;
-    };
-  }
+  readonly role: Role;
+  /** An origin to which nothing may be sent. */
+  readonly elsewhere: string;
 }
 
 /**
- * Runs a command without faults, in real time: no list gets old enough to be read again.
- * @returns its requests, in order
+ * Runs a command with a fault, again without it, and settles what is still unknown.
+ * @returns what is wrong, one text per problem
  */
-export async function recordRequests(command: MatrixCommand): Promise<readonly RequestLine[]> {
-  const scene = await Scene.open(command, '');
-  try {
-    scene.proxy.requests = [];
-    const { code, stdout, stderr } = await scene.run(command.argv(scene.world), 'real-time');
-    const problems = [...(code === 0 ? [] : [`exit code ${code}`]), ...findShownWrongly(stdout, command.shows)];
-    if (problems.length > 0) throw new Error(`${command.name} without faults: ${problems}\n${stdout}\n${stderr}`);
-    return [...scene.proxy.requests];
-  } finally {
-    await scene.close();
-  }
-}
+export async function runCell({ command, fault, at, request, role, elsewhere }: Cell): Promise<readonly string[]> {
+  const stage = await startStage(command);
+  const { adds = [], shows = [], settle } = command;
+  const args = argumentsFor(command, stage);
+  const problems: string[] = [];
+  const outputs: string[] = [];
+  const check = async (
+    label: string,
+    ran: Ran,
+    codes: readonly number[],
+    more: readonly string[] = [],
+  ): Promise<void> => {
+    const things = await thingsAt(stage);
+    outputs.push(ran.stdout, ran.stderr);
+    const found = [
+      ...(codes.includes(ran.code) ? [] : [`exit code ${ran.code} instead of ${codes.join(' or ')}`]),
+      ...findErrorBlockProblems(ran),
+      ...findDuplicates(things),
+      ...(isDone(command, ran.code) && label !== 'settled' ? findMissing(things, adds) : []),
+      ...more,
+    ];
+    if (found.length > 0) found.push(`stdout: ${ran.stdout}\nstderr: ${ran.stderr}`);
+    problems.push(...found.map((problem) => `${label}: ${problem}`));
+  };
 
-/**
- * Runs one cell.
- * @param elsewhere the origin that responses lead to, to which nothing may be sent
- * @returns what is wrong with it, one text per problem; empty if nothing is
- */
-export async function runCell(cell: Cell, elsewhere: string): Promise<readonly string[]> {
-  const { command, fault, at, request } = cell;
-  const scene = await Scene.open(command, elsewhere, fault.stale);
-  const { world, proxy } = scene;
-  try {
-    const argv = command.argv(world);
-    const ends: CommandEnd[] = [];
-    const problems: string[] = [];
-    const step = async (label: string, end: CommandEnd, codes: readonly number[]): Promise<CommandEnd> => {
-      ends.push(end);
-      const things = command.adds ? await world.things() : [];
-      const found = [...checkEnd(end, codes), ...findDuplicates(things)];
-      if (isDone(command, end.code) && label !== 'settled') found.push(...findMissing(things, command.adds ?? []));
-      if (ends.length === 1 && provesNothingDone(command, end.code)) found.push(...findOnceOnly(things, command.adds));
-      const mayMiss = command.showsLess?.includes(fault.meaning);
-      if (end.code === 0 && ends.length === 1) found.push(...findShownWrongly(end.stdout, command.shows, mayMiss));
-      if (found.length > 0) found.push(`stdout: ${end.stdout}\nstderr: ${end.stderr}`);
-      problems.push(...found.map((problem) => `${label}: ${problem}`));
-      return end;
-    };
-
-    scene.arm(fault, at);
-    const first = await step(
-      'with the fault',
-      await scene.run(argv, fault.meaning === 'late' ? 'short' : 'fast'),
-      codesOf(cell, proxy),
-    );
-    if (proxy.faulty.length === 0 && !fault.closesKeptAlive) problems.push('the fault did not happen');
-    if (command.isGuardedByLists && fault.stale) proxy.keepStale(STALE);
-    else await proxy.heal();
-    const isAcknowledged = command.repeatsMessages && (first.code === 0 || request.method === 'GET');
-    if (isAcknowledged) return [...problems, ...findLeaks(ends, await world.files(), world.token)];
-    if (fault.stale) {
-      if (!command.isGuardedByLists) scene.arm(STALE, 1);
-      await step('repeated, with old lists', await scene.run(argv), [0, 5, 9, 10]);
-      await proxy.heal();
+  const hasHappened = await arm(stage, fault, at, elsewhere);
+  const isLate = fault.meaning === 'late';
+  const first = await (isLate ? stage.run([...args, '--timeout', SHORT_TIMEOUT], 'system') : stage.run(args));
+  const isCertain = !command.hasItems && command.afterLost === undefined && [2, 3, 4, 6, 7, 8].includes(first.code);
+  if (!(await hasHappened())) problems.push('the fault did not happen');
+  await heal(stage, fault);
+  await check('with the fault', first, rightCodes(command, fault.meaning, request, role), [
+    ...(isCertain ? findCreated(await thingsAt(stage), adds) : []),
+    ...(first.code === 0 ? findShownWrongly(first.stdout, shows) : []),
+  ]);
+  if (!command.repeatsMessages || (first.code !== 0 && request.method !== 'GET')) {
+    const second = await stage.run(args);
+    await check('repeated', second, codesOfRepeat(command, first.code));
+    if (settle !== undefined && (second.code === 9 || second.code === 10)) {
+      await check('settled', await stage.run(settle.split(' ')), [0]);
+      await check('repeated after that', await stage.run(args), [command.repeatExits ?? 0, 0]);
     }
-    const repeated = await step('repeated', await scene.run(argv), repeatCodes(command, first.code));
-    if (command.settle && (repeated.code === 9 || repeated.code === 10)) {
-      await step('settled', await scene.run(command.settle), [0]);
-      await step('repeated after that', await scene.run(argv), [command.repeatExits ?? 0, 0]);
-    }
-    return [...problems, ...findLeaks(ends, await world.files(), world.token)];
-  } finally {
-    await scene.close();
   }
-}
-
-/**
- * The exit codes that the faulty request allows. It may differ from the one without faults: lists are read again when they are
- * old. If nothing of it was read, it may have been any of them.
- */
-function codesOf({ command, fault, request }: Cell, { faulty, requests }: FaultProxy): readonly number[] {
-  const known = faulty.find(({ method }) => method !== '');
-  const others = command.hasItems ? requests.filter(({ method }) => method !== '') : [];
-  const possible = known ? [known] : [request, ...others];
-  const sent = known ? requests : [...requests, request];
-  const isOptional = possible.some((each) => isListReadAgain(each, sent));
-  return [...new Set([...possible.flatMap((each) => allowedCodes(command, fault, each)), ...(isOptional ? [0] : [])])];
-}
-
-const GUARDING_LIST = /\/(spaces|partner-cron-jobs)\/$/;
-const pathnameOf = ({ path }: RequestLine): string => path.replace(/\?.*/, '');
-
-/**
- * Whether a request is for a list that was read more than once. The command may not need the second reading: one of spaces
- * begins before the first is too old, and one of jobs after a creation can only warn about a second job.
- */
-function isListReadAgain(request: RequestLine, requests: readonly RequestLine[]): boolean {
-  const pathname = pathnameOf(request);
-  if (request.method !== 'GET' || !GUARDING_LIST.test(pathname)) return false;
-  const paths = requests.filter((other) => other.method === 'GET' && pathnameOf(other) === pathname);
-  return paths.filter(({ path }) => path === paths[0]?.path).length > 1;
-}
-
-function findLeaks(ends: readonly CommandEnd[], files: string, token: string): string[] {
   return [
-    ...findCanary('stdout', ends.map(({ stdout }) => stdout).join('\n'), token),
-    ...findCanary('stderr', ends.map(({ stderr }) => stderr).join('\n'), token),
-    ...findCanary('a file', files, token),
+    ...problems,
+    ...findToken('the output', outputs.join('\n'), stage.token),
+    ...findToken('a file', filesOf(stage), stage.token),
   ];
-}
-
-/** Whether a run that ends with this code has done everything. */
-function isDone({ repeatExits }: MatrixCommand, code: number): boolean {
-  return code === 0 || code === repeatExits;
-}
-
-/** Whether a run that ends with this code cannot have created what must not be created twice. */
-function provesNothingDone({ hasItems, after }: MatrixCommand, code: number): boolean {
-  return !hasItems && !after && [2, 3, 4, 6, 7, 8].includes(code);
-}
-
-/** The exit codes of a repeat: an unknown outcome stays unknown, or turns out to be done. */
-function repeatCodes(command: MatrixCommand, code: number): readonly number[] {
-  const repeatExits = command.repeatExits ?? 0;
-  if (code === 0) return [repeatExits];
-  return code === 9 || code === 10 ? [9, 10, repeatExits, 0] : [0, repeatExits];
-}
-
-function checkEnd(end: CommandEnd, codes: readonly number[]): string[] {
-  const problems = findErrorBlockProblems(end);
-  if (!codes.includes(end.code)) problems.push(`exit code ${end.code} instead of ${codes.join(' or ')}`);
-  if (end.ms > SHORT_TIMEOUT_MS + SLACK_MS) problems.push(`it took ${Math.round(end.ms)} ms`);
-  return problems;
 }

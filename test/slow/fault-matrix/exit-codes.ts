@@ -1,55 +1,80 @@
-import type { MatrixCommand } from './command.ts';
-import type { Fault, Meaning } from './fault.ts';
+import type { MatrixCommand } from './commands.ts';
 
-/** What the specification says about a repeated request (§4.6): harmless, harmless with the same id, or never allowed. */
-type RequestKind = 'read' | 'repeatable' | 'once';
+/**
+ * What a fault means to the program, from which the exit codes follow:
+ *
+ * - `harmless`: the response arrives, in an unusual way.
+ * - `unsent`: the request cannot have been sent.
+ * - `lost`: no complete response, and another attempt may help.
+ * - `outage`: no complete response to any request from then on.
+ * - `late`: no complete response until the deadline.
+ * - `unreadable`: a response that cannot be understood; another attempt may help.
+ * - `stale`: what was written is not listed yet.
+ * - the others: the answer of the service itself.
+ */
+export type Meaning =
+  | 'harmless'
+  | 'unsent'
+  | 'lost'
+  | 'outage'
+  | 'late'
+  | 'unreadable'
+  | 'stale'
+  | 'redirect'
+  | 'denied'
+  | 'forbidden'
+  | 'balance'
+  | 'not found'
+  | 'limited';
 
-/** A request of a command, as it is without faults. */
+/** Where a request is among those of its command. */
+export type Role = 'first read' | 'later read' | 'write' | 'read after the writes';
+
+/** Exit codes that differ from those of any other command. */
+export type Exceptions = Partial<Record<Role, Partial<Record<Meaning, number>>>>;
+
 export interface RequestLine {
   readonly method: string;
   readonly path: string;
 }
 
+/** Requests that must not be repeated once they may have been sent. */
 const ONCE = /\/(partner-cron-jobs|documents|file-attachments)\//;
 
-function kindOf({ method, path }: RequestLine): RequestKind {
-  if (method === 'GET') return 'read';
-  return ONCE.test(path) ? 'once' : 'repeatable';
-}
-
-interface CodesByKind {
-  /** For calls that may be repeated. */
-  readonly again: readonly number[];
-  /** For calls that must not be repeated once they may have been sent. */
-  readonly once: readonly number[];
-}
-
-/** The exit codes by the meaning of the fault. */
-const CODES: Readonly<Record<Meaning, CodesByKind>> = {
-  harmless: { again: [0], once: [0] },
-  unsent: { again: [8], once: [8] },
-  unseen: { again: [0], once: [0, 9] },
-  lost: { again: [0], once: [9] },
-  outage: { again: [8], once: [9] },
-  late: { again: [8], once: [9] },
-  unreadable: { again: [0, 8], once: [9] },
-  stale: { again: [0], once: [9] },
-  redirect: { again: [8], once: [9] },
-  denied: { again: [3], once: [3] },
-  forbidden: { again: [3], once: [3] },
-  balance: { again: [6], once: [6] },
-  'not-found': { again: [4], once: [4] },
-  'gateway-404': { again: [4, 8], once: [4, 8, 9] },
-  limited: { again: [0], once: [7] },
-  closed: { again: [7], once: [7] },
+const CODES: Readonly<Record<Meaning, { readonly repeatable: number; readonly once: number }>> = {
+  harmless: { repeatable: 0, once: 0 },
+  unsent: { repeatable: 8, once: 8 },
+  lost: { repeatable: 0, once: 9 },
+  outage: { repeatable: 8, once: 9 },
+  late: { repeatable: 8, once: 9 },
+  // What a write has done is looked up, where there is a list.
+  unreadable: { repeatable: 0, once: 9 },
+  stale: { repeatable: 0, once: 9 },
+  redirect: { repeatable: 8, once: 9 },
+  denied: { repeatable: 3, once: 3 },
+  forbidden: { repeatable: 3, once: 3 },
+  balance: { repeatable: 6, once: 6 },
+  'not found': { repeatable: 4, once: 4 },
+  limited: { repeatable: 0, once: 7 },
 };
 
-/** The exit codes that design §3 allows for a command whose request has the fault. */
-export function allowedCodes(command: MatrixCommand, fault: Fault, request: RequestLine): readonly number[] {
-  const kind = kindOf(request);
-  const { again, once } = CODES[fault.meaning];
-  const own = (kind === 'read' ? command.reads : command.writes)?.[fault.meaning];
-  const codes = own ?? (kind === 'once' ? once : again);
-  const partial = command.hasItems && codes.some((code) => code !== 0) ? [10] : [];
-  return [...new Set([...codes, ...partial])];
+/** The role of one of these requests. */
+export function roleOf(request: RequestLine, requests: readonly RequestLine[]): Role {
+  const isRead = ({ method }: RequestLine): boolean => method === 'GET';
+  if (!isRead(request)) return 'write';
+  const at = requests.indexOf(request);
+  if (requests.some((each) => !isRead(each)) && requests.slice(at).every(isRead)) return 'read after the writes';
+  return at === 0 ? 'first read' : 'later read';
+}
+
+/** The exit codes that are right for a command whose request has a fault of this meaning. */
+export function rightCodes(
+  { exceptions, hasItems }: MatrixCommand,
+  meaning: Meaning,
+  { path }: RequestLine,
+  role: Role,
+): readonly number[] {
+  const code =
+    exceptions?.[role]?.[meaning] ?? CODES[meaning][role === 'write' && ONCE.test(path) ? 'once' : 'repeatable'];
+  return hasItems && code !== 0 ? [code, 10] : [code];
 }

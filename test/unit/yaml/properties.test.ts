@@ -1,9 +1,236 @@
 import fc from 'fast-check';
-import { describe, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { parseAllDocuments, stringify } from 'yaml';
+import type { Manifest } from '../../../src/provision/manifest.ts';
+import { anyCharacter } from '../../support/any-character.ts';
+import { problemLines, type Reading, read, readAll } from '../../support/manifests.ts';
 import { propertyRuns } from '../../support/property-runs.ts';
-import { YAML_PROPERTIES } from '../../support/yaml-properties.ts';
 
-// The sweeps try these properties for longer.
+const letters = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 20 });
+const text = fc
+  .oneof(
+    letters,
+    fc.string({ unit: anyCharacter, maxLength: 30 }),
+    fc.constantFrom('true', '~', '- a', '*b', '!c', '#', 'a: b', '---\n'),
+  )
+  .filter((value) => value.isWellFormed() && !value.includes('${'));
+const name = text.filter((value) => /\S/.test(value));
+const id = letters.filter((value) => value.trim() === value && !/[\p{Cc}\u2028\u2029]|\$\{/u.test(value));
+
+const manifest: fc.Arbitrary<Manifest> = fc.record({
+  external_space_id: id,
+  space: fc.record({ name, description: text, is_org_wide: fc.boolean() }, { requiredKeys: ['name'] }),
+  agents: fc.uniqueArray(
+    fc.record(
+      {
+        template_id: id,
+        name,
+        auto_create_api_chat: fc.boolean(),
+        api_chat_routing_mode: fc.constantFrom('agent_inbox' as const, 'session_workflow' as const),
+      },
+      { requiredKeys: ['template_id', 'name'] },
+    ),
+    { minLength: 1, maxLength: 4, selector: (agent) => `${agent.template_id}\n${agent.name}` },
+  ),
+});
+
+const manifests = fc.uniqueArray(manifest, { minLength: 1, maxLength: 4, selector: (one) => one.external_space_id });
+
+function yamlOf(values: readonly unknown[], options: { flow: boolean; wrap: boolean }): string {
+  const settings = {
+    collectionStyle: options.flow ? ('flow' as const) : ('any' as const),
+    lineWidth: options.wrap ? 20 : 0,
+  };
+  return values.map((value) => `---\n${stringify(value, settings)}`).join('');
+}
+
+/** The defects of the reported problems: each problem must be inside its source, printable, and in order. */
+function faultsOf({ problems }: Reading, texts: readonly string[]): string[] {
+  const linesOf = texts.map((text) => text.split('\n'));
+  return problems.flatMap(({ source, line, column, excerpt, message }, index) => {
+    const lines = linesOf[source.charCodeAt(0) - 97] ?? [];
+    const previous = problems[index - 1];
+    const isInside = line >= 1 && line <= lines.length && column >= 1 && column <= (lines[line - 1]?.length ?? 0) + 1;
+    const isPrintable = !/[\p{Cc}\p{Bidi_Control}]/u.test(excerpt.replace('\n', '') + message);
+    const isExcerpt = /^ *\d+ \| .*\n +\| +\^+$/.test(excerpt);
+    const isInOrder =
+      previous === undefined ||
+      previous.source < source ||
+      (previous.source === source && (previous.line - line || previous.column - column) <= 0);
+    return isInside && isPrintable && isExcerpt && isInOrder ? [] : [`${source}:${line}:${column} ${excerpt}`];
+  });
+}
+
+type Change = (value: Record<string, unknown>, agent: Record<string, unknown>, space: Record<string, unknown>) => void;
+
+const WRONG: unknown[] = [null, 5, true, [], {}, ''];
+
+const changes: fc.Arbitrary<Change> = fc.oneof(
+  fc.constantFrom('external_space_id', 'space', 'agents').map(
+    (key): Change =>
+      (value) =>
+        delete value[key],
+  ),
+  fc.constantFrom('template_id', 'name').map(
+    (key): Change =>
+      (_, agent) =>
+        delete agent[key],
+  ),
+  fc.constant<Change>((_, __, space) => delete space.name),
+  fc.tuple(fc.constantFrom('external_space_id', 'space', 'agents'), fc.constantFrom(...WRONG)).map(
+    ([key, wrong]): Change =>
+      (value) => {
+        value[key] = wrong;
+      },
+  ),
+  fc.tuple(fc.constantFrom('template_id', 'name'), fc.constantFrom(...WRONG)).map(
+    ([key, wrong]): Change =>
+      (_, agent) => {
+        agent[key] = wrong;
+      },
+  ),
+  fc.tuple(fc.constantFrom('is_org_wide', 'description'), fc.constantFrom(null, 5, [], {})).map(
+    ([key, wrong]): Change =>
+      (_, __, space) => {
+        space[key] = wrong;
+      },
+  ),
+  fc
+    .tuple(
+      fc.constantFrom('auto_create_api_chat', 'api_chat_routing_mode'),
+      fc.constantFrom(...WRONG.filter((wrong) => wrong !== true), 'yes'),
+    )
+    .map(
+      ([key, wrong]): Change =>
+        (_, agent) => {
+          agent[key] = wrong;
+        },
+    ),
+  fc.tuple(fc.nat(2), fc.string({ unit: 'grapheme', minLength: 1 })).map(
+    ([where, key]): Change =>
+      (value, agent, space) => {
+        ([value, agent, space][where] ?? value)[`x${key}`] = 'unknown';
+      },
+  ),
+  fc.constantFrom('${UNSET}', '${', '${}', 'a ${1} b', '${PARTNER_TOKEN}').map(
+    (wrong): Change =>
+      (_, agent) => {
+        agent.name = wrong;
+      },
+  ),
+);
+
+const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
+
+const styles = fc.record({ flow: fc.boolean(), wrap: fc.boolean() });
+
+function expectReadsBack(values: readonly Manifest[], style: { flow: boolean; wrap: boolean }): void {
+  const reading = read(yamlOf(values, style));
+  expect(problemLines(reading)).toEqual([]);
+  expect(reading.documents.map((document) => document.manifest)).toEqual(values);
+}
+
+function expectReportedInItsDocument(values: readonly Manifest[], at: number, change: Change): void {
+  const index = at % values.length;
+  const mutated: unknown[] = structuredClone([...values]);
+  const target = mutated[index];
+  if (!isRecord(target) || !isRecord(target.space) || !Array.isArray(target.agents)) return;
+  const agent: unknown = target.agents[0];
+  if (!isRecord(agent)) return;
+  change(target, agent, target.space);
+  const texts = mutated.map((value) => yamlOf([value], { flow: false, wrap: false }));
+  const first = texts.slice(0, index).join('').split('\n').length;
+  const end = first + (texts[index] ?? '').split('\n').length;
+  const reading = read(texts.join(''));
+  expect(reading.problems.length).toBeGreaterThan(0);
+  expect(faultsOf(reading, [texts.join('')])).toEqual([]);
+  expect(problemLines(reading).filter((_, nth) => !isBetween(reading.problems[nth]?.line, first, end))).toEqual([]);
+  expect(reading.documents).toHaveLength(values.length - 1);
+}
+
+const isBetween = (line = 0, from = 0, end = 0): boolean => line >= from && line < end;
+
+const MARKS = [
+  ...'-?:,[]{}#&*!|>\'"%@`\\ \n\t~$',
+  ...['---\n', '...\n', '\r\n', '\r', '${', '${A}', '<<: ', '&a ', '*a', 'a: ', '- ', '? ', '!!str '],
+  ...['\uFEFF', '\u0000', '\u001f', '\u0002', '\u0018', '\ud800'],
+];
+const marks = fc.constantFrom(...MARKS);
+const soup = fc
+  .array(fc.oneof(marks, marks, fc.string({ unit: anyCharacter, maxLength: 5 })), { maxLength: 60 })
+  .map((parts) => parts.join(''));
+
+function expectOnlyProblems(texts: readonly string[]): void {
+  const reading = readAll(texts, { A: 'x' });
+  expect(reading.documents).toEqual([]);
+  expect(reading.problems.length).toBeGreaterThan(0);
+  const sources = texts.map((source) => source.replace(/^\uFEFF/, ''));
+  expect(faultsOf(reading, sources)).toEqual([]);
+}
+
+const INSERTS = [
+  '',
+  '\n',
+  '  ',
+  '\t',
+  '"',
+  "'",
+  '[',
+  '{',
+  ': ',
+  '- ',
+  '#',
+  '&a ',
+  '*a',
+  '${',
+  '}',
+  '---\n',
+  '!',
+  '|',
+  '\r',
+];
+const edits = fc.array(
+  fc.record({ from: fc.nat(), length: fc.nat(12), insert: fc.constantFrom(...INSERTS), twice: fc.boolean() }),
+  { minLength: 1, maxLength: 3 },
+);
+const edited = fc.tuple(manifests, edits, fc.boolean()).map(([values, changesOfText, flow]) =>
+  changesOfText.reduce(
+    (yaml, { from, length, insert, twice }) => {
+      const at = from % (yaml.length + 1);
+      const cut = yaml.slice(at, at + length);
+      return yaml.slice(0, at) + insert + (twice ? cut + cut : '') + yaml.slice(at + length);
+    },
+    yamlOf(values, { flow, wrap: false }),
+  ),
+);
+
+function expectReadsAsYamlPackage(yaml: string): void {
+  const reading = readAll([yaml]);
+  expect(faultsOf(reading, [yaml])).toEqual([]);
+  if (reading.problems.length > 0 || yaml.includes('${')) return;
+  const plain = parseAllDocuments(yaml, { merge: true }).map((document) => document.toJS());
+  expect(reading.documents.map((document) => document.manifest)).toEqual(plain.filter((value) => value !== null));
+}
+
+/** Properties of every YAML text, by name. */
+const YAML_PROPERTIES: Readonly<Record<string, fc.IRawProperty<unknown>>> = {
+  'a valid manifest reads back as it was written': fc.property(manifests, styles, expectReadsBack),
+  'any single mistake is reported in its own document, and the others are read': fc.property(
+    manifests,
+    fc.nat(),
+    changes,
+    expectReportedInItsDocument,
+  ),
+  'any text is read without an exception, and its problems are inside it': fc.property(
+    fc.array(soup, { minLength: 1, maxLength: 3 }),
+    expectOnlyProblems,
+  ),
+  'an edited valid text has problems, or is read as the yaml package reads it': fc.property(
+    edited,
+    expectReadsAsYamlPackage,
+  ),
+};
+
 describe('property:', () => {
   test.each(Object.entries(YAML_PROPERTIES))('%s', (_, property) => {
     fc.assert(property, { numRuns: propertyRuns(100) });

@@ -1,22 +1,20 @@
-import type { CommandEnd } from './run-command.ts';
+import type { Ran } from '../../support/run.ts';
+
+/* What no fault may lead to. Each check returns one text per problem. */
 
 /** Pieces of a token this long count as a leak. */
 const PIECE_LENGTH = 12;
 
-/**
- * The token unchanged, reversed, and in hexadecimal and base64: of the latter, the part that does not depend on the text around
- * it.
- */
+/** The token unchanged, reversed, and in hexadecimal and base64: of the latter, the part that does not depend on the text around it. */
 function spellingsOf(token: string): string[] {
   const bytes = Buffer.from(token);
   const hex = bytes.toString('hex');
   const base64 = [0, 1, 2].map((before) => Buffer.concat([Buffer.alloc(before), bytes]).toString('base64'));
-  const reversed = [...token].reverse().join('');
-  return [token, reversed, hex, hex.toUpperCase(), ...base64.map((text) => text.slice(4, -4))];
+  return [token, [...token].reverse().join(''), hex, hex.toUpperCase(), ...base64.map((text) => text.slice(4, -4))];
 }
 
 /** Finds a part of the token in a text, in any of its spellings. */
-export function findCanary(where: string, text: string, token: string): string[] {
+export function findToken(where: string, text: string, token: string): string[] {
   for (const spelling of spellingsOf(token)) {
     for (let at = 0; at + PIECE_LENGTH <= spelling.length; at += 1) {
       const found = text.indexOf(spelling.slice(at, at + PIECE_LENGTH));
@@ -27,23 +25,22 @@ export function findCanary(where: string, text: string, token: string): string[]
 }
 
 export function findDuplicates(things: readonly string[]): string[] {
-  return [...new Set(things.filter((thing, index) => things.indexOf(thing) !== index))].map(
-    (thing) => `twice: ${thing}`,
-  );
+  const repeated = things.filter((thing, index) => things.indexOf(thing) !== index);
+  return [...new Set(repeated)].map((thing) => `twice: ${thing}`);
 }
 
 export function findMissing(things: readonly string[], wanted: readonly string[]): string[] {
   return wanted.filter((thing) => !things.includes(thing)).map((thing) => `missing: ${thing}`);
 }
 
-/** Finds the jobs and files among what a command adds, which a failed command must not have created. */
-export function findOnceOnly(things: readonly string[], adds: readonly string[] = []): string[] {
-  const isOnce = (thing: string): boolean => /^(job|file) /.test(thing) && things.includes(thing);
-  return adds.filter(isOnce).map((thing) => `created, although the command failed: ${thing}`);
+/** Finds the jobs and files among what a command adds, which a command that failed for certain must not have created. */
+export function findCreated(things: readonly string[], adds: readonly string[]): string[] {
+  const created = adds.filter((thing) => /^(job|file) /.test(thing) && things.includes(thing));
+  return created.map((thing) => `created, although the command failed: ${thing}`);
 }
 
 /** Finds texts that do not occur exactly once. @param mayMiss whether they may also be missing */
-export function findShownWrongly(stdout: string, shows: readonly string[] = [], mayMiss = false): string[] {
+export function findShownWrongly(stdout: string, shows: readonly string[], mayMiss = false): string[] {
   return shows.flatMap((text) => {
     const count = stdout.split(text).length - 1;
     return count === 1 || (count === 0 && mayMiss) ? [] : [`${count} times on stdout: ${text}`];
@@ -51,7 +48,7 @@ export function findShownWrongly(stdout: string, shows: readonly string[] = [], 
 }
 
 /** A failure is explained by exactly one block, a success by none; neither is a bug or shows a stack. */
-export function findErrorBlockProblems({ code, stderr }: Pick<CommandEnd, 'code' | 'stderr'>): string[] {
+export function findErrorBlockProblems({ code, stderr }: Ran): string[] {
   const lines = stderr.split('\n');
   const blocks = lines.filter((line) => line.startsWith('error:') || line.startsWith('{"error":')).length;
   const problems = blocks === (code === 0 ? 0 : 1) ? [] : [`${blocks} error blocks on stderr`];

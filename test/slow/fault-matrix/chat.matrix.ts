@@ -1,4 +1,0 @@
-import { CHAT } from './commands.ts';
-import { declareCells } from './declare.ts';
-
-await declareCells(CHAT);

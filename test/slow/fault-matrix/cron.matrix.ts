@@ -1,4 +1,0 @@
-import { CRON } from './commands.ts';
-import { declareCells } from './declare.ts';
-
-await declareCells(CRON);

@@ -1,4 +1,0 @@
-import { READING } from './commands.ts';
-import { declareCells } from './declare.ts';
-
-await declareCells(READING);
