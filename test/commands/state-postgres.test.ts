@@ -1,5 +1,4 @@
 import { execFileSync } from 'node:child_process';
-import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { type PostgresServer, postgresPrograms, startPostgres } from '../support/postgres.ts';
 import { run, tempDirectory } from '../support/run.ts';

@@ -28,7 +28,6 @@ const IN_SESSION = '--source {source} --session anna';
 const SEND = `chat send ${IN_SESSION} Hello`;
 const LOGIN = 'login --profile work';
 const PROVISION_NEW = 'provision {new.yaml}';
-const RECORD_TRACE = 'spaces list --debug-file {directory}/trace.jsonl';
 const SET_LEAF = 'contract set spaces.list.items results';
 
 export const COMMAND_LINES: readonly CommandLine[] = [
@@ -43,7 +42,6 @@ export const COMMAND_LINES: readonly CommandLine[] = [
   { words: 'profile unprotect work', sends: 'nothing', after: LOGIN },
   { words: 'profile remove work', sends: 'nothing', after: LOGIN },
   { words: 'spaces list', sends: 'reads' },
-  { words: RECORD_TRACE, sends: 'reads' },
   { words: 'agents list {space}', sends: 'reads' },
   { words: 'agents list ext:acme', sends: 'reads' },
   { words: 'plan {new.yaml}', sends: 'reads' },
@@ -88,11 +86,9 @@ export const COMMAND_LINES: readonly CommandLine[] = [
   { words: SET_LEAF, sends: 'nothing' },
   { words: 'contract unset spaces.list.items', sends: 'nothing', after: SET_LEAF },
   { words: 'contract import {openapi.json} --yes', sends: 'nothing' },
-  { words: 'contract learn {directory}/trace.jsonl --yes', sends: 'nothing', after: RECORD_TRACE },
   { words: `contract check ${IN_SESSION}`, sends: 'reads' },
   { words: 'sandbox start', sends: 'nothing', runs: 'until Ctrl-C' },
   { words: 'sandbox run -- true', sends: 'nothing' },
-  { words: 'sandbox shapes', sends: 'nothing' },
   { words: 'completion install --shell bash --yes', sends: 'nothing' },
   { words: 'completion refresh', sends: 'reads' },
   { words: 'completion bash', sends: 'nothing' },

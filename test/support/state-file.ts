@@ -8,7 +8,7 @@ import { run } from './run.ts';
  */
 
 /** A record as `state show -o ndjson` prints it. */
-export interface StateRecord {
+interface StateRecord {
   readonly line: number;
   readonly type: string;
   readonly at: string;
