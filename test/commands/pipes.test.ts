@@ -46,7 +46,6 @@ test('a pipe in place of the observed contracts is ignored, as a damaged file is
 
 // With `recursive`, Node's mkdir never returns on such a file system, and no signal ends it.
 test.runIf(process.platform === 'linux').each([
-  ['the data of a sandbox', ['sandbox', 'start', '--data', '/proc/none/data']],
   ['profiles', ['login', '--no-verify']],
   ['a contract', ['contract', 'set', 'agents.list', 'GET /agents/{space_id}']],
 ])('a directory for %s that no one can create is an immediate error', async (_, args) => {
