@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { chmod, type FileHandle, mkdir, mkdtemp, open, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { Upload } from './resources.ts';
 
 const OWNER_FILE = 'sandbox.pid';
@@ -12,6 +12,18 @@ const OWN_NAMES = [OWNER_FILE, UPLOADS_DIRECTORY, 'journal.jsonl'];
 /** Whether an error has this system error code. */
 export function hasErrorCode(error: unknown, code: string): boolean {
   return error instanceof Error && 'code' in error && error.code === code;
+}
+
+/** Creates a directory and its parents. `mkdir` with `recursive` never returns on a file system such as /proc. */
+async function makeDirectories(path: string): Promise<void> {
+  try {
+    await mkdir(path, 0o700);
+  } catch (error) {
+    if (hasErrorCode(error, 'EEXIST')) return;
+    if (!hasErrorCode(error, 'ENOENT') || dirname(path) === path) throw error;
+    await makeDirectories(dirname(path));
+    await mkdir(path, 0o700);
+  }
 }
 
 /** Whether the process in a pid file may still use the directory. */
@@ -33,7 +45,7 @@ function isAlive(owner: string): boolean {
  * @throws Error when a running process holds the claim, or when the directory holds only other files
  */
 export async function claimDirectory(directory: string): Promise<() => Promise<void>> {
-  await mkdir(directory, { recursive: true, mode: 0o700 });
+  await makeDirectories(directory);
   const names = await readdir(directory);
   // The sandbox must not change the mode of a directory of something else.
   if (names.length > 0 && !names.some((name) => OWN_NAMES.includes(name))) {
