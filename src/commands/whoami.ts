@@ -1,5 +1,5 @@
 import { type TokenStatus, verifyToken } from '../api/verify-token.ts';
-import { command } from '../cli/command.ts';
+import { command, SERVICE_EXITS } from '../cli/command.ts';
 import type { Context } from '../cli/context.ts';
 import { namesServiceAndToken, resolveService } from '../config/settings.ts';
 import { CredentialsError, type PartnerctlError } from '../errors.ts';
@@ -82,7 +82,7 @@ export default command({
     'Shows the service, the profile, and where the token comes from (never the token), and verifies the token with one read: the list of spaces, or of scheduled jobs if the token may not list spaces. The API has no call that tells the organization or the user of a token. Exits with 3 if there is no token or the service rejects it, and with 8 if the service cannot be reached.',
   columns: COLUMNS,
   output: async () => (await import('../output-schemas/profiles.ts')).WHOAMI,
-  exits: ['credentials', 'rateLimited', 'service'],
+  exits: SERVICE_EXITS,
   examples: [
     { line: 'partnerctl whoami', does: 'which service and token the other commands use' },
     { line: 'partnerctl whoami --profile acme -q', does: 'check the token of a profile' },

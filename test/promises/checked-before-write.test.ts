@@ -202,14 +202,11 @@ it.each(COMMAND_LINES.map(({ words }) => words))(
   async (words) => {
     const { env, things, requests } = await startUnreached();
     const line = argumentsOf(words, things);
-    for (const [name, flags] of Object.entries(WRONG_FLAGS)) {
-      for (const args of [
-        [...flags, ...line],
-        line.toSpliced(line.includes('--') ? line.indexOf('--') : line.length, 0, ...flags),
-      ]) {
-        const { code, stdout } = await run(args, { env });
-        expect({ name, code, stdout }).toEqual({ name, code: 2, stdout: '' });
-      }
+    const end = line.includes('--') ? line.indexOf('--') : line.length;
+    for (const [index, [name, flags]] of Object.entries(WRONG_FLAGS).entries()) {
+      // Before and after the command, in turn.
+      const { code, stdout } = await run(line.toSpliced(index % 2 === 0 ? 0 : end, 0, ...flags), { env });
+      expect({ name, code, stdout }).toEqual({ name, code: 2, stdout: '' });
     }
     expect(requests).toEqual([]);
   },

@@ -2,5 +2,7 @@ import { gitServerKinds } from '../support/git-servers.ts';
 import { describeStore, describeStoreInDetail } from '../support/store-contract.ts';
 import { storeKinds } from '../support/stores.ts';
 
-for (const kind of [...storeKinds(), ...gitServerKinds()]) describeStoreInDetail(kind);
-for (const kind of gitServerKinds().filter(({ name }) => name === 'git over HTTP')) describeStore(kind);
+for (const kind of [...storeKinds(), ...gitServerKinds()]) {
+  describeStore(kind);
+  describeStoreInDetail(kind);
+}

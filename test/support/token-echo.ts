@@ -2,9 +2,9 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { argumentsOf, COMMAND_LINES } from './command-lines.ts';
 import { type FakeRequest, startFakeService } from './fake-service.ts';
 import { tempDirectory } from './run.ts';
-import { manifest, write } from './service.ts';
 
 /** The token that no command may write anywhere. */
 export const TOKEN = 'pat_Zq7+/Xw3=Kd9~Rf5.Tg1-Hj8_distinctive';
@@ -167,33 +167,15 @@ const ECHOES: Readonly<Record<string, Echo>> = {
   ),
 };
 
-/** Command lines of every command that sends the token. @param file a manifest, which is also uploaded */
-export const COMMANDS = (file: string): string[][] => [
-  ['doctor'],
-  ['api', 'GET', '/automation/spaces/'],
-  ['api', 'POST', '/automation/agent-templates/provision-space/', '--data', '{"external_space_id":"acme"}'],
-  ['spaces', 'list'],
-  ['agents', 'list', 'ext:acme'],
-  ['agents', 'list', 'spc_1'],
-  ['provision', file, '--settle', '1ms'],
-  ['provision', file, '--dry-run'],
-  ['plan', file],
-  ['cron', 'create', '--agent', 'agt_1', '--name', 'daily', '--instructions', 'x', '--schedule', '@daily'],
-  ['cron', 'list'],
-  ['cron', 'adopt', 'cron_1', '--agent', 'agt_1', '--name', 'weekly', '--yes'],
-  ['cron', 'reconcile'],
-  ['cron', 'forget', '--agent', 'agt_1', '--name', 'weekly', '--yes'],
-  ['chat', 'setup', 'ext:acme', 'agt_1'],
-  ['chat', 'send', '--source', 'src_1', '--session', 'one', 'Hello'],
-  ['chat', 'tail', '--source', 'src_1', '--session', 'two', '--from-start', '--no-follow', '--timeout', '1s'],
-  ['chat', 'tail', '--source', 'src_1', '--session', 'three', '--resume', '--no-follow', '--timeout', '1s'],
-  ['chat', 'wait', '--source', 'src_1', '--session', 'four', '--after', 'msg_1', '--timeout', '1s'],
-  ['chat', 'watch', '--source', 'src_1', '--no-follow', '--timeout', '1s'],
-  ['upload', file],
-  ['upload', file, '--as', 'document'],
-  ['completion', 'refresh'],
-  ['contract', 'check'],
-];
+/** The arguments of every command that talks to the service and ends by itself. */
+export function everyCall(): string[][] {
+  const ids = { space: 'spc_1', agent: 'agt_1', source: 'src_1', message: 'msg_1', job: 'cron_1' };
+  const things = { ...ids, receiver: 'http://127.0.0.1:9/', directory: tempDirectory() };
+  return COMMAND_LINES.filter(({ sends, runs }) => sends !== 'nothing' && runs === undefined).map(({ words }) => [
+    ...argumentsOf(words, things),
+    ...['--retries', '0', '--timeout', '5s'],
+  ]);
+}
 
 /** A home directory; `files` returns the content of all its files except the profiles. */
 export function createHome() {
@@ -213,19 +195,13 @@ type Runner = (
   env: Record<string, string>,
 ) => PromiseLike<{ readonly stdout: string; readonly stderr: string }>;
 
-/** A manifest for `COMMANDS`. */
-export function manifestFile(): string {
-  const job = 'cron: [{ name: daily, instructions: x, schedule: "@daily" }]';
-  return write('acme.yaml', manifest('acme').replace(/ }\n$/, `, ${job} }\n`));
-}
-
 /** Declares a test per way of echoing the token: no command writes it anywhere. */
 export function testNoTokenLeak(run: Runner, echoes = ECHOES): void {
   test.each(Object.entries(echoes))('No command writes the token, if the service sends it back %s', async (_, echo) => {
     const PARTNER_BASE_URL = await startEchoService(echo);
     const { env, files } = createHome();
-    const ranAll = COMMANDS(manifestFile()).map(async (command, index) => {
-      const args = [...command, '--debug', '-o', index % 2 === 0 ? 'table' : 'json', '--retries', '0'];
+    const ranAll = everyCall().map(async (command, index) => {
+      const args = [...command, '--debug', '-o', index % 2 === 0 ? 'table' : 'json'];
       const ran = await run(args, { ...env, PARTNER_BASE_URL, PARTNER_TOKEN: TOKEN });
       expectNoToken(`stdout of ${args.join(' ')}`, ran.stdout);
       expectNoToken(`stderr of ${args.join(' ')}`, ran.stderr);
