@@ -231,6 +231,23 @@ it.each([
   expect(requests).toEqual([]);
 });
 
+/** Those that record in the state what they create. */
+const RECORDING = COMMAND_LINES.filter(
+  ({ words, sends, runs }) => sends === 'writes' && !runs && !words.startsWith('api '),
+);
+
+it.each(RECORDING.map(({ words }) => words))(
+  '`partnerctl %s` with an address of the state that is none exits with 2, and sends nothing',
+  async (words) => {
+    const { env, things, requests } = await startUnreached();
+    for (const address of ['', 'ftp://host/state']) {
+      const { code } = await run([...argumentsOf(words, things), '--state', address], { env });
+      expect({ address, code }).toEqual({ address, code: 2 });
+    }
+    expect(requests).toEqual([]);
+  },
+);
+
 const HUNDRED_JOBS = Array.from(
   { length: 100 },
   (_, index) => `- { agent: agt_1, name: job-${index + 1}, instructions: Look., schedule: '0 9 * * *' }\n`,

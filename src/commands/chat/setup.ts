@@ -107,6 +107,8 @@ export default command<Input>({
   },
   writes: () => true,
   async run(context, { space, agent, typedSpace, asked }) {
+    // The source is remembered in the state once it exists: too late to find that the address of the state is invalid.
+    await context.stateLocation();
     const http = await context.http();
     context.progress.start('Setting up the chat');
     const spaceId = await resolveSpaceId(http, space);
