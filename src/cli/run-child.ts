@@ -22,7 +22,8 @@ export async function runChild(
   env: Environment,
 ): Promise<number> {
   const { spawn } = await import('node:child_process');
-  // Do not start the child if a signal arrived during the setup.
+  // Do not start the child if a signal arrived during the setup. Node delivers signals at the end of a turn of its event loop.
+  await new Promise(setImmediate);
   abortSignal.throwIfAborted();
   const child = spawn(file, args, { stdio: 'inherit', env });
   const release = signals.takeOver((signal) => {
