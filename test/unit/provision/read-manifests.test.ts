@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { parseManifests } from '../../../src/provision/read-manifests.ts';
-import { changed, problemLines, read, readAll, VALID } from '../../support/manifests.ts';
+import { changed, problemLines, read, readAll, VALID } from '../manifests.ts';
 
 describe('keys', () => {
   test('every unknown key is reported; without a close match, the hint lists the valid keys', () => {

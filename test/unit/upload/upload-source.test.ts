@@ -24,9 +24,9 @@ import {
   type UploadSource,
 } from '../../../src/upload/upload-source.ts';
 import { anyCharacter } from '../../support/any-character.ts';
-import { DESCRIPTORS, openBelow } from '../../support/descriptors.ts';
 import { tempDirectory } from '../../support/run.ts';
 import { sha256 } from '../../support/sandbox-uploads.ts';
+import { DESCRIPTORS, openBelow } from './descriptors.ts';
 
 const GOING_ON = new AbortController().signal;
 const PART = 512 * 1024;

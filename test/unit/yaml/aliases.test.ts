@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { changed, problemLines, read, VALID } from '../../support/manifests.ts';
+import { changed, problemLines, read, VALID } from '../manifests.ts';
 
 describe('anchors, aliases, and merge keys', () => {
   test('are resolved; own keys and earlier mappings win', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { problemLines, read, readAll, VALID } from '../../support/manifests.ts';
+import { problemLines, read, readAll, VALID } from '../manifests.ts';
 
 const sourcesOf = (texts: readonly string[]) => readAll(texts).documents.map(({ source }) => source);
 

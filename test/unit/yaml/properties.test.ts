@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest';
 import { parseAllDocuments, stringify } from 'yaml';
 import type { Manifest } from '../../../src/provision/manifest.ts';
 import { anyCharacter } from '../../support/any-character.ts';
-import { problemLines, type Reading, read, readAll } from '../../support/manifests.ts';
 import { propertyRuns } from '../../support/property-runs.ts';
+import { problemLines, type Reading, read, readAll } from '../manifests.ts';
 
 const letters = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 20 });
 const text = fc
