@@ -1,7 +1,7 @@
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** Runs processes, and takes long for it. */
+/** Files that run processes and take long. */
 const LONG = /\/test\/(terminal|promises|unit\/state)\//;
 
 /** Runs the long files first: the last one would run alone. */

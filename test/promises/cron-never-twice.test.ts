@@ -51,7 +51,7 @@ describe('a repeat sends nothing', () => {
   });
 });
 
-describe('of concurrent processes with one state file,', () => {
+describe('Of concurrent processes with one state file,', () => {
   /** One of each kind: with and without --ensure and the list. `npm run test:slow` runs fifty. */
   const CROWD = 6;
 

@@ -73,7 +73,8 @@ describe('An id that the service returned', () => {
     const ran = await run(argsOf(agent), { env, onStdout });
     expect(ran.code, ran.stderr).toBe(0);
     const created = await createdIds();
-    expect(created.filter((id) => ran.stdout.includes(id))).not.toEqual([]);
+    expect(created).not.toEqual([]);
+    expect(created.filter((id) => !ran.stdout.includes(id))).toEqual([]);
     for (const { printed, copy } of copies) {
       const recorded = JSON.stringify((await readState(copy)).records);
       expect(created.filter((id) => printed.includes(id) && !recorded.includes(id))).toEqual([]);

@@ -1,10 +1,17 @@
 import { describe, expect, test } from 'vitest';
 import { trustCertificate } from '../support/certificate.ts';
 import { proxyTo } from '../support/connect-proxy.ts';
-import { type FakeRequest, type Handler, json, sendJson, startFakeService } from '../support/fake-service.ts';
+import {
+  type FakeRequest,
+  type FakeService,
+  type Handler,
+  json,
+  sendJson,
+  startFakeService,
+} from '../support/fake-service.ts';
 import { startListening } from '../support/listening.ts';
 import { start } from '../support/program.ts';
-import { fastClock, run, tempDirectory } from '../support/run.ts';
+import { fastClock, fasterClock, run, tempDirectory } from '../support/run.ts';
 import { manifest, service, write } from '../support/service.ts';
 import { startRawService } from '../support/tcp-server.ts';
 import { createHome, everyCall, expectNoToken, SHAPES, TOKEN, testNoTokenLeak } from '../support/token-echo.ts';
@@ -19,9 +26,14 @@ function expectOnlyAuthorized({ method, path, headers, body }: FakeRequest): voi
   expectNoToken(`${method} ${path}`, JSON.stringify([path, others, body]));
 }
 
-async function runEveryCall(baseUrl: string): Promise<void> {
+/** Runs every command against a service, which each must reach. */
+async function runEveryCall({ baseUrl, requests }: FakeService): Promise<void> {
   const env = { ...createHome().env, PARTNER_BASE_URL: baseUrl, PARTNER_TOKEN: TOKEN };
-  for (const args of everyCall()) await run(args, { env, clock: fastClock() });
+  for (const args of everyCall()) {
+    const before = requests.length;
+    await run(args, { env, clock: fasterClock(3) });
+    expect(requests.length, args.join(' ')).toBeGreaterThan(before);
+  }
 }
 
 test.each([301, 302, 303, 307, 308])('A %i is not followed, and the token is sent nowhere else', async (status) => {
@@ -43,7 +55,7 @@ test('No command follows a redirect', async () => {
     const location = `${other.baseUrl}${path.slice('/v1'.length)}`;
     response.writeHead(307, { location }).end();
   });
-  await runEveryCall(own.baseUrl);
+  await runEveryCall(own);
   expect(new Set(own.requests.map(({ method }) => method))).toEqual(new Set(['GET', 'POST']));
   expect(other.requests).toEqual([]);
 });
@@ -82,7 +94,7 @@ test('No URL in a header or a field of a response is requested, and the token is
     const body = method === 'GET' ? { results: [object], next: url, links: { next: url } } : object;
     sendJson(response, body, method === 'GET' ? 200 : 201, headers);
   });
-  await runEveryCall(own.baseUrl);
+  await runEveryCall(own);
   expect(new Set(own.requests.map(({ method }) => method))).toEqual(new Set(['GET', 'POST']));
   own.requests.forEach(expectOnlyAuthorized);
   expect(other.requests).toEqual([]);

@@ -10,7 +10,6 @@ export default defineConfig({
       'test/unit/upload/at-most-once.test.ts',
       // Without the table that `npm run contract-matrix` prints.
       'test/contract-matrix/*.{matrix,slow}.ts',
-      'test/promises/cron-never-twice-damage.test.ts',
     ],
     globalSetup: ['test/support/build.ts'],
     setupFiles: ['test/support/seed.ts'],

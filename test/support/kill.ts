@@ -151,7 +151,7 @@ async function startKillProxy(serviceUrl: string, { wire }: WireWay): Promise<Ki
   };
 }
 
-/** Whether the way ends when one run survives: how often a thread wakes another differs between runs. */
+/** How many runs must survive before a way ends: how often a thread wakes another differs between runs. */
 function survivorsOf(way: Way): number {
   return 'call' in way && way.of === 'any' && (way.call === 'read' || way.call === 'write') ? 4 : 1;
 }
