@@ -1,15 +1,14 @@
 import ms, { type StringValue } from 'ms';
 import * as v from 'valibot';
 import { issueToken, newTokenSchema } from './access.ts';
-import { addMessages, requireSource } from './agents.ts';
+import { addMessages } from './chat.ts';
 import { removeJob, sessionIdOf, toPublicJob } from './cron.ts';
 import { createInjector, describeUnmatched, faultPlanSchema, type Route } from './faults.ts';
 import { invalidInput, messageTextSchema, nonBlank, Problem, quote, readBody, sessionIdSchema } from './input.ts';
-import { type Message, roleSchema, type Token } from './resources.ts';
+import { type Message, roleSchema, settingsSchema } from './resources.ts';
 import { scriptSchema } from './script.ts';
-import { createId, type Operation, type Service, type ServiceApp, timestamp } from './service.ts';
-import { settingsPatchSchema, settingsSchema } from './settings.ts';
-import { ensureSpace, templatesOf } from './spaces.ts';
+import { createId, type Service, type ServiceApp, timestamp } from './service.ts';
+import { ensureSpace, requireSource, TEMPLATES } from './spaces.ts';
 import { settingsOf } from './store.ts';
 import { toPublicUpload } from './uploads.ts';
 import { deliverMessage, isWebhookSecret, setWebhook, toPublicDelivery, webhookUrlProblem } from './webhooks.ts';
@@ -17,35 +16,25 @@ import { deliverMessage, isWebhookSecret, setWebhook, toPublicDelivery, webhookU
 /** A larger step of the clock is probably a mistake, and would execute every scheduled run on the way. */
 const MAX_STEP_MS = 10 * 366 * 86_400_000;
 
-/** Messages that are added together are written as one line, which must fit into a string. */
-const MAX_ADDED_TEXT = 64 * 1024 * 1024;
-
 const MAX_LISTED_DELIVERIES = 1_000;
 
 function isDuration(text: string): text is StringValue {
   return /^\d{1,15}(\.\d{1,3})?(ms|s|m|h|d|w)$/.test(text);
 }
 
-const TIMESTAMP_PROBLEM = 'must be a timestamp such as 2030-01-31T09:00:00Z';
-
-const templateSchema = v.strictObject({ template_id: nonBlank(), name: nonBlank() });
-
 const spacesSchema = v.strictObject({
   count: v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(100_000)),
   prefix: v.optional(nonBlank(200), 'space'),
 });
 
-const messagesSchema = v.pipe(
-  v.strictObject({
-    source_id: v.string(),
-    session_id: sessionIdSchema,
-    role: roleSchema,
-    /** With a `count`, `{n}` stands for the message's number. */
-    text: messageTextSchema,
-    count: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(200_000))),
-  }),
-  v.check(({ text, count = 1 }) => text.length * count <= MAX_ADDED_TEXT, 'must have at most 64 Mi characters in all'),
-);
+const messagesSchema = v.strictObject({
+  source_id: v.string(),
+  session_id: sessionIdSchema,
+  role: roleSchema,
+  /** With a `count`, `{n}` stands for the message's number. */
+  text: messageTextSchema,
+  count: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(200_000))),
+});
 
 const clockSchema = v.pipe(
   v.strictObject({
@@ -53,9 +42,8 @@ const clockSchema = v.pipe(
     set: v.optional(
       v.pipe(
         v.string(),
-        v.isoTimestamp(TIMESTAMP_PROBLEM),
         v.transform((text) => Date.parse(text)),
-        v.check((at) => Number.isFinite(at), TIMESTAMP_PROBLEM),
+        v.number('must be a timestamp such as 2030-01-31T09:00:00Z'),
       ),
     ),
     advance: v.optional(
@@ -87,41 +75,34 @@ const deliverySchema = v.strictObject({
   secret: v.optional(secretSchema),
 });
 
-function toPublicToken({ secret_sha256: _, ...token }: Token) {
-  return token;
-}
-
 function found<Row>(row: Row | undefined, kind: string, id: string): Row {
   if (row !== undefined) return row;
   throw new Problem(404, `${kind.replaceAll(' ', '_')}_not_found`, `There is no ${kind} ${quote(id)}.`);
 }
 
-/** Tokens and settings. The response that issues a token is the only one that shows its secret. */
-function addAccessRoutes(app: ServiceApp, service: Service): void {
+function countRequests({ requests }: Service): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const { method, route } of requests) counts[`${method} ${route}`] = (counts[`${method} ${route}`] ?? 0) + 1;
+  return counts;
+}
+
+/** What changes how the service behaves, and the log of requests. */
+function addControlRoutes(app: ServiceApp, service: Service, routes: readonly Route[]): void {
   const { store, rates } = service;
-  app.get('/tokens', (c) => c.json({ tokens: store.tokens.all().map(toPublicToken) }));
   app.post('/tokens', async (c) => {
     const { token, secret } = issueToken(service, await readBody(c, newTokenSchema));
-    return c.json({ ...toPublicToken(token), token: secret }, 201);
-  });
-  app.delete('/tokens/:id', (c) => {
-    const id = c.req.param('id');
-    store.tokens.remove(found(store.tokens.get(id), 'token', id).token_id);
-    return c.body(null, 204);
+    const { secret_sha256: _, ...shown } = token;
+    return c.json({ ...shown, token: secret }, 201);
   });
   app.get('/settings', (c) => c.json(settingsOf(store)));
   app.patch('/settings', async (c) => {
-    const patch = await readBody(c, settingsPatchSchema);
+    const patch = await readBody(c, v.partial(settingsSchema));
     const settings = v.parse(settingsSchema, { ...settingsOf(store), ...patch });
     store.settings.put(settings);
     // Requests made under the old limit do not count toward the new one.
     if ('rate_limit' in patch) rates.clear();
     return c.json(settings);
   });
-}
-
-/** The fault plan and the log of requests, which are kept only in memory. */
-function addFaultRoutes(app: ServiceApp, service: Service, routes: readonly Route[]): void {
   app.get('/faults', (c) => c.json(service.faults.plan));
   app.put('/faults', async (c) => {
     service.faults = createInjector(await readBody(c, faultPlanSchema));
@@ -133,26 +114,17 @@ function addFaultRoutes(app: ServiceApp, service: Service, routes: readonly Rout
     service.requests.length = 0;
     return c.body(null, 204);
   });
-}
-
-function countRequests({ requests }: Service): Record<string, number> {
-  const counts: Record<string, number> = {};
-  for (const { method, route } of requests) counts[`${method} ${route}`] = (counts[`${method} ${route}`] ?? 0) + 1;
-  return counts;
+  app.put('/script', async (c) => {
+    const script = await readBody(c, v.strictObject({ rules: scriptSchema }));
+    store.script.put(script);
+    return c.json(script);
+  });
 }
 
 /** What the partner API cannot add, show, or delete. */
 function addDataRoutes(app: ServiceApp, service: Service): void {
   const { store } = service;
-  app.get('/templates', (c) => c.json({ templates: templatesOf(service) }));
-  app.post('/templates', async (c) => {
-    const template = await readBody(c, templateSchema);
-    if (templatesOf(service).some(({ template_id }) => template_id === template.template_id)) {
-      throw new Problem(409, 'template_exists', `The template ${template.template_id} already exists.`);
-    }
-    store.templates.put(template);
-    return c.json(template, 201);
-  });
+  app.get('/templates', (c) => c.json({ templates: TEMPLATES }));
   app.post('/spaces', async (c) => {
     const { count, prefix } = await readBody(c, spacesSchema);
     const spaces = Array.from({ length: count }, (_, index) => {
@@ -161,11 +133,14 @@ function addDataRoutes(app: ServiceApp, service: Service): void {
     });
     return c.json({ created: spaces.filter(({ created }) => created).length }, 201);
   });
-  app.get('/script', (c) => c.json({ rules: store.script.get()?.rules ?? [] }));
-  app.put('/script', async (c) => {
-    const script = await readBody(c, v.strictObject({ rules: scriptSchema }));
-    store.script.put(script);
-    return c.json(script);
+  app.post('/messages', async (c) => {
+    const { count, text, ...place } = await readBody(c, messagesSchema);
+    requireSource(service, place.source_id);
+    const textOf = (number: number): string => (count ? text.replaceAll('{n}', String(number)) : text);
+    const messages = addMessages(service, place, count ?? 1, textOf);
+    for (const message of messages) if (message.role === 'assistant') deliverMessage(service, message);
+    const ids = { first_message_id: messages.at(0)?.message_id, last_message_id: messages.at(-1)?.message_id };
+    return c.json({ created: messages.length, ...ids }, 201);
   });
   app.get('/cron-jobs', (c) => {
     const jobs = store.cronJobs.all().map((job) => {
@@ -184,26 +159,15 @@ function addDataRoutes(app: ServiceApp, service: Service): void {
   app.get('/uploads/:id/content', async (c) => {
     const id = c.req.param('id');
     const { bytes } = found(store.uploads.get(id), 'upload', id);
+    const file = await store.files.open(id);
     // Not the uploaded content type: a browser must not execute uploads.
     const headers = { 'Content-Type': 'application/octet-stream', 'Content-Length': String(bytes) };
-    if (c.req.method === 'HEAD') return c.body(null, 200, headers);
-    const file = await store.files.open(id);
     return c.body(ReadableStream.from(file.createReadStream()), 200, headers);
   });
 }
 
-/** Adds messages to a session, and makes deliveries. */
-function addMessageRoutes(app: ServiceApp, service: Service): void {
+function addWebhookRoutes(app: ServiceApp, service: Service): void {
   const { store } = service;
-  app.post('/messages', async (c) => {
-    const { count, text, ...place } = await readBody(c, messagesSchema, { maxBytes: 2 * 1024 * 1024 });
-    requireSource(service, place.source_id);
-    const textOf = (number: number): string => (count ? text.replaceAll('{n}', String(number)) : text);
-    const messages = addMessages(service, place, count ?? 1, textOf);
-    for (const message of messages) if (message.role === 'assistant') deliverMessage(service, message);
-    const ids = { first_message_id: messages.at(0)?.message_id, last_message_id: messages.at(-1)?.message_id };
-    return c.json({ created: messages.length, ...ids }, 201);
-  });
   app.post('/webhooks', async (c) => {
     const { url, secret } = await readBody(c, v.strictObject({ url: urlSchema, secret: v.optional(secretSchema) }));
     return c.json(setWebhook(service, { url, ...(secret !== undefined && { secret }) }), 201);
@@ -247,52 +211,47 @@ function trigger(service: Service, { source_id, session_id, text, url, secret }:
 
 /** The clock, which never goes back except in a reset. */
 function addClockRoutes(app: ServiceApp, service: Service): void {
-  const { store, clock, rates, requests } = service;
+  const { clock } = service;
   const show = () => ({ now: timestamp(service), frozen: clock.isFrozen });
   app.get('/clock', (c) => c.json(show()));
   app.patch('/clock', async (c) => {
     const { frozen, set, advance } = await readBody(c, clockSchema);
-    const path = set === undefined ? 'advance' : 'set';
-    const target = (now: number): number => {
+    await clock.change(frozen, (now) => {
       const at = set ?? now + (advance ?? 0);
+      const path = set === undefined ? 'advance' : 'set';
       if (at < now) throw invalidInput([{ path, message: `must not be before ${new Date(now).toISOString()}` }]);
       if (at - now > MAX_STEP_MS) throw invalidInput([{ path, message: 'must be within ten years' }]);
       return at;
-    };
-    const isMove = set !== undefined || advance !== undefined;
-    await clock.change({ frozen, target: isMove ? target : undefined });
+    });
     return c.json(show());
   });
   app.post('/reset', async (c) => {
     const { keep_tokens } = await readBody(c, v.strictObject({ keep_tokens: v.optional(v.boolean(), true) }));
-    const uploadIds = store.uploads.all().map(({ upload_id }) => upload_id);
-    const { tokens, webhook, secrets: _, files, durable, close, ...tables } = store;
-    for (const table of Object.values(tables)) table.clear();
-    if (!keep_tokens) for (const table of [tokens, webhook]) table.clear();
-    clock.reset();
-    // The clock may have gone back, which would extend the windows of the rate limit.
-    rates.clear();
-    requests.length = 0;
-    service.faults = createInjector({ rules: [] });
-    // A crash may leave a file without a record, but never a record without its file.
-    await store.durable();
-    await store.files.remove(uploadIds);
+    await reset(service, keep_tokens);
     return c.body(null, 204);
   });
 }
 
-/** The admin API, and its list of routes at `/_sandbox`. */
-export function addAdminRoutes(app: ServiceApp, service: Service, operations: readonly Operation[]): void {
-  addAccessRoutes(app, service);
-  addFaultRoutes(
-    app,
-    service,
-    operations.map(({ method, path }) => ({ method, path: `/v1${path}` })),
-  );
+async function reset(service: Service, keepTokens: boolean): Promise<void> {
+  const { store, clock, rates, requests } = service;
+  const uploadIds = store.uploads.all().map(({ upload_id }) => upload_id);
+  const { tokens, webhook, secrets: _, files, durable, close, ...tables } = store;
+  for (const table of Object.values(tables)) table.clear();
+  if (!keepTokens) for (const table of [tokens, webhook]) table.clear();
+  clock.reset();
+  // The clock may have gone back, which would extend the windows of the rate limit.
+  rates.clear();
+  requests.length = 0;
+  service.faults = createInjector({ rules: [] });
+  // A crash may leave a file without a record, but never a record without its file.
+  await durable();
+  await files.remove(uploadIds);
+}
+
+/** The admin API. @param routes of the partner API */
+export function addAdminRoutes(app: ServiceApp, service: Service, routes: readonly Route[]): void {
+  addControlRoutes(app, service, routes);
   addDataRoutes(app, service);
-  addMessageRoutes(app, service);
+  addWebhookRoutes(app, service);
   addClockRoutes(app, service);
-  const routes = app.routes.filter(({ method, path }) => method !== 'ALL' && path.startsWith('/_sandbox/'));
-  const list = routes.map(({ method, path }) => ({ method, path: path.replace('/_sandbox', '') }));
-  app.get('/', (c) => c.json({ routes: list }));
 }

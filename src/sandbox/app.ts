@@ -3,6 +3,7 @@ import { Hono, type MiddlewareHandler } from 'hono';
 import { routePath } from 'hono/route';
 import { requireAdminKey, requireScope, requireToken } from './access.ts';
 import { addAdminRoutes } from './admin.ts';
+import { routesOf } from './faults.ts';
 import { injectFaults, isAlreadySent } from './inject-fault.ts';
 import { Problem, quote } from './input.ts';
 import { addDocumentRoutes } from './openapi.ts';
@@ -111,7 +112,7 @@ export function createApp(service: Service, operations: readonly Operation[]): S
   app.use('/v1/*', waitForDisk(service));
   for (const { method, path, scope, handle } of operations) app.on(method, `/v1${path}`, requireScope(scope), handle);
   app.use('/_sandbox/*', requireAdminKey(service), waitForDisk(service));
-  addAdminRoutes(app.basePath('/_sandbox'), service, operations);
+  addAdminRoutes(app.basePath('/_sandbox'), service, routesOf(operations));
   refuseOtherMethods(app);
   app.notFound((c) => {
     throw new Problem(404, 'not_found', `There is nothing at ${c.req.path}.`);

@@ -1,25 +1,134 @@
 import * as v from 'valibot';
-import { ensureChatSource, registerMessage, requireAgent, requireSource } from './agents.ts';
-import { HISTORY_PATH, type Quirk } from './faults.ts';
+import { HISTORY_PATH } from './faults.ts';
 import { checkInput, invalidInput, messageTextSchema, nonBlank, readBody, sessionIdSchema } from './input.ts';
 import { pageSizeOf, visibleRows } from './pages.ts';
-import { type Message, messageSchema, receiptSchema, routingModeSchema, sourceSchema } from './resources.ts';
-import type { Operation, Service, ServiceContext } from './service.ts';
-import { requireSpace } from './spaces.ts';
-import { sessionKey } from './store.ts';
+import { type ChatSource, type Message, messageSchema, receiptSchema } from './resources.ts';
+import { planReplies } from './script.ts';
+import { createId, type Operation, type Service, type ServiceContext } from './service.ts';
+import { requireAgent, requireSource } from './spaces.ts';
+import { type PlannedReply, sessionKey } from './store.ts';
+import { deliverMessage } from './webhooks.ts';
 
-/** Room for a text of 1 MiB, and as much again for JSON's escapes. */
-const MAX_MESSAGE_BYTES = 2 * 1024 * 1024;
+/*
+ * Agents get messages and reply when it is time. A message is stored together with the replies that its agent plans, and a
+ * reply together with the run that it starts. A reply has its id from the beginning. So after a crash each reply is either
+ * planned or sent: never lost, never sent twice.
+ */
 
-/** A page of the history has at most this much text, in UTF-16 units, but always at least one message. */
-const MAX_PAGE_TEXT = 8 * 1024 * 1024;
+interface Registration {
+  readonly session_id: string;
+  readonly text: string;
+  readonly external_message_id: string;
+  readonly cron_job_id?: string;
+}
 
-/** The body of spec §4.2. The spec leaves open what is required: here every field is optional. */
-const setupBody = v.strictObject({
-  name: v.optional(nonBlank()),
-  reply_capable: v.optional(v.boolean()),
-  routing_mode: v.optional(routingModeSchema),
-});
+/** The time of the next message of a session: timestamps are unique and ascending. */
+function nextTimestamp(newest: Message | undefined, now: number): string {
+  return new Date(newest ? Math.max(now, Date.parse(newest.created_at) + 1) : now).toISOString();
+}
+
+/** Registers a message for an agent (spec §4.3), or finds the one with the same external id in the session. */
+export function registerMessage(
+  service: Service,
+  source: ChatSource,
+  { session_id, text, external_message_id, cron_job_id }: Registration,
+): { message: Message; created: boolean } {
+  const { store, clock } = service;
+  const { source_id } = source;
+  const session = sessionKey(source_id, session_id);
+  const messages = store.messages.in(session);
+  const existing = messages.find((each) => each.external_message_id === external_message_id);
+  if (existing) return { message: existing, created: false };
+  const message: Message = {
+    message_id: createId('msg'),
+    source_id,
+    session_id,
+    role: 'user',
+    text,
+    external_message_id,
+    in_reply_to: null,
+    ...(cron_job_id !== undefined && { cron_job_id }),
+    created_at: nextTimestamp(messages.at(-1), clock.now()),
+  };
+  store.messages.put(message);
+  // A workflow runs once per message. An inbox has one worker, which takes the waiting messages when it is done.
+  const isBusy = source.routing_mode === 'agent_inbox' && store.replies.in(session).length > 0;
+  if (source.reply_capable && isBusy) store.inbox.put(message);
+  else if (source.reply_capable) startRun(service, source, [message]);
+  return { message, created: true };
+}
+
+/** Makes the agent of a source take these messages and plan its replies. */
+function startRun(service: Service, source: ChatSource, messages: readonly Message[]): void {
+  const { store, clock } = service;
+  const agent = requireAgent(service, source.agent_id);
+  const { session_id = '', message_id = null } = messages.at(-1) ?? {};
+  const text = messages.map((message) => message.text).join('\n');
+  for (const message of messages) store.inbox.remove(message.message_id);
+  for (const reply of planReplies(store.script.get()?.rules ?? [], agent, text)) {
+    const planned: PlannedReply = {
+      message_id: createId('msg'),
+      source_id: source.source_id,
+      session_id,
+      role: 'assistant',
+      text: reply.text,
+      in_reply_to: message_id,
+      due_at: clock.now() + reply.after_ms,
+    };
+    store.replies.put(planned);
+    scheduleReply(service, planned);
+  }
+}
+
+function scheduleReply(service: Service, reply: PlannedReply): void {
+  service.clock.schedule(`reply ${reply.message_id}`, reply.due_at, () => sendReply(service, reply));
+}
+
+function sendReply(service: Service, { due_at: _, ...reply }: PlannedReply): void {
+  const { store, clock } = service;
+  const session = sessionKey(reply.source_id, reply.session_id);
+  const created_at = nextTimestamp(store.messages.in(session).at(-1), clock.now());
+  const message: Message = { ...reply, external_message_id: null, created_at };
+  store.replies.remove(reply.message_id);
+  store.messages.put(message);
+  deliverMessage(service, message);
+  const waiting = store.inbox.in(session);
+  if (waiting.length > 0 && store.replies.in(session).length === 0) {
+    startRun(service, requireSource(service, reply.source_id), waiting);
+  }
+}
+
+/** Schedules the replies that were planned when the sandbox last stopped. */
+export function resumeReplies(service: Service): void {
+  for (const reply of service.store.replies.all()) scheduleReply(service, reply);
+}
+
+/**
+ * Adds messages to a session without a reaction of the agent. They get increasing times up to the present.
+ * @param textOf returns the text of each message, by its number from 1
+ */
+export function addMessages(
+  { store, clock }: Service,
+  place: Pick<Message, 'source_id' | 'session_id' | 'role'>,
+  count: number,
+  textOf: (number: number) => string,
+): Message[] {
+  const start = clock.now() - count;
+  let newest = store.messages.in(sessionKey(place.source_id, place.session_id)).at(-1);
+  return Array.from({ length: count }, (_, index) => {
+    const message: Message = {
+      message_id: createId('msg'),
+      ...place,
+      text: textOf(index + 1),
+      external_message_id: null,
+      in_reply_to: null,
+      created_at: nextTimestamp(newest, start + index + 1),
+    };
+    newest = message;
+    store.messages.put(message);
+    return message;
+  });
+}
 
 /** The body of spec §4.3. The spec leaves open what is required: here `response_mode` is optional. */
 const messageBody = v.strictObject({
@@ -45,18 +154,6 @@ function startAfter(messages: readonly Message[], cursor: string | undefined): n
   throw invalidInput([{ path: 'after_message_id', message: 'is not a message of this session' }], 'unknown_cursor');
 }
 
-/** How many messages from `start` on fit on one page. */
-function pageLength(messages: readonly Message[], start: number, size: number, quirk?: Quirk): number {
-  let length = 0;
-  let text = 0;
-  for (const message of messages.slice(start, start + size)) {
-    text += message.text.length;
-    if (text > MAX_PAGE_TEXT && length > 0) break;
-    length += 1;
-  }
-  return quirk?.kind === 'short_page' ? Math.ceil(length / 2) : length;
-}
-
 function swapNeighbors<Item>(items: readonly Item[]): Item[] {
   return items.flatMap((item, index) => (index % 2 === 0 ? [...items.slice(index + 1, index + 2), item] : []));
 }
@@ -73,7 +170,8 @@ function historyPage(service: Service, c: ServiceContext) {
   const messages = visibleRows(service, c, all);
   const quirk = c.get('quirk');
   const start = startAfter(all, after_message_id);
-  const end = start + pageLength(messages, start, size, quirk);
+  const length = Math.min(size, messages.length - start);
+  const end = start + (quirk?.kind === 'short_page' ? Math.ceil(length / 2) : length);
   const shown = messages.slice(quirk?.kind === 'repeat' ? Math.max(0, start - quirk.messages) : start, end);
   const last = end < messages.length ? messages[end - 1] : undefined;
   const next = last && { source_id, session_id, after_message_id: last.message_id, page_size: String(size) };
@@ -84,29 +182,9 @@ function historyPage(service: Service, c: ServiceContext) {
   };
 }
 
-/**
- * API chat: setting up a source, sending a message, and reading the history (spec §4.2 to §4.4, endpoints 4 to 6). An existing
- * source or message stays unchanged.
- */
+/** API chat: sending a message, and reading the history (spec §4.3 and §4.4, endpoints 5 and 6). */
 export function chatOperations(service: Service): Operation[] {
   return [
-    {
-      id: 'setUpApiChat',
-      method: 'POST',
-      path: '/automation/spaces/:space_id/agents/:agent_id/api-chat/',
-      scope: 'api_chat.setup',
-      summary: "Creates or reuses the agent's API chat source. 201 for a new source, else 200.",
-      body: setupBody,
-      returns: sourceSchema,
-      statuses: [200, 201],
-      handle: async (c) => {
-        const input = await readBody(c, setupBody);
-        const { space_id } = requireSpace(service, c.req.param('space_id') ?? '');
-        const agent = requireAgent(service, c.req.param('agent_id') ?? '', space_id);
-        const { source, created } = ensureChatSource(service, agent, input);
-        return c.json({ ...source, space_id, created }, created ? 201 : 200);
-      },
-    },
     {
       id: 'sendMessage',
       method: 'POST',
@@ -117,7 +195,7 @@ export function chatOperations(service: Service): Operation[] {
       returns: receiptSchema,
       statuses: [200, 201],
       handle: async (c) => {
-        const input = await readBody(c, messageBody, { maxBytes: MAX_MESSAGE_BYTES });
+        const input = await readBody(c, messageBody);
         const { message, created } = registerMessage(service, requireSource(service, input.source_id), input);
         return c.json({ message_id: message.message_id, created }, created ? 201 : 200);
       },

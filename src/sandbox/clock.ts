@@ -1,4 +1,4 @@
-import { setTimeout as sleep, setImmediate as yieldToRequests } from 'node:timers/promises';
+import { setImmediate as yieldToRequests } from 'node:timers/promises';
 import pLimit from 'p-limit';
 import type { Store } from './store.ts';
 
@@ -8,20 +8,11 @@ const MAX_TIMER_MS = 2 ** 31 - 1;
 /** While the clock moves, changes are written and other requests are processed after this many tasks. */
 const TASKS_PER_STEP = 100;
 
-/** How long one move of the clock may wait for receivers of webhooks, in real milliseconds. */
-const MAX_WAIT_MS = 2_000;
-
 interface Task {
   readonly key: string;
   /** Milliseconds since the epoch. */
   readonly at: number;
   readonly run: (at: number) => void;
-}
-
-interface ClockChange {
-  readonly frozen: boolean | undefined;
-  /** Returns the time to move to, given the current time, both in milliseconds since the epoch; throws to refuse. */
-  readonly target: ((now: number) => number) | undefined;
 }
 
 /**
@@ -38,13 +29,12 @@ export class Clock {
   readonly #work = new Set<Promise<void>>();
   /** The time during a move. */
   #movingAt: number | undefined;
-  #timer: { readonly at: number; readonly timeout: NodeJS.Timeout } | undefined;
+  #timer: NodeJS.Timeout | undefined;
 
   constructor(store: Store, machineNow: () => number, closing: AbortSignal) {
     this.#store = store;
     this.#machineNow = machineNow;
     this.#closing = closing;
-    closing.addEventListener('abort', () => this.#setTimer(), { once: true });
   }
 
   /** The current time, in milliseconds since the epoch. */
@@ -65,7 +55,7 @@ export class Clock {
   schedule(key: string, at: number, run: (at: number) => void): void {
     this.#tasks.delete(key);
     this.#tasks.set(key, { key, at, run });
-    if (this.#timer === undefined || at < this.#timer.at) this.#setTimer();
+    this.#setTimer();
   }
 
   cancel(key: string): void {
@@ -77,7 +67,7 @@ export class Clock {
     return this.#tasks.get(key)?.at;
   }
 
-  /** Lets a move wait for work that a task started, two seconds at most in all. @param work must not reject */
+  /** Lets a move wait for work that a task started. @param work must not reject */
   waitFor(work: Promise<void>): void {
     this.#work.add(work);
     void work.then(() => this.#work.delete(work));
@@ -86,11 +76,13 @@ export class Clock {
   /**
    * Freezes or unfreezes the clock, then moves it. Resolves when everything due by then has happened and is on disk. A reset
    * ends the move.
+   * @param target returns the time to move to, given the current time, both in milliseconds since the epoch; throws to refuse
    */
-  change({ frozen, target }: ClockChange): Promise<void> {
+  change(frozen: boolean | undefined, target: (now: number) => number): Promise<void> {
     return this.#oneAtATime(async () => {
+      const at = target(this.now());
       if (frozen !== undefined && frozen !== this.isFrozen) this.#save(this.now(), frozen);
-      if (target) await this.#moveTo(target(this.now()));
+      await this.#moveTo(at);
       this.#setTimer();
     });
   }
@@ -99,7 +91,6 @@ export class Clock {
   reset(): void {
     this.#tasks.clear();
     this.#movingAt = undefined;
-    this.#setTimer();
   }
 
   #save(now: number, frozen: boolean): void {
@@ -108,13 +99,11 @@ export class Clock {
   }
 
   #setTimer(): void {
-    clearTimeout(this.#timer?.timeout);
-    this.#timer = undefined;
-    if (this.isFrozen || this.#movingAt !== undefined || this.#closing.aborted) return;
+    clearTimeout(this.#timer);
     const at = this.#next()?.at;
-    if (at === undefined) return;
+    if (at === undefined || this.isFrozen || this.#movingAt !== undefined || this.#closing.aborted) return;
     const wait = Math.min(Math.max(at - this.now(), 0), MAX_TIMER_MS);
-    this.#timer = { at, timeout: setTimeout(() => this.#runDue(), wait).unref() };
+    this.#timer = setTimeout(() => this.#runDue(), wait).unref();
   }
 
   #next(): Task | undefined {
@@ -140,30 +129,17 @@ export class Clock {
 
   /** Runs the tasks on the way. Stores the clock with their changes, so that nothing on disk is later than the clock. */
   async #moveTo(target: number): Promise<void> {
-    const deadline = performance.now() + MAX_WAIT_MS;
     this.#movingAt = this.now();
-    this.#setTimer();
-    try {
-      for (let count = 1; !this.#closing.aborted; count += 1) {
-        const task = this.#take(target);
-        this.#movingAt = Math.max(this.#movingAt, task?.at ?? target);
-        task?.run(task.at);
-        if (task && count % TASKS_PER_STEP !== 0 && this.#work.size === 0) continue;
-        this.#save(this.#movingAt, this.isFrozen);
-        await this.#store.durable();
-        await this.#settle(deadline - performance.now());
-        // The work may have scheduled a task; a reset ends the move.
-        if (this.#movingAt === undefined || (!task && (this.#next()?.at ?? Number.POSITIVE_INFINITY) > target)) return;
-      }
-    } finally {
-      this.#movingAt = undefined;
+    for (let count = 1; !this.#closing.aborted; count += 1) {
+      const task = this.#take(target);
+      this.#movingAt = Math.max(this.#movingAt, task?.at ?? target);
+      task?.run(task.at);
+      if (task && this.#work.size === 0 && count % TASKS_PER_STEP !== 0) continue;
+      this.#save(this.#movingAt, this.isFrozen);
+      await Promise.all([this.#store.durable(), ...this.#work, yieldToRequests()]);
+      // The work may have scheduled a task; a reset ends the move.
+      if (this.#movingAt === undefined || (!task && (this.#next()?.at ?? Number.POSITIVE_INFINITY) > target)) break;
     }
-  }
-
-  /** Lets other requests be processed, and waits for the work in progress, up to a time. */
-  async #settle(maxMs: number): Promise<void> {
-    await yieldToRequests();
-    if (this.#work.size === 0 || maxMs <= 0) return;
-    await Promise.race([Promise.all(this.#work), sleep(maxMs, undefined, { ref: false })]);
+    this.#movingAt = undefined;
   }
 }

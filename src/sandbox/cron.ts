@@ -1,59 +1,28 @@
 import { Cron } from 'croner';
 import * as v from 'valibot';
-import { ensureChatSource, registerMessage, requireAgent } from './agents.ts';
-import { nonBlank, quote, readBody } from './input.ts';
+import { registerMessage } from './chat.ts';
+import { nonBlank, readBody } from './input.ts';
 import { pageOf } from './pages.ts';
 import { type CronJob, cronJobSchema } from './resources.ts';
 import { createId, type Operation, type Service, timestamp } from './service.ts';
+import { ensureChatSource, requireAgent } from './spaces.ts';
 
 /** A missed run still happens if it is less than this many milliseconds late. */
 const GRACE_MS = 60_000;
 
-/** Longer than any useful field: a list is expanded entry by entry. */
-const MAX_FIELD_LENGTH = 1_000;
-
-type Fields = CronJob['schedule']['data'];
-
-/** The accepted syntax. croner accepts more, all of it about days of the month. */
-const FIELD_SYNTAX: Readonly<Record<keyof Fields, RegExp>> = {
-  minute: /^[\d*,/-]+$/,
-  hour: /^[\d*,/-]+$/,
-  day_of_week: /^([\d*,/-]|sun|mon|tue|wed|thu|fri|sat)+$/i,
-};
-
-function createCron({ minute, hour, day_of_week }: Fields, timezone: string): Cron {
+function createCron({ data, timezone }: CronJob['schedule']): Cron {
+  const { minute, hour, day_of_week } = data;
   return new Cron(`${minute} ${hour} * * ${day_of_week}`, { timezone, paused: true, mode: '5-part' });
 }
 
-/** Describes what is wrong with a field of a schedule; undefined if it is a valid cron field. */
-function fieldProblem(field: keyof Fields, text: string): string | undefined {
-  const message = `must be a cron field for ${field.replaceAll('_', ' ')}`;
-  if (text.length > MAX_FIELD_LENGTH || !FIELD_SYNTAX[field].test(text)) return message;
+/** Describes what is wrong with a schedule; undefined if it is valid. */
+function scheduleProblem(schedule: CronJob['schedule']): string | undefined {
   try {
-    createCron({ minute: '*', hour: '*', day_of_week: '*', [field]: text }, 'UTC');
+    if (schedule.timezone === '') return 'needs a timezone';
+    createCron(schedule).nextRun();
     return undefined;
   } catch (error) {
-    return error instanceof Error ? `${message} (${error.message})` : message;
-  }
-}
-
-function cronField(field: keyof Fields) {
-  return v.pipe(
-    v.string(),
-    v.rawCheck(({ dataset, addIssue }) => {
-      const message = dataset.typed ? fieldProblem(field, dataset.value) : undefined;
-      if (message !== undefined) addIssue({ message });
-    }),
-  );
-}
-
-/** Whether a text is the name of a time zone. Offsets are not allowed: they do not follow daylight saving time. */
-function isTimezone(text: string): boolean {
-  if (!/^[A-Za-z]/.test(text)) return false;
-  try {
-    return new Intl.DateTimeFormat('en', { timeZone: text }).resolvedOptions().timeZone !== '';
-  } catch {
-    return false;
+    return `is not valid: ${error instanceof Error ? error.message : error}`;
   }
 }
 
@@ -62,18 +31,17 @@ const jobBody = v.strictObject({
   agent_id: v.string(),
   name: nonBlank(),
   instructions: nonBlank(100_000),
-  schedule: v.strictObject({
-    type: v.literal('cron', 'must be cron'),
-    data: v.strictObject({
-      minute: cronField('minute'),
-      hour: cronField('hour'),
-      day_of_week: cronField('day_of_week'),
+  schedule: v.pipe(
+    v.strictObject({
+      type: v.literal('cron', 'must be cron'),
+      data: v.strictObject({ minute: v.string(), hour: v.string(), day_of_week: v.string() }),
+      timezone: v.string(),
     }),
-    timezone: v.pipe(
-      v.string(),
-      v.check(isTimezone, ({ input }) => `is not a known timezone: ${quote(input)}`),
-    ),
-  }),
+    v.rawCheck(({ dataset, addIssue }) => {
+      const message = dataset.typed ? scheduleProblem(dataset.value) : undefined;
+      if (message !== undefined) addIssue({ message });
+    }),
+  ),
 });
 
 const listQuery = v.object({ agent_id: v.optional(v.string()) });
@@ -98,7 +66,7 @@ export function toPublicJob({ clock }: Service, job: CronJob) {
 export function scheduleJob(service: Service, job: CronJob): void {
   const { clock, store } = service;
   const after = Math.max(Date.parse(job.last_run_at ?? job.created_at), clock.now() - GRACE_MS);
-  const next = createCron(job.schedule.data, job.schedule.timezone).nextRun(new Date(after));
+  const next = createCron(job.schedule).nextRun(new Date(after));
   if (!next) return;
   clock.schedule(sessionIdOf(job), next.getTime(), (due) => {
     const ran = { ...job, last_run_at: new Date(due).toISOString() };

@@ -1,88 +1,74 @@
 import * as v from 'valibot';
 import { checkOption } from './input.ts';
 
-const stage = v.optional(v.picklist(['before', 'after']), 'before');
-
-const common = {
-  /**
-   * Which requests: `METHOD path`; either part is optional. The path is below the base URL, with or without `/v1`. It
-   * matches as a prefix, `*` and `:name` match any one segment, and a final `$` makes it match the whole path.
-   */
-  on: v.optional(v.pipe(v.string(), v.regex(/^([A-Z]+|\*)?( ?\/\S*)?$/, 'must be "METHOD /path"'))),
-  /** The probability that a matching request fails, from 0 to 1. */
-  rate: v.optional(v.pipe(v.number(), v.minValue(0), v.maxValue(1)), 1),
-  /** The maximum number of requests that fail. */
-  times: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0))),
-  /** The number of matching requests to let through first. */
-  skip: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0)), 0),
-};
-
 /** The endpoint that most quirks change. */
 export const HISTORY_PATH = '/integrations/api-chat/history/';
+
+const count = v.pipe(v.number(), v.safeInteger(), v.minValue(0));
 
 /** Ten minutes at most. */
 const milliseconds = v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(600_000));
 
-const failingStatus = v.picklist(
+/** Whether the fault replaces the processing of the request (`before`) or only its response (`after`). */
+const stage = v.optional(v.picklist(['before', 'after']), 'before');
+
+const errorStatus = v.picklist(
   [400, 401, 402, 403, 404, 408, 409, 410, 413, 415, 422, 425, 429, 500, 501, 502, 503, 504],
   'must be an HTTP error status from 400 to 504',
 );
 
-/** `stage`: whether the fault replaces the processing of the request (`before`) or only its response (`after`). */
+function ruleSchema<Kind extends string, Entries extends v.ObjectEntries>(kind: Kind, entries: Entries) {
+  return v.strictObject({
+    kind: v.literal(kind),
+    /**
+     * Which requests: `METHOD path`; either part is optional. The path is below the base URL, with or without `/v1`. It
+     * matches as a prefix, `*` and `:name` match any one segment, and a final `$` makes it match the whole path.
+     */
+    on: v.optional(v.pipe(v.string(), v.regex(/^([A-Z]+|\*)?( ?\/\S*)?$/, 'must be "METHOD /path"'))),
+    /** The probability that a matching request fails, from 0 to 1. */
+    rate: v.optional(v.pipe(v.number(), v.minValue(0), v.maxValue(1)), 1),
+    /** The maximum number of requests that fail. */
+    times: v.optional(count),
+    /** The number of matching requests to let through first. */
+    skip: v.optional(count, 0),
+    ...entries,
+  });
+}
+
 const faultSchema = v.variant('kind', [
   /** An error status; `retry_after` in seconds, or as the header's text. */
-  v.strictObject({
-    kind: v.literal('status'),
-    ...common,
-    stage,
-    status: failingStatus,
-    retry_after: v.optional(v.union([v.pipe(v.number(), v.minValue(0)), v.string()])),
-  }),
+  ruleSchema('status', { stage, status: errorStatus, retry_after: v.optional(v.union([v.number(), v.string()])) }),
   /** A connection reset; with `at_bytes` once that many bytes of the body were received, or all of a shorter one. */
   v.pipe(
-    v.strictObject({
-      kind: v.literal('reset'),
-      ...common,
-      stage,
-      at_bytes: v.optional(v.pipe(v.number(), v.safeInteger(), v.minValue(0))),
-    }),
+    ruleSchema('reset', { stage, at_bytes: v.optional(count) }),
     v.forward(
       v.check(
-        (fault) => fault.stage === 'before' || fault.at_bytes === undefined,
+        (rule) => rule.stage === 'before' || rule.at_bytes === undefined,
         'needs stage "before": leave stage out',
       ),
       ['at_bytes'],
     ),
   ),
   /** The true response, cut off in the middle of its body. */
-  v.strictObject({ kind: v.literal('cut'), ...common }),
+  ruleSchema('cut', {}),
   /** No response, or only its headers, for as long as the client waits. */
-  v.strictObject({
-    kind: v.literal('stall'),
-    ...common,
-    stage,
-    send: v.optional(v.picklist(['nothing', 'headers']), 'nothing'),
-  }),
+  ruleSchema('stall', { stage, send: v.optional(v.picklist(['nothing', 'headers']), 'nothing') }),
   /** The true response, `ms` milliseconds late. */
-  v.strictObject({ kind: v.literal('delay'), ...common, stage, ms: milliseconds }),
+  ruleSchema('delay', { stage, ms: milliseconds }),
   /** An error status once the request was received; the request is processed `ms` milliseconds later. */
-  v.strictObject({ kind: v.literal('late'), ...common, status: v.optional(failingStatus, 504), ms: milliseconds }),
+  ruleSchema('late', { status: v.optional(errorStatus, 504), ms: milliseconds }),
   /** A proxy's error page. */
-  v.strictObject({ kind: v.literal('html'), ...common, stage, status: v.optional(failingStatus, 502) }),
+  ruleSchema('html', { stage, status: v.optional(errorStatus, 502) }),
   /** 200 with a body that is not JSON. */
-  v.strictObject({ kind: v.literal('garbage'), ...common, stage }),
+  ruleSchema('garbage', { stage }),
   /** A quirk of the history: the page repeats the last `messages` messages before the cursor. */
-  v.strictObject({
-    kind: v.literal('repeat'),
-    ...common,
-    messages: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(100)), 2),
-  }),
+  ruleSchema('repeat', { messages: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1)), 2) }),
   /** A quirk of the history: neighbors on the page are swapped. */
-  v.strictObject({ kind: v.literal('reorder'), ...common }),
+  ruleSchema('reorder', {}),
   /** A quirk of the history: the page is half full, although there are more messages. */
-  v.strictObject({ kind: v.literal('short_page'), ...common }),
+  ruleSchema('short_page', {}),
   /** A quirk of every list and of the history: items younger than `ms` milliseconds are missing. */
-  v.strictObject({ kind: v.literal('stale'), ...common, ms: milliseconds }),
+  ruleSchema('stale', { ms: milliseconds }),
 ]);
 
 /** The faults to inject, and the seed of their probabilities. */
@@ -103,18 +89,13 @@ export function parseFaultPlan(value: unknown): FaultPlan {
 /** One fault to inject. */
 export type Fault = v.InferOutput<typeof faultSchema>;
 
-const HISTORY_QUIRKS = ['repeat', 'reorder', 'short_page'] as const;
+const QUIRKS = ['repeat', 'reorder', 'short_page', 'stale'] as const;
 
 /** A fault in the content of a list; the response itself is sent as usual. */
-export type Quirk = Extract<Fault, { kind: (typeof HISTORY_QUIRKS)[number] | 'stale' }>;
+export type Quirk = Extract<Fault, { kind: (typeof QUIRKS)[number] }>;
 
-function isHistoryQuirk({ kind }: Fault): boolean {
-  return HISTORY_QUIRKS.some((quirk) => quirk === kind);
-}
-
-/** Whether a fault changes the content of a list. */
 export function isQuirk(fault: Fault): fault is Quirk {
-  return fault.kind === 'stale' || isHistoryQuirk(fault);
+  return QUIRKS.some((kind) => kind === fault.kind);
 }
 
 /** A request, or a route of the service, whose path has parameters such as `:space_id`. */
@@ -123,33 +104,34 @@ export interface Route {
   readonly path: string;
 }
 
-function isWildcard(segment: string): boolean {
-  return segment === '*' || segment.startsWith(':');
+/** The routes of the operations of the partner API. */
+export function routesOf(operations: readonly Route[]): Route[] {
+  return operations.map(({ method, path }) => ({ method, path: `/v1${path}` }));
 }
 
 /** Whether the `on` of a rule names a request, or may name one of a route. */
 function matchesOn(on: string, { method, path }: Route): boolean {
   const [, verb = '*', pattern = ''] = /^([A-Z]+|\*)? ?(.*)$/.exec(on) ?? [];
   if (verb !== '*' && verb !== method) return false;
-  if (pattern === '') return true;
   const isWhole = pattern.endsWith('$');
-  const fullPattern = /^\/v1(\/|\$|$)/.test(pattern) ? pattern : `/v1${pattern}`;
-  const wanted = fullPattern.replace(/\$$/, '').split('/');
-  const given = path.split('/');
+  const wanted = pattern
+    .replace(/^\/v1(?=\/|\$|$)/, '')
+    .replace(/\$$/, '')
+    .split('/');
+  const given = path.replace(/^\/v1/, '').split('/');
   if (isWhole && wanted.length !== given.length) return false;
   return wanted.every((segment, index) => {
     const value = given[index];
-    if (value === undefined) return false;
-    if (isWildcard(segment) || value.startsWith(':')) return value !== '';
-    const isPrefix = index === wanted.length - 1 && !isWhole;
-    return isPrefix ? value.startsWith(segment) : value === segment;
+    const isLast = index === wanted.length - 1;
+    if (segment === '*' || segment.startsWith(':') || value?.startsWith(':')) return Boolean(value);
+    return isLast && !isWhole ? value?.startsWith(segment) : value === segment;
   });
 }
 
 /** A quirk applies only to reads, and most quirks only to reads of the history, even if its `on` matches others. */
 function matches(fault: Fault, route: Route): boolean {
   if (isQuirk(fault) && route.method !== 'GET') return false;
-  if (isHistoryQuirk(fault) && route.path !== `/v1${HISTORY_PATH}`) return false;
+  if (isQuirk(fault) && fault.kind !== 'stale' && route.path !== `/v1${HISTORY_PATH}`) return false;
   return matchesOn(fault.on ?? '', route);
 }
 

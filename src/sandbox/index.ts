@@ -5,12 +5,11 @@ import { getRequestListener } from '@hono/node-server';
 import pLimit from 'p-limit';
 import * as v from 'valibot';
 import { hashSecret, issueToken, newTokenSchema } from './access.ts';
-import { resumeReplies } from './agents.ts';
 import { createApp } from './app.ts';
-import { chatOperations } from './chat.ts';
+import { chatOperations, resumeReplies } from './chat.ts';
 import { Clock } from './clock.ts';
 import { cronOperations, scheduleJob } from './cron.ts';
-import { createInjector, describeUnmatched, type FaultPlan, faultPlanSchema } from './faults.ts';
+import { createInjector, describeUnmatched, type FaultPlan, faultPlanSchema, routesOf } from './faults.ts';
 import { checkOption } from './input.ts';
 import { type ScriptInput, scriptSchema } from './script.ts';
 import type { Operation, Service } from './service.ts';
@@ -142,7 +141,6 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
       closing: closing.signal,
     };
     const operations = [spaceOperations, chatOperations, uploadOperations, cronOperations].flatMap((of) => of(service));
-    const routes = operations.map(({ method, path }) => ({ method, path: `/v1${path}` }));
     if (script) store.script.put({ rules: script });
     const webhook = options.webhook && setWebhook(service, options.webhook);
     resume(service);
@@ -153,7 +151,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
       adminUrl: `${origin}/_sandbox`,
       adminKey,
       webhookSecret: webhook?.secret,
-      unmatchedFaults: describeUnmatched(faults.plan.rules, routes),
+      unmatchedFaults: describeUnmatched(faults.plan.rules, routesOf(operations)),
       async createToken(access = {}) {
         const { secret } = issueToken(service, checkOption('token', newTokenSchema, access));
         await store.durable();

@@ -1,13 +1,7 @@
-import type { IncomingMessage } from 'node:http';
+import { buffer } from 'node:stream/consumers';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import * as v from 'valibot';
 import type { ServiceContext } from './service.ts';
-
-/** How large a JSON body may be, in bytes, unless its operation allows more. */
-const MAX_JSON_BYTES = 1024 * 1024;
-
-/** A larger body is not in the log of requests. */
-const MAX_LOGGED_BYTES = 64 * 1024;
 
 const MAX_QUOTED = 100;
 
@@ -41,9 +35,8 @@ export class Problem extends Error {
 export function invalidInput(fields: readonly FieldProblem[], code = 'invalid_input'): Problem {
   const [first] = fields;
   const more = fields.length > 1 ? ` (and ${fields.length - 1} more)` : '';
-  return new Problem(422, code, `Invalid input: ${first?.path} ${first?.message}${more}.`.replace('  ', ' '), {
-    fields,
-  });
+  const message = `Invalid input: ${first?.path} ${first?.message}${more}.`.replace('  ', ' ');
+  return new Problem(422, code, message, { fields });
 }
 
 /** Quotes a text for a message, shortened to 100 characters. */
@@ -56,7 +49,6 @@ export function quote(value: string): string {
 export function nonBlank(max = 255) {
   return v.pipe(
     v.string(),
-    v.nonEmpty('must not be empty'),
     v.check((text) => text.trim() !== '', 'must not be empty'),
     v.maxLength(max, `must have at most ${max} characters`),
   );
@@ -124,30 +116,6 @@ export function checkOption<Schema extends v.GenericSchema>(
   throw new Error(`The ${name} is not valid: ${problems.join('; ')}.`);
 }
 
-/** Whether a content type is JSON in UTF-8. */
-export function isJson(contentType: string | undefined): boolean {
-  return /^application\/json\s*(;\s*charset="?utf-8"?\s*)?$/i.test(contentType ?? '');
-}
-
-async function readBytes(incoming: IncomingMessage, maxBytes: number): Promise<Buffer> {
-  const tooLarge = new Problem(413, 'body_too_large', `The body is larger than ${maxBytes} bytes.`);
-  if (Number(incoming.headers['content-length'] ?? 0) > maxBytes) throw tooLarge;
-  const chunks: Buffer[] = [];
-  let length = 0;
-  try {
-    // Destroying the stream would close the socket that the error response is sent on.
-    for await (const chunk of incoming.iterator({ destroyOnReturn: false })) {
-      length += chunk.length;
-      if (length > maxBytes) throw tooLarge;
-      chunks.push(chunk);
-    }
-  } catch (error) {
-    if (error === tooLarge) throw error;
-    throw new Problem(400, 'incomplete_body', 'The connection ended before the body did.');
-  }
-  return Buffer.concat(chunks);
-}
-
 function parseJson(bytes: Buffer): unknown {
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
@@ -159,23 +127,23 @@ function parseJson(bytes: Buffer): unknown {
 
 /**
  * Receives a JSON object and checks it.
- * @throws Problem 415 for another content type, 413 for too large a body, 400 for one that ends early or is not JSON, 422 for
- * wrong fields
+ * @throws Problem 415 for another content type, 400 for a body that ends early or is not JSON, 422 for wrong fields
  */
 export async function readBody<Schema extends v.GenericSchema>(
   c: ServiceContext,
   schema: Schema,
-  { maxBytes = MAX_JSON_BYTES, isLogged = true } = {},
 ): Promise<v.InferOutput<Schema>> {
   const { incoming } = c.env;
-  if (!isJson(incoming.headers['content-type'])) {
+  if (!/^application\/json\s*(;\s*charset="?utf-8"?\s*)?$/i.test(incoming.headers['content-type'] ?? '')) {
     throw new Problem(415, 'unsupported_media_type', 'The body must be sent with Content-Type: application/json.');
   }
-  const bytes = await readBytes(incoming, maxBytes);
+  const bytes = await buffer(incoming).catch(() => {
+    throw new Problem(400, 'incomplete_body', 'The connection ended before the body did.');
+  });
   await c.get('onBodyReceived')?.();
   const value = parseJson(bytes);
   const entry = c.get('entry');
-  if (entry && isLogged && bytes.length <= MAX_LOGGED_BYTES) entry.body = value;
+  if (entry) entry.body = value;
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return checkInput(schema, value);
   throw invalidInput([{ path: '', message: 'must be an object' }]);
 }

@@ -1,13 +1,10 @@
 import { toJsonSchema } from '@valibot/to-json-schema';
 import * as v from 'valibot';
-import * as resources from './resources.ts';
+import { MAX_PAGE_SIZE } from './resources.ts';
 import type { Operation, ServiceApp } from './service.ts';
-import { MAX_PAGE_SIZE } from './settings.ts';
 
 /** The versioned base, and the alias of the latest version (spec §9). */
 const BASES = ['/v1', '/latest'];
-
-const JSON_TYPE = 'application/json';
 
 const problemSchema = v.object({
   error: v.object({
@@ -18,45 +15,24 @@ const problemSchema = v.object({
   }),
 });
 
-const COMPONENTS: Readonly<Record<string, v.GenericSchema>> = {
-  Space: resources.spaceSchema,
-  Agent: resources.agentSchema,
-  Provisioning: resources.provisioningSchema,
-  ChatSource: resources.sourceSchema,
-  MessageReceipt: resources.receiptSchema,
-  Message: resources.messageSchema,
-  Document: resources.documentSchema,
-  FileAttachment: resources.attachmentSchema,
-  CronJob: resources.cronJobSchema,
-  Error: problemSchema,
-};
-
-/** Converts a schema. Components in it become references. */
 function toSchema(schema: v.GenericSchema): object {
-  const others = Object.entries(COMPONENTS).filter(([, component]) => component !== schema);
-  const {
-    $schema: _,
-    $defs: __,
-    ...converted
-  } = toJsonSchema(schema, {
+  const { $schema: _, ...converted } = toJsonSchema(schema, {
     target: 'draft-2020-12',
     typeMode: 'input',
     errorMode: 'ignore',
-    definitions: Object.fromEntries(others),
-    overrideRef: ({ referenceId }) => `#/components/schemas/${referenceId}`,
   });
   return converted;
 }
 
-function componentOf(schema: v.GenericSchema): string | undefined {
-  return Object.keys(COMPONENTS).find((name) => COMPONENTS[name] === schema);
+function jsonContent(schema: v.GenericSchema): object {
+  return { 'application/json': { schema: toSchema(schema) } };
 }
 
-function successSchema({ list, returns }: Operation): object {
-  if (list === undefined) return { $ref: `#/components/schemas/${componentOf(returns)}` };
+function responseOf({ list, returns }: Operation): v.GenericSchema {
+  if (list === undefined) return returns;
   const link = v.nullable(v.pipe(v.string(), v.url()));
   const page = { next: link, previous: link, results: v.array(returns) };
-  return toSchema(v.object(list === 'counted' ? { count: v.pipe(v.number(), v.integer()), ...page } : page));
+  return v.object(list === 'counted' ? { count: v.pipe(v.number(), v.integer()), ...page } : page);
 }
 
 function parametersOf({ path, query, list }: Operation): object[] {
@@ -76,16 +52,13 @@ function parametersOf({ path, query, list }: Operation): object[] {
 function bodyOf({ body, takesFile }: Operation): object {
   const file = { type: 'string', format: 'binary', contentMediaType: 'application/octet-stream' };
   const form = { type: 'object', properties: { file }, required: ['file'], additionalProperties: true };
-  const content = {
-    ...(takesFile && { 'multipart/form-data': { schema: form } }),
-    ...(body && { [JSON_TYPE]: { schema: toSchema(body) } }),
-  };
+  const content = { ...(takesFile && { 'multipart/form-data': { schema: form } }), ...(body && jsonContent(body)) };
   return body || takesFile ? { requestBody: { required: true, content } } : {};
 }
 
 function describeOperation(operation: Operation): object {
   const { id, summary, scope, statuses = [200] } = operation;
-  const success = { description: summary, content: { [JSON_TYPE]: { schema: successSchema(operation) } } };
+  const success = { description: summary, content: jsonContent(responseOf(operation)) };
   return {
     operationId: id,
     summary,
@@ -106,7 +79,6 @@ function createDocument(operations: readonly Operation[], origin: string): objec
     const path = operation.path.replace(/:(\w+)/g, '{$1}');
     paths[path] = { ...paths[path], [operation.method.toLowerCase()]: describeOperation(operation) };
   }
-  const error = { schema: { $ref: '#/components/schemas/Error' } };
   return {
     openapi: '3.1.0',
     info: {
@@ -118,8 +90,7 @@ function createDocument(operations: readonly Operation[], origin: string): objec
     security: [{ partnerToken: [] }],
     paths,
     components: {
-      schemas: Object.fromEntries(Object.entries(COMPONENTS).map(([name, schema]) => [name, toSchema(schema)])),
-      responses: { Error: { description: 'The request was refused, or failed.', content: { [JSON_TYPE]: error } } },
+      responses: { Error: { description: 'The request was refused, or failed.', content: jsonContent(problemSchema) } },
       securitySchemes: { partnerToken: { type: 'http', scheme: 'bearer' } },
     },
   };

@@ -1,6 +1,6 @@
 import { invalidInput } from './input.ts';
+import { MAX_PAGE_SIZE } from './resources.ts';
 import type { Service, ServiceContext } from './service.ts';
-import { MAX_PAGE_SIZE } from './settings.ts';
 import { settingsOf } from './store.ts';
 
 function parseCursor(cursor: string | undefined): number {

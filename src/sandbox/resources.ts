@@ -5,9 +5,9 @@ import * as v from 'valibot';
  * fields of responses open (§4.7), so they are this service's own.
  */
 
-const text = (description: string) => v.pipe(v.string(), v.description(description));
-const flag = (description: string) => v.pipe(v.boolean(), v.description(description));
-const time = (description: string) => v.pipe(v.string(), v.isoTimestamp(), v.description(description));
+const text = v.string();
+const flag = v.boolean();
+const time = v.pipe(v.string(), v.isoTimestamp());
 
 const ROUTING_MODES = ['agent_inbox', 'session_workflow'] as const;
 
@@ -16,127 +16,87 @@ export const routingModeSchema = v.picklist(ROUTING_MODES, `must be one of ${ROU
 export const roleSchema = v.picklist(['user', 'assistant'], 'must be one of user, assistant');
 
 export const spaceSchema = v.object({
-  space_id: text('The identifier that the service assigned.'),
-  external_space_id: text('The identifier that the caller chose.'),
-  name: text('The name of the workspace.'),
-  description: text('Its description; may be empty.'),
-  is_org_wide: flag('Whether the whole organization has access.'),
-  created_at: time('When it was created.'),
+  space_id: text,
+  external_space_id: text,
+  name: text,
+  description: text,
+  is_org_wide: flag,
+  created_at: time,
 });
 
 export type Space = v.InferOutput<typeof spaceSchema>;
 
-const agentEntries = {
-  agent_id: text('The identifier that the service assigned.'),
-  space_id: text('The space that the agent is in.'),
-  template_id: text('The template that it was installed from.'),
-  name: text('The name of the agent.'),
-  created_at: time('When it was installed.'),
-};
+const agentEntries = { agent_id: text, space_id: text, template_id: text, name: text, created_at: time };
 
 export type Agent = v.InferOutput<v.ObjectSchema<typeof agentEntries, undefined>>;
 
-const sourceEntries = {
-  source_id: text('The identifier that messages and the history name.'),
-  agent_id: text('The agent that gets the messages.'),
-  name: text('The display name.'),
-  reply_capable: flag('Whether the agent may reply.'),
-  routing_mode: routingModeSchema,
-  created_at: time('When it was created.'),
-};
+const publicSourceEntries = { source_id: text, name: text, reply_capable: flag, routing_mode: routingModeSchema };
+
+const sourceEntries = { ...publicSourceEntries, agent_id: text, created_at: time };
 
 export type ChatSource = v.InferOutput<v.ObjectSchema<typeof sourceEntries, undefined>>;
 
-/** An agent with its public integration metadata. */
+/** An agent with its public integration metadata; `created` is only in the response to provisioning. */
 export const agentSchema = v.object({
   ...agentEntries,
-  integrations: v.object({
-    api_chat: v.nullable(
-      v.object({
-        source_id: sourceEntries.source_id,
-        name: sourceEntries.name,
-        reply_capable: sourceEntries.reply_capable,
-        routing_mode: routingModeSchema,
-      }),
-    ),
-  }),
-  created: v.optional(flag('Whether this request installed it. Only in the response to provisioning.')),
+  integrations: v.object({ api_chat: v.nullable(v.object(publicSourceEntries)) }),
+  created: v.optional(flag),
 });
 
-export const sourceSchema = v.object({
-  ...sourceEntries,
-  space_id: text('The space that the agent is in.'),
-  created: flag('Whether this request created it.'),
-});
+export const sourceSchema = v.object({ ...sourceEntries, space_id: text, created: flag });
 
-export const provisioningSchema = v.object({
-  created: flag('Whether this request created the space.'),
-  space: spaceSchema,
-  agents: v.array(agentSchema),
-});
+export const provisioningSchema = v.object({ created: flag, space: spaceSchema, agents: v.array(agentSchema) });
 
 export const messageSchema = v.object({
-  message_id: text('The identifier, which is also the cursor of the history.'),
-  source_id: text('The source that the session belongs to.'),
-  session_id: text('The conversation that the message belongs to.'),
+  message_id: text,
+  source_id: text,
+  session_id: text,
   role: roleSchema,
-  text: text('The text.'),
-  external_message_id: v.nullable(text('The identifier that the caller chose; null for other messages.')),
-  in_reply_to: v.nullable(text('For a reply, the newest message that it replies to.')),
-  cron_job_id: v.optional(text('The scheduled job that sent it; only such messages have it.')),
-  created_at: time('When it was registered.'),
+  text,
+  /** Null for a message that no caller sent. */
+  external_message_id: v.nullable(text),
+  /** For a reply, the newest message that it replies to. */
+  in_reply_to: v.nullable(text),
+  /** Only in a message that a scheduled job sent. */
+  cron_job_id: v.optional(text),
+  created_at: time,
 });
 
 export type Message = v.InferOutput<typeof messageSchema>;
 
-export const receiptSchema = v.object({
-  message_id: messageSchema.entries.message_id,
-  created: flag('False when the external_message_id already existed in the session.'),
-});
+export const receiptSchema = v.object({ message_id: text, created: flag });
 
 const jobEntries = {
-  cron_job_id: text('The identifier that the service assigned.'),
-  agent_id: text('The agent that runs the job.'),
-  name: text('The name of the job.'),
-  instructions: text('What the agent does on each run.'),
+  cron_job_id: text,
+  agent_id: text,
+  name: text,
+  instructions: text,
   schedule: v.object({
     type: v.literal('cron'),
-    data: v.object({ minute: v.string(), hour: v.string(), day_of_week: v.string() }),
-    timezone: v.string(),
+    data: v.object({ minute: text, hour: text, day_of_week: text }),
+    timezone: text,
   }),
-  created_at: time('When it was created.'),
-  last_run_at: v.nullable(time('When it last ran; null before the first run.')),
+  created_at: time,
+  last_run_at: v.nullable(time),
 };
 
 export type CronJob = v.InferOutput<v.ObjectSchema<typeof jobEntries, undefined>>;
 
-export const cronJobSchema = v.object({
-  ...jobEntries,
-  next_run_at: v.nullable(time('When it runs next; null if never.')),
-});
+/** A job with its next run; null if it never runs. */
+export const cronJobSchema = v.object({ ...jobEntries, next_run_at: v.nullable(time) });
 
 const fileEntries = {
-  content_type: text('The media type that the caller declared.'),
-  bytes: v.pipe(v.number(), v.integer(), v.minValue(0), v.description('The size of the file.')),
-  sha256: text('The SHA-256 of the file in hexadecimal.'),
-  fields: v.pipe(
-    v.record(v.string(), v.union([v.string(), v.array(v.string())])),
-    v.description('The other fields of the form; a repeated one is a list.'),
-  ),
-  created_at: time('When it was uploaded.'),
+  content_type: text,
+  bytes: v.pipe(v.number(), v.integer(), v.minValue(0)),
+  sha256: text,
+  /** The other fields of the form; a repeated one is a list. */
+  fields: v.record(text, v.union([text, v.array(text)])),
+  created_at: time,
 };
 
-export const documentSchema = v.object({
-  document_id: text('The identifier that workflows name.'),
-  name: text('The name of the file.'),
-  ...fileEntries,
-});
+export const documentSchema = v.object({ document_id: text, name: text, ...fileEntries });
 
-export const attachmentSchema = v.object({
-  file_attachment_id: text('The identifier that workflows name.'),
-  filename: text('The name of the file.'),
-  ...fileEntries,
-});
+export const attachmentSchema = v.object({ file_attachment_id: text, filename: text, ...fileEntries });
 
 /** A document or a file attachment. Its bytes are in a file of their own. */
 export interface Upload {
@@ -147,8 +107,7 @@ export interface Upload {
   readonly content_type: string;
   readonly bytes: number;
   readonly sha256: string;
-  /** The other fields of the form in order; a name may come more than once. */
-  readonly fields: readonly (readonly [name: string, value: string])[];
+  readonly fields: Readonly<Record<string, string | string[]>>;
   readonly created_at: string;
 }
 
@@ -159,12 +118,6 @@ export interface Token {
   readonly scopes: readonly string[];
   readonly allowed_ip_cidrs: readonly string[];
   readonly created_at: string;
-}
-
-/** An approved agent template. */
-export interface Template {
-  readonly template_id: string;
-  readonly name: string;
 }
 
 /** One message for one receiver (spec §6). */
@@ -190,3 +143,39 @@ export interface AttemptOutcome {
   readonly status: number | null;
   readonly error: string | null;
 }
+
+/** The largest page of a list, and the largest `page_size` that a request may ask for. */
+export const MAX_PAGE_SIZE = 1_000;
+
+const MAX_UPLOAD_BYTES = 10 * 1024 ** 3;
+
+const byteLimit = v.pipe(v.number(), v.safeInteger(), v.minValue(0));
+
+export const settingsSchema = v.strictObject({
+  /** The organization's pay-as-you-go balance in USD. */
+  balance_usd: v.optional(v.pipe(v.number(), v.finite()), 100),
+  /** How many requests a token may make in each window; null for no limit. */
+  rate_limit: v.optional(
+    v.nullable(
+      v.strictObject({
+        requests: v.pipe(v.number(), v.integer(), v.minValue(1)),
+        per_seconds: v.pipe(v.number(), v.minValue(0.001), v.maxValue(86_400)),
+        /** The Retry-After of a 429: in whole seconds, as an HTTP date, or none. */
+        retry_after: v.optional(v.picklist(['seconds', 'date', 'none']), 'seconds'),
+      }),
+    ),
+    null,
+  ),
+  /** Items on a page, unless the request sets `page_size`. */
+  page_size: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(MAX_PAGE_SIZE)), 100),
+  /** Whether a repeated provisioning reuses an agent of the same name and template, or installs another. */
+  agents_on_repeat: v.optional(v.picklist(['reuse', 'install']), 'reuse'),
+  /** A larger document is refused with 413. */
+  max_document_bytes: v.optional(byteLimit, MAX_UPLOAD_BYTES),
+  /** A larger file attachment is refused with 413. */
+  max_file_attachment_bytes: v.optional(byteLimit, MAX_UPLOAD_BYTES),
+  /** Milliseconds before each partner request is processed. */
+  latency_ms: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(600_000)), 0),
+});
+
+export type Settings = v.InferOutput<typeof settingsSchema>;

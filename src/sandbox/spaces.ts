@@ -1,21 +1,21 @@
 import * as v from 'valibot';
-import { ensureChatSource } from './agents.ts';
 import { invalidInput, nonBlank, Problem, quote, readBody } from './input.ts';
 import { pageOf } from './pages.ts';
 import {
   type Agent,
   agentSchema,
+  type ChatSource,
   provisioningSchema,
   routingModeSchema,
   type Space,
+  sourceSchema,
   spaceSchema,
-  type Template,
 } from './resources.ts';
 import { createId, type Operation, type Service, timestamp } from './service.ts';
 import { settingsOf } from './store.ts';
 
-/** The templates that are approved by default. */
-const DEFAULT_TEMPLATES: readonly Template[] = [
+/** The approved agent templates. */
+export const TEMPLATES = [
   { template_id: 'tmpl_support', name: 'Customer support' },
   { template_id: 'tmpl_sales', name: 'Sales assistant' },
   { template_id: 'tmpl_onboarding', name: 'Onboarding guide' },
@@ -44,18 +44,57 @@ const provisionSchema = v.strictObject({
   ),
 });
 
-type Provision = v.InferOutput<typeof provisionSchema>;
+/** The body of spec §4.2. The spec leaves open what is required: here every field is optional. */
+const setupBody = v.strictObject({
+  name: v.optional(nonBlank()),
+  reply_capable: v.optional(v.boolean()),
+  routing_mode: v.optional(routingModeSchema),
+});
 
-/** The approved templates, in the order of approval. */
-export function templatesOf({ store }: Service): Template[] {
-  return [...DEFAULT_TEMPLATES, ...store.templates.all()];
-}
+type Provision = v.InferOutput<typeof provisionSchema>;
 
 /** @throws Problem 404 when there is no such space */
 export function requireSpace({ store }: Service, spaceId: string): Space {
   const space = store.spaces.get(spaceId);
   if (space) return space;
   throw new Problem(404, 'space_not_found', `There is no space ${quote(spaceId)}.`);
+}
+
+/** @throws Problem 404 when there is no such agent, or it is not in the space that is named */
+export function requireAgent({ store }: Service, agentId: string, spaceId?: string): Agent {
+  const agent = store.agents.get(agentId);
+  if (agent && (spaceId === undefined || agent.space_id === spaceId)) return agent;
+  const where = spaceId === undefined ? '' : ` in the space ${quote(spaceId)}`;
+  throw new Problem(404, 'agent_not_found', `There is no agent ${quote(agentId)}${where}.`);
+}
+
+/** @throws Problem 404 when there is no such API chat source */
+export function requireSource({ store }: Service, sourceId: string): ChatSource {
+  const source = store.sources.get(sourceId);
+  if (source) return source;
+  throw new Problem(404, 'source_not_found', `There is no API chat source ${quote(sourceId)}.`);
+}
+
+type SourceOptions = { readonly [Field in 'name' | 'reply_capable' | 'routing_mode']?: ChatSource[Field] | undefined };
+
+/** Returns the agent's auto-managed API chat source (spec §2), unchanged, or creates it. */
+export function ensureChatSource(
+  service: Service,
+  agent: Agent,
+  options: SourceOptions,
+): { source: ChatSource; created: boolean } {
+  const [existing] = service.store.sources.in(agent.agent_id);
+  if (existing) return { source: existing, created: false };
+  const source: ChatSource = {
+    source_id: createId('src'),
+    agent_id: agent.agent_id,
+    name: options.name ?? agent.name,
+    reply_capable: options.reply_capable ?? true,
+    routing_mode: options.routing_mode ?? 'agent_inbox',
+    created_at: timestamp(service),
+  };
+  service.store.sources.put(source);
+  return { source, created: true };
 }
 
 /** Returns the space of an external id, unchanged, or creates it. */
@@ -87,12 +126,10 @@ function ensureAgent(service: Service, { space_id }: Space, input: Provision['ag
 
 /** There is no await between the changes of a request, so that they are written together or not at all. */
 function provision(service: Service, input: Provision) {
-  const approved = new Set(templatesOf(service).map(({ template_id }) => template_id));
-  const unknown = input.agents.flatMap(({ template_id }, index) =>
-    approved.has(template_id)
-      ? []
-      : [{ path: `agents[${index}].template_id`, message: `names no approved template: ${quote(template_id)}` }],
-  );
+  const unknown = input.agents.flatMap(({ template_id }, index) => {
+    if (TEMPLATES.some((template) => template.template_id === template_id)) return [];
+    return [{ path: `agents[${index}].template_id`, message: `names no approved template: ${quote(template_id)}` }];
+  });
   if (unknown.length > 0) throw invalidInput(unknown);
   const { space, created } = ensureSpace(service, input.external_space_id, input.space);
   const agents = input.agents.map((each) => {
@@ -109,7 +146,7 @@ function toPublicAgent({ store }: Service, agent: Agent) {
   return { ...agent, integrations: { api_chat: { source_id, name, reply_capable, routing_mode } } };
 }
 
-/** Spaces and their agents (spec §4, endpoints 1 to 3). Every token sees every space. */
+/** Spaces, their agents, and the agents' API chat sources (spec §4, endpoints 1 to 4). Every token sees every space. */
 export function spaceOperations(service: Service): Operation[] {
   const { store } = service;
   return [
@@ -148,6 +185,23 @@ export function spaceOperations(service: Service): Operation[] {
       handle: (c) => {
         const { space_id } = requireSpace(service, c.req.param('space_id') ?? '');
         return c.json(pageOf(service, c, store.agents.in(space_id), (agent) => toPublicAgent(service, agent)));
+      },
+    },
+    {
+      id: 'setUpApiChat',
+      method: 'POST',
+      path: '/automation/spaces/:space_id/agents/:agent_id/api-chat/',
+      scope: 'api_chat.setup',
+      summary: "Creates or reuses the agent's API chat source. 201 for a new source, else 200.",
+      body: setupBody,
+      returns: sourceSchema,
+      statuses: [200, 201],
+      handle: async (c) => {
+        const input = await readBody(c, setupBody);
+        const { space_id } = requireSpace(service, c.req.param('space_id') ?? '');
+        const agent = requireAgent(service, c.req.param('agent_id') ?? '', space_id);
+        const { source, created } = ensureChatSource(service, agent, input);
+        return c.json({ ...source, space_id, created }, created ? 201 : 200);
       },
     },
   ];

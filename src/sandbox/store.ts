@@ -1,9 +1,20 @@
 import { open, readFile, truncate } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import * as v from 'valibot';
 import { claimDirectory, Files, hasErrorCode } from './files.ts';
-import type { Agent, ChatSource, CronJob, Delivery, Message, Space, Template, Token, Upload } from './resources.ts';
+import {
+  type Agent,
+  type ChatSource,
+  type CronJob,
+  type Delivery,
+  type Message,
+  type Settings,
+  type Space,
+  settingsSchema,
+  type Token,
+  type Upload,
+} from './resources.ts';
 import type { Script } from './script.ts';
-import { DEFAULT_SETTINGS, type Settings } from './settings.ts';
 
 /** A message that an agent has planned and not sent yet. It has its id already, so that a crash cannot send it twice. */
 export interface PlannedReply extends Omit<Message, 'external_message_id' | 'cron_job_id' | 'created_at'> {
@@ -32,17 +43,15 @@ interface ClockState {
 /** What a line of the journal has for each change: a row that was put or removed, or a table that was emptied. */
 type Change = readonly [table: string, id?: string | undefined, row?: unknown];
 
-type Id<Row> = (row: Row) => string;
-
 /** Rows by id, in the order of creation. */
 class Table<Row> {
   readonly #rows = new Map<string, Row>();
   readonly #groups = new Map<string, Map<string, Row>>();
   readonly #record: (id?: string, row?: Row) => void;
-  readonly #idOf: Id<Row>;
-  readonly #groupOf: Id<Row>;
+  readonly #idOf: (row: Row) => string;
+  readonly #groupOf: (row: Row) => string;
 
-  constructor(record: (id?: string, row?: Row) => void, idOf: Id<Row>, groupOf: Id<Row>) {
+  constructor(record: (id?: string, row?: Row) => void, idOf: (row: Row) => string, groupOf: (row: Row) => string) {
     this.#record = record;
     this.#idOf = idOf;
     this.#groupOf = groupOf;
@@ -98,49 +107,34 @@ export function sessionKey(sourceId: string, sessionId: string): string {
 
 /** @param record gets each change */
 function createTables(record: (change: Change) => void) {
-  const table = <Row>(name: string, idOf: Id<Row>, groupOf: Id<Row> = () => ''): Table<Row> =>
-    new Table((...change) => record([name, ...change]), idOf, groupOf);
-  const messages = <Row extends Omit<PlannedReply, 'due_at'>>(name: string): Table<Row> =>
-    table(
-      name,
-      (row) => row.message_id,
-      (row) => sessionKey(row.source_id, row.session_id),
-    );
+  const create = <Row>(
+    name: string,
+    idOf: (row: Row) => string,
+    groupOf: (row: Row) => string = () => '',
+  ): Table<Row> => new Table((...change) => record([name, ...change]), idOf, groupOf);
+  /** @param id the field that identifies a row @param group the field that `in` finds rows by */
+  const table = <Row>(name: string, id: keyof Row, group?: keyof Row): Table<Row> => {
+    const groupOf = (row: Row): string => (group === undefined ? '' : String(row[group]));
+    return create(name, (row) => String(row[id]), groupOf);
+  };
+  const messages = <Row extends Omit<PlannedReply, 'due_at'>>(name: string): Table<Row> => {
+    const groupOf = ({ source_id, session_id }: Row): string => sessionKey(source_id, session_id);
+    return create(name, (row) => row.message_id, groupOf);
+  };
   /** A table of one row, whose id is empty. */
-  const single = <Row>(name: string): Table<Row> => table(name, () => '');
+  const single = <Row>(name: string): Table<Row> => create(name, () => '');
   return {
-    tokens: table<Token>(
-      'tokens',
-      (row) => row.token_id,
-      (row) => row.secret_sha256,
-    ),
-    templates: table<Template>('templates', (row) => row.template_id),
-    spaces: table<Space>(
-      'spaces',
-      (row) => row.space_id,
-      (row) => row.external_space_id,
-    ),
-    agents: table<Agent>(
-      'agents',
-      (row) => row.agent_id,
-      (row) => row.space_id,
-    ),
-    sources: table<ChatSource>(
-      'sources',
-      (row) => row.source_id,
-      (row) => row.agent_id,
-    ),
+    tokens: table<Token>('tokens', 'token_id', 'secret_sha256'),
+    spaces: table<Space>('spaces', 'space_id', 'external_space_id'),
+    agents: table<Agent>('agents', 'agent_id', 'space_id'),
+    sources: table<ChatSource>('sources', 'source_id', 'agent_id'),
     messages: messages<Message>('messages'),
     /** The messages that a busy agent has not taken yet. */
     inbox: messages<Message>('inbox'),
     replies: messages<PlannedReply>('replies'),
-    cronJobs: table<CronJob>('cronJobs', (row) => row.cron_job_id),
-    uploads: table<Upload>(
-      'uploads',
-      (row) => row.upload_id,
-      (row) => row.as,
-    ),
-    deliveries: table<Delivery>('deliveries', (row) => row.delivery_id),
+    cronJobs: table<CronJob>('cronJobs', 'cron_job_id'),
+    uploads: table<Upload>('uploads', 'upload_id', 'as'),
+    deliveries: table<Delivery>('deliveries', 'delivery_id'),
     settings: single<Settings>('settings'),
     clock: single<ClockState>('clock'),
     script: single<{ readonly rules: Script }>('script'),
@@ -157,6 +151,8 @@ export interface Store extends ReturnType<typeof createTables> {
   durable(): Promise<void>;
   close(): Promise<void>;
 }
+
+const DEFAULT_SETTINGS = v.parse(settingsSchema, {});
 
 /** The current settings. */
 export function settingsOf(store: Store): Settings {
@@ -196,22 +192,19 @@ function createJournal(write: (line: string) => Promise<void>) {
 
 /** Reads the changes of a journal, and cuts off a last line that a crash has torn: nothing in it was acknowledged. */
 async function recoverChanges(path: string): Promise<Change[]> {
-  const bytes = await readFile(path).catch((error: unknown) => {
-    if (hasErrorCode(error, 'ENOENT')) return Buffer.alloc(0);
+  const text = await readFile(path, 'utf8').catch((error: unknown) => {
+    if (hasErrorCode(error, 'ENOENT')) return '';
     throw error;
   });
+  const complete = text.slice(0, text.lastIndexOf('\n') + 1);
+  if (complete !== text) await truncate(path, Buffer.byteLength(complete));
   const changes: Change[] = [];
-  let start = 0;
-  for (let number = 1; start < bytes.length; number += 1) {
-    const end = bytes.indexOf('\n', start);
+  for (const [index, line] of complete.split('\n').slice(0, -1).entries()) {
     try {
-      for (const change of JSON.parse(bytes.toString('utf8', start, end === -1 ? start : end))) changes.push(change);
+      for (const change of JSON.parse(line)) changes.push(change);
     } catch {
-      if (end !== -1 && end + 1 < bytes.length) throw new Error(`line ${number} is damaged and is not the last one`);
-      await truncate(path, start);
-      break;
+      throw new Error(`line ${index + 1} is damaged`);
     }
-    start = end + 1;
   }
   return changes;
 }
@@ -231,9 +224,10 @@ export async function openStore(dataDir: string): Promise<Store> {
     const tables = createTables(journal.record);
     const byName: { readonly [name: string]: { apply(id?: string, row?: unknown): void } | undefined } = tables;
     for (const change of changes) {
-      const table = Array.isArray(change) ? byName[change[0]] : undefined;
+      const [name, id, row] = Array.isArray(change) ? change : [''];
+      const table = byName[name];
       if (!table) throw new Error('it was written by another version');
-      table.apply(change[1], change[2]);
+      table.apply(id, row);
     }
     const files = new Files(directory);
     await files.keepOnly(tables.uploads.all().map(({ upload_id }) => upload_id));

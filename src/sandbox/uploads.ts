@@ -3,32 +3,19 @@ import type { IncomingMessage } from 'node:http';
 import { finished } from 'node:stream/promises';
 import { Busboy, type BusboyFileStream, type BusboyInstance } from '@fastify/busboy';
 import * as v from 'valibot';
-import { invalidInput, isJson, nonBlank, Problem, readBody } from './input.ts';
+import type { Files } from './files.ts';
+import { invalidInput, nonBlank, Problem, readBody } from './input.ts';
 import { pageOf } from './pages.ts';
 import { attachmentSchema, documentSchema, type Upload } from './resources.ts';
 import { createId, type Operation, type Service, type ServiceContext, timestamp } from './service.ts';
-import { type Store, settingsOf } from './store.ts';
+import { settingsOf } from './store.ts';
 
-/** A JSON document is read into memory. */
-const MAX_JSON_DOCUMENT_BYTES = 16 * 1024 * 1024;
-
-/** How large everything but the file may be: boundaries, headers, and other fields. In bytes. */
-const MAX_OVERHEAD = 64 * 1024;
-
-const MAX_FIELDS = 100;
-
-const documentBody = v.strictObject({
-  name: nonBlank(1_000),
-  content: v.pipe(
-    v.string(),
-    v.check((text) => text.isWellFormed(), 'must be well-formed Unicode'),
-  ),
-});
+const documentBody = v.strictObject({ name: nonBlank(1_000), content: v.string() });
 
 type ReceivedUpload = Pick<Upload, 'filename' | 'content_type' | 'fields' | 'bytes' | 'sha256'>;
 
-function tooLarge(what: string, maxBytes: number): Problem {
-  return new Problem(413, 'body_too_large', `${what} larger than ${maxBytes} bytes.`);
+function tooLarge(maxBytes: number): Problem {
+  return new Problem(413, 'body_too_large', `The file is larger than ${maxBytes} bytes.`);
 }
 
 function malformed(reason: string): Problem {
@@ -41,16 +28,26 @@ function createParser(contentType: string, maxBytes: number): BusboyInstance {
       headers: { 'content-type': contentType },
       preservePath: true,
       isPartAFile: (_name, _type, filename) => filename !== undefined,
-      limits: { files: 1, fileSize: maxBytes, fields: MAX_FIELDS, fieldSize: MAX_OVERHEAD },
+      limits: { files: 1, fileSize: maxBytes },
     });
   } catch (error) {
     throw malformed(error instanceof Error ? error.message : String(error));
   }
 }
 
-/** Decodes the three characters that browsers escape in names (HTML, "multipart/form-data"). */
+/** Decodes the three characters that clients escape in names (HTML, "multipart/form-data"). */
 function unescapeName(name: string): string {
   return name.replace(/%22/g, '"').replace(/%0D/gi, '\r').replace(/%0A/gi, '\n');
+}
+
+/** The fields of a form by name; a repeated one is a list. */
+function groupFields(fields: readonly (readonly [name: string, value: string])[]): Upload['fields'] {
+  const values = new Map<string, string | string[]>();
+  for (const [name, value] of fields) {
+    const earlier = values.get(name);
+    values.set(name, earlier === undefined ? value : [earlier, value].flat());
+  }
+  return Object.fromEntries(values);
 }
 
 /** Parses a form as its bytes arrive. @param onFile gets the file @throws Problem for the first error */
@@ -65,16 +62,14 @@ function parseForm(
     const fields: [string, string][] = [];
     parser.on('error', () => reject(malformed('it ends before its last boundary')));
     parser.on('filesLimit', () => refuse('file', 'must appear only once'));
-    parser.on('fieldsLimit', () => refuse('', `must have at most ${MAX_FIELDS} fields besides file`));
-    parser.on('field', (name, value, _nameTruncated, valueTruncated) => {
+    parser.on('field', (name, value) => {
       // A part may have no name, although the library's types say otherwise.
       if (name === undefined) reject(malformed('a field has no name'));
-      else if (valueTruncated) reject(tooLarge('The fields are', MAX_OVERHEAD));
       else if (name === 'file') refuse(name, 'must be a file, with a filename');
       else fields.push([unescapeName(name), value]);
     });
     parser.on('file', (...[name, body, filename, , contentType]) => {
-      body.on('limit', () => reject(tooLarge('The file is', maxBytes)));
+      body.on('limit', () => reject(tooLarge(maxBytes)));
       body.on('error', () => reject(malformed('it ends before its last boundary')));
       if (name !== 'file') refuse(name ?? '', 'is not a known field for a file: it must be in file');
       else if (filename === '') refuse(name, 'must have a filename');
@@ -82,7 +77,7 @@ function parseForm(
     });
     const incomplete = new Problem(400, 'incomplete_body', 'The connection ended before the body did.');
     const complete = finished(incoming, { writable: false }).catch(() => Promise.reject(incomplete));
-    Promise.all([once(parser, 'finish'), complete]).then(() => resolve(fields), reject);
+    Promise.all([once(parser, 'finish'), complete]).then(() => resolve(groupFields(fields)), reject);
     incoming.pipe(parser);
   });
 }
@@ -90,13 +85,11 @@ function parseForm(
 /** Receives a form with one file, in the field `file`, in constant memory. @throws Problem 400, 413, or 422 */
 async function receiveForm(
   incoming: IncomingMessage,
-  files: Store['files'],
+  files: Files,
   id: string,
   maxBytes: number,
 ): Promise<ReceivedUpload> {
-  const { 'content-type': type = '', 'content-length': length = 0 } = incoming.headers;
-  if (Number(length) > maxBytes + MAX_OVERHEAD) throw tooLarge('The file is', maxBytes);
-  const parser = createParser(type, maxBytes);
+  const parser = createParser(incoming.headers['content-type'] ?? '', maxBytes);
   let file: BusboyFileStream | undefined;
   let storing: Promise<Omit<ReceivedUpload, 'fields'>> | undefined;
   try {
@@ -124,38 +117,29 @@ async function receive({ store }: Service, c: ServiceContext, as: Upload['as'], 
   const { incoming } = c.env;
   const settings = settingsOf(store);
   const maxBytes = as === 'document' ? settings.max_document_bytes : settings.max_file_attachment_bytes;
-  const type = incoming.headers['content-type'];
-  if (as === 'document' && isJson(type)) {
-    const limits = { maxBytes: MAX_JSON_DOCUMENT_BYTES, isLogged: false };
-    const { name, content } = await readBody(c, documentBody, limits);
-    if (Buffer.byteLength(content) > maxBytes) throw tooLarge('The content is', maxBytes);
-    const stored = await store.files.write(id, [Buffer.from(content)]);
-    return { filename: name, content_type: 'text/plain; charset=utf-8', fields: [], ...stored };
-  }
-  if (/^multipart\/form-data\s*(;|$)/i.test(type ?? '')) {
-    const form = await receiveForm(incoming, store.files, id, maxBytes);
+  if (/^multipart\/form-data\s*(;|$)/i.test(incoming.headers['content-type'] ?? '')) {
+    const received = await receiveForm(incoming, store.files, id, maxBytes);
     await c.get('onBodyReceived')?.();
-    return form;
+    return received;
   }
-  const accepted = as === 'document' ? 'multipart/form-data or application/json' : 'multipart/form-data';
-  throw new Problem(415, 'unsupported_media_type', `The body must be sent with Content-Type: ${accepted}.`);
+  if (as === 'file_attachment') {
+    throw new Problem(415, 'unsupported_media_type', 'The body must be sent with Content-Type: multipart/form-data.');
+  }
+  const { name, content } = await readBody(c, documentBody);
+  if (Buffer.byteLength(content) > maxBytes) throw tooLarge(maxBytes);
+  const stored = await store.files.write(id, [Buffer.from(content)]);
+  return { filename: name, content_type: 'text/plain; charset=utf-8', fields: {}, ...stored };
 }
 
 /** A document or a file attachment as the service returns it. */
-export function toPublicUpload(upload: Upload) {
-  const { upload_id, as, filename, content_type, bytes, sha256, created_at } = upload;
-  const id =
-    as === 'document' ? { document_id: upload_id, name: filename } : { file_attachment_id: upload_id, filename };
-  const values = new Map<string, string[]>();
-  for (const [name, value] of upload.fields) values.set(name, [...(values.get(name) ?? []), value]);
-  const fields = [...values].map(([name, all]) => [name, all.length === 1 ? all[0] : all]);
-  return { ...id, content_type, bytes, sha256, fields: Object.fromEntries(fields), created_at };
+export function toPublicUpload({ upload_id, as, filename, ...file }: Upload) {
+  if (as === 'document') return { document_id: upload_id, name: filename, ...file };
+  return { file_attachment_id: upload_id, filename, ...file };
 }
 
 /**
- * Documents and file attachments (spec §4, endpoints 7 and 8), and one of them by its id. The spec leaves them open (§4.7):
- * here the file comes as the form field `file`, other fields are stored as given, and a document may also be JSON. Creation is
- * not idempotent: the same file again creates another one.
+ * Documents and file attachments (spec §4, endpoints 7 and 8). The spec leaves them open (§4.7): here the file comes as the form
+ * field `file`, other fields are stored as given, and a document may also be JSON. Creation is not idempotent: the same file again creates another one.
  */
 export function uploadOperations(service: Service): Operation[] {
   return [
@@ -169,13 +153,14 @@ function operationsOf(service: Service, as: Upload['as'], path: string): Operati
   const isDocument = as === 'document';
   const [name, words] = isDocument ? ['Document', 'document'] : ['FileAttachment', 'file attachment'];
   const returns = isDocument ? documentSchema : attachmentSchema;
-  const read = { method: 'GET', scope: `${as}s.read`, returns } as const;
   return [
     {
-      ...read,
       id: `list${name}s`,
+      method: 'GET',
       path,
+      scope: `${as}s.read`,
       summary: `Lists the ${words}s.`,
+      returns,
       list: 'counted',
       handle: (c) => c.json(pageOf(service, c, uploads.in(as), toPublicUpload)),
     },
@@ -198,17 +183,6 @@ function operationsOf(service: Service, as: Upload['as'], path: string): Operati
         // After the file: a crash must not leave a record without its file.
         uploads.put(upload);
         return c.json(toPublicUpload(upload), 201);
-      },
-    },
-    {
-      ...read,
-      id: `get${name}`,
-      path: `${path}:id/`,
-      summary: `Returns one ${words}.`,
-      handle: (c) => {
-        const upload = uploads.get(c.req.param('id') ?? '');
-        if (upload?.as === as) return c.json(toPublicUpload(upload));
-        throw new Problem(404, `${as}_not_found`, `There is no ${words} ${c.req.param('id')}.`);
       },
     },
   ];

