@@ -32,7 +32,7 @@ function familyOf(address: string): 'ipv4' | 'ipv6' {
 function createAddressList(ranges: readonly string[]): BlockList {
   const list = new BlockList();
   for (const entry of ranges) {
-    const [, address = '', prefix] = /^([^/%]*)(?:\/(0|[1-9]\d{0,2}))?$/.exec(entry) ?? [];
+    const [address = '', prefix] = entry.split('/');
     if (prefix === undefined) list.addAddress(address, familyOf(address));
     else list.addSubnet(address, Number(prefix), familyOf(address));
   }
@@ -64,44 +64,38 @@ export function hashSecret(secret: string): string {
 /** Issues a partner token. @returns the token, and its secret */
 export function issueToken(
   service: Service,
-  { scopes, allowed_ip_cidrs }: v.InferOutput<typeof newTokenSchema>,
+  access: v.InferOutput<typeof newTokenSchema>,
 ): { token: Token; secret: string } {
   const secret = `pat_${randomBytes(32).toString('base64url')}`;
-  const token: Token = {
-    token_id: createId('tok'),
-    secret_sha256: hashSecret(secret),
-    scopes: [...new Set(scopes)],
-    allowed_ip_cidrs,
-    created_at: timestamp(service),
-  };
+  const ids = { token_id: createId('tok'), secret_sha256: hashSecret(secret) };
+  const token = { ...ids, ...access, created_at: timestamp(service) };
   service.store.tokens.put(token);
   return { token, secret };
 }
 
 /** The secret of an `Authorization: Bearer <secret>` header. */
 function parseBearer(header: string | undefined): string | undefined {
-  return /^Bearer +([A-Za-z0-9._~+/-]+=*) *$/i.exec(header ?? '')?.[1];
+  return /^Bearer +(\S+) *$/i.exec(header ?? '')?.[1];
+}
+
+function unauthorized(code: string, message: string): Problem {
+  return new Problem(401, code, message, { headers: { 'WWW-Authenticate': 'Bearer realm="partner"' } });
 }
 
 function authenticate({ store }: Service, header: string | undefined): Token {
   const secret = parseBearer(header);
   if (secret === undefined) {
-    throw new Problem(401, 'not_authenticated', 'Send a partner token as Authorization: Bearer <token>.', {
-      headers: { 'WWW-Authenticate': 'Bearer realm="partner"' },
-    });
+    throw unauthorized('not_authenticated', 'Send a partner token as Authorization: Bearer <token>.');
   }
   const [token] = store.tokens.in(hashSecret(secret));
   if (token) return token;
-  throw new Problem(401, 'invalid_token', 'The token is unknown or was deleted.', {
-    headers: { 'WWW-Authenticate': 'Bearer realm="partner", error="invalid_token"' },
-  });
+  throw unauthorized('invalid_token', 'The token is unknown or was deleted.');
 }
 
 /** @param caller an address; an IPv4-mapped IPv6 address counts as IPv4 */
 function checkAddress({ allowed_ip_cidrs }: Token, caller: string): void {
-  const [address = ''] = caller.split('%');
   if (allowed_ip_cidrs.length === 0) return;
-  if (isIP(address) !== 0 && createAddressList(allowed_ip_cidrs).check(address, familyOf(address))) return;
+  if (isIP(caller) !== 0 && createAddressList(allowed_ip_cidrs).check(caller, familyOf(caller))) return;
   throw new Problem(403, 'ip_not_allowed', `The token may not be used from ${caller}.`);
 }
 
@@ -160,8 +154,6 @@ export function requireAdminKey({ adminKeyHash }: Service): MiddlewareHandler<Se
   return async (c, next) => {
     const key = hashSecret(parseBearer(c.req.header('authorization')) ?? '');
     if (timingSafeEqual(Buffer.from(key), Buffer.from(adminKeyHash))) return next();
-    throw new Problem(401, 'not_authenticated', "Send the sandbox's admin key as Authorization: Bearer <key>.", {
-      headers: { 'WWW-Authenticate': 'Bearer realm="sandbox"' },
-    });
+    throw unauthorized('not_authenticated', "Send the sandbox's admin key as Authorization: Bearer <key>.");
   };
 }

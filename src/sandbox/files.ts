@@ -67,7 +67,7 @@ export async function claimDirectory(directory: string): Promise<() => Promise<v
 /** The bytes of uploads: one file each, named by its id. A file without a record is left over from a crash. */
 export class Files {
   readonly #dataDir: string | undefined;
-  #created: Promise<string> | undefined;
+  #directory: Promise<string> | undefined;
 
   /** @param dataDir keeps the files; without one they are in a temporary directory, which `close` removes */
   constructor(dataDir: string | undefined) {
@@ -110,13 +110,13 @@ export class Files {
   }
 
   async close(): Promise<void> {
-    if (this.#dataDir !== undefined || !this.#created) return;
-    await rm(await this.#created, { recursive: true, force: true, maxRetries: 3 });
+    if (this.#dataDir === undefined && this.#directory)
+      await rm(await this.#directory, { recursive: true, force: true });
   }
 
   async #pathOf(id: string): Promise<string> {
-    this.#created ??= this.#create();
-    return join(await this.#created, id);
+    this.#directory ??= this.#create();
+    return join(await this.#directory, id);
   }
 
   async #create(): Promise<string> {

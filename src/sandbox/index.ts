@@ -10,9 +10,10 @@ import { chatOperations, resumeReplies } from './chat.ts';
 import { Clock } from './clock.ts';
 import { cronOperations, scheduleJob } from './cron.ts';
 import { createInjector, describeUnmatched, type FaultPlan, faultPlanSchema, routesOf } from './faults.ts';
+import { hasErrorCode } from './files.ts';
 import { checkOption } from './input.ts';
 import { type ScriptInput, scriptSchema } from './script.ts';
-import type { Operation, Service } from './service.ts';
+import type { Service } from './service.ts';
 import { spaceOperations } from './spaces.ts';
 import { createMemoryStore, openStore, type Store } from './store.ts';
 import { uploadOperations } from './uploads.ts';
@@ -68,25 +69,11 @@ async function listen(server: Server, port: number): Promise<number> {
   try {
     await once(server, 'listening');
   } catch (cause) {
-    const isInUse = cause instanceof Error && 'code' in cause && cause.code === 'EADDRINUSE';
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    const message = isInUse
-      ? `Port ${port} on ${HOST} is in use.`
-      : `Cannot listen on ${HOST}, port ${port}: ${reason}.`;
-    throw new Error(message, { cause });
+    const isInUse = hasErrorCode(cause, 'EADDRINUSE');
+    throw new Error(`Port ${port} on ${HOST} ${isInUse ? 'is in use' : `cannot be used: ${cause}`}.`, { cause });
   }
   const address = server.address();
   return typeof address === 'object' && address !== null ? address.port : port;
-}
-
-function serve(server: Server, service: Service, operations: readonly Operation[]): void {
-  const app = createApp(service, operations);
-  // The adapter would otherwise replace the global Request and Response of the process.
-  const adapter = { overrideGlobalObjects: false, errorHandler: () => new Response('Bad Request', { status: 400 }) };
-  server.on(
-    'request',
-    getRequestListener((request, env) => app.fetch(request, env), adapter),
-  );
 }
 
 /** Ends every request in progress without a response. */
@@ -99,13 +86,6 @@ async function shutDown(server: Server, closing: AbortController, store: Store):
     await closed;
   }
   await store.close();
-}
-
-/** Continues with what was pending when the sandbox last stopped. */
-function resume(service: Service): void {
-  resumeReplies(service);
-  resumeDeliveries(service);
-  for (const job of service.store.cronJobs.all()) scheduleJob(service, job);
 }
 
 /**
@@ -143,8 +123,17 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     const operations = [spaceOperations, chatOperations, uploadOperations, cronOperations].flatMap((of) => of(service));
     if (script) store.script.put({ rules: script });
     const webhook = options.webhook && setWebhook(service, options.webhook);
-    resume(service);
-    serve(server, service, operations);
+    // Continue with what was pending when the sandbox last stopped.
+    resumeReplies(service);
+    resumeDeliveries(service);
+    for (const job of store.cronJobs.all()) scheduleJob(service, job);
+    const app = createApp(service, operations);
+    // The adapter would otherwise replace the global Request and Response of the process.
+    const adapter = { overrideGlobalObjects: false, errorHandler: () => new Response('Bad Request', { status: 400 }) };
+    server.on(
+      'request',
+      getRequestListener((request, env) => app.fetch(request, env), adapter),
+    );
     let closed: Promise<void> | undefined;
     return {
       baseUrl: `${origin}/v1`,

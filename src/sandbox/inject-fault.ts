@@ -6,8 +6,6 @@ import { type Fault, isQuirk, type Quirk } from './faults.ts';
 import { Problem } from './input.ts';
 import { commonHeaders, type Service, type ServiceContext, type ServiceEnv } from './service.ts';
 
-const JSON_TYPE = 'application/json';
-
 const GATEWAY_PAGE = `<!DOCTYPE html>
 <html><head><title>502 Bad Gateway</title></head>
 <body><center><h1>502 Bad Gateway</h1></center><hr><center>gateway</center></body></html>
@@ -34,9 +32,9 @@ export function isAlreadySent(response: Response): boolean {
   return [...RESPONSE_ALREADY_SENT.headers.keys()].every((name) => response.headers.has(name));
 }
 
-async function waitForDisconnect(c: ServiceContext): Promise<void> {
-  const { outgoing } = c.env;
+async function waitForDisconnect({ env: { outgoing } }: ServiceContext): Promise<Response> {
   if (!outgoing.destroyed && !outgoing.closed) await once(outgoing, 'close');
+  return alreadySent();
 }
 
 /** Writes a status line and headers directly to the socket, and logs the status. */
@@ -47,7 +45,7 @@ function sendHead(c: ServiceContext, status: number, headers: Record<string, str
 }
 
 /** The headers of a replacement. They do not come from `c`, which would add those of the true response. */
-function headersOf(service: Service, c: ServiceContext, type: string): Record<string, string> {
+function headersOf(service: Service, c: ServiceContext, type = 'application/json'): Record<string, string> {
   return { ...commonHeaders(service, c.get('requestId')), 'Content-Type': type };
 }
 
@@ -55,10 +53,7 @@ type ErrorStatus = Pick<Extract<Fault, { kind: 'status' }>, 'status' | 'retry_af
 
 function createErrorResponse(service: Service, c: ServiceContext, { status, retry_after }: ErrorStatus): Response {
   const problem = new Problem(status, ERROR_CODES[status] ?? 'injected_fault', `An injected fault: status ${status}.`);
-  const response = Response.json(problem.body(c.get('requestId')), {
-    status,
-    headers: headersOf(service, c, JSON_TYPE),
-  });
+  const response = Response.json(problem.body(c.get('requestId')), { status, headers: headersOf(service, c) });
   if (retry_after !== undefined) response.headers.set('Retry-After', String(retry_after));
   return response;
 }
@@ -67,26 +62,23 @@ function createErrorResponse(service: Service, c: ServiceContext, { status, retr
 async function resetConnection(c: ServiceContext, atBytes = 0): Promise<Response> {
   const { incoming } = c.env;
   let received = 0;
-  try {
-    if (atBytes > 0) {
-      for await (const chunk of incoming.iterator({ destroyOnReturn: false })) {
-        received += chunk.length;
-        if (received >= atBytes) break;
-      }
+  if (atBytes > 0) {
+    // Destroying the stream would end the connection without a reset.
+    for await (const chunk of incoming.iterator({ destroyOnReturn: false })) {
+      received += chunk.length;
+      if (received >= atBytes) break;
     }
-  } finally {
-    incoming.socket.resetAndDestroy();
   }
+  incoming.socket.resetAndDestroy();
   return alreadySent();
 }
 
 async function stall(service: Service, c: ServiceContext, send: 'nothing' | 'headers'): Promise<Response> {
   if (send === 'headers') {
-    sendHead(c, 200, { ...headersOf(service, c, JSON_TYPE), 'Content-Length': 1024 });
+    sendHead(c, 200, { ...headersOf(service, c), 'Content-Length': 1024 });
     c.env.outgoing.flushHeaders();
   }
-  await waitForDisconnect(c);
-  return alreadySent();
+  return waitForDisconnect(c);
 }
 
 /** Sends the true status, headers, and length, then half of the body, and ends the connection. */
@@ -95,8 +87,7 @@ async function cutOff(c: ServiceContext, response: Response): Promise<Response> 
   const { incoming, outgoing } = c.env;
   sendHead(c, response.status, { ...Object.fromEntries(response.headers), 'content-length': body.length });
   outgoing.write(body.subarray(0, Math.floor(body.length / 2)), () => incoming.socket.destroySoon());
-  await waitForDisconnect(c);
-  return alreadySent();
+  return waitForDisconnect(c);
 }
 
 /** Responds with an error once the request was received, and processes the request later. */
@@ -147,7 +138,7 @@ async function perform(
         headers: headersOf(service, c, 'text/html; charset=utf-8'),
       });
     case 'garbage':
-      return new Response('\u0000not json{', { headers: headersOf(service, c, JSON_TYPE) });
+      return new Response('\u0000not json{', { headers: headersOf(service, c) });
   }
 }
 
