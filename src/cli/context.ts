@@ -55,6 +55,8 @@ export interface Context {
   warn(text: string): Promise<void>;
   /** Redacts `text` from all later output. */
   addSecret(text: string): void;
+  /** Lets all later output show a secret: what a command issues is its answer, even if PARTNER_TOKEN holds it too. */
+  revealSecret(text: string): void;
   /** Replaces all secrets added so far, in all their encodings. */
   redact(text: string): string;
   /** Asks for a secret and hides the input. Requires `isInteractive`. */

@@ -44,6 +44,7 @@ export interface RuntimeDeps {
 export interface ContextParts {
   readonly progress: Progress;
   readonly addSecret: (text: string) => void;
+  readonly revealSecret: (text: string) => void;
   readonly redact: (text: string) => string;
 }
 
@@ -210,7 +211,7 @@ export function createContext(
   contextParts: ContextParts,
 ): Context & { close(): Promise<void> } {
   const { io, env, clock, random, signals, selfCommand } = deps;
-  const { progress, addSecret, redact } = contextParts;
+  const { progress, addSecret, revealSecret, redact } = contextParts;
   const deadline = createDeadline(flags.timeoutMs, clock, signals.interrupt);
   const log = (text: string): Promise<void> => progress.pauseDuring(() => io.stderr.write(`${sanitizeLine(text)}\n`));
   const writeMessage = createMessageWriter(io.stderr, progress);
@@ -252,6 +253,7 @@ export function createContext(
     runtime: deps,
     selfCommand,
     addSecret,
+    revealSecret,
     redact,
     warn,
     notice: (text) => (flags.quiet ? Promise.resolve() : writeMessage(text)),

@@ -132,9 +132,14 @@ export async function runCommand(parsed: ParsedCommand, deps: RuntimeDeps, run: 
     secrets.add(secret);
     redactor.add(secret);
   };
+  const revealSecret = (secret: string): void => {
+    secrets.delete(secret);
+    redactor.remove(secret);
+  };
   const context = createContext({ ...deps, io: lazyIo(() => io.stdin, stdout, stderr) }, flags, {
     progress,
     addSecret,
+    revealSecret,
     redact,
   });
   run.abortSignal = context.abortSignal;

@@ -11,6 +11,7 @@ export interface Redactor {
   redact(text: string): string;
   /** Adds a secret. Ignores secrets shorter than 6 characters. */
   add(secret: string): void;
+  remove(secret: string): void;
 }
 
 /**
@@ -73,6 +74,7 @@ export function createRedactor(secrets: Iterable<string> = []): Redactor {
   for (const secret of secrets) add(secret);
   return {
     add,
+    remove: (secret) => void patterns.delete(secret),
     redact(text) {
       const spans = [...patterns.values()].flat().flatMap((pattern) => pattern.findAll(text));
       return spans.length === 0 ? text : replaceSpans(text, spans);

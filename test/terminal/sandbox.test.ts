@@ -74,6 +74,15 @@ describe('sandbox start', () => {
     expect(await ids(await listening(third))).toEqual(['one', 'two']);
   });
 
+  test('prints the token that --data keeps even when PARTNER_TOKEN holds it', async () => {
+    const args = ['sandbox', 'start', '-o', 'json', '--data', join(tempDirectory(), 'data')];
+    const first = start(args);
+    const { token } = await listening(first);
+    first.kill('SIGTERM');
+    await first;
+    expect(await listening(start(args, { env: { PARTNER_TOKEN: token } }))).toMatchObject({ token });
+  });
+
   test('rejects a data directory or port of another sandbox, and names it', async () => {
     const data = join(tempDirectory(), 'data');
     const at = await listening(start(['sandbox', 'start', '-o', 'json', '--data', data]));

@@ -25,6 +25,7 @@ export default command<SandboxInput>({
   async run(context, input) {
     const { sandbox, generatedSecret } = await startFromOptions(input, context);
     const token = await sandbox.defaultToken();
+    context.revealSecret(token);
     for (const unmatched of sandbox.unmatchedFaults) await context.warn(unmatched);
     async function* events(): AsyncGenerator<StreamEvent> {
       try {
