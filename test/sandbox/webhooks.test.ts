@@ -48,17 +48,6 @@ describe('a completed message', () => {
     expect(delivery).toMatchObject({ delivery_id: received.id, status: 'delivered', next_attempt_at: null });
     expect(receiver.received).toHaveLength(1);
   });
-
-  test('that a user wrote is not delivered; one that was added for the assistant is', async () => {
-    const { on, receiver, chat, statuses } = await delivering();
-    const place = { source_id: chat.source_id, session_id: 's1', text: '{n}' };
-    await on.admin('POST', '/messages', { ...place, role: 'user' });
-    await on.admin('POST', '/messages', { ...place, role: 'assistant', count: 30 });
-    await expect.poll(statuses).toEqual(Array(30).fill('delivered'));
-    expect(receiver.received.map(({ json }) => Number(json.data.text)).toSorted((a, b) => a - b)).toEqual(
-      Array.from({ length: 30 }, (_, index) => index + 1),
-    );
-  });
 });
 
 describe('a delivery', () => {
