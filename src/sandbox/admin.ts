@@ -59,10 +59,10 @@ const clockSchema = v.pipe(
 
 const urlSchema = v.pipe(
   v.string(),
-  v.rawCheck(({ dataset, addIssue }) => {
-    const message = dataset.typed ? webhookUrlProblem(dataset.value) : undefined;
-    if (message !== undefined) addIssue({ message });
-  }),
+  v.check(
+    (url) => webhookUrlProblem(url) === undefined,
+    ({ input }) => webhookUrlProblem(input) ?? '',
+  ),
 );
 
 const secretSchema = v.pipe(v.string(), v.check(isWebhookSecret, 'must be whsec_ and 24 to 64 bytes in Base64'));

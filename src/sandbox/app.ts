@@ -88,15 +88,10 @@ function waitForDisk({ store }: Service): MiddlewareHandler<ServiceEnv> {
 
 /** Adds a 405 with Allow for every other method on the paths of the app. */
 function refuseOtherMethods(app: ServiceApp): void {
-  const methodsByPath = new Map<string, Set<string>>();
-  for (const { path, method } of app.routes) {
-    if (method === 'ALL') continue;
-    const methods = methodsByPath.get(path) ?? new Set();
-    methodsByPath.set(path, methods.add(method));
-    if (method === 'GET') methods.add('HEAD');
-  }
-  for (const [path, methods] of methodsByPath) {
-    const allowed = [...methods].join(', ');
+  const routes = app.routes.filter(({ method }) => method !== 'ALL');
+  for (const path of new Set(routes.map((route) => route.path))) {
+    const methods = routes.filter((route) => route.path === path).map(({ method }) => method);
+    const allowed = [...new Set(methods)].join(', ').replace('GET', 'GET, HEAD');
     app.all(path, (c) => {
       const message = `${c.req.method} is not allowed here. Use ${allowed}.`;
       throw new Problem(405, 'method_not_allowed', message, { headers: { Allow: allowed } });

@@ -18,9 +18,8 @@ function createCron({ data, timezone }: CronJob['schedule']): Cron {
 /** Describes what is wrong with a schedule; undefined if it is valid. */
 function scheduleProblem(schedule: CronJob['schedule']): string | undefined {
   try {
-    if (schedule.timezone === '') return 'needs a timezone';
     createCron(schedule).nextRun();
-    return undefined;
+    return schedule.timezone === '' ? 'needs a timezone' : undefined;
   } catch (error) {
     return `is not valid: ${error instanceof Error ? error.message : error}`;
   }
@@ -37,10 +36,10 @@ const jobBody = v.strictObject({
       data: v.strictObject({ minute: v.string(), hour: v.string(), day_of_week: v.string() }),
       timezone: v.string(),
     }),
-    v.rawCheck(({ dataset, addIssue }) => {
-      const message = dataset.typed ? scheduleProblem(dataset.value) : undefined;
-      if (message !== undefined) addIssue({ message });
-    }),
+    v.check(
+      (schedule) => scheduleProblem(schedule) === undefined,
+      ({ input }) => scheduleProblem(input) ?? '',
+    ),
   ),
 });
 

@@ -3,7 +3,6 @@ import { once, setMaxListeners } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { getRequestListener } from '@hono/node-server';
 import pLimit from 'p-limit';
-import * as v from 'valibot';
 import { hashSecret, issueToken, newTokenSchema } from './access.ts';
 import { createApp } from './app.ts';
 import { chatOperations, resumeReplies } from './chat.ts';
@@ -134,6 +133,11 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
       'request',
       getRequestListener((request, env) => app.fetch(request, env), adapter),
     );
+    const createToken = async (access: unknown = {}): Promise<string> => {
+      const { secret } = issueToken(service, checkOption('token', newTokenSchema, access));
+      await store.durable();
+      return secret;
+    };
     let closed: Promise<void> | undefined;
     return {
       baseUrl: `${origin}/v1`,
@@ -141,18 +145,14 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
       adminKey,
       webhookSecret: webhook?.secret,
       unmatchedFaults: describeUnmatched(faults.plan.rules, routesOf(operations)),
-      async createToken(access = {}) {
-        const { secret } = issueToken(service, checkOption('token', newTokenSchema, access));
-        await store.durable();
-        return secret;
-      },
+      createToken,
       async defaultToken() {
         const kept = store.secrets.get()?.token;
         if (kept !== undefined && store.tokens.in(hashSecret(kept)).length > 0) return kept;
-        const { secret } = issueToken(service, v.parse(newTokenSchema, {}));
-        store.secrets.put({ adminKey, token: secret });
+        const token = await createToken();
+        store.secrets.put({ adminKey, token });
         await store.durable();
-        return secret;
+        return token;
       },
       close: () => (closed ??= shutDown(server, closing, store)),
     };

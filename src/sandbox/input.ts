@@ -105,11 +105,7 @@ export function checkInput<Schema extends v.GenericSchema>(schema: Schema, value
 }
 
 /** Checks an option of the sandbox. @param name what it is @throws Error that names every wrong field */
-export function checkOption<Schema extends v.GenericSchema>(
-  name: string,
-  schema: Schema,
-  value: unknown,
-): v.InferOutput<Schema> {
+export function checkOption<Schema extends v.GenericSchema>(name: string, schema: Schema, value: unknown) {
   const result = v.safeParse(schema, value);
   if (result.success) return result.output;
   const problems = problemsOf(result.issues).map(({ path, message }) => `${path} ${message}`.trim());

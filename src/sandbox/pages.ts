@@ -45,12 +45,9 @@ export function pageOf<Row extends { readonly created_at: string }, Public>(
   const size = pageSizeOf(service, c);
   const start = parseCursor(c.req.query('cursor'));
   const urlOf = (index: number): string => {
-    const query = {
-      ...c.req.query(),
-      page_size: String(size),
-      cursor: Buffer.from(`from:${index}`).toString('base64url'),
-    };
-    return `${service.origin}${c.req.path}?${new URLSearchParams(query)}`;
+    const cursor = Buffer.from(`from:${index}`).toString('base64url');
+    const query = new URLSearchParams({ ...c.req.query(), page_size: String(size), cursor });
+    return `${service.origin}${c.req.path}?${query}`;
   };
   return {
     count: all.length,

@@ -18,11 +18,6 @@ const PAUSES_MS = [1_000, 5_000];
 
 const SECRET_PREFIX = 'whsec_';
 
-/** Creates a Standard Webhooks secret of 256 random bits. */
-function createWebhookSecret(): string {
-  return `${SECRET_PREFIX}${randomBytes(32).toString('base64')}`;
-}
-
 /** Whether a text is a secret of Standard Webhooks: `whsec_`, then 24 to 64 bytes in Base64. */
 export function isWebhookSecret(text: string): boolean {
   const encoded = text.slice(SECRET_PREFIX.length);
@@ -159,7 +154,7 @@ async function send({ webhookTimeoutMs, closing }: Service, delivery: Delivery):
 export function setWebhook({ store }: Service, { url, secret }: { url: string; secret?: string }): Webhook {
   const problem = webhookUrlProblem(url);
   if (problem !== undefined) throw new Error(`The URL of the webhook ${problem}.`);
-  const used = secret ?? store.webhook.get()?.secret ?? createWebhookSecret();
+  const used = secret ?? store.webhook.get()?.secret ?? `${SECRET_PREFIX}${randomBytes(32).toString('base64')}`;
   if (!isWebhookSecret(used)) throw new Error('The secret of the webhook must be whsec_ and 24 to 64 bytes in Base64.');
   const webhook = { url, secret: used };
   store.webhook.put(webhook);
