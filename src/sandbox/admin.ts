@@ -11,7 +11,7 @@ import { createId, type Service, type ServiceApp, timestamp } from './service.ts
 import { ensureSpace, requireSource, TEMPLATES } from './spaces.ts';
 import { settingsOf } from './store.ts';
 import { toPublicUpload } from './uploads.ts';
-import { deliverMessage, isWebhookSecret, setWebhook, toPublicDelivery, webhookUrlProblem } from './webhooks.ts';
+import { deliverMessage, setWebhook, toPublicDelivery, webhookSchema } from './webhooks.ts';
 
 /** A larger step of the clock is probably a mistake, and would execute every scheduled run on the way. */
 const MAX_STEP_MS = 10 * 366 * 86_400_000;
@@ -57,33 +57,17 @@ const clockSchema = v.pipe(
   v.check(({ set, advance }) => set === undefined || advance === undefined, 'must have set or advance, not both'),
 );
 
-const urlSchema = v.pipe(
-  v.string(),
-  v.check(
-    (url) => webhookUrlProblem(url) === undefined,
-    ({ input }) => webhookUrlProblem(input) ?? '',
-  ),
-);
-
-const secretSchema = v.pipe(v.string(), v.check(isWebhookSecret, 'must be whsec_ and 24 to 64 bytes in Base64'));
-
 const deliverySchema = v.strictObject({
   source_id: v.optional(v.string()),
   session_id: v.optional(sessionIdSchema, 'webhook-test'),
   text: v.optional(messageTextSchema, 'This is a test of the webhook.'),
-  url: v.optional(urlSchema),
-  secret: v.optional(secretSchema),
+  url: v.optional(webhookSchema.entries.url),
+  secret: webhookSchema.entries.secret,
 });
 
 function found<Row>(row: Row | undefined, kind: string, id: string): Row {
   if (row !== undefined) return row;
   throw new Problem(404, `${kind.replaceAll(' ', '_')}_not_found`, `There is no ${kind} ${quote(id)}.`);
-}
-
-function countRequests({ requests }: Service): Record<string, number> {
-  const counts: Record<string, number> = {};
-  for (const { method, route } of requests) counts[`${method} ${route}`] = (counts[`${method} ${route}`] ?? 0) + 1;
-  return counts;
 }
 
 /** What changes how the service behaves, and the log of requests. */
@@ -109,7 +93,7 @@ function addControlRoutes(app: ServiceApp, service: Service, routes: readonly Ro
     const warnings = describeUnmatched(service.faults.plan.rules, routes);
     return c.json({ ...service.faults.plan, ...(warnings.length > 0 && { warnings }) });
   });
-  app.get('/requests', (c) => c.json({ counts: countRequests(service), requests: service.requests }));
+  app.get('/requests', (c) => c.json({ requests: service.requests }));
   app.delete('/requests', (c) => {
     service.requests.length = 0;
     return c.body(null, 204);
@@ -169,8 +153,7 @@ function addDataRoutes(app: ServiceApp, service: Service): void {
 function addWebhookRoutes(app: ServiceApp, service: Service): void {
   const { store } = service;
   app.post('/webhooks', async (c) => {
-    const { url, secret } = await readBody(c, v.strictObject({ url: urlSchema, secret: v.optional(secretSchema) }));
-    return c.json(setWebhook(service, { url, ...(secret !== undefined && { secret }) }), 201);
+    return c.json(setWebhook(service, await readBody(c, webhookSchema)), 201);
   });
   app.get('/deliveries', (c) => {
     const all = store.deliveries.all();

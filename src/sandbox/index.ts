@@ -16,7 +16,7 @@ import type { Service } from './service.ts';
 import { spaceOperations } from './spaces.ts';
 import { createMemoryStore, openStore, type Store } from './store.ts';
 import { uploadOperations } from './uploads.ts';
-import { resumeDeliveries, setWebhook } from './webhooks.ts';
+import { resumeDeliveries, setWebhook, webhookSchema } from './webhooks.ts';
 
 /** The webhooks that are sent at a time. */
 const MAX_SENDING = 8;
@@ -95,6 +95,7 @@ async function shutDown(server: Server, closing: AbortController, store: Store):
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   const { port = 0, dataDir, now = Date.now } = options;
   const faults = createInjector(checkOption('fault plan', faultPlanSchema, options.faults ?? { rules: [] }));
+  const receiver = options.webhook && checkOption('webhook', webhookSchema, options.webhook);
   const script = options.script && checkOption('script', scriptSchema, options.script);
 
   const store = dataDir === undefined ? createMemoryStore() : await openStore(dataDir);
@@ -121,7 +122,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     };
     const operations = [spaceOperations, chatOperations, uploadOperations, cronOperations].flatMap((of) => of(service));
     if (script) store.script.put({ rules: script });
-    const webhook = options.webhook && setWebhook(service, options.webhook);
+    const webhook = receiver && setWebhook(service, receiver);
     // Continue with what was pending when the sandbox last stopped.
     resumeReplies(service);
     resumeDeliveries(service);

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import * as v from 'valibot';
 import { hasErrorCode } from './files.ts';
 import { quote } from './input.ts';
 import type { AttemptOutcome, Delivery, Message } from './resources.ts';
@@ -38,6 +39,18 @@ export function webhookUrlProblem(text: string): string | undefined {
   if (isLoopback) return undefined;
   return 'must be on this machine (127.0.0.1, [::1], or localhost): the sandbox sends no requests into other networks';
 }
+
+/** The URL that gets every completed message, and the secret that signs them: by default the one before, or a new one. */
+export const webhookSchema = v.strictObject({
+  url: v.pipe(
+    v.string(),
+    v.check(
+      (url) => webhookUrlProblem(url) === undefined,
+      ({ input }) => webhookUrlProblem(input) ?? '',
+    ),
+  ),
+  secret: v.optional(v.pipe(v.string(), v.check(isWebhookSecret, 'must be whsec_ and 24 to 64 bytes in Base64'))),
+});
 
 /**
  * Delivers a message, and stores the delivery in the same line as the message.
@@ -146,17 +159,10 @@ async function send({ webhookTimeoutMs, closing }: Service, delivery: Delivery):
   }
 }
 
-/**
- * Sets the webhook of the sandbox.
- * @param secret by default the one that it had, or a new one
- * @throws Error for an invalid URL or secret
- */
-export function setWebhook({ store }: Service, { url, secret }: { url: string; secret?: string }): Webhook {
-  const problem = webhookUrlProblem(url);
-  if (problem !== undefined) throw new Error(`The URL of the webhook ${problem}.`);
-  const used = secret ?? store.webhook.get()?.secret ?? `${SECRET_PREFIX}${randomBytes(32).toString('base64')}`;
-  if (!isWebhookSecret(used)) throw new Error('The secret of the webhook must be whsec_ and 24 to 64 bytes in Base64.');
-  const webhook = { url, secret: used };
+/** Sets the webhook of the sandbox. */
+export function setWebhook({ store }: Service, { url, secret }: v.InferOutput<typeof webhookSchema>): Webhook {
+  const kept = secret ?? store.webhook.get()?.secret;
+  const webhook = { url, secret: kept ?? `${SECRET_PREFIX}${randomBytes(32).toString('base64')}` };
   store.webhook.put(webhook);
   return webhook;
 }

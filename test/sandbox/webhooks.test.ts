@@ -114,7 +114,7 @@ describe('a delivery', () => {
       const { status, json } = await admin('POST', path, { url });
       expect([status, json.error.fields[0].path]).toEqual([422, 'url']);
     }
-    await expect(startSandbox({ webhook: { url } })).rejects.toThrow('The URL of the webhook');
+    await expect(startSandbox({ webhook: { url } })).rejects.toThrow('The webhook is not valid: url must');
   });
 
   test('needs a webhook, a known source, and a secret of Standard Webhooks', async () => {
