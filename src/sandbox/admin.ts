@@ -98,6 +98,7 @@ function addControlRoutes(app: ServiceApp, service: Service, routes: readonly Ro
     service.requests.length = 0;
     return c.body(null, 204);
   });
+  app.get('/script', (c) => c.json({ rules: store.script.get()?.rules ?? [] }));
   app.put('/script', async (c) => {
     const script = await readBody(c, v.strictObject({ rules: scriptSchema }));
     store.script.put(script);

@@ -101,12 +101,11 @@ export function ensureChatSource(
 export function ensureSpace(
   service: Service,
   external_space_id: string,
-  { name, description, is_org_wide }: Provision['space'],
+  fields: Provision['space'],
 ): { space: Space; created: boolean } {
   const [existing] = service.store.spaces.in(external_space_id);
   if (existing) return { space: existing, created: false };
-  const text = { external_space_id, name, description };
-  const space = { space_id: createId('spc'), ...text, is_org_wide, created_at: timestamp(service) };
+  const space = { space_id: createId('spc'), external_space_id, ...fields, created_at: timestamp(service) };
   service.store.spaces.put(space);
   return { space, created: true };
 }

@@ -36,7 +36,7 @@ describe('a data directory', () => {
     await (await createCronClient(first, 'agent_inbox')).post();
     await first.admin('PATCH', '/settings', { page_size: 7 });
     await first.admin('PATCH', '/clock', { frozen: true, advance: '1h' });
-    const paths = ['/settings', '/clock', '/cron-jobs', '/uploads'];
+    const paths = ['/settings', '/script', '/clock', '/cron-jobs', '/uploads'];
     const read = async ({ admin, partner }: typeof first) => [
       ...(await Promise.all(paths.map(async (path) => (await admin('GET', path)).json))),
       (await partner('GET', SPACES)).json.results,
