@@ -54,7 +54,7 @@ const setupBody = v.strictObject({
 type Provision = v.InferOutput<typeof provisionSchema>;
 
 /** @throws Problem 404 when there is no such space */
-export function requireSpace({ store }: Service, spaceId: string): Space {
+function requireSpace({ store }: Service, spaceId: string): Space {
   const space = store.spaces.get(spaceId);
   if (space) return space;
   throw new Problem(404, 'space_not_found', `There is no space ${quote(spaceId)}.`);
