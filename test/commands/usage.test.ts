@@ -1,5 +1,5 @@
-import { describe, expect, test } from 'vitest';
-import { manualSignals, run } from '../support/run.ts';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { manualSignals, run, tempDirectory } from '../support/run.ts';
 import { service } from '../support/service.ts';
 
 interface Flag {
@@ -287,6 +287,9 @@ describe('help', () => {
     test('every example calls the command with valid arguments', async () => {
       const signals = manualSignals();
       signals.abort(new Error('It ends once the arguments are checked.'));
+      const here = process.cwd();
+      process.chdir(tempDirectory());
+      onTestFinished(() => process.chdir(here));
       for (const { command: line } of examples) {
         const args = splitExample(line);
         expect(args.join(' ')).toContain(command);
