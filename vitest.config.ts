@@ -17,7 +17,7 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     // Builds the program, for the tests that run it as a process.
     globalSetup: ['test/support/build.ts'],
-    setupFiles: ['test/support/seed.ts'],
+    setupFiles: ['test/support/properties.ts'],
     // Tests mostly wait for processes and sockets.
     maxWorkers: 3,
     // No module keeps state (the linter enforces it), so files can share a process. Loading all modules again for each file

@@ -1,8 +1,8 @@
 import { createServer } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { partnerctl } from '../support/api-client.ts';
 import { createArgs } from '../support/cron.ts';
 import { json, sendJson, startFakeService } from '../support/fake-service.ts';
+import { partnerctl } from '../support/run.ts';
 import { findClosedPort, listen, rawJson, startRawService, UNRESOLVABLE_HOST } from '../support/tcp-server.ts';
 
 const LIST = ['spaces', 'list', '-o', 'json'];

@@ -1,12 +1,11 @@
 import { createServer } from 'node:http';
 import { createServer as createTcpServer } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { partnerctl, TOKEN } from '../support/api-client.ts';
 import { trustCertificate } from '../support/certificate.ts';
 import { proxyTo } from '../support/connect-proxy.ts';
 import { json, startFakeService } from '../support/fake-service.ts';
 import { start } from '../support/program.ts';
-import { tempDirectory } from '../support/run.ts';
+import { partnerctl, TOKEN, tempDirectory } from '../support/run.ts';
 import { listen } from '../support/tcp-server.ts';
 
 const SPACES = [{ space_id: 's1' }];

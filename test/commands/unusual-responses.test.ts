@@ -2,9 +2,9 @@ import { createServer } from 'node:net';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
-import { partnerctl } from '../support/api-client.ts';
 import { createArgs } from '../support/cron.ts';
 import { type Handler, json, startFakeService } from '../support/fake-service.ts';
+import { partnerctl } from '../support/run.ts';
 import { listen, rawJson, startRawService } from '../support/tcp-server.ts';
 
 const LIST = ['spaces', 'list', '-o', 'json'];

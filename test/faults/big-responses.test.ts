@@ -1,11 +1,10 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse as parseYaml } from 'yaml';
-import { partnerctl } from '../support/api-client.ts';
 import { cpuMsOf } from '../support/cpu.ts';
 import { createArgs } from '../support/cron.ts';
 import { startFakeService } from '../support/fake-service.ts';
-import { tempDirectory } from '../support/run.ts';
+import { partnerctl, tempDirectory } from '../support/run.ts';
 
 const LIST = ['spaces', 'list', '--retries', '0'];
 

@@ -4,7 +4,6 @@ import { postMessage } from '../../src/api/chat.ts';
 import { HistoryReader } from '../../src/api/history.ts';
 import { OPERATIONS } from '../../src/contract/operations.ts';
 import { RateLimitError, ServiceError } from '../../src/errors.ts';
-import { withinLimit } from '../support/api-client.ts';
 import { json, neverAnswer, reset, type Step, sendJson, startFakeService } from '../support/fake-service.ts';
 import { followDeps } from './following.ts';
 
@@ -64,11 +63,10 @@ describe('a call with its own limits', () => {
   });
 
   it('ends after its own time limit', async () => {
-    const got = await withinLimit(async (timeoutMs) => {
-      const { got, http } = await serverOf(neverAnswer);
-      await expect(http.call(OPERATIONS.readHistory, { timeoutMs, retries: 0 })).rejects.toThrow(ServiceError);
-      return got.length === 0 ? undefined : got;
-    });
+    const { got, http } = await serverOf(neverAnswer);
+    // Long enough that the request is sent on a busy machine.
+    const limits = { timeoutMs: 2_000, retries: 0 };
+    await expect(http.call(OPERATIONS.readHistory, limits)).rejects.toThrow(ServiceError);
     expect(got).toHaveLength(1);
   });
 

@@ -2,10 +2,9 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Clock } from '../../src/clock.ts';
-import { partnerctl } from '../support/api-client.ts';
 import { type CreatedJob, createArgs } from '../support/cron.ts';
 import { cut, type Handler, json, sendJson, startFakeService } from '../support/fake-service.ts';
-import { fastClock, type Ran, type RunOptions, tempDirectory } from '../support/run.ts';
+import { fastClock, partnerctl, type Ran, type RunOptions, tempDirectory } from '../support/run.ts';
 import { readJobLog } from '../support/state-file.ts';
 
 interface ListedJob {

@@ -3,8 +3,7 @@ import type { TraceEvent } from '../../src/api/attempt.ts';
 import { Http } from '../../src/api/http.ts';
 import type { HttpOptions } from '../../src/api/http-options.ts';
 import { Transport } from '../../src/api/transport.ts';
-import { TOKEN } from '../support/api-client.ts';
-import { fastClock } from '../support/run.ts';
+import { fastClock, TOKEN } from '../support/run.ts';
 
 /** The HTTP core on a real connection to a base URL, with a clock on which waits take no time. */
 export function client(baseUrl: string, options: Partial<HttpOptions> = {}): { http: Http; events: TraceEvent[] } {

@@ -3,9 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { OPERATIONS } from '../../src/contract/operations.ts';
 import { InterruptedError } from '../../src/errors.ts';
-import { partnerctl } from '../support/api-client.ts';
 import { createGate, json, sendJson, startFakeService } from '../support/fake-service.ts';
-import { manualSignals } from '../support/run.ts';
+import { manualSignals, partnerctl } from '../support/run.ts';
 import { listen } from '../support/tcp-server.ts';
 import { client } from './http-client.ts';
 

@@ -3,8 +3,8 @@ import type { Http } from '../../src/api/http.ts';
 import { listAll } from '../../src/api/list-all.ts';
 import type { JsonObject } from '../../src/contract/json.ts';
 import { OPERATIONS } from '../../src/contract/operations.ts';
-import { partnerctl } from '../support/api-client.ts';
 import { numberIn, type PagedService, spaceIds, startPagedService } from '../support/paged-service.ts';
+import { partnerctl } from '../support/run.ts';
 import { client } from './http-client.ts';
 
 const LIST = ['spaces', 'list', '-o', 'json', '--retries', '0'];

@@ -5,9 +5,9 @@ import type { HttpOptions } from '../../src/api/http-options.ts';
 import { ListPages } from '../../src/api/list-pages.ts';
 import { Contract, type ContractLayers } from '../../src/contract/contract.ts';
 import { OPERATIONS } from '../../src/contract/operations.ts';
-import { TOKEN } from '../support/api-client.ts';
 import { type Handler, sendJson, startFakeService } from '../support/fake-service.ts';
 import { numberIn, spaceIds, startPagedService } from '../support/paged-service.ts';
+import { TOKEN } from '../support/run.ts';
 import { client } from './http-client.ts';
 
 interface Outcome {

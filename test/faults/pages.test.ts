@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { partnerctl, TOKEN } from '../support/api-client.ts';
 import { type FakeService, sendJson, startFakeService } from '../support/fake-service.ts';
+import { partnerctl, TOKEN } from '../support/run.ts';
 
 const LIST = ['spaces', 'list', '-o', 'json', '--retries', '0'];
 const PATH = '/v1/automation/spaces/';

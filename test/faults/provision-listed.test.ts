@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { partnerctl } from '../support/api-client.ts';
-import { fastClock, tempDirectory } from '../support/run.ts';
+import { fastClock, partnerctl, tempDirectory } from '../support/run.ts';
 import { type Habits, type OddService, oddService } from './odd-service.ts';
 import { AGENTS, expectDone, machine, manifest, type Provisioned } from './provisioning.ts';
 

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { partnerctl } from '../support/api-client.ts';
 import { sendJson, startFakeService } from '../support/fake-service.ts';
-import { propertyRuns } from '../support/property-runs.ts';
+import { propertyRuns } from '../support/properties.ts';
+import { partnerctl } from '../support/run.ts';
 import { type Habits, oddService, type Trouble } from './odd-service.ts';
 import { AGENTS, expectDone, machine, manifest, type Provisioned } from './provisioning.ts';
 

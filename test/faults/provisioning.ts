@@ -1,8 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { partnerctl } from '../support/api-client.ts';
-import { type Ran, type RunOptions, tempDirectory } from '../support/run.ts';
+import { partnerctl, type Ran, type RunOptions, tempDirectory } from '../support/run.ts';
 import type { OddService } from './odd-service.ts';
 
 export interface Provisioned {

@@ -6,7 +6,7 @@ import { type Handler, json, reset, startFakeService } from '../support/fake-ser
 import { stateFile } from '../support/job-service.ts';
 import { expectBlocked, onlyRecord } from '../support/only-record.ts';
 import { start } from '../support/program.ts';
-import { propertyRuns } from '../support/property-runs.ts';
+import { propertyRuns } from '../support/properties.ts';
 import { run } from '../support/run.ts';
 import { write } from '../support/service.ts';
 import { asNewerVersion, damage, flipBit, lineAt, readJobLog, readState } from '../support/state-file.ts';

@@ -9,7 +9,7 @@ import {
   nextPath,
   stallingClock,
 } from '../support/history-server.ts';
-import { propertyRuns } from '../support/property-runs.ts';
+import { propertyRuns } from '../support/properties.ts';
 import { fastClock, manualSignals, type Ran, run, tempDirectory, tinyRandom } from '../support/run.ts';
 
 /** The ids of the messages in the output of a tail, in order. */

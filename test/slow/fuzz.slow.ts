@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { anyCharacter } from '../support/any-character.ts';
 import { startFakeService } from '../support/fake-service.ts';
+import { anyCharacter } from '../support/properties.ts';
 import { fastClock, run, tempDirectory, tinyRandom } from '../support/run.ts';
 import { manifest, write } from '../support/service.ts';
 

@@ -1,6 +1,5 @@
 import { describe, test } from 'vitest';
-import { TOPICS } from '../support/documents.ts';
-import { hasCommands, runDocument } from '../support/run-document.ts';
+import { hasCommands, runDocument, TOPICS } from '../support/documents.ts';
 
 const DOCUMENTS = [...TOPICS, 'dist/skills/partnerctl/SKILL.md'].filter(hasCommands);
 

@@ -12,7 +12,7 @@ export default defineConfig({
       'test/contract-matrix/*.{matrix,slow}.ts',
     ],
     globalSetup: ['test/support/build.ts'],
-    setupFiles: ['test/support/seed.ts'],
+    setupFiles: ['test/support/properties.ts'],
     // Minutes of work on a machine that is not busy: the limit only detects a hang.
     testTimeout: 600_000,
     hookTimeout: 120_000,

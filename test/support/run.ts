@@ -4,14 +4,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
-import { onTestFinished } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 import type { Signals, TerminationSignal } from '../../src/cli/context.ts';
+import { COMMON_EXITS } from '../../src/cli/exit-meanings.ts';
+import { findCommand } from '../../src/cli/parse.ts';
 import type { Clock } from '../../src/clock.ts';
 import { systemClock } from '../../src/clock.ts';
 import { type Keychain, KeychainUnavailable } from '../../src/config/keychain.ts';
-import { InterruptedError } from '../../src/errors.ts';
+import { EXIT, InterruptedError } from '../../src/errors.ts';
 import { main } from '../../src/main.ts';
-import { expectDeclaredExit } from './declared-exits.ts';
 import { expectDeclaredOutput, outputFormat } from './declared-output.ts';
 import { memorySink } from './memory-sink.ts';
 
@@ -151,6 +152,15 @@ export function testProcess(home: string) {
   };
 }
 
+/** Checks that a command exits only with codes from its help. `sandbox run` exits with the code of its command. */
+async function expectDeclaredExit(argv: readonly string[], code: number): Promise<void> {
+  const entry = findCommand(argv);
+  if (entry === undefined || entry.commandPath === 'sandbox run') return;
+  const { exits } = (await entry.load()).default;
+  const declared = [...COMMON_EXITS, ...exits].map((name) => EXIT[name]);
+  expect(declared, `${entry.commandPath} exits with what its help says`).toContain(code);
+}
+
 /** Runs a command line in this process: the entire program, with its own home, clock, and streams, and real HTTP. */
 export async function run(argv: readonly string[], options: RunOptions = {}): Promise<Ran> {
   const home = options.env?.HOME ?? tempDirectory();
@@ -179,6 +189,18 @@ export async function run(argv: readonly string[], options: RunOptions = {}): Pr
     json: () => JSON.parse(stdout.text()),
     error: () => JSON.parse(stderr.text()).error,
   };
+}
+
+/** The token of `partnerctl`. */
+export const TOKEN = 'pat_faults_0123456789abcdef';
+
+/** Runs a full command line against a base URL; waits take no time unless a clock is given. */
+export function partnerctl(baseUrl: string, argv: readonly string[], options: RunOptions = {}): Promise<Ran> {
+  return run(argv, {
+    clock: fastClock(),
+    ...options,
+    env: { PARTNER_BASE_URL: baseUrl, PARTNER_TOKEN: TOKEN, ...options.env },
+  });
 }
 
 /** Returns the given arguments, and before them the default flags (flag, value, …) that they do not set themselves. */

@@ -1,9 +1,8 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { commandBlocks, readDocument, TOPICS } from '../support/documents.ts';
+import { commandBlocks, readDocument, runDocument, TOPICS } from '../support/documents.ts';
 import { start } from '../support/program.ts';
 import { run } from '../support/run.ts';
-import { runDocument } from '../support/run-document.ts';
 
 const ROOT = new URL('../../', import.meta.url);
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { deriveExternalId } from '../../../src/chat/row-ids.ts';
-import { propertyRuns } from '../../support/property-runs.ts';
+import { propertyRuns } from '../../support/properties.ts';
 
 const text = fc.string({ unit: fc.constantFrom('a', 'b', '"', ',', '\\', '\u0000', 'é', '\ud83d', '1'), maxLength: 4 });
 const row = fc.record({ source_id: text, session_id: text, text, occurrence: fc.integer({ min: 1, max: 3 }) });

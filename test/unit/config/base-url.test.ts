@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { isLoopback, parseBaseUrl } from '../../../src/config/base-url.ts';
 import { UsageError } from '../../../src/errors.ts';
-import { propertyRuns } from '../../support/property-runs.ts';
+import { propertyRuns } from '../../support/properties.ts';
 
 describe('parseBaseUrl', () => {
   it.each([

@@ -14,7 +14,7 @@ import {
   updateProfiles,
   withProfile,
 } from '../../../src/config/profiles.ts';
-import { propertyRuns } from '../../support/property-runs.ts';
+import { propertyRuns } from '../../support/properties.ts';
 import { tempDirectory } from '../../support/run.ts';
 
 const ACME = { base_url: 'https://api.test/v1', token: 'pat_secret' };

@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { parseToken, readToken, type TokenReaders } from '../../../src/config/read-token.ts';
 import type { TokenSource } from '../../../src/config/token-sources.ts';
 import { CredentialsError } from '../../../src/errors.ts';
-import { anyCharacter } from '../../support/any-character.ts';
+import { anyCharacter } from '../../support/properties.ts';
 import { tempDirectory } from '../../support/run.ts';
 
 const NEVER = new AbortController().signal;

@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Contract } from '../../../src/contract/contract.ts';
 import { readErrorBody } from '../../../src/contract/error-body.ts';
-import { anyCharacter } from '../../support/any-character.ts';
 import { cpuMsOf } from '../../support/cpu.ts';
+import { anyCharacter } from '../../support/properties.ts';
 
 const json = (body: unknown) => readErrorBody(JSON.stringify(body), 'application/json');
 

@@ -6,7 +6,7 @@ import type { Resource } from '../../../src/contract/field-names.ts';
 import { type Fields, fieldsOf, findId } from '../../../src/contract/fields.ts';
 import type { JsonObject } from '../../../src/contract/json.ts';
 import type { FieldLeaf } from '../../../src/contract/leaves.ts';
-import { propertyRuns } from '../../support/property-runs.ts';
+import { propertyRuns } from '../../support/properties.ts';
 
 const CONTRACT = new Contract();
 

@@ -5,7 +5,7 @@ import { decodeChatSource } from '../../../src/contract/chat-source.ts';
 import { Contract } from '../../../src/contract/contract.ts';
 import type { JsonObject } from '../../../src/contract/json.ts';
 import * as messages from '../../../src/contract/messages.ts';
-import { anyCharacter } from '../../support/any-character.ts';
+import { anyCharacter } from '../../support/properties.ts';
 
 const { findHistoryEntries } = messages;
 const contract = new Contract();

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Contract, type LeafValues } from '../../../src/contract/contract.ts';
 import { buildRequest, NoOperation } from '../../../src/contract/requests.ts';
-import { anyCharacter } from '../../support/any-character.ts';
+import { anyCharacter } from '../../support/properties.ts';
 
 const pathOf = (parameters: { space_id: string }) => buildRequest(new Contract(), 'agents.list', { parameters }).path;
 const withOverride = (override: LeafValues) => new Contract({ override });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { propertyRuns } from '../../support/property-runs.ts';
+import { propertyRuns } from '../../support/properties.ts';
 import { anySays, anyWaves, copies, play, playMerged } from './scenario.ts';
 
 // Each scenario encodes and decodes every record as the product does: 5,000 take about five minutes.

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { type CronJob, contentHash, cronKey, findDifferences, instructionsHash } from '../../../src/cron/job.ts';
 import { type ListedJob, matchContent, matchIdentity } from '../../../src/cron/listed-job.ts';
 import { isSameSchedule } from '../../../src/cron/schedule.ts';
-import { propertyRuns } from '../../support/property-runs.ts';
+import { propertyRuns } from '../../support/properties.ts';
 import { anyText, writtenSchedule } from './arbitraries.ts';
 
 const JOB: CronJob = {

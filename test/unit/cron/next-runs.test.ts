@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { nextRuns } from '../../../src/cron/next-runs.ts';
 import { describeSchedule, parseExpression } from '../../../src/cron/schedule.ts';
-import { propertyRuns } from '../../support/property-runs.ts';
+import { propertyRuns } from '../../support/properties.ts';
 import { writtenSchedule } from './arbitraries.ts';
 
 const runs = (expression: string, timezone: string, after: string, count: number): Promise<string[]> =>

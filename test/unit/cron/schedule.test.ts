@@ -12,7 +12,7 @@ import {
   parseFields,
 } from '../../../src/cron/schedule.ts';
 import { ScheduleError } from '../../../src/cron/schedule-error.ts';
-import { propertyRuns } from '../../support/property-runs.ts';
+import { propertyRuns } from '../../support/properties.ts';
 import { anyText, writtenFields, writtenSchedule } from './arbitraries.ts';
 
 const utc = (text: string): CronSchedule => ({ ...parseExpression(text), timezone: 'UTC' });

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { anyCharacter } from '../../support/any-character.ts';
+import { anyCharacter } from '../../support/properties.ts';
 
 const PIECES = [
   '\x1b[31m',

@@ -2,9 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { stringifyJson } from '../../../src/output/formats/stringify-json.ts';
 import { createRedactor, redactHeaders, redactingSink } from '../../../src/output/redact.ts';
-import { anyCharacter } from '../../support/any-character.ts';
 import { memorySink } from '../../support/memory-sink.ts';
-import { propertyRuns } from '../../support/property-runs.ts';
+import { anyCharacter, propertyRuns } from '../../support/properties.ts';
 
 const TOKEN = 'pt_live_9x+/&"\\é 27';
 

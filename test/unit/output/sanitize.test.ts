@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { sanitizeLine, sanitizeText } from '../../../src/output/sanitize.ts';
 import { cpuMsOf } from '../../support/cpu.ts';
-import { propertyRuns } from '../../support/property-runs.ts';
+import { propertyRuns } from '../../support/properties.ts';
 import { anyText } from './any-text.ts';
 
 // Independent of the code under test: what no terminal line may contain in any context.

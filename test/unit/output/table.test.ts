@@ -9,7 +9,7 @@ import { writeTable } from '../../../src/output/formats/table.ts';
 import { sanitizeLine } from '../../../src/output/sanitize.ts';
 import { displayWidth, truncate, wrapToWidth } from '../../../src/output/width.ts';
 import { memorySink } from '../../support/memory-sink.ts';
-import { propertyRuns } from '../../support/property-runs.ts';
+import { propertyRuns } from '../../support/properties.ts';
 import { anyText } from './any-text.ts';
 
 interface Space {

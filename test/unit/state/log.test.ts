@@ -6,7 +6,7 @@ import { appendRecord } from '../../../src/state/append.ts';
 import { readLog } from '../../../src/state/file-store.ts';
 import { ensureWritable } from '../../../src/state/open-durably.ts';
 import { fieldText, MAX_LINE_BYTES } from '../../../src/state/record.ts';
-import { propertyRuns } from '../../support/property-runs.ts';
+import { propertyRuns } from '../../support/properties.ts';
 import { entries, ids, lineOf, temporaryDirectory, text } from './files.ts';
 
 const head = { type: 'note', at: '2026-01-02T03:04:05.000Z' };

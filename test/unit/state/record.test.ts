@@ -9,7 +9,7 @@ import {
   randomRecordId,
   recordHead,
 } from '../../../src/state/record.ts';
-import { anyCharacter } from '../../support/any-character.ts';
+import { anyCharacter } from '../../support/properties.ts';
 import { lineOf } from './files.ts';
 
 function decode(line: string | Buffer): DecodedLine {

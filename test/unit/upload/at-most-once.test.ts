@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { propertyRuns } from '../../support/property-runs.ts';
+import { propertyRuns } from '../../support/properties.ts';
 import { anyWaves, play } from './scenario.ts';
 
 it('a file is uploaded at most once, whatever is lost or killed, and only what exists is reported', async () => {

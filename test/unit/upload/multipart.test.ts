@@ -3,8 +3,7 @@ import { Busboy } from '@fastify/busboy';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type FileFormInput, fileForm } from '../../../src/upload/file-form.ts';
-import { anyCharacter } from '../../support/any-character.ts';
-import { propertyRuns } from '../../support/property-runs.ts';
+import { anyCharacter, propertyRuns } from '../../support/properties.ts';
 
 const INPUT: FileFormInput = { filename: 'a.txt', bytes: 5, contentType: 'text/plain', fields: [] };
 

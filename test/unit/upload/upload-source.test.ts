@@ -23,7 +23,7 @@ import {
   textSource,
   type UploadSource,
 } from '../../../src/upload/upload-source.ts';
-import { anyCharacter } from '../../support/any-character.ts';
+import { anyCharacter } from '../../support/properties.ts';
 import { tempDirectory } from '../../support/run.ts';
 import { sha256 } from '../../support/sandbox-uploads.ts';
 import { DESCRIPTORS, openBelow } from './descriptors.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { interpolate } from '../../../src/yaml/interpolate.ts';
-import { anyCharacter } from '../../support/any-character.ts';
+import { anyCharacter } from '../../support/properties.ts';
 import { problemLines, read, VALID } from '../manifests.ts';
 
 const lookup = (values: Readonly<Record<string, string>>) => (name: string) => values[name];

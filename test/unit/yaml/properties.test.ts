@@ -2,8 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parseAllDocuments, stringify } from 'yaml';
 import type { Manifest } from '../../../src/provision/manifest.ts';
-import { anyCharacter } from '../../support/any-character.ts';
-import { propertyRuns } from '../../support/property-runs.ts';
+import { anyCharacter, propertyRuns } from '../../support/properties.ts';
 import { problemLines, type Reading, read, readAll } from '../manifests.ts';
 
 const letters = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 20 });

@@ -4,9 +4,8 @@ import { checkLeaf } from '../../../../src/contract/check-leaf.ts';
 import { OpenApiError } from '../../../../src/contract/openapi/document.ts';
 import { proposeFromOpenApi } from '../../../../src/contract/openapi/propose.ts';
 import { startSandbox } from '../../../../src/sandbox/index.ts';
-import { propertyRuns } from '../../../support/property-runs.ts';
+import { propertyRuns } from '../../../support/properties.ts';
 import { pathsIn, replaceAt } from './json-paths.ts';
-import '../../../support/seed.ts';
 
 async function fetchDocument(): Promise<unknown> {
   const sandbox = await startSandbox();
