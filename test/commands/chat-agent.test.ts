@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { createChat, HISTORY, MESSAGE } from '../support/chat.ts';
 import { run } from '../support/run.ts';
-import { createChat, HISTORY, MESSAGE } from '../support/sandbox-chat.ts';
 import { service } from '../support/service.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1_000;

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { createChat, MESSAGE } from '../support/chat.ts';
 import { run, tempDirectory, tinyRandom } from '../support/run.ts';
-import { createChat, MESSAGE } from '../support/sandbox-chat.ts';
 import { service, write } from '../support/service.ts';
 import { recordTypes } from '../support/state-file.ts';
 

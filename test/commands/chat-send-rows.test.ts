@@ -2,6 +2,7 @@ import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
+import { createChat, MESSAGE } from '../support/chat.ts';
 import { json, sendJson, startFakeService } from '../support/fake-service.ts';
 import {
   manualSignals,
@@ -12,7 +13,6 @@ import {
   tinyRandom,
   withDefaults,
 } from '../support/run.ts';
-import { createChat, MESSAGE } from '../support/sandbox-chat.ts';
 import { service, write } from '../support/service.ts';
 
 const POST = `POST ${MESSAGE}`;

@@ -1,9 +1,9 @@
 import { execFileSync } from 'node:child_process';
 import { describe, expect, test } from 'vitest';
 import { InterruptedError } from '../../src/errors.ts';
+import { createChat, HISTORY, MESSAGE } from '../support/chat.ts';
 import { json, startFakeService } from '../support/fake-service.ts';
 import { fasterClock, manualSignals, run, tinyRandom } from '../support/run.ts';
-import { createChat, HISTORY, MESSAGE } from '../support/sandbox-chat.ts';
 import { service, write } from '../support/service.ts';
 import { runUntilPolled, waitForPolls } from './polls.ts';
 

@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { type FakeService, sendJson, startFakeService } from '../support/fake-service.ts';
 import { run, tinyRandom } from '../support/run.ts';
-import { PROVISION, provisionBody } from '../support/sandbox-client.ts';
-import { type Service, service } from '../support/service.ts';
+import { PROVISION, provisionBody, type Service, service } from '../support/service.ts';
 
 const SETUP = 'POST /automation/spaces/';
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { type Chat, createChat } from '../support/chat.ts';
 import { json, sendJson, startFakeService } from '../support/fake-service.ts';
 import { fastClock, run, tinyRandom } from '../support/run.ts';
-import { type Chat, createChat } from '../support/sandbox-chat.ts';
 import { service as startService, write } from '../support/service.ts';
 
 /** Two agents, each with a conversation `same`, and one with another conversation. */

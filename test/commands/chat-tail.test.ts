@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { type Chat, createChat, HISTORY } from '../support/chat.ts';
 import { json, startFakeService } from '../support/fake-service.ts';
 import { historyServer, nextPath, stallingClock } from '../support/history-server.ts';
 import { fastClock, fasterClock, manualSignals, run, tinyRandom } from '../support/run.ts';
-import { type Chat, createChat, HISTORY } from '../support/sandbox-chat.ts';
 import { type Service, service as startService } from '../support/service.ts';
 import { runUntilPolled, waitForPolls } from './polls.ts';
 

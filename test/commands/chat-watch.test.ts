@@ -5,6 +5,7 @@ import { systemClock } from '../../src/clock.ts';
 import { InterruptedError } from '../../src/errors.ts';
 import { appendRecord } from '../../src/state/append.ts';
 import { randomRecordId, recordHead } from '../../src/state/record.ts';
+import { type Chat, createChat } from '../support/chat.ts';
 import {
   fastClock,
   fasterClock,
@@ -15,7 +16,6 @@ import {
   tempDirectory,
   tinyRandom,
 } from '../support/run.ts';
-import { type Chat, createChat } from '../support/sandbox-chat.ts';
 import { type Service, service } from '../support/service.ts';
 import { waitForPolls } from './polls.ts';
 

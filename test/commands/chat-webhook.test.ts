@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { InterruptedError } from '../../src/errors.ts';
+import { createChat, HISTORY } from '../support/chat.ts';
 import { manualSignals, run } from '../support/run.ts';
-import { createChat, HISTORY } from '../support/sandbox-chat.ts';
 import { type Service, service } from '../support/service.ts';
 import { waitForPolls } from './polls.ts';
 

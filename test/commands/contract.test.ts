@@ -1,9 +1,9 @@
 import { readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { schedules } from '../support/cron.ts';
 import { json, startFakeService } from '../support/fake-service.ts';
 import { run, tempDirectory } from '../support/run.ts';
-import { schedules } from '../support/scheduling.ts';
 import { service } from '../support/service.ts';
 
 interface Leaf {

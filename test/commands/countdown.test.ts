@@ -1,11 +1,9 @@
 import { describe, expect, test } from 'vitest';
+import { createChat } from '../support/chat.ts';
+import { CRON_JOBS, schedules } from '../support/cron.ts';
 import { fasterClock, run, tempDirectory, tinyRandom } from '../support/run.ts';
-import { createChat } from '../support/sandbox-chat.ts';
-import { PROVISION } from '../support/sandbox-client.ts';
-import { CRON_JOBS } from '../support/sandbox-cron.ts';
-import { schedules } from '../support/scheduling.ts';
 import { Screen } from '../support/screen.ts';
-import { manifest, service as startService, write } from '../support/service.ts';
+import { manifest, PROVISION, service as startService, write } from '../support/service.ts';
 
 /** Runs a command line in a terminal, ten times as fast. @returns the exit code and the terminal output */
 async function watch(args: readonly string[], env: Record<string, string | undefined>) {

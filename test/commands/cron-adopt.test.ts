@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
+import { type JobAnswer, schedules } from '../support/cron.ts';
 import { sendJson } from '../support/fake-service.ts';
 import { startCronBehindGateway } from '../support/gateway.ts';
 import { manualSignals } from '../support/run.ts';
-import { type JobAnswer, schedules } from '../support/scheduling.ts';
 import { jobRecordKinds } from '../support/state-file.ts';
 
 describe('cron adopt', () => {

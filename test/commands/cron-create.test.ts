@@ -1,9 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { parse as parseYaml } from 'yaml';
+import { CRON_JOBS, type JobAnswer, jobFlags, schedules } from '../support/cron.ts';
 import { fastClock, run, tinyRandom, withDefaults } from '../support/run.ts';
-import { CRON_JOBS } from '../support/sandbox-cron.ts';
-import { JOB, type JobAnswer, schedules } from '../support/scheduling.ts';
 import { write } from '../support/service.ts';
 
 const POST = `POST ${CRON_JOBS}`;
@@ -32,7 +31,7 @@ describe('cron create', () => {
       next_runs: [expect.any(String), expect.any(String), expect.any(String)],
     });
     for (const moment of answer.next_runs) expect(moment).toMatch(/T09:00:00\+0[12]:00$/);
-    expect(await service.created()).toEqual([
+    expect(await service.bodies()).toEqual([
       { agent_id: service.agent, name: 'daily', instructions: 'Sum up the day.', schedule: BERLIN },
     ]);
     expect(await service.records()).toEqual(['reserved', 'created']);
@@ -151,7 +150,7 @@ describe('cron create', () => {
     await service.cron([...args, '--name', 'a', '--instructions', text]);
     await service.cron([...args, '--name', 'b', '--instructions', `@${write('weekly.md', text)}`]);
     await service.cron([...args, '--name', 'c', '--instructions', '-'], { stdin: text });
-    expect((await service.created()).map((body) => Object(body).instructions)).toEqual([text, text, text]);
+    expect((await service.bodies()).map((body) => Object(body).instructions)).toEqual([text, text, text]);
   });
 
   test('shows what --dry-run would do, and writes nothing', async () => {
@@ -182,7 +181,7 @@ describe('cron create', () => {
     expect(twice.error()).toMatchObject({
       details: { reason: 'several', candidates: [expect.any(String), expect.any(String)] },
     });
-    expect(await service.created()).toHaveLength(2);
+    expect(await service.bodies()).toHaveLength(2);
   });
 
   test.each([
@@ -221,7 +220,7 @@ describe('cron create', () => {
 
 describe('cron create sends nothing and exits with 2 for', () => {
   const without = (flag: string): string[] => {
-    const args = JOB('agt_1');
+    const args = jobFlags('agt_1');
     const at = args.indexOf(flag);
     return args.filter((_, index) => index !== at && index !== at + 1);
   };
@@ -236,42 +235,42 @@ describe('cron create sends nothing and exits with 2 for', () => {
       [],
       "--agent, --name, --instructions, and --schedule are missing.\nhint: To read the jobs from a file instead: -f jobs.yaml\n  Add --schedule '0 9 * * 1-5'",
     ],
-    ['a blank name', withDefaults(JOB('a'), ['--name', ' ']), '--name is empty.'],
+    ['a blank name', withDefaults(jobFlags('a'), ['--name', ' ']), '--name is empty.'],
     [
       'a name with a space before it',
-      withDefaults(JOB('a'), ['--name', ' daily']),
+      withDefaults(jobFlags('a'), ['--name', ' daily']),
       '--name must not start or end with white space',
     ],
     [
       'a name of two lines',
-      withDefaults(JOB('a'), ['--name', 'a\nb']),
+      withDefaults(jobFlags('a'), ['--name', 'a\nb']),
       '--name must not start or end with white space, or contain a line',
     ],
     [
       'a name with a control character',
-      withDefaults(JOB('a'), ['--name', 'a\u001bb']),
+      withDefaults(jobFlags('a'), ['--name', 'a\u001bb']),
       '--name must not contain control characters',
     ],
-    ['an agent by name without a space', JOB('name:Support'), '--agent name:<name> needs --space.'],
+    ['an agent by name without a space', jobFlags('name:Support'), '--agent name:<name> needs --space.'],
     [
       'a space for an agent_id',
-      withDefaults(JOB('a'), ['--space', 'ext:acme']),
+      withDefaults(jobFlags('a'), ['--space', 'ext:acme']),
       '--space can only be used with --agent name:<name>',
     ],
-    ['two schedules', withDefaults(JOB('a'), ['--minute', '0']), '--schedule and --minute cannot be combined.'],
+    ['two schedules', withDefaults(jobFlags('a'), ['--minute', '0']), '--schedule and --minute cannot be combined.'],
     [
       'a day of the month',
-      withDefaults(JOB('a'), ['--schedule', '0 9 1 * *']),
+      withDefaults(jobFlags('a'), ['--schedule', '0 9 1 * *']),
       '--schedule: "1" is a day of the month, but must be *',
     ],
     [
       'a wrong hour',
-      withDefaults(JOB('a'), ['--schedule', '0 24 * * *']),
+      withDefaults(jobFlags('a'), ['--schedule', '0 24 * * *']),
       '--schedule: hour: "24" is out of range: 0 to 23',
     ],
     [
       'an unknown timezone',
-      withDefaults(JOB('a'), ['--timezone', 'Europe/Berln']),
+      withDefaults(jobFlags('a'), ['--timezone', 'Europe/Berln']),
       '--timezone: "Europe/Berln" is not an IANA time zone name',
     ],
     [
@@ -279,32 +278,32 @@ describe('cron create sends nothing and exits with 2 for', () => {
       [...without('--schedule'), '--minute', '60', '--hour', '1'],
       '--minute: "60" is out of range: 0 to 59',
     ],
-    ['an offset', withDefaults(JOB('a'), ['--timezone', '+02:00']), '--timezone: "+02:00"'],
+    ['an offset', withDefaults(jobFlags('a'), ['--timezone', '+02:00']), '--timezone: "+02:00"'],
     [
       'a file that is not there',
-      withDefaults(JOB('a'), ['--instructions', '@/nowhere.md']),
+      withDefaults(jobFlags('a'), ['--instructions', '@/nowhere.md']),
       'cannot be read from /nowhere.md',
     ],
     [
       'words that are not UTF-8',
-      withDefaults(JOB('a'), ['--instructions', 'caf\ufffd']),
+      withDefaults(jobFlags('a'), ['--instructions', 'caf\ufffd']),
       '--instructions is not UTF-8, or contains the replacement character U+FFFD.',
     ],
-    ['only @', withDefaults(JOB('a'), ['--instructions', '@']), '--instructions needs a file name after the @.'],
+    ['only @', withDefaults(jobFlags('a'), ['--instructions', '@']), '--instructions needs a file name after the @.'],
     [
       'empty standard input',
-      withDefaults(JOB('a'), ['--instructions', '-']),
+      withDefaults(jobFlags('a'), ['--instructions', '-']),
       'The instructions cannot be read from standard input.',
     ],
     ['-f and a job', ['-f', 'jobs.yaml', '--name', 'x'], '-f and --name cannot be combined.'],
     ['a file of jobs that is not there', ['-f', '/nowhere.yaml'], '/nowhere.yaml: there is no such file or directory'],
     [
       'standard input for two things',
-      withDefaults(JOB('a'), ['--instructions', '-', '--token-file', '-']),
+      withDefaults(jobFlags('a'), ['--instructions', '-', '--token-file', '-']),
       'Standard input cannot be both',
     ],
     ['-f - with the token from there', ['-f', '-', '--token-file', '-'], 'Standard input cannot be both'],
-    ['a token', withDefaults(JOB('a'), ['--token', 'pat_x']), '--token'],
+    ['a token', withDefaults(jobFlags('a'), ['--token', 'pat_x']), '--token'],
   ])('%s', async (_, args, said) => {
     const service = await schedules();
     const ran = await service.cron(['create', ...args]);
@@ -361,7 +360,7 @@ jobs:
       ),
       details: { source: `${file}:6`, candidates: [service.agent] },
     });
-    expect(await service.created()).toEqual([]);
+    expect(await service.bodies()).toEqual([]);
   });
 
   test('creates all jobs and prints a JSON array in the order of the file', async () => {
@@ -374,7 +373,7 @@ jobs:
       [`${file}:6`, 'watch', 'created'],
       [`${file}:12`, 'wire', 'created'],
     ]);
-    const bodies = await service.created();
+    const bodies = await service.bodies();
     expect(bodies).toHaveLength(3);
     expect(bodies).toContainEqual({
       agent_id: service.agent,
@@ -490,7 +489,7 @@ jobs:
     expect(ran.code).toBe(code);
     const statuses = ran.json<JobAnswer[]>().map((job) => job.status);
     expect(statuses.filter((each) => each === 'skipped').length).toBeGreaterThan(10);
-    expect(await service.created()).toHaveLength(statuses.filter((each) => each === 'failed').length);
+    expect(await service.bodies()).toHaveLength(statuses.filter((each) => each === 'failed').length);
   });
 
   test('accepts variables in a file, which --schema describes', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { type JobAnswer, schedules } from '../support/cron.ts';
 import { fastClock } from '../support/run.ts';
-import { type JobAnswer, schedules } from '../support/scheduling.ts';
 
 describe('cron forget', () => {
   test('allows a job that is gone from the service to be created again', async () => {

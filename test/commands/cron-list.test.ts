@@ -1,11 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { parse as parseYaml } from 'yaml';
+import { CRON_JOBS, schedules } from '../support/cron.ts';
 import { json, sendJson, startFakeService } from '../support/fake-service.ts';
 import { fastClock, run, tempDirectory, tinyRandom } from '../support/run.ts';
-import { PROVISION, provisionBody } from '../support/sandbox-client.ts';
-import { CRON_JOBS } from '../support/sandbox-cron.ts';
-import { schedules } from '../support/scheduling.ts';
-import { write } from '../support/service.ts';
+import { PROVISION, provisionBody, write } from '../support/service.ts';
 
 const POST = `POST ${CRON_JOBS}`;
 
@@ -39,7 +37,7 @@ describe('cron list', () => {
     const ran = await service.cron(['list', '-o', 'json'], { clock: later() });
     expect(ran).toMatchObject({ code: 0, stderr: '' });
     const jobs = ran.json<Listed[]>();
-    const known = await service.jobs();
+    const known = (await service.partner('GET', CRON_JOBS)).json.results;
     expect(jobs.map(({ name }) => name)).toEqual(['daily', 'stranger', 'removed', 'lost']);
     const key = expect.stringMatching(/^[0-9a-f]{24}$/);
     const description = 'At 09:00, Monday through Friday (Europe/Berlin)';

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { CRON_JOBS, type JobAnswer, type Schedules, schedules } from '../support/cron.ts';
 import { fastClock } from '../support/run.ts';
-import { CRON_JOBS } from '../support/sandbox-cron.ts';
-import { type JobAnswer, type Schedules, schedules } from '../support/scheduling.ts';
 
 const POST = `POST ${CRON_JOBS}`;
 

@@ -2,8 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { parse as parseYaml } from 'yaml';
 import { json, startFakeService } from '../support/fake-service.ts';
 import { run, tinyRandom } from '../support/run.ts';
-import { provisionBody } from '../support/sandbox-client.ts';
-import { service } from '../support/service.ts';
+import { provisionBody, service } from '../support/service.ts';
 
 interface Space {
   space_id: string;

@@ -1,11 +1,10 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { CRON_JOBS } from '../support/cron.ts';
 import { type Handler, json, startFakeService } from '../support/fake-service.ts';
 import { manualSignals, type Ran, type RunOptions, run, tempDirectory, tinyRandom } from '../support/run.ts';
-import { PROVISION, provisionBody } from '../support/sandbox-client.ts';
-import { CRON_JOBS } from '../support/sandbox-cron.ts';
-import { manifest, type Service, service, write } from '../support/service.ts';
+import { manifest, PROVISION, provisionBody, type Service, service, write } from '../support/service.ts';
 
 interface PlannedSpace {
   readonly source: string;

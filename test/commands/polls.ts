@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
+import { HISTORY } from '../support/chat.ts';
 import { leapingClock, type Ran, type RunOptions, run } from '../support/run.ts';
-import { HISTORY } from '../support/sandbox-chat.ts';
 import type { Service } from '../support/service.ts';
 
 /**

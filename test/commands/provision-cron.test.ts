@@ -1,10 +1,9 @@
 import { symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { CRON_JOBS, type JobAnswer } from '../support/cron.ts';
 import { sendJson, startFakeService } from '../support/fake-service.ts';
 import { fastClock, run, tempDirectory, tinyRandom } from '../support/run.ts';
-import { CRON_JOBS } from '../support/sandbox-cron.ts';
-import type { JobAnswer } from '../support/scheduling.ts';
 import { manifest, type Service, service as startService, write } from '../support/service.ts';
 import { type Answer, provision, type Result, SUMMARY } from './provisioning.ts';
 

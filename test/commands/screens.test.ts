@@ -2,10 +2,9 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { hostname, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { createChat } from '../support/chat.ts';
 import { fastClock, type RunOptions, run, tempDirectory, tinyRandom } from '../support/run.ts';
-import { createChat } from '../support/sandbox-chat.ts';
-import { PROVISION, provisionBody } from '../support/sandbox-client.ts';
-import { type Service, service } from '../support/service.ts';
+import { PROVISION, provisionBody, type Service, service } from '../support/service.ts';
 
 /*
  * The output in terminals of 80 and 120 columns. Look at each screen before you accept a change of its snapshot: the important

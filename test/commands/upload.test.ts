@@ -17,8 +17,8 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { parse as parseYaml } from 'yaml';
 import { InterruptedError } from '../../src/errors.ts';
 import { sendJson, startFakeService } from '../support/fake-service.ts';
+import { ATTACHMENTS, downloadContent, sha256 } from '../support/forms.ts';
 import { manualSignals, type Ran, run, tempDirectory } from '../support/run.ts';
-import { ATTACHMENTS, downloadContent, sha256 } from '../support/sandbox-uploads.ts';
 import { write } from '../support/service.ts';
 import { type UploadAnswer, uploads } from '../support/uploads.ts';
 

@@ -1,10 +1,9 @@
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { startSandbox } from '../../src/sandbox/index.ts';
+import { createChat } from '../support/chat.ts';
 import { run, tempDirectory } from '../support/run.ts';
-import { createChat } from '../support/sandbox-chat.ts';
-import { connectTo } from '../support/sandbox-client.ts';
-import { write } from '../support/service.ts';
+import { connectTo, write } from '../support/service.ts';
 import { startReceiver, verify } from '../support/webhook-receiver.ts';
 
 const SECRET = `whsec_${Buffer.alloc(32, 9).toString('base64')}`;

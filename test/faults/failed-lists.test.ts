@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Clock } from '../../src/clock.ts';
-import { type CreatedJob, createArgs } from '../support/cron.ts';
+import { createArgs, type JobAnswer } from '../support/cron.ts';
 import { cut, type Handler, json, sendJson, startFakeService } from '../support/fake-service.ts';
 import { fastClock, partnerctl, type Ran, type RunOptions, tempDirectory } from '../support/run.ts';
 import { readJobLog } from '../support/state-file.ts';
@@ -215,7 +215,7 @@ describe('a file of many jobs', () => {
       clock.move(3_000);
     });
     const ran = await at.run(['cron', 'create', '-f', jobsFile(10), '-o', 'json'], { clock });
-    const last = ran.json<CreatedJob[]>().at(-1);
+    const last = ran.json<JobAnswer[]>().at(-1);
     expect(last).toMatchObject({ status: 'adopted', cron_job_id: 'other' });
     expect(at.posts()).toBe(9);
   });

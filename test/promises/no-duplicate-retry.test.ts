@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { createChat } from '../support/chat.ts';
 import {
   cut,
   type FakeService,
@@ -21,7 +22,6 @@ import {
   tempDirectory,
   tinyRandom,
 } from '../support/run.ts';
-import { createChat } from '../support/sandbox-chat.ts';
 import { manifest, type Service, service, write } from '../support/service.ts';
 import { recordTypes } from '../support/state-file.ts';
 import { rawJson } from '../support/tcp-server.ts';

@@ -1,10 +1,10 @@
 import { copyFileSync, mkdirSync, readFileSync, renameSync, rmdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { createChat } from '../support/chat.ts';
 import { type FakeService, type Handler, json, reset, sendJson, startFakeService } from '../support/fake-service.ts';
 import { shell, start } from '../support/program.ts';
 import { fastClock, manualSignals, type Ran, run, tempDirectory, tinyRandom } from '../support/run.ts';
-import { createChat } from '../support/sandbox-chat.ts';
 import { manifest, type Service, service, write } from '../support/service.ts';
 import { damage, readState, recordTypes } from '../support/state-file.ts';
 

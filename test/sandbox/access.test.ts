@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { call, openConnection, PROVISION, provisionBody, SPACES, startTestSandbox } from '../support/sandbox-client.ts';
+import { openConnection } from '../support/forms.ts';
+import { call, PROVISION, provisionBody, SPACES, startTestSandbox } from '../support/service.ts';
 
 describe('a token', () => {
   test.each([

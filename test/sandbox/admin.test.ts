@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { createChat } from '../support/sandbox-chat.ts';
-import { PROVISION, provisionBody, SPACES, startTestSandbox } from '../support/sandbox-client.ts';
-import { createCronClient } from '../support/sandbox-cron.ts';
-import { ATTACHMENTS, fileForm, postForm } from '../support/sandbox-uploads.ts';
+import { createChat } from '../support/chat.ts';
+import { createCronClient } from '../support/cron.ts';
+import { ATTACHMENTS, fileForm, postForm } from '../support/forms.ts';
+import { PROVISION, provisionBody, SPACES, startTestSandbox } from '../support/service.ts';
 
 test('The settings have defaults, and a change keeps the others', async () => {
   const { admin } = await startTestSandbox();

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { SandboxOptions } from '../../src/sandbox/index.ts';
-import { type Chat, createChat, type HistoryEntry, MESSAGE, type RoutingMode } from '../support/sandbox-chat.ts';
-import { SPACES, startTestSandbox, type TestSandbox } from '../support/sandbox-client.ts';
+import { type Chat, createChat, type HistoryEntry, MESSAGE, type RoutingMode } from '../support/chat.ts';
+import { SPACES, startTestSandbox, type TestSandbox } from '../support/service.ts';
 
 const START = Date.UTC(2026, 0, 1);
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { createChat } from '../support/sandbox-chat.ts';
-import { startTestSandbox } from '../support/sandbox-client.ts';
+import { createChat } from '../support/chat.ts';
+import { startTestSandbox } from '../support/service.ts';
 
 async function withClock() {
   let machine = Date.UTC(2026, 0, 1);

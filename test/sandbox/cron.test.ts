@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { call, startTestSandbox } from '../support/sandbox-client.ts';
-import { CRON_JOBS, createCronClient, jobBody, scheduleBody } from '../support/sandbox-cron.ts';
+import { CRON_JOBS, createCronClient, jobBody, scheduleBody } from '../support/cron.ts';
+import { call, startTestSandbox } from '../support/service.ts';
 
 /** A sandbox whose clock stands at a time, and a client for the jobs of one agent. */
 async function startAt(start: string) {

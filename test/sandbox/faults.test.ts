@@ -1,16 +1,9 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { FaultPlan } from '../../src/sandbox/faults.ts';
-import { createChat, HISTORY } from '../support/sandbox-chat.ts';
-import {
-  openConnection,
-  PROVISION,
-  provisionBody,
-  SPACES,
-  startTestSandbox,
-  type TestSandbox,
-} from '../support/sandbox-client.ts';
-import { CRON_JOBS, jobBody } from '../support/sandbox-cron.ts';
-import { ATTACHMENTS, fileForm, postForm, sha256, waitForLoggedRequest } from '../support/sandbox-uploads.ts';
+import { createChat, HISTORY } from '../support/chat.ts';
+import { CRON_JOBS, jobBody } from '../support/cron.ts';
+import { ATTACHMENTS, fileForm, openConnection, postForm, sha256, waitForLoggedRequest } from '../support/forms.ts';
+import { PROVISION, provisionBody, SPACES, startTestSandbox, type TestSandbox } from '../support/service.ts';
 
 type Rule = FaultPlan['rules'][number];
 

@@ -3,19 +3,21 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
+import { HISTORY, MESSAGE } from '../support/chat.ts';
+import { CRON_JOBS, jobBody } from '../support/cron.ts';
+import { ATTACHMENTS, DOCUMENTS, fileForm, postForm } from '../support/forms.ts';
 import { run } from '../support/run.ts';
-import { HISTORY, MESSAGE } from '../support/sandbox-chat.ts';
 import {
   type ApiResponse,
   call,
+  manifest,
   PROVISION,
   provisionBody,
   SPACES,
+  service,
   startTestSandbox,
-} from '../support/sandbox-client.ts';
-import { CRON_JOBS, jobBody } from '../support/sandbox-cron.ts';
-import { ATTACHMENTS, DOCUMENTS, fileForm, postForm } from '../support/sandbox-uploads.ts';
-import { manifest, service, write } from '../support/service.ts';
+  write,
+} from '../support/service.ts';
 
 test.each(['/v1', '/latest'])('%s has the document in JSON and YAML, and a guide, without a token', async (base) => {
   const { sandbox } = await startTestSandbox();

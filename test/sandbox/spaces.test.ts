@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { call, PROVISION, provisionBody, SPACES, startTestSandbox } from '../support/sandbox-client.ts';
+import { call, PROVISION, provisionBody, SPACES, startTestSandbox } from '../support/service.ts';
 
 const SALES = { template_id: 'tmpl_sales', name: 'Sales' };
 

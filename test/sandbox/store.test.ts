@@ -2,8 +2,10 @@ import { appendFileSync, mkdirSync, readdirSync, readFileSync, statSync, writeFi
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { startSandbox } from '../../src/sandbox/index.ts';
+import { createChat } from '../support/chat.ts';
+import { CRON_JOBS, createCronClient } from '../support/cron.ts';
+import { ATTACHMENTS, downloadContent, fileForm, postForm } from '../support/forms.ts';
 import { tempDirectory } from '../support/run.ts';
-import { createChat } from '../support/sandbox-chat.ts';
 import {
   connectTo,
   PROVISION,
@@ -11,9 +13,7 @@ import {
   SPACES,
   startChildSandbox,
   startTestSandbox,
-} from '../support/sandbox-client.ts';
-import { CRON_JOBS, createCronClient } from '../support/sandbox-cron.ts';
-import { ATTACHMENTS, downloadContent, fileForm, postForm } from '../support/sandbox-uploads.ts';
+} from '../support/service.ts';
 
 const data = (): string => join(tempDirectory(), 'data');
 

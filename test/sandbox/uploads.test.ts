@@ -2,8 +2,6 @@ import { randomBytes } from 'node:crypto';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { tempDirectory } from '../support/run.ts';
-import { startTestSandbox } from '../support/sandbox-client.ts';
 import {
   ATTACHMENTS,
   BOUNDARY,
@@ -16,7 +14,9 @@ import {
   rawPost,
   sha256,
   waitForLoggedRequest,
-} from '../support/sandbox-uploads.ts';
+} from '../support/forms.ts';
+import { tempDirectory } from '../support/run.ts';
+import { startTestSandbox } from '../support/service.ts';
 
 const MIB = 1024 * 1024;
 

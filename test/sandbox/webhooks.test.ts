@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { type SandboxOptions, startSandbox } from '../../src/sandbox/index.ts';
+import { createChat } from '../support/chat.ts';
 import { tempDirectory } from '../support/run.ts';
-import { createChat } from '../support/sandbox-chat.ts';
-import { connectTo, startTestSandbox, type TestSandbox } from '../support/sandbox-client.ts';
+import { connectTo, startTestSandbox, type TestSandbox } from '../support/service.ts';
 import { type Received, type Receiver, startReceiver, verify } from '../support/webhook-receiver.ts';
 
 const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { createChat } from '../support/chat.ts';
 import { joinRuns, parseLines } from '../support/conversation.ts';
 import { type KilledRun, killEverywhere, killWays, type PrepareRun } from '../support/kill.ts';
 import { run, tempDirectory } from '../support/run.ts';
-import { createChat } from '../support/sandbox-chat.ts';
 import { service as startService } from '../support/service.ts';
 import { recordTypes } from '../support/state-file.ts';
 

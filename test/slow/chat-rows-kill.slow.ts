@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Chat, createChat, MESSAGE } from '../support/chat.ts';
 import { type FakeService, type Handler, startFakeService } from '../support/fake-service.ts';
 import { type Running, start } from '../support/program.ts';
 import { run, tempDirectory, tinyRandom } from '../support/run.ts';
-import { type Chat, createChat, MESSAGE } from '../support/sandbox-chat.ts';
 import { type Service, service, write } from '../support/service.ts';
 import { storeKinds } from '../support/stores.ts';
 

@@ -1,19 +1,18 @@
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { type CreatedJob, type Cron, startCronService } from '../support/cron.ts';
+import { CRON_JOBS, type Cron, type JobAnswer, startCronService } from '../support/cron.ts';
 import { type KilledRun, killEverywhere, killWays, type PrepareRun } from '../support/kill.ts';
 import { run } from '../support/run.ts';
-import { CRON_JOBS } from '../support/sandbox-cron.ts';
 import { readJobLog } from '../support/state-file.ts';
 
 const WAYS = killWays();
 
 /** The job in the output of a run, if it got that far. */
-function jobIn(stdout: string): CreatedJob | undefined {
+function jobIn(stdout: string): JobAnswer | undefined {
   return stdout.startsWith('{') && stdout.endsWith('}\n') ? JSON.parse(stdout) : undefined;
 }
 
-function expectReportedIdExists(job: CreatedJob | undefined, ids: readonly string[]): void {
+function expectReportedIdExists(job: JobAnswer | undefined, ids: readonly string[]): void {
   if (job && ['created', 'exists', 'adopted'].includes(job.status)) expect(ids).toEqual([job.cron_job_id]);
 }
 

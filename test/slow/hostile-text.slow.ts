@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest';
 import { parse as parseYaml } from 'yaml';
 import { run, tempDirectory } from '../support/run.ts';
-import { PROVISION, provisionBody } from '../support/sandbox-client.ts';
-import { service, write } from '../support/service.ts';
+import { PROVISION, provisionBody, service, write } from '../support/service.ts';
 
 const NAMES = {
   'a color': '\u001b[31mred\u001b[0m',

@@ -1,11 +1,10 @@
 import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Cron, createCronAgent } from '../support/cron.ts';
+import { CRON_JOBS, type Cron, createCronAgent } from '../support/cron.ts';
 import { startCuttingProxy } from '../support/postgres.ts';
 import { start } from '../support/program.ts';
 import { tempDirectory } from '../support/run.ts';
-import { CRON_JOBS } from '../support/sandbox-cron.ts';
 import { type Service, service, write } from '../support/service.ts';
 import { readState } from '../support/state-file.ts';
 import { storeKinds } from '../support/stores.ts';

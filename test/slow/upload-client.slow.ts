@@ -1,9 +1,9 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { sha256 } from '../support/forms.ts';
 import { start } from '../support/program.ts';
 import { tempDirectory } from '../support/run.ts';
-import { sha256 } from '../support/sandbox-uploads.ts';
 import { type Service, service } from '../support/service.ts';
 import type { Kept, UploadAnswer } from '../support/uploads.ts';
 

@@ -1,18 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { request } from 'undici';
 import { expect, test } from 'vitest';
+import { ATTACHMENTS, DOCUMENTS, FORM_END, fileForm, MULTIPART, partHead, postForm, sha256 } from '../support/forms.ts';
 import { tempDirectory } from '../support/run.ts';
-import { startChildSandbox } from '../support/sandbox-client.ts';
-import {
-  ATTACHMENTS,
-  DOCUMENTS,
-  FORM_END,
-  fileForm,
-  partHead,
-  postForm,
-  sha256,
-  streamForm,
-} from '../support/sandbox-uploads.ts';
+import { type SandboxClient, startChildSandbox } from '../support/service.ts';
 
 const MIB = 1024 * 1024;
 
@@ -20,6 +13,21 @@ const MIB = 1024 * 1024;
 async function peakMemory(pid: number): Promise<number> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8');
   return Number(/^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1]) / 1024;
+}
+
+/** Streams a body as a form. */
+async function streamForm(
+  { sandbox, token }: SandboxClient,
+  path: string,
+  body: AsyncIterable<Uint8Array>,
+): Promise<{ status: number; json: { [name: string]: unknown } }> {
+  const { statusCode, body: response } = await request(`${sandbox.baseUrl}${path}`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': MULTIPART },
+    body: Readable.from(body, { objectMode: false }),
+  });
+  const json: unknown = await response.json();
+  return { status: statusCode, json: Object(json) };
 }
 
 test.skipIf(process.platform !== 'linux')(

@@ -2,16 +2,15 @@ import { hash } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { SandboxOptions } from '../../src/sandbox/index.ts';
+import { MESSAGE } from './chat.ts';
+import { CRON_JOBS, jobBody } from './cron.ts';
 import { json, startFakeService } from './fake-service.ts';
 import { tempDirectory } from './run.ts';
-import { MESSAGE } from './sandbox-chat.ts';
-import { PROVISION, provisionBody } from './sandbox-client.ts';
-import { CRON_JOBS, jobBody } from './sandbox-cron.ts';
-import { type Service, service } from './service.ts';
+import { PROVISION, provisionBody, type Service, service } from './service.ts';
 
 /* A valid command line for every command, and what it needs. */
 
-export interface CommandLine {
+interface CommandLine {
   /** What follows `partnerctl`. A word in braces stands for an id, an address, or a file of `INPUT_FILES`. */
   readonly words: string;
   /** What it sends to the service. */
@@ -132,7 +131,7 @@ const INPUT_FILES: Readonly<Record<string, string>> = {
 };
 
 /** What the words in braces stand for. */
-export interface Things {
+interface Things {
   readonly space: string;
   readonly agent: string;
   readonly source: string;

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
+import { type Chat, createChat } from './chat.ts';
 import { start } from './program.ts';
-import { type Chat, createChat } from './sandbox-chat.ts';
 import type { Service } from './service.ts';
 
 /*
@@ -15,7 +15,7 @@ export interface Line {
   readonly role: string;
 }
 
-export interface Conversations {
+interface Conversations {
   readonly service: Service;
   readonly chat: Chat;
   readonly sessions: readonly string[];

@@ -1,12 +1,11 @@
 import { expect } from 'vitest';
-import { type CreatedJob, startCronService } from './cron.ts';
+import { CRON_JOBS, type JobAnswer, startCronService } from './cron.ts';
 import { type Running, start } from './program.ts';
-import { CRON_JOBS } from './sandbox-cron.ts';
 import { readJobLog } from './state-file.ts';
 
 interface Ended {
   readonly exitCode: number | undefined;
-  readonly said: CreatedJob;
+  readonly said: JobAnswer;
 }
 
 /** Runs that many processes concurrently. */

@@ -34,7 +34,7 @@ type Steps = Step | readonly Step[];
 /** Steps for every request, or by route: `METHOD /path` below the base path, where `{name}` is any segment and `*` any path. */
 export type Script = Steps | Readonly<Record<string, Steps>>;
 
-export interface FakeServiceOptions {
+interface FakeServiceOptions {
   /** Serves https with the certificate in `certificate.ts`. */
   readonly tls?: boolean;
   /** By default a free port. One from `findClosedPort` stays free between `stop` and `restart`. */

@@ -1,9 +1,7 @@
 import type { ServerResponse } from 'node:http';
-import { expect } from 'vitest';
-import { type CronService, startCronService } from './cron.ts';
+import { CRON_JOBS, type Cron, type CronService, startCronService } from './cron.ts';
 import { type FakeRequest, type FakeService, forwardTo, type Handler, startFakeService } from './fake-service.ts';
 import { fastClock, type Ran, type RunOptions, run } from './run.ts';
-import { CRON_JOBS, jobBody } from './sandbox-cron.ts';
 
 /** The service's response to a request that was passed on. */
 interface PassedResponse {
@@ -32,8 +30,7 @@ export interface CronBehindGateway extends CronService {
   readonly env: Record<string, string>;
   /** Runs a command with the state file; waits take no time unless a clock is given. */
   run(args: readonly string[], options?: RunOptions): Promise<Ran>;
-  /** Creates a job at the service directly, and returns its id. */
-  make(more: Record<string, unknown>): Promise<string>;
+  readonly make: Cron['make'];
 }
 
 /** @param origin the sandbox */
@@ -78,10 +75,6 @@ export async function startCronBehindGateway(): Promise<CronBehindGateway> {
     gateway,
     env,
     run: (args, options = {}) => run(args, { clock: fastClock(), env, ...options }),
-    make: async (more) => {
-      const made = await service.partner('POST', CRON_JOBS, { body: jobBody(cron.agent_id, more) });
-      expect(made.status).toBe(201);
-      return made.json.cron_job_id;
-    },
+    make: cron.make,
   };
 }

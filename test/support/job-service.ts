@@ -12,14 +12,14 @@ export interface Made {
   readonly schedule: object;
 }
 
-export interface Habits {
+interface Habits {
   /** Converts a job as sent to the job as stored. */
   readonly kept?: (job: Made) => Made;
   /** Converts a stored job to the job as listed. By default, it is listed as stored. */
   readonly shown?: (job: Made) => object;
 }
 
-export interface JobService extends FakeService {
+interface JobService extends FakeService {
   readonly made: Made[];
   /** Replaces the next responses. A POST still creates its job. */
   meet(instead: Handler | undefined): void;
@@ -47,7 +47,7 @@ export async function jobService({ kept = (job) => job, shown = (job) => job }: 
 }
 
 /** A state file, and runs with it in which waits take no time. */
-export interface StateFile {
+interface StateFile {
   readonly path: string;
   run(service: Pick<FakeService, 'baseUrl'>, args: readonly string[], options?: RunOptions): Promise<Ran>;
 }

@@ -77,7 +77,7 @@ interface KillRun<Stage extends string> {
  */
 export type PrepareRun<Stage extends string> = (label: string, baseUrl: string) => Promise<KillRun<Stage>>;
 
-export interface KillCount<Stage extends string> {
+interface KillCount<Stage extends string> {
   readonly points: number;
   readonly duplicates: number;
   readonly stages: ReadonlyMap<Stage, number>;
@@ -179,7 +179,7 @@ function stepOf(way: Way): number {
 }
 
 /** The process to kill. */
-export interface KillTarget<Stage extends string> {
+interface KillTarget<Stage extends string> {
   /** Of the command. */
   readonly name: string;
   /** The service's URL. */

@@ -3,7 +3,7 @@ import { expect, onTestFinished } from 'vitest';
 import { manualSignals, type RunOptions, run } from './run.ts';
 
 /** A `webhook listen` that runs in this process. */
-export interface Listening {
+interface Listening {
   /** The URL on which it listens. */
   readonly url: string;
   /** The output, by line. */

@@ -8,7 +8,7 @@ interface MemorySinkOptions {
   readonly onWrite?: ((text: string) => unknown) | undefined;
 }
 
-export interface MemorySink extends Sink {
+interface MemorySink extends Sink {
   readonly writes: string[];
   text(): string;
 }
@@ -26,19 +26,6 @@ export function memorySink({ isTTY = false, columns = 80, rows, onWrite }: Memor
     async write(written) {
       writes.push(written);
       await onWrite?.(text());
-    },
-  };
-}
-
-/** A sink that fails with EPIPE after some writes. */
-export function brokenSink(writes = 0): Sink {
-  let left = writes;
-  return {
-    isTTY: false,
-    columns: 80,
-    async write() {
-      left -= 1;
-      if (left < 0) throw Object.assign(new Error('EPIPE: the reader is gone'), { code: 'EPIPE' });
     },
   };
 }

@@ -7,7 +7,7 @@ import type { Ran } from './run.ts';
 import { flipBit, lineAt, readJobLog } from './state-file.ts';
 
 /** A job whose only record is in a state file that a test damages. The token may not read the service's list. */
-export interface OnlyRecord {
+interface OnlyRecord {
   readonly path: string;
   /** The file with only the record. */
   readonly bytes: Buffer;

@@ -104,7 +104,7 @@ export function tinyRandom(): number {
 }
 
 /** Signals that a test sends itself. */
-export interface ManualSignals extends Signals {
+interface ManualSignals extends Signals {
   readonly interrupt: AbortSignal;
   abort(reason: unknown): void;
   /** Presses Ctrl-C. */

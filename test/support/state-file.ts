@@ -16,7 +16,7 @@ interface StateRecord {
   readonly [field: string]: unknown;
 }
 
-export interface StateContent {
+interface StateContent {
   readonly records: readonly StateRecord[];
   /** The warnings about lines that cannot be used. */
   readonly warnings: string;
@@ -61,7 +61,7 @@ interface JobRecord {
   readonly jobId: string | null;
 }
 
-export interface JobLog {
+interface JobLog {
   readonly records: readonly JobRecord[];
   /** The job ids in the records, in order. */
   readonly ids: readonly string[];

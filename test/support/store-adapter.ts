@@ -74,7 +74,7 @@ async function allOf<Entry>(entries: AsyncIterable<Entry>): Promise<Entry[]> {
   return all;
 }
 
-export interface OpenOptions {
+interface OpenOptions {
   /** The machine's own directory. */
   readonly home?: string;
   readonly signal?: AbortSignal;

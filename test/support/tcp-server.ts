@@ -43,7 +43,7 @@ export async function listen(server: Server, scheme: 'http' | 'https' = 'http', 
   return { port: taken, baseUrl: `${scheme}://127.0.0.1:${taken}/v1`, stop, restart: () => start(taken) };
 }
 
-export interface RawService extends Listening {
+interface RawService extends Listening {
   /** Every request, headers and body in one text. */
   readonly requests: string[];
 }

@@ -28,7 +28,7 @@ export interface Kept {
   readonly fields: Record<string, unknown>;
 }
 
-export interface Uploads extends Service {
+interface Uploads extends Service {
   /** The directory of the test's files. */
   readonly directory: string;
   readonly state: string;
@@ -60,7 +60,7 @@ export async function uploads(): Promise<Uploads> {
 /** The token of `createUploader`. */
 export const UPLOAD_TOKEN = 'pat_uploads_0123456789abcdef';
 
-export interface Uploader {
+interface Uploader {
   /** The path of the state file. */
   readonly state: string;
   /** Runs `partnerctl upload … -o json`. Waits take no time unless a clock is given. */

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { createCompiler, type JsonSchema, type OutputShape } from '../support/declared-output.ts';
 import { start, until } from '../support/program.ts';
 import { tempDirectory } from '../support/run.ts';
-import { call as request } from '../support/sandbox-client.ts';
+import { call as request } from '../support/service.ts';
 
 /** The fields of `help -o json` that a program needs. */
 interface Help {

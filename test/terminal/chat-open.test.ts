@@ -1,10 +1,10 @@
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { type Chat, createChat, MESSAGE } from '../support/chat.ts';
 import { type HeldRequests, holdRequests } from '../support/hold-requests.ts';
 import { start } from '../support/program.ts';
 import { tempDirectory } from '../support/run.ts';
-import { type Chat, createChat, MESSAGE } from '../support/sandbox-chat.ts';
 import { type Service, service as startService } from '../support/service.ts';
 import { hasTmux, inTmux, type TmuxScreen } from '../support/tmux.ts';
 

@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest';
-import { type CreatedJob, type Cron, startCronService } from '../support/cron.ts';
+import { CRON_JOBS, type Cron, type JobAnswer, startCronService } from '../support/cron.ts';
 import { start } from '../support/program.ts';
 import { run } from '../support/run.ts';
-import { CRON_JOBS } from '../support/sandbox-cron.ts';
 import { readJobLog } from '../support/state-file.ts';
 
 const POST = `POST ${CRON_JOBS}`;
@@ -11,7 +10,7 @@ async function posted(cron: Cron): Promise<void> {
   await expect.poll(() => cron.posted(), { interval: 20 }).toBeGreaterThan(0);
 }
 
-const parseJob = (stdout: string): CreatedJob => JSON.parse(stdout);
+const parseJob = (stdout: string): JobAnswer => JSON.parse(stdout);
 
 test.each(['SIGINT', 'SIGTERM'] as const)(
   '%s while the job is being created waits for the response',

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { createChat } from '../support/chat.ts';
 import { start } from '../support/program.ts';
-import { createChat } from '../support/sandbox-chat.ts';
 import { service as startService } from '../support/service.ts';
 import { hasTmux, inTmux } from '../support/tmux.ts';
 

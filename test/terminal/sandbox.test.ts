@@ -4,7 +4,7 @@ import { execa } from 'execa';
 import { describe, expect, test } from 'vitest';
 import { type Running, shell, start, until } from '../support/program.ts';
 import { tempDirectory } from '../support/run.ts';
-import { call, PROVISION, provisionBody } from '../support/sandbox-client.ts';
+import { call, PROVISION, provisionBody } from '../support/service.ts';
 import { hasTmux, inTmux } from '../support/tmux.ts';
 
 interface Listening {

@@ -4,11 +4,11 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { execa } from 'execa';
 import { describe, expect, test } from 'vitest';
+import { createChat } from '../support/chat.ts';
+import { schedules } from '../support/cron.ts';
 import { holdRequests } from '../support/hold-requests.ts';
 import { PROGRAM, startFile, until } from '../support/program.ts';
 import { tempDirectory } from '../support/run.ts';
-import { createChat } from '../support/sandbox-chat.ts';
-import { schedules } from '../support/scheduling.ts';
 import { manifest, service, write } from '../support/service.ts';
 
 const hasScript = spawnSync('script', ['--version'], { encoding: 'utf8' }).stdout?.includes('util-linux') ?? false;

@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { HISTORY } from '../../support/chat.ts';
 import { argumentsOf, type Scene, startScene } from '../../support/command-lines.ts';
 import { type FakeService, forwardTo, startFakeService } from '../../support/fake-service.ts';
 import { fasterClock, type Ran, run } from '../../support/run.ts';
-import { HISTORY } from '../../support/sandbox-chat.ts';
 import { argumentsFor, type MatrixCommand } from './commands.ts';
 import { type RequestLine, type Role, rightCodes } from './exit-codes.ts';
 import type { Fault } from './faults.ts';

@@ -1,5 +1,5 @@
 import { forwardTo, type Handler, reset, type Step, sendJson } from '../../support/fake-service.ts';
-import { call } from '../../support/sandbox-client.ts';
+import { call } from '../../support/service.ts';
 import type { Meaning } from './exit-codes.ts';
 
 /** What a step in front of the service may use. */

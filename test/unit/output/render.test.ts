@@ -1,5 +1,6 @@
 import { build } from 'esbuild';
 import { describe, expect, it } from 'vitest';
+import type { Sink } from '../../../src/cli/io.ts';
 import { UsageError } from '../../../src/errors.ts';
 import {
   type CommandResult,
@@ -10,7 +11,7 @@ import {
 } from '../../../src/output/command-result.ts';
 import { compileQuery } from '../../../src/output/query.ts';
 import { type RenderOptions, render } from '../../../src/output/render.ts';
-import { brokenSink, memorySink } from '../../support/memory-sink.ts';
+import { memorySink } from '../../support/memory-sink.ts';
 
 interface Space {
   space_id: string;
@@ -30,6 +31,19 @@ const COLUMNS = [
 
 const spaces = (items: Iterable<Space> = SPACES) =>
   listResult(items, COLUMNS, { empty: 'No spaces.', summary: () => 'That was all.' });
+
+/** A sink that fails with EPIPE after some writes. */
+function brokenSink(writes = 0): Sink {
+  let left = writes;
+  return {
+    isTTY: false,
+    columns: 80,
+    async write() {
+      left -= 1;
+      if (left < 0) throw Object.assign(new Error('EPIPE: the reader is gone'), { code: 'EPIPE' });
+    },
+  };
+}
 
 describe('the body of an error', () => {
   const failure = new UsageError('No.');

@@ -4,7 +4,7 @@ import { CredentialsError, InterruptedError, LocalError, OutcomeUnknownError } f
 import type { LogRecord } from '../../../src/state/record.ts';
 import { type UploadDeps, uploadOnce } from '../../../src/upload/upload-once.ts';
 import type { UploadSource } from '../../../src/upload/upload-source.ts';
-import { sha256 } from '../../support/sandbox-uploads.ts';
+import { sha256 } from '../../support/forms.ts';
 import { memoryLedger, memorySource } from './engine.ts';
 import { GOOD, type Process, World } from './world.ts';
 

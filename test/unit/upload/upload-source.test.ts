@@ -23,9 +23,9 @@ import {
   textSource,
   type UploadSource,
 } from '../../../src/upload/upload-source.ts';
+import { sha256 } from '../../support/forms.ts';
 import { anyCharacter } from '../../support/properties.ts';
 import { tempDirectory } from '../../support/run.ts';
-import { sha256 } from '../../support/sandbox-uploads.ts';
 import { DESCRIPTORS, openBelow } from './descriptors.ts';
 
 const GOING_ON = new AbortController().signal;

@@ -1,4 +1,4 @@
-import { sha256 } from '../../support/sandbox-uploads.ts';
+import { sha256 } from '../../support/forms.ts';
 import {
   failures,
   keyOf,

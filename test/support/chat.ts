@@ -1,4 +1,6 @@
-import { type ApiResponse, call, PROVISION, provisionBody, type SandboxClient } from './sandbox-client.ts';
+import { type ApiResponse, call, PROVISION, provisionBody, type SandboxClient } from './service.ts';
+
+/* API chat: the source of an agent, the messages sent to it, and their history. */
 
 export const MESSAGE = '/integrations/api-chat/message/';
 export const HISTORY = '/integrations/api-chat/history/';

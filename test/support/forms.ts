@@ -1,15 +1,17 @@
 import { createHash } from 'node:crypto';
-import { Readable } from 'node:stream';
-import { request } from 'undici';
+import { connect, type Socket } from 'node:net';
+import { onTestFinished } from 'vitest';
 import type { LoggedRequest } from '../../src/sandbox/service.ts';
-import { type ApiResponse, openConnection, type RawConnection, type SandboxClient } from './sandbox-client.ts';
+import type { ApiResponse, SandboxClient } from './service.ts';
+
+/* Uploads below the client: forms part by part, and bare connections that send them as a test likes. */
 
 export const DOCUMENTS = '/automation/documents/';
 export const ATTACHMENTS = '/automation/file-attachments/';
 
 export const BOUNDARY = 'x-the-boundary-x';
 
-const MULTIPART = `multipart/form-data; boundary=${BOUNDARY}`;
+export const MULTIPART = `multipart/form-data; boundary=${BOUNDARY}`;
 
 export function sha256(content: Uint8Array | string): string {
   return createHash('sha256').update(content).digest('hex');
@@ -39,26 +41,6 @@ export function postForm(
   type = MULTIPART,
 ): Promise<ApiResponse> {
   return partner('POST', path, { raw, headers: { 'content-type': type } });
-}
-
-/** Streams a body as a form, with a declared length if one is given. */
-export async function streamForm(
-  { sandbox, token }: Pick<SandboxClient, 'sandbox' | 'token'>,
-  path: string,
-  body: AsyncIterable<Uint8Array>,
-  length?: number,
-): Promise<{ status: number; json: { [name: string]: unknown } }> {
-  const { statusCode, body: response } = await request(`${sandbox.baseUrl}${path}`, {
-    method: 'POST',
-    headers: {
-      authorization: `Bearer ${token}`,
-      'content-type': MULTIPART,
-      ...(length === undefined ? {} : { 'content-length': String(length) }),
-    },
-    body: Readable.from(body, { objectMode: false }),
-  });
-  const json: unknown = await response.json();
-  return { status: statusCode, json: Object(json) };
 }
 
 /** Downloads the bytes of an upload. */
@@ -92,4 +74,38 @@ export async function waitForLoggedRequest(
     const last = requests.at(-1);
     if (last && test(last)) return;
   }
+}
+
+/** A bare connection to a sandbox. */
+interface RawConnection {
+  readonly socket: Socket;
+  /** Everything that was received, and how the connection ended: `ended`, `closed`, or the code of the error. */
+  readonly whole: Promise<{ text: string; end: string }>;
+  /** The first chunk that is received. */
+  first(): Promise<string>;
+}
+
+/** Opens a connection that is closed when the test ends, and writes to it. */
+export function openConnection({ sandbox }: Pick<SandboxClient, 'sandbox'>, request: string): RawConnection {
+  const { hostname, port } = new URL(sandbox.baseUrl);
+  const socket = connect(Number(port), hostname);
+  let text = '';
+  let end = 'closed';
+  socket.on('data', (data) => {
+    text += data;
+  });
+  socket.on('end', () => {
+    end = 'ended';
+  });
+  socket.on('error', (error: NodeJS.ErrnoException) => {
+    end = error.code ?? 'error';
+  });
+  const whole = new Promise<{ text: string; end: string }>((resolve) => {
+    socket.on('close', () => resolve({ text, end }));
+  });
+  onTestFinished(() => void socket.destroy());
+  socket.write(request);
+  const first = (): Promise<string> =>
+    text ? Promise.resolve(text) : new Promise((resolve) => socket.once('data', (data) => resolve(String(data))));
+  return { socket, whole, first };
 }
