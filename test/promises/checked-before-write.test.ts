@@ -6,14 +6,6 @@ import { run, tempDirectory } from '../support/run.ts';
 import { manifest, service, write } from '../support/service.ts';
 import { readState } from '../support/state-file.ts';
 
-interface Problem {
-  source: string;
-  line: number;
-  column: number;
-  message: string;
-  excerpt: string;
-}
-
 const GOOD = (id: string): string => `external_space_id: ${id}
 space: { name: Acme, description: Support for Acme, is_org_wide: false }
 agents:
@@ -23,72 +15,98 @@ agents:
     api_chat_routing_mode: session_workflow
 `;
 
-/** Each makes one mistake in a valid document. */
-const MISTAKES: Readonly<Record<string, (text: string) => string>> = {
-  'an unknown key': (text) => `${text}color: red\n`,
-  'a near miss of a key': (text) => text.replace('template_id', 'templateid'),
-  'an unknown key in the space': (text) => text.replace('is_org_wide', 'org_wide'),
-  'no external_space_id': (text) => text.replace(/^external_space_id.*\n/, ''),
-  'an external_space_id that is a number': (text) => text.replace(/^external_space_id: .*/, 'external_space_id: 7'),
-  'an empty external_space_id': (text) => text.replace(/^external_space_id: .*/, 'external_space_id: ""'),
-  'no space': (text) => text.replace(/^space.*\n/m, ''),
-  'a space that is a text': (text) => text.replace(/^space.*$/m, 'space: Acme'),
-  'no name': (text) => text.replace('name: Acme, ', ''),
-  'a flag that is a text': (text) => text.replace('is_org_wide: false', 'is_org_wide: "false"'),
-  'a flag that is a boolean only in YAML 1.1': (text) => text.replace('is_org_wide: false', 'is_org_wide: no'),
-  'an empty list of agents': (text) => text.replace(/^agents:.*/ms, 'agents: []\n'),
-  'no list of agents': (text) => text.replace(/^agents:.*/ms, ''),
-  'an agent that is a text': (text) => text.replace(/^agents:.*/ms, 'agents: [Support]\n'),
-  'an unknown routing mode': (text) => text.replace('session_workflow', 'session_workflows'),
-  'a duplicate key': (text) => text.replace('    name: Support', '    name: Support\n    name: Again'),
-  'two equal agents': (text) => `${text}  - { template_id: tmpl_support, name: Support }\n`,
-  'the external_space_id of another document': (text) =>
-    text.replace(/^external_space_id: .*/, 'external_space_id: twin'),
-  'a variable that is not set': (text) => text.replace('Support for Acme', '${NOWHERE}'),
-  'a tab for indentation': (text) => text.replace('    name: Support', '\tname: Support'),
-  'a bracket left open': (text) => text.replace('is_org_wide: false }', 'is_org_wide: false'),
-  'a quote left open': (text) => text.replace('name: Acme', 'name: "Acme'),
-  'an undefined alias': (text) => text.replace('name: Support', 'name: *nowhere'),
-  'an unknown tag': (text) => text.replace('name: Support', 'name: !secret Support'),
-  'a list instead of the document': () => '- just\n- a list\n',
-  'a text instead of the document': () => 'just a text\n',
-  'nesting that is too deep': (text) => text.replace('Support for Acme', '['.repeat(1000)),
-  'a control character in an id': (text) => text.replace('tmpl_support', '"tmpl\\a"'),
-};
+/** One mistake: what replaces what in a valid document, its line and column there, and what is said about it. */
+type Mistake = readonly [name: string, from: string | RegExp, to: string, place: string, says: string];
 
-const SPOILT = Object.entries(MISTAKES).flatMap(([mistake, spoil]) => [
-  [mistake, 'first', 0, spoil] as const,
-  [mistake, 'last', 6, spoil] as const,
-]);
+const MISTAKES: readonly Mistake[] = [
+  ['an unknown key', /$/, 'color: red\n', '8:1', 'unknown key "color"'],
+  ['a near miss of a key', 'template_id', 'templateid', '4:5', 'unknown key "templateid"'],
+  ['an unknown key in the space', 'is_org_wide', 'org_wide', '2:53', 'unknown key "org_wide"'],
+  ['no external_space_id', /^external_space_id.*\n/, '', '1:1', 'the key "external_space_id" is missing'],
+  ['an external_space_id that is a number', /(?<=_id: )spoilt/, '7', '1:20', 'must be text, not 7'],
+  ['an empty external_space_id', /(?<=_id: )spoilt/, '""', '1:20', '"external_space_id" must not be empty'],
+  ['no space', /^space.*\n/m, '', '1:1', 'the key "space" is missing'],
+  ['a space that is a text', /^space.*$/m, 'space: Acme', '2:8', '"space" must be a mapping, not "Acme"'],
+  ['no name', 'name: Acme, ', '', '2:8', 'the key "name" is missing in "space"'],
+  ['a flag that is a text', 'wide: false', 'wide: "false"', '2:66', 'must be true or false, not "false"'],
+  ['a flag that is a boolean only in YAML 1.1', 'wide: false', 'wide: no', '2:66', 'must be true or false, not "no"'],
+  ['an empty list of agents', /^agents:.*/ms, 'agents: []\n', '3:9', '"agents" must list at least one agent'],
+  ['no list of agents', /^agents:.*/ms, '', '1:1', 'the key "agents" is missing'],
+  [
+    'an agent that is a text',
+    /^agents:.*/ms,
+    'agents: [Support]\n',
+    '3:10',
+    '"agents[0]" must be a mapping, not "Support"',
+  ],
+  ['an unknown routing mode', 'session_workflow', 'sessions', '7:28', 'must be agent_inbox or session_workflow'],
+  ['a duplicate key', / {4}name: .*\n/, '$&$&', '6:5', 'duplicate key "name", first on line 53'],
+  [
+    'two equal agents',
+    /$/,
+    '  - { template_id: tmpl_support, name: Support }\n',
+    '8:40',
+    'the same template and name as the one at',
+  ],
+  ['the id of another document', /(?<=_id: )spoilt/, 'twin', '1:20', 'the space "twin" is described twice, first at'],
+  ['a variable that is not set', 'Support for Acme', '"${NOWHERE}"', '2:36', 'NOWHERE'],
+  ['a variable without quotes', 'Support for Acme', '${NOWHERE}', '2:35', 'a value with "${" needs quotes'],
+  ['a tab for indentation', '    name:', '\tname:', '5:1', 'Tabs are not allowed as indentation'],
+  ['a bracket left open', 'false }', 'false', '2:8', 'this bracket is not closed'],
+  ['a quote left open', 'name: Acme', 'name: "Acme', '2:16', 'this quote is not closed'],
+  ['an undefined alias', 'name: Support', 'name: *nowhere', '5:11', 'the anchor "&nowhere" is not defined'],
+  ['an unknown tag', 'name: Support', 'name: !secret Support', '5:19', 'tags are not supported'],
+  ['a list instead of the document', /^.*$/s, '- just\n- a list\n', '1:1', 'must be a mapping, not a list'],
+  ['a text instead of the document', /^.*$/s, 'just a text\n', '1:1', 'must be a mapping, not "just a text"'],
+  ['nesting that is too deep', 'Support for Acme', '['.repeat(1000), '2:66', 'nested deeper than 32 levels'],
+  ['a control character in an id', 'tmpl_support', '"tmpl\\a"', '4:18', 'must not contain control characters'],
+];
 
-it.each(SPOILT)(
-  'A manifest with %s in the %s document exits with 2, and sends nothing',
-  async (_, __, position, spoil) => {
-    const { env, received } = await service();
-    const good = ['twin', 'b', 'c', 'd', 'e', 'f', 'g'].map((id) => GOOD(id));
-    const other = position === 0 ? good.toReversed() : good;
-    const documents = other.with(position, spoil(GOOD('spoilt')));
-    const inOne = write('all.yaml', documents.join('---\n'));
-    const ran = await run(['provision', inOne, '-o', 'json'], { env });
+/** Of a manifest; a document has seven lines and a separator. */
+const SIX = ['twin', 'b', 'c', 'd', 'e', 'f'].map((id) => GOOD(id));
+
+it.each(MISTAKES)(
+  'A manifest with %s in its last document exits with 2, names it with its line and column, and sends nothing',
+  async (_, from, to, place, says) => {
+    const { env, requests } = await startUnreached();
+    const [line = 0, column] = place.split(':').map(Number);
+    const path = write('all.yaml', [...SIX, GOOD('spoilt').replace(from, to)].join('---\n'));
+    const ran = await run(['provision', path, '-o', 'json'], { env });
     expect(ran).toMatchObject({ code: 2, stdout: '' });
-    expect(ran.error().type).toBe('invalid_input');
-    const { problems } = ran.error().details as { problems: Problem[] };
-    expect(problems.length).toBeGreaterThan(0);
-    for (const problem of problems) {
-      expect(problem).toMatchObject({
-        source: inOne,
-        line: expect.any(Number),
-        column: expect.any(Number),
-        excerpt: expect.stringMatching(/\n *\| *\^/),
-      });
-      expect(problem.line).toBeGreaterThan(position * 8);
-    }
-    const files = documents.map((text, index) => write(`${index}.yaml`, text));
-    expect(await run(['provision', ...files, '--dry-run'], { env })).toMatchObject({ code: 2, stdout: '' });
-    expect(await run(['provision', ...files], { env })).toMatchObject({ code: 2, stdout: '' });
-    expect(await received()).toEqual([]);
+    expect(ran.error()).toMatchObject({
+      type: 'invalid_input',
+      details: {
+        problems: [
+          {
+            source: path,
+            line: SIX.length * 8 + line,
+            column,
+            message: expect.stringContaining(says),
+            excerpt: expect.stringMatching(/\n *\| *\^/),
+          },
+        ],
+      },
+    });
+    expect(requests).toEqual([]);
   },
 );
+
+it.each([
+  ['first', 'provision'],
+  ['last', 'provision'],
+  ['first', 'provision --dry-run'],
+  ['last', 'provision --dry-run'],
+  ['last', 'plan'],
+])('A mistake in the %s of seven files exits with 2 from `%s`, and nothing is sent', async (which, command) => {
+  const { env, requests } = await startUnreached();
+  const bad = GOOD('spoilt').replace('session_workflow', 'sessions');
+  const texts = which === 'first' ? [bad, ...SIX] : [...SIX, bad];
+  const files = texts.map((text, index) => write(`${index}.yaml`, text));
+  const ran = await run([...command.split(' '), ...files], { env });
+  expect(ran).toMatchObject({ code: 2, stdout: '' });
+  expect(ran.stderr).toContain(`${files[texts.indexOf(bad)]}:7:28: `);
+  expect(requests).toEqual([]);
+});
 
 it.each([1, 50, 100])(
   'One mistake in document %i of a hundred is named with its line and column, and nothing is sent',
@@ -197,22 +215,28 @@ const WRONG_FLAGS: Readonly<Record<string, readonly string[]>> = {
   'a global flag twice': ['--timeout', '1s', '--timeout', '2s'],
 };
 
-it.each(COMMAND_LINES.map(({ words }) => words))(
-  '`partnerctl %s` with any wrong global flag exits with 2, and sends nothing',
-  async (words) => {
+const FLAGS = Object.entries(WRONG_FLAGS);
+
+// The flags take turns: each command gets one before it and one after it, and each flag is tried with many commands.
+it.each(COMMAND_LINES.map(({ words }, index) => [words, index] as const))(
+  '`partnerctl %s` with a wrong global flag exits with 2, and sends nothing',
+  async (words, index) => {
     const { env, things, requests } = await startUnreached();
     const line = argumentsOf(words, things);
     const end = line.includes('--') ? line.indexOf('--') : line.length;
-    for (const [index, [name, flags]] of Object.entries(WRONG_FLAGS).entries()) {
-      // Before and after the command, in turn.
-      const { code, stdout } = await run(line.toSpliced(index % 2 === 0 ? 0 : end, 0, ...flags), { env });
+    for (const [at, turn] of [
+      [0, index],
+      [end, index + 3],
+    ] as const) {
+      const [name, flags] = FLAGS[turn % FLAGS.length] ?? [];
+      const { code, stdout } = await run(line.toSpliced(at, 0, ...(flags ?? [])), { env });
       expect({ name, code, stdout }).toEqual({ name, code: 2, stdout: '' });
     }
     expect(requests).toEqual([]);
   },
 );
 
-it.each([
+const WRONG_SETTINGS = [
   ['a base URL that is none', [], { PARTNER_BASE_URL: 'nonsense' }, 2],
   ['a base URL of another scheme', ['--base-url', 'ftp://api.example.com/v1'], {}, 2],
   ['a base URL without TLS elsewhere', ['--base-url', 'http://api.example.com/v1'], {}, 2],
@@ -222,14 +246,22 @@ it.each([
   ['an empty token file', ['--token-file', '/dev/null'], {}, 3],
   ['a token of two lines', [], { PARTNER_TOKEN: 'pat_01234\n56789' }, 3],
   ['no token', [], { PARTNER_TOKEN: undefined }, 3],
-] as const)('No command sends anything with %s', async (_, flags, settings, expected) => {
-  const { env, things, requests } = await startUnreached();
-  for (const { words } of COMMAND_LINES.filter(({ sends, runs }) => sends !== 'nothing' && runs === undefined)) {
-    const { code } = await run([...argumentsOf(words, things), ...flags], { env: { ...env, ...settings } });
-    expect({ words, code }).toEqual({ words, code: expected });
-  }
-  expect(requests).toEqual([]);
-});
+] as const;
+
+const CALLS = COMMAND_LINES.filter(({ sends, runs }) => sends !== 'nothing' && runs === undefined);
+
+// Every command is tried with a third of the settings, because they share the code that reads them.
+it.each(WRONG_SETTINGS.map((setting, turn) => [...setting, turn] as const))(
+  'No command sends anything with %s',
+  async (_, flags, settings, expected, turn) => {
+    const { env, things, requests } = await startUnreached();
+    for (const { words } of CALLS.filter((_call, index) => index % 3 === turn % 3)) {
+      const { code } = await run([...argumentsOf(words, things), ...flags], { env: { ...env, ...settings } });
+      expect({ words, code }).toEqual({ words, code: expected });
+    }
+    expect(requests).toEqual([]);
+  },
+);
 
 /** Those that record in the state what they create. */
 const RECORDING = COMMAND_LINES.filter(

@@ -112,7 +112,6 @@ const INPUT_FILES: Readonly<Record<string, string>> = {
   'jobs.yaml': `agent: '{agent}'\njobs:\n${['one', 'two', 'three'].map((name) => `  - ${MORNING.replace('morning', name)}\n`).join('')}`,
   'rows.ndjson': ['anna', 'ben', 'cleo'].map((name) => `{"session_id":"${name}","text":"Hi."}\n`).join(''),
   'note.txt': 'Opening hours: 9 to 5.',
-  'delivery.body': '',
   'delivery.json': JSON.stringify({
     delivery_id: 'dlv_1',
     received_at: '2026-01-01T00:00:00.000Z',
@@ -145,11 +144,16 @@ interface Things {
   readonly directory: string;
 }
 
-/** Returns the arguments of a command line, and writes the input files. */
+/** Returns the arguments of a command line, and writes the input files that it names. */
 export function argumentsOf(words: string, things: Things): string[] {
   const fill = (text: string): string => text.replaceAll(/\{(\w+)\}/g, (_, name: keyof Things) => things[name]);
-  for (const [name, text] of Object.entries(INPUT_FILES)) writeFileSync(join(things.directory, name), fill(text));
-  return words.split(' ').map((word) => fill(word).replace(/^\{([\w.]+)\}$/, join(things.directory, '$1')));
+  const pathOf = (name: string): string => join(things.directory, name);
+  for (const [name, text] of Object.entries(INPUT_FILES)) {
+    if (words.includes(`{${name}}`)) writeFileSync(pathOf(name), fill(text));
+  }
+  // A saved delivery is two files.
+  if (words.includes('{delivery.json}')) writeFileSync(pathOf('delivery.body'), '');
+  return words.split(' ').map((word) => fill(word).replace(/^\{([\w.]+)\}$/, (_, name) => pathOf(name)));
 }
 
 /** The command line with these words. */
