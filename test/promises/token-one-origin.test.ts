@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { trustCertificate } from '../support/certificate.ts';
+import { createChat } from '../support/chat.ts';
 import { proxyTo } from '../support/connect-proxy.ts';
 import {
   type FakeRequest,
@@ -12,7 +13,7 @@ import {
 import { startListening } from '../support/listening.ts';
 import { start } from '../support/program.ts';
 import { fastClock, fasterClock, run, tempDirectory } from '../support/run.ts';
-import { manifest, service, write } from '../support/service.ts';
+import { manifest, service as startService, write } from '../support/service.ts';
 import { startRawService } from '../support/tcp-server.ts';
 import { createHome, everyCall, expectNoToken, SHAPES, TOKEN, testNoTokenLeak } from '../support/token-echo.ts';
 import { SECRET, startReceiver } from '../support/webhook-receiver.ts';
@@ -101,15 +102,21 @@ test('No URL in a header or a field of a response is requested, and the token is
 });
 
 /** URLs that other programs have taken for another service than they name. */
-const LINKS: readonly ((own: string, other: string, path: string) => string)[] = [
+type Link = (own: string, other: string, path: string) => string;
+
+/** Those whose path is read, at the own service, as that of the next page. */
+const READ_HERE: readonly Link[] = [
   (own, other, path) => `http://${own}@${other}${path}`,
-  (own, other, path) => `http://${other}#@${own}${path}`,
   (_, other, path) => `\\\\${other}${path.replaceAll('/', '\\')}`,
   (_, other, path) => `http:\\\\${other}${path}`,
   (_, other, path) => `///${other}${path}`,
   (_, other, path) => `/\t/${other}${path}`,
   (_, other, path) => `https://${other}${path}`,
   (own, other, path) => `http://${own.split(':')[0]}:${other.split(':')[1]}${path}`,
+];
+
+const REFUSED: readonly Link[] = [
+  (own, other, path) => `http://${other}#@${own}${path}`,
   (_, other, path) => `ftp://${other}${path}`,
   (_, other) => `/v1/../../${other}/`,
 ];
@@ -120,7 +127,7 @@ function item(number: number): Record<string, unknown> {
     id: `id-${number}`,
     name: `Item ${number}`,
     external_space_id: `e${number}`,
-    agent_id: 'agt',
+    agent_id: `agt-${number}`,
     text: `Text ${number}`,
     role: 'user',
     created_at: `2026-01-01T00:00:0${number}Z`,
@@ -137,30 +144,26 @@ test.each([
   ],
 ])('No link to the next page sends the token elsewhere, or ends the list silently: %s', async (path, command) => {
   const other = await startFakeService(json({ results: [item(2)] }));
-  for (const link of LINKS) {
-    const next = (request: FakeRequest): string =>
-      link(request.headers.host ?? '', new URL(other.baseUrl).host, `/v1${path}?page=2`);
-    const inBody: Handler = (request, response) => sendJson(response, { results: [item(1)], next: next(request) });
-    const inHeader: Handler = (request, response) =>
-      sendJson(response, [item(1)], 200, { link: `<${next(request).replace('\t', '')}>; rel="next"` });
+  const own = await startFakeService(json([]));
+  const env = { PARTNER_BASE_URL: own.baseUrl, PARTNER_TOKEN: TOKEN };
+  for (const link of [...READ_HERE, ...REFUSED]) {
+    const next = link(new URL(own.baseUrl).host, new URL(other.baseUrl).host, `/v1${path}?page=2`);
+    const inBody: Handler = (_, response) => sendJson(response, { results: [item(1)], next });
+    const header = { link: `<${next.replace('\t', '')}>; rel="next"` };
+    const inHeader: Handler = (_, response) => sendJson(response, [item(1)], 200, header);
     for (const first of [inBody, inHeader]) {
-      const own = await startFakeService((request, response, count) => {
+      own.respond((request, response, count) => {
         if (request.query.has('page')) sendJson(response, { results: [item(2)] });
         else first(request, response, count);
       });
-      const env = { PARTNER_BASE_URL: own.baseUrl, PARTNER_TOKEN: TOKEN, HOME: tempDirectory() };
-      const ran = await run([...command, '-o', 'ndjson', '--retries', '0'], { env });
-      const what = `${link} ${first === inBody ? 'body' : 'header'}\n${ran.stdout}${ran.stderr}`;
-      const items = ran.stdout.split('\n').filter(Boolean).length;
-      expect([ran.code, items], what).toSatisfy(([code, count]) => (code === 0 ? count === 2 : code === 8));
+      const ran = await run([...command, '-o', 'ndjson', '--retries', '0'], { env: { ...env, HOME: tempDirectory() } });
+      const what = `${next} ${first === inBody ? 'body' : 'header'}\n${ran.stdout}${ran.stderr}`;
+      expect(ran.code, what).toBe(READ_HERE.includes(link) ? 0 : 8);
+      if (ran.code === 0) expect(ran.stdout.split('\n').filter(Boolean), what).toHaveLength(2);
       expect(ran.stderr, what).not.toContain(TOKEN);
-      expect(
-        own.requests.filter((request) => !request.path.startsWith(`/v1${path}`)),
-        what,
-      ).toEqual([]);
-      await own.stop();
     }
   }
+  expect(own.requests.filter((request) => !request.path.startsWith(`/v1${path}`))).toEqual([]);
   expect(other.requests).toEqual([]);
 });
 
@@ -311,8 +314,9 @@ test.each<[string, (token: string) => readonly string[]]>([
   ['an agent', (token) => ['cron', 'create', '--agent', token, '--name', 'daily', ...JOB]],
   ['a job', (token) => ['cron', 'create', '--agent', 'agt_1', '--name', `the ${token}`, ...JOB]],
   ['a space', (token) => ['provision', write('acme.yaml', manifest(token))]],
+  ['a session', (token) => ['chat', 'send', '--source', 'src_1', '--session', token, 'Hello']],
 ])('Nothing is sent or written if the token is typed in place of %s', async (_, args) => {
-  const { env, posts } = await service();
+  const { env, posts } = await startService();
   const { PARTNER_TOKEN: token = '' } = env;
   const home = createHome();
   const ran = await run(args(token), { env: { ...env, ...home.env } });
@@ -324,15 +328,18 @@ test.each<[string, (token: string) => readonly string[]]>([
   expect(await posts()).toEqual([]);
 });
 
-test.each([
-  ['send', 'Hello'],
-  ['tail', '--no-follow'],
-])('chat %s writes a session that contains the token nowhere', async (verb, last) => {
-  const { env } = await service();
-  const { PARTNER_TOKEN: token = '' } = env;
+test('chat tail records the sessions that it has read, and the token nowhere, even if it is the name of one', async () => {
+  const service = await startService();
+  const { send, source_id } = await createChat(service);
+  await send('Hello', { session_id: 'anna' });
+  const { PARTNER_TOKEN: token = '' } = service.env;
   const home = createHome();
-  const ran = await run(['chat', verb, '--source', 'src_1', '--session', token, last], {
-    env: { ...env, ...home.env },
+  const sessions = ['--source', source_id, '--session', token, '--session', 'anna'];
+  const ran = await run(['chat', 'tail', ...sessions, '--resume', '--no-follow', '-o', 'json'], {
+    env: { ...service.env, ...home.env },
   });
+  expect(ran.code, ran.stderr).toBe(0);
+  expect(ran.stdout).toContain('Hello');
+  expect(home.files()).toContain('"session_id":"anna"');
   expect(home.files() + ran.stdout + ran.stderr).not.toContain(token);
 });
