@@ -12,7 +12,7 @@ import {
 } from '../support/fake-service.ts';
 import { startListening } from '../support/listening.ts';
 import { start } from '../support/program.ts';
-import { fastClock, fasterClock, run, tempDirectory } from '../support/run.ts';
+import { fastClock, run, tempDirectory } from '../support/run.ts';
 import { manifest, service as startService, write } from '../support/service.ts';
 import { startRawService } from '../support/tcp-server.ts';
 import { createHome, everyCall, expectNoToken, SHAPES, TOKEN, testNoTokenLeak } from '../support/token-echo.ts';
@@ -32,7 +32,7 @@ async function runEveryCall({ baseUrl, requests }: FakeService): Promise<void> {
   const env = { ...createHome().env, PARTNER_BASE_URL: baseUrl, PARTNER_TOKEN: TOKEN };
   for (const args of everyCall()) {
     const before = requests.length;
-    await run(args, { env, clock: fasterClock(3) });
+    await run(args, { env, clock: fastClock() });
     expect(requests.length, args.join(' ')).toBeGreaterThan(before);
   }
 }
