@@ -100,7 +100,7 @@ describe.each([
     const ran = await run(CREATE_DAILY, at(service));
     expect([ran.code, ran.stdout]).toEqual([code, '']);
     expect(ran.error().hint).toContain('partnerctl contract set paths.trailing_slash never');
-    expect(service.requests.filter(({ method }) => method === 'POST').length).toBe(1);
+    expect(service.posts().length).toBe(1);
   });
 });
 
@@ -116,7 +116,7 @@ test.each([
   const ran = await run(CREATE_DAILY, at(service));
   expect(ran).toMatchObject({ code: 9 });
   expect(JSON.stringify(ran.json())).toContain('partnerctl contract set ');
-  expect(service.requests.filter(({ method }) => method === 'POST').length).toBe(1);
+  expect(service.posts().length).toBe(1);
 });
 
 test('the hint for an agent that is not found mentions services without trailing slashes', async () => {
@@ -142,7 +142,7 @@ test.each<[number, object, string]>([
   const service = await startFakeService({ 'GET *': json([]), 'POST *': json(body, status, { allow: 'GET, PUT' }) });
   const ran = await run(CREATE_DAILY, at(service));
   expect(ran.error().hint).toContain(`partnerctl contract set ${fix}`);
-  expect(service.requests.filter(({ method }) => method === 'POST').length).toBe(1);
+  expect(service.posts().length).toBe(1);
 });
 
 test.each([
@@ -157,5 +157,5 @@ test.each([
   });
   const ran = await run(CREATE_DAILY, at(service));
   expect(ran.json()).toMatchObject({ status, cron_job_id: id });
-  expect(service.requests.filter(({ method }) => method === 'POST').length).toBe(1);
+  expect(service.posts().length).toBe(1);
 });

@@ -304,7 +304,7 @@ describe('a chat on a service that returns incomplete agents', () => {
         },
       ],
     });
-    expect(server.requests.filter(({ method }) => method === 'POST')).toHaveLength(1);
+    expect(server.posts()).toHaveLength(1);
   });
 
   test.each([{ integrations: { api_chat: null } }, { source_id: null }, { api_chat_source: null }])(
@@ -315,7 +315,7 @@ describe('a chat on a service that returns incomplete agents', () => {
         const { results } = (await ran('json')).json<Answer>();
         expect(results[0]?.agents).toMatchObject([{ agent_id: 'a1', status: 'unchanged', source_id: 's-7' }]);
       }
-      expect(server.requests.filter(({ method }) => method === 'POST')).toHaveLength(2);
+      expect(server.posts()).toHaveLength(2);
     },
   );
 
@@ -339,7 +339,7 @@ describe('a chat on a service that returns incomplete agents', () => {
       details: { why: expect.stringContaining('agent "Support"') },
       hint: expect.stringContaining('agents list s1'),
     });
-    expect(server.requests.filter(({ method }) => method === 'POST')).toHaveLength(1);
+    expect(server.posts()).toHaveLength(1);
   });
 
   test('added later does not install agents again, even if the service returns none', async () => {
@@ -350,6 +350,6 @@ describe('a chat on a service that returns incomplete agents', () => {
     for (const chat of ['auto_create_api_chat: false', 'auto_create_api_chat: false, chat: {}']) {
       await run(['provision', write('acme.yaml', asking('acme', { Support: chat }))], { env });
     }
-    expect(server.requests.filter(({ method }) => method === 'POST')).toHaveLength(1);
+    expect(server.posts()).toHaveLength(1);
   });
 });

@@ -374,7 +374,7 @@ describe('a job that cannot be created', () => {
       details: { why: 'Neither the response nor the list of agents of s1 has the agent "Support".' },
       hint: expect.stringContaining('partnerctl agents list s1'),
     });
-    expect(server.requests.filter(({ method }) => method === 'POST')).toHaveLength(1);
+    expect(server.posts()).toHaveLength(1);
   });
 
   test.each([

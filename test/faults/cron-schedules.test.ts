@@ -74,7 +74,7 @@ describe.each([...withFields, ...COMPARABLE])('a job at 18:00 whose list shows %
       expect(blocked.error().message).toContain('already exists with other content: 1');
       expect(JSON.stringify(blocked.json())).toContain('{"field":"hour","before":"18","after":"19"}');
     }
-    expect(service.posts()).toBe(0);
+    expect(service.posts()).toEqual([]);
   });
 });
 

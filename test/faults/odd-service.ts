@@ -57,7 +57,6 @@ export interface OddService extends FakeService {
   readonly spaces: Map<string, OddSpace>;
   /** The names of the agents of a space, sorted; an agent that was installed twice occurs twice. */
   agentNames(externalId: string): string[];
-  posts(): FakeRequest[];
 }
 
 interface Wanted {
@@ -172,6 +171,5 @@ export async function oddService(habits: Habits = {}): Promise<OddService> {
     ...server,
     spaces,
     agentNames: (externalId) => (spaces.get(fold(externalId))?.agents ?? []).map(({ name }) => name).sort(),
-    posts: () => server.requests.filter(({ method }) => method === 'POST'),
   };
 }

@@ -233,5 +233,5 @@ it('a list whose later page contains no list stops the creation', async () => {
   const first = { results: [{ id: 9, agent_id: 'a1', name: 'other' }], next: '?page=2' };
   service.meet(({ path }, response) => sendJson(response, path.includes('page=2') ? {} : first));
   expect((await run(service, CREATE)).code).toBe(8);
-  expect(service.posts()).toBe(0);
+  expect(service.posts()).toEqual([]);
 });

@@ -15,7 +15,7 @@ import { describe, expect, it } from 'vitest';
 import { type CronService, startCronService } from '../support/cron.ts';
 import { type CronBehindGateway, startCronBehindGateway } from '../support/gateway.ts';
 import { PROGRAM, shell, startFile } from '../support/program.ts';
-import { run, tempDirectory } from '../support/run.ts';
+import { errorIn, run, tempDirectory } from '../support/run.ts';
 import { jobRecordKinds, readJobLog } from '../support/state-file.ts';
 
 /* A state file that cannot be written: before the POST, nothing is sent; after it, the id is not lost. */
@@ -30,16 +30,6 @@ const MOUNTS = [['-m'], ['-rm']].find(
 interface Ran {
   readonly exitCode?: number | undefined;
   readonly stderr: string;
-}
-
-interface Shown {
-  readonly message: string;
-  readonly hint: string;
-  readonly details: { readonly cron_job_id?: string; readonly recovery_file?: string };
-}
-
-function errorOf({ stderr }: Ran): Shown {
-  return JSON.parse(stderr.trimEnd().split('\n').at(-1) ?? '').error;
 }
 
 async function expectStopped({ cron }: CronService, ran: Ran, why: string): Promise<void> {
@@ -144,14 +134,14 @@ describe('a job that was created but cannot be recorded', () => {
     expect(ran.exitCode).toBe(1);
     expect(JSON.parse(ran.stdout)).toMatchObject({ cron_job_id: id, status: 'created' });
     expect(await jobRecordKinds(at.path)).toEqual(['reserved']);
-    return { id, error: errorOf(ran) };
+    return { id, error: errorIn(ran.stderr) };
   }
 
   it('is reported with its id, and has a recovery record next to the file, which reconcile reads', async () => {
     const at = await startCronService();
     const { id, error } = await unrecorded(at, 'daily');
     expect(error.message).toContain(id);
-    const kept = error.details.recovery_file ?? '';
+    const kept = String(Object(error.details).recovery_file);
     expect(dirname(kept)).toBe(at.directory);
     const env = { ...at.service.env, PARTNER_STATE: at.path };
     expect((await run(at.cron.create('daily', '--ensure'), { env })).code).toBe(9);
@@ -170,7 +160,7 @@ describe('a job that was created but cannot be recorded', () => {
     // A name that a shell would split.
     const name = 'Mia & Ben, $HOME';
     const { id, error } = await unrecorded(at, name);
-    const [line = ''] = /partnerctl cron adopt .*/.exec(error.hint) ?? [];
+    const [line = ''] = /partnerctl cron adopt .*/.exec(error.hint ?? '') ?? [];
     const adopted = await shell(line, { env: at.service.env });
     expect(adopted.exitCode, adopted.stderr).toBe(0);
     expect((await readJobLog(at.path)).ids).toEqual([id]);
@@ -223,7 +213,7 @@ describe('a job that was created but cannot be recorded', () => {
     });
     const [id = ''] = await at.cron.idsOf('daily');
     expect(ran.code).toBe(1);
-    const kept = errorOf(ran).details.recovery_file ?? '';
+    const kept = String(Object(ran.error().details).recovery_file);
     rmSync(deep);
     renameSync(aside, deep);
     renameSync(kept, join(deep, basename(kept)));

@@ -255,7 +255,7 @@ describe('a POST that was never sent does not block the job:', () => {
     expect(await jobRecordKinds(path)).toEqual(['reserved', 'released']);
     await service.restart();
     expect((await create()).json()).toMatchObject({ cron_job_id: 'c1', status: 'created' });
-    expect(service.requests.filter(({ method }) => method === 'POST')).toHaveLength(1);
+    expect(service.posts()).toHaveLength(1);
   });
 
   it('its TLS handshake failed', async () => {
@@ -321,10 +321,7 @@ describe('a name is the same in NFC and NFD:', () => {
       'GET *': json({ code: 'forbidden' }, 403),
       'POST *': (_, response, count) => sendJson(response, { id: `c${count}` }, 201),
     });
-    const posts = () =>
-      service.requests
-        .filter(({ method }) => method === 'POST')
-        .map((request) => request.json<{ name: string }>().name);
+    const posts = () => service.posts().map((request) => request.json<{ name: string }>().name);
     const { run } = stateFile();
     const create = (name: string) => run(service, createArgs('a1', name));
     const created = await create(first);

@@ -1,7 +1,8 @@
-import { copyFileSync, mkdirSync, readFileSync, renameSync, rmdirSync, statSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readFileSync, renameSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createChat } from '../support/chat.ts';
+import { createArgs } from '../support/cron.ts';
 import { type FakeService, type Handler, json, reset, sendJson, startFakeService } from '../support/fake-service.ts';
 import { shell, start } from '../support/program.ts';
 import { fastClock, manualSignals, type Ran, run, tempDirectory, tinyRandom } from '../support/run.ts';
@@ -9,8 +10,6 @@ import { manifest, type Service, service, write } from '../support/service.ts';
 import { damage, readState, recordTypes } from '../support/state-file.ts';
 
 /* An id that the service returned is on disk before the command says so, or the error prints it. A state only ever grows. */
-
-const JOB = ['--name', 'daily', '--instructions', 'Go.', '--schedule', '0 9 * * *', '--timezone', 'UTC'];
 
 const manifests = (...ids: string[]): string => write('many.yaml', ids.map((id) => manifest(id)).join('---\n'));
 
@@ -53,13 +52,24 @@ async function opened(): Promise<Opened> {
 }
 
 const COMMANDS: readonly (readonly [string, (agent: string) => string[]])[] = [
-  ['cron create', (agent) => ['cron', 'create', '--agent', agent, ...JOB]],
+  ['cron create', (agent) => createArgs(agent, 'daily')],
   ['cron create -f', (agent) => ['cron', 'create', '-f', jobFile(agent, 'morning', 'evening'), '-o', 'ndjson']],
   ['upload', () => ['upload', write('a.txt', 'one'), '-o', 'json']],
   ['upload of two files', () => ['upload', write('a.txt', 'one'), write('b.txt', 'two'), '-o', 'ndjson']],
   ['provision', () => ['provision', manifests('a'), '-o', 'json']],
   ['provision of six spaces', () => ['provision', manifests(...'abcdef'), '-o', 'ndjson', '--concurrency', '1']],
 ];
+
+/** What a stream does that cannot be written to. */
+const failWith = (code: string) => (): never => {
+  throw Object.assign(new Error(`${code}: lost`), { code });
+};
+
+async function expectRecorded(state: string, created: readonly string[]): Promise<void> {
+  expect(created).not.toEqual([]);
+  const recorded = JSON.stringify((await readState(state)).records);
+  for (const id of created) expect(recorded).toContain(id);
+}
 
 describe('An id that the service returned', () => {
   it.each(COMMANDS)('is in the state before it is printed: %s', async (_, argsOf) => {
@@ -86,10 +96,8 @@ describe('An id that the service returned', () => {
     async (_, argsOf) => {
       const { service, env, agent, createdIds } = await opened();
       const args = argsOf(agent);
-      const words = args.map((word) => `'${word}'`).join(' ');
-      const lost = await shell(`partnerctl ${words} > /dev/full`, { env });
-      expect(lost.exitCode).toBe(1);
-      expect(lost.stderr).toContain('ENOSPC');
+      const lost = await run(args, { env, onStdout: failWith('ENOSPC') });
+      expect(lost).toMatchObject({ code: 1, stderr: expect.stringContaining('ENOSPC') });
       await service.forget();
       const again = await run([...args, ...(args[0] === 'cron' ? ['--ensure'] : [])], { env });
       expect(again.code, again.stderr).toBe(0);
@@ -100,15 +108,18 @@ describe('An id that the service returned', () => {
 
   it.each(COMMANDS)('is in the state, like all later ones, if nobody reads the output: %s', async (_, argsOf) => {
     const { env, state, agent, createdIds } = await opened();
-    const words = argsOf(agent)
-      .map((word) => `'${word}'`)
-      .join(' ');
-    const ran = await shell(`partnerctl ${words} | true`, { env });
-    expect(ran).toMatchObject({ exitCode: 0, stdout: '' });
-    const recorded = JSON.stringify((await readState(state)).records);
-    const created = await createdIds();
-    expect(created).not.toEqual([]);
-    for (const id of created) expect(recorded).toContain(id);
+    expect(await run(argsOf(agent), { env, onStdout: failWith('EPIPE') })).toMatchObject({ code: 0 });
+    await expectRecorded(state, await createdIds());
+  });
+
+  it.each([
+    ['> /dev/full', 1],
+    ['| true', 0],
+  ])('is in the state if the program writes it %s', async (output, code) => {
+    const { env, state, createdIds } = await opened();
+    const line = `partnerctl provision '${manifests(...'abcdef')}' -o ndjson --concurrency 1 ${output}`;
+    expect(await shell(line, { env })).toMatchObject({ exitCode: code, stdout: '' });
+    await expectRecorded(state, await createdIds());
   });
 });
 
@@ -137,7 +148,7 @@ interface Creation {
 const CREATIONS: readonly Creation[] = [
   {
     command: 'cron create',
-    args: () => ['cron', 'create', '--agent', 'agt_1', ...JOB],
+    args: () => createArgs('agt_1', 'daily'),
     answer: { cron_job_id: 'cron_1' },
     ids: ['cron_1'],
     record: 'cron.created',
@@ -182,36 +193,34 @@ async function machine(answer: object, onPost: (state: string) => unknown): Prom
     },
     'GET *': json({ detail: 'missing scope' }, 403),
   });
-  const env = { PARTNER_BASE_URL: service.baseUrl, PARTNER_TOKEN: 'secret-token', PARTNER_STATE: state };
+  const env = {
+    PARTNER_BASE_URL: service.baseUrl,
+    PARTNER_TOKEN: 'secret-token',
+    PARTNER_STATE: state,
+    PARTNER_OUTPUT: 'json',
+  };
   return {
     service,
     state,
-    run: (args, options = {}) =>
-      run([...args, '-o', 'json'], { random: tinyRandom, env: { ...env, HOME: tempDirectory() }, ...options }),
+    run: (args, options = {}) => run(args, { random: tinyRandom, env: { ...env, HOME: tempDirectory() }, ...options }),
   };
 }
 
-/** The error of `-o json`, after the notices. */
-const lastError = ({ stderr }: Ran): unknown => JSON.parse(stderr.trim().split('\n').at(-1) ?? '').error;
-
-const posts = ({ requests }: FakeService): number => requests.filter(({ method }) => method === 'POST').length;
-
 describe.each(CREATIONS)('An id that $command got', ({ args, answer, ids, record, advice }) => {
   it('is printed with the error, and with what to do, if it cannot be recorded', async () => {
-    const { run, state } = await machine(answer, (path) => {
+    const { run } = await machine(answer, (path) => {
       renameSync(path, `${path}.aside`);
       mkdirSync(path);
     });
     const ran = await run(args());
     expect(ran.code).toBe(1);
     for (const id of ids) expect(ran.stdout).toContain(id);
-    expect(lastError(ran)).toMatchObject({
+    expect(ran.error()).toMatchObject({
       type: 'local',
       message: expect.stringContaining(ids[0] ?? ''),
       hint: expect.stringMatching(advice),
       details: { why: expect.stringContaining('It is a directory.') },
     });
-    rmdirSync(state);
   });
 
   it('is recorded if the run is interrupted while the service responds', async () => {
@@ -223,7 +232,7 @@ describe.each(CREATIONS)('An id that $command got', ({ args, answer, ids, record
     expect((await recordTypes(state)).filter((type) => type === record)).toHaveLength(1);
     const again = await run([...sent, ...(sent[0] === 'cron' ? ['--ensure'] : [])]);
     expect(again).toMatchObject({ code: 0, stdout: expect.stringContaining(ids[0] ?? '') });
-    expect(posts(service)).toBe(1);
+    expect(service.posts()).toHaveLength(1);
   });
 
   it('is recorded in the file that is there if an older copy replaced the state meanwhile', async () => {
@@ -323,7 +332,7 @@ describe('An interrupted provision', () => {
     const ran = await run(['provision', '-', '-o', 'json', '--concurrency', '1'], { env, stdin, signals });
     expect(ran.code).toBe(code);
     const hint = expect.stringContaining('partnerctl cron reconcile');
-    expect(lastError(ran)).toMatchObject({ hint });
+    expect(ran.error()).toMatchObject({ hint });
     expect(ran.json<{ results: object[] }>().results[0]).toMatchObject({
       status: 'failed',
       cron: [{ status: 'unknown' }, { status: 'created' }, { status: 'skipped' }],
@@ -337,7 +346,7 @@ describe('A state', () => {
     const { env, state, agent, source } = await opened();
     const other = join(tempDirectory(), 'other.jsonl');
     expect((await run(['upload', write('b.txt', 'two'), '--state', other], { env })).code).toBe(0);
-    const job = ['cron', 'create', '--agent', agent, ...JOB];
+    const job = createArgs(agent, 'daily');
     const file = write('a.txt', 'one');
     const commands = [
       ['provision', manifests('a', 'b')],

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Chat, createChat, MESSAGE } from '../support/chat.ts';
-import { type FakeService, type Handler, startFakeService } from '../support/fake-service.ts';
+import { type FakeService, type Handler, passOn, startFakeService } from '../support/fake-service.ts';
 import { type Running, start } from '../support/program.ts';
 import { run, tempDirectory, tinyRandom } from '../support/run.ts';
 import { type Service, service, write } from '../support/service.ts';
@@ -66,15 +66,9 @@ async function killingService({ sandbox }: Place) {
     count += 1;
     const isAt = (stage: Point['stage']): boolean => point?.stage === stage && count >= point.nth;
     if (isAt('arrived')) return child?.kill('SIGKILL');
-    const { method, headers, body, path } = request;
-    const answer = await fetch(new URL(path, sandbox.env.PARTNER_BASE_URL), {
-      method,
-      headers: { authorization: String(headers.authorization), 'content-type': 'application/json' },
-      body,
-    });
-    const text = await answer.text();
+    const { status, text } = await passOn(request, sandbox.sandbox.baseUrl);
     if (isAt('processed')) return child?.kill('SIGKILL');
-    response.writeHead(answer.status, { 'content-type': 'application/json' }).end(text);
+    response.writeHead(status, { 'content-type': 'application/json' }).end(text);
     return isAt('answered') ? child?.kill('SIGKILL') : undefined;
   };
   const proxy: FakeService = await startFakeService(handle);

@@ -49,6 +49,8 @@ interface FakeServiceOptions {
 export interface FakeService extends Listening {
   /** Every request, in order of arrival. */
   readonly requests: FakeRequest[];
+  /** Those with the method POST. */
+  posts(): FakeRequest[];
   /** Replaces the script, and counts from 1 again. */
   respond(script: Script): void;
   /** Resolves with the next request that matches. */
@@ -164,6 +166,7 @@ export async function startFakeService(script: Script, options: FakeServiceOptio
   return {
     ...listening,
     requests,
+    posts: () => requests.filter(({ method }) => method === 'POST'),
     respond(next) {
       responder = createResponder(next);
     },
@@ -248,6 +251,22 @@ export function forwardTo(target: string): { readonly onHeaders: Handler } {
       incoming.pipe(onward);
     },
   };
+}
+
+/** The response of another service to a request that was passed on. */
+export interface Passed {
+  readonly status: number;
+  readonly text: string;
+}
+
+/** Sends a request on to another service at this base URL or origin, for steps that decide what becomes of the response. */
+export async function passOn({ method, path, headers, body }: FakeRequest, target: string): Promise<Passed> {
+  const response = await fetch(new URL(path, target), {
+    method,
+    headers: { authorization: String(headers.authorization), 'content-type': 'application/json' },
+    ...(method !== 'GET' && { body }),
+  });
+  return { status: response.status, text: await response.text() };
 }
 
 export interface Gate {

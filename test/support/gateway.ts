@@ -1,15 +1,17 @@
 import type { ServerResponse } from 'node:http';
 import { CRON_JOBS, type Cron, type CronService, startCronService } from './cron.ts';
-import { type FakeRequest, type FakeService, forwardTo, type Handler, startFakeService } from './fake-service.ts';
+import {
+  type FakeRequest,
+  type FakeService,
+  forwardTo,
+  type Handler,
+  type Passed,
+  passOn,
+  startFakeService,
+} from './fake-service.ts';
 import { fastClock, type Ran, type RunOptions, run } from './run.ts';
 
-/** The service's response to a request that was passed on. */
-interface PassedResponse {
-  readonly status: number;
-  readonly text: string;
-}
-
-export type Respond = (response: ServerResponse, passed: PassedResponse) => unknown;
+export type Respond = (response: ServerResponse, passed: Passed) => unknown;
 
 /** A fake service in front of a sandbox. It passes everything on, until a test replaces the response to a job request. */
 interface Gateway extends FakeService {
@@ -51,16 +53,8 @@ async function startGateway(origin: string): Promise<Gateway> {
       list = handler;
       update();
     },
-    passThen: (respond) => async (request, response) => {
-      const { authorization = '' } = request.headers;
-      const passed = await fetch(new URL(request.path, origin), {
-        method: request.method,
-        headers: { authorization, 'content-type': 'application/json' },
-        body: request.body,
-      });
-      await respond(response, { status: passed.status, text: await passed.text() });
-    },
-    posts: () => service.requests.filter(({ method, path }) => method === 'POST' && path.endsWith(CRON_JOBS)),
+    passThen: (respond) => async (request, response) => respond(response, await passOn(request, origin)),
+    posts: () => service.posts().filter(({ path }) => path.endsWith(CRON_JOBS)),
   };
 }
 

@@ -23,7 +23,6 @@ interface JobService extends FakeService {
   readonly made: Made[];
   /** Replaces the next responses. A POST still creates its job. */
   meet(instead: Handler | undefined): void;
-  posts(): number;
 }
 
 /** A service that numbers jobs from 1 and creates a job for every POST. */
@@ -42,7 +41,6 @@ export async function jobService({ kept = (job) => job, shown = (job) => job }: 
     meet: (next) => {
       instead = next;
     },
-    posts: () => server.requests.filter(({ method }) => method === 'POST').length,
   };
 }
 

@@ -33,7 +33,7 @@ export async function onlyRecord(kind: 'created' | 'reserved'): Promise<OnlyReco
     path,
     bytes: Buffer.from(`\n${lineAt(path, record?.line ?? 0)}\n`),
     write: (bytes) => writeFileSync(path, bytes),
-    posts: () => service.requests.filter(({ method }) => method === 'POST').length - 1,
+    posts: () => service.posts().length - 1,
     run: act,
     create,
   };

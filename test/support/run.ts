@@ -16,14 +16,21 @@ import { main } from '../../src/main.ts';
 import { expectDeclaredOutput, outputFormat } from './declared-output.ts';
 import { memorySink } from './memory-sink.ts';
 
+interface JsonError {
+  readonly type: string;
+  readonly message: string;
+  readonly hint: string | null;
+  readonly [key: string]: unknown;
+}
+
 export interface Ran {
   readonly code: number;
   readonly stdout: string;
   readonly stderr: string;
   /** stdout as JSON. */
   json<Shape>(): Shape;
-  /** The error object of `-o json`. */
-  error(): { type: string; message: string; hint: string | null; [key: string]: unknown };
+  /** The error object of `-o json`, after the notices. */
+  error(): JsonError;
 }
 
 export interface RunOptions {
@@ -161,6 +168,11 @@ async function expectDeclaredExit(argv: readonly string[], code: number): Promis
   expect(declared, `${entry.commandPath} exits with what its help says`).toContain(code);
 }
 
+/** The error object of `-o json`: the last line of what was written to stderr. */
+export function errorIn(stderr: string): JsonError {
+  return JSON.parse(stderr.trimEnd().split('\n').at(-1) ?? '').error;
+}
+
 /** Runs a command line in this process: the entire program, with its own home, clock, and streams, and real HTTP. */
 export async function run(argv: readonly string[], options: RunOptions = {}): Promise<Ran> {
   const home = options.env?.HOME ?? tempDirectory();
@@ -187,7 +199,7 @@ export async function run(argv: readonly string[], options: RunOptions = {}): Pr
     stdout: stdout.text(),
     stderr: stderr.text(),
     json: () => JSON.parse(stdout.text()),
-    error: () => JSON.parse(stderr.text()).error,
+    error: () => errorIn(stderr.text()),
   };
 }
 

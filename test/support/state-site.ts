@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import { type Cron, createCronAgent } from './cron.ts';
-import { type Ran, run, tempDirectory } from './run.ts';
+import { errorIn, type Ran, run, tempDirectory } from './run.ts';
 import { type Service, service } from './service.ts';
 import { readState } from './state-file.ts';
 
@@ -44,8 +44,8 @@ export async function openSite(address: string, variables: Variables = {}): Prom
 
 /** What a command that failed says: its exit code, the message, the reason, and the hint. */
 export function failureOf({ code, stderr }: Pick<Ran, 'code' | 'stderr'>): string {
-  const { error } = JSON.parse(stderr.trim().split('\n').at(-1) ?? '');
-  return [code, error.message, error.details?.why, error.hint].join(' | ');
+  const error = errorIn(stderr);
+  return [code, error.message, Object(error.details).why, error.hint].join(' | ');
 }
 
 /** Creates a job where that must be refused before anything is sent. @returns what the command says */

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { holdRequests } from '../support/hold-requests.ts';
 import { start, until } from '../support/program.ts';
-import { run } from '../support/run.ts';
+import { errorIn, run } from '../support/run.ts';
 import { manifest, type Service, service, write } from '../support/service.ts';
 
 const POST = 'POST /automation/agent-templates/provision-space/$';
@@ -48,7 +48,7 @@ test.each([
   expect(
     new Map(results.flatMap((each) => (each.space_id === null ? [] : [[each.external_space_id, each.space_id]]))),
   ).toEqual(there);
-  const { error } = JSON.parse(ran.stderr.trimEnd().split('\n').at(-1) ?? '');
+  const error = errorIn(ran.stderr);
   expect(error).toMatchObject({ type: 'interrupted', message: expect.stringContaining('4 created, 8 skipped') });
 
   const again = await run(['provision', path, '-o', 'json'], { env });
@@ -97,7 +97,7 @@ test('Ctrl-C ends the wait for a retry', async () => {
   child.kill('SIGINT');
   const ran = await child;
   expect(ran).toMatchObject({ exitCode: 130, stdout: '' });
-  expect(JSON.parse(ran.stderr.trimEnd().split('\n').at(-1) ?? '').error.type).toBe('interrupted');
+  expect(errorIn(ran.stderr).type).toBe('interrupted');
 });
 
 test('Ctrl-C ends a read without a response', async () => {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { execa } from 'execa';
 import { describe, expect, test } from 'vitest';
 import { type Running, shell, start, until } from '../support/program.ts';
-import { tempDirectory } from '../support/run.ts';
+import { errorIn, tempDirectory } from '../support/run.ts';
 import { call, PROVISION, provisionBody } from '../support/service.ts';
 import { hasTmux, inTmux } from '../support/tmux.ts';
 
@@ -41,7 +41,7 @@ describe('sandbox start', () => {
   test('stops at --timeout', async () => {
     const ran = await start(['sandbox', 'start', '-o', 'json', '--timeout', '1s']);
     expect(ran).toMatchObject({ exitCode: 1, stdout: expect.stringContaining('base_url') });
-    expect(JSON.parse(ran.stderr.trimEnd().split('\n').at(-1) ?? '').error.message).toContain('--timeout');
+    expect(errorIn(ran.stderr).message).toContain('--timeout');
   });
 
   test('prints export lines that a shell can run', async () => {
