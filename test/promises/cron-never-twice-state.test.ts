@@ -62,43 +62,31 @@ describe('nothing is posted if the state file cannot be written because', () => 
     await expectStopped(at, await shell(line, { env: at.service.env }), 'bytes were written');
   });
 
-  it.skipIf(MOUNTS === undefined)('the disk is full, or read-only (needs mounts of its own)', async () => {
-    const at = await startCronService();
-    const create = (before: string) =>
-      startFile(
-        'unshare',
-        [
-          ...(MOUNTS ?? []),
-          'sh',
-          '-c',
-          `mount -t tmpfs -o size=16k tmpfs "$1" && ${before} && shift && exec "$@"`,
-          'sh',
-          at.directory,
-          process.execPath,
-          PROGRAM,
-          ...at.cron.create('daily', '--state', at.path),
-        ],
-        { env: at.service.env },
+  it.skipIf(MOUNTS === undefined)(
+    'the disk is full, which doctor reports, or read-only (needs mounts of its own)',
+    async () => {
+      const at = await startCronService();
+      /** Runs the program with the directory of the state on a small disk of its own. */
+      const onDisk = (prepare: string, ...args: string[]) => {
+        const script = `mount -t tmpfs -o size=16k tmpfs "$1" && ${prepare} && shift && exec "$@"`;
+        const program = [process.execPath, PROGRAM, ...args, '--state', at.path];
+        return startFile('unshare', [...(MOUNTS ?? []), 'sh', '-c', script, 'sh', at.directory, ...program], {
+          env: at.service.env,
+        });
+      };
+      const fill = '{ head -c 20k /dev/zero > "$1/all" 2>/dev/null || true; }';
+      const { checks }: { checks: { name: string }[] } = JSON.parse(
+        (await onDisk(fill, 'doctor', '-o', 'json')).stdout,
       );
-    await expectStopped(
-      at,
-      await create('{ head -c 20k /dev/zero > "$1/all" 2>/dev/null || true; }'),
-      'The disk is full',
-    );
-    await expectStopped(at, await create('mount -o remount,ro "$1"'), 'read-only file system');
-  });
-
-  it.skipIf(MOUNTS === undefined)('the disk is full, as doctor says before (needs mounts of its own)', async () => {
-    const directory = tempDirectory();
-    const script = `mount -t tmpfs -o size=16k tmpfs "$1" && { head -c 20k /dev/zero > "$1/all" 2>/dev/null || true; } && shift && exec "$@"`;
-    const doctor = [process.execPath, PROGRAM, 'doctor', '--state', join(directory, 'state.jsonl'), '-o', 'json'];
-    const { stdout } = await startFile('unshare', [...(MOUNTS ?? []), 'sh', '-c', script, 'sh', directory, ...doctor]);
-    const { checks }: { checks: { name: string }[] } = JSON.parse(stdout);
-    expect(checks.find(({ name }) => name === 'state')).toMatchObject({
-      status: 'failed',
-      hint: expect.stringContaining('space on its disk'),
-    });
-  });
+      expect(checks.find(({ name }) => name === 'state')).toMatchObject({
+        status: 'failed',
+        hint: expect.stringContaining('space on its disk'),
+      });
+      const create = at.cron.create('daily');
+      await expectStopped(at, await onDisk(fill, ...create), 'The disk is full');
+      await expectStopped(at, await onDisk('mount -o remount,ro "$1"', ...create), 'read-only file system');
+    },
+  );
 
   it('its directory is read-only, or it belongs to somebody else', async () => {
     const at = await startCronService();

@@ -7,7 +7,7 @@ import { createChat } from '../support/chat.ts';
 import { CRON_JOBS, createArgs, scheduleBody, startCronService } from '../support/cron.ts';
 import { expectAllJobs, expectOneJob } from '../support/cron-crowd.ts';
 import { createGate, type Handler, json, reset, sendJson, startFakeService } from '../support/fake-service.ts';
-import { type CronBehindGateway, type Respond, startCronBehindGateway } from '../support/gateway.ts';
+import { type CronBehindGateway, startCronBehindGateway } from '../support/gateway.ts';
 import { stateFile } from '../support/job-service.ts';
 import { start } from '../support/program.ts';
 import { fastClock, fasterClock, manualSignals, run, tempDirectory } from '../support/run.ts';
@@ -94,88 +94,49 @@ it('two machines that share a state create a job once, although neither may read
   expect(ids).toHaveLength(1);
 });
 
-/** How the response to a POST that the service processed is lost, and further flags of `cron create`. */
-const LOST: readonly [string, Respond, ...string[]][] = [
-  ['a reset', (response) => response.socket?.resetAndDestroy()],
-  // Long enough that the POST is sent on a busy machine.
-  ['no response within --timeout', () => undefined, '--timeout', '5s'],
-  [
-    'a body that is cut',
-    (response, { status, text }) => {
-      response.writeHead(status, { 'content-type': 'application/json', 'content-length': text.length });
-      response.write(text.slice(0, 9), () => response.destroy());
-    },
-  ],
-  ['a 502 of a proxy', (response) => sendJson(response, { detail: 'Bad gateway' }, 502)],
-  ['a 503 with Retry-After', (response) => sendJson(response, {}, 503, { 'retry-after': '1' })],
-  ['a redirect', (response) => response.writeHead(303, { location: '/v1/elsewhere' }).end()],
-  [
-    'a 201 with a page',
-    (response) => response.writeHead(201, { 'content-type': 'text/html' }).end('<title>Welcome</title>'),
-  ],
-];
+it('a lost response to `cron create` blocks the job until it is reconciled, and sends nothing again', async () => {
+  const { service, cron, gateway, path, run, make } = await startCronBehindGateway();
+  const other = (await createChat(service, 'session_workflow', { name: 'Sales' })).agent_id;
+  await make({ name: 'daily', agent_id: other });
+  await make({ name: 'weekly' });
+  // Each other way to lose it is in no-duplicate-retry.test.ts.
+  gateway.onPost(gateway.passThen((response) => response.socket?.resetAndDestroy()));
+  const lost = await run(cron.create('daily'));
+  gateway.onPost();
+  expect(lost.code).toBe(9);
+  expect(lost.json()).toMatchObject({ cron_job_id: null, status: 'unknown', name: 'daily' });
+  expect(lost.stderr).toContain('cron reconcile');
+  const made = (await cron.jobs()).filter(({ name, agent_id }) => name === 'daily' && agent_id === cron.agent_id);
+  expect(made).toHaveLength(1);
+  await make({ name: 'daily', agent_id: other });
+  await make({ name: 'monthly' });
 
-describe('a lost response to `cron create` blocks the job until it is reconciled, and sends nothing again:', () => {
-  it.each(LOST)('%s', async (_, respond, ...flags) => {
-    const { service, cron, gateway, path, run, make } = await startCronBehindGateway();
-    const other = (await createChat(service, 'session_workflow', { name: 'Sales' })).agent_id;
-    await make({ name: 'daily', agent_id: other });
-    await make({ name: 'weekly' });
-    gateway.onPost(gateway.passThen(respond));
-    const lost = await run(cron.create('daily', ...flags), { clock: fasterClock(1) });
-    gateway.onPost();
-    expect(lost.code).toBe(9);
-    expect(lost.json()).toMatchObject({ cron_job_id: null, status: 'unknown', name: 'daily' });
-    expect(lost.stderr).toContain('cron reconcile');
-    const made = (await cron.jobs()).filter(({ name, agent_id }) => name === 'daily' && agent_id === cron.agent_id);
-    expect(made).toHaveLength(1);
-    await make({ name: 'daily', agent_id: other });
-    await make({ name: 'monthly' });
+  for (const more of [[], ['--ensure'], ['--dry-run']]) {
+    expect((await run(cron.create('daily', ...more))).code).toBe(9);
+  }
+  expect(gateway.posts()).toHaveLength(1);
 
-    for (const more of [[], ['--ensure'], ['--dry-run']]) {
-      expect((await run(cron.create('daily', ...more))).code).toBe(9);
-    }
-    expect(gateway.posts()).toHaveLength(1);
-
-    const [job] = made;
-    const reconciled = await run(RECONCILE);
-    expect({ code: reconciled.code, stderr: reconciled.stderr }).toEqual({ code: 0, stderr: '' });
-    expect(reconciled.json()).toMatchObject([{ cron_job_id: job?.cron_job_id, status: 'adopted', name: 'daily' }]);
-    const there = await run(cron.create('daily', '--ensure'));
-    expect(there.code).toBe(0);
-    expect(there.json()).toMatchObject({ cron_job_id: job?.cron_job_id, status: 'exists' });
-    expect((await run(cron.create('daily'))).code).toBe(5);
-    expect(gateway.posts()).toHaveLength(1);
-    expect(await readJobLog(path)).toMatchObject({ ids: [job?.cron_job_id], damage: [] });
-  });
+  const [job] = made;
+  const reconciled = await run(RECONCILE);
+  expect({ code: reconciled.code, stderr: reconciled.stderr }).toEqual({ code: 0, stderr: '' });
+  expect(reconciled.json()).toMatchObject([{ cron_job_id: job?.cron_job_id, status: 'adopted', name: 'daily' }]);
+  const there = await run(cron.create('daily', '--ensure'));
+  expect(there.code).toBe(0);
+  expect(there.json()).toMatchObject({ cron_job_id: job?.cron_job_id, status: 'exists' });
+  expect((await run(cron.create('daily'))).code).toBe(5);
+  expect(gateway.posts()).toHaveLength(1);
+  expect(await readJobLog(path)).toMatchObject({ ids: [job?.cron_job_id], damage: [] });
 });
 
-describe('Ctrl-C', () => {
-  it('after the POST leaves a job of unknown outcome, which reconciling finds', async () => {
-    const { cron, gateway, run } = await startCronBehindGateway();
-    const signals = manualSignals();
-    gateway.onPost(gateway.passThen(() => signals.ctrlC()));
-    const lost = await run(cron.create('daily'), { signals });
-    gateway.onPost();
-    expect(lost.code).toBe(9);
-    expect(lost.stderr).toContain('Waiting briefly for the response');
-    expect(lost.json()).toMatchObject({ cron_job_id: null, status: 'unknown' });
-    expect((await run(cron.create('daily', '--ensure'))).code).toBe(9);
-    const ids = await cron.idsOf('daily');
-    expect((await run(RECONCILE)).json()).toMatchObject([{ cron_job_id: ids[0], status: 'adopted' }]);
-    expect(ids).toHaveLength(1);
-  });
-
-  it('before the POST reserves nothing', async () => {
-    const { cron, gateway, path, run } = await startCronBehindGateway();
-    const signals = manualSignals();
-    gateway.onList(() => signals.ctrlC());
-    expect((await run(cron.create('daily'), { signals })).code).toBe(130);
-    gateway.onList();
-    expect(await jobRecordKinds(path)).toEqual([]);
-    expect((await run(cron.create('daily'))).code).toBe(0);
-    expect(gateway.posts()).toHaveLength(1);
-  });
+it('Ctrl-C before the POST reserves nothing', async () => {
+  const { cron, gateway, path, run } = await startCronBehindGateway();
+  const signals = manualSignals();
+  gateway.onList(() => signals.ctrlC());
+  expect((await run(cron.create('daily'), { signals })).code).toBe(130);
+  gateway.onList();
+  expect(await jobRecordKinds(path)).toEqual([]);
+  expect((await run(cron.create('daily'))).code).toBe(0);
+  expect(gateway.posts()).toHaveLength(1);
 });
 
 describe('kill -9 after the POST', () => {

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { createChat } from '../support/chat.ts';
 import { joinRuns, parseLines } from '../support/conversation.ts';
-import { type KilledRun, killEverywhere, killWays, type PrepareRun } from '../support/kill.ts';
+import { type KilledRun, killEverywhere, killWays, type PrepareRun, stageCounter } from '../support/kill.ts';
 import { run, tempDirectory } from '../support/run.ts';
 import { service as startService } from '../support/service.ts';
 import { recordTypes } from '../support/state-file.ts';
@@ -19,7 +19,7 @@ describe.each([
   ['chat send', []],
   ['chat send --wait', ['--wait']],
 ])('kill -9 of %s, repeated unless its acknowledgement is recorded', (name, more) => {
-  const seen = new Set<string>();
+  const reached = stageCounter<string>();
 
   test.each(WAYS)('at each %s', async (_, way) => {
     const { service, chat, directory, baseUrl } = await setUp();
@@ -30,11 +30,10 @@ describe.each([
       const args = ['chat', 'send', ...ids, ...more, 'Hello!', '-o', 'json', '--state', path];
       const registered = async () =>
         (await chat.history({ session_id: session })).filter(({ role }) => role === 'user').length;
-      let isAcknowledged = false;
       const stageOf = async ({ stdout }: KilledRun) => {
         const isTold = stdout.endsWith('}\n');
         const types = (await recordTypes(path)).filter((type) => type.startsWith('message.'));
-        isAcknowledged = types.includes('message.sent');
+        const isAcknowledged = types.includes('message.sent');
         // A run that printed nothing is repeated by whoever started it.
         if (isAcknowledged) expect(isTold).toBe(true);
         if (isAcknowledged) return 'told, and acknowledged';
@@ -42,20 +41,18 @@ describe.each([
         if (types.length === 0) return 'nothing yet';
         return (await registered()) === 0 ? 'recorded' : 'recorded, and registered';
       };
-      const finish = async () => {
-        const ran = isAcknowledged ? undefined : await run(args, { env });
+      const finish = async (stage: string) => {
+        const ran = stage === 'told, and acknowledged' ? undefined : await run(args, { env });
         expect(ran?.code ?? 0, ran?.stderr).toBe(0);
         return (await registered()) - 1;
       };
       return { args, env, path, stageOf, finish };
     };
-    const { stages } = await killEverywhere({ name, baseUrl, prepare }, way);
-    for (const stage of stages.keys()) seen.add(stage);
+    reached.add((await killEverywhere({ name, baseUrl, prepare }, way)).stages);
   });
 
   test('covers every stage of sending', () => {
-    const stages = ['nothing yet', 'recorded', 'recorded, and registered', 'told', 'told, and acknowledged'];
-    for (const stage of stages) expect(seen).toContain(stage);
+    reached.expectEach('nothing yet', 'recorded', 'recorded, and registered', 'told', 'told, and acknowledged');
   });
 });
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { CRON_JOBS, type Cron, type JobAnswer, startCronService } from '../support/cron.ts';
-import { type KilledRun, killEverywhere, killWays, type PrepareRun } from '../support/kill.ts';
+import { type KilledRun, killEverywhere, killWays, type PrepareRun, stageCounter } from '../support/kill.ts';
 import { run } from '../support/run.ts';
 import { readJobLog } from '../support/state-file.ts';
 
@@ -18,17 +18,37 @@ function expectReportedIdExists(job: JobAnswer | undefined, ids: readonly string
 
 const RECONCILE = ['cron', 'reconcile', '--assume-not-created', '--grace', '1ms', '-o', 'json'];
 
-/** Creates the job of a killed run as a person would, whatever the run left. @returns the duplicates of the job */
-async function settle(cron: Cron, env: Record<string, string>, name: string, path: string): Promise<number> {
-  const next = async (args: readonly string[], codes: readonly number[]): Promise<number> => {
+type CreateStage = 'nothing yet' | 'reserved' | 'reserved, and made' | 'made and recorded';
+type ReconcileStage = 'open' | 'adopted' | 'released';
+
+/** The exit code of a `cron create` after a run that had come so far. */
+const NEXT_CODE: Readonly<Record<CreateStage | ReconcileStage, number>> = {
+  'nothing yet': 0,
+  reserved: 9,
+  'reserved, and made': 9,
+  'made and recorded': 5,
+  open: 9,
+  adopted: 5,
+  released: 0,
+};
+
+/** Creates the job of a killed run as a person would. @returns the duplicates of the job */
+async function settle(
+  cron: Cron,
+  env: Record<string, string>,
+  name: string,
+  path: string,
+  stage: CreateStage | ReconcileStage,
+): Promise<number> {
+  const next = async (args: readonly string[], code: number): Promise<void> => {
     const ran = await run([...args, '--state', path], { env });
-    expect(codes, ran.stderr).toContain(ran.code);
+    expect(ran.code, `${stage}: ${ran.stderr}`).toBe(code);
     expectReportedIdExists(jobIn(ran.stdout), await cron.idsOf(name));
-    return ran.code;
   };
-  if ((await next(cron.create(name), [0, 5, 9])) === 9) {
-    await next(RECONCILE, [0]);
-    await next(cron.create(name, '--ensure'), [0]);
+  await next(cron.create(name), NEXT_CODE[stage]);
+  if (NEXT_CODE[stage] === 9) {
+    await next(RECONCILE, 0);
+    await next(cron.create(name, '--ensure'), 0);
   }
   const ids = await cron.idsOf(name);
   expect(ids.length).toBeGreaterThan(0);
@@ -37,19 +57,6 @@ async function settle(cron: Cron, env: Record<string, string>, name: string, pat
   expect(log.damage.filter((why) => !why.startsWith('not a whole record'))).toEqual([]);
   for (const id of ids) await cron.remove(id);
   return ids.length - 1;
-}
-
-/** Counts the stages of all ways, so that none of a command's stages is missing. */
-function stageCounter<Stage extends string>() {
-  const all = new Map<Stage, number>();
-  return {
-    add: (stages: ReadonlyMap<Stage, number>) => {
-      for (const [stage, count] of stages) all.set(stage, (all.get(stage) ?? 0) + count);
-    },
-    expectEach(...stages: readonly Stage[]) {
-      for (const stage of stages) expect(all.get(stage), stage).toBeGreaterThan(1);
-    },
-  };
 }
 
 /** Runs one task at a time, because a fault affects the entire service. */
@@ -63,14 +70,11 @@ function createTurns(): <Result>(act: () => Promise<Result>) => Promise<Result> 
 }
 
 describe('kill -9 of cron create leaves a job that is created once,', () => {
-  const stages = stageCounter<'nothing yet' | 'reserved' | 'reserved, and made' | 'made and recorded'>();
+  const stages = stageCounter<CreateStage>();
 
   test.each(WAYS)('at each %s', async (_, way) => {
     const { service, cron, directory } = await startCronService();
-    const prepare: PrepareRun<'nothing yet' | 'reserved' | 'reserved, and made' | 'made and recorded'> = async (
-      name,
-      baseUrl,
-    ) => {
+    const prepare: PrepareRun<CreateStage> = async (name, baseUrl) => {
       const path = join(directory, `${name}.jsonl`);
       const env = { ...service.env, PARTNER_BASE_URL: baseUrl };
       const stageOf = async ({ stdout }: KilledRun) => {
@@ -83,7 +87,7 @@ describe('kill -9 of cron create leaves a job that is created once,', () => {
         return made.length === 0 ? 'reserved' : 'reserved, and made';
       };
       const args = [...cron.create(name), '--state', path];
-      return { args, env, path, stageOf, finish: () => settle(cron, env, name, path) };
+      return { args, env, path, stageOf, finish: (stage) => settle(cron, env, name, path, stage) };
     };
     stages.add(
       (await killEverywhere({ name: 'cron create', baseUrl: service.env.PARTNER_BASE_URL ?? '', prepare }, way)).stages,
@@ -96,14 +100,14 @@ describe('kill -9 of cron create leaves a job that is created once,', () => {
 });
 
 describe('kill -9 of cron reconcile leaves a job that is created once,', () => {
-  const stages = stageCounter<'open' | 'adopted' | 'released'>();
+  const stages = stageCounter<ReconcileStage>();
 
   test.each(WAYS.flatMap(([at, way]) => [true, false].map((made) => [at, made ? 'made' : 'lost', way, made] as const)))(
     'at each %s, of a job that was %s',
     async (_, what, way, made) => {
       const { service, cron, directory } = await startCronService();
       const alone = createTurns();
-      const prepare: PrepareRun<'open' | 'adopted' | 'released'> = async (label, baseUrl) => {
+      const prepare: PrepareRun<ReconcileStage> = async (label, baseUrl) => {
         const name = `${what}-${label}`;
         const path = join(directory, `${name}.jsonl`);
         const env = { ...service.env, PARTNER_BASE_URL: baseUrl };
@@ -120,7 +124,7 @@ describe('kill -9 of cron reconcile leaves a job that is created once,', () => {
           return kinds.includes('released') ? 'released' : 'open';
         };
         const args = [...RECONCILE, '--state', path];
-        return { args, env, path, stageOf, finish: () => alone(() => settle(cron, env, name, path)) };
+        return { args, env, path, stageOf, finish: (stage) => alone(() => settle(cron, env, name, path, stage)) };
       };
       const target = { name: `cron reconcile, job ${what}`, baseUrl: service.env.PARTNER_BASE_URL ?? '', prepare };
       stages.add((await killEverywhere(target, way)).stages);

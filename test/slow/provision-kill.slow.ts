@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { killEverywhere, killWays, type PrepareRun } from '../support/kill.ts';
+import { killEverywhere, killWays, type PrepareRun, stageCounter } from '../support/kill.ts';
 import { start } from '../support/program.ts';
 import { run, tempDirectory } from '../support/run.ts';
 import { manifest, type Service, service, write } from '../support/service.ts';
@@ -35,7 +35,7 @@ const READERS = [
 ] as const;
 
 describe.each(READERS)('A provision that is killed, with %s,', (_, scopes) => {
-  const all = new Map<Stage, number>();
+  const stages = stageCounter<Stage>();
 
   test.each(WAYS)(
     'leaves nothing that a repeat does not complete, with each agent once: at each %s',
@@ -68,15 +68,13 @@ describe.each(READERS)('A provision that is killed, with %s,', (_, scopes) => {
         return { args, env, path, stageOf, finish };
       };
       const name = scopes ? 'provision without lists' : 'provision';
-      const { stages } = await killEverywhere({ name, baseUrl: sandbox.env.PARTNER_BASE_URL ?? '', prepare }, way);
-      for (const [stage, count] of stages) all.set(stage, (all.get(stage) ?? 0) + count);
+      const target = { name, baseUrl: sandbox.env.PARTNER_BASE_URL ?? '', prepare };
+      stages.add((await killEverywhere(target, way)).stages);
     },
   );
 
   test('is killed at every stage of provisioning', () => {
-    for (const stage of ['nothing yet', 'reserved', 'reserved, and installed', 'installed and recorded'] as const) {
-      expect(all.get(stage), stage).toBeGreaterThan(0);
-    }
+    stages.expectEach('nothing yet', 'reserved', 'reserved, and installed', 'installed and recorded');
   });
 });
 

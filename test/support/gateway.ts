@@ -11,7 +11,7 @@ import {
 } from './fake-service.ts';
 import { fastClock, type Ran, type RunOptions, run } from './run.ts';
 
-export type Respond = (response: ServerResponse, passed: Passed) => unknown;
+type Respond = (response: ServerResponse, passed: Passed) => unknown;
 
 /** A fake service in front of a sandbox. It passes everything on, until a test replaces the response to a job request. */
 interface Gateway extends FakeService {

@@ -56,18 +56,22 @@ export interface KilledRun {
   readonly stderr: string;
 }
 
-/** One run of the command, with its own objects and files. */
-interface KillRun<Stage extends string> {
+/** The command line of one run. */
+interface KilledCommand {
   readonly args: readonly string[];
   readonly env: Record<string, string>;
   /** The file of `of: 'file'`: usually the state file. */
   readonly path: string;
   /** The complete standard input, if any. */
   readonly input?: string;
+}
+
+/** One run of the command, with its own objects and files. */
+interface KillRun<Stage extends string> extends KilledCommand {
   /** Checks what the run reported, and returns how far it had come. */
   readonly stageOf: (killed: KilledRun) => Promise<Stage>;
   /** Continues as a person would, checks the end, and removes what the run created. @returns the duplicates at the service */
-  readonly finish: () => Promise<number>;
+  readonly finish: (stage: Stage) => Promise<number>;
 }
 
 /**
@@ -83,13 +87,26 @@ interface KillCount<Stage extends string> {
   readonly stages: ReadonlyMap<Stage, number>;
 }
 
+/** Counts the stages at which the runs of several ways were killed, so that none of a command's stages is missing. */
+export function stageCounter<Stage extends string>() {
+  const all = new Map<Stage, number>();
+  return {
+    add(stages: ReadonlyMap<Stage, number>): void {
+      for (const [stage, count] of stages) all.set(stage, (all.get(stage) ?? 0) + count);
+    },
+    expectEach(...stages: readonly Stage[]): void {
+      for (const stage of stages) expect(all.get(stage), stage).toBeGreaterThan(1);
+    },
+  };
+}
+
 /** Runs a command, and kills it at its N-th call or request. */
 interface Killer {
   /** The service's URL for the runs. */
   readonly baseUrl: string;
   /** The maximum number of concurrent runs. */
   readonly lanes: number;
-  readonly run: (run: KillRun<string>, nth: number) => Running;
+  readonly run: (run: KilledCommand, nth: number) => Running;
 }
 
 function createCallKiller(baseUrl: string, { call, of }: CallWay): Killer {
@@ -208,7 +225,7 @@ export async function killEverywhere<Stage extends string>(
       const isKilled = signal === 'SIGKILL';
       expect({ exitCode, signal, stderr }).toMatchObject(isKilled ? {} : { exitCode: 0, signal: undefined });
       const stage = await run.stageOf({ isKilled, stdout: String(stdout), stderr: String(stderr) });
-      duplicates += await run.finish();
+      duplicates += await run.finish(stage);
       if (isKilled) {
         points += 1;
         stages.set(stage, (stages.get(stage) ?? 0) + 1);
