@@ -173,7 +173,7 @@ export async function updateContract(
  * @param changes the new values by leaf; undefined removes one
  * @throws as `updateJsonFile`
  */
-export async function updateObserved(
+async function updateObserved(
   directory: string,
   baseUrl: string,
   changes: ReadonlyMap<string, string | undefined>,
