@@ -118,7 +118,7 @@ test('A tail shows every message once and in order, whatever fails, however page
     for (const [session, entries] of server.sessions)
       expect(shown.filter((id) => id.startsWith(session))).toEqual(entries.map(({ message_id }) => message_id));
   });
-  await fc.assert(property, { numRuns: propertyRuns(40) });
+  await fc.assert(property, { numRuns: propertyRuns(40, 5) });
 });
 
 test('A message that becomes visible after later ones is shown once, too, and changes the order of no other', async () => {
@@ -147,7 +147,7 @@ test('A message that becomes visible after later ones is shown once, too, and ch
     const isPunctual = (id: string): boolean => !visibleAt.has(id);
     expect(shown.filter(isPunctual)).toEqual(ids?.filter(isPunctual));
   });
-  await fc.assert(property, { numRuns: propertyRuns(40) });
+  await fc.assert(property, { numRuns: propertyRuns(40, 5) });
 });
 
 /** Follows a session that has one message when it is read first, and gets three more after these answers. */

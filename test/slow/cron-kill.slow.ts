@@ -70,7 +70,7 @@ function createTurns(): <Result>(act: () => Promise<Result>) => Promise<Result> 
 }
 
 describe('kill -9 of cron create leaves a job that is created once,', () => {
-  const stages = stageCounter<CreateStage>();
+  const stages = stageCounter<CreateStage>(2);
 
   test.each(WAYS)('at each %s', async (_, way) => {
     const { service, cron, directory } = await startCronService();
@@ -100,7 +100,7 @@ describe('kill -9 of cron create leaves a job that is created once,', () => {
 });
 
 describe('kill -9 of cron reconcile leaves a job that is created once,', () => {
-  const stages = stageCounter<ReconcileStage>();
+  const stages = stageCounter<ReconcileStage>(2);
 
   test.each(WAYS.flatMap(([at, way]) => [true, false].map((made) => [at, made ? 'made' : 'lost', way, made] as const)))(
     'at each %s, of a job that was %s',

@@ -5,9 +5,10 @@ export default defineConfig({
   test: {
     include: [
       'test/slow/**/*.slow.ts',
-      // The models, which `npm test` checks with fewer schedules.
+      // The models and the tails, which `npm test` checks with fewer schedules.
       'test/unit/cron/at-most-once.test.ts',
       'test/unit/upload/at-most-once.test.ts',
+      'test/promises/tail-loses-nothing.test.ts',
       // Without the table that `npm run contract-matrix` prints.
       'test/contract-matrix/*.{matrix,slow}.ts',
     ],
