@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto';
-import { chmod, type FileHandle, mkdir, mkdtemp, open, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { createHash, randomUUID } from 'node:crypto';
+import { chmod, type FileHandle, mkdir, open, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import type { Upload } from './resources.ts';
 
 const OWNER_FILE = 'sandbox.pid';
@@ -12,18 +12,6 @@ const OWN_NAMES = [OWNER_FILE, UPLOADS_DIRECTORY, 'journal.jsonl'];
 /** Whether an error has this system error code. */
 export function hasErrorCode(error: unknown, code: string): boolean {
   return error instanceof Error && 'code' in error && error.code === code;
-}
-
-/** Creates a directory and its parents. `mkdir` with `recursive` never returns on a file system such as /proc. */
-async function makeDirectories(path: string): Promise<void> {
-  try {
-    await mkdir(path, 0o700);
-  } catch (error) {
-    if (hasErrorCode(error, 'EEXIST')) return;
-    if (!hasErrorCode(error, 'ENOENT') || dirname(path) === path) throw error;
-    await makeDirectories(dirname(path));
-    await mkdir(path, 0o700);
-  }
 }
 
 /** Whether the process in a pid file may still use the directory. */
@@ -45,7 +33,7 @@ function isAlive(owner: string): boolean {
  * @throws Error when a running process holds the claim, or when the directory holds only other files
  */
 export async function claimDirectory(directory: string): Promise<() => Promise<void>> {
-  await makeDirectories(directory);
+  await mkdir(directory, { recursive: true, mode: 0o700 });
   const names = await readdir(directory);
   // The sandbox must not change the mode of a directory of something else.
   if (names.length > 0 && !names.some((name) => OWN_NAMES.includes(name))) {
@@ -64,19 +52,21 @@ export async function claimDirectory(directory: string): Promise<() => Promise<v
   return () => rm(path, { force: true });
 }
 
-/** The bytes of uploads: one file each, named by its id. A file without a record is left over from a crash. */
+/** The bytes of uploads: one file each, named by its id. */
 export class Files {
-  readonly #dataDir: string | undefined;
-  #directory: Promise<string> | undefined;
+  readonly #directory: string;
+  readonly #isTemporary: boolean;
 
   /** @param dataDir keeps the files; without one they are in a temporary directory, which `close` removes */
   constructor(dataDir: string | undefined) {
-    this.#dataDir = dataDir;
+    this.#isTemporary = dataDir === undefined;
+    this.#directory = dataDir ? join(dataDir, UPLOADS_DIRECTORY) : join(tmpdir(), `partnerctl-uploads-${randomUUID()}`);
   }
 
   /** Writes a file as its bytes arrive. It is on disk when this resolves, and removed when this rejects. */
   async write(id: string, chunks: AsyncIterable<Uint8Array> | Uint8Array[]): Promise<Pick<Upload, 'bytes' | 'sha256'>> {
-    const file = await open(await this.#pathOf(id), 'wx', 0o600);
+    await mkdir(this.#directory, { recursive: true, mode: 0o700 });
+    const file = await open(join(this.#directory, id), 'wx', 0o600);
     const hash = createHash('sha256');
     let bytes = 0;
     try {
@@ -87,7 +77,7 @@ export class Files {
       }
       await file.sync();
     } catch (error) {
-      await this.remove([id]);
+      await this.remove(id);
       throw error;
     } finally {
       await file.close();
@@ -95,34 +85,15 @@ export class Files {
     return { bytes, sha256: hash.digest('hex') };
   }
 
-  async open(id: string): Promise<FileHandle> {
-    return open(await this.#pathOf(id), 'r');
+  open(id: string): Promise<FileHandle> {
+    return open(join(this.#directory, id), 'r');
   }
 
-  async remove(ids: readonly string[]): Promise<void> {
-    for (const id of ids) await rm(await this.#pathOf(id), { force: true });
-  }
-
-  /** Removes all other files. */
-  async keepOnly(ids: readonly string[]): Promise<void> {
-    const names = await readdir(await this.#pathOf('')).catch(() => []);
-    await this.remove(names.filter((name) => !ids.includes(name)));
+  async remove(id: string): Promise<void> {
+    await rm(join(this.#directory, id), { force: true });
   }
 
   async close(): Promise<void> {
-    if (this.#dataDir === undefined && this.#directory)
-      await rm(await this.#directory, { recursive: true, force: true });
-  }
-
-  async #pathOf(id: string): Promise<string> {
-    this.#directory ??= this.#create();
-    return join(await this.#directory, id);
-  }
-
-  async #create(): Promise<string> {
-    if (this.#dataDir === undefined) return mkdtemp(join(tmpdir(), 'partnerctl-uploads-'));
-    const path = join(this.#dataDir, UPLOADS_DIRECTORY);
-    await mkdir(path, { recursive: true, mode: 0o700 });
-    return path;
+    if (this.#isTemporary) await rm(this.#directory, { recursive: true, force: true });
   }
 }

@@ -2,25 +2,14 @@ import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import type { MiddlewareHandler } from 'hono';
-import { type Fault, isQuirk, type Quirk } from './faults.ts';
-import { Problem } from './input.ts';
-import { commonHeaders, type Service, type ServiceContext, type ServiceEnv } from './service.ts';
+import { routePath } from 'hono/route';
+import type { Fault } from './faults.ts';
+import type { Service, ServiceContext, ServiceEnv } from './service.ts';
 
 const GATEWAY_PAGE = `<!DOCTYPE html>
 <html><head><title>502 Bad Gateway</title></head>
 <body><center><h1>502 Bad Gateway</h1></center><hr><center>gateway</center></body></html>
 `;
-
-const ERROR_CODES: Readonly<Partial<Record<number, string>>> = {
-  401: 'invalid_token',
-  402: 'organization_balance_too_low',
-  404: 'not_found',
-  429: 'rate_limited',
-  500: 'internal_error',
-  502: 'bad_gateway',
-  503: 'service_unavailable',
-  504: 'gateway_timeout',
-};
 
 /** Tells the HTTP adapter that a fault has already written to the socket. */
 function alreadySent(): Response {
@@ -45,16 +34,15 @@ function sendHead(c: ServiceContext, status: number, headers: Record<string, str
 }
 
 /** The headers of a replacement. They do not come from `c`, which would add those of the true response. */
-function headersOf(service: Service, c: ServiceContext, type = 'application/json'): Record<string, string> {
-  return { ...commonHeaders(service, c.get('requestId')), 'Content-Type': type };
+function headersOf(c: ServiceContext, type = 'application/json'): Record<string, string> {
+  return { 'X-Request-Id': c.get('requestId'), 'Content-Type': type };
 }
 
-type ErrorStatus = Pick<Extract<Fault, { kind: 'status' }>, 'status' | 'retry_after'>;
-
-function createErrorResponse(service: Service, c: ServiceContext, { status, retry_after }: ErrorStatus): Response {
-  const problem = new Problem(status, ERROR_CODES[status] ?? 'injected_fault', `An injected fault: status ${status}.`);
-  const response = Response.json(problem.body(c.get('requestId')), { status, headers: headersOf(service, c) });
-  if (retry_after !== undefined) response.headers.set('Retry-After', String(retry_after));
+function createErrorResponse(c: ServiceContext, status: number, retryAfter?: number | string): Response {
+  const code = status === 402 ? 'organization_balance_too_low' : 'injected_fault';
+  const error = { code, message: `An injected fault: status ${status}.`, request_id: c.get('requestId') };
+  const response = Response.json({ error }, { status, headers: headersOf(c) });
+  if (retryAfter !== undefined) response.headers.set('Retry-After', String(retryAfter));
   return response;
 }
 
@@ -73,14 +61,6 @@ async function resetConnection(c: ServiceContext, atBytes = 0): Promise<Response
   return alreadySent();
 }
 
-async function stall(service: Service, c: ServiceContext, send: 'nothing' | 'headers'): Promise<Response> {
-  if (send === 'headers') {
-    sendHead(c, 200, { ...headersOf(service, c), 'Content-Length': 1024 });
-    c.env.outgoing.flushHeaders();
-  }
-  return waitForDisconnect(c);
-}
-
 /** Sends the true status, headers, and length, then half of the body, and ends the connection. */
 async function cutOff(c: ServiceContext, response: Response): Promise<Response> {
   const body = Buffer.from(await response.arrayBuffer());
@@ -92,7 +72,6 @@ async function cutOff(c: ServiceContext, response: Response): Promise<Response> 
 
 /** Responds with an error once the request was received, and processes the request later. */
 async function processLate(
-  service: Service,
   c: ServiceContext,
   { status, ms }: Extract<Fault, { kind: 'late' }>,
   next: () => Promise<void>,
@@ -100,13 +79,13 @@ async function processLate(
   const { outgoing } = c.env;
   const respond = async (): Promise<void> => {
     if (outgoing.headersSent) return;
-    const response = createErrorResponse(service, c, { status });
+    const response = createErrorResponse(c, status);
     sendHead(c, status, Object.fromEntries(response.headers));
     outgoing.end(await response.text());
   };
   c.set('onBodyReceived', async () => {
     await respond();
-    await sleep(ms, undefined, { signal: service.closing });
+    await sleep(ms, undefined, { ref: false });
   });
   await next();
   // A handler that reads no body has nothing to wait for.
@@ -116,29 +95,25 @@ async function processLate(
 
 /** @returns what the client gets in place of the true response; undefined when it gets the true one */
 async function perform(
-  service: Service,
   c: ServiceContext,
-  fault: Exclude<Fault, Quirk | { kind: 'late' }>,
+  fault: Exclude<Fault, { kind: 'late' | 'stale' }>,
 ): Promise<Response | undefined> {
   switch (fault.kind) {
     case 'status':
-      return createErrorResponse(service, c, fault);
+      return createErrorResponse(c, fault.status, fault.retry_after);
     case 'reset':
       return resetConnection(c, fault.at_bytes);
     case 'cut':
       return cutOff(c, c.res);
     case 'stall':
-      return stall(service, c, fault.send);
+      return waitForDisconnect(c);
     case 'delay':
-      await sleep(fault.ms, undefined, { signal: service.closing });
+      await sleep(fault.ms, undefined, { ref: false });
       return undefined;
     case 'html':
-      return new Response(GATEWAY_PAGE, {
-        status: fault.status,
-        headers: headersOf(service, c, 'text/html; charset=utf-8'),
-      });
+      return new Response(GATEWAY_PAGE, { status: fault.status, headers: headersOf(c, 'text/html; charset=utf-8') });
     case 'garbage':
-      return new Response('\u0000not json{', { headers: headersOf(service, c) });
+      return new Response('\u0000not json{', { headers: headersOf(c) });
   }
 }
 
@@ -152,19 +127,18 @@ function replaceResponse(c: ServiceContext, replacement: Response | undefined): 
 /** Injects the faults of the service's plan into partner requests. */
 export function injectFaults(service: Service): MiddlewareHandler<ServiceEnv> {
   return async (c, next) => {
-    const fault = service.faults.next(c.req);
+    const fault = service.faults.next({ method: c.req.method, path: routePath(c, -1).replace('/v1', '') });
     if (!fault) return next();
+    const stage = 'stage' in fault ? fault.stage : undefined;
     const entry = c.get('entry');
-    if (entry) entry.fault = fault.kind;
-    if (isQuirk(fault)) {
-      c.set('quirk', fault);
+    if (entry) entry.fault = stage === undefined ? fault.kind : `${fault.kind}/${stage}`;
+    if (fault.kind === 'stale') {
+      c.set('hiddenMs', fault.ms);
       return next();
     }
-    if (fault.kind === 'late') return replaceResponse(c, await processLate(service, c, fault, next));
-    const stage = fault.kind === 'cut' ? 'after' : fault.stage;
-    if (entry) entry.fault = `${fault.kind}/${stage}`;
-    if (stage === 'before') return (await perform(service, c, fault)) ?? next();
+    if (fault.kind === 'late') return replaceResponse(c, await processLate(c, fault, next));
+    if (stage === 'before') return (await perform(c, fault)) ?? next();
     await next();
-    return replaceResponse(c, await perform(service, c, fault));
+    return replaceResponse(c, await perform(c, fault));
   };
 }

@@ -1,4 +1,4 @@
-import { buffer } from 'node:stream/consumers';
+import { json } from 'node:stream/consumers';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import * as v from 'valibot';
 import type { ServiceContext } from './service.ts';
@@ -11,32 +11,26 @@ export interface FieldProblem {
   readonly message: string;
 }
 
-/** A request that the service refuses. Thrown anywhere, and sent as an error response. */
+/** A request that the service refuses. Thrown anywhere, and sent as an error response. Only a 422 has `fields`. */
 export class Problem extends Error {
   readonly status: ContentfulStatusCode;
   readonly code: string;
-  readonly details: { readonly fields?: readonly FieldProblem[]; readonly headers?: Record<string, string> };
+  readonly fields: readonly FieldProblem[] | undefined;
 
-  constructor(status: ContentfulStatusCode, code: string, message: string, details: Problem['details'] = {}) {
+  constructor(status: ContentfulStatusCode, code: string, message: string, fields?: readonly FieldProblem[]) {
     super(message);
     this.status = status;
     this.code = code;
-    this.details = details;
-  }
-
-  /** The body of the error response; only a 422 has `fields`. */
-  body(requestId: string) {
-    const { fields } = this.details;
-    return { error: { code: this.code, message: this.message, request_id: requestId, ...(fields && { fields }) } };
+    this.fields = fields;
   }
 }
 
 /** Creates a 422 for these fields. */
-export function invalidInput(fields: readonly FieldProblem[], code = 'invalid_input'): Problem {
+export function invalidInput(fields: readonly FieldProblem[]): Problem {
   const [first] = fields;
   const more = fields.length > 1 ? ` (and ${fields.length - 1} more)` : '';
   const message = `Invalid input: ${first?.path} ${first?.message}${more}.`.replace('  ', ' ');
-  return new Problem(422, code, message, { fields });
+  return new Problem(422, 'invalid_input', message, fields);
 }
 
 /** Quotes a text for a message, shortened to 100 characters. */
@@ -45,20 +39,14 @@ export function quote(value: string): string {
   return text.length > MAX_QUOTED ? `${text.slice(0, MAX_QUOTED)}…` : text;
 }
 
-/** Text with at least one character that is not white space. */
-export function nonBlank(max = 255) {
-  return v.pipe(
-    v.string(),
-    v.check((text) => text.trim() !== '', 'must not be empty'),
-    v.maxLength(max, `must have at most ${max} characters`),
-  );
+/** @throws Problem 404 unless there is a row; `kind` names what it would be: `cron_job` */
+export function found<Row>(row: Row | undefined, kind: string, id: string): Row {
+  if (row !== undefined) return row;
+  throw new Problem(404, `${kind}_not_found`, `There is no ${kind.replaceAll('_', ' ')} ${quote(id)}.`);
 }
 
-/** A session id that a caller chooses. Well-formed Unicode, because it is part of URLs. */
-export const sessionIdSchema = v.pipe(
-  nonBlank(),
-  v.check((text) => text.isWellFormed(), 'must be well-formed Unicode'),
-);
+/** Text with at least one character that is not white space. */
+export const nonBlank = v.pipe(v.string(), v.regex(/\S/, 'must not be empty'));
 
 /** The text of a message: any but the empty one. */
 export const messageTextSchema = v.pipe(v.string(), v.nonEmpty('must not be empty'));
@@ -87,43 +75,33 @@ function pathOf({ path }: v.BaseIssue<unknown>): string {
   return segments.join('').replace(/^\./, '');
 }
 
-/** The problems of a value that does not fit its schema, one for each field. */
-function problemsOf(issues: readonly v.BaseIssue<unknown>[]): FieldProblem[] {
-  const fields = new Map<string, FieldProblem>();
-  for (const issue of issues) {
-    const path = pathOf(issue);
-    if (!fields.has(path)) fields.set(path, { path, message: describeIssue(issue) });
-  }
-  return [...fields.values()];
+/** Checks a value. @param refuse turns its problems, one for each wrong field, into the error to throw */
+function check<Schema extends v.GenericSchema>(
+  schema: Schema,
+  value: unknown,
+  refuse: (problems: readonly FieldProblem[]) => Error,
+): v.InferOutput<Schema> {
+  const result = v.safeParse(schema, value, { abortPipeEarly: true });
+  if (result.success) return result.output;
+  throw refuse(result.issues.map((issue) => ({ path: pathOf(issue), message: describeIssue(issue) })));
 }
 
 /** Checks a part of a request. @throws Problem 422 that names every wrong field */
 export function checkInput<Schema extends v.GenericSchema>(schema: Schema, value: unknown): v.InferOutput<Schema> {
-  const result = v.safeParse(schema, value);
-  if (result.success) return result.output;
-  throw invalidInput(problemsOf(result.issues));
+  return check(schema, value, invalidInput);
 }
 
 /** Checks an option of the sandbox. @param name what it is @throws Error that names every wrong field */
 export function checkOption<Schema extends v.GenericSchema>(name: string, schema: Schema, value: unknown) {
-  const result = v.safeParse(schema, value);
-  if (result.success) return result.output;
-  const problems = problemsOf(result.issues).map(({ path, message }) => `${path} ${message}`.trim());
-  throw new Error(`The ${name} is not valid: ${problems.join('; ')}.`);
-}
-
-function parseJson(bytes: Buffer): unknown {
-  try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new Problem(400, 'malformed_json', `The body is not JSON: ${reason}`);
-  }
+  return check(schema, value, (problems) => {
+    const reasons = problems.map(({ path, message }) => `${path} ${message}`.trim());
+    return new Error(`The ${name} is not valid: ${reasons.join('; ')}.`);
+  });
 }
 
 /**
  * Receives a JSON object and checks it.
- * @throws Problem 415 for another content type, 400 for a body that ends early or is not JSON, 422 for wrong fields
+ * @throws Problem 415 for another content type, 400 for a body that is not JSON, 422 for wrong fields
  */
 export async function readBody<Schema extends v.GenericSchema>(
   c: ServiceContext,
@@ -133,13 +111,11 @@ export async function readBody<Schema extends v.GenericSchema>(
   if (!/^application\/json\s*(;\s*charset="?utf-8"?\s*)?$/i.test(incoming.headers['content-type'] ?? '')) {
     throw new Problem(415, 'unsupported_media_type', 'The body must be sent with Content-Type: application/json.');
   }
-  const bytes = await buffer(incoming).catch(() => {
-    throw new Problem(400, 'incomplete_body', 'The connection ended before the body did.');
+  const value = await json(incoming).catch((error) => {
+    throw new Problem(400, 'malformed_json', `The body is not JSON: ${error}`);
   });
   await c.get('onBodyReceived')?.();
-  const value = parseJson(bytes);
   const entry = c.get('entry');
   if (entry) entry.body = value;
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return checkInput(schema, value);
-  throw invalidInput([{ path: '', message: 'must be an object' }]);
+  return checkInput(schema, value);
 }

@@ -1,5 +1,6 @@
 import { toJsonSchema } from '@valibot/to-json-schema';
 import * as v from 'valibot';
+import { OPERATIONS } from './operations.ts';
 import { MAX_PAGE_SIZE } from './resources.ts';
 import type { Operation, ServiceApp } from './service.ts';
 
@@ -31,7 +32,7 @@ function jsonContent(schema: v.GenericSchema): object {
 function responseOf({ list, returns }: Operation): v.GenericSchema {
   if (list === undefined) return returns;
   const link = v.nullable(v.pipe(v.string(), v.url()));
-  const page = { next: link, previous: link, results: v.array(returns) };
+  const page = { next: link, results: v.array(returns) };
   return v.object(list === 'counted' ? { count: v.pipe(v.number(), v.integer()), ...page } : page);
 }
 
@@ -57,7 +58,8 @@ function bodyOf({ body, takesFile }: Operation): object {
 }
 
 function describeOperation(operation: Operation): object {
-  const { id, summary, scope, statuses = [200] } = operation;
+  const { id, method, summary, scope } = operation;
+  const statuses = method === 'GET' ? [200] : [200, 201];
   const success = { description: summary, content: jsonContent(responseOf(operation)) };
   return {
     operationId: id,
@@ -72,21 +74,17 @@ function describeOperation(operation: Operation): object {
   };
 }
 
-/** Creates the OpenAPI 3.1 document of the operations. @param origin without a trailing slash */
-function createDocument(operations: readonly Operation[], origin: string): object {
+/** Creates the OpenAPI 3.1 document. @param origin without a trailing slash */
+function createDocument(origin: string): object {
   const paths: Record<string, Record<string, object>> = {};
-  for (const operation of operations) {
+  for (const operation of OPERATIONS) {
     const path = operation.path.replace(/:(\w+)/g, '{$1}');
     paths[path] = { ...paths[path], [operation.method.toLowerCase()]: describeOperation(operation) };
   }
   return {
     openapi: '3.1.0',
-    info: {
-      title: 'Partner Automation API',
-      version: 'v1',
-      description: 'Provisions customer workspaces, talks to automation agents, and schedules their jobs.',
-    },
-    servers: [{ url: `${origin}/v1`, description: 'This sandbox.' }],
+    info: { title: 'Partner Automation API', version: 'v1' },
+    servers: [{ url: `${origin}/v1` }],
     security: [{ partnerToken: [] }],
     paths,
     components: {
@@ -97,14 +95,14 @@ function createDocument(operations: readonly Operation[], origin: string): objec
 }
 
 /** Adds the document in JSON and YAML, and a list of the operations as text (spec §9). They need no token. */
-export function addDocumentRoutes(app: ServiceApp, operations: readonly Operation[], origin: string): void {
-  const lines = operations.map(({ method, path, summary }) => `${method} ${path}\n    ${summary}`);
+export function addDocumentRoutes(app: ServiceApp, origin: string): void {
+  const lines = OPERATIONS.map(({ method, path, summary }) => `${method} ${path}\n    ${summary}`);
   const guide = ['Partner Automation API', `Base URL: ${origin}/v1`, 'The whole schema: openapi.json', ...lines];
   for (const base of BASES) {
-    app.get(`${base}/openapi.json`, (c) => c.json(createDocument(operations, origin)));
+    app.get(`${base}/openapi.json`, (c) => c.json(createDocument(origin)));
     app.get(`${base}/openapi.yaml`, async (c) => {
       const { stringify } = await import('yaml');
-      const text = stringify(createDocument(operations, origin), { aliasDuplicateObjects: false });
+      const text = stringify(createDocument(origin), { aliasDuplicateObjects: false });
       return c.body(text, 200, { 'Content-Type': 'application/yaml' });
     });
     app.get(`${base}/guide.txt`, (c) => c.text(`${guide.join('\n\n')}\n`));

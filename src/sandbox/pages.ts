@@ -3,20 +3,18 @@ import { MAX_PAGE_SIZE } from './resources.ts';
 import type { Service, ServiceContext } from './service.ts';
 import { settingsOf } from './store.ts';
 
-function parseCursor(cursor: string | undefined): number {
-  if (cursor === undefined) return 0;
-  const index = /^from:(\d{1,15})$/.exec(Buffer.from(cursor, 'base64url').toString())?.[1];
-  if (index !== undefined) return Number(index);
-  throw invalidInput([{ path: 'cursor', message: 'is not a cursor of this service' }]);
+/** A whole number in the query. @throws Problem 422 when it is none, or out of bounds */
+function numberOf(c: ServiceContext, name: string, range: { min: number; max: number; fallback: number }): number {
+  const { min, max, fallback } = range;
+  const text = c.req.query(name) ?? String(fallback);
+  const number = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
+  if (number >= min && number <= max) return number;
+  throw invalidInput([{ path: name, message: `must be a whole number from ${min} to ${max}` }]);
 }
 
-/** The `page_size` of a request, or else the setting. @throws Problem 422 when it is out of bounds */
+/** The `page_size` of a request, or else the setting. */
 export function pageSizeOf({ store }: Service, c: ServiceContext): number {
-  const text = c.req.query('page_size');
-  if (text === undefined) return settingsOf(store).page_size;
-  const size = /^\d{1,9}$/.test(text) ? Number(text) : 0;
-  if (size >= 1 && size <= MAX_PAGE_SIZE) return size;
-  throw invalidInput([{ path: 'page_size', message: `must be a whole number from 1 to ${MAX_PAGE_SIZE}` }]);
+  return numberOf(c, 'page_size', { min: 1, max: MAX_PAGE_SIZE, fallback: settingsOf(store).page_size });
 }
 
 /** The rows that a list shows: with the fault `stale`, the newest are missing. */
@@ -25,34 +23,26 @@ export function visibleRows<Row extends { readonly created_at: string }>(
   c: ServiceContext,
   rows: readonly Row[],
 ): readonly Row[] {
-  const quirk = c.get('quirk');
-  if (quirk?.kind !== 'stale') return rows;
-  return rows.filter(({ created_at }) => Date.parse(created_at) <= clock.now() - quirk.ms);
+  const hiddenMs = c.get('hiddenMs');
+  if (hiddenMs === undefined) return rows;
+  return rows.filter(({ created_at }) => Date.parse(created_at) <= clock.now() - hiddenMs);
 }
 
 /**
- * The page of a list that a request asks for. The spec (§4.7) does not define lists; this service pages by an opaque cursor,
- * and links the neighboring pages by absolute URLs.
+ * The page of a list that a request asks for. The spec (§4.7) does not define lists; here the cursor is the index of the
+ * first item, and the next page is linked by an absolute URL.
  * @param rows in a stable order, with new ones at the end
  */
-export function pageOf<Row extends { readonly created_at: string }, Public>(
+export function pageOf<Row extends { readonly created_at: string }>(
   service: Service,
   c: ServiceContext,
   rows: readonly Row[],
-  toPublic: (row: Row) => Public,
 ) {
   const all = visibleRows(service, c, rows);
   const size = pageSizeOf(service, c);
-  const start = parseCursor(c.req.query('cursor'));
-  const urlOf = (index: number): string => {
-    const cursor = Buffer.from(`from:${index}`).toString('base64url');
-    const query = new URLSearchParams({ ...c.req.query(), page_size: String(size), cursor });
-    return `${service.origin}${c.req.path}?${query}`;
-  };
-  return {
-    count: all.length,
-    next: start + size < all.length ? urlOf(start + size) : null,
-    previous: start > 0 ? urlOf(Math.max(0, start - size)) : null,
-    results: all.slice(start, start + size).map(toPublic),
-  };
+  const start = numberOf(c, 'cursor', { min: 0, max: 999_999_999, fallback: 0 });
+  const end = start + size;
+  const query = new URLSearchParams({ ...c.req.query(), page_size: String(size), cursor: String(end) });
+  const next = end < all.length ? `${service.origin}${c.req.path}?${query}` : null;
+  return { count: all.length, next, results: all.slice(start, end) };
 }

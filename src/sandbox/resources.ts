@@ -55,10 +55,6 @@ export const messageSchema = v.object({
   text,
   /** Null for a message that no caller sent. */
   external_message_id: v.nullable(text),
-  /** For a reply, the newest message that it replies to. */
-  in_reply_to: v.nullable(text),
-  /** Only in a message that a scheduled job sent. */
-  cron_job_id: v.optional(text),
   created_at: time,
 });
 
@@ -66,7 +62,7 @@ export type Message = v.InferOutput<typeof messageSchema>;
 
 export const receiptSchema = v.object({ message_id: text, created: flag });
 
-const jobEntries = {
+export const cronJobSchema = v.object({
   cron_job_id: text,
   agent_id: text,
   name: text,
@@ -78,19 +74,18 @@ const jobEntries = {
   }),
   created_at: time,
   last_run_at: v.nullable(time),
-};
+  /** Null if it never runs. */
+  next_run_at: v.nullable(time),
+});
 
-export type CronJob = v.InferOutput<v.ObjectSchema<typeof jobEntries, undefined>>;
-
-/** A job with its next run; null if it never runs. */
-export const cronJobSchema = v.object({ ...jobEntries, next_run_at: v.nullable(time) });
+export type CronJob = v.InferOutput<typeof cronJobSchema>;
 
 const fileEntries = {
   content_type: text,
   bytes: v.pipe(v.number(), v.integer(), v.minValue(0)),
   sha256: text,
-  /** The other fields of the form; a repeated one is a list. */
-  fields: v.record(text, v.union([text, v.array(text)])),
+  /** The other fields of the form, in order. */
+  fields: v.array(v.tuple([text, text])),
   created_at: time,
 };
 
@@ -99,25 +94,18 @@ export const documentSchema = v.object({ document_id: text, name: text, ...fileE
 export const attachmentSchema = v.object({ file_attachment_id: text, filename: text, ...fileEntries });
 
 /** A document or a file attachment. Its bytes are in a file of their own. */
-export interface Upload {
+export interface Upload extends v.InferOutput<v.ObjectSchema<typeof fileEntries, undefined>> {
   readonly upload_id: string;
   readonly as: 'document' | 'file_attachment';
   /** As the caller sent it; never the name of a file on this machine. */
   readonly filename: string;
-  readonly content_type: string;
-  readonly bytes: number;
-  readonly sha256: string;
-  readonly fields: Readonly<Record<string, string | string[]>>;
-  readonly created_at: string;
 }
 
-/** A partner token; its secret is never stored. */
+/** A partner token, and what it may be used for. */
 export interface Token {
-  readonly token_id: string;
-  readonly secret_sha256: string;
+  readonly token: string;
   readonly scopes: readonly string[];
   readonly allowed_ip_cidrs: readonly string[];
-  readonly created_at: string;
 }
 
 /** One message for one receiver (spec §6). */
@@ -129,17 +117,13 @@ export interface Delivery {
   readonly message: Message;
   readonly status: 'pending' | 'delivered' | 'failed';
   readonly attempts: readonly DeliveryAttempt[];
-  /** Milliseconds since the epoch; null unless pending. */
-  readonly next_attempt_at: number | null;
-}
-
-interface DeliveryAttempt extends AttemptOutcome {
-  readonly at: string;
-  readonly duration_ms: number;
+  /** Null unless pending. */
+  readonly next_attempt_at: string | null;
 }
 
 /** The status of a receiver's response, or null without one, and why the attempt failed, or null. */
-export interface AttemptOutcome {
+export interface DeliveryAttempt {
+  readonly at: string;
   readonly status: number | null;
   readonly error: string | null;
 }
@@ -147,35 +131,20 @@ export interface AttemptOutcome {
 /** The largest page of a list, and the largest `page_size` that a request may ask for. */
 export const MAX_PAGE_SIZE = 1_000;
 
-const MAX_UPLOAD_BYTES = 10 * 1024 ** 3;
-
-const byteLimit = v.pipe(v.number(), v.safeInteger(), v.minValue(0));
-
 export const settingsSchema = v.strictObject({
-  /** The organization's pay-as-you-go balance in USD. */
   balance_usd: v.optional(v.pipe(v.number(), v.finite()), 100),
-  /** How many requests a token may make in each window; null for no limit. */
   rate_limit: v.optional(
     v.nullable(
       v.strictObject({
         requests: v.pipe(v.number(), v.integer(), v.minValue(1)),
         per_seconds: v.pipe(v.number(), v.minValue(0.001), v.maxValue(86_400)),
-        /** The Retry-After of a 429: in whole seconds, as an HTTP date, or none. */
-        retry_after: v.optional(v.picklist(['seconds', 'date', 'none']), 'seconds'),
       }),
     ),
     null,
   ),
-  /** Items on a page, unless the request sets `page_size`. */
   page_size: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(MAX_PAGE_SIZE)), 100),
   /** Whether a repeated provisioning reuses an agent of the same name and template, or installs another. */
   agents_on_repeat: v.optional(v.picklist(['reuse', 'install']), 'reuse'),
-  /** A larger document is refused with 413. */
-  max_document_bytes: v.optional(byteLimit, MAX_UPLOAD_BYTES),
-  /** A larger file attachment is refused with 413. */
-  max_file_attachment_bytes: v.optional(byteLimit, MAX_UPLOAD_BYTES),
-  /** Milliseconds before each partner request is processed. */
-  latency_ms: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(600_000)), 0),
 });
 
 export type Settings = v.InferOutput<typeof settingsSchema>;

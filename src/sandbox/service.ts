@@ -4,7 +4,7 @@ import type { Context, Hono } from 'hono';
 import type { LimitFunction } from 'p-limit';
 import type * as v from 'valibot';
 import type { Clock } from './clock.ts';
-import type { FaultInjector, Quirk } from './faults.ts';
+import type { FaultInjector } from './faults.ts';
 import type { Token } from './resources.ts';
 import type { Store } from './store.ts';
 
@@ -40,10 +40,9 @@ export interface Service {
   faults: FaultInjector;
   /** Limits the webhooks that are sent at a time. */
   readonly sending: LimitFunction;
-  readonly webhookTimeoutMs: number;
   /** `http://127.0.0.1:PORT`, without a trailing slash. */
   readonly origin: string;
-  readonly adminKeyHash: string;
+  readonly adminKey: string;
   /** Aborted when the sandbox closes. */
   readonly closing: AbortSignal;
 }
@@ -54,19 +53,13 @@ export interface LoggedRequest {
   readonly request_id: string;
   readonly method: string;
   readonly path: string;
-  /** As received, without the question mark. */
   readonly query: string;
-  /** The pattern of the path, `/v1/automation/spaces/:space_id/agents/`; `/v1/*` for an unknown path. */
-  readonly route: string;
   /** Null until there is a response, and forever if a fault suppressed it. */
   status: number | null;
-  token_id: string | null;
   /** The injected fault, as `kind/stage`. */
   fault: string | null;
-  /** The parsed body of a write, unless it is over 64 KiB. Of an upload only `bytes` and `sha256`. */
+  /** The parsed body of a write. Of an upload only `bytes` and `sha256`. */
   body: unknown;
-  /** The stack of an error in the service itself. */
-  crash: string | null;
 }
 
 export interface ServiceEnv {
@@ -77,8 +70,8 @@ export interface ServiceEnv {
     entry?: LoggedRequest;
     /** Set once the caller is authenticated. */
     token: Token;
-    /** The fault to apply to the list in this response. */
-    quirk?: Quirk;
+    /** Set by a fault: how old an item must be to be in a list. */
+    hiddenMs?: number;
     /** Set by a fault: a handler awaits it once the body was received. */
     onBodyReceived?: () => Promise<void>;
   };
@@ -105,9 +98,7 @@ export interface Operation {
   readonly returns: v.GenericSchema;
   /** Whether the response is a page of a list; the history is a list without `count`. */
   readonly list?: 'counted' | 'history';
-  /** The statuses of success; 200 by default. */
-  readonly statuses?: readonly (200 | 201)[];
-  readonly handle: (c: ServiceContext) => Response | Promise<Response>;
+  readonly handle: (service: Service, c: ServiceContext) => Response | Promise<Response>;
 }
 
 /** Creates an identifier: the prefix, an underscore, and 80 random bits in hexadecimal. */
@@ -116,15 +107,6 @@ export function createId(prefix: string): string {
 }
 
 /** The service's current time in ISO 8601. */
-export function timestamp({ clock }: Pick<Service, 'clock'>): string {
+export function timestamp({ clock }: Service): string {
   return new Date(clock.now()).toISOString();
-}
-
-/** The headers of every response. The service has one clock: a Retry-After date must agree with the Date. */
-export function commonHeaders(service: Service, requestId: string): Record<string, string> {
-  return {
-    'X-Request-Id': requestId,
-    'Cache-Control': 'no-store',
-    Date: new Date(service.clock.now()).toUTCString(),
-  };
 }

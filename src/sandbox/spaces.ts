@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { invalidInput, nonBlank, Problem, quote, readBody } from './input.ts';
+import { found, nonBlank, readBody } from './input.ts';
 import { pageOf } from './pages.ts';
 import {
   type Agent,
@@ -11,77 +11,47 @@ import {
   sourceSchema,
   spaceSchema,
 } from './resources.ts';
-import { createId, type Operation, type Service, timestamp } from './service.ts';
+import { createId, type Operation, type Service, type ServiceContext, timestamp } from './service.ts';
 import { settingsOf } from './store.ts';
 
 /** The approved agent templates. */
-export const TEMPLATES = [
-  { template_id: 'tmpl_support', name: 'Customer support' },
-  { template_id: 'tmpl_sales', name: 'Sales assistant' },
-  { template_id: 'tmpl_onboarding', name: 'Onboarding guide' },
-  { template_id: 'tmpl_billing', name: 'Billing questions' },
-];
+const TEMPLATES = ['tmpl_support', 'tmpl_sales', 'tmpl_onboarding', 'tmpl_billing'];
 
 /** The body of spec §4.1. The spec leaves defaults open: here descriptions are optional, and flags are false. */
 const provisionSchema = v.strictObject({
-  external_space_id: nonBlank(),
+  external_space_id: nonBlank,
   space: v.strictObject({
-    name: nonBlank(),
-    description: v.optional(v.pipe(v.string(), v.maxLength(5_000, 'must have at most 5000 characters')), ''),
+    name: nonBlank,
+    description: v.optional(v.string(), ''),
     is_org_wide: v.optional(v.boolean(), false),
   }),
   agents: v.pipe(
     v.array(
       v.strictObject({
-        template_id: v.string(),
-        name: nonBlank(),
+        template_id: v.picklist(TEMPLATES),
+        name: nonBlank,
         auto_create_api_chat: v.optional(v.boolean(), false),
         api_chat_routing_mode: v.optional(routingModeSchema, 'agent_inbox'),
       }),
     ),
     v.minLength(1, 'must have at least one item'),
-    v.maxLength(100, 'must have at most 100 items'),
   ),
 });
 
 /** The body of spec §4.2. The spec leaves open what is required: here every field is optional. */
 const setupBody = v.strictObject({
-  name: v.optional(nonBlank()),
+  name: v.optional(nonBlank),
   reply_capable: v.optional(v.boolean()),
   routing_mode: v.optional(routingModeSchema),
 });
 
 type Provision = v.InferOutput<typeof provisionSchema>;
 
-/** @throws Problem 404 when there is no such space */
-function requireSpace({ store }: Service, spaceId: string): Space {
-  const space = store.spaces.get(spaceId);
-  if (space) return space;
-  throw new Problem(404, 'space_not_found', `There is no space ${quote(spaceId)}.`);
-}
-
-/** @throws Problem 404 when there is no such agent, or it is not in the space that is named */
-export function requireAgent({ store }: Service, agentId: string, spaceId?: string): Agent {
-  const agent = store.agents.get(agentId);
-  if (agent && (spaceId === undefined || agent.space_id === spaceId)) return agent;
-  const where = spaceId === undefined ? '' : ` in the space ${quote(spaceId)}`;
-  throw new Problem(404, 'agent_not_found', `There is no agent ${quote(agentId)}${where}.`);
-}
-
-/** @throws Problem 404 when there is no such API chat source */
-export function requireSource({ store }: Service, sourceId: string): ChatSource {
-  const source = store.sources.get(sourceId);
-  if (source) return source;
-  throw new Problem(404, 'source_not_found', `There is no API chat source ${quote(sourceId)}.`);
-}
-
-type SourceOptions = { readonly [Field in 'name' | 'reply_capable' | 'routing_mode']?: ChatSource[Field] | undefined };
-
 /** Returns the agent's auto-managed API chat source (spec §2), unchanged, or creates it. */
 export function ensureChatSource(
   service: Service,
   agent: Agent,
-  options: SourceOptions,
+  options: v.InferOutput<typeof setupBody>,
 ): { source: ChatSource; created: boolean } {
   const [existing] = service.store.sources.in(agent.agent_id);
   if (existing) return { source: existing, created: false };
@@ -125,11 +95,6 @@ function ensureAgent(service: Service, { space_id }: Space, input: Provision['ag
 
 /** There is no await between the changes of a request, so that they are written together or not at all. */
 function provision(service: Service, input: Provision) {
-  const unknown = input.agents.flatMap(({ template_id }, index) => {
-    if (TEMPLATES.some((template) => template.template_id === template_id)) return [];
-    return [{ path: `agents[${index}].template_id`, message: `names no approved template: ${quote(template_id)}` }];
-  });
-  if (unknown.length > 0) throw invalidInput(unknown);
   const { space, created } = ensureSpace(service, input.external_space_id, input.space);
   const agents = input.agents.map((each) => {
     const installed = ensureAgent(service, space, each);
@@ -145,63 +110,67 @@ function toPublicAgent({ store }: Service, agent: Agent) {
   return { ...agent, integrations: { api_chat: { source_id, name, reply_capable, routing_mode } } };
 }
 
-/** Spaces, their agents, and the agents' API chat sources (spec §4, endpoints 1 to 4). Every token sees every space. */
-export function spaceOperations(service: Service): Operation[] {
-  const { store } = service;
-  return [
-    {
-      id: 'listSpaces',
-      method: 'GET',
-      path: '/automation/spaces/',
-      scope: 'spaces.read',
-      summary: 'Lists the spaces available to the token.',
-      returns: spaceSchema,
-      list: 'counted',
-      handle: (c) => c.json(pageOf(service, c, store.spaces.all(), (space) => space)),
-    },
-    {
-      id: 'provisionSpace',
-      method: 'POST',
-      path: '/automation/agent-templates/provision-space/',
-      scope: 'spaces.provision',
-      summary: 'Creates or reuses a space and installs agents. 201 for a new space, else 200.',
-      body: provisionSchema,
-      returns: provisioningSchema,
-      statuses: [200, 201],
-      handle: async (c) => {
-        const result = provision(service, await readBody(c, provisionSchema));
-        return c.json(result, result.created ? 201 : 200);
-      },
-    },
-    {
-      id: 'listAgents',
-      method: 'GET',
-      path: '/automation/spaces/:space_id/agents/',
-      scope: 'agents.read',
-      summary: 'Lists the agents of a space.',
-      returns: agentSchema,
-      list: 'counted',
-      handle: (c) => {
-        const { space_id } = requireSpace(service, c.req.param('space_id') ?? '');
-        return c.json(pageOf(service, c, store.agents.in(space_id), (agent) => toPublicAgent(service, agent)));
-      },
-    },
-    {
-      id: 'setUpApiChat',
-      method: 'POST',
-      path: '/automation/spaces/:space_id/agents/:agent_id/api-chat/',
-      scope: 'api_chat.setup',
-      summary: "Creates or reuses the agent's API chat source. 201 for a new source, else 200.",
-      body: setupBody,
-      returns: sourceSchema,
-      statuses: [200, 201],
-      handle: async (c) => {
-        const input = await readBody(c, setupBody);
-        const { space_id } = requireSpace(service, c.req.param('space_id') ?? '');
-        const agent = requireAgent(service, c.req.param('agent_id') ?? '', space_id);
-        const { source, created } = ensureChatSource(service, agent, input);
-        return c.json({ ...source, space_id, created }, created ? 201 : 200);
-      },
-    },
-  ];
+/** The space that the path names. @throws Problem 404 when there is none */
+function spaceOf({ store }: Service, c: ServiceContext): Space {
+  const id = c.req.param('space_id') ?? '';
+  return found(store.spaces.get(id), 'space', id);
 }
+
+/** Spaces, their agents, and the agents' API chat sources (spec §4, endpoints 1 to 4). Every token sees every space. */
+export const SPACE_OPERATIONS: readonly Operation[] = [
+  {
+    id: 'listSpaces',
+    method: 'GET',
+    path: '/automation/spaces/',
+    scope: 'spaces.read',
+    summary: 'Lists the spaces available to the token.',
+    returns: spaceSchema,
+    list: 'counted',
+    handle: (service, c) => c.json(pageOf(service, c, service.store.spaces.all())),
+  },
+  {
+    id: 'provisionSpace',
+    method: 'POST',
+    path: '/automation/agent-templates/provision-space/',
+    scope: 'spaces.provision',
+    summary: 'Creates or reuses a space and installs agents. 201 for a new space, else 200.',
+    body: provisionSchema,
+    returns: provisioningSchema,
+    handle: async (service, c) => {
+      const result = provision(service, await readBody(c, provisionSchema));
+      return c.json(result, result.created ? 201 : 200);
+    },
+  },
+  {
+    id: 'listAgents',
+    method: 'GET',
+    path: '/automation/spaces/:space_id/agents/',
+    scope: 'agents.read',
+    summary: 'Lists the agents of a space.',
+    returns: agentSchema,
+    list: 'counted',
+    handle: (service, c) => {
+      const { space_id } = spaceOf(service, c);
+      const agents = service.store.agents.in(space_id).map((agent) => toPublicAgent(service, agent));
+      return c.json(pageOf(service, c, agents));
+    },
+  },
+  {
+    id: 'setUpApiChat',
+    method: 'POST',
+    path: '/automation/spaces/:space_id/agents/:agent_id/api-chat/',
+    scope: 'api_chat.setup',
+    summary: "Creates or reuses the agent's API chat source. 201 for a new source, else 200.",
+    body: setupBody,
+    returns: sourceSchema,
+    handle: async (service, c) => {
+      const input = await readBody(c, setupBody);
+      const { space_id } = spaceOf(service, c);
+      const id = c.req.param('agent_id') ?? '';
+      const agent = service.store.agents.get(id);
+      const inSpace = found(agent?.space_id === space_id ? agent : undefined, 'agent', id);
+      const { source, created } = ensureChatSource(service, inSpace, input);
+      return c.json({ ...source, space_id, created }, created ? 201 : 200);
+    },
+  },
+];

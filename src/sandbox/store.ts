@@ -1,4 +1,4 @@
-import { open, readFile, truncate } from 'node:fs/promises';
+import { type FileHandle, open, readFile, truncate } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import * as v from 'valibot';
 import { claimDirectory, Files, hasErrorCode } from './files.ts';
@@ -17,7 +17,7 @@ import {
 import type { Script } from './script.ts';
 
 /** A message that an agent has planned and not sent yet. It has its id already, so that a crash cannot send it twice. */
-export interface PlannedReply extends Omit<Message, 'external_message_id' | 'cron_job_id' | 'created_at'> {
+export interface PlannedReply extends Omit<Message, 'external_message_id' | 'created_at'> {
   /** Milliseconds since the epoch. */
   readonly due_at: number;
 }
@@ -28,10 +28,10 @@ export interface Webhook {
   readonly secret: string;
 }
 
-/** The key of the admin API, and the default token. */
-interface Secrets {
+/** The key of the admin API, and a token with every scope. */
+export interface Secrets {
   readonly adminKey: string;
-  readonly token?: string;
+  readonly token: string;
 }
 
 /** The service's clock: frozen at a time, or ahead of the machine's by an offset; in milliseconds. */
@@ -40,21 +40,26 @@ interface ClockState {
   readonly offset_ms: number;
 }
 
-/** What a line of the journal has for each change: a row that was put or removed, or a table that was emptied. */
-type Change = readonly [table: string, id?: string | undefined, row?: unknown];
+/** What a line of the journal has for each change: a row that was put, or the id of one that was removed. */
+type Change = readonly [table: string, id: string, row?: unknown];
 
-/** Rows by id, in the order of creation. */
-class Table<Row> {
+/** Rows in the order of creation. */
+class Table<Row extends object> {
   readonly #rows = new Map<string, Row>();
   readonly #groups = new Map<string, Map<string, Row>>();
-  readonly #record: (id?: string, row?: Row) => void;
-  readonly #idOf: (row: Row) => string;
-  readonly #groupOf: (row: Row) => string;
+  readonly #record: (id: string, row?: Row) => void;
+  readonly #id: keyof Row | undefined;
+  readonly #group: readonly (keyof Row)[];
 
-  constructor(record: (id?: string, row?: Row) => void, idOf: (row: Row) => string, groupOf: (row: Row) => string) {
+  /**
+   * @param record gets each change
+   * @param id the field that identifies a row; none in a table of one row
+   * @param group the fields that `in` finds rows by
+   */
+  constructor(record: (id: string, row?: Row) => void, id: keyof Row | undefined, group: readonly (keyof Row)[]) {
     this.#record = record;
-    this.#idOf = idOf;
-    this.#groupOf = groupOf;
+    this.#id = id;
+    this.#group = group;
   }
 
   get(id = ''): Row | undefined {
@@ -66,14 +71,15 @@ class Table<Row> {
   }
 
   /** The rows of a group, such as the agents of a space. */
-  in(group: string): Row[] {
-    return [...(this.#groups.get(group)?.values() ?? [])];
+  in(...group: readonly string[]): Row[] {
+    return [...(this.#groups.get(JSON.stringify(group))?.values() ?? [])];
   }
 
   /** Adds a row, or replaces the one with its id. */
   put(row: Row): void {
-    this.apply(this.#idOf(row), row);
-    this.#record(this.#idOf(row), row);
+    const id = this.#id === undefined ? '' : String(row[this.#id]);
+    this.apply(id, row);
+    this.#record(id, row);
   }
 
   remove(id: string): void {
@@ -81,66 +87,37 @@ class Table<Row> {
     this.#record(id);
   }
 
-  clear(): void {
-    this.apply();
-    this.#record();
-  }
-
   /** Makes a change in memory only. */
-  apply(id?: string, row?: Row): void {
+  apply(id: string, row?: Row): void {
     const changed = row ?? this.get(id);
-    if (id === undefined) {
-      this.#rows.clear();
-      this.#groups.clear();
-    } else if (changed !== undefined) {
-      const group = this.#groups.get(this.#groupOf(changed)) ?? new Map<string, Row>();
-      this.#groups.set(this.#groupOf(changed), group);
-      for (const rows of [this.#rows, group]) row === undefined ? rows.delete(id) : rows.set(id, row);
-    }
+    if (changed === undefined) return;
+    const key = JSON.stringify(this.#group.map((field) => changed[field]));
+    const group = this.#groups.get(key) ?? new Map<string, Row>();
+    this.#groups.set(key, group);
+    for (const rows of [this.#rows, group]) row === undefined ? rows.delete(id) : rows.set(id, row);
   }
-}
-
-/** The group of a session's messages. */
-export function sessionKey(sourceId: string, sessionId: string): string {
-  return JSON.stringify([sourceId, sessionId]);
 }
 
 /** @param record gets each change */
 function createTables(record: (change: Change) => void) {
-  const create = <Row>(
-    name: string,
-    idOf: (row: Row) => string,
-    groupOf: (row: Row) => string = () => '',
-  ): Table<Row> => new Table((...change) => record([name, ...change]), idOf, groupOf);
-  /** @param id the field that identifies a row @param group the field that `in` finds rows by */
-  const table = <Row>(name: string, id: keyof Row, group?: keyof Row): Table<Row> => {
-    const groupOf = (row: Row): string => (group === undefined ? '' : String(row[group]));
-    return create(name, (row) => String(row[id]), groupOf);
-  };
-  const messages = <Row extends Omit<PlannedReply, 'due_at'>>(name: string): Table<Row> => {
-    const groupOf = ({ source_id, session_id }: Row): string => sessionKey(source_id, session_id);
-    return create(name, (row) => row.message_id, groupOf);
-  };
-  /** A table of one row, whose id is empty. */
-  const single = <Row>(name: string): Table<Row> => create(name, () => '');
+  const table = <Row extends object>(name: string, id?: keyof Row, ...group: readonly (keyof Row)[]): Table<Row> =>
+    new Table((...change) => record([name, ...change]), id, group);
   return {
-    tokens: table<Token>('tokens', 'token_id', 'secret_sha256'),
+    tokens: table<Token>('tokens', 'token'),
     spaces: table<Space>('spaces', 'space_id', 'external_space_id'),
     agents: table<Agent>('agents', 'agent_id', 'space_id'),
     sources: table<ChatSource>('sources', 'source_id', 'agent_id'),
-    messages: messages<Message>('messages'),
-    /** The messages that a busy agent has not taken yet. */
-    inbox: messages<Message>('inbox'),
-    replies: messages<PlannedReply>('replies'),
+    messages: table<Message>('messages', 'message_id', 'source_id', 'session_id'),
+    replies: table<PlannedReply>('replies', 'message_id'),
     cronJobs: table<CronJob>('cronJobs', 'cron_job_id'),
     uploads: table<Upload>('uploads', 'upload_id', 'as'),
     deliveries: table<Delivery>('deliveries', 'delivery_id'),
-    settings: single<Settings>('settings'),
-    clock: single<ClockState>('clock'),
-    script: single<{ readonly rules: Script }>('script'),
-    webhook: single<Webhook>('webhook'),
+    settings: table<Settings>('settings'),
+    clock: table<ClockState>('clock'),
+    script: table<{ readonly rules: Script }>('script'),
+    webhook: table<Webhook>('webhook'),
     /** The secrets that the next start is to have, too. */
-    secrets: single<Secrets>('secrets'),
+    secrets: table<Secrets>('secrets'),
   };
 }
 
@@ -172,41 +149,36 @@ export function createMemoryStore(): Store {
 function createJournal(write: (line: string) => Promise<void>) {
   let waiting: Change[] = [];
   let writing: Promise<void> = Promise.resolve();
-  let next: Promise<void> | undefined;
-  const writeNext = (): Promise<void> => {
+  const writeWaiting = async (): Promise<void> => {
+    if (waiting.length === 0) return;
     const line = `${JSON.stringify(waiting)}\n`;
     waiting = [];
-    next = undefined;
-    writing = write(line);
-    return writing;
+    await write(line);
   };
   return {
     record: (change: Change): void => void waiting.push(change),
     durable(): Promise<void> {
-      if (waiting.length === 0) return writing;
-      next ??= writing.then(writeNext);
-      return next;
+      writing = writing.then(writeWaiting);
+      return writing;
     },
   };
 }
 
-/** Reads the changes of a journal, and cuts off a last line that a crash has torn: nothing in it was acknowledged. */
-async function recoverChanges(path: string): Promise<Change[]> {
+/** Makes the changes of a journal, and cuts off a last line that a crash has torn: nothing in it was acknowledged. */
+async function recover(path: string, tables: Readonly<Record<string, Pick<Table<object>, 'apply'>>>): Promise<void> {
   const text = await readFile(path, 'utf8').catch((error: unknown) => {
     if (hasErrorCode(error, 'ENOENT')) return '';
     throw error;
   });
   const complete = text.slice(0, text.lastIndexOf('\n') + 1);
   if (complete !== text) await truncate(path, Buffer.byteLength(complete));
-  const changes: Change[] = [];
   for (const [index, line] of complete.split('\n').slice(0, -1).entries()) {
     try {
-      for (const change of JSON.parse(line)) changes.push(change);
+      for (const [name, id, row] of JSON.parse(line)) tables[name]?.apply(id, row);
     } catch {
       throw new Error(`line ${index + 1} is damaged`);
     }
   }
-  return changes;
 }
 
 /**
@@ -218,21 +190,20 @@ export async function openStore(dataDir: string): Promise<Store> {
   const release = await claimDirectory(directory);
   const path = join(directory, 'journal.jsonl');
   try {
-    const changes = await recoverChanges(path);
-    const file = await open(path, 'a', 0o600);
-    const journal = createJournal((line) => file.appendFile(line).then(() => file.datasync()));
+    let file: FileHandle | undefined;
+    const journal = createJournal(async (line) => {
+      file ??= await open(path, 'a', 0o600);
+      await file.appendFile(line);
+      await file.datasync();
+    });
     const tables = createTables(journal.record);
-    const byName: { readonly [name: string]: { apply(id?: string, row?: unknown): void } | undefined } = tables;
-    for (const change of changes) {
-      const [name, id, row] = Array.isArray(change) ? change : [''];
-      const table = byName[name];
-      if (!table) throw new Error('it was written by another version');
-      table.apply(id, row);
-    }
-    const files = new Files(directory);
-    await files.keepOnly(tables.uploads.all().map(({ upload_id }) => upload_id));
-    const close = () => journal.durable().finally(() => file.close().finally(release));
-    return { ...tables, files, durable: journal.durable, close };
+    await recover(path, tables);
+    const close = () =>
+      journal
+        .durable()
+        .finally(() => file?.close())
+        .finally(release);
+    return { ...tables, files: new Files(directory), durable: journal.durable, close };
   } catch (cause) {
     await release();
     const reason = cause instanceof Error ? cause.message : String(cause);

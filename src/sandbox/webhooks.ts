@@ -1,8 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import * as v from 'valibot';
-import { hasErrorCode } from './files.ts';
-import { quote } from './input.ts';
-import type { AttemptOutcome, Delivery, Message } from './resources.ts';
+import type { Delivery, DeliveryAttempt, Message } from './resources.ts';
 import { createId, type Service, timestamp } from './service.ts';
 import type { Webhook } from './store.ts';
 
@@ -16,6 +14,9 @@ import type { Webhook } from './store.ts';
 
 /** How long to wait after each failed attempt except the last, in milliseconds. */
 const PAUSES_MS = [1_000, 5_000];
+
+/** How long a receiver may take to respond. */
+const TIMEOUT_MS = 10_000;
 
 const SECRET_PREFIX = 'whsec_';
 
@@ -52,54 +53,39 @@ export const webhookSchema = v.strictObject({
   secret: v.optional(v.pipe(v.string(), v.check(isWebhookSecret, 'must be whsec_ and 24 to 64 bytes in Base64'))),
 });
 
-/**
- * Delivers a message, and stores the delivery in the same line as the message.
- * @param receiver by default the webhook; without one, nothing is delivered
- */
-export function deliverMessage(
+/** Delivers a message to one receiver. @param secret null for a delivery that is not signed */
+export function deliverTo(
   service: Service,
+  { url, secret }: Pick<Delivery, 'url' | 'secret'>,
   message: Message,
-  receiver: { readonly url: string; readonly secret: string | null } | undefined = service.store.webhook.get(),
-): Delivery | undefined {
-  if (!receiver) return undefined;
-  const delivery: Delivery = {
-    delivery_id: createId('dlv'),
-    ...receiver,
-    message,
-    status: 'pending',
-    attempts: [],
-    next_attempt_at: service.clock.now(),
-  };
+): Delivery {
+  const delivery_id = createId('dlv');
+  const next_attempt_at = timestamp(service);
+  const delivery: Delivery = { delivery_id, url, secret, message, status: 'pending', attempts: [], next_attempt_at };
   service.store.deliveries.put(delivery);
-  startAttempt(service, delivery);
+  scheduleAttempt(service, delivery);
   return delivery;
 }
 
-/** Continues with the deliveries that were pending when the sandbox last stopped. */
-export function resumeDeliveries(service: Service): void {
-  for (const delivery of service.store.deliveries.all()) scheduleAttempt(service, delivery);
+/** Delivers a message of an assistant to the webhook, if there is one. Stored in the same line as the message. */
+export function deliverMessage(service: Service, message: Message): void {
+  const webhook = service.store.webhook.get();
+  if (webhook && message.role === 'assistant') deliverTo(service, webhook, message);
 }
 
 /** A delivery as the admin API shows it. */
-export function toPublicDelivery({ delivery_id, url, message, status, attempts, next_attempt_at }: Delivery) {
-  const { source_id, session_id, message_id } = message;
-  const next = next_attempt_at === null ? null : new Date(next_attempt_at).toISOString();
-  const event = { type: 'message.completed', source_id, session_id, message_id };
-  return { delivery_id, url, ...event, status, attempts, next_attempt_at: next };
+export function toPublicDelivery({ secret: _, message, ...delivery }: Delivery) {
+  return { ...delivery, message_id: message.message_id };
 }
 
-function scheduleAttempt(service: Service, { delivery_id, next_attempt_at }: Delivery): void {
-  if (next_attempt_at === null) return;
-  service.clock.schedule(`delivery ${delivery_id}`, next_attempt_at, () => {
-    const delivery = service.store.deliveries.get(delivery_id);
-    if (delivery) startAttempt(service, delivery);
+/** Makes the next attempt when it is due, unless the delivery has ended. */
+export function scheduleAttempt(service: Service, delivery: Delivery): void {
+  const { clock, sending } = service;
+  if (delivery.next_attempt_at === null) return;
+  clock.schedule(Date.parse(delivery.next_attempt_at), () => {
+    // After a failed write every response is an error, so this failure does not go unnoticed.
+    clock.waitFor(sending(() => attemptDelivery(service, delivery)).catch(() => undefined));
   });
-}
-
-function startAttempt(service: Service, delivery: Delivery): void {
-  // After a failed write every response is an error, so this failure does not go unnoticed.
-  const attempt = service.sending(() => attemptDelivery(service, delivery)).catch(() => undefined);
-  service.clock.waitFor(attempt);
 }
 
 async function attemptDelivery(service: Service, delivery: Delivery): Promise<void> {
@@ -108,15 +94,16 @@ async function attemptDelivery(service: Service, delivery: Delivery): Promise<vo
   await store.durable();
   if (closing.aborted) return;
   const at = timestamp(service);
-  const began = performance.now();
   const outcome = await send(service, delivery);
-  // A reset may have deleted it.
-  if (closing.aborted || !store.deliveries.get(delivery.delivery_id)) return;
-  const attempts = [...delivery.attempts, { at, ...outcome, duration_ms: Math.round(performance.now() - began) }];
+  if (closing.aborted) return;
   const pause = PAUSES_MS[delivery.attempts.length];
   const status = outcome.error === null ? 'delivered' : pause === undefined ? 'failed' : 'pending';
-  const next_attempt_at = status === 'pending' ? clock.now() + (pause ?? 0) : null;
-  const attempted: Delivery = { ...delivery, attempts, status, next_attempt_at };
+  const attempted: Delivery = {
+    ...delivery,
+    attempts: [...delivery.attempts, { at, ...outcome }],
+    status,
+    next_attempt_at: status === 'pending' ? new Date(clock.now() + (pause ?? 0)).toISOString() : null,
+  };
   store.deliveries.put(attempted);
   scheduleAttempt(service, attempted);
   await store.durable();
@@ -128,7 +115,7 @@ async function headersOf({ delivery_id, secret }: Delivery, body: string): Promi
   const now = new Date();
   return {
     'Content-Type': 'application/json',
-    'User-Agent': 'partnerctl-sandbox',
+    Connection: 'close',
     'webhook-id': delivery_id,
     'webhook-timestamp': String(Math.floor(now.getTime() / 1_000)),
     ...(secret !== null && { 'webhook-signature': new Webhook(secret).sign(delivery_id, now, body) }),
@@ -136,26 +123,18 @@ async function headersOf({ delivery_id, secret }: Delivery, body: string): Promi
 }
 
 /** Sends one POST. Never rejects. */
-async function send({ webhookTimeoutMs, closing }: Service, delivery: Delivery): Promise<AttemptOutcome> {
+async function send({ closing }: Service, delivery: Delivery): Promise<Omit<DeliveryAttempt, 'at'>> {
   const { url, message } = delivery;
   const body = JSON.stringify({ type: 'message.completed', timestamp: message.created_at, data: message });
-  const timeout = AbortSignal.timeout(webhookTimeoutMs);
-  const signal = AbortSignal.any([closing, timeout]);
+  const signal = AbortSignal.any([closing, AbortSignal.timeout(TIMEOUT_MS)]);
   try {
-    const headers = { ...(await headersOf(delivery, body)), Connection: 'close' };
+    const headers = await headersOf(delivery, body);
     const response = await fetch(url, { method: 'POST', redirect: 'manual', headers, body, signal });
-    const text = quote((await response.text()).trim());
+    await response.body?.cancel();
     const { ok, status } = response;
-    return { status, error: ok ? null : `The receiver responded with ${status}${text === '""' ? '.' : `: ${text}`}` };
+    return { status, error: ok ? null : `The receiver responded with ${status}.` };
   } catch (error) {
-    const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-    const reason = hasErrorCode(cause, 'ECONNREFUSED')
-      ? `Nothing listens at ${new URL(url).host} (ECONNREFUSED).`
-      : String(cause);
-    return {
-      status: null,
-      error: timeout.aborted ? `The receiver did not respond within ${webhookTimeoutMs / 1_000} s.` : reason,
-    };
+    return { status: null, error: String(error instanceof Error ? (error.cause ?? error) : error) };
   }
 }
 

@@ -262,7 +262,7 @@ describe('chat send --wait', () => {
 
   test('exits with 11 if no reply arrives in time, with the command that keeps waiting', async () => {
     const { it, env, to, chat, script, reply } = await startChat();
-    await script({ pattern: 'slow', fail: 'silent' });
+    await script({ pattern: 'slow', replies: [] });
     const ran = await runUntilPolled(it, [...to, 'slow', '--wait', '-o', 'json']);
     expect(ran.code).toBe(11);
     expect(ran.json()).toMatchObject({ created: true, reply: null });
@@ -340,7 +340,7 @@ describe('chat send --wait', () => {
 
   test('with --settle, suggests a command that waits until the agent is quiet', async () => {
     const { it, env, to, script, reply } = await startChat();
-    await script({ pattern: '.', fail: 'silent' });
+    await script({ pattern: '.', replies: [] });
     const ran = await runUntilPolled(it, [...to, 'x', '--settle', '900ms', '-o', 'json']);
     expect(ran.code).toBe(11);
     expect(ran.error()).toMatchObject({
@@ -370,7 +370,7 @@ describe('chat send --wait', () => {
 
   test('on Ctrl-C, ends the wait with the command that keeps waiting', async () => {
     const { it, env, to, script } = await startChat();
-    await script({ pattern: '.', fail: 'silent' });
+    await script({ pattern: '.', replies: [] });
     const signals = manualSignals();
     const running = run([...to, 'x', '--wait', '-o', 'json'], { env, signals });
     await expect.poll(async () => (await it.received()).some(({ path }) => path.includes(HISTORY))).toBe(true);

@@ -3,7 +3,7 @@ import { type FakeService, sendJson, startFakeService } from '../support/fake-se
 import { run, tinyRandom } from '../support/run.ts';
 import { PROVISION, provisionBody, type Service, service } from '../support/service.ts';
 
-const SETUP = 'POST /automation/spaces/';
+const SETUP = 'POST /automation/spaces/:space_id/agents/:agent_id/api-chat/';
 
 /** A space `acme` with the agents of these names, none of which has a source. */
 async function withAgents(names: readonly string[]) {

@@ -26,7 +26,7 @@ describe('a table is colored', () => {
 
 test('a process without a terminal gets no questions, spinners, or colors', async () => {
   const it = await service();
-  await it.set({ latency_ms: 1_100 });
+  await it.faults({ kind: 'delay', ms: 1_100 });
   expect(await run(LIST, { env: it.env })).toMatchObject({
     code: 0,
     stdout: '',

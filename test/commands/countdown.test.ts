@@ -20,7 +20,7 @@ function timesIn(shown: string, pattern: RegExp): string[] {
 describe('a terminal shows a countdown', () => {
   test.each(['wait', 'send'])('while chat %s waits for a reply', async (command) => {
     const service = await startService();
-    await service.admin('PUT', '/script', { rules: [{ pattern: '.', fail: 'silent' }] });
+    await service.admin('PUT', '/script', { rules: [{ pattern: '.', replies: [] }] });
     const { source_id } = await createChat(service);
     const args = ['chat', command, '--source', source_id, '--session', 's1'];
     const sent = await run(['chat', 'send', ...args.slice(2), 'Hello', '-o', 'json'], { env: service.env });

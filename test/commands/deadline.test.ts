@@ -3,7 +3,7 @@ import { systemClock } from '../../src/clock.ts';
 import { run } from '../support/run.ts';
 import { manifest, service, write } from '../support/service.ts';
 
-const POST = 'POST /automation/agent-templates/provision-space/$';
+const POST = 'POST /automation/agent-templates/provision-space/';
 
 // A test compiles the modules that it loads; that time must not count.
 beforeAll(async () => {

@@ -202,7 +202,7 @@ const FAULTS: readonly Fault[] = [
     advice: /store it with: (partnerctl login .*)$/,
     async plant() {
       const { machine, it } = await healthyMachine();
-      const lacking = await it.sandbox.createToken({ scopes: ['cron_jobs.read'] });
+      const lacking = await it.createToken({ scopes: ['cron_jobs.read'] });
       await shell('partnerctl login --profile acme --token-file -', machine, lacking);
       return { machine, follow: (line) => shell(line, machine, it.token) };
     },
@@ -413,11 +413,11 @@ describe('doctor', () => {
   test('fails for a token that may read nothing, and only warns about one that lacks a scope', async () => {
     const { it, machine } = await healthyMachine();
     const env = { ...machine.env, PARTNER_BASE_URL: it.sandbox.baseUrl };
-    const none = await it.sandbox.createToken({ scopes: ['api_chat.runtime'] });
+    const none = await it.createToken({ scopes: ['api_chat.runtime'] });
     const forbidden = await doctor({ env: { ...env, PARTNER_TOKEN: none }, options: {} });
     expect(forbidden.code).toBe(3);
     expect(named(forbidden.report, 'token')).toMatchObject({ status: 'failed' });
-    const some = await it.sandbox.createToken({ scopes: ['spaces.read'] });
+    const some = await it.createToken({ scopes: ['spaces.read'] });
     const { code, report } = await doctor({ env: { ...env, PARTNER_TOKEN: some }, options: {} });
     expect(code).toBe(0);
     expect(named(report, 'scopes').message).toMatch(
@@ -430,7 +430,7 @@ describe('doctor', () => {
     const { it, machine } = await healthyMachine();
     const file = write('acme.yaml', manifest('acme'));
     await shell(`partnerctl provision ${file}`, machine);
-    const lacking = await it.sandbox.createToken({ scopes: ['cron_jobs.read'] });
+    const lacking = await it.createToken({ scopes: ['cron_jobs.read'] });
     await shell('partnerctl login --profile acme --token-file -', machine, lacking);
     const { code, report, stderr } = await doctor(machine);
     const { message, hint } = named(report, 'scopes');

@@ -45,9 +45,9 @@ describe('login', () => {
   });
 
   test('stores a token that cannot list spaces, with a warning', async () => {
-    const { sandbox } = await service();
+    const { sandbox, createToken } = await service();
     const home = createProfileHome();
-    const token = await sandbox.createToken({ scopes: ['cron_jobs.write'] });
+    const token = await createToken({ scopes: ['cron_jobs.write'] });
     const ran = await run(['login', '--base-url', sandbox.baseUrl, '-q'], { env: home.env, stdin: token });
     expect(ran).toMatchObject({ code: 0, stderr: expect.stringMatching(/^warning: .*403/) });
     expect(home.read().profiles.default.token).toBe(token);

@@ -6,8 +6,8 @@ import { fastClock, run, tempDirectory, tinyRandom } from '../support/run.ts';
 import { manifest, type Service, service, write } from '../support/service.ts';
 import { type Answer, provision, SUMMARY } from './provisioning.ts';
 
-const PROVISION = 'POST /automation/agent-templates/';
-const SETUP = 'POST /automation/spaces/';
+const PROVISION = 'POST /automation/agent-templates/provision-space/';
+const SETUP = 'POST /automation/spaces/:space_id/agents/:agent_id/api-chat/';
 
 /** A document with one agent per line, each with additional fields. */
 function asking(id: string, agents: Readonly<Record<string, string>>): string {

@@ -336,10 +336,14 @@ describe('a job that cannot be created', () => {
     const service = await startService();
     const directory = tempDirectory();
     const [text, chat] = [scheduling('acme', { Support: [DAILY] }), ', chat: {}, cron:'];
-    await service.faults({ kind: 'status', status: 422, on: 'POST /automation/spaces/' });
+    await service.faults({
+      kind: 'status',
+      status: 422,
+      on: 'POST /automation/spaces/:space_id/agents/:agent_id/api-chat/',
+    });
     const ran = await provision([write('acme.yaml', text.replace(', cron:', chat), directory)], service);
     expect(ran.json()).toMatchObject({ results: [{ status: 'failed', cron: [{ status: 'skipped' }] }] });
-    await service.faults({ kind: 'status', status: 422, on: 'POST /automation/agent-templates/' });
+    await service.faults({ kind: 'status', status: 422, on: 'POST /automation/agent-templates/provision-space/' });
     const other = await provision([write('b.yaml', text.replace('acme', 'other'), directory)], service);
     expect(other.json()).toMatchObject({ results: [{ status: 'failed', cron: [{ status: 'skipped' }] }] });
     expect(await listed(service)).toEqual([]);

@@ -8,7 +8,7 @@ import { type Answer, provision, type Result, SUMMARY } from './provisioning.ts'
 describe('a failure', () => {
   const many = (count: number): string =>
     write('many.yaml', Array.from({ length: count }, (_, index) => manifest(`s${index}`)).join('---\n'));
-  const POST = 'POST /automation/agent-templates/provision-space/$';
+  const POST = 'POST /automation/agent-templates/provision-space/';
 
   test('of some documents does not affect the others, and each result has its error: exit 10', async () => {
     const it = await service();
@@ -191,7 +191,7 @@ describe('a failure', () => {
 
   test('of a read is retried, even if its last response is a 429 instead of a 503', async () => {
     const it = await service();
-    const list = 'GET /automation/spaces/$';
+    const list = 'GET /automation/spaces/';
     await it.faults(
       { kind: 'reset', on: POST, times: 1 },
       { kind: 'status', status: 503, on: list, skip: 1, times: 3 },
@@ -221,7 +221,7 @@ describe('a failure', () => {
     const it = await service();
     await it.faults(
       { kind: 'reset', stage: 'after', on: POST, times: 1 },
-      { ...fault, on: 'GET /automation/spaces/$', skip: 1 },
+      { ...fault, on: 'GET /automation/spaces/', skip: 1 },
     );
     const ran = await provision([many(1)], it);
     expect(ran.code).toBe(code);

@@ -57,7 +57,7 @@ describe('a token that cannot list spaces or agents', () => {
 });
 
 describe('a list of spaces that rejects the token (401)', () => {
-  const rejected = { kind: 'status', status: 401, on: 'GET /automation/spaces/$' };
+  const rejected = { kind: 'status', status: 401, on: 'GET /automation/spaces/' };
 
   test('fails a run that has nothing to do, as it fails a plan: exit 3', async () => {
     const it = await service();

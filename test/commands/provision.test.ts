@@ -132,7 +132,7 @@ describe('provision', () => {
 
   test('lists results in the order of the documents, whichever finishes first', async () => {
     const it = await service();
-    await it.faults({ kind: 'delay', ms: 100, on: 'POST /automation/agent-templates', times: 1 });
+    await it.faults({ kind: 'delay', ms: 100, on: 'POST /automation/agent-templates/provision-space/', times: 1 });
     const path = write('many.yaml', ['a', 'b', 'c', 'd', 'e'].map((id) => manifest(id)).join('---\n'));
     const ids = ['a', 'b', 'c', 'd', 'e'];
     expect((await provision([path], it)).json<Answer>().results.map((each) => each.external_space_id)).toEqual(ids);

@@ -135,8 +135,8 @@ test('the hint for a missing token file names an alternative', async () => {
 });
 
 test('the error for a 403 names the source of the token', async () => {
-  const { sandbox } = await service();
-  const env = { PARTNER_BASE_URL: sandbox.baseUrl, PARTNER_TOKEN: await sandbox.createToken({ scopes: [] }) };
+  const { sandbox, createToken } = await service();
+  const env = { PARTNER_BASE_URL: sandbox.baseUrl, PARTNER_TOKEN: await createToken({ scopes: [] }) };
   const ran = await run(AS_TEXT, { env });
   expect(ran).toMatchObject({
     code: 3,

@@ -47,7 +47,7 @@ describe('upload', () => {
     expect(ran.json()).toEqual([
       { file, as: 'attachment', id, bytes: 7, sha256: sha256(bytes), status: 'uploaded', error: null },
     ]);
-    expect(kept).toMatchObject({ filename: 'report.pdf', content_type: 'application/pdf', bytes: 7, fields: {} });
+    expect(kept).toMatchObject({ filename: 'report.pdf', content_type: 'application/pdf', bytes: 7, fields: [] });
     expect(await downloadContent(it, id)).toEqual(bytes);
     expect((await it.posts()).map(({ path }) => path)).toEqual([`/v1${ATTACHMENTS}`]);
   });
@@ -104,7 +104,15 @@ describe('upload', () => {
     const three = await it.upload([write('blob', 'x', it.directory)]);
     expect(three.code).toBe(0);
     expect(await it.kept()).toMatchObject([
-      { name: 'notes.md', content_type: 'text/markdown', fields: { purpose: ['help', ''], 'a"b': 'x=y\r\n' } },
+      {
+        name: 'notes.md',
+        content_type: 'text/markdown',
+        fields: [
+          ['purpose', 'help'],
+          ['purpose', ''],
+          ['a%22b', 'x=y\r\n'],
+        ],
+      },
       { filename: 'notes.md', content_type: 'text/plain' },
       { filename: 'blob', content_type: 'application/octet-stream' },
     ]);
@@ -501,7 +509,8 @@ describe('the name of an upload', () => {
       expect(ran.json()).toMatchObject([{ file }]);
       const [kept] = await it.kept();
       // Quotes and line breaks are percent-encoded in the form, as browsers do.
-      expect(kept?.filename?.replaceAll('%22', '"')).toBe(name.replaceAll('%22', '"'));
+      const encoded = name.replaceAll('"', '%22').replaceAll('\r', '%0D').replaceAll('\n', '%0A');
+      expect(kept?.filename).toBe(encoded);
       const shown = await it.upload([file, '-o', 'table', '--color', 'never'], { columns: 200 });
       expect(shown.stdout).not.toMatch(/[\u001b\u202e\r]/);
       const rows = await it.upload([file, '-o', 'tsv']);
@@ -529,9 +538,8 @@ describe('an upload, when something fails,', () => {
   test('has its own exit code if it is the only file; otherwise 10, with the failed files named', async () => {
     const it = await uploads();
     const files = ['a', 'b', 'c'].map((name) => write(`${name}.txt`, name, it.directory));
-    await it.set({ max_file_attachment_bytes: 1_000 });
-    const large = write('large', Buffer.alloc(200_000), it.directory);
-    const alone = await it.upload([large, '-o', 'json']);
+    await it.faults({ kind: 'status', status: 413, on: 'POST', times: 1 });
+    const alone = await it.upload([write('large', Buffer.alloc(200_000), it.directory), '-o', 'json']);
     expect(alone.code).toBe(1);
     expect(alone.error()).toMatchObject({
       message: 'The request is larger than the service accepts (413).',

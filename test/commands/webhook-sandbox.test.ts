@@ -15,7 +15,7 @@ async function environmentOf(sandbox: Sandbox): Promise<Record<string, string>> 
   return {
     HOME: tempDirectory(),
     PARTNER_BASE_URL: sandbox.baseUrl,
-    PARTNER_TOKEN: await sandbox.createToken(),
+    PARTNER_TOKEN: sandbox.token,
     PARTNER_SANDBOX_URL: sandbox.adminUrl,
     PARTNER_SANDBOX_KEY: sandbox.adminKey,
   };

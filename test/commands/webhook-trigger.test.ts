@@ -38,7 +38,7 @@ test('webhook trigger delivers a made-up message, signed with the secret of the 
 test('webhook trigger with --source puts the message into the session too', async () => {
   const receiver = await startReceiver();
   const { sandbox, trigger } = await startWith({ webhook: { url: receiver.url } });
-  const chat = await createChat(connectTo(sandbox, await sandbox.createToken()));
+  const chat = await createChat(connectTo(sandbox));
   const ran = await trigger(['--source', chat.source_id, '--session', 's7', '--text', 'Kept']);
   expect(ran).toMatchObject({ code: 0, stderr: '' });
   expect(await chat.history({ session_id: 's7' })).toEqual([receiver.received[0]?.json.data]);
@@ -85,7 +85,7 @@ test('webhook trigger exits with 8 when the receiver does not accept the deliver
 test.each([
   ['no webhook', [], 2, 'No webhook is set.'],
   ['an address elsewhere', ['--to', 'http://192.0.2.1/'], 2, 'must be on this machine'],
-  ['an unknown source', ['--source', 'src_none'], 4, 'There is no API chat source "src_none".'],
+  ['an unknown source', ['--source', 'src_none'], 4, 'There is no source "src_none".'],
 ] as const)('webhook trigger with %s sends nothing', async (_, args, code, why) => {
   const { trigger } = await startWith();
   const ran = await trigger(args, { PARTNER_WEBHOOK_SECRET: SECRET });
@@ -113,8 +113,8 @@ const TRIGGER = `
   const headers = { authorization: 'Bearer ' + key, 'content-type': 'application/json' };
   await fetch(url + '/deliveries', { method: 'POST', headers, body: '{}' });
   for (let done = false; !done; ) {
-    const { counts } = await (await fetch(url + '/deliveries', { headers })).json();
-    done = counts.delivered === 1;
+    const { deliveries } = await (await fetch(url + '/deliveries', { headers })).json();
+    done = deliveries[0]?.status === 'delivered';
   }
   (await import('node:fs')).writeFileSync(out, secret);
 `;

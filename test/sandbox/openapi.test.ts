@@ -6,18 +6,7 @@ import { parse } from 'yaml';
 import { HISTORY, MESSAGE } from '../support/chat.ts';
 import { CRON_JOBS, jobBody } from '../support/cron.ts';
 import { ATTACHMENTS, DOCUMENTS, fileForm, postForm } from '../support/forms.ts';
-import { run } from '../support/run.ts';
-import {
-  type ApiResponse,
-  call,
-  manifest,
-  PROVISION,
-  provisionBody,
-  SPACES,
-  service,
-  startTestSandbox,
-  write,
-} from '../support/service.ts';
+import { type ApiResponse, call, PROVISION, provisionBody, SPACES, startTestSandbox } from '../support/service.ts';
 
 test.each(['/v1', '/latest'])('%s has the document in JSON and YAML, and a guide, without a token', async (base) => {
   const { sandbox } = await startTestSandbox();
@@ -84,16 +73,4 @@ test('Every operation accepts what the document describes, and returns what it d
   expect([...seen].toSorted()).toEqual(documented.toSorted());
   const refused = await on.partner('POST', PROVISION, { body: {} });
   check(refused.json, 'components', 'responses', 'Error', 'content', 'application/json', 'schema');
-});
-
-test('The client works with what it imports from the document', async () => {
-  const { env, sandbox } = await service();
-  expect(await run(['contract', 'import', `${sandbox.baseUrl}/openapi.json`, '--yes'], { env })).toMatchObject({
-    code: 0,
-  });
-  expect(await run(['provision', write('acme.yaml', manifest('acme'))], { env })).toMatchObject({ code: 0 });
-  expect(await run(['agents', 'list', 'ext:acme', '--query', '[].name', '-o', 'json'], { env })).toMatchObject({
-    code: 0,
-    stdout: expect.stringContaining('Support'),
-  });
 });

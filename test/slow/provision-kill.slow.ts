@@ -81,7 +81,7 @@ describe.each(READERS)('A provision that is killed, with %s,', (_, scopes) => {
 describe('Two processes that provision the same spaces with one state file', () => {
   test.each(READERS)('and %s install each agent once, in twelve rounds', async (_, scopes) => {
     const sandbox = await installService();
-    await sandbox.set({ latency_ms: 20 });
+    await sandbox.faults({ kind: 'delay', ms: 20 });
     const ids = ['one', 'two', 'three'];
     let duplicates = 0;
     for (let round = 1; round <= 12; round += 1) {
@@ -105,7 +105,13 @@ describe('Two processes that provision the same spaces with one state file', () 
 describe('A 504 that is carried out 2 to 5 seconds later', () => {
   test.each([2000, 3500, 5000])('(%i ms) installs each agent once with the default of --settle', async (ms) => {
     const sandbox = await installService();
-    await sandbox.faults({ kind: 'late', ms, status: 504, on: 'POST /automation/agent-templates/', times: 1 });
+    await sandbox.faults({
+      kind: 'late',
+      ms,
+      status: 504,
+      on: 'POST /automation/agent-templates/provision-space/',
+      times: 1,
+    });
     const file = write('acme.yaml', manifest('acme', AGENTS));
     const { exitCode, stderr } = await start(['provision', file], { env: sandbox.env });
     expect(exitCode, String(stderr)).toBe(0);

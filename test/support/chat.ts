@@ -12,7 +12,6 @@ export interface HistoryEntry {
   readonly role: 'user' | 'assistant';
   readonly text: string;
   readonly external_message_id: string | null;
-  readonly in_reply_to: string | null;
   readonly created_at: string;
 }
 

@@ -4,7 +4,7 @@ import { start } from './program.ts';
 import type { Service } from './service.ts';
 
 /*
- * Chat sessions that get replies while they are followed, on a service that fails and returns odd histories.
+ * Chat sessions that get replies while they are followed, on a service that fails and is late.
  */
 
 /** A line that `chat tail -o json` wrote. */
@@ -33,7 +33,7 @@ export async function startConversations(service: Service, count: number): Promi
   return { service, chat, sessions, tailArgs: ['chat', 'tail', '--source', chat.source_id, ...named, '-o', 'json'] };
 }
 
-/** Makes about a third of the polls fail or return an odd page. */
+/** Makes about a third of the polls fail, or miss the newest messages. */
 export async function injectHistoryFaults(service: Service, seed: number): Promise<void> {
   const rules = [
     { kind: 'reset', rate: 0.03 },
@@ -43,9 +43,7 @@ export async function injectHistoryFaults(service: Service, seed: number): Promi
     { kind: 'html', rate: 0.02 },
     { kind: 'status', status: 429, retry_after: 0.05, rate: 0.02 },
     { kind: 'stall', rate: 1, times: 1, skip: 20 },
-    { kind: 'repeat', rate: 0.08, messages: 3 },
-    { kind: 'reorder', rate: 0.08 },
-    { kind: 'short_page', rate: 0.08 },
+    { kind: 'stale', rate: 0.2, ms: 100 },
   ].map((rule) => ({ ...rule, on: HISTORY }));
   expect((await service.admin('PUT', '/faults', { rules, seed })).status).toBe(200);
 }

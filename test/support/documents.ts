@@ -110,7 +110,7 @@ async function prepareTopic(directory: string, home: string, sandbox: Sandbox): 
   const env = {
     HOME: home,
     PARTNER_BASE_URL: sandbox.baseUrl,
-    PARTNER_TOKEN: await sandbox.createToken(),
+    PARTNER_TOKEN: sandbox.token,
     PARTNER_SANDBOX_URL: sandbox.adminUrl,
     PARTNER_SANDBOX_KEY: sandbox.adminKey,
     PARTNER_STATE: join(directory, 'state.jsonl'),

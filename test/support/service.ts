@@ -70,7 +70,7 @@ export async function call(
   };
 }
 
-type Addresses = Pick<Sandbox, 'baseUrl' | 'adminUrl' | 'adminKey'>;
+type Addresses = Pick<Sandbox, 'baseUrl' | 'adminUrl' | 'adminKey' | 'token'>;
 
 export interface TestSandbox<At = Sandbox> {
   readonly sandbox: At;
@@ -78,15 +78,21 @@ export interface TestSandbox<At = Sandbox> {
   readonly token: string;
   partner(method: string, path: string, more?: CallOptions): Promise<ApiResponse>;
   admin(method: string, path: string, body?: unknown): Promise<ApiResponse>;
+  /** Issues another token. */
+  createToken(access: { scopes?: readonly string[]; allowed_ip_cidrs?: readonly string[] }): Promise<string>;
 }
 
 /** A client for a sandbox that the test itself ends. */
-export function connectTo<At extends Addresses>(sandbox: At, token: string): TestSandbox<At> {
+export function connectTo<At extends Addresses>(sandbox: At): TestSandbox<At> {
+  const { token, baseUrl, adminUrl, adminKey } = sandbox;
+  const admin: TestSandbox['admin'] = (method, path, body) =>
+    call(method, `${adminUrl}${path}`, { token: adminKey, body });
   return {
     sandbox,
     token,
-    partner: (method, path, more) => call(method, `${sandbox.baseUrl}${path}`, { token, ...more }),
-    admin: (method, path, body) => call(method, `${sandbox.adminUrl}${path}`, { token: sandbox.adminKey, body }),
+    partner: (method, path, more) => call(method, `${baseUrl}${path}`, { token, ...more }),
+    admin,
+    createToken: async (access) => (await admin('POST', '/tokens', access)).json.token,
   };
 }
 
@@ -94,7 +100,7 @@ export function connectTo<At extends Addresses>(sandbox: At, token: string): Tes
 export async function startTestSandbox(options: SandboxOptions = {}): Promise<TestSandbox> {
   const sandbox = await startSandbox(options);
   onTestFinished(() => sandbox.close());
-  return connectTo(sandbox, await sandbox.createToken());
+  return connectTo(sandbox);
 }
 
 /** A client for a sandbox, wherever it runs. */
@@ -116,7 +122,7 @@ export async function startChildSandbox(dataDir: string): Promise<ChildSandbox> 
     await child;
   };
   return {
-    ...connectTo({ baseUrl: base_url, adminUrl: admin_url, adminKey: admin_key }, token),
+    ...connectTo({ baseUrl: base_url, adminUrl: admin_url, adminKey: admin_key, token }),
     pid: child.pid ?? 0,
     kill,
   };
@@ -201,7 +207,7 @@ export async function service(options: SandboxOptions = {}): Promise<Service> {
     spaces: async () => (await partner('GET', '/automation/spaces/?page_size=1000')).json.results,
     agents: async (spaceId) =>
       (await partner('GET', `/automation/spaces/${spaceId}/agents/?page_size=1000`)).json.results,
-    envFor: async (scopes) => ({ ...env, PARTNER_TOKEN: await sandbox.createToken({ scopes: [...scopes] }) }),
+    envFor: async (scopes) => ({ ...env, PARTNER_TOKEN: await opened.createToken({ scopes }) }),
   };
 }
 

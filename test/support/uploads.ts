@@ -25,7 +25,7 @@ export interface Kept {
   readonly content_type: string;
   readonly bytes: number;
   readonly sha256: string;
-  readonly fields: Record<string, unknown>;
+  readonly fields: readonly (readonly [name: string, value: string])[];
 }
 
 interface Uploads extends Service {

@@ -25,7 +25,7 @@ async function talk(
   flags: readonly string[] = [],
 ): Promise<Talk> {
   const service = await startService();
-  await service.admin('PUT', '/script', { rules: [{ pattern: '.*', fail: 'silent' }] });
+  await service.admin('PUT', '/script', { rules: [{ pattern: '.*', replies: [] }] });
   const chat = await createChat(service);
   const home = tempDirectory();
   const args = ['chat', 'open', '--source', chat.source_id, '--session', 't1', ...flags];

@@ -4,7 +4,7 @@ import { start, until } from '../support/program.ts';
 import { errorIn, run } from '../support/run.ts';
 import { manifest, type Service, service, write } from '../support/service.ts';
 
-const POST = 'POST /automation/agent-templates/provision-space/$';
+const POST = 'POST /automation/agent-templates/provision-space/';
 
 const many = (count: number): string =>
   write('many.yaml', Array.from({ length: count }, (_, index) => manifest(`s${index}`)).join('---\n'));

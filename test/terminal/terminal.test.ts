@@ -97,8 +97,8 @@ describe.skipIf(!hasScript)('in a real terminal (needs script of util-linux)', (
   });
 
   test('-q, CI, and a terminal without a size, as in a container, hide the spinner', async () => {
-    const { env, set } = await service();
-    await set({ latency_ms: 1_200 });
+    const { env, faults } = await service();
+    await faults({ kind: 'delay', ms: 1_200 });
     const [quiet, ci, sizeless] = await Promise.all([
       inTerminal(['spaces', 'list', '-q'], { env }),
       inTerminal(['spaces', 'list'], { env: { ...env, CI: '1' } }),

@@ -76,7 +76,7 @@ async function childEnvironment(
     PARTNER_PROFILE: undefined,
     PARTNER_CONFIG_DIR: join(directory, 'config'),
     PARTNER_BASE_URL: sandbox.baseUrl,
-    PARTNER_TOKEN: await sandbox.defaultToken(),
+    PARTNER_TOKEN: sandbox.token,
     PARTNER_SANDBOX_URL: sandbox.adminUrl,
     PARTNER_SANDBOX_KEY: sandbox.adminKey,
     ...(input.webhook !== undefined && { PARTNER_WEBHOOK_SECRET: sandbox.webhookSecret }),
@@ -110,7 +110,6 @@ export default command<Input>({
     try {
       const started = await startFromOptions(input, context);
       try {
-        for (const unmatched of started.sandbox.unmatchedFaults) await context.warn(unmatched);
         const env = await childEnvironment(started.sandbox, input, context, directory);
         await announceSandbox(context, input, started, file);
         return { kind: 'none', exitCode: await runChild(context, file, args, env) };

@@ -24,9 +24,8 @@ export default command<SandboxInput>({
   parse: parseSandboxOptions,
   async run(context, input) {
     const { sandbox, generatedSecret } = await startFromOptions(input, context);
-    const token = await sandbox.defaultToken();
+    const token = sandbox.token;
     context.revealSecret(token);
-    for (const unmatched of sandbox.unmatchedFaults) await context.warn(unmatched);
     async function* events(): AsyncGenerator<StreamEvent> {
       try {
         const { baseUrl, adminUrl, adminKey } = sandbox;

@@ -91,7 +91,7 @@ async function arm(
     return async () => true;
   }
   const method = only === undefined ? '*' : METHODS[only];
-  const position = { on: method, skip: at - 1, ...(!lasts && { times: 1 }) };
+  const position = { skip: at - 1, ...(method !== '*' && { on: method }), ...(!lasts && { times: 1 }) };
   await faults(
     ...(rule ? [{ ...rule, ...position }] : []),
     ...(isStale ? [{ kind: 'stale', ms: STALE_MS, on: 'GET' }] : []),
