@@ -69,8 +69,6 @@ export class HistoryReader {
   private readonly tried = new Set<HistoryDoubt>();
   /** Resolves once no trial is running. */
   private trials: Promise<unknown> = Promise.resolve();
-  /** Where the service marks the messages of agents. */
-  private readonly agentMarks = new Set<string>();
 
   /** @param isStrict whether a service must prove that it heeds the session if its messages do not name theirs */
   constructor(http: Http, { isStrict = false } = {}) {
@@ -117,7 +115,7 @@ export class HistoryReader {
   private readMessages({ items, response }: Page, position: HistoryPosition) {
     return response.read((_, contract): { evidence: SessionEvidence; messages: readonly Message[] } => {
       const evidence = rejectForeignMessages(items, position, contract);
-      return { evidence, messages: decodeMessages(items, contract, this.agentMarks) };
+      return { evidence, messages: decodeMessages(items, contract) };
     });
   }
 

@@ -1,8 +1,8 @@
 import { shellCommand } from '../cli/shell-command.ts';
 import type { GlobalFlags } from '../config/global-flags.ts';
 import type { Contract } from '../contract/contract.ts';
+import { fieldsOf } from '../contract/fields.ts';
 import { describeFields } from '../contract/json.ts';
-import { proposeAuthor } from '../contract/likely-names.ts';
 import type { Message } from '../contract/messages.ts';
 
 /** Roles that say who wrote a message, or that nobody did: the user, and steps that no one waits for. */
@@ -20,7 +20,7 @@ export function explainUnrecognized(messages: readonly Message[], contract: Cont
   const roles = [...new Set(messages.map(({ role }) => role))].filter((role) => role !== 'unknown');
   const set = (...settings: readonly string[]) => shellCommand(['contract', 'set', ...settings], flags);
   if (roles.length === 0) {
-    const field = proposeAuthor(first.raw, contract) ?? '<path>';
+    const field = fieldsOf(first.raw, 'message', contract).suspect('message.author')?.value ?? '<path>';
     return {
       why: `A message came, but the tool cannot find its author: it is ${describeFields(first.raw)}.`,
       hint: `Name the field that tells the author with: ${set('message.author', field)}`,

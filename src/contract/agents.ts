@@ -1,6 +1,6 @@
 import type { Contract } from './contract.ts';
 import { normalizeName } from './field-names.ts';
-import { fieldsOf } from './fields.ts';
+import { type Fields, fieldsOf } from './fields.ts';
 import { isJsonObject, type JsonObject } from './json.ts';
 import type { FieldLeaf } from './leaves.ts';
 import { findRetirement, type Retirement } from './retirement.ts';
@@ -28,55 +28,53 @@ interface ListedSource {
   readonly routing_mode: string | undefined;
 }
 
-const METADATA_DEPTH = 3;
-
-/** The depth left for an item of a list: a list of objects is no level of its own. */
-function depthIn(item: unknown, depth: number): number {
-  return isJsonObject(item) ? depth : depth - 1;
-}
-
+/** How deep the integration metadata may nest the source. */
+const METADATA_DEPTH = 4;
 /** Normalized names of the object with an agent's source, which may be null. */
 const SOURCE_NAMES = ['source', 'apichat', 'apichatsource'];
 
-/**
- * Finds the id of the source in the integration metadata, which the spec does not define. The first one wins, because an
- * agent has one source (spec §2).
- * @param names the normalized names of the field
- */
-function findSourceId(
-  value: unknown,
-  names: readonly string[],
-  contract: Contract,
-  depth = METADATA_DEPTH,
-): string | null | undefined {
-  if (depth === 0) return undefined;
-  if (Array.isArray(value))
-    return firstOf(value.map((item) => findSourceId(item, names, contract, depthIn(item, depth))));
-  if (!isJsonObject(value)) return undefined;
-  const entries = Object.entries(value).map(([key, inner]) => [normalizeName(key), inner] as const);
-  const direct = entries.find(([name, inner]) => names.includes(name) && isTextOrNumber(inner))?.[1];
-  if (isTextOrNumber(direct)) return String(direct);
-  return firstOf(
-    entries.map(([name, inner]) => {
-      const isSource = SOURCE_NAMES.includes(name);
-      if (inner === null) return isSource || names.includes(name) ? null : undefined;
-      const own = isSource && isJsonObject(inner) ? findOwnId(inner, contract) : undefined;
-      return own === undefined ? findSourceId(inner, names, contract, depth - 1) : own;
-    }),
-  );
+/** An object in an agent's metadata, and the normalized name of its key; '' for the agent itself. */
+interface NestedObject {
+  readonly key: string;
+  readonly object: JsonObject;
 }
 
-/** The id of a source, or of the one that JSON:API has in the `data` of a relationship; null if that says there is none. */
-function findOwnId(source: JsonObject, contract: Contract): string | null | undefined {
-  const id = fieldsOf(source, 'source', contract).id('source.id');
-  if (id !== undefined || source.data === null) return id ?? null;
-  return isJsonObject(source.data) ? fieldsOf(source.data, 'source', contract).id('source.id') : undefined;
+/** The objects in an agent, the outer ones first; null for a source that the service says does not exist. */
+function* objectsIn(value: unknown, key: string, depth: number): Generator<NestedObject | null> {
+  if (value === null && SOURCE_NAMES.includes(key)) yield null;
+  if (Array.isArray(value)) for (const item of value) yield* objectsIn(item, key, depth);
+  if (!isJsonObject(value) || depth === 0) return;
+  yield { key, object: value };
+  for (const [name, inner] of Object.entries(value)) yield* objectsIn(inner, normalizeName(name), depth - 1);
 }
 
-/**
- * Returns the objects that hold the last key of a path; null for a place that says there is none. Lists do not count as a
- * step of the path.
- */
+function isTextOrNumber(value: unknown): value is string | number | bigint {
+  return (typeof value === 'string' && value !== '') || typeof value === 'number' || typeof value === 'bigint';
+}
+
+/** Returns the normalized names of the keys that hold a field. */
+function namesOf(leaf: FieldLeaf, contract: Contract): readonly string[] {
+  return contract
+    .field(leaf)
+    .flat()
+    .map((path) => normalizeName(path.at(-1) ?? ''));
+}
+
+function valueAt(object: JsonObject, names: readonly string[]): unknown {
+  return Object.entries(object).find(([key]) => names.includes(normalizeName(key)))?.[1];
+}
+
+/** The id of an agent's source in one object: under a name of the field, or the id of an object that is called a source. */
+function sourceIdIn({ key, object }: NestedObject, names: readonly string[], contract: Contract): unknown {
+  const named = valueAt(object, names);
+  if (named !== undefined || !SOURCE_NAMES.includes(key)) return named;
+  const own = fieldsOf(object, 'source', contract).id('source.id');
+  // JSON:API relates a resource by `{data: {type, id}}`, and by null to none.
+  const { data } = object;
+  return own ?? (isJsonObject(data) ? fieldsOf(data, 'source', contract).id('source.id') : data);
+}
+
+/** The objects that hold the last key of a path; null where it leads to nothing. Lists do not count as a step. */
 function* holdersAt(value: unknown, path: readonly string[], key = ''): Generator<NestedObject | null> {
   if (value === null || (Array.isArray(value) && value.length === 0)) yield null;
   else if (Array.isArray(value)) for (const item of value) yield* holdersAt(item, path, key);
@@ -88,63 +86,35 @@ function* holdersAt(value: unknown, path: readonly string[], key = ''): Generato
   }
 }
 
-/** Finds the id of the source where the contract's path leads, and what holds it. */
-function findAtPath(places: readonly JsonObject[], path: readonly string[]) {
-  const last = path.at(-1) ?? '';
-  const found = places
-    .flatMap((place) => [...holdersAt(place, path)])
-    .map((holder) => {
-      const value = holder && Object.entries(holder.object).find(([name]) => normalizeName(name) === last)?.[1];
-      return { holder, id: isTextOrNumber(value) ? String(value) : value === null ? null : undefined };
-    });
-  return found.find(({ id }) => typeof id === 'string') ?? found.find(({ id }) => id === null);
+/** Where the id of the source may be: at the paths that are set for this service, else anywhere in the metadata. */
+function* placesOfSource(agent: JsonObject, contract: Contract): Generator<readonly [NestedObject | null, unknown]> {
+  const leaf = 'agent.source_id';
+  if (contract.namesOf('agent').rule(leaf).isChosen) {
+    for (const path of contract.field(leaf).flat()) {
+      const steps = path.map(normalizeName);
+      for (const holder of holdersAt(agent, steps)) yield [holder, holder && valueAt(holder.object, steps.slice(-1))];
+    }
+    return;
+  }
+  const names = namesOf(leaf, contract);
+  for (const nested of objectsIn(agent, '', METADATA_DEPTH))
+    yield [nested, nested && sourceIdIn(nested, names, contract)];
 }
 
-/** Returns the normalized names of the keys that hold a field. */
-function lastNames(leaf: FieldLeaf, contract: Contract): readonly string[] {
-  return contract
-    .field(leaf)
-    .flat()
-    .map((path) => normalizeName(path.at(-1) ?? ''));
+/** Finds an agent's source, whose place the spec leaves open: the first id, because an agent has one source (spec §2). */
+function findSource(agent: JsonObject, contract: Contract): Pick<ListedAgent, 'source_id' | 'source'> {
+  let isNull = false;
+  for (const [nested, id] of placesOfSource(agent, contract)) {
+    if (nested && isTextOrNumber(id)) return { source_id: String(id), source: readSettings(nested, contract) };
+    isNull ||= id === null;
+  }
+  return { source_id: isNull ? null : undefined };
 }
 
-/** An object in an agent's metadata, and the normalized name of its key; '' for the agent itself. */
-interface NestedObject {
-  readonly key: string;
-  readonly object: JsonObject;
-}
-
-function* objectsIn(value: unknown, key: string, depth: number): Generator<NestedObject> {
-  if (depth === 0) return;
-  if (Array.isArray(value)) for (const item of value) yield* objectsIn(item, key, depthIn(item, depth));
-  if (!isJsonObject(value)) return;
-  yield { key, object: value };
-  for (const [name, inner] of Object.entries(value)) yield* objectsIn(inner, normalizeName(name), depth - 1);
-}
-
-/**
- * Finds the object that holds the id of an agent's source.
- * @param names the normalized names of the field with the source's id
- */
-function findHolder(agent: JsonObject, id: string, names: readonly string[]): NestedObject | undefined {
-  return [...objectsIn(agent, '', METADATA_DEPTH + 1)].find(({ key, object }) =>
-    Object.entries(object).some(([name, value]) => {
-      const normal = normalizeName(name);
-      const isId = names.includes(normal) || (SOURCE_NAMES.includes(key) && normal === 'id');
-      return isId && isTextOrNumber(value) && String(value) === id;
-    }),
-  );
-}
-
-/**
- * Reads the settings beside the id of an agent's source. Reads `name` only from an object that is called a source: agents
- * and integrations have names of their own.
- */
+/** Reads the settings beside the id of an agent's source. Agents and integrations have names of their own. */
 function readSettings({ key, object }: NestedObject, contract: Contract): ListedSource {
-  const read = (leaf: FieldLeaf, ...others: readonly string[]): unknown => {
-    const accepted = [...lastNames(leaf, contract), ...others];
-    return Object.entries(object).find(([name]) => accepted.includes(normalizeName(name)))?.[1];
-  };
+  const read = (leaf: FieldLeaf, ...others: readonly string[]) =>
+    valueAt(object, [...namesOf(leaf, contract), ...others]);
   const text = (value: unknown): string | undefined => (isTextOrNumber(value) ? String(value) : undefined);
   const replyCapable = read('source.reply_capable');
   return {
@@ -154,58 +124,12 @@ function readSettings({ key, object }: NestedObject, contract: Contract): Listed
   };
 }
 
-/** Finds the source's id under a name anywhere in the metadata, and at a path only there. */
-function findSource(agent: JsonObject, contract: Contract): Pick<ListedAgent, 'source_id' | 'source'> {
-  const fields = fieldsOf(agent, 'agent', contract);
-  const all = contract
-    .field('agent.source_id')
-    .flat()
-    .map((path) => path.map(normalizeName));
-  // The last key of a path is often only `id`, which the agent has, too.
-  const paths = all.filter(({ length }) => length > 1);
-  const names = all.flatMap(([name = '', ...rest]) => (rest.length === 0 ? name : []));
-  const found = paths.flatMap((path) => findAtPath(fields.places, path) ?? []);
-  const atPath = found.find(({ id }) => typeof id === 'string') ?? found[0];
-  if (names.length === 0 || typeof atPath?.id === 'string')
-    return { source_id: atPath?.id, source: atPath?.holder ? readSettings(atPath.holder, contract) : undefined };
-  const chosen = fields.text('agent.source_id');
-  const named = chosen === undefined || chosen === '' ? findSourceId(agent, names, contract) : chosen;
-  const source_id = named === undefined ? atPath?.id : named;
-  const holder = typeof source_id === 'string' ? findHolder(agent, source_id, names) : undefined;
-  return { source_id, source: holder && readSettings(holder, contract) };
-}
-
-function isTextOrNumber(value: unknown): value is string | number | bigint {
-  return (typeof value === 'string' && value !== '') || typeof value === 'number' || typeof value === 'bigint';
-}
-
-function firstOf(found: readonly (string | null | undefined)[]): string | null | undefined {
-  return found.find((id) => typeof id === 'string') ?? found.find((id) => id === null);
-}
-
-/** Reads the id of a `template` object. A string in `template` may be a title, which would not match the manifest. */
-function nestedTemplateId(places: readonly JsonObject[]): string | undefined {
-  for (const place of places) {
-    const key = Object.keys(place).find((each) => ['template', 'agenttemplate'].includes(normalizeName(each)));
-    const template = key === undefined ? undefined : place[key];
-    if (!isJsonObject(template)) continue;
-    const names = ['templateid', 'id', 'uuid', 'key', 'slug'];
-    const ids = names.map((name) => Object.entries(template).find(([each]) => normalizeName(each) === name)?.[1]);
-    const id = ids.find(isTextOrNumber);
-    if (id !== undefined) return String(id);
-  }
-  return undefined;
-}
-
 /** Reads the id of the agent's space. A string in `space` may be a name. */
-function findSpaceId(places: readonly JsonObject[]): string | undefined {
-  const valueAt = (object: JsonObject, name: string) =>
-    Object.entries(object).find(([key]) => normalizeName(key) === name)?.[1];
+function findSpaceId({ places }: Fields): string | undefined {
   for (const place of places) {
-    const space = valueAt(place, 'space');
-    const ids = [valueAt(place, 'spaceid'), ...(isJsonObject(space) ? [valueAt(space, 'spaceid'), space.id] : [])];
-    const id = ids.find(isTextOrNumber);
-    if (id !== undefined) return String(id);
+    const space = valueAt(place, ['space']);
+    const id = valueAt(place, ['spaceid']) ?? (isJsonObject(space) ? valueAt(space, ['spaceid', 'id']) : undefined);
+    if (isTextOrNumber(id)) return String(id);
   }
   return undefined;
 }
@@ -235,8 +159,8 @@ export function readAgent(agent: JsonObject, contract: Contract): ListedAgent {
   return {
     agent_id: fields.readId('agent.id'),
     name: fields.shownText('agent.name'),
-    template_id: fields.text('agent.template_id') ?? nestedTemplateId(fields.places),
-    space_id: findSpaceId(fields.places),
+    template_id: fields.text('agent.template_id'),
+    space_id: findSpaceId(fields),
     retirement: findRetirement(agent),
     ...findSource(agent, contract),
   };

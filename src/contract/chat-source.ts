@@ -2,7 +2,7 @@ import { rejectErrorInBody, UnknownShape } from './assumptions.ts';
 import type { Contract } from './contract.ts';
 import { fieldsOf } from './fields.ts';
 import { describeJson, isJsonObject, type JsonObject } from './json.ts';
-import { findCreated, findResource, isOperation, layersOf } from './resource.ts';
+import { findCreated, findResource, layersOf } from './resource.ts';
 
 /** An API chat source (spec §2, §4.2). */
 export interface ChatSource {
@@ -21,7 +21,7 @@ export interface ChatSource {
  * @throws UnknownShape if the response has no source_id or reports an error
  */
 export function decodeChatSource(body: unknown, contract: Contract): ChatSource {
-  const layers = layersOf(body, 'source', true);
+  const layers = layersOf(body, 'source');
   rejectErrorInBody(body, layers, 'chat.source');
   const source = findResource(layers, 'source', 'source.id', contract);
   if (source === undefined) {
@@ -29,9 +29,6 @@ export function decodeChatSource(body: unknown, contract: Contract): ChatSource 
     throw new UnknownShape('chat.source', NO_ID, describeJson(body));
   }
   const { fields } = source;
-  if (isOperation(source, body, 'source.id', ['source.name', 'source.reply_capable', 'source.routing_mode'])) {
-    throw fields.unreadable('source.id', OPERATION);
-  }
   const replyCapable = fields.value('source.reply_capable');
   return {
     source_id: source.id,
@@ -44,4 +41,3 @@ export function decodeChatSource(body: unknown, contract: Contract): ChatSource 
 }
 
 const NO_ID = 'The response has no source_id.';
-const OPERATION = 'The response contains the id of an operation, not of the source.';

@@ -99,7 +99,7 @@ function missingFinding({ name, source }: Leaf, detail: string): LeafFinding {
 /** Checks whether the authors of the messages are recognized. */
 function checkAuthors(items: readonly JsonObject[], contract: Contract): readonly (readonly [LeafName, LeafFinding])[] {
   const [first] = items;
-  const messages = decodeMessages(items, contract, new Set());
+  const messages = decodeMessages(items, contract);
   if (first === undefined) return [];
   const count = (role: Message['role']) => messages.filter((message) => message.role === role).length;
   const toFinding = (written: number, side: string): LeafFinding => {

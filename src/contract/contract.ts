@@ -1,4 +1,4 @@
-import { FieldNames, type FieldRule, normalizeName, type Resource } from './field-names.ts';
+import { FieldNames, type FieldRule, normalizeName, ownNames, PARTS, type Resource } from './field-names.ts';
 import {
   type FieldValue,
   type NextValue,
@@ -14,6 +14,7 @@ import {
   type Slash,
 } from './leaf-value.ts';
 import {
+  type AtLeaf,
   type FieldLeaf,
   isLeafName,
   LEAVES,
@@ -118,9 +119,20 @@ export class Contract {
   /** The names of a resource's fields. */
   namesOf(resource: Resource): FieldNames {
     return cached(this.resources, resource, () => {
-      const leaves = Object.keys(LEAVES).filter((name): name is FieldLeaf => name.startsWith(`${resource}.`));
-      return new FieldNames(resource, new Map(leaves.map((leaf) => [leaf, this.rule(leaf)])));
+      const leaves = Object.keys(LEAVES).filter(isFieldLeaf);
+      const own = leaves.filter((leaf) => leaf.startsWith(`${resource}.`));
+      const rules = new Map(own.map((leaf) => [leaf, this.rule(leaf)]));
+      return new FieldNames(resource, rules, this.places(resource));
     });
+  }
+
+  /** The normalized paths to the objects that hold fields of a resource. */
+  private places(resource: Resource): readonly (readonly string[])[] {
+    const name = `${resource}.at`;
+    if (!isAtLeaf(name)) return [...PARTS, ...ownNames(resource)].map((part) => [part]);
+    return this.parse(name, parseField)
+      .flat()
+      .map((path) => path.map(normalizeName));
   }
 
   values(name: ValuesLeaf): readonly string[] {
@@ -143,6 +155,14 @@ export class Contract {
   private parse<Value>(name: LeafName, parser: (value: string) => Value): Value {
     return parser(this.leaf(name).value);
   }
+}
+
+function isFieldLeaf(name: string): name is FieldLeaf {
+  return isLeafName(name) && LEAVES[name].kind === 'field';
+}
+
+function isAtLeaf(name: string): name is AtLeaf {
+  return isLeafName(name) && LEAVES[name].kind === 'at';
 }
 
 function cached<Name, Value>(cache: Map<Name, Value>, name: Name, compute: () => Value): Value {

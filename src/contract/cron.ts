@@ -3,7 +3,7 @@ import type { Contract } from './contract.ts';
 import { normalizeName } from './field-names.ts';
 import { type Fields, fieldsOf } from './fields.ts';
 import { describeJson, isJsonObject, type JsonObject, jsonText } from './json.ts';
-import { findResource, isOperation, layersOf } from './resource.ts';
+import { findResource, layersOf } from './resource.ts';
 
 /** When a job runs: cron fields and a time zone, in the service's format. */
 export interface WireSchedule {
@@ -134,19 +134,16 @@ function scheduleOf(job: Fields, contract: Contract): WireSchedule | undefined {
   return fields && { ...fields, timezone: timezoneOf(schedule, job, contract) };
 }
 
-function agentOf(job: Fields, contract: Contract): Pick<ListedCronJob, 'agent_id' | 'agent_text'> {
-  const related = job.places.flatMap((place) => [place.relationships, place.links, place._links].filter(isJsonObject));
-  const agents = [...job.places, ...related].map((place) => firstNamed(namedValues(place), ['agent', 'assistant']));
-  const agent = agents.find((value) => value !== undefined);
-  const nested = agents.find(isJsonObject);
-  // JSON:API relates a resource by `{data: {type, id}}`.
-  const reference = nested && (isJsonObject(nested.data) ? nested.data : nested);
-  const inner = reference && fieldsOf(reference, 'agent', contract).id('agent.id');
-  const own = job.ownId('cron_job.agent_id') ?? inner ?? (typeof agent === 'number' ? String(agent) : undefined);
+function agentOf(job: Fields): Pick<ListedCronJob, 'agent_id' | 'agent_text'> {
+  const agent_id = job.id('cron_job.agent_id');
+  const agent = job.places
+    .map((place) => firstNamed(namedValues(place), ['agent', 'assistant']))
+    .find((each) => each !== undefined);
   // A string in `agent` may be a name. Taken for an id, it would assign the job to another agent.
-  if (own !== undefined || typeof agent === 'string') {
-    return { agent_id: own, agent_text: typeof agent === 'string' ? agent : undefined };
+  if (agent_id !== undefined || typeof agent === 'string') {
+    return { agent_id, agent_text: typeof agent === 'string' ? agent : undefined };
   }
+  if (typeof agent === 'number') return { agent_id: String(agent), agent_text: undefined };
   return { agent_id: job.shownText('cron_job.agent_id'), agent_text: undefined };
 }
 
@@ -160,7 +157,7 @@ export function readCronJob(item: JsonObject, contract: Contract): ListedCronJob
   const instructions = job.all('cron_job.instructions').find(({ value }) => typeof value === 'string')?.value;
   return {
     cron_job_id: job.readId('cron_job.id'),
-    ...agentOf(job, contract),
+    ...agentOf(job),
     name: name ?? (job.value('cron_job.name') === null ? null : undefined),
     instructions: typeof instructions === 'string' ? instructions : undefined,
     schedule: scheduleOf(job, contract),
@@ -168,18 +165,14 @@ export function readCronJob(item: JsonObject, contract: Contract): ListedCronJob
 }
 
 const NO_ID = 'The response contains no cron_job_id.';
-const OPERATION = 'The response contains the id of an operation, not of the job.';
-const OWN_LEAVES = ['cron_job.name', 'cron_job.agent_id', 'cron_job.instructions', 'cron_job.schedule'] as const;
-
 /**
- * Returns the id from the response to creating a job (spec §4.5), in any common envelope.
+ * Returns the id from the response to creating a job (spec §4.5).
  * @throws UnknownShape if the response has no id or reports an error
  */
 export function readCreatedCronJob(body: unknown, contract: Contract): string {
-  const layers = layersOf(body, 'cron_job', true);
+  const layers = layersOf(body, 'cron_job');
   rejectErrorInBody(body, layers, 'cron.fields');
   const job = findResource(layers, 'cron_job', 'cron_job.id', contract);
-  if (job && isOperation(job, body, 'cron_job.id', OWN_LEAVES)) throw job.fields.unreadable('cron_job.id', OPERATION);
   if (job) return job.id;
   if (isJsonObject(body)) throw fieldsOf(body, 'cron_job', contract).unreadable('cron_job.id', NO_ID);
   throw new UnknownShape('cron.fields', NO_ID, describeJson(body));

@@ -1,15 +1,14 @@
 import type { JsonObject } from './json.ts';
 import type { FieldLeaf } from './leaves.ts';
-import { isLikelyName } from './likely-names.ts';
 
 /** The resources whose fields the tool reads (spec §2), and the body of an error response. */
 export type Resource = 'space' | 'agent' | 'source' | 'message' | 'cron_job' | 'document' | 'file_attachment' | 'error';
 
-/** The candidates for a field, with normalized names. */
+/** The accepted names of a field, normalized. */
 export interface FieldRule {
   /** Lists of paths. An earlier list (rank) wins; the values of one rank must agree. */
   readonly ranks: readonly (readonly (readonly string[])[])[];
-  /** Whether the candidates are set for this service: then a path starts at the top of the object. */
+  /** Whether they are set for this service: then a path starts at the top of the object. */
   readonly isChosen: boolean;
 }
 
@@ -18,7 +17,7 @@ export function normalizeName(name: string): string {
   return name.toLowerCase().replace(/[_-]/g, '');
 }
 
-/** Normalized names under which an object nests a resource: its own, and those in paths and of other services. */
+/** Normalized names under which an object nests a resource. */
 const OWN_NAMES: Readonly<Record<Resource, readonly string[]>> = {
   space: ['space', 'workspace'],
   agent: ['agent'],
@@ -35,11 +34,6 @@ export function ownNames(resource: Resource): readonly string[] {
   return OWN_NAMES[resource];
 }
 
-/** Whether a normalized name is that of a resource. */
-export function isResourceName(name: string): boolean {
-  return Object.values(OWN_NAMES).some((names) => names.includes(name));
-}
-
 function isResource(name: string): name is Resource {
   return Object.hasOwn(OWN_NAMES, name);
 }
@@ -50,105 +44,138 @@ export function resourceOf(leaf: FieldLeaf): Resource {
   return isResource(resource) ? resource : 'error';
 }
 
-/** What a nested object is: an envelope of the resource, or a part of it. */
-export type Nesting = 'envelope' | 'part';
+/** Keys under which any resource may have its fields, beside its own name. */
+export const PARTS: readonly string[] = ['attributes', 'properties', 'fields', 'node', 'resource', 'record'];
 
-const NESTINGS: Readonly<Record<string, Nesting>> = {
-  node: 'envelope',
-  entity: 'envelope',
-  resource: 'envelope',
-  record: 'envelope',
-  item: 'envelope',
-  entry: 'envelope',
-  doc: 'envelope',
-  attributes: 'part',
-  properties: 'part',
-  fields: 'part',
+/** Normalized names of ids that any resource may have. */
+export const GENERIC_IDS: ReadonlySet<string> = new Set([
+  ...['id', '$id', 'uuid', 'uid', 'guid', 'pk', 'gid', 'sid', 'objectid', 'sysid', 'identifier', 'documentid'],
+]);
+
+/* Names that probably hold a field, but are not accepted for it: what is under them is not read, and not passed over. */
+
+const ID = '(?:id|uuid|guid|uid|key|ref|reference|identifier|number|no|code|slug|handle|urn|arn|sid)';
+const BEFORE_NAME = '(?:display|full|friendly|short|public)?';
+
+/** By field; `{own}` stands for the names of the resource. */
+const SUSPECTS: Readonly<Record<string, string>> = {
+  id: `(?:(?:{own})[a-z]*)?${ID}|(?:{own})`,
+  external_space_id: `(?:external|ext|customer|foreign)(?:{own}|customer|account)?${ID}?|partner(?:key|ref|reference|code)|reference`,
+  name: `(?:{own})?${BEFORE_NAME}(?:name|title|label|caption)`,
+  description: `(?:{own})?${BEFORE_NAME}(?:description|desc|about|summary)`,
+  is_org_wide: '(?:is)?(?:org|organization|organisation)(?:wide|shared|scoped)',
+  template_id: `(?:agent)?(?:template|blueprint)${ID}?`,
+  agent_id: `(?:target|assigned)?(?:agent|assistant|bot)${ID}?`,
+  source_id: `(?:api)?(?:chat)?source${ID}?`,
+  session_id: `(?:chat)?(?:session|conversation|thread)${ID}?`,
+  text: '[a-z]*(?:text|content|body|message|msg|markdown|html|utterance)',
+  author:
+    '[a-z]*(?:author|role|sender|direction|actor|origin|speaker|isbot|fromme|participant)[a-z]*|(?:message)?(?:source|side)',
+  created_at:
+    '[a-z]*(?:created|sent|posted|inserted|published|written|occurred|received|time|timestamp|date)(?:at|on|utc|ms|written|sent|created|posted)?',
+  external_message_id: `(?:external|ext|client)(?:message)?${ID}`,
+  instructions: '[a-z]*(?:instruction|prompt|task)s?(?:text|body)?',
+  schedule: '[a-z]*(?:schedule|cron|recurrence|rrule|crontab)[a-z]*',
+  timezone: '[a-z]*(?:timezone|zone|tz)[a-z]*',
 };
+/** What hides something else although it would be suspicious: the time of a change is not that of writing. */
+const NOT_SUSPECTS: Readonly<Record<string, RegExp>> = {
+  created_at: /updat|modif|edit|chang|delet|read|seen|deliver|expir|last|next/,
+  name: /^(?:file|user|owner)/,
+  text: /context/,
+  author: /id$/,
+};
+/** Objects about something else: what is in them is not suspicious. */
+const OTHERS =
+  /^(?:owner|user|author|sender|creator|createdby|updatedby|account|organi[sz]ation|org|tenant|team|parent|customer|partner|recipient|recipients|to|target|audience|channel|attachments?|operation|task|request|command|links?|_links|meta|metadata|pagination|error|template)$/;
 
-/** Moves the path that is set for the id to the last rank of other fields: if `name` is the id, it is not the name. */
-function withoutChosenId(rules: ReadonlyMap<FieldLeaf, FieldRule>): ReadonlyMap<FieldLeaf, FieldRule> {
-  const [id] = [...rules].filter(([leaf, { isChosen }]) => isChosen && leaf.endsWith('.id'));
-  const chosen = new Set((id?.[1].ranks ?? []).flat().map((path) => path.join('.')));
-  const isId = (path: readonly string[]): boolean => chosen.has(path.join('.'));
-  const entries = [...rules].map(([leaf, rule]): [FieldLeaf, FieldRule] => {
-    if (leaf === id?.[0] || rule.isChosen || !rule.ranks.flat().some(isId)) return [leaf, rule];
-    const rest = rule.ranks.map((rank) => rank.filter((path) => !isId(path)));
-    return [leaf, { ...rule, ranks: [...rest, rule.ranks.flat().filter(isId)] }];
-  });
-  return new Map(entries);
-}
+const NO_MATCH = /^(?!)/;
 
-/** Which key of flat objects may hold a field. */
-export type OnlyKey =
-  | { readonly kind: 'none' }
-  | { readonly kind: 'one'; readonly key: string }
-  | { readonly kind: 'several' };
-
-/** By field, what is known about flat objects that have the same keys. */
-export type FlatKeys = Map<FieldLeaf, OnlyKey>;
-
-/** Limits the caches: objects may have arbitrary keys. */
-const MAX_CACHED = 10_000;
-
-/** The names of the fields of one resource. Caches spellings, so that long lists are read quickly. */
+/** The accepted names of the fields of one resource, and the suspicious ones. Caches spellings: lists are long. */
 export class FieldNames {
+  readonly resource: Resource;
+  /** Paths to objects that hold further fields of the resource, or all of them. */
+  readonly places: readonly (readonly string[])[];
   private readonly rules: ReadonlyMap<FieldLeaf, FieldRule>;
-  private readonly nestings: ReadonlyMap<string, Nesting>;
-  private readonly names: ReadonlySet<string>;
-  private readonly known = new Map<string, string | undefined>();
-  private readonly likely = new Map<string, boolean>();
-  /** The keys of the last flat object, and what is known about them. */
-  private flat: { readonly keys: readonly string[]; readonly known: FlatKeys } = { keys: [], known: new Map() };
+  private readonly accepted: ReadonlySet<string>;
+  private readonly spellings = new Map<string, string>();
+  private readonly suspects = new Map<FieldLeaf, RegExp>();
 
-  constructor(resource: Resource, rules: ReadonlyMap<FieldLeaf, FieldRule>) {
-    this.rules = withoutChosenId(rules);
-    const own = OWN_NAMES[resource].map((name): [string, Nesting] => [name, 'envelope']);
-    this.nestings = new Map([...Object.entries(NESTINGS), ...own]);
-    const starts = [...rules.values()].flatMap(({ ranks }) => ranks.flat().map(([first = '']) => first));
-    this.names = new Set([...starts, ...this.nestings.keys()]);
+  /** @param places normalized paths to the objects that may hold the fields, beside the item itself */
+  constructor(
+    resource: Resource,
+    rules: ReadonlyMap<FieldLeaf, FieldRule>,
+    places: readonly (readonly string[])[] = [],
+  ) {
+    this.resource = resource;
+    this.places = places;
+    this.rules = withoutChosen(rules);
+    const first = [...this.rules.values()].flatMap(({ ranks }) => ranks.flat().map(([name = '']) => name));
+    this.accepted = new Set(first);
   }
 
   rule(leaf: FieldLeaf): FieldRule {
     return this.rules.get(leaf) ?? { ranks: [], isChosen: false };
   }
 
-  /** What an object under a normalized name is; undefined if it is not searched. */
-  nesting(name: string): Nesting | undefined {
-    return this.nestings.get(name);
-  }
-
-  /** Whether a key that is not a candidate probably holds the field. */
-  isLikely(leaf: FieldLeaf, key: string): boolean {
-    const pair = `${leaf} ${key}`;
-    const known = this.likely.get(pair);
+  /** Returns the normalized name of a key. */
+  normalize(key: string): string {
+    const known = this.spellings.get(key);
     if (known !== undefined) return known;
-    const isLikely = this.nameOf(key) === undefined && isLikelyName(leaf, key);
-    if (this.likely.size < MAX_CACHED) this.likely.set(pair, isLikely);
-    return isLikely;
-  }
-
-  /** Returns what is known about the keys of an object; undefined if other objects or lists are nested in it. */
-  flatKeys(object: JsonObject): FlatKeys | undefined {
-    const keys = Object.keys(object);
-    let isLast = keys.length === this.flat.keys.length;
-    let index = 0;
-    for (const key of keys) {
-      const value = object[key];
-      if (typeof value === 'object' && value !== null) return undefined;
-      isLast &&= key === this.flat.keys[index];
-      index += 1;
-    }
-    if (!isLast) this.flat = { keys, known: new Map() };
-    return this.flat.known;
-  }
-
-  /** Returns the normalized name of a key; undefined if no field of the resource has that name. */
-  nameOf(key: string): string | undefined {
-    if (this.known.has(key)) return this.known.get(key);
-    const normalized = normalizeName(key);
-    const name = this.names.has(normalized) ? normalized : undefined;
-    if (this.known.size < MAX_CACHED) this.known.set(key, name);
+    const name = normalizeName(key);
+    // Objects may have arbitrary keys.
+    if (this.spellings.size < MAX_SPELLINGS) this.spellings.set(key, name);
     return name;
   }
+
+  /** Whether a key that no field accepts probably holds this one. */
+  isSuspect(leaf: FieldLeaf, key: string): boolean {
+    const name = this.normalize(key);
+    return !this.accepted.has(name) && this.pattern(leaf).test(name) && !NOT_SUSPECTS[fieldOf(leaf)]?.test(name);
+  }
+
+  /** Returns the fields for which an object has an accepted name at its top. `type` may be that of anything. */
+  acceptedIn(object: JsonObject): ReadonlySet<FieldLeaf> {
+    const names = new Set(Object.keys(object).map((key) => this.normalize(key)));
+    const isIn = ([name = '', ...rest]: readonly string[]) => rest.length === 0 && name !== 'type' && names.has(name);
+    const leaves = [...this.rules].filter(([, { ranks }]) => ranks.some((rank) => rank.some(isIn)));
+    return new Set(leaves.map(([leaf]) => leaf));
+  }
+
+  /** Whether an object under this key may hold fields of the resource. */
+  mayNest(key: string): boolean {
+    const name = this.normalize(key);
+    return (
+      !OTHERS.test(name) &&
+      !Object.entries(OWN_NAMES).some(([other, names]) => other !== this.resource && names.includes(name))
+    );
+  }
+
+  private pattern(leaf: FieldLeaf): RegExp {
+    const known = this.suspects.get(leaf);
+    if (known) return known;
+    const own = OWN_NAMES[this.resource].join('|');
+    const source = SUSPECTS[fieldOf(leaf)]?.replaceAll('{own}', own);
+    const pattern = source === undefined ? NO_MATCH : new RegExp(`^(?:${source})$`);
+    this.suspects.set(leaf, pattern);
+    return pattern;
+  }
+}
+
+const MAX_SPELLINGS = 10_000;
+
+function fieldOf(leaf: FieldLeaf): string {
+  return leaf.slice(leaf.indexOf('.') + 1);
+}
+
+/** A name that is set for one field is not read for another: if `name` is the id, it is not the name. */
+function withoutChosen(rules: ReadonlyMap<FieldLeaf, FieldRule>): ReadonlyMap<FieldLeaf, FieldRule> {
+  const chosen = [...rules.values()].filter(({ isChosen }) => isChosen).flatMap(({ ranks }) => ranks.flat());
+  const taken = new Set(chosen.map((path) => path.join('.')));
+  if (taken.size === 0) return rules;
+  const rest = (rule: FieldRule): FieldRule =>
+    rule.isChosen
+      ? rule
+      : { ...rule, ranks: rule.ranks.map((rank) => rank.filter((path) => !taken.has(path.join('.')))) };
+  return new Map([...rules].map(([leaf, rule]) => [leaf, rest(rule)]));
 }

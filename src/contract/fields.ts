@@ -1,27 +1,30 @@
 import { assumptionOf, type ContractFix, UnknownShape } from './assumptions.ts';
 import type { Contract } from './contract.ts';
-import {
-  type FieldNames,
-  type FieldRule,
-  type FlatKeys,
-  normalizeName,
-  type OnlyKey,
-  type Resource,
-  resourceOf,
-} from './field-names.ts';
-import { type Found, type FoundFields, findFields } from './found-fields.ts';
+import { type FieldNames, GENERIC_IDS, normalizeName, type Resource, resourceOf } from './field-names.ts';
 import { describeFields, isJsonObject, type JsonObject } from './json.ts';
-import type { FieldLeaf } from './leaves.ts';
-import { proposePath } from './likely-names.ts';
-import { GENERIC_IDS } from './resource-parts.ts';
+import type { FieldLeaf, LeafName } from './leaves.ts';
 
 /** What `ApiResponse` puts in place of a secret. It is never an id. */
 const REDACTED = '[redacted]';
 
-/** In Google's APIs, the name of a resource is its path. */
-const RESOURCE_PATH = /^(?:[\w-]+s\/[^/\s]+\/)*[\w-]+s\/[^/\s]+$/;
+/** A value under an accepted name of a field. */
+interface Found {
+  /** Normalized. */
+  readonly name: string;
+  /** The dot path of keys from the top, as the service spells them. */
+  readonly path: string;
+  readonly value: unknown;
+}
 
-const SEVERAL: OnlyKey = { kind: 'several' };
+/** MongoDB's extended JSON for one plain value: `{"$oid": "65f0c0"}`. */
+const EXTENDED = ['$oid', '$date', '$numberLong', '$numberInt'];
+
+/** Returns the plain value of extended JSON; anything else as it is. */
+function plain(value: unknown): unknown {
+  if (!isJsonObject(value)) return value;
+  const [key = '', ...others] = Object.keys(value);
+  return others.length === 0 && EXTENDED.includes(key) ? value[key] : value;
+}
 
 /** Returns an id as text; undefined for null, empty texts, booleans, fractions, and objects. */
 function asId(value: unknown): string | undefined {
@@ -42,47 +45,59 @@ function isSame(a: unknown, b: unknown): boolean {
   return write(a) === write(b);
 }
 
-/** The fields of a resource in one object of the service, at any place that the contract allows. */
+/** How deep an object is searched for suspicious names. */
+const MAX_DEPTH = 3;
+
+/** The places where nested fields of a listed resource may be set. */
+const PLACE_LEAVES: Readonly<Partial<Record<Resource, LeafName>>> = {
+  space: 'space.at',
+  agent: 'agent.at',
+  message: 'message.at',
+  cron_job: 'cron_job.at',
+};
+
+/**
+ * Reads the fields of a resource in one object of the service: what is under an accepted name, at the top or in an object
+ * that holds fields of the resource. Two names that disagree are refused, and so is a missing field while a suspicious name
+ * is there (design: names are read, suspects are refused).
+ */
 export class Fields {
   private readonly object: JsonObject;
   private readonly names: FieldNames;
   private readonly contract: Contract;
-  private readonly flatKeys: FlatKeys | undefined;
-  private searched: FoundFields | undefined;
+  /** The object, and those nested in it that hold fields, each with its path. */
+  private readonly holders: readonly { readonly prefix: string; readonly object: JsonObject }[];
+  private index: Map<string, Found[]> | undefined;
 
   constructor(object: JsonObject, resource: Resource, contract: Contract) {
     this.object = object;
     this.contract = contract;
     this.names = contract.namesOf(resource);
-    this.flatKeys = this.names.flatKeys(object);
+    this.holders = [{ prefix: '', object }, ...this.names.places.flatMap((path) => this.nested(path))];
   }
 
   /** The objects that hold the fields: the object itself, and those nested in it. */
   get places(): readonly JsonObject[] {
-    return this.found.places;
+    return this.holders.map(({ object }) => object);
   }
 
   /**
    * Returns the value of a field: the first that is not null.
    * @returns null if the service sent only null; undefined if it sent nothing
-   * @throws UnknownShape if candidates of one rank have different values
+   * @throws UnknownShape if accepted names of one rank have different values
    */
   value(leaf: FieldLeaf): unknown {
-    const only = this.onlyKey(leaf);
-    if (only.kind !== 'several') return only.kind === 'none' ? undefined : this.object[only.key];
     let isNull = false;
-    let index = -1;
     for (const rank of this.ranks(leaf)) {
-      index += 1;
-      isNull ||= rank.some(({ value }) => value === null);
+      if (rank.length === 0) continue;
       const values = rank.filter(({ value }) => value !== null && value !== undefined);
-      const isPath = values.some(({ value }) => this.isResourcePath(leaf, value));
-      if (values.length > 0 && !(isPath && this.hasLater(leaf, index))) return this.agreed(leaf, values);
+      if (values.length > 0) return this.agreed(leaf, values);
+      isNull ||= rank.some(({ value }) => value === null);
     }
     return isNull ? null : undefined;
   }
 
-  /** Returns every value that the service sent for a field, in the order of its candidates, even if they differ. */
+  /** Returns every value that the service sent for a field, in the order of its names, even if they differ. */
   all(leaf: FieldLeaf): readonly Pick<Found, 'path' | 'value'>[] {
     return [...this.ranks(leaf)].flat();
   }
@@ -100,15 +115,21 @@ export class Fields {
 
   /**
    * Returns a field as `text` does.
-   * @throws UnknownShape as `text`, or if the service probably sent the field under another name
+   * @throws UnknownShape as `text`, or if the field is missing while a suspicious name is there
    */
   shownText(leaf: FieldLeaf): string | undefined {
     const text = this.text(leaf);
-    if (text !== undefined || this.names.rule(leaf).isChosen || this.value(leaf) === null) return text;
-    const key = Object.keys(this.object).find((each) => this.names.isLikely(leaf, each) && this.isSent(each));
-    if (key === undefined) return undefined;
-    const message = `The response has no ${leaf}, but ${key} looks like it.`;
-    throw new UnknownShape(assumptionOf(leaf), message, describeFields(this.object), { leaf, value: key });
+    if (text === undefined) this.rejectSuspect(leaf);
+    return text;
+  }
+
+  /** @throws UnknownShape if the service sent nothing for a field while a suspicious name is there */
+  rejectSuspect(leaf: FieldLeaf): void {
+    if (this.names.rule(leaf).isChosen || this.value(leaf) !== undefined) return;
+    const fix = this.suspect(leaf);
+    if (fix === undefined) return;
+    const message = `The response has no ${leaf}, but ${fix.value} looks like it.`;
+    throw new UnknownShape(assumptionOf(leaf), message, describeFields(this.object), fix);
   }
 
   /**
@@ -116,13 +137,9 @@ export class Fields {
    * @throws UnknownShape as `value`
    */
   id(leaf: FieldLeaf): string | undefined {
-    const only = this.onlyKey(leaf);
-    if (only.kind !== 'several') return only.kind === 'none' ? undefined : asId(this.object[only.key]);
     for (const rank of this.ranks(leaf)) {
       const ids = rank.filter(({ value }) => asId(value) !== undefined);
-      const depth = Math.max(...ids.map((each) => each.depth));
-      const own = ids.filter((each) => !GENERIC_IDS.has(each.name) || each.depth === depth);
-      if (own.length > 0) return asId(this.agreed(leaf, own));
+      if (ids.length > 0) return asId(this.agreed(leaf, ids));
     }
     return undefined;
   }
@@ -147,41 +164,50 @@ export class Fields {
     throw this.unreadable(leaf, `The response contains no ${leaf.replace('.', '_')}.`);
   }
 
-  /** Returns the error for an object whose field cannot be read. Its fix is the likeliest path to the field. */
+  /** Returns the error for an object whose field cannot be read. Its fix has the suspicious path, if there is one. */
   unreadable(leaf: FieldLeaf, message: string): UnknownShape {
-    const fix = { leaf, value: proposePath(this.object, leaf, this.contract) ?? '<path>' };
+    const fix = this.suspect(leaf) ?? { leaf, value: '<path>' };
     return new UnknownShape(assumptionOf(leaf), message, describeFields(this.object), fix);
   }
 
-  private get found(): FoundFields {
-    this.searched ??= findFields(this.object, this.names);
-    return this.searched;
+  /**
+   * Returns the setting that would make a missing field readable: the object that holds the fields, or the path to a value
+   * with a suspicious name, the least nested one. Undefined if nothing looks like the field.
+   */
+  suspect(leaf: FieldLeaf): ContractFix | undefined {
+    let level = [{ prefix: '', object: this.object }];
+    for (let depth = 1; depth <= MAX_DEPTH; depth += 1) {
+      const entries = level.flatMap(({ prefix, object }) =>
+        Object.entries(object).map(([key, value]) => ({ key, path: prefix + key, value: plain(value) })),
+      );
+      const found = entries.find(({ key, value }) => isSent(value, leaf) && this.names.isSuspect(leaf, key));
+      if (found) return { leaf, value: found.path };
+      const nested = entries.flatMap(({ key, path, value }) =>
+        isJsonObject(value) && this.names.mayNest(key) ? [{ path, object: value }] : [],
+      );
+      const holder = nested.find(({ object }) => this.mayHold(leaf, object));
+      if (holder) return this.fixFor(leaf, holder);
+      level = nested.map(({ path, object }) => ({ prefix: `${path}.`, object }));
+    }
+    return undefined;
   }
 
-  /** The only key that may hold a field; `several` if there may be more, or if the object is not flat. */
-  private onlyKey(leaf: FieldLeaf): OnlyKey {
-    if (!this.flatKeys) return SEVERAL;
-    const known = this.flatKeys.get(leaf);
-    if (known) return known;
-    const [key, other] = new Set(this.all(leaf).map(({ path }) => path));
-    const only: OnlyKey = other !== undefined ? SEVERAL : key !== undefined ? { kind: 'one', key } : { kind: 'none' };
-    this.flatKeys.set(leaf, only);
-    return only;
+  /** Whether a nested object probably has the field. A name alone may be that of anything, such as a plan. */
+  private mayHold(leaf: FieldLeaf, object: JsonObject): boolean {
+    const accepted = this.names.acceptedIn(object);
+    if (!accepted.has(leaf)) return false;
+    return !leaf.endsWith('.name') || accepted.size > 1 || this.names.acceptedIn(this.object).size === 0;
   }
 
-  /** Whether a name is the path of the resource, such as `spaces/s1`: then another key has the name. */
-  private isResourcePath(leaf: FieldLeaf, value: unknown): boolean {
-    if (!leaf.endsWith('.name') || this.names.rule(leaf).isChosen || typeof value !== 'string') return false;
-    return RESOURCE_PATH.test(value);
-  }
-
-  private hasLater(leaf: FieldLeaf, index: number): boolean {
-    const later = [...this.ranks(leaf)].slice(index + 1);
-    return later.flat().some(({ value }) => typeof value === 'string');
-  }
-
-  private isSent(key: string): boolean {
-    return isScalar(this.object[key]) && this.object[key] !== '';
+  /** The object that holds a field holds others, too, so that one setting may be enough. */
+  private fixFor(
+    leaf: FieldLeaf,
+    { path, object }: { readonly path: string; readonly object: JsonObject },
+  ): ContractFix {
+    const place = PLACE_LEAVES[this.names.resource];
+    if (place !== undefined) return { leaf: place, value: path };
+    const key = Object.keys(object).find((each) => this.names.acceptedIn({ [each]: object[each] }).has(leaf));
+    return { leaf, value: `${path}.${key}` };
   }
 
   private agreed(leaf: FieldLeaf, values: readonly Found[]): unknown {
@@ -193,46 +219,83 @@ export class Fields {
     throw new UnknownShape(assumptionOf(leaf), message, describeFields(this.object), fix);
   }
 
-  /** The values for a field by rank. A path that is set for this service is first followed as it is written. */
+  /** The values for a field by rank. A path that is set for this service is followed from the top, first as it is written. */
   private *ranks(leaf: FieldLeaf): Generator<readonly Found[]> {
     const { ranks, isChosen } = this.names.rule(leaf);
-    if (isChosen) yield* this.chosen(leaf, ranks);
-    for (const rank of ranks) yield this.inRank(rank);
-  }
-
-  /** Like `flatMap` over the paths, but without a list for each name that the object does not have. */
-  private inRank(rank: FieldRule['ranks'][number]): readonly Found[] {
-    const all: Found[] = [];
-    for (const path of rank) if (this.found.names.has(path[0] ?? '')) all.push(...this.at(path));
-    return all;
-  }
-
-  private chosen(leaf: FieldLeaf, ranks: FieldRule['ranks']): readonly (readonly Found[])[] {
-    const atTop = ranks.flatMap((rank) => rank.map((path) => this.at(path).filter(isAtTop(path))));
-    const asWritten = this.contract
-      .field(leaf)
-      .flat()
-      .map((path) => path.join('.'));
-    const exact = atTop.map((found) => found.filter(({ path }) => asWritten.includes(path)));
-    return [...exact, ...atTop];
+    if (!isChosen) {
+      for (const rank of ranks) yield rank.flatMap((path) => this.at(path));
+      return;
+    }
+    for (const rank of this.contract.field(leaf)) {
+      const found = rank.map((path) => this.atTop(path));
+      yield found.flatMap(({ exact, spelled }) => exact ?? spelled);
+    }
   }
 
   private at([first = '', ...rest]: readonly string[]): readonly Found[] {
-    const starts = this.found.all.filter(({ name }) => name === first);
-    return rest.reduce<readonly Found[]>((places, step) => places.flatMap((place) => stepsInto(place, step)), starts);
+    const starts = this.found.get(first) ?? [];
+    return rest.length === 0
+      ? starts
+      : rest.reduce((places, step) => places.flatMap((place) => this.step(place, step)), starts);
+  }
+
+  private atTop(path: readonly string[]): {
+    readonly exact: readonly Found[] | undefined;
+    readonly spelled: readonly Found[];
+  } {
+    const normalized = path.map((step) => this.names.normalize(step));
+    const spelled = normalized.reduce<readonly Found[]>(
+      (places, step) => places.flatMap((place) => this.step(place, step)),
+      [{ name: '', path: '', value: this.object }],
+    );
+    const exact = spelled.filter((found) => found.path === path.join('.'));
+    return { exact: exact.length > 0 ? exact : undefined, spelled };
+  }
+
+  /** Lists on a path are no step of it. */
+  private step({ path, value }: Found, name: string): readonly Found[] {
+    if (Array.isArray(value)) return value.flatMap((item: unknown) => this.step({ name, path, value: item }, name));
+    if (!isJsonObject(value)) return [];
+    return Object.keys(value)
+      .filter((key) => this.names.normalize(key) === name)
+      .map((key) => ({ name, path: path === '' ? key : `${path}.${key}`, value: plain(value[key]) }));
+  }
+
+  /** The values of all holders by normalized name. */
+  private get found(): ReadonlyMap<string, Found[]> {
+    if (this.index) return this.index;
+    const index = new Map<string, Found[]>();
+    for (const { prefix, object } of this.holders) {
+      for (const key of Object.keys(object)) {
+        const name = this.names.normalize(key);
+        const found = { name, path: prefix + key, value: plain(object[key]) };
+        const known = index.get(name);
+        if (known) known.push(found);
+        else index.set(name, [found]);
+      }
+    }
+    this.index = index;
+    return index;
+  }
+
+  private nested(path: readonly string[]): { readonly prefix: string; readonly object: JsonObject }[] {
+    const [first = '', ...rest] = path;
+    // Lists may have 100,000 objects, most without nested ones.
+    const keys = Object.keys(this.object).filter(
+      (key) => isJsonObject(this.object[key]) && this.names.normalize(key) === first,
+    );
+    const starts = keys.map((key): Found => ({ name: first, path: key, value: this.object[key] }));
+    const ends = rest.reduce<readonly Found[]>(
+      (places, step) => places.flatMap((place) => this.step(place, step)),
+      starts,
+    );
+    return ends.flatMap(({ path: at, value }) => (isJsonObject(value) ? [{ prefix: `${at}.`, object: value }] : []));
   }
 }
 
-function isAtTop(path: readonly string[]): (found: Found) => boolean {
-  return (found) => found.path.split('.').length === path.length;
-}
-
-function stepsInto(place: Found, step: string): readonly Found[] {
-  const { path, value, depth } = place;
-  if (!isJsonObject(value)) return [];
-  return Object.keys(value)
-    .filter((key) => normalizeName(key) === step)
-    .map((key) => ({ name: step, path: `${path}.${key}`, value: value[key], depth }));
+/** Whether a value may be a field. A text may be a list of parts. */
+function isSent(value: unknown, leaf: FieldLeaf): boolean {
+  return (isScalar(value) && value !== '') || (leaf === 'message.text' && Array.isArray(value) && value.length > 0);
 }
 
 /** Reads an object of the service as a resource. */

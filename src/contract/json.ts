@@ -102,34 +102,24 @@ function refuseDeepNesting(root: unknown): void {
   }
 }
 
-/** Types of MongoDB's extended JSON that hold one plain value: `{"$oid": "65f0c0"}`. */
-const EXTENDED = /"\$(?:oid|date|numberLong|numberInt)"/;
-
-/** Returns the plain value of extended JSON; anything else as it is. For `JSON.parse`. */
-function reviveExtended(_key: string, value: unknown): unknown {
-  if (!isJsonObject(value)) return value;
-  const [key = '', ...others] = Object.keys(value);
-  return others.length === 0 && EXTENDED.test(`"${key}"`) ? value[key] : value;
-}
-
 /**
  * Parses JSON. An integer that a JavaScript number would round becomes a BigInt: otherwise, a 17-digit id could become the
- * id of another object. MongoDB's extended JSON becomes plain.
+ * id of another object.
  * @throws SyntaxError if the text is not JSON; JsonLimitError if it is nested deeper than 200 levels, or has an integer of
  *   more than 1,000 digits
  */
 export function parseJson(text: string): unknown {
   const plain: unknown = JSON.parse(text);
   refuseDeepNesting(plain);
-  if (!LONG_NUMBER.test(text)) return EXTENDED.test(text) ? JSON.parse(text, reviveExtended) : plain;
+  if (!LONG_NUMBER.test(text)) return plain;
   const spelledOut = text.replace(/\\u([0-9a-f]{4})/gi, (_, code: string) =>
     String.fromCharCode(Number.parseInt(code, 16)),
   );
   let mark = 'exact:';
   while (spelledOut.includes(mark)) mark += ':';
   const marked = text.replace(STRING_OR_NUMBER, (token) => (isTooLong(token) ? `"${mark}${token}"` : token));
-  return JSON.parse(marked, (key, value: unknown) =>
-    typeof value === 'string' && value.startsWith(mark) ? BigInt(value.slice(mark.length)) : reviveExtended(key, value),
+  return JSON.parse(marked, (_, value: unknown) =>
+    typeof value === 'string' && value.startsWith(mark) ? BigInt(value.slice(mark.length)) : value,
   );
 }
 

@@ -119,6 +119,7 @@ const PARSERS: Readonly<Record<LeafKind, (value: string) => unknown>> = {
   parameter: parseParameter,
   items: parseItems,
   next: parseNext,
+  at: parseField,
   field: parseField,
   values: parseValues,
   slash: parseSlash,

@@ -4,7 +4,7 @@ export const SOURCES = ['spec', 'assumed', 'observed', 'imported', 'override'] a
 export type Source = (typeof SOURCES)[number];
 
 /** What the value of a leaf means. Determines its form. */
-export type LeafKind = 'operation' | 'parameter' | 'items' | 'next' | 'field' | 'values' | 'slash';
+export type LeafKind = 'operation' | 'parameter' | 'items' | 'next' | 'at' | 'field' | 'values' | 'slash';
 
 /** A value of the wire format that a user can look up and change, with its default. */
 export interface LeafSpec {
@@ -76,33 +76,27 @@ const OPERATION_LEAVES = {
   ),
 } as const;
 
+function inBody(path: string, section: string): LeafSpec {
+  return leaf('parameter', 'spec', `body:${path}`, `spec §${section}`);
+}
+
 const PARAMETER_LEAVES = {
-  'spaces.provision.external_space_id': leaf('parameter', 'spec', 'body:external_space_id', 'spec §4.1'),
-  'spaces.provision.name': leaf('parameter', 'spec', 'body:space.name', 'spec §4.1'),
-  'spaces.provision.description': leaf('parameter', 'spec', 'body:space.description', 'spec §4.1'),
-  'spaces.provision.is_org_wide': leaf('parameter', 'spec', 'body:space.is_org_wide', 'spec §4.1'),
-  'spaces.provision.agents.template_id': leaf('parameter', 'spec', 'body:agents[].template_id', 'spec §4.1'),
-  'spaces.provision.agents.name': leaf('parameter', 'spec', 'body:agents[].name', 'spec §4.1'),
-  'spaces.provision.agents.auto_create_api_chat': leaf(
-    'parameter',
-    'spec',
-    'body:agents[].auto_create_api_chat',
-    'spec §4.1',
-  ),
-  'spaces.provision.agents.api_chat_routing_mode': leaf(
-    'parameter',
-    'spec',
-    'body:agents[].api_chat_routing_mode',
-    'spec §4.1',
-  ),
-  'sources.setup.name': leaf('parameter', 'spec', 'body:name', 'spec §4.2'),
-  'sources.setup.reply_capable': leaf('parameter', 'spec', 'body:reply_capable', 'spec §4.2'),
-  'sources.setup.routing_mode': leaf('parameter', 'spec', 'body:routing_mode', 'spec §4.2'),
-  'messages.send.source_id': leaf('parameter', 'spec', 'body:source_id', 'spec §4.3'),
-  'messages.send.session_id': leaf('parameter', 'spec', 'body:session_id', 'spec §4.3'),
-  'messages.send.text': leaf('parameter', 'spec', 'body:text', 'spec §4.3'),
-  'messages.send.external_message_id': leaf('parameter', 'spec', 'body:external_message_id', 'spec §4.3'),
-  'messages.send.response_mode': leaf('parameter', 'spec', 'body:response_mode', 'spec §4.3'),
+  'spaces.provision.external_space_id': inBody('external_space_id', '4.1'),
+  'spaces.provision.name': inBody('space.name', '4.1'),
+  'spaces.provision.description': inBody('space.description', '4.1'),
+  'spaces.provision.is_org_wide': inBody('space.is_org_wide', '4.1'),
+  'spaces.provision.agents.template_id': inBody('agents[].template_id', '4.1'),
+  'spaces.provision.agents.name': inBody('agents[].name', '4.1'),
+  'spaces.provision.agents.auto_create_api_chat': inBody('agents[].auto_create_api_chat', '4.1'),
+  'spaces.provision.agents.api_chat_routing_mode': inBody('agents[].api_chat_routing_mode', '4.1'),
+  'sources.setup.name': inBody('name', '4.2'),
+  'sources.setup.reply_capable': inBody('reply_capable', '4.2'),
+  'sources.setup.routing_mode': inBody('routing_mode', '4.2'),
+  'messages.send.source_id': inBody('source_id', '4.3'),
+  'messages.send.session_id': inBody('session_id', '4.3'),
+  'messages.send.text': inBody('text', '4.3'),
+  'messages.send.external_message_id': inBody('external_message_id', '4.3'),
+  'messages.send.response_mode': inBody('response_mode', '4.3'),
   'messages.history.source_id': leaf('parameter', 'assumed', 'query:source_id', 'spec §4.4 leaves the place open'),
   'messages.history.session_id': leaf('parameter', 'assumed', 'query:session_id', 'spec §4.4 leaves the place open'),
   'messages.history.after_message_id': leaf(
@@ -111,14 +105,14 @@ const PARAMETER_LEAVES = {
     'query:after_message_id',
     'spec §4.4 leaves the place open',
   ),
-  'cron_jobs.create.agent_id': leaf('parameter', 'spec', 'body:agent_id', 'spec §4.5'),
-  'cron_jobs.create.name': leaf('parameter', 'spec', 'body:name', 'spec §4.5'),
-  'cron_jobs.create.instructions': leaf('parameter', 'spec', 'body:instructions', 'spec §4.5'),
+  'cron_jobs.create.agent_id': inBody('agent_id', '4.5'),
+  'cron_jobs.create.name': inBody('name', '4.5'),
+  'cron_jobs.create.instructions': inBody('instructions', '4.5'),
   'cron_jobs.create.type': leaf('parameter', 'spec', 'body:schedule.type', 'spec §4.5; always cron'),
-  'cron_jobs.create.minute': leaf('parameter', 'spec', 'body:schedule.data.minute', 'spec §4.5'),
-  'cron_jobs.create.hour': leaf('parameter', 'spec', 'body:schedule.data.hour', 'spec §4.5'),
-  'cron_jobs.create.day_of_week': leaf('parameter', 'spec', 'body:schedule.data.day_of_week', 'spec §4.5'),
-  'cron_jobs.create.timezone': leaf('parameter', 'spec', 'body:schedule.timezone', 'spec §4.5'),
+  'cron_jobs.create.minute': inBody('schedule.data.minute', '4.5'),
+  'cron_jobs.create.hour': inBody('schedule.data.hour', '4.5'),
+  'cron_jobs.create.day_of_week': inBody('schedule.data.day_of_week', '4.5'),
+  'cron_jobs.create.timezone': inBody('schedule.timezone', '4.5'),
   'documents.create.file': leaf('parameter', 'assumed', 'form:file', 'spec §4.7 leaves the field open'),
   'file_attachments.create.file': leaf('parameter', 'assumed', 'form:file', 'spec §4.7 leaves the field open'),
 } as const;
@@ -132,6 +126,18 @@ const LIST_LEAVES = {
   'messages.history.next': NEXT,
   'cron_jobs.list.items': ITEMS,
   'cron_jobs.list.next': NEXT,
+} as const;
+
+function atLeaf(...own: readonly string[]): LeafSpec {
+  const value = ['attributes', 'properties', 'fields', 'node', 'resource', 'record', ...own].join(', ');
+  return leaf('at', 'assumed', value, 'objects in an item that hold its fields, beside the item itself');
+}
+
+const AT_LEAVES = {
+  'space.at': atLeaf('space', 'workspace'),
+  'agent.at': atLeaf('agent'),
+  'message.at': atLeaf('message'),
+  'cron_job.at': atLeaf('cron_job', 'partner_cron_job', 'job'),
 } as const;
 
 const FIELD_LEAVES = {
@@ -157,7 +163,12 @@ const FIELD_LEAVES = {
     'name, agent_name, display_name, title, label, descriptor',
     'the name that it was installed with',
   ),
-  'agent.template_id': leaf('field', 'assumed', 'template_id, agent_template_id', 'or the id of a template object'),
+  'agent.template_id': leaf(
+    'field',
+    'assumed',
+    'template_id, agent_template_id, template.template_id, template.id, agent_template.id',
+    'as it was installed',
+  ),
   'agent.source_id': leaf('field', 'assumed', 'source_id, api_chat_source_id', 'anywhere in the integration metadata'),
   'source.id': idLeaf('source_id'),
   'source.name': leaf('field', 'assumed', 'name, display_name, title, descriptor', 'named as in requests'),
@@ -175,7 +186,7 @@ const FIELD_LEAVES = {
   'message.text': leaf(
     'field',
     'assumed',
-    'text, plain_text, body_text|text_body|body_plain|plain_body, content, body, message, parts, msg, markdown, payload, data',
+    'text, plain_text, body_text|text_body|body_plain|plain_body, content, body, message, parts, msg, markdown, blocks, payload, data',
     'a string, a list of parts with text, or an object with either',
   ),
   'message.author': leaf(
@@ -187,15 +198,15 @@ const FIELD_LEAVES = {
   'message.created_at': leaf(
     'field',
     'assumed',
-    'created_at, timestamp, sent_at, created, created_on, created_time, create_time, inserted_at, time, date, ts',
+    'created_at, timestamp, sent_at, created, created_on, created_time, create_time, create_at, date_created, created_utc, created_date, posted_at, published_at, inserted_at, time, date, date_gmt, ts',
     'ISO 8601, or the seconds or milliseconds since 1970',
   ),
   'cron_job.id': idLeaf('cron_job_id'),
   'cron_job.agent_id': leaf(
     'field',
     'assumed',
-    'agent_id, target_agent_id, agent_uuid|agent_guid|agent_arn',
-    'or the id of an agent object',
+    'agent_id, target_agent_id, agent_uuid|agent_guid|agent_arn, agent.agent_id, agent.id, assistant_id, assistant.id, relationships.agent.data.id',
+    'named as in requests, or the id of an agent object',
   ),
   'cron_job.name': leaf(
     'field',
@@ -218,12 +229,17 @@ const FIELD_LEAVES = {
   ),
   'document.id': idLeaf('document_id'),
   'file_attachment.id': idLeaf('file_attachment_id, attachment_id, file_id', `${EQUAL_IDS}, ${OTHER_IDS}`),
-  'error.code': leaf('field', 'assumed', 'code, error.code, error_code', 'of an error response'),
+  'error.code': leaf(
+    'field',
+    'assumed',
+    'code, error_code, errcode, extensions.code, type',
+    'of an error response, or in its error object',
+  ),
   'error.message': leaf(
     'field',
     'assumed',
-    'message, error.message, detail, error.detail, error_description, error, title',
-    'of an error response',
+    'message, detail, error_description, error_message, faultstring, msg, reason, description, title, error',
+    'of an error response, or in its error object',
   ),
 } as const;
 
@@ -231,13 +247,13 @@ const VALUE_LEAVES = {
   'message.author.agent': leaf(
     'values',
     'assumed',
-    'assistant, agent, bot, robot, ai, outbound, outgoing, out, reply, model',
+    'assistant, agent, bot, chatbot, robot, ai, ai_agent, virtual_agent, outbound, outgoing, out, reply, model, assistant_message, agent_message, bot_message, ai_message, from_agent, from_bot, agent_to_user, to_user, to_customer',
     'authors of replies',
   ),
   'message.author.user': leaf(
     'values',
     'assumed',
-    'user, human, person, customer, client, contact, visitor, guest, end_user, requester, inbound, incoming, in',
+    'user, human, person, customer, client, contact, visitor, guest, end_user, requester, inbound, incoming, in, user_message, human_message, customer_message, from_user, from_customer, user_to_agent, to_agent, to_bot',
     'authors of messages to the agent',
   ),
   'paths.trailing_slash': leaf(
@@ -256,6 +272,7 @@ export const LEAVES = {
   ...OPERATION_LEAVES,
   ...PARAMETER_LEAVES,
   ...LIST_LEAVES,
+  ...AT_LEAVES,
   ...FIELD_LEAVES,
   ...VALUE_LEAVES,
 } as const satisfies Record<string, LeafSpec>;
@@ -263,6 +280,7 @@ export const LEAVES = {
 export type LeafName = keyof typeof LEAVES;
 export type OperationLeaf = keyof typeof OPERATION_LEAVES;
 export type ParameterLeaf = keyof typeof PARAMETER_LEAVES;
+export type AtLeaf = keyof typeof AT_LEAVES;
 export type FieldLeaf = keyof typeof FIELD_LEAVES;
 export type ValuesLeaf = 'message.author.agent' | 'message.author.user';
 export type ListLeaf = 'spaces.list' | 'agents.list' | 'messages.history' | 'cron_jobs.list';

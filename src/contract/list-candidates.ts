@@ -1,6 +1,5 @@
-import { normalizeName } from './field-names.ts';
+import { GENERIC_IDS, normalizeName } from './field-names.ts';
 import { isJsonObject, type JsonObject, jsonText } from './json.ts';
-import { GENERIC_IDS } from './resource-parts.ts';
 
 /** Normalized keys that may hold a list. */
 const LIST_KEYS: ReadonlySet<string> = new Set(

@@ -4,7 +4,7 @@ import type { Contract } from './contract.ts';
 import { normalizeName } from './field-names.ts';
 import { fieldsOf } from './fields.ts';
 import { describeJson, isJsonObject, type JsonObject } from './json.ts';
-import { findCreated, findResource, isOperation, layersOf } from './resource.ts';
+import { findCreated, findResource, layersOf } from './resource.ts';
 
 /** The response to provisioning, whose shape spec §4.1 leaves open. */
 export interface ProvisionResponse {
@@ -17,26 +17,17 @@ export interface ProvisionResponse {
   readonly unreadable: UnknownShape | undefined;
 }
 
-/** `agents`, `installedAgents`, `agent_installs`, or JSON:API's `included`. */
-const AGENTS = /agents$|^agentinstall(s|ations)$|^install(s|ations|ed)$|^included$/;
-const ITEMS = ['data', 'items', 'results', 'nodes', 'edges', 'agents'];
-
-function itemsOf(value: unknown): readonly unknown[] {
-  if (Array.isArray(value)) return value;
-  return isJsonObject(value) ? (ITEMS.map((name) => value[name]).find(Array.isArray) ?? []) : [];
-}
+/** Normalized names of the list of installed agents. */
+const AGENTS = ['agents', 'installedagents', 'agentinstalls', 'agentinstallations'];
 
 function findAgents(layers: readonly JsonObject[]): readonly unknown[] {
-  for (const layer of layers) {
-    const lists = Object.keys(layer).filter((key) => AGENTS.test(normalizeName(key)));
-    const found = lists.map((key) => itemsOf(layer[key])).find((items) => items.length > 0);
-    if (found) return found;
-  }
-  return [];
+  const lists = layers.flatMap((layer) =>
+    Object.entries(layer).flatMap(([key, value]) => (AGENTS.includes(normalizeName(key)) ? [value] : [])),
+  );
+  return lists.find(Array.isArray) ?? [];
 }
 
 const EXTERNAL_ID = 'space.external_space_id';
-const OPERATION = 'The response contains the id of an operation, not of the space.';
 
 /** Returns an id as it is compared: a service may change its case, surrounding white space, or Unicode form. */
 export function foldExternalId(id: string): string {
@@ -59,12 +50,9 @@ export function readProvisionResponse(body: unknown, contract: Contract, request
   if (!isJsonObject(body)) {
     throw new UnknownShape('id.field', 'The response to provisioning is not an object.', describeJson(body));
   }
-  const layers = layersOf(body, 'space', true);
+  const layers = layersOf(body, 'space');
   rejectErrorInBody(body, layers, 'provision.agents');
   const space = findResource(layers, 'space', 'space.id', contract);
-  if (space && isOperation(space, body, 'space.id', ['space.name', 'space.description'])) {
-    throw space.fields.unreadable('space.id', OPERATION);
-  }
   const found = space?.fields.value(EXTERNAL_ID);
   if (space && requested !== undefined && !mayBeExternalId(found, requested)) {
     const message = `The response is about the space ${JSON.stringify(found)}, not ${JSON.stringify(requested)}.`;

@@ -1,44 +1,33 @@
+import { UnknownShape } from './assumptions.ts';
 import type { Contract } from './contract.ts';
-import { isResourceName, normalizeName, ownNames, type Resource } from './field-names.ts';
+import { normalizeName, ownNames, type Resource } from './field-names.ts';
 import { type Fields, fieldsOf } from './fields.ts';
-import { isJsonObject, type JsonObject } from './json.ts';
+import { describeFields, isJsonObject, type JsonObject } from './json.ts';
 import type { FieldLeaf } from './leaves.ts';
 
-/** Names under which a response to a write may nest the resource that it is about. */
-const ENVELOPES = new Set(['data', 'result', 'results', 'response', 'payload', 'item', 'record', 'entity', 'content']);
+/** Names under which a response to a write may nest the resource that it is about, beside its own name. */
+const ENVELOPES = ['data', 'result', 'results', 'response', 'payload', 'item', 'items', 'details', 'd'];
 
-/** Names that nest the resource only in an object without an id: `{code: "SUCCESS", details: {id}, status}`. */
-const DETAILS = new Set(['detail', 'details']);
-
-/** Limits the recursion. */
-const MAX_DEPTH = 8;
-
-function onlyKey(object: JsonObject): string | undefined {
-  const keys = Object.keys(object).filter((key) => isJsonObject(object[key]));
-  return keys.length === 1 && Object.keys(object).length === 1 ? keys[0] : undefined;
-}
+/** Envelopes may be nested in each other. */
+const MAX_DEPTH = 4;
 
 /**
- * Returns the objects of a response that may be the resource or an envelope of it, the outermost first.
- * @param lists whether a list of one item counts as the item
+ * Returns the objects of a response to a write that may be the resource or an envelope of it, the outermost first. A list of
+ * one item counts as the item.
  */
-export function layersOf(body: unknown, resource: Resource, lists = false, depth = 0): readonly JsonObject[] {
+export function layersOf(body: unknown, resource: Resource, depth = 0): readonly JsonObject[] {
   if (depth > MAX_DEPTH) return [];
-  if (Array.isArray(body)) return lists && body.length === 1 ? layersOf(body[0], resource, lists, depth + 1) : [];
+  if (Array.isArray(body)) return body.length === 1 ? layersOf(body[0], resource, depth + 1) : [];
   if (!isJsonObject(body)) return [];
   const own = ownNames(resource);
-  const only = onlyKey(body);
-  const hasId = Object.keys(body).some((key) => normalizeName(key).endsWith('id'));
-  const isEnvelope = (name: string) => ENVELOPES.has(name) || own.includes(name) || (DETAILS.has(name) && !hasId);
-  const inner = Object.keys(body).filter((key) => {
+  const envelopes = Object.keys(body).filter((key) => {
     const name = normalizeName(key);
-    if (isEnvelope(name) || (lists && isEnvelope(name.replace(/s$/, '')))) return true;
-    return key === only && !isResourceName(name) && !name.endsWith('id');
+    return ENVELOPES.includes(name) || own.includes(name) || own.includes(name.replace(/s$/, ''));
   });
-  return [body, ...inner.flatMap((key) => layersOf(body[key], resource, lists, depth + 1))];
+  return [body, ...envelopes.flatMap((key) => layersOf(body[key], resource, depth + 1))];
 }
 
-/** A resource in a response. */
+/** The resource in the response to a write. */
 export interface FoundResource {
   readonly id: string;
   readonly fields: Fields;
@@ -46,11 +35,19 @@ export interface FoundResource {
   readonly object: JsonObject;
 }
 
+const KIND_KEYS = ['object', 'type', 'kind', 'resource'];
+const OPERATION = /^(?:(?:longrunning|async)?operation|(?:async)?task|request|command|process)s?$/;
+
+/** Whether an object says that it is the operation that creates the resource: `{id, object: 'operation', status}`. */
+function isOperation(object: JsonObject): boolean {
+  return KIND_KEYS.some((key) => typeof object[key] === 'string' && OPERATION.test(normalizeName(object[key])));
+}
+
 /**
- * Returns the resource in the response to a write: the object whose id has a specific name, or else the innermost object
- * with an id, because a generic id beside a nested resource is that of the envelope.
+ * Returns the resource in the response to a write: what has an id of its own name, or else a generic id.
  * @param layers as `layersOf` returns them
- * @throws UnknownShape if the object has two different ids
+ * @returns undefined if no object has an id
+ * @throws UnknownShape for two different ids, and for the id of an operation
  */
 export function findResource(
   layers: readonly JsonObject[],
@@ -59,34 +56,24 @@ export function findResource(
   contract: Contract,
 ): FoundResource | undefined {
   const all = layers.map((object) => ({ object, fields: fieldsOf(object, resource, contract) }));
-  const ownId = all.map(({ fields }) => fields.ownId(leaf)).find((id) => id !== undefined);
-  const own = ownId === undefined ? undefined : all.findLast(({ fields }) => fields.ownId(leaf) === ownId);
-  const found = own ?? all.findLast(({ fields }) => fields.id(leaf) !== undefined);
-  const id = ownId ?? found?.fields.id(leaf);
-  return found && id !== undefined ? { ...found, id } : undefined;
-}
-
-/** Returns the normalized names of what an object of a response is: as it says itself, and as it is called if it is all of it. */
-export function kindsOf({ object }: FoundResource, body: unknown): readonly string[] {
-  const own = ['object', 'type', 'kind', 'resource'].map((key) => object[key]);
-  const only = isJsonObject(body) ? onlyKey(body) : undefined;
-  const called = isJsonObject(body) && only !== undefined && body[only] === object ? only : undefined;
-  return [...own, called].filter((kind) => typeof kind === 'string').map(normalizeName);
-}
-
-const OPERATION_KINDS = /^(?:(?:longrunning|async)?operation|(?:async)?task|request|command|process)s?$/;
-const JOB_KINDS = /jobs?$/;
-
-/**
- * Whether what was found is not the resource, but the operation that creates it: `{id, object: 'operation', status}`.
- * @param id the leaf of the id of the resource
- * @param own leaves of fields that an operation does not have
- */
-export function isOperation(found: FoundResource, body: unknown, id: FieldLeaf, own: readonly FieldLeaf[]): boolean {
-  const { fields } = found;
-  const kinds = kindsOf(found, body);
-  const isOther = kinds.some((kind) => OPERATION_KINDS.test(kind) || (id !== 'cron_job.id' && JOB_KINDS.test(kind)));
-  return isOther && own.every((leaf) => fields.all(leaf).length === 0) && fields.ownId(id) === undefined;
+  const withId = (idOf: (fields: Fields) => string | undefined): readonly FoundResource[] =>
+    all.flatMap(({ object, fields }) => {
+      const id = idOf(fields);
+      return id === undefined ? [] : [{ id, object, fields }];
+    });
+  const own = withId((fields) => fields.ownId(leaf));
+  const found = own.length > 0 ? own : withId((fields) => fields.id(leaf));
+  const last = found.at(-1);
+  const other = found.find(({ id }) => id !== last?.id);
+  if (last === undefined) return undefined;
+  if (other) {
+    const message = `The response has two different ids: ${JSON.stringify(other.id)} and ${JSON.stringify(last.id)}.`;
+    throw new UnknownShape('id.field', message, layers.map(describeFields).join(', with '));
+  }
+  if (own.length === 0 && isOperation(last.object)) {
+    throw last.fields.unreadable(leaf, 'The response contains the id of an operation, not of what it creates.');
+  }
+  return last;
 }
 
 /** Returns the first boolean, also as text, under one of these normalized names. */

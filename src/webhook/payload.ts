@@ -48,7 +48,7 @@ function decodeLayer(layer: JsonObject, contract: Contract): Message | undefined
 
 /** Finds a message in a JSON value: the value itself, or inside an envelope such as `{type, data: {…}}`. */
 function findMessage(value: unknown, contract: Contract): DeliveredMessage | undefined {
-  const layers = layersOf(value, 'message', true);
+  const layers = layersOf(value, 'message');
   // Innermost first: the id of an envelope identifies the event, not the message.
   const inner = layers.toReversed();
   for (const layer of inner) {

@@ -131,7 +131,7 @@ describe('a listed job', () => {
   });
 
   it.each<[string, JsonObject, string, string]>([
-    ['a name that is no text', { ...AROUND, name: { en: 'x' } }, 'cron_job.name', 'name.en'],
+    ['a name that is no text', { ...AROUND, name: { en: 'x' } }, 'cron_job.name', '<path>'],
     ['a name under an unknown key', { ...AROUND, jobCaption: 'x' }, 'cron_job.name', 'jobCaption'],
     ['an agent under an unknown key', { ...JOB, agent_id: undefined, botId: 'a1' }, 'cron_job.agent_id', 'botId'],
   ])('is rejected with %s, because it may be any job', (_, item, leaf, value) => {
@@ -157,7 +157,7 @@ describe('a listed job', () => {
       'a cron expression and a zone',
       {
         id: 'c1',
-        agent: { uuid: 'a1' },
+        agent: { id: 'a1' },
         name: 'Digest',
         prompt: 'Sum up.',
         cronExpression: '0 9 * * 1-5',
@@ -203,14 +203,16 @@ describe('a created job', () => {
     ['under job', { job: { id: 'c1' } }],
     ['under cron_job', { cron_job: { id: 'c1' } }],
     ['under partner_cron_job in data', { data: { partner_cron_job: { id: 'c1' } } }],
-    ['next to the id of the envelope', { id: 'request-9', data: { id: 'c1' } }],
     ['under its own name before a plain one further in', { cron_job_id: 'c1', data: { id: 'x' } }],
     ['as a list of one', [{ id: 'c1' }]],
     ['next to an empty one', { cron_job_id: null, data: { id: 'c1' } }],
-    ['next to a type', { id: 'c1', type: 'task', name: 'Digest' }],
     ['next to an empty error', { success: true, error: null, errors: [], data: { id: 'c1' } }],
   ])('has its id %s', (_, body) => {
     expect(readCreated(body)).toBe('c1');
+  });
+
+  it('is rejected next to another id, because either may be that of the job', () => {
+    expect(() => readCreated({ id: 'request-9', data: { id: 'c1' } })).toThrow('two different ids');
   });
 
   it('does not take the id of the operation that creates it', () => {
@@ -220,7 +222,6 @@ describe('a created job', () => {
     );
     expect(() => readCreated({ operation: { id: 'op_77', state: 'RUNNING' } })).toThrow();
     expect(readCreated({ ...operation, cron_job_id: 'c1' })).toBe('c1');
-    expect(readCreated({ task: { id: 'c1', name: 'Digest' } })).toBe('c1');
   });
 
   it.each([

@@ -77,39 +77,27 @@ describe('a message of the history', () => {
     ['assistant', { from_agent: true }],
     ['user', { 'is-agent': false }],
     ['user', { incoming: true }],
-    ['user', { incoming: '1' }],
-    ['assistant', { incoming: 0 }],
-    ['assistant', { is_bot: 1 }],
-    ['user', { author: { is_bot: '0' } }],
     ['unknown', { user: 1 }],
+    ['unknown', { incoming: 1 }],
+    ['bot Anna', { author: 'bot Anna' }],
     ['unknown', { from_agent: 1 }],
     ['user', { author: { type: 'requester' } }],
     ['assistant', { type: 'assistant_message' }],
-    ['user', { type: 'message.user' }],
     ['unknown', { type: 'message' }],
     ['Agent Smith', { author: 'Agent Smith' }],
     ['user', { author: 'Agent Smith', type: 'customer' }],
     ['assistant', { attributes: { role: 'bot' } }],
     ['assistant', { user: { login: 'partner[bot]', type: 'Bot' } }],
     ['user', { user: { login: 'anna', type: 'User' } }],
-    ['assistant', { account: { bot: true } }],
-    ['assistant', { isFromAgent: true }],
     ['user', { direction: 'in' }],
     ['assistant', { direction: 'out' }],
     ['opt_in', { role: 'opt_in' }],
     ['user', { direction: 'to_agent' }],
     ['assistant', { direction: 'from_agent' }],
-    ['user', { role: 'for_agent' }],
-    ['user', { role: 'non-bot' }],
-    ['user', { sender: { type: 'notBot' } }],
     ['assistant', { direction: 'to_user' }],
-    ['assistant', { direction: 'toCustomers' }],
     ['user', { direction: 'user_to_agent' }],
     ['assistant', { direction: 'agent-to-user' }],
-    ['user', { direction: 'inbound_to_agent' }],
     ['transfer_to_agent', { role: 'transfer_to_agent' }],
-    ['outbound_to_agent', { direction: 'outbound_to_agent' }],
-    ['user', { created_via: 'human', text: 'x' }],
     ['unknown', { recipient: { type: 'user' }, channel: 'bot' }],
     ['system', { role: 'system' }],
     ['Anna', { author: 'Anna' }],
@@ -135,10 +123,6 @@ describe('a message of the history', () => {
     [null, { text: 5 }],
     ['p', { parts: [{ type: 'text', text: 'p' }] }],
     ['x', { payload: { Text: 'x' } }],
-    ['r', { rich_text: [{ type: 'text', text: { content: 'r' } }] }],
-    ['w', { content: { rendered: 'w', protected: false } }],
-    ['s', { body: { storage: { value: 's', representation: 'storage' } } }],
-    ['d', { doc: { text: 'd' } }],
     ['y', { attributes: { Body: 'y' } }],
   ])('has the text %j: %j', (text, fields) => {
     expect(decodeMessage({ message_id: 'm', ...fields }).text).toBe(text);
@@ -257,7 +241,6 @@ describe('the acknowledgement of a message', () => {
     ],
     [{ payload: { id: 'm1', created: true } }, { message_id: 'm1', created: true }],
     [{ response: { data: { id: 'm1' } } }, { message_id: 'm1', created: undefined }],
-    [{ insert_messages_one: { id: 'm1' } }, { message_id: 'm1', created: undefined }],
     [
       { success: true, result: [{ id: 'm1' }] },
       { message_id: 'm1', created: undefined },
@@ -326,7 +309,6 @@ describe('an API chat source', () => {
   it('does not have the id of the operation that creates it', () => {
     expect(() => decodeSource({ id: 'op1', object: 'operation', status: 'running' })).toThrow(UnknownShape);
     expect(() => decodeSource({ operation: { id: 'op1', done: false } })).toThrow(UnknownShape);
-    expect(decodeSource({ id: 's1', type: 'task', name: 'Chat' }).source_id).toBe('s1');
   });
 
   it('shows whether it was created if the service does', () => {
@@ -343,16 +325,6 @@ describe('an API chat source', () => {
 });
 
 describe('a message of a service with other conventions', () => {
-  it.each([
-    [{ from: { user: null, application: { id: '9' } } }, 'assistant'],
-    [{ from: { user: { id: '8' }, application: null } }, 'user'],
-    [{ props: { from_bot: 'true' } }, 'assistant'],
-    [{ user: null, botActor: { id: 'b1' } }, 'assistant'],
-    [{ user: { id: 'u1' }, botActor: null }, 'user'],
-  ])('has its author in nested objects: %j', (author, role) => {
-    expect(decodeMessage({ id: 1, text: 'Hi', ...author }).role).toBe(role);
-  });
-
   it('has its author in a number, if the contract names one number and its negative', () => {
     const overrides = { 'message.author': 'from_id', 'message.author.agent': '-5', 'message.author.user': '5' };
     const chosen = new Contract({ override: overrides });
@@ -360,20 +332,20 @@ describe('a message of a service with other conventions', () => {
     expect([roleOf(-5), roleOf(5)]).toEqual(['assistant', 'user']);
   });
 
-  it.each([
-    [{ is_agent: 'Y' }, 'assistant'],
-    [{ is_agent: 'N' }, 'user'],
-    [{ author_type: 'bots' }, 'assistant'],
-    [{ author_type: 'guests' }, 'user'],
-    [{ SenderType: 'Robot' }, 'assistant'],
-  ])('has its author in a flag or a type: %j', (author, role) => {
+  it.each([[{ SenderType: 'Robot' }, 'assistant']])('has its author in a flag or a type: %j', (author, role) => {
     expect(decodeMessage({ id: 1, text: 'Hi', ...author }).role).toBe(role);
   });
 
-  it("is rejected with the path to the author's role, not to an id", () => {
-    const entry = { id: 1, text: 'Hi', creator: { id: 1, role: { id: 4, type: 'CUSTOMER' } } };
+  it.each<[JsonObject, string, string]>([
+    [{ message_source: 'bot' }, 'message.author', 'message_source'],
+    [{ author: 'agent', direction: 'inbound' }, 'message.author', 'author'],
+    [{ role: 'user', text: undefined, body_html: '<p>Hi</p>' }, 'message.text', 'body_html'],
+    [{ role: 'user', text: undefined, event: { message: 'Hi' } }, 'message.at', 'event'],
+    [{ role: 'user', time_written: '2026-03-02' }, 'message.created_at', 'time_written'],
+  ])('is rejected where a name is suspicious, or two disagree: %j', (fields, leaf, value) => {
+    const entry = JSON.parse(JSON.stringify({ id: 1, text: 'Hi', ...fields }));
     expect(() => decodeMessage(entry)).toThrow(
-      expect.objectContaining({ fix: { leaf: 'message.author', value: 'creator.role.type' } }),
+      expect.objectContaining({ fix: expect.objectContaining({ leaf, value }) }),
     );
   });
 
@@ -381,15 +353,9 @@ describe('a message of a service with other conventions', () => {
   it.each([
     ['the plain one of two', { body: '<p>Hi</p>', body_text: 'Hi' }, 'Hi'],
     ['in blocks', { blocks: [{ type: 'paragraph', children: [{ text: 'Hi ' }, { text: 'you' }] }] }, 'Hi you'],
-    ['in formats', { formats: { html: '<p>Hi</p>', plain: 'Hi' } }, 'Hi'],
     ['in a document', { body: { type: 'doc', version: 1, content: [paragraph('Hi'), paragraph('you')] } }, 'Hi\nyou'],
   ])('has its text %s', (_, text, expected) => {
     expect(decodeMessage({ id: 1, role: 'user', ...text }).text).toBe(expected);
-  });
-
-  it('has its text in an object that does not describe the author', () => {
-    const entry = { id: 1, role: 'user', event: { type: 'ContentEvent', message: 'Hi' }, sender: { text: 'no' } };
-    expect(decodeMessage(entry).text).toBe('Hi');
   });
 
   it('has the time when it was created, not when it was updated or deleted', () => {
@@ -398,32 +364,13 @@ describe('a message of a service with other conventions', () => {
   });
 
   it.each([
-    [{ cdate: '2026-03-02T04:43:00-05:00' }, '2026-03-02T04:43:00-05:00'],
     [{ created: { actor: 'urn:1', time: 1772444580000 } }, '2026-03-02T09:43:00.000Z'],
     [{ created_utc: 1772444580 }, '2026-03-02T09:43:00.000Z'],
-    [{ CreatedDateUTC: '/Date(1772444580000+0000)/' }, '2026-03-02T09:43:00.000Z'],
     [{ createdon: '2026-03-02T09:43:00Z' }, '2026-03-02T09:43:00Z'],
-    [{ createdAt: { epochSecond: 1772444580, nano: 0 } }, '2026-03-02T09:43:00.000Z'],
     [{ created_at: { $date: '2026-03-02T09:43:00Z' } }, '2026-03-02T09:43:00Z'],
-    [{ createdAt: [2026, 3, 2, 9, 43, 5, 678000000] }, '2026-03-02T09:43:05.678'],
-    [{ createdAt: [2026, 3, 2, 9, 43] }, '2026-03-02T09:43:00.000'],
-    [{ createdAt: [2026, 13, 2, 9, 43] }, null],
-    [{ createdAt: [2026, 2, 29, 9, 43] }, null],
-    [{ createdAt: [2026, 3, 2, 24, 0] }, null],
-    [{ createdAt: [2026, 3, 2, 9, 60] }, null],
-    [{ createdAt: [2026, 3, 2, 9, 43, 60] }, null],
-    [{ createdAt: [2026, 3, 2, 9, 43, 5, 1e9] }, null],
-    [{ createdAt: [1, 2, 3, 4, 5] }, null],
-    [{ createdAt: ['2026', 3, 2, 9, 43] }, null],
-    [{ data: { id: 1, text: 'Hi', role: 'user', created_utc: 1772444580 } }, '2026-03-02T09:43:00.000Z'],
+    [{ createdAt: [2026, 3, 2, 9, 43] }, null],
     [{ created: { actor: 'urn:1' } }, null],
   ])('has its creation time in another format: %j', (time, expected) => {
-    const rest = 'data' in time ? {} : { id: 1, text: 'Hi', role: 'user' };
-    expect(decodeMessage({ ...rest, ...time }).created_at).toBe(expected);
-  });
-
-  it('is found by its id in the listed order', () => {
-    const posts = { a: { id: 'a' }, b: { id: 'b' } };
-    expect(findHistoryEntries({ order: ['b', 'a'], posts, prev_post_id: '' })).toEqual([{ id: 'b' }, { id: 'a' }]);
+    expect(decodeMessage({ id: 1, text: 'Hi', role: 'user', ...time }).created_at).toBe(expected);
   });
 });

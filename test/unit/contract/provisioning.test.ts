@@ -39,7 +39,6 @@ describe('a listed agent', () => {
   it.each<[string, JsonObject, string | null | undefined]>([
     ['in an object', { chat: { id: 's' } }, 's'],
     ['in a list', { chat: [{ id: 's' }, { id: 'other' }] }, 's'],
-    ['in a part of the agent', { attributes: { chat: { id: 17 } } }, '17'],
     ['in null', { chat: null }, null],
     ['in an empty list', { chat: [] }, null],
     ['in an object with null', { chat: { id: null } }, null],
@@ -51,9 +50,9 @@ describe('a listed agent', () => {
   });
 
   it('never has its own id as that of its source', () => {
-    const contract = new Contract({ observed: { 'agent.source_id': 'chat_id, chat.id' } });
+    const contract = new Contract({ override: { 'agent.source_id': 'chat_id, chat.id' } });
     expect(readAgent({ id: 'a', chat: null }, contract).source_id).toBeNull();
-    expect(readAgent({ id: 'a', team: { chat_id: 's' } }, contract).source_id).toBe('s');
+    expect(readAgent({ id: 'a', chat_id: 's' }, contract).source_id).toBe('s');
     expect(readAgent({ id: 'a' }, contract).source_id).toBeUndefined();
   });
 
