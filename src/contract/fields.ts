@@ -3,9 +3,7 @@ import type { Contract } from './contract.ts';
 import { type FieldNames, GENERIC_IDS, normalizeName, type Resource, resourceOf } from './field-names.ts';
 import { describeFields, isJsonObject, type JsonObject } from './json.ts';
 import type { FieldLeaf, LeafName } from './leaves.ts';
-
-/** What `ApiResponse` puts in place of a secret. It is never an id. */
-const REDACTED = '[redacted]';
+import { asId, isSame, isScalar, plain } from './values.ts';
 
 /** A value under an accepted name of a field. */
 interface Found {
@@ -14,35 +12,6 @@ interface Found {
   /** The dot path of keys from the top, as the service spells them. */
   readonly path: string;
   readonly value: unknown;
-}
-
-/** MongoDB's extended JSON for one plain value: `{"$oid": "65f0c0"}`. */
-const EXTENDED = ['$oid', '$date', '$numberLong', '$numberInt'];
-
-/** Returns the plain value of extended JSON; anything else as it is. */
-function plain(value: unknown): unknown {
-  if (!isJsonObject(value)) return value;
-  const [key = '', ...others] = Object.keys(value);
-  return others.length === 0 && EXTENDED.includes(key) ? value[key] : value;
-}
-
-/** Returns an id as text; undefined for null, empty texts, booleans, fractions, and objects. */
-function asId(value: unknown): string | undefined {
-  if (typeof value === 'string') return value.trim() === '' || value.includes(REDACTED) ? undefined : value;
-  if (typeof value === 'bigint') return String(value);
-  return Number.isInteger(value) ? String(value) : undefined;
-}
-
-function isScalar(value: unknown): value is string | number | bigint | boolean {
-  return ['string', 'number', 'bigint', 'boolean'].includes(typeof value);
-}
-
-/** Compares JSON values. A number equals its digits as a string. */
-function isSame(a: unknown, b: unknown): boolean {
-  if (isScalar(a) && isScalar(b)) return String(a) === String(b);
-  const write = (value: unknown) =>
-    JSON.stringify(value, (_, inner: unknown) => (isScalar(inner) ? String(inner) : inner));
-  return write(a) === write(b);
 }
 
 /** How deep an object is searched for suspicious names. */
@@ -110,7 +79,20 @@ export class Fields {
     const value = this.value(leaf);
     if (value === null || value === undefined) return undefined;
     if (isScalar(value)) return String(value);
-    throw this.unreadable(leaf, `The ${leaf} of the response is not a text.`);
+    const message = `The ${leaf} of the response is not a text.`;
+    throw new UnknownShape(assumptionOf(leaf), message, describeFields(this.object), this.textWithin(leaf));
+  }
+
+  /** The setting for a text that is in an object of its own: `name: {en: "Acme"}`. */
+  private textWithin(leaf: FieldLeaf): ContractFix {
+    const texts = this.all(leaf).flatMap(({ path, value }) =>
+      isJsonObject(value)
+        ? Object.keys(value)
+            .filter((key) => isScalar(value[key]))
+            .map((key) => `${path}.${key}`)
+        : [],
+    );
+    return { leaf, value: texts.length === 1 && texts[0] ? texts[0] : '<path>' };
   }
 
   /**

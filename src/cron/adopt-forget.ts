@@ -80,8 +80,7 @@ async function refuseIfChanged({ ledger }: ForgetDeps, { key, records }: Selecte
 }
 
 function refuseOtherJob({ agent_id, name }: Pick<CronJob, 'agent_id' | 'name'>, listed: ListedJob): void {
-  // What other fields mention is no proof, and the user has said which job it is.
-  if (matchIdentity({ ...listed, mention: undefined }, agent_id, name) !== 'no') return;
+  if (matchIdentity(listed, agent_id, name) !== 'no') return;
   throw new InputError(`${listed.cron_job_id} is another job.`, {
     why: `It is ${JSON.stringify(listed.name ?? '')} of agent ${listed.agent_id ?? '(unknown)'}, not ${JSON.stringify(name)} of agent ${agent_id}.`,
     hint: 'Nothing was changed.',

@@ -2,7 +2,7 @@ import { readItem } from '../api/api-response.ts';
 import { createFreshList } from '../api/fresh-list.ts';
 import { ListUnavailable, nameListFailure, toListFailure } from '../api/list-failure.ts';
 import type { Clock } from '../clock.ts';
-import { comparableAgent, findAgentMention, namesAgent } from '../contract/agent-ids.ts';
+import { comparableAgent, namesAgent } from '../contract/agent-ids.ts';
 import type { Contract } from '../contract/contract.ts';
 import { readCronJob } from '../contract/cron.ts';
 import { fieldsOf } from '../contract/fields.ts';
@@ -19,8 +19,7 @@ type Wanted = Pick<CronJob, 'agent_id' | 'name'>;
 /** Converts an item of the service's list. @throws ShapeError when it has no id, or its name or agent cannot be read */
 export function toListedJob(item: JsonObject, contract: Contract): ListedJob {
   const job = readItem(OPERATIONS.listCronJobs, () => readCronJob(item, contract));
-  const mention = (agentId: string) => findAgentMention(item, agentId);
-  return { ...job, name: job.name ?? undefined, ...(job.agent_id === undefined && { mention }) };
+  return { ...job, name: job.name ?? undefined };
 }
 
 /**

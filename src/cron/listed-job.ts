@@ -10,8 +10,6 @@ export interface ListedJob {
   readonly agent_id: string | undefined;
   /** A text in place of the agent: its id or its name. */
   readonly agent_text?: string | undefined;
-  /** Where there is no agent_id: whether other fields show that the job is of an agent. See `findAgentMention`. */
-  readonly mention?: ((agentId: string) => 'yes' | 'no' | 'maybe') | undefined;
   readonly name: string | undefined;
   readonly instructions: string | undefined;
   readonly schedule: ScheduleParts | undefined;
@@ -20,10 +18,10 @@ export interface ListedJob {
 /** What identifies a listed job. */
 export type ListedJobIdentity = Pick<ListedJob, 'cron_job_id' | 'agent_id' | 'agent_text' | 'name'>;
 
-function matchAgent({ agent_id, agent_text, mention }: ListedJob, agentId: string): 'yes' | 'no' | 'maybe' {
+function matchAgent({ agent_id, agent_text }: ListedJob, agentId: string): 'yes' | 'no' | 'maybe' {
   if (agent_id !== undefined) return namesAgent(agent_id, agentId) ? 'yes' : 'no';
   if (agent_text !== undefined && namesAgent(agent_text, agentId)) return 'yes';
-  return mention?.(agentId) ?? 'maybe';
+  return 'maybe';
 }
 
 /** Whether a listed job has this agent and name; `maybe` if the service leaves one of them out. */

@@ -7,7 +7,7 @@ import { write } from '../support/service.ts';
 
 interface Leaf {
   readonly leaf: string;
-  readonly kind: 'operation' | 'parameter' | 'items' | 'next' | 'field' | 'values' | 'slash';
+  readonly kind: 'operation' | 'parameter' | 'items' | 'next' | 'at' | 'field' | 'values' | 'slash';
   readonly value: string;
 }
 
@@ -77,7 +77,9 @@ const CREATED_AT = '2026-01-01T00:00:00Z';
 /** Responds as the specification says, with an additional field for the leaf under test. */
 function answering(tested: Leaf | undefined): Handler {
   const { leaf, kind } = tested ?? {};
-  const zz = kind === 'field' && leaf ? { zz: ODD[leaf] ?? 'zz-value' } : {};
+  const field = kind === 'field' && leaf ? { zz: ODD[leaf] ?? 'zz-value' } : {};
+  // A name that contradicts the one at the top.
+  const zz = kind === 'at' ? { zz: { name: 'zz-value', external_message_id: 'zz-value' } } : field;
   const role = kind === 'values' ? 'zz-value' : 'assistant';
   const list = (item: object) => {
     const items = [{ ...item, ...zz }];
@@ -110,6 +112,7 @@ function oddValue({ kind, value }: Leaf, name: string): string {
     operation: value.replace(' /', ` /${name}/`),
     parameter: value.replace(/[^:.\]]+$/, name),
     items: name,
+    at: name,
     next: `page:${name}`,
     field: name,
     values: 'zz-value',

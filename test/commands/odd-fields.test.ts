@@ -95,12 +95,7 @@ test.each<[string, string[], Respell, string]>([
     ({ external_space_id, ...rest }, type) => (type === 'space' ? { ...rest, customerRef: external_space_id } : rest),
     'space.external_space_id customerRef',
   ],
-  [
-    'an agent',
-    CREATE_DAILY,
-    ({ agent_id, ...rest }) => ({ ...rest, assistantId: agent_id }),
-    'cron_job.agent_id assistantId',
-  ],
+  ['an agent', CREATE_DAILY, ({ agent_id, ...rest }) => ({ ...rest, botRef: agent_id }), 'cron_job.agent_id botRef'],
   ['the name of a job', CREATE_DAILY, ({ name, ...rest }) => ({ ...rest, jobTag: name }), "cron_job.name '<path>'"],
   [
     'a name that is an object',

@@ -10,14 +10,10 @@ function explain(contract: Contract, entries: readonly { readonly [key: string]:
   return explainUnrecognized(messages, contract, FLAGS);
 }
 
-test.each([
-  [{ message_type: 1 }, 'partnerctl contract set message.author message_type'],
-  [{ is_echo: true, page: { id: 'p1' } }, 'partnerctl contract set message.author is_echo'],
-  [{ lane: 4 }, "partnerctl contract set message.author '<path>'"],
-])('the error for a message without a known author names the field that may contain it: %j', (entry, command) => {
-  const doubt = explain(new Contract(), [entry]);
-  expect(doubt?.hint).toContain(command);
-  expect(doubt?.why).toContain(`${Object.keys(entry)[0]} (`);
+test('the error for a message without a known author asks for the field that contains it', () => {
+  const doubt = explain(new Contract(), [{ lane: 4 }]);
+  expect(doubt?.hint).toContain("partnerctl contract set message.author '<path>'");
+  expect(doubt?.why).toContain('lane (');
 });
 
 test('the error for two unknown authors names one command for both', () => {

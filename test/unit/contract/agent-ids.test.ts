@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { findAgentMention, namesAgent } from '../../../src/contract/agent-ids.ts';
+import { namesAgent } from '../../../src/contract/agent-ids.ts';
 
 const UUID = '4954764b-2e2b-4297-abec-4d8fbc9a46a7';
 
@@ -17,22 +17,5 @@ describe('namesAgent', () => {
     ['agent_5', 'projects/a/agents/agent_5', false],
   ])('%j, for the agent %j: %s', (shown, agentId, expected) => {
     expect(namesAgent(shown, agentId)).toBe(expected);
-  });
-});
-
-describe('findAgentMention', () => {
-  it.each([
-    [{ assigned_agent_id: 'agent_6' }, 'agent_5', 'no'],
-    [{ agent: `/agents/${UUID}` }, UUID.replaceAll('4', '5'), 'no'],
-    [{ agent: 'agent_6' }, 'agent_5', 'no'],
-    [{ agent: 'Billing-2' }, 'agent_5', 'maybe'],
-    [{ assigned_agent_id: 41 }, 'agent_5', 'maybe'],
-    [{ assigned_agent_id: 41 }, '40', 'no'],
-    [{ assigned_agent_id: 41 }, '41', 'yes'],
-    [{ retries: 41 }, '41', 'maybe'],
-    [{ name: 'agent_5', instructions: 'agent_5' }, 'agent_5', 'maybe'],
-    [{ run: [{ with: ['x', 'agent_5'] }] }, 'agent_5', 'yes'],
-  ])('in %j, of the agent %j: %s', (job, agentId, expected) => {
-    expect(findAgentMention(job, agentId)).toBe(expected);
   });
 });

@@ -131,7 +131,7 @@ describe('a listed job', () => {
   });
 
   it.each<[string, JsonObject, string, string]>([
-    ['a name that is no text', { ...AROUND, name: { en: 'x' } }, 'cron_job.name', '<path>'],
+    ['a name that is no text', { ...AROUND, name: { en: 'x' } }, 'cron_job.name', 'name.en'],
     ['a name under an unknown key', { ...AROUND, jobCaption: 'x' }, 'cron_job.name', 'jobCaption'],
     ['an agent under an unknown key', { ...JOB, agent_id: undefined, botId: 'a1' }, 'cron_job.agent_id', 'botId'],
   ])('is rejected with %s, because it may be any job', (_, item, leaf, value) => {

@@ -1,0 +1,33 @@
+import { isJsonObject } from './json.ts';
+
+/** What `ApiResponse` puts in place of a secret. It is never an id. */
+const REDACTED = '[redacted]';
+
+/** MongoDB's extended JSON for one plain value: `{"$oid": "65f0c0"}`. */
+const EXTENDED = ['$oid', '$date', '$numberLong', '$numberInt'];
+
+/** Returns the plain value of extended JSON; anything else as it is. */
+export function plain(value: unknown): unknown {
+  if (!isJsonObject(value)) return value;
+  const [key = '', ...others] = Object.keys(value);
+  return others.length === 0 && EXTENDED.includes(key) ? value[key] : value;
+}
+
+/** Returns an id as text; undefined for null, empty texts, booleans, fractions, and objects. */
+export function asId(value: unknown): string | undefined {
+  if (typeof value === 'string') return value.trim() === '' || value.includes(REDACTED) ? undefined : value;
+  if (typeof value === 'bigint') return String(value);
+  return Number.isInteger(value) ? String(value) : undefined;
+}
+
+export function isScalar(value: unknown): value is string | number | bigint | boolean {
+  return ['string', 'number', 'bigint', 'boolean'].includes(typeof value);
+}
+
+/** Compares JSON values. A number equals its digits as a string. */
+export function isSame(a: unknown, b: unknown): boolean {
+  if (isScalar(a) && isScalar(b)) return String(a) === String(b);
+  const write = (value: unknown) =>
+    JSON.stringify(value, (_, inner: unknown) => (isScalar(inner) ? String(inner) : inner));
+  return write(a) === write(b);
+}
