@@ -4,7 +4,7 @@ import { OPERATIONS } from '../contract/operations.ts';
 import { NotFoundError, ShapeError } from '../errors.ts';
 import { Paged } from '../output/paged.ts';
 import type { Http } from './http.ts';
-import { listAll } from './list-all.ts';
+import { listAll } from './list.ts';
 
 /**
  * Lists the agents of a space with their public integration metadata (spec §4, endpoint 3). Reading it throws

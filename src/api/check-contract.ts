@@ -3,7 +3,6 @@ import type { Contract } from '../contract/contract.ts';
 import { findId } from '../contract/fields.ts';
 import { isJsonObject, type JsonObject } from '../contract/json.ts';
 import { isLeafName, type LeafName, type ListLeaf } from '../contract/leaves.ts';
-import { rejectForeignMessages } from '../contract/message-session.ts';
 import {
   InterruptedError,
   isBalanceTooLow,
@@ -14,10 +13,10 @@ import {
 } from '../errors.ts';
 import { listAgents } from './agents.ts';
 import { listCronJobs } from './cron-jobs.ts';
-import { HistoryReader } from './history.ts';
+import { HistoryReader, isBare404 } from './history.ts';
 import type { Http } from './http.ts';
+import { probeSession } from './session-probe.ts';
 import { listSpaces } from './spaces.ts';
-import { isBare404 } from './try-history-variants.ts';
 
 /** The session whose history is read. */
 export interface CheckedSession {
@@ -63,7 +62,7 @@ async function readUpTo(http: Http, items: AsyncIterable<JsonObject>): Promise<R
 
 async function* historyOf(http: Http, session: CheckedSession, now: () => number): AsyncGenerator<JsonObject> {
   const position = { ...session, after_message_id: undefined };
-  for await (const page of new HistoryReader(http, { isStrict: true }).readAfter(position, {
+  for await (const page of new HistoryReader(http).readAfter(position, {
     now,
     limits: () => ({}),
   })) {
@@ -80,7 +79,7 @@ function readFindings(contract: Contract, list: ListLeaf, read: ReadList): (read
   const count = read.items.length;
   const detail = `read ${count}${count >= MAX_ITEMS ? ' and stopped' : ' to the end'}`;
   const found: LeafFinding = { result: 'confirmed', detail };
-  const isPaged = read.responses > 1 && !['auto', 'none'].includes(contract.next(list).kind);
+  const isPaged = read.responses > 1 && contract.next(list).kind !== 'none';
   return [
     [list, found],
     [`${list}.items`, count > 0 ? found : { result: 'unobservable', detail: 'the list is empty' }],
@@ -111,14 +110,19 @@ function failedFindings(list: ListLeaf, error: PartnerctlError): (readonly [Leaf
   return [[list, contradicted]];
 }
 
-/** Returns what a history that could be read says of the session that was requested. */
-function sessionFinding(contract: Contract, session: CheckedSession, { items }: ReadList): LeafFinding | undefined {
-  if (items.length === 0) return undefined;
-  if (contract.leaf('messages.history.session_id').source === 'observed') {
-    return { result: 'confirmed', detail: 'another session does not have these messages' };
-  }
-  const isNamed = rejectForeignMessages(items, session, contract) === 'named';
-  return isNamed ? { result: 'confirmed', detail: `the ${items.length} messages read name it` } : undefined;
+/** Asks for the history of a session that does not exist, and says whether the service heeds the session. */
+async function sessionFinding(
+  http: Http,
+  session: CheckedSession,
+  { items }: ReadList,
+): Promise<LeafFinding | undefined> {
+  if (items.length === 0 || http.contract.parameter('messages.history.session_id') === undefined) return undefined;
+  const result = await probeSession(http, session.source_id, items);
+  if (result === 'heeded')
+    return { result: 'confirmed', detail: 'a session that does not exist does not have these messages' };
+  if (result === 'unknown')
+    return { result: 'unobservable', detail: 'the history of a session that does not exist could not be read' };
+  return { result: 'contradicted', detail: 'a session that does not exist has the same messages' };
 }
 
 async function readAgents(http: Http, spaces: readonly JsonObject[]): Promise<ReadList | undefined> {
@@ -171,7 +175,7 @@ export async function checkContract(
   if (session) {
     const read = await readUpTo(http, historyOf(http, session, now));
     add('messages.history', 'message', read);
-    const finding = read.error ? undefined : sessionFinding(http.contract, session, read);
+    const finding = read.error ? undefined : await sessionFinding(http, session, read);
     if (finding) findings.set('messages.history.session_id', finding);
   }
   return toChecks(http, findings, session !== undefined);

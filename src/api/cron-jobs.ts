@@ -3,7 +3,7 @@ import type { JsonObject } from '../contract/json.ts';
 import { OPERATIONS } from '../contract/operations.ts';
 import type { Paged } from '../output/paged.ts';
 import type { Http } from './http.ts';
-import { listAll } from './list-all.ts';
+import { listAll } from './list.ts';
 
 /** A job to create (spec §2). All fields are sent unchanged. */
 export interface NewCronJob {

@@ -3,7 +3,7 @@ import { type JsonObject, parseJson } from '../contract/json.ts';
 import { OPERATIONS, type RawOperation } from '../contract/operations.ts';
 import { OutcomeUnknownError, PartnerctlError, ShapeError, withHint } from '../errors.ts';
 import type { Http } from './http.ts';
-import { listAll } from './list-all.ts';
+import { listAll } from './list.ts';
 import type { StreamedBody } from './streamed-body.ts';
 
 /** The response to a call that the user typed. */

@@ -1,7 +1,5 @@
-import { HistoryReader } from '../api/history.ts';
-import { EMPTY_PAGE } from '../api/history-order.ts';
-import type { HistoryPage } from '../api/history-page.ts';
-import { isBare404 } from '../api/try-history-variants.ts';
+import type { HistoryPage } from '../api/history.ts';
+import { EMPTY_PAGE, HistoryReader, isBare404 } from '../api/history.ts';
 import {
   BalanceError,
   CredentialsError,

@@ -1,11 +1,9 @@
-import type { HistoryOptions, HistoryPosition, HistoryReader } from '../api/history.ts';
-import { EMPTY_PAGE } from '../api/history-order.ts';
-import type { HistoryPage } from '../api/history-page.ts';
+import type { HistoryOptions, HistoryPage, HistoryPosition, HistoryReader } from '../api/history.ts';
+import { EMPTY_PAGE } from '../api/history.ts';
 import type { Message } from '../contract/messages.ts';
 import { type SessionRef, sessionKey } from '../state/session-ref.ts';
 import type { SessionStart } from './follow-types.ts';
 import { GapDetector, type HistoryGap } from './gap-detector.ts';
-import { isNewestFirst } from './message-order.ts';
 import { createNewIdsError } from './poll-failure.ts';
 import {
   acceptPage,
@@ -69,7 +67,7 @@ export class FollowedSession {
   private readonly isFollowing: boolean;
   /** How many messages of the backlog to show. */
   private readonly backlogLimit: number;
-  /** Arrivals held back until it is known which are the last, or what precedes them; undefined to hold back none. */
+  /** Arrivals held back until it is known which are the last; undefined to hold back none. */
   private held: readonly Arrival[] | undefined;
   private tail: TailState;
   private readonly gaps: GapDetector;
@@ -81,10 +79,6 @@ export class FollowedSession {
   private cursor: string | undefined;
   /** Whether the first page of the current response has arrived. */
   private hasFirstPage = false;
-  /** Whether the next request repeats the cursor. */
-  private repeatsCursor = false;
-  /** Whether the pages of the current response lead from the newest message to the oldest. */
-  private leadsBack = false;
   /** When the first response was complete, by the service's clock: messages created later are new. */
   private readAt: number | undefined;
   /** Responses in a row that announced more but contained nothing new. */
@@ -122,7 +116,7 @@ export class FollowedSession {
   /** Reads the next page. @throws PartnerctlError */
   async poll(reader: HistoryReader, options: HistoryOptions): Promise<HistoryPage> {
     if (!this.pages) {
-      if (!this.repeatsCursor) this.cursor = chooseCursor(this.tail, options.now());
+      this.cursor = chooseCursor(this.tail, options.now());
       this.hasFirstPage = false;
       const position: HistoryPosition = {
         ...this.ref,
@@ -147,8 +141,6 @@ export class FollowedSession {
     this.unreadable = 0;
     this.hasMessages ||= page.messages.length > 0;
     this.needsFreshConnection = false;
-    this.repeatsCursor = false;
-    this.leadsBack = page.reachedByLink ? this.leadsBack : page.hasNextLink && isNewestFirst(page.messages);
     if (!page.hasMore) this.pages = undefined;
     const wasCatchingUp = !this.isCaughtUp;
     const isProof = isConclusive(this.tail, this.cursor);
@@ -185,11 +177,10 @@ export class FollowedSession {
   }
 
   /**
-   * Records a failed poll. The next one starts after the last arrival or, if older pages are missing, repeats the request.
+   * Records a failed poll. The next one starts after the last arrival.
    * @param isStall whether the poll reached its time limit
    */
   fail(isStall: boolean): void {
-    this.repeatsCursor ||= this.leadsBack && this.isBetweenPages && !this.isCaughtUp;
     this.failures += 1;
     if (isStall) this.stalls += 1;
     this.needsFreshConnection = true;
@@ -199,7 +190,6 @@ export class FollowedSession {
   /** Records that the service refused the request. @returns whether to try another cursor */
   refuse(): boolean {
     this.pages = undefined;
-    this.repeatsCursor = false;
     if (this.cursor !== undefined) {
       this.tail = refuseCursor(this.tail, this.cursor);
       if (hasUsableCursor(this.tail)) return true;
@@ -226,9 +216,8 @@ export class FollowedSession {
 
   /** Returns the arrivals to show now: while catching up, only those whose position is known. */
   private release(arrivals: readonly Arrival[]): readonly Arrival[] {
-    if (this.leadsBack && !this.isCaughtUp) this.held ??= [];
     if (!this.held) return arrivals;
-    const all = this.leadsBack ? [...arrivals, ...this.held] : [...this.held, ...arrivals];
+    const all = [...this.held, ...arrivals];
     const backlog = all.filter(({ isBacklog }) => isBacklog);
     const shown = this.backlogLimit === 0 ? [] : backlog.slice(-this.backlogLimit);
     const held = [...shown, ...all.filter(({ isBacklog }) => !isBacklog)];

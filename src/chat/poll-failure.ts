@@ -119,12 +119,11 @@ export function createOutageError(last: PartnerctlError | undefined, maxOutageMs
 }
 
 /** The error to end with when all messages were requested and the service says that it has more than it sent. */
-export function createIncompleteError(sessionId: string, { evidence, strategy }: HistoryGap): ShapeError {
+export function createIncompleteError(sessionId: string, { evidence }: HistoryGap): ShapeError {
   const leaf = 'messages.history.next';
-  const fix = `If the service counts other messages, too, run: partnerctl contract set ${leaf} ${strategy}`;
   return new ShapeError(`The history of ${sessionId} could not be read completely.`, {
     why: evidence,
-    hint: `The messages shown may not be all.\n${strategy === undefined || strategy === 'none' ? pagingFixes(leaf, 'they are all') : fix}`,
+    hint: `The messages shown may not be all.\n${pagingFixes(leaf, 'they are all')}`,
     details: { session_id: sessionId, assumption: 'history.messages', leaf, seen: evidence },
   });
 }

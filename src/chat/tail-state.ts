@@ -1,4 +1,3 @@
-import type { FollowStart } from './follow-types.ts';
 import {
   compareTimestamps,
   isDescending,
@@ -7,7 +6,8 @@ import {
   parseTimestamp,
   sortOldestFirst,
   type Timestamp,
-} from './message-order.ts';
+} from '../contract/message-order.ts';
+import type { FollowStart } from './follow-types.ts';
 
 /** How many messages behind the newest the cursor may lag. */
 export const MAX_LAG = 8;

@@ -1,6 +1,6 @@
 import { normalizeName } from '../contract/field-names.ts';
+import { sortOldestFirst } from '../contract/message-order.ts';
 import type { Message } from '../contract/messages.ts';
-import { sortOldestFirst } from './message-order.ts';
 
 const STATUS_FIELDS = ['status', 'state'];
 const UNFINISHED = ['inprogress', 'streaming', 'generating'];

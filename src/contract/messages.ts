@@ -1,8 +1,7 @@
 import { rejectErrorInBody, UnknownShape } from './assumptions.ts';
 import { Contract } from './contract.ts';
 import { type Fields, fieldsOf } from './fields.ts';
-import { describeFields, describeJson, isJsonObject, type JsonObject } from './json.ts';
-import { readList } from './lists.ts';
+import { describeFields, describeJson, type JsonObject } from './json.ts';
 import { type AuthorNames, readAuthor } from './message-author.ts';
 import { extractText, readTimestamp } from './message-text.ts';
 import { findCreated, findResource, layersOf } from './resource.ts';
@@ -101,12 +100,6 @@ export function decodeMessage(entry: JsonObject, contract: Contract): Message {
     external_message_id: fields.text('message.external_message_id') ?? null,
     raw: entry,
   };
-}
-
-/** Returns the list of messages (`messages` or `history`) in a history response. @throws UnknownShape if it has none */
-export function findHistoryEntries(body: unknown): readonly JsonObject[] {
-  if (!isJsonObject(body) || body.history === undefined) return readList(body, 'messages');
-  return isJsonObject(body.history) ? readList(body.history, 'messages') : readList(body, 'history');
 }
 
 /** Decodes the response to registering a message. @throws UnknownShape if it has no message_id, or reports an error */

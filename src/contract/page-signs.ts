@@ -1,296 +1,275 @@
 import { isJsonObject, type JsonObject } from './json.ts';
 import { descend, relationOf, urlIn, urlOf } from './json-path.ts';
-import {
-  announcesNext,
-  isDate,
-  isEnvelope,
-  isIgnored,
-  isLinkText,
-  isSkippedContainer,
-  isTime,
-  isTokenName,
-  namesNextPage,
-  roleOfFlag,
-  roleOfNumber,
-  withParent,
-} from './page-sign-roles.ts';
-import { parseOrUndefined, readRange, toBoolean, toNumber, withoutVendor } from './page-sign-values.ts';
-import { isPagingName, type Spelling, spellingOf, toWords } from './paging-names.ts';
 
-/** The parts of a response that matter for paging. */
+/** The parts of a response that may speak of pages. */
 export interface PageResponse {
   readonly body: unknown;
   readonly headers: Readonly<Record<string, string>>;
   readonly status: number;
   readonly itemCount: number;
-  /** Some services mark there that more items follow. */
-  readonly lastItem?: JsonObject | undefined;
-  /** The URLs of the Link header (RFC 8288) by relation: `next`, `prev`, `first`, `last`. */
-  readonly headerLinks: Readonly<Record<string, string>>;
+  /** The URLs of the Link header (RFC 8288) by relation. */
+  readonly headerLinks: Readonly<Partial<Record<'next' | 'last', string>>>;
 }
 
-/** A value in a response that says something about its pages. */
-export interface Sign<Value> {
-  /** Where it is, as in a leaf: `meta.next_cursor`, `header.x-next-page`. */
+/** A value of a response that may speak of pages. */
+export interface Sign {
+  /** As in a leaf: `meta.next_cursor`, `header.x-next-page`. */
   readonly path: string;
-  readonly words: readonly string[];
-  readonly spelling: Spelling;
-  readonly value: Value;
+  /** As the service spells it. */
+  readonly key: string;
+  /** In lower case, without separators; with the name of the parent where the key alone says nothing: `pagenumber`. */
+  readonly name: string;
+  readonly value: unknown;
 }
 
-/** A token of the next page. The last page may also have a weak one: `cursor`, `end_cursor`, `last_id`. */
-export interface TokenSign extends Sign<string> {
-  readonly isWeak: boolean;
-  readonly isNumber: boolean;
-}
+export type NumberSign = Sign & { readonly value: number };
+export type TokenSign = Sign & { readonly value: string; readonly isNumber: boolean };
 
 /** Everything that a response says about its pages. */
-export interface PageSigns {
-  /** Links to the next page. */
-  readonly links: Sign<string>[];
-  readonly tokens: TokenSign[];
-  /** Whether there is more. */
-  readonly flags: Sign<boolean>[];
-  /** The number of this page. */
-  readonly pages: Sign<number>[];
-  readonly offsets: Sign<number>[];
-  readonly sizes: Sign<number>[];
-  /** The size of the whole list. */
-  readonly totals: Sign<number>[];
-  /** Numbers that equal the item count of this page and are not called a total. */
-  readonly counts: Sign<number>[];
-  readonly pageTotals: Sign<number>[];
-  /** Paths of next-page fields without a value: this is the last page. */
-  readonly ends: string[];
-  /** Status 206 without a range. */
-  readonly partial: string[];
-  /** Paths of values that announce more in an unknown way. */
-  readonly unknown: string[];
+export interface Signs {
+  readonly links: (Sign & { readonly value: string })[];
+  /** Tokens of the next page. */
+  readonly next: TokenSign[];
+  /** Tokens that the last page may also have: `cursor`, `end_cursor`, `last_id`. */
+  readonly cursors: TokenSign[];
+  readonly more: Sign[];
+  /** Flags such as `has_older`: more of a list, but what comes before the messages of a session. */
+  readonly older: Sign[];
+  /** Values that say that this is the last page. */
+  readonly ends: Sign[];
+  /** Flags such as `has_more: false`: stronger than a token. */
+  readonly lastFlags: Sign[];
+  readonly earlier: Sign[];
+  readonly totals: NumberSign[];
+  readonly pageTotals: NumberSign[];
+  readonly pages: NumberSign[];
+  readonly offsets: NumberSign[];
+  readonly sizes: NumberSign[];
+  /** Values that announce more in an unknown way. */
+  readonly unknown: Sign[];
 }
 
+/** Words in names that are not about the next page. */
+const OTHER = new Set(
+  'self first sync delta rate ratelimit retry access refresh csrf xsrf auth bearer expires expiry query request trace'.split(
+    ' ',
+  ),
+);
+const BACK = /^(prev|previous|before|backward|backwards|earlier|newer)$/;
+/** Objects that say nothing about pages. */
+const SKIPPED =
+  /^(errors?|warnings?|facets?|aggregations?|aggs|filters?|shards|rate|ratelimit|ratelimits|quotas?|usage|included|schema|debug|timing|request|context)$/;
+/** Objects that give their names to what is in them. */
+const PARENTS = /^(next|pages?|cursors?|totals?)$/;
+
+const NEXT = /next|contin|^more$|^more(url|uri|link|href|results|items|pages|available)$|hasmore/;
+const CURSOR = /cursor|marker|bookmark|scroll|resumption|token$|^(after|position|end|lastid|lastkey|lastevaluatedkey)$/;
+const MORE = /more|next|truncated|incomplete|partial|exceeded|older|remaining/;
+const LAST = /^(is)?(last|lastpage|final|end|done|complete|completed|finished|exhausted)$/;
+const PAGE_TOTAL = /^(page)?(total|num|numberof|last)pages?$|^pages?(total|count)?s$|^pagecount$|^pages$|^pagetotal$/;
+const TOTAL =
+  /^(total|totals)(items|elements|results|records|count|size|hits|entries|rows|docs)?$|total(s|count|items|elements|results|records|size)?$|counts?$|^(num)?found$|^overall$|^length$/;
+const NO_TOTAL = /discount|account|skip|took|time|attempt|retry|ms$/;
+const PAGE = /^(current)?page(number|num|no|index|current)?$|^(current|number)$/;
+const OFFSET = /^(page)?(offset|skip|skipcount|start|startat|startindex|startposition|from)$/;
+const SIZE = /^(page)?(limit|perpage|pagesize|itemsperpage|maxresults|maxitems|top|take|size)$/;
+/** Of headers, only those that are called exactly so speak of pages. */
+const HEADER =
+  /^(total(count|items|records|results|pages)?|next(page|cursor|token|pagetoken|link|offset)?|continuation(token)?|cursor|(current)?page(number|size|count)?|perpage|offset|limit|hasmore|hasnext(page)?|pagination)$/;
+
+const LINK = /^(https?:\/\/|\/|\?|\.{1,2}\/|[\w$.~%/-]*\?[\w$.~%[\]-]+=)/i;
+const DATE = /^\d{4}-\d\d-\d\d([T ]|$)/;
 const MAX_DEPTH = 6;
-/** Stands for the last item in the path of a sign. */
-const LAST_ITEM = '$last';
 
-interface Place {
-  readonly path: string;
-  readonly words: readonly string[];
-  readonly name: string;
-  /** Whether it is within paging information. Elsewhere, only names that consist of paging words count. */
-  readonly isPaging: boolean;
+function wordsOf(name: string): readonly string[] {
+  const parts = name.slice(0, 200).replace(/([a-z\d])([A-Z])/g, '$1 $2');
+  return parts
+    .toLowerCase()
+    .split(/[^a-z\d]+/)
+    .filter((word) => word !== '');
 }
 
-/** Reads what a response says about its pages, in the body outside of the items, in the headers, and by its status. */
-export function readSigns(response: PageResponse): PageSigns {
-  const signs: PageSigns = {
-    links: [],
-    tokens: [],
-    flags: [],
-    pages: [],
-    offsets: [],
-    sizes: [],
-    totals: [],
-    counts: [],
-    pageTotals: [],
-    ends: [],
-    partial: [],
-    unknown: [],
-  };
-  const reader = new SignReader(signs, response);
-  if (isJsonObject(response.body))
-    reader.readObject(response.body, { path: '', words: [], name: '', isPaging: true }, 0);
-  reader.readHeaders();
-  if (response.lastItem) reader.readLastItem(response.lastItem);
-  reader.readLength();
-  return signs;
+/** The value that a text spells; anything else as it is. */
+function plain(value: unknown): unknown {
+  if (typeof value === 'bigint') return Number(value);
+  if (typeof value !== 'string') return value;
+  if (/^(true|false|yes|no)$/i.test(value)) return /^(true|yes)$/i.test(value);
+  return /^-?\d{1,15}$/.test(value) ? Number(value) : value;
+}
+
+/** Reads everything in a response that speaks of pages: in the body outside of the items, in the headers, and its status. */
+export function readSigns(page: PageResponse): Signs {
+  return new SignReader(page).signs;
 }
 
 class SignReader {
-  private readonly signs: PageSigns;
-  private readonly response: PageResponse;
-  private length: Sign<number> | undefined;
+  readonly signs: Signs = {
+    links: [],
+    next: [],
+    cursors: [],
+    more: [],
+    older: [],
+    ends: [],
+    lastFlags: [],
+    earlier: [],
+    totals: [],
+    pageTotals: [],
+    pages: [],
+    offsets: [],
+    sizes: [],
+    unknown: [],
+  };
+  private readonly itemCount: number;
 
-  constructor(signs: PageSigns, response: PageResponse) {
-    this.signs = signs;
-    this.response = response;
+  constructor({ body, headers, status, itemCount, headerLinks }: PageResponse) {
+    this.itemCount = itemCount;
+    if (isJsonObject(body)) this.readObject(body, '', '', 0);
+    for (const [name, value] of Object.entries(headers)) this.readHeader(name, value);
+    const { next, last } = headerLinks;
+    const link = { path: 'header.link', key: 'next', name: 'next' };
+    if (next !== undefined) this.signs.links.push({ ...link, value: next });
+    else if (last !== undefined) this.signs.unknown.push({ ...link, value: last });
+    const [, total] = /\/(\d+)\s*$/.exec(headers['content-range'] ?? '') ?? [];
+    const range = { path: 'header.content-range', key: 'total', name: 'total' };
+    if (total !== undefined) this.signs.totals.push({ ...range, value: Number(total) });
+    else if (status === 206) this.signs.unknown.push({ ...range, path: 'status 206', value: status });
   }
 
-  /** Reads an object and what is in it, except for the items. */
-  readObject(object: JsonObject, parent: Place, depth: number): void {
-    for (const [key, value] of Object.entries(object)) {
-      const own = toWords(key);
-      const words = withParent(own, parent.words);
-      const path = parent.path === '' ? key : `${parent.path}.${key}`;
-      const place: Place = { path, words, name: key, isPaging: parent.isPaging };
-      if (own.join() === 'before' && this.isOfLastItem(value)) this.addToken(place, String(value), false);
-      if (isIgnored(own, isJsonObject(value))) continue;
-      if (Array.isArray(value)) this.readArray(value, place);
-      else if (isJsonObject(value)) this.readNested(value, place, depth);
-      else this.readValue(value, place);
-    }
-  }
-
-  readHeaders(): void {
-    const { headers, headerLinks, status } = this.response;
-    const { next, prev, first, last } = headerLinks;
-    const link: Place = { path: 'header.link', words: ['next'], name: 'link', isPaging: true };
-    if (next !== undefined) this.signs.links.push(signOf(link, next));
-    else if (prev === undefined && first !== undefined && last !== undefined && first !== last)
-      this.signs.unknown.push('header.link');
-    const range = readRange(headers['content-range']);
-    if (range) {
-      const place: Place = { path: 'header.content-range', words: ['range'], name: 'range', isPaging: true };
-      this.signs.offsets.push(signOf({ ...place, words: ['offset'] }, range.start));
-      if (range.total !== undefined) this.signs.totals.push(signOf(place, range.total));
-    }
-    if (status === 206 && range?.total === undefined) this.signs.partial.push('status 206');
-    else if (range && range.total === undefined && this.response.itemCount > 0)
-      this.signs.partial.push('header.content-range');
-    for (const [name, value] of Object.entries(headers)) {
-      if (name !== 'link' && name !== 'content-range') this.readHeader(name.toLowerCase(), value);
-    }
-  }
-
-  /** Reads the cursor of the last item, if items are envelopes with cursors, and marks that more items follow. */
-  readLastItem(item: JsonObject): void {
-    const { cursor, ...others } = item;
-    const isEdge = typeof cursor === 'string' && Object.values(others).every(isJsonObject);
-    const place: Place = { path: `${LAST_ITEM}.cursor`, words: ['cursor'], name: 'cursor', isPaging: true };
-    if (isEdge && cursor !== '') this.addToken(place, cursor, false);
-    for (const key of Object.keys(item).filter((each) => /^_more_/.test(each) && item[each] === true)) {
-      this.signs.flags.push(signOf({ ...place, path: `${LAST_ITEM}.${key}`, name: key }, true));
-    }
-  }
-
-  /** Reads `length` beside the items. It is the size of the list only if nothing else states one. */
-  readLength(): void {
-    const { signs, response, length } = this;
-    if (!length || signs.totals.length + signs.offsets.length + signs.pages.length > 0) return;
-    (length.value === response.itemCount ? signs.counts : signs.totals).push(length);
+  private readObject(object: JsonObject, path: string, parent: string, depth: number): void {
+    for (const [key, value] of Object.entries(object)) this.read({ path: path + key, key, name: parent, value }, depth);
   }
 
   private readHeader(name: string, value: string): void {
-    const full = name.replace(/^x-/, '');
-    if (isIgnored(toWords(full), false)) return;
-    const own = withoutVendor(full);
-    const words = toWords(own);
-    const place: Place = { path: `header.${name}`, words, name: own, isPaging: false };
-    if (!isPagingName(words) || words.join() === 'token') return;
-    const parsed = value.trim().startsWith('{') ? parseOrUndefined(value) : undefined;
-    if (isJsonObject(parsed)) this.readObject(parsed, { ...place, words: [], isPaging: true }, 1);
-    else this.readValue(value.trim(), place);
+    const words = wordsOf(name);
+    if (words.some((word) => OTHER.has(word) || BACK.test(word))) return;
+    const own = words[0] === 'x' ? words.slice(1) : words;
+    // Vendors put their names first: `x-wp-total`, `x-ms-continuation`.
+    const isVendor = !HEADER.test(own.join('')) && /^(total|next|continuation)/.test(own[1] ?? '');
+    const known = (isVendor ? own.slice(1) : own).join('');
+    if (!HEADER.test(known)) return;
+    const key = name.replace(/^x-/, '').slice(isVendor ? (own[0] ?? '').length + 1 : 0);
+    if (value.startsWith('{')) {
+      const parsed = parseOrUndefined(value);
+      if (isJsonObject(parsed)) this.readObject(parsed, `header.${name}.`, '', 1);
+    } else this.readValue({ path: `header.${name}`, key, name: known, value });
   }
 
-  private readNested(value: JsonObject, place: Place, depth: number): void {
-    const { words, path } = place;
-    if (isSkippedContainer(words) || depth >= MAX_DEPTH) return;
-    const url = urlIn(value);
-    const isNext = value.rel !== undefined && relationOf(value) === 'next';
-    if ((isNext || announcesNext(words)) && url !== undefined) {
-      this.readValue(url, isNext ? { ...place, words: ['next'] } : place);
+  /** @param sign with the name of its parent in place of its own */
+  private read({ path, key, name: parent, value }: Sign, depth: number): void {
+    const words = wordsOf(key.replace(/^@?odata\./i, ''));
+    const own = words.join('');
+    if (words.some((word) => BACK.test(word))) {
+      if (plain(value) === true) this.signs.earlier.push({ path, key, name: own, value });
       return;
     }
-    if (words.join() === 'continue') this.readContinue(value, path);
-    const before = countOf(this.signs);
-    const isPaging = place.isPaging && (isPagingName(words) || isEnvelope(words));
-    this.readObject(value, { ...place, isPaging }, depth + 1);
-    if (!announcesNext(words.slice(-1)) && !(isPagingName(words) && isTokenName(words))) return;
-    if (Object.keys(value).length === 0) this.signs.ends.push(path);
-    else if (countOf(this.signs) === before) this.signs.unknown.push(path);
+    const isNested = isJsonObject(value);
+    if (isNested ? words.length === 1 && OTHER.has(own) : words.some((word) => OTHER.has(word))) return;
+    const sign = { path, value, ...qualify(key, own, parent) };
+    if (isNested) this.readNested(value, sign, own, depth);
+    else if (Array.isArray(value)) this.readArray(value, sign);
+    else this.readValue(sign);
   }
 
-  /** Reads an object with the parameters of the next request, as MediaWiki sends it: `continue: { apcontinue: … }`. */
-  private readContinue(parameters: JsonObject, path: string): void {
-    for (const [name, value] of Object.entries(parameters)) {
-      if (typeof value !== 'string' || value === '' || isPagingName(toWords(name))) continue;
-      const place: Place = { path: `${path}.${name}`, words: [name], name, isPaging: true };
-      this.signs.tokens.push({ ...signOf(place, value), isWeak: false, isNumber: false });
+  private readNested(value: JsonObject, sign: Sign, own: string, depth: number): void {
+    const url = urlIn(value);
+    if (url !== undefined && (NEXT.test(sign.name) || relationOf(value) === 'next')) {
+      this.readValue({ ...sign, name: 'next', value: url });
+      return;
     }
+    if (SKIPPED.test(own) || depth >= MAX_DEPTH) return;
+    const before = this.count();
+    this.readObject(value, `${sign.path}.`, PARENTS.test(own) ? own : '', depth + 1);
+    if (!NEXT.test(own) && own !== 'lastevaluatedkey') return;
+    if (Object.keys(value).length === 0) this.signs.ends.push(sign);
+    else if (this.count() === before) this.signs.unknown.push(sign);
   }
 
-  /** Reads a list of links (`[{ rel: 'next', href }]`). Any other array under a next-page name is unknown. */
-  private readArray(list: readonly unknown[], place: Place): void {
+  /** Reads a list of links: `[{ rel: 'next', href }]`. */
+  private readArray(list: readonly unknown[], sign: Sign): void {
     const links = list
       .filter(isJsonObject)
       .filter((item) => urlIn(item) !== undefined && relationOf(item) !== undefined);
-    for (const item of links) {
-      if (relationOf(item) !== 'next') continue;
-      this.readValue(urlIn(item), { ...place, path: `${place.path}.next`, words: ['next'] });
-    }
-    if (links.length > 0 || !namesNextPage(place.words) || !isPagingName(place.words)) return;
-    if (list.length === 0) this.signs.ends.push(place.path);
-    else this.signs.unknown.push(place.path);
+    const next = links.find((item) => relationOf(item) === 'next');
+    if (next) this.readValue({ path: `${sign.path}.next`, key: 'next', name: 'next', value: urlIn(next) });
+    if (links.length > 0 || !NEXT.test(sign.name)) return;
+    if (list.length === 0) this.signs.ends.push(sign);
+    else this.signs.unknown.push(sign);
   }
 
-  private readValue(value: unknown, place: Place): void {
-    const { words, path } = place;
-    const isKnown = isPagingName(words);
-    const flag = toBoolean(value);
-    const number = toNumber(value);
-    if (words.join() === 'length' && place.isPaging && number !== undefined) this.length = signOf(place, number);
+  private readValue(sign: Sign): void {
+    const value = plain(sign.value);
     if (value === null || value === '') {
-      if (isKnown && namesNextPage(words)) this.signs.ends.push(path);
-    } else if (flag !== undefined) {
-      const saysMore = isKnown || (place.isPaging && announcesNext(words)) ? roleOfFlag(words) : undefined;
-      if (saysMore !== undefined) this.signs.flags.push(signOf(place, flag === saysMore));
-    } else if (place.isPaging || isKnown) {
-      if (number !== undefined) this.readNumber(number, place, isKnown);
-      else if (typeof value === 'string') this.readText(value, place, isKnown);
-    }
+      if (NEXT.test(sign.name) || CURSOR.test(sign.name) || OFFSET.test(sign.name)) this.signs.ends.push(sign);
+    } else if (typeof value === 'boolean') this.readFlag(sign, value);
+    else if (typeof value === 'number') this.readNumber({ ...sign, value });
+    else if (typeof value === 'string') this.readText({ ...sign, value });
   }
 
-  private readNumber(value: number, place: Place, isKnown: boolean): void {
+  private readFlag(sign: Sign, value: boolean): void {
+    const isLast = LAST.test(sign.name);
+    if (!isLast && !MORE.test(sign.name)) return;
+    if (value === isLast) this.signs.lastFlags.push(sign);
+    else (sign.name.includes('older') ? this.signs.older : this.signs.more).push(sign);
+  }
+
+  private readNumber(sign: NumberSign): void {
+    const { name, value } = sign;
     const { signs } = this;
-    const { words } = place;
-    const sign = signOf(place, value);
-    const role = roleOfNumber(words, isKnown);
-    if (role === 'more') signs.flags.push(signOf(place, value > 0));
-    else if (role === 'next' && value <= 0) signs.ends.push(place.path);
-    else if (role === 'next' || role === 'token') this.addToken(place, String(value), true);
-    if (value < 0) return;
-    const isOfThisPage = value === this.response.itemCount && !words.includes('total') && !words.includes('totals');
-    if (role === 'total') (isOfThisPage ? signs.counts : signs.totals).push(sign);
-    if (role === 'size' && value > 0) signs.sizes.push(sign);
-    if (role === 'page-total') signs.pageTotals.push(sign);
-    if (role === 'page') signs.pages.push(sign);
-    if (role === 'offset') signs.offsets.push(sign);
+    if (!Number.isInteger(value)) return;
+    const token = { ...sign, value: String(value), isNumber: true };
+    if (/remaining|^more$|hasmore|morecount/.test(name)) (value > 0 ? signs.more : signs.ends).push(sign);
+    else if (PAGE_TOTAL.test(name)) signs.pageTotals.push(sign);
+    else if (NEXT.test(name) && value > 0) signs.next.push(token);
+    else if (NEXT.test(name)) signs.ends.push(sign);
+    else if (TOTAL.test(name) && !NO_TOTAL.test(name)) this.readTotal(sign);
+    else if (PAGE.test(name)) signs.pages.push(sign);
+    else if (OFFSET.test(name)) signs.offsets.push(sign);
+    else if (SIZE.test(name)) signs.sizes.push(sign);
+    else if (CURSOR.test(name)) signs.cursors.push(token);
   }
 
-  private readText(text: string, place: Place, isKnown: boolean): void {
-    const { words, path } = place;
-    const isOther = !isKnown && !announcesNext(words) && !words.includes('cursor') && !words.includes('marker');
-    if (isOther || (isDate(text) && isTime(words)) || !isTokenName(words)) return;
-    const isUrlName = words.some((word) => /^(url|uri|href|link)$/.test(word));
-    if (isLinkText(text) || isUrlName) {
-      if (announcesNext(words)) this.signs.links.push(signOf(place, text));
-    } else if (/^[a-z][a-z+.-]*:\/\//i.test(text)) this.signs.unknown.push(path);
-    else this.addToken(place, text, false);
+  /** A number of the items of this page says nothing, unless it is called a total. */
+  private readTotal(sign: NumberSign): void {
+    const isOfPage = sign.value === this.itemCount && !sign.name.includes('total');
+    if (sign.value >= 0 && !isOfPage) this.signs.totals.push(sign);
   }
 
-  /** Whether a value is a field of the last item. Then `before` leads to older items, not back. */
-  private isOfLastItem(value: unknown): boolean {
-    const isText = (typeof value === 'string' && value !== '') || typeof value === 'number';
-    return isText && Object.values(this.response.lastItem ?? {}).some((each) => String(each) === String(value));
+  private readText(sign: Sign & { readonly value: string }): void {
+    const { name, value } = sign;
+    const isLink = LINK.test(value) || /(url|uri|href|link)$/.test(name);
+    const isToken = CURSOR.test(name) && !isLink;
+    if (DATE.test(value) && !/cursor|token|marker/.test(name)) return;
+    if (!NEXT.test(name)) {
+      if (isToken || (OFFSET.test(name) && !isLink)) this.signs.cursors.push({ ...sign, isNumber: false });
+    } else if (isLink) this.signs.links.push(sign);
+    else if (/^[a-z][a-z+.-]*:\/\//i.test(value)) this.signs.unknown.push(sign);
+    else this.signs.next.push({ ...sign, isNumber: false });
   }
 
-  private addToken(place: Place, value: string, isNumber: boolean): void {
-    const isWeak = !announcesNext(place.words);
-    this.signs.tokens.push({ ...signOf(place, value), isWeak, isNumber });
+  private count(): number {
+    return Object.values(this.signs).reduce((sum, list: readonly Sign[]) => sum + list.length, 0);
   }
 }
 
-function signOf<Value>({ path, words, name }: Place, value: Value): Sign<Value> {
-  return { path, words, spelling: spellingOf(name), value };
+/** Adds the parent where a key alone is ambiguous: `page.number`, `next.cursor`, `cursors.next`, `total.value`. */
+function qualify(key: string, own: string, parent: string): Pick<Sign, 'key' | 'name'> {
+  if (parent === 'next') return { key, name: `next${own}` };
+  if (parent.startsWith('cursor') && own === 'next') return { key: 'cursor', name: 'nextcursor' };
+  if (parent.startsWith('total') && (own === 'value' || own === 'count')) return { key, name: 'total' };
+  return parent.startsWith('page') && !own.startsWith('page') ? { key, name: `page${own}` } : { key, name: own };
 }
 
-function countOf(signs: PageSigns): number {
-  return Object.values(signs).reduce((sum, list) => sum + list.length, 0);
+function parseOrUndefined(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
-/** Returns the value at the path of a sign: of the body, as `descend` does, or of a header. For a link object, its URL. */
-export function valueAt(path: readonly string[], { body, headers, headerLinks, lastItem }: PageResponse): unknown {
+/** Returns the value at a path of the body, or of a header: `header.x-next-page`. For a link object, its URL. */
+export function valueAt(path: readonly string[], { body, headers, headerLinks }: PageResponse): unknown {
   const [top, name = '', ...rest] = path;
-  if (top === LAST_ITEM) return lastItem?.[name];
   if (top !== 'header') return urlOf(descend(body, path.join('.')));
   if (name === 'link') return headerLinks.next;
   const value = headers[name.toLowerCase()];

@@ -1,3 +1,4 @@
+import type { SessionProbe } from '../api/session-probe.ts';
 import type { ProxySettings } from '../config/proxy.ts';
 import type { ServiceSettings, Sourced } from '../config/settings.ts';
 import type { Leaf } from '../contract/contract.ts';
@@ -65,6 +66,8 @@ export interface Facts {
   readonly tokenError: PartnerctlError | undefined;
   readonly probe: Probe | undefined;
   readonly lists: readonly ListRead[];
+  /** Whether the service heeds which session a history is requested of; undefined if no agent shows its source. */
+  readonly session: SessionProbe | undefined;
   readonly leaves: readonly Leaf[];
   /** Undefined if --timeout ended before. */
   readonly state: Result<StateFacts> | undefined;

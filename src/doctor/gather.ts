@@ -145,8 +145,8 @@ async function gatherService(context: Context, settings: ServiceSettings) {
   const attempted = await attempt(context, `the connection to ${url}`, () => probe(reader, context));
   const noResponse = { status: undefined, headers: {}, at: context.clock.now(), ms: 0 };
   const probed = attempted.error ? { ...noResponse, error: attempted.error } : attempted.value;
-  const lists = probed.status === undefined ? [] : await probeLists(reader, probed);
-  return { ...network, tokenError: undefined, probe: probed, lists, leaves: contract.leaves() };
+  const read = probed.status === undefined ? undefined : await probeLists(reader, probed);
+  return { ...network, tokenError: undefined, probe: probed, ...read, leaves: contract.leaves() };
 }
 
 /**
@@ -174,6 +174,7 @@ export async function gatherFacts(context: Context, minimumNode: string): Promis
     tokenError: undefined,
     probe: undefined,
     lists: [],
+    session: undefined,
     leaves: [],
     ...service,
     state,

@@ -1,12 +1,13 @@
-import type { ListOperation } from '../api/fetch-page.ts';
 import type { Http } from '../api/http.ts';
-import { listAll } from '../api/list-all.ts';
+import { type ListOperation, listAll } from '../api/list.ts';
+import { probeSession } from '../api/session-probe.ts';
+import { readAgent } from '../contract/agents.ts';
 import { findId } from '../contract/fields.ts';
 import type { JsonObject } from '../contract/json.ts';
 import { OPERATIONS } from '../contract/operations.ts';
 import { SCOPE } from '../contract/scopes.ts';
 import { NoOperationError, PartnerctlError, ShapeError } from '../errors.ts';
-import type { ListRead, Probe } from './facts.ts';
+import type { Facts, ListRead, Probe } from './facts.ts';
 
 /** No retries: a check reports the current state. */
 export const READ_LIMITS = { retries: 0, timeoutMs: 10_000 };
@@ -81,16 +82,35 @@ function idOf(space: JsonObject, http: Http): string | undefined {
   }
 }
 
+/** The id of a source of one of the agents; undefined if none shows one. */
+function sourceOf(agents: readonly JsonObject[], http: Http): string | undefined {
+  for (const agent of agents) {
+    try {
+      const { source_id } = readAgent(agent, http.contract);
+      if (typeof source_id === 'string') return source_id;
+    } catch {
+      // `checkContractValues` reports agents that cannot be decoded.
+    }
+  }
+  return undefined;
+}
+
 /**
- * Reads each list once: the spaces, the agents of one space, and the scheduled jobs.
+ * Reads each list once: the spaces, the agents of one space, and the scheduled jobs. If an agent shows its source, also asks
+ * for the history of a session that does not exist.
  * @returns no lists if the probe failed for a reason that applies to every call
  */
-export async function probeLists(http: Http, { status, error }: Probe): Promise<readonly ListRead[]> {
+export async function probeLists(http: Http, { status, error }: Probe): Promise<Pick<Facts, 'lists' | 'session'>> {
   const allWouldFail = error !== undefined && status !== 403 && !(error instanceof ShapeError);
-  if (allWouldFail) return [];
+  if (allWouldFail) return { lists: [], session: undefined };
   const spaces = await probeList(http, SPACES);
   const id = spaces.items.map((space) => idOf(space, http)).find((found) => found !== undefined);
-  const agents = id === undefined ? [] : [(await probeList(http, AGENTS, { space_id: id })).read];
-  const jobs = (await probeList(http, JOBS)).read;
-  return [spaces.read, ...agents, jobs].filter((read) => !(read.error instanceof NoOperationError));
+  const agents = id === undefined ? undefined : await probeList(http, AGENTS, { space_id: id });
+  const jobs = await probeList(http, JOBS);
+  const reads = [spaces, ...(agents ? [agents] : []), jobs].map(({ read }) => read);
+  const source = sourceOf(agents?.items ?? [], http);
+  return {
+    lists: reads.filter((read) => !(read.error instanceof NoOperationError)),
+    session: source === undefined ? undefined : await probeSession(http, source),
+  };
 }

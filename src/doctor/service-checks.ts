@@ -1,4 +1,5 @@
 import { shellCommand } from '../cli/shell-command.ts';
+import { describeFix } from '../contract/assumptions.ts';
 import { ErrorInSuccessBody, isBalanceTooLow, NotJsonError, type PartnerctlError, ShapeError } from '../errors.ts';
 import { type Check, failed, ok, skipped, warning } from './check.ts';
 import type { Facts, ListRead, Probe } from './facts.ts';
@@ -165,7 +166,7 @@ export function checkBalance(facts: Facts): Check {
 }
 
 /** Compares the contract with the responses so far. */
-export function checkContractValues({ leaves, lists, probe }: Facts): Check {
+export function checkContractValues({ leaves, lists, probe, session }: Facts): Check {
   const errors = [probe?.error, ...lists.map(({ error }) => error)];
   const contradiction = errors.find(contradicts);
   if (contradiction) return failed('contract', contradiction);
@@ -175,6 +176,11 @@ export function checkContractValues({ leaves, lists, probe }: Facts): Check {
     return warning('contract', `${missing.what} cannot be read: ${message}`, hint ?? '');
   }
   if (leaves.length === 0) return skipped('contract', NO_SERVICE);
+  if (session === 'ignored') {
+    const message =
+      'The history of a session that does not exist has messages: the service ignores which session is requested.';
+    return warning('contract', message, describeFix({ leaf: 'messages.history.session_id', value: 'query:<name>' }));
+  }
   const counts = (['assumed', 'observed', 'imported', 'override'] as const).map((source) => {
     const count = leaves.filter((leaf) => leaf.source === source).length;
     return `${count} ${source === 'override' ? 'overridden' : source}`;

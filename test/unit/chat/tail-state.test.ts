@@ -1,6 +1,5 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { isDescending, isNewestFirst, type MessageRef } from '../../../src/chat/message-order.ts';
 import {
   acceptPage,
   chooseCursor,
@@ -14,6 +13,7 @@ import {
   refuseCursor,
   startTail,
 } from '../../../src/chat/tail-state.ts';
+import { isDescending, isNewestFirst, type MessageRef } from '../../../src/contract/message-order.ts';
 
 const T0 = Date.UTC(2026, 0, 1);
 const range = (from: number, to: number): number[] =>
@@ -229,7 +229,7 @@ it.each<[string, readonly MessageRef[], boolean, boolean]>([
   ['two descending messages', [1, 0].map(message), false, false],
   ['a tie', [message(2), message(1), message(1)], false, true],
   ['ties only', [message(1), message(1), message(1)], false, false],
-  ['a message without a timestamp', [message(2), undated(1), message(0)], false, false],
+  ['a message without a timestamp, by the numbers of the ids', [message(2), undated(1), message(0)], true, true],
   ['ascending messages', range(0, 5).map(message), false, false],
 ])('detects the order of %s', (_, messages, strictly, loosely) => {
   expect([isNewestFirst(messages), isDescending(messages)]).toEqual([strictly, loosely]);

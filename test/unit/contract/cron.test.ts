@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { UnknownShape } from '../../../src/contract/assumptions.ts';
+import { readList } from '../../../src/contract/body.ts';
 import { Contract } from '../../../src/contract/contract.ts';
 import { readCreatedCronJob, readCronJob } from '../../../src/contract/cron.ts';
 import type { JsonObject } from '../../../src/contract/json.ts';
-import { readList } from '../../../src/contract/lists.ts';
 import { OPERATIONS } from '../../../src/contract/operations.ts';
 
 const readJob = (item: JsonObject) => readCronJob(item, new Contract());

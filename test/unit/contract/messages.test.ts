@@ -7,7 +7,6 @@ import type { JsonObject } from '../../../src/contract/json.ts';
 import * as messages from '../../../src/contract/messages.ts';
 import { anyCharacter } from '../../support/properties.ts';
 
-const { findHistoryEntries } = messages;
 const contract = new Contract();
 const decodeMessage = (entry: JsonObject) => messages.decodeMessage(entry, contract);
 const decodeAcknowledgement = (body: unknown) => messages.decodeAcknowledgement(body, contract);
@@ -173,48 +172,6 @@ describe('a message of the history', () => {
         },
       ),
     );
-  });
-});
-
-describe('the body of a history', () => {
-  const entries = [{ message_id: 'm1' }];
-  it.each([
-    ['a bare list', entries],
-    ['results', { count: 1, next: null, results: entries }],
-    ['messages', { messages: entries, session_id: 's', other: [{ a: 1 }] }],
-    ['history', { history: entries }],
-    ['history with messages', { history: { messages: entries } }],
-    ['one level down', { data: { messages: entries } }],
-    ['result, next to notices of the service', { success: true, errors: [], messages: [], result: entries }],
-  ])('contains its entries: %s', (_, body) => {
-    expect(findHistoryEntries(body)).toEqual(entries);
-  });
-
-  it.each([[[]], [{ results: [] }], [{ history: [] }], [{ messages: [] }], [{ history: { messages: [] } }]])(
-    'may be empty: %j',
-    (body) => {
-      expect(findHistoryEntries(body)).toEqual([]);
-    },
-  );
-
-  it('is rejected if another list holds messages, too', () => {
-    const message = (id: string) => ({ message_id: id, role: 'user', text: 'Hi', created_at: '2026-01-01T00:00:00Z' });
-    const body = { messages: [message('m1')], replies: [{ ...message('m2'), role: 'assistant', in_reply_to: 'm1' }] };
-    expect(() => findHistoryEntries(body)).toThrow('in several places: messages, replies.');
-    expect(() => findHistoryEntries({ ...body, messages: [] })).toThrow(UnknownShape);
-    const participants = [{ id: 'u1', name: 'Ann', role: 'user' }];
-    const suggestions = [{ id: 's1', text: 'Thanks' }];
-    expect(findHistoryEntries({ messages: body.messages, participants, suggestions })).toEqual(body.messages);
-    expect(findHistoryEntries({ messages: [], participants })).toEqual([]);
-    expect(findHistoryEntries({ messages: body.messages, pinned: body.replies })).toEqual(body.messages);
-  });
-
-  it('is an empty history if it is null', () => {
-    expect(findHistoryEntries(null)).toEqual([]);
-  });
-
-  it.each([['text'], [{}], [{ history: 5 }]])('is rejected if its shape is unknown: %j', (body) => {
-    expect(() => findHistoryEntries(body)).toThrow(UnknownShape);
   });
 });
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { UnknownShape } from '../../../src/contract/assumptions.ts';
-import { readList, readStatedExtent } from '../../../src/contract/lists.ts';
+import { readList } from '../../../src/contract/body.ts';
 
 const ITEMS = [{ space_id: 'a' }, { space_id: 'b' }];
 
@@ -19,16 +19,10 @@ describe('the envelope of a list', () => {
     ['content', { content: ITEMS, totalElements: 2 }],
     ['an embedded list', { _embedded: { spaces: ITEMS }, _links: { self: { href: '/' } } }],
     ['an embedded list of another name', { _embedded: { spaceResponseList: ITEMS }, _links: {}, page: { number: 0 } }],
-    ['an object with numbers as keys', { data: { 0: ITEMS[0], 2: ITEMS[1] } }],
-    ['an object by id', { spaces: { a: ITEMS[0], b: ITEMS[1] }, next: null }],
-    ['an object by id without an envelope', { a: ITEMS[0], b: ITEMS[1] }],
     ['edges with nodes', { data: { spaces: { edges: ITEMS.map((node) => ({ node, cursor: node.space_id })) } } }],
-    ['edges next to nodes', { spaces: { nodes: ITEMS, edges: ITEMS.map((node) => ({ node })) } }],
     ['XML turned into JSON', { spaces: { '@page': '1', space: ITEMS } }],
     ['GeoJSON, next to another array', { fields: [{ name: 'id' }], features: ITEMS }],
     ['two levels down', { response: { result: { spaces: ITEMS } } }],
-    ['its own name next to another list', { data: [{ id: 1 }], spaces: ITEMS }],
-    ['a list below an empty one', { items: [], data: { spaces: ITEMS } }],
     ['a list next to included objects', { data: ITEMS, included: [{ id: 1 }] }],
     ['spaces.results', { spaces: { results: ITEMS } }],
     ['the one array in an envelope', { Response: { TotalCount: 2, SpaceSet: ITEMS, RequestId: 'r' } }],
@@ -46,7 +40,6 @@ describe('the envelope of a list', () => {
     ['one level down', { data: { spaces: [] } }],
     ['null under its own name', { spaces: null }],
     ['no embedded list where there are 0 in all', { _links: { self: { href: '/' } }, page: { totalElements: 0 } }],
-    ['an unknown name next to a total of 0', { Response: { TotalCount: 0, SpaceSet: [], RequestId: 'r' } }],
     ['null in an envelope', { data: { items: null, total: 0 } }],
   ])('may be empty: %s', (_, body) => {
     expect(readList(body, 'spaces')).toEqual([]);
@@ -80,17 +73,12 @@ describe('the envelope of a list', () => {
     expect(() => readList(['a', 'b'], 'spaces')).toThrow(error);
   });
 
-  it.each([
-    ['spaces', { spaces: { a: { name: 'Acme' }, b: { name: 'Globex' } }, last: { id: 'b' } }],
-    ['data', { data: { a: { name: 'Acme' } } }],
-    ['$', { a: { name: 'Acme' }, b: { space_id: 'b' } }],
-  ])('is rejected without a command if its items have their ids only as keys: %s', (place, body) => {
-    const message = expect.stringContaining(`the object at ${place}, with ids as keys`);
-    expect(() => readList(body, 'spaces')).toThrow(expect.objectContaining({ message, fix: undefined }));
-  });
-
-  it('may contain a single item without a list, as in XML converted to JSON', () => {
-    expect(readList({ spaces: { space: { space_id: 'a' } } }, 'spaces')).toEqual([{ space_id: 'a' }]);
+  it('is rejected with the command that names an object with ids as keys, which is then the list of its values', () => {
+    const body = { spaces: { a: ITEMS[0], b: ITEMS[1] }, next: null };
+    expect(() => readList(body, 'spaces')).toThrow(
+      expect.objectContaining({ fix: { leaf: 'spaces.list.items', value: '<path>' } }),
+    );
+    expect(readList(body, 'spaces', { path: ['spaces'] })).toEqual(ITEMS);
   });
 
   it('is recognized next to an error that reports success', () => {
@@ -100,64 +88,51 @@ describe('the envelope of a list', () => {
     expect(() => readList({ spaces: [], error: { code: 0, message: 'Token expired.' } }, 'spaces')).toThrow('error');
   });
 
-  it('is rejected with the command that names the list that was received', () => {
-    const read = () => readList({ payload: { customers: [], owners: ITEMS } }, 'spaces');
-    expect(read).toThrow(expect.objectContaining({ fix: { leaf: 'spaces.list.items', value: 'payload.owners' } }));
-  });
-
   it('is rejected with a command after which an empty object is an empty list', () => {
     const fix = { leaf: 'spaces.list.items', value: 'spaces' };
     expect(() => readList({}, 'spaces')).toThrow(expect.objectContaining({ fix }));
-    expect(readList({}, 'spaces', { path: ['spaces'], isSet: true })).toEqual([]);
+    expect(readList({}, 'spaces', { path: ['spaces'] })).toEqual([]);
   });
 
-  describe('with a list of the same kind next to it', () => {
-    const job = (id: string) => ({ cron_job_id: id, agent_id: 'a1', name: id, schedule: {} });
-    const jobs = [job('c1'), job('c2')];
-    const paused = [{ ...job('c3'), paused_at: '2026-01-01', reason: 'Balance' }];
+  describe('with a second one next to it', () => {
+    const jobs = [{ cron_job_id: 'c1' }, { cron_job_id: 'c2' }];
+    const paused = [{ cron_job_id: 'c3' }];
 
     it.each([
-      [{ cron_jobs: jobs, disabled_cron_jobs: [{ cron_job_id: 'c3', name: 'Old' }] }],
-      [{ jobs, paused }],
-      [{ jobs: [], paused }],
-      [{ jobs: null, paused }],
-      [{ data: [], archived: paused }],
-      [{ data: { jobs, paused } }],
-      [{ jobs, more: { paused } }],
-      [{ jobs: { c1: job('c1') }, paused: { c3: job('c3') } }],
-      [{ jobs: {}, paused: { c3: job('c3') } }],
-      [{ cron_jobs: { own: jobs, shared: paused } }],
-    ])('is rejected, and no place is proposed: %j', (body) => {
-      const fix = expect.objectContaining({ leaf: 'cron_jobs.list.items', value: '<path>' });
-      expect(() => readList(body, 'cron_jobs')).toThrow(expect.objectContaining({ fix }));
-    });
-
-    it('is rejected where a document says that the list is, but not where the user does', () => {
-      const body = { jobs, paused };
-      expect(() => readList(body, 'cron_jobs', { path: ['jobs'], isSet: false })).toThrow(
-        'several places: jobs, paused',
-      );
-      expect(readList(body, 'cron_jobs', { path: ['jobs'], isSet: true })).toEqual(jobs);
+      [{ cron_jobs: jobs, disabled_cron_jobs: paused }, 'cron_jobs'],
+      [{ jobs, paused }, 'jobs'],
+      [{ paused, jobs: [] }, 'jobs'],
+      [{ jobs: null, paused }, 'jobs'],
+      [{ data: [], archived: paused }, 'data'],
+      [{ data: { jobs, paused } }, 'data.jobs'],
+      [{ jobs, more: { paused } }, 'jobs'],
+      [{ cron_jobs: { own: jobs, shared: paused } }, 'cron_jobs.own'],
+      [{ owners: paused, data: jobs }, 'data'],
+      [{ jobs, agents: [{ agent_id: 'a1' }] }, 'jobs'],
+      [{ nodes: jobs, edges: jobs.map((node) => ({ node })) }, 'nodes'],
+    ])('is rejected with the names of both and the command: %j', (body, value) => {
+      const fix = expect.objectContaining({ leaf: 'cron_jobs.list.items', value });
+      const read = () => readList(body, 'cron_jobs');
+      expect(read).toThrow(expect.objectContaining({ fix, message: expect.stringContaining('several places: ') }));
+      expect(readList(body, 'cron_jobs', { path: value.split('.') })).toBeInstanceOf(Array);
     });
 
     it.each([
       ['included objects', { jobs, included: paused }],
-      ['errors with ids', { jobs, errors: [], warnings: paused }],
-      ['their agents', { jobs, agents: [{ agent_id: 'a1', name: 'Support', template_id: 't1' }] }],
-      ['their owners', { jobs, users: [{ id: 'u1', name: 'Ann' }] }],
-      ['their runs', { jobs, runs: [{ id: 'r1', cron_job_id: 'c1', agent_id: 'a1', status: 'done', started_at: '' }] }],
-      ['objects without ids', { jobs, schedule_types: [{ type: 'cron', schedule: 'five fields' }] }],
-      ['some of them again', { jobs, active_jobs: jobs.slice(1) }],
+      ['errors and warnings', { jobs, errors: [], warnings: paused }],
       ['columns', { data: jobs, columns: [{ id: 'name', title: 'Name' }] }],
-    ])('is read, if that holds other objects: %s', (_, body) => {
+      ['links', { jobs, links: [{ rel: 'self', href: '/' }] }],
+      ['texts', { jobs, values: ['a', 'b'] }],
+      ['nothing under a customary name', { jobs, data: null }],
+    ])('is read, if that holds %s', (_, body) => {
       expect(readList(body, 'cron_jobs')).toEqual(jobs);
     });
   });
 
   it('is empty if it is null, as Go encodes it', () => {
     expect(readList(null, 'spaces')).toEqual([]);
-    expect(readList(null, 'spaces', { path: [], isSet: true })).toEqual([]);
-    expect(() => readList(null, 'spaces', { path: ['data'], isSet: true })).toThrow(UnknownShape);
+    expect(readList(null, 'spaces', { path: [] })).toEqual([]);
+    expect(() => readList(null, 'spaces', { path: ['data'] })).toThrow(UnknownShape);
   });
 
   it.each([
@@ -165,12 +140,12 @@ describe('the envelope of a list', () => {
     ['data.rows', { data: { rows: ITEMS }, items: [] }, ['data', 'rows']],
     ['a key with a dot', { 'v1.spaces': ITEMS }, ['v1', 'spaces']],
   ])('is read where the contract says: %s', (_, body, path) => {
-    expect(readList(body, 'spaces', { path, isSet: true })).toEqual(ITEMS);
+    expect(readList(body, 'spaces', { path })).toEqual(ITEMS);
   });
 
   it('is rejected if the contract names another place, even if a list was received', () => {
-    expect(() => readList({ items: ITEMS }, 'spaces', { path: ['data', 'rows'], isSet: true })).toThrow(UnknownShape);
-    expect(() => readList({ items: ITEMS }, 'spaces', { path: [], isSet: true })).toThrow(UnknownShape);
+    expect(() => readList({ items: ITEMS }, 'spaces', { path: ['data', 'rows'] })).toThrow(UnknownShape);
+    expect(() => readList({ items: ITEMS }, 'spaces', { path: [] })).toThrow(UnknownShape);
   });
 
   it('property: yields an empty list only for an empty array or null in a known place', () => {
@@ -205,27 +180,24 @@ describe('the envelope of a list', () => {
   });
 });
 
-describe('the stated total of a list', () => {
+describe('the envelope of a history', () => {
+  const entries = [{ message_id: 'm1' }];
+
   it.each([
-    [[], { ends: false }],
-    [{ results: [] }, { ends: false }],
-    [{ results: [], next: null }, { ends: true }],
-    [{ results: [], links: { next: {} } }, { ends: true }],
-    [{ results: [], next: '/v1/x' }, { ends: false }],
-    [
-      { results: [], meta: { has_more: false, total: 7 } },
-      { ends: true, total: 7, totalPath: 'meta.total' },
-    ],
-    [
-      { results: [], count: 0 },
-      { ends: false, total: 0, totalPath: 'count' },
-    ],
-    [
-      { results: [], total: '7' },
-      { ends: false, total: 7, totalPath: 'total' },
-    ],
-    [{ results: [], total: 'many' }, { ends: false }],
-  ])('%j: %j', (body, extent) => {
-    expect(readStatedExtent(body)).toEqual(extent);
+    ['a bare list', entries],
+    ['results', { count: 1, next: null, results: entries }],
+    ['messages', { messages: entries, session_id: 's' }],
+    ['history', { history: entries }],
+    ['history with messages', { history: { messages: entries } }],
+    ['one level down', { data: { messages: entries } }],
+  ])('is recognized: %s', (_, body) => {
+    expect(readList(body, 'messages')).toEqual(entries);
+  });
+
+  it('is rejected if another list holds messages, too', () => {
+    const body = { messages: entries, replies: [{ message_id: 'm2' }] };
+    expect(() => readList(body, 'messages')).toThrow('in several places: messages, replies.');
+    expect(() => readList({ ...body, messages: [] }, 'messages')).toThrow(UnknownShape);
+    expect(readList(body, 'messages', { path: ['messages'] })).toEqual(entries);
   });
 });

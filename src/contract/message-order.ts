@@ -25,11 +25,11 @@ export function compareTimestamps(left: Timestamp, right: Timestamp): number {
 
 /** The number at the end of an id, if ids are numbered: `msg_12` has 12. */
 function numberOf({ message_id }: MessageRef): bigint | undefined {
-  const [, digits] = /^\D*(\d{1,19})$/.exec(message_id) ?? [];
+  const [, digits] = /^\D*(\d{1,40})$/.exec(message_id) ?? [];
   return digits === undefined ? undefined : BigInt(digits);
 }
 
-/** What the fields of a page's messages say about their order. */
+/** What the fields of messages say about their order. */
 interface Order {
   /** Negative if the first message is older, positive if it is newer, 0 if nothing tells. */
   compare(left: number, right: number): number;
@@ -39,27 +39,45 @@ function sign(difference: bigint): number {
   return difference === 0n ? 0 : difference < 0n ? -1 : 1;
 }
 
-/**
- * Orders messages by their timestamps. Ties are ordered by the numbers of the ids, unless these contradict a timestamp.
- * @returns undefined if a message has no timestamp
- */
-function orderOf(messages: readonly MessageRef[]): Order | undefined {
-  const timestamps = messages.flatMap((message) => parseTimestamp(message) ?? []);
-  if (timestamps.length < messages.length) return undefined;
-  const byTime = (left: number, right: number) => {
-    const [first, second] = [timestamps[left], timestamps[right]];
-    return first && second ? compareTimestamps(first, second) : 0;
-  };
-  const numbers = messages.flatMap((message) => numberOf(message) ?? []);
-  const byNumber = (left: number, right: number) => sign((numbers[left] ?? 0n) - (numbers[right] ?? 0n));
-  const isNumbered =
-    numbers.length === messages.length &&
-    numbers.every((_, index) => index === 0 || byTime(index - 1, index) * byNumber(index - 1, index) >= 0);
-  return { compare: (left, right) => byTime(left, right) || (isNumbered ? byNumber(left, right) : 0) };
+/** Whether neighbors never compare in both directions. */
+function isMonotonic({ compare }: Order, length: number): boolean {
+  const signs = new Set(Array.from({ length: length - 1 }, (_, index) => Math.sign(compare(index, index + 1))));
+  return !(signs.has(1) && signs.has(-1));
 }
 
 /**
- * Sorts messages oldest first if every one has a timestamp, else not at all.
+ * Orders messages by their times, or where one has none, by the numbers of their ids, if these only rise or only fall. Ties of
+ * time are ordered by the numbers, unless these contradict a time.
+ * @returns undefined if neither orders them
+ */
+function orderOf(messages: readonly MessageRef[]): Order | undefined {
+  const numbers = messages.flatMap((message) => numberOf(message) ?? []);
+  const isNumbered = numbers.length === messages.length;
+  const byNumber = (left: number, right: number) => sign((numbers[left] ?? 0n) - (numbers[right] ?? 0n));
+  const times = messages.flatMap((message) => parseTimestamp(message) ?? []);
+  if (times.length < messages.length) {
+    const order = { compare: byNumber };
+    return isNumbered && isMonotonic(order, messages.length) ? order : undefined;
+  }
+  const byTime = (left: number, right: number) => {
+    const [first, second] = [times[left], times[right]];
+    return first && second ? compareTimestamps(first, second) : 0;
+  };
+  const agrees =
+    isNumbered &&
+    numbers.every((_, index) => index === 0 || byTime(index - 1, index) * byNumber(index - 1, index) >= 0);
+  return { compare: (left, right) => byTime(left, right) || (agrees ? byNumber(left, right) : 0) };
+}
+
+/** Whether messages lead from the oldest to the newest, or back; undefined if neither times nor ids tell. */
+export function directionOf(messages: readonly MessageRef[]): 'oldest first' | 'newest first' | undefined {
+  const difference = orderOf(messages)?.compare(0, messages.length - 1) ?? 0;
+  if (difference === 0) return undefined;
+  return difference < 0 ? 'oldest first' : 'newest first';
+}
+
+/**
+ * Sorts messages oldest first, if their times or ids tell, else not at all.
  * @returns the indexes in that order
  */
 export function sortOldestFirst(messages: readonly MessageRef[]): readonly number[] {
@@ -67,7 +85,7 @@ export function sortOldestFirst(messages: readonly MessageRef[]): readonly numbe
   const order = orderOf(messages);
   if (!order) return indexes;
   // Newest first, the later of two messages that nothing else orders is the older one.
-  const tie = isDescending(messages) ? -1 : 1;
+  const tie = directionOf(messages) === 'newest first' ? -1 : 1;
   return indexes.toSorted((left, right) => order.compare(left, right) || tie * (left - right));
 }
 

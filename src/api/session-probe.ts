@@ -1,0 +1,50 @@
+import { randomUUID } from 'node:crypto';
+import type { Contract } from '../contract/contract.ts';
+import { findId } from '../contract/fields.ts';
+import { isJsonObject, type JsonObject } from '../contract/json.ts';
+import { InterruptedError, PartnerctlError, ShapeError } from '../errors.ts';
+import { HistoryReader } from './history.ts';
+import type { Http } from './http.ts';
+
+/** Refusals that say nothing of the session: they may be about any request. */
+const OF_ANY_REQUEST = new Set([401, 403, 408, 429]);
+
+const LIMITS = { retries: 0, timeoutMs: 5_000 };
+
+/** Whether the history of a session depends on the session; unknown if the request fails for another reason. */
+export type SessionProbe = 'heeded' | 'ignored' | 'unknown';
+
+/**
+ * Asks for the history of a session that does not exist (spec §4.4 leaves the names of the parameters open): a service that
+ * ignores which session is requested has messages for it.
+ * @param known messages of a session that exists. Without any, one message proves nothing: a service may greet in each session
+ * @throws InterruptedError
+ */
+export async function probeSession(
+  http: Http,
+  source_id: string,
+  known: readonly JsonObject[] = [],
+): Promise<SessionProbe> {
+  const position = { source_id, session_id: `partnerctl-check-${randomUUID()}`, after_message_id: undefined };
+  const idOf = (message: JsonObject): string | undefined => findId(message, http.contract, 'message.id');
+  try {
+    const pages = new HistoryReader(http).readAfter(position, { now: () => Date.now(), limits: () => LIMITS });
+    const page = await pages.next();
+    const ids = new Set(page.value?.messages.map(({ message_id }) => message_id));
+    const shared = known.filter((message) => ids.has(idOf(message) ?? ''));
+    const isIgnored = known.length === 0 ? ids.size > 1 : shared.length > known.length / 2;
+    return isIgnored ? 'ignored' : 'heeded';
+  } catch (error) {
+    if (!(error instanceof PartnerctlError) || error instanceof InterruptedError) throw error;
+    return probeOfFailure(error, http.contract);
+  }
+}
+
+/** A session that does not exist may be refused. Messages that name another one are those of any session. */
+function probeOfFailure(error: PartnerctlError, contract: Contract): SessionProbe {
+  const { status = 0, details } = error.info;
+  const leaf = isJsonObject(details) ? details.leaf : undefined;
+  if (error instanceof ShapeError) return leaf === 'messages.history.session_id' ? 'ignored' : 'unknown';
+  const isAnswer = status >= 400 && status < 500 && !OF_ANY_REQUEST.has(status) && !error.info.fromGateway;
+  return isAnswer && contract.parameter('messages.history.session_id') !== undefined ? 'heeded' : 'unknown';
+}

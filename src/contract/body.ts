@@ -1,0 +1,176 @@
+import { rejectErrorInBody, UnknownShape } from './assumptions.ts';
+import { normalizeName } from './field-names.ts';
+import { describeJson, isJsonObject, type JsonObject } from './json.ts';
+import { descend } from './json-path.ts';
+import type { ListLeaf } from './leaves.ts';
+import { statedSizes } from './paging.ts';
+
+/** Normalized keys under which services customarily put a list. */
+const ENVELOPES = new Set(
+  'results result data items value values content contents records list entries nodes edges elements objects rows docs hits resources members collection features'.split(
+    ' ',
+  ),
+);
+
+/** Normalized keys whose arrays are never the list. */
+const NO_LISTS =
+  /^(errors?|warnings?|included|links?|facets|aggregations|filters?|meta|metadata|pagination|paging|columns|fields)$/;
+
+/** The normalized names of the lists that the tool reads. */
+const NAMES = {
+  spaces: ['spaces', 'workspaces'],
+  agents: ['agents', 'assistants'],
+  cron_jobs: ['cronjobs', 'partnercronjobs', 'jobs', 'schedules'],
+  messages: ['messages', 'history', 'chatmessages'],
+} as const;
+
+const MAX_DEPTH = 2;
+
+/** An array in a response that may be the list; empty in place of null. */
+interface Candidate {
+  readonly path: string;
+  readonly items: readonly unknown[];
+  /** Whether it is called as the list is. */
+  readonly isOwn: boolean;
+  /** Whether it is called as lists customarily are. */
+  readonly isCustomary: boolean;
+}
+
+function leafOf(resource: string): `${ListLeaf}.items` {
+  if (resource === 'spaces' || resource === 'agents' || resource === 'cron_jobs') return `${resource}.list.items`;
+  return resource === 'messages' || resource === 'history' ? 'messages.history.items' : 'spaces.list.items';
+}
+
+function namesOf(resource: string): readonly string[] {
+  const key = resource === 'history' ? 'messages' : resource;
+  const known = Object.entries(NAMES).find(([name]) => name === key);
+  return known?.[1] ?? [normalizeName(resource)];
+}
+
+/** Whether a key is the name of another list than this one. */
+function isOtherList(key: string, own: readonly string[]): boolean {
+  const isKnown = Object.values(NAMES).some((names) => names.some((name) => own.includes(name)));
+  return isKnown && !own.includes(key) && Object.values(NAMES).some((names) => names.some((name) => name === key));
+}
+
+/** Returns the items of an array. The edges of a connection (`{ node, cursor }`) are their nodes. */
+function toItems(list: readonly unknown[], resource: string): readonly JsonObject[] {
+  const items = list.map((item) => {
+    if (isJsonObject(item)) return item;
+    const fix = { leaf: leafOf(resource), value: '<path>' };
+    const message = `The list of ${resource} has an item that is not an object.`;
+    throw new UnknownShape('list.envelope', message, `a list with ${describeJson(item)}`, fix);
+  });
+  const nodes = items.flatMap(({ node, ...others }) =>
+    isJsonObject(node) && Object.keys(others).every((key) => key === 'cursor' || key === '__typename') ? [node] : [],
+  );
+  return nodes.length === items.length ? nodes : items;
+}
+
+interface Found extends Candidate {
+  /** Whether it is a candidate only if there is no other: a list of something else than objects, or null. */
+  readonly isDoubtful: boolean;
+}
+
+/** Returns a value as a candidate; undefined if it is none. */
+function toCandidate(path: string, value: unknown, own: readonly string[]): Found | undefined {
+  const name = normalizeName(path.split('.').at(-1) ?? '');
+  const [isOwn, isCustomary] = [own.includes(name), ENVELOPES.has(name)];
+  const isNamed = isOwn || isCustomary;
+  const named = { path, isOwn, isCustomary };
+  if (value === null) return isNamed ? { ...named, items: [], isDoubtful: !isOwn } : undefined;
+  if (!Array.isArray(value)) return undefined;
+  const isList = value.some(isJsonObject) || (isNamed && value.length === 0);
+  return isList || isNamed ? { ...named, items: value, isDoubtful: !isList } : undefined;
+}
+
+/**
+ * Returns the arrays of objects in a body, at most two levels down, and what may stand for an empty list: an empty array or
+ * null under a name that lists have.
+ */
+function findCandidates(body: JsonObject, own: readonly string[]): readonly Candidate[] {
+  const found: Found[] = [];
+  const visit = (object: JsonObject, prefix: string, depth: number): void => {
+    for (const [key, value] of Object.entries(object)) {
+      if (NO_LISTS.test(normalizeName(key))) continue;
+      const candidate = toCandidate(prefix + key, value, own);
+      if (candidate) found.push(candidate);
+      if (isJsonObject(value) && depth < MAX_DEPTH) visit(value, `${prefix}${key}.`, depth + 1);
+    }
+  };
+  visit(body, '', 0);
+  const certain = found.filter(({ isDoubtful }) => !isDoubtful);
+  return certain.length > 0 ? certain : found;
+}
+
+/** Whether a body has only links and a page with a total of 0: HAL omits empty lists. */
+function isEmptyHal(body: JsonObject): boolean {
+  const isBare = Object.keys(body).every((key) => ['links', 'page'].includes(normalizeName(key)));
+  const page = { body, headers: {}, status: 200, itemCount: -1, headerLinks: {} };
+  return isBare && statedSizes(page).some(({ value }) => value === 0);
+}
+
+function isEmptyObject(value: unknown): boolean {
+  return isJsonObject(value) && Object.keys(value).length === 0;
+}
+
+/** @param path where the list probably is */
+function noList(body: unknown, resource: string, message: string, path?: string): UnknownShape {
+  // Protocol buffers omit empty lists: what the list is called shows only once it has items.
+  const value = path ?? (Array.isArray(body) ? '$' : isEmptyObject(body) ? resource : '<path>');
+  return new UnknownShape('list.envelope', message, describeJson(body), { leaf: leafOf(resource), value });
+}
+
+/** Returns the items where the contract says that they are. An object of objects there is a list of its values. */
+function atPath(body: unknown, path: readonly string[], resource: string): readonly JsonObject[] {
+  const place = path.join('.').replace(/\[\](\.node)?$/, '');
+  const value = descend(body, place);
+  if (value === null) return [];
+  if (Array.isArray(value)) return toItems(value, resource);
+  const isMap = isJsonObject(value) && place !== '' && Object.values(value).every(isJsonObject);
+  if (isMap) return toItems(Object.values(value), resource);
+  // Protocol buffers omit empty lists.
+  if (isEmptyObject(body) || isEmptyObject(descend(body, path.slice(0, -1).join('.')))) return [];
+  const message = `The response contains no list of ${resource} at ${path.length === 0 ? '$' : path.join('.')}.`;
+  const [only, other] = isJsonObject(body) ? findCandidates(body, namesOf(resource)) : [];
+  throw noList(body, resource, message, other === undefined ? only?.path : undefined);
+}
+
+/**
+ * Returns the items of the one list in a response (assumption `list.envelope`): at the path of the contract, the body itself,
+ * or the only array of objects at most two levels down.
+ * @param body of the response
+ * @param resource the plural resource name, as the spec spells it: `spaces`, `agents`
+ * @param place where the contract says that the items are
+ * @throws UnknownShape if the body has no list, or a second one; ErrorInBody if it reports an error
+ */
+export function readList(
+  body: unknown,
+  resource: string,
+  place?: { readonly path: readonly string[] },
+): readonly JsonObject[] {
+  if (isJsonObject(body)) rejectErrorInBody(body, [body, body.data, body.result].filter(isJsonObject), 'list.envelope');
+  // Go encodes an empty list so.
+  if (body === null && (place === undefined || place.path.length === 0)) return [];
+  if (place) return atPath(body, place.path, resource);
+  if (Array.isArray(body)) return toItems(body, resource);
+  const none = `The response contains no list of ${resource}.`;
+  if (!isJsonObject(body)) throw noList(body, resource, none);
+  const own = namesOf(resource);
+  const candidates = findCandidates(body, own);
+  const [list, second] = candidates;
+  if (list === undefined) {
+    if (isEmptyHal(body)) return [];
+    throw noList(body, resource, none);
+  }
+  if (second !== undefined) {
+    const best = candidates.find(({ isOwn }) => isOwn) ?? candidates.find(({ isCustomary }) => isCustomary) ?? list;
+    const places = candidates.map(({ path }) => path).join(', ');
+    const message = `The response may contain the list of ${resource} in several places: ${places}. Only one list is read.`;
+    const fix = { leaf: leafOf(resource), value: best.path, condition: `${best.path} holds all ${resource}` };
+    throw new UnknownShape('list.envelope', message, describeJson(body), fix);
+  }
+  const key = normalizeName(list.path.split('.').at(-1) ?? '');
+  if (isOtherList(key, own)) throw noList(body, resource, none, list.path);
+  return toItems(list.items, resource);
+}
