@@ -403,3 +403,33 @@ test.each([
   const listed = await run(['spaces', 'list', '-o', 'json', '--query', '[].space_id'], { env });
   expect(listed.json()).toEqual(ids);
 });
+
+describe('an imported next page', () => {
+  /** FastAPI's bare arrays: nothing in a response says that there is more. */
+  async function bareArrays(count: number) {
+    const all = Array.from({ length: count }, (_, index) => ({ space_id: `s${index}`, name: `Space ${index}` }));
+    const service = await startFakeService(({ query: sent }, response) => {
+      const offset = Number(sent.get('offset') ?? 0);
+      sendJson(response, all.slice(offset, offset + Number(sent.get('limit') ?? 3)));
+    });
+    const { env, importFrom } = home();
+    env.PARTNER_BASE_URL = service.baseUrl;
+    const parameters = query({ offset: { type: 'integer' } }, { limit: { type: 'integer' } });
+    const get = operation(list(object('space_id', 'name')), { parameters });
+    await importFrom(file(openApi({ '/automation/spaces/': { get } })), '--yes');
+    const listed = await run(['spaces', 'list', '-o', 'json', '--query', 'length(@)'], { env });
+    return { count: listed.json(), requests: service.requests.map(({ path }) => path) };
+  }
+
+  test('is requested although no page announces it, until a page brings nothing', async () => {
+    expect(await bareArrays(7)).toEqual({
+      count: 7,
+      requests: [
+        '/v1/automation/spaces/',
+        '/v1/automation/spaces/?offset=3',
+        '/v1/automation/spaces/?offset=6',
+        '/v1/automation/spaces/?offset=7',
+      ],
+    });
+  });
+});
