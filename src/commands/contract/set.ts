@@ -1,11 +1,11 @@
 import { command } from '../../cli/command.ts';
 import type { Context } from '../../cli/context.ts';
 import { readContractLayers, type StoredContract, updateContract } from '../../config/contract-file.ts';
+import { findLeaf } from '../../config/find-leaf.ts';
 import { checkLeaf } from '../../contract/check-leaf.ts';
 import { Contract } from '../../contract/contract.ts';
 import { LeafValueError } from '../../contract/leaf-value.ts';
 import { LEAVES, type LeafName } from '../../contract/leaves.ts';
-import { findLeaf } from '../../contract-changes/find-leaf.ts';
 import { UsageError } from '../../errors.ts';
 import { type Column, listResult, objectResult } from '../../output/command-result.ts';
 

@@ -1,8 +1,8 @@
 import { command } from '../../cli/command.ts';
 import { readContract, readContractLayers } from '../../config/contract-file.ts';
+import { findLeaf } from '../../config/find-leaf.ts';
 import { Contract, type Leaf } from '../../contract/contract.ts';
 import { LEAVES, SOURCES, type Source } from '../../contract/leaves.ts';
-import { findLeaf } from '../../contract-changes/find-leaf.ts';
 import { UsageError } from '../../errors.ts';
 import { type Column, listResult, type Tone } from '../../output/command-result.ts';
 

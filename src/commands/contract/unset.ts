@@ -1,7 +1,7 @@
 import { command } from '../../cli/command.ts';
 import { readContractLayers, type StoredContract, updateContract } from '../../config/contract-file.ts';
+import { findLeaf } from '../../config/find-leaf.ts';
 import { Contract } from '../../contract/contract.ts';
-import { findLeaf } from '../../contract-changes/find-leaf.ts';
 import { objectResult } from '../../output/command-result.ts';
 
 export default command({

@@ -1,6 +1,6 @@
 import { Contract, type ContractLayers } from '../contract/contract.ts';
 import { LEAVES, type LeafName, type Source } from '../contract/leaves.ts';
-import type { Proposal } from '../contract/proposal.ts';
+import type { Proposal } from './propose.ts';
 
 /** What a proposed value changes. */
 export interface ProposedChange {
@@ -8,11 +8,14 @@ export interface ProposedChange {
   readonly old: string;
   readonly new: string;
   readonly old_source: Source;
-  /**
-   * `conflict` if the new value contradicts the specification, `overridden` if an override hides it, else `change`.
-   */
+  /** `conflict` if the new value contradicts the specification, `overridden` if an override hides it, else `change`. */
   readonly status: 'change' | 'conflict' | 'overridden';
   readonly evidence: string;
+}
+
+/** Many frameworks document paths without the trailing slash, which is no other path. */
+function isSameButSlash(one: string, other: string): boolean {
+  return one.replace(/\/$/, '') === other.replace(/\/$/, '');
 }
 
 /**
@@ -33,9 +36,7 @@ export function compareProposals(
       confirmed.push(leaf);
       continue;
     }
-    // Not for trailing slashes: the client follows and records such redirects itself.
-    const isFixedBySpec = LEAVES[leaf].source === 'spec' && LEAVES[leaf].kind !== 'slash';
-    const isConflict = isFixedBySpec && value !== LEAVES[leaf].value;
+    const isConflict = LEAVES[leaf].source === 'spec' && !isSameButSlash(value, LEAVES[leaf].value);
     const status = isConflict ? 'conflict' : source === 'override' ? 'overridden' : 'change';
     changes.push({ leaf, old, new: value, old_source: source, status, evidence });
   }

@@ -1,0 +1,75 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { checkLeaf } from '../../../src/contract/check-leaf.ts';
+import { OpenApiError } from '../../../src/openapi/document.ts';
+import { proposeFromOpenApi } from '../../../src/openapi/propose.ts';
+import { findFlaw } from '../../../src/openapi/validate.ts';
+import { startSandbox } from '../../../src/sandbox/index.ts';
+import { list, object, openApi, operation } from '../../support/openapi-documents.ts';
+import { propertyRuns } from '../../support/property-runs.ts';
+import { pathsIn, replaceAt } from './json-paths.ts';
+import '../../support/seed.ts';
+
+async function fetchDocument(): Promise<unknown> {
+  const sandbox = await startSandbox();
+  const response = await fetch(`${sandbox.baseUrl}/openapi.json`);
+  const document: unknown = await response.json();
+  await sandbox.close();
+  return document;
+}
+
+const document = await fetchDocument();
+const paths = pathsIn(document);
+
+const odd = fc.oneof(
+  fc.constantFrom(null, true, 0, '', [], {}, 'GET', '#', '#/paths', '../../x', 'object', ['object', 1], '__proto__'),
+  fc
+    .constantFrom('#/components/schemas/Space', '#/components', 'other.yaml', '#/paths/~1~0', '#/__proto__')
+    .map(($ref) => ({ $ref })),
+  fc
+    .constantFrom('allOf', 'oneOf', 'anyOf', 'properties', 'items')
+    .map((key) => ({ [key]: [{ $ref: '#/components/schemas/Space' }] })),
+  fc.jsonValue(),
+);
+
+test('A modified document yields valid leaves or an OpenApiError, never another error', async () => {
+  const changes = fc.array(fc.tuple(fc.nat(), odd), { minLength: 1, maxLength: 6 });
+  const property = fc.asyncProperty(changes, async (replacements) => {
+    let changed = document;
+    for (const [index, by] of replacements) {
+      changed = replaceAt(changed, paths[index % paths.length] ?? [], by);
+    }
+    try {
+      for (const { leaf, value } of (await proposeFromOpenApi(changed, '/v1')).proposals) checkLeaf(leaf, value);
+    } catch (error) {
+      expect(error).toBeInstanceOf(OpenApiError);
+    }
+  });
+  await fc.assert(property, { numRuns: propertyRuns(60) });
+});
+
+test('Any other JSON is refused as not an OpenAPI document', async () => {
+  const property = fc.asyncProperty(fc.jsonValue(), async (value) => {
+    await expect(proposeFromOpenApi(value, '/v1')).rejects.toThrow(OpenApiError);
+  });
+  await fc.assert(property);
+});
+
+test('A reference into the prototypes of objects leads to nothing, and changes none', async () => {
+  for (const $ref of ['#/__proto__', '#/constructor/prototype']) {
+    const hostile = openApi({ '/automation/spaces/': { $ref, get: { $ref: '#/info' } } });
+    await proposeFromOpenApi(hostile, '/v1').catch((error: unknown) => expect(error).toBeInstanceOf(OpenApiError));
+  }
+  expect(Object.getOwnPropertyNames(Object.prototype)).not.toContain('get');
+});
+
+test('A flaw is found where it is deepest, by the schema of the version', () => {
+  const flawed = openApi({ '/automation/spaces/': { get: operation(list(object('space_id'))) } });
+  expect(findFlaw(document)).toBeUndefined();
+  expect(findFlaw(flawed)).toBe(
+    "#/paths/~1automation~1spaces~1/get/responses/200 must have required property 'description'",
+  );
+  expect(findFlaw({ openapi: '3.0.3', info: { title: 'x', version: '1', extra: 1 }, paths: {} })).toBe(
+    '#/info must NOT have additional properties: extra',
+  );
+});
