@@ -101,10 +101,10 @@ function createConfig(
 }
 
 /** Reads contracts, and collects observed values until `save`. */
-function createContracts(directory: string, deps: UpdateDeps) {
+function createContracts(directory: string, warn: Context['warn'], deps: UpdateDeps) {
   const observed = new Map<string, Map<string, string | undefined>>();
   return {
-    readContract: async (key: ContractKey) => new Contract(await readContractLayers(directory, key)),
+    readContract: async (key: ContractKey) => new Contract(await readContractLayers(directory, key, warn)),
     onObserved(baseUrl: string, leaf: string, value: string | undefined) {
       const changes = observed.get(baseUrl) ?? new Map<string, string | undefined>();
       observed.set(baseUrl, changes.set(leaf, value));
@@ -217,7 +217,7 @@ export function createContext(
   const writeMessage = createMessageWriter(io.stderr, progress);
   const warn = (text: string): Promise<void> => writeMessage(`warning: ${text}`);
   const config = createConfig(deps, addSecret, warn, deadline.signal);
-  const contracts = createContracts(config.directory, { clock, random, signal: deadline.signal });
+  const contracts = createContracts(config.directory, warn, { clock, random, signal: deadline.signal });
   const { close, ...clients } = createClients(
     {
       flags,

@@ -2,6 +2,7 @@ import { accessSync, constants, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { ContractLayers, LeafValues } from '../contract/contract.ts';
 import { isJsonObject, type JsonObject } from '../contract/json.ts';
+import { isLeafName } from '../contract/leaves.ts';
 import { describeFileError, errorCode, InputError, LocalError } from '../errors.ts';
 import { readRegularFile } from './read-regular-file.ts';
 import type { SharedFile, UpdateDeps } from './update-json-file.ts';
@@ -27,6 +28,8 @@ export interface StoredContract {
   readonly imported: LeafValues;
   readonly document?: ImportedDocument | undefined;
 }
+
+type Warn = (text: string) => Promise<void>;
 
 const NOTHING: StoredContract = { overrides: {}, imported: {} };
 
@@ -94,19 +97,29 @@ function readDocument(stored: unknown): ImportedDocument | undefined {
   return isComplete ? { from, sha256, imported_at } : undefined;
 }
 
+/** Returns the stored values of leaves. @param unknown gets the names of what is no leaf of this version */
+function knownLeaves(stored: unknown, unknown: string[]): JsonObject {
+  const entries = Object.entries(isJsonObject(stored) ? stored : {});
+  unknown.push(...entries.map(([name]) => name).filter((name) => !isLeafName(name)));
+  return Object.fromEntries(entries.filter(([name]) => isLeafName(name)));
+}
+
 /**
  * Reads the values that a profile has set or imported for a service.
  * @param directory the directory of the profiles
+ * @param warn called if the file has leaves that this version does not have, which are ignored
  * @throws InputError if the file is damaged, LocalError if it cannot be read
  */
-export async function readContract(directory: string, key: ContractKey): Promise<StoredContract> {
+export async function readContract(directory: string, key: ContractKey, warn?: Warn): Promise<StoredContract> {
   const path = await contractPath(directory, key);
   const stored = readJson(path);
   if (stored === undefined) return NOTHING;
   if (!isJsonObject(stored)) throw damaged(path, 'It is not a JSON object.');
   const { validLeaves } = await import('../contract/check-leaf.ts');
-  const overrides = validLeaves(isJsonObject(stored.overrides) ? stored.overrides : {});
-  const imported = validLeaves(isJsonObject(stored.imported) ? stored.imported : {});
+  const unknown: string[] = [];
+  const overrides = validLeaves(knownLeaves(stored.overrides, unknown));
+  const imported = validLeaves(knownLeaves(stored.imported, unknown));
+  if (unknown.length > 0) await warn?.(`The contract has no ${unknown.join(', ')}, which ${path} sets: ignored.`);
   const complaint = overrides.complaint ?? imported.complaint;
   if (complaint !== undefined) throw damaged(path, complaint);
   return {
@@ -133,14 +146,14 @@ async function observedOf(observations: Observations, baseUrl: string): Promise<
   return validLeaves(observed).values;
 }
 
-/** Reads everything that is stored about a service's contract. @throws as `readContract` */
-export async function readContractLayers(directory: string, key: ContractKey): Promise<ContractLayers> {
+/** Reads everything that is stored about a service's contract. @param warn and @throws as `readContract` */
+export async function readContractLayers(directory: string, key: ContractKey, warn?: Warn): Promise<ContractLayers> {
   const path = contractsDirectory(directory);
   // Not in a thread: starting the first one takes longer.
   const names = readIfPresent(path, () => readdirSync(path)) ?? [];
   // Most users have set nothing, and loading the hash for the path takes long.
   const [stored, observed] = await Promise.all([
-    names.some((name) => name !== OBSERVED) ? readContract(directory, key) : NOTHING,
+    names.some((name) => name !== OBSERVED) ? readContract(directory, key, warn) : NOTHING,
     names.includes(OBSERVED) ? observedOf(readObservations(directory), key.baseUrl) : {},
   ]);
   return { override: stored.overrides, imported: stored.imported, observed };

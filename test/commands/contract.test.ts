@@ -1,4 +1,4 @@
-import { readdirSync, statSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { schedules } from '../support/cron.ts';
@@ -148,6 +148,20 @@ describe('contract set and unset', () => {
     const ran = await run(['contract', 'set', ...args], { env: homeEnv() });
     expect(ran.code).toBe(2);
     expect(ran.stderr).toContain(message);
+  });
+
+  test('are ignored with a warning where this version has no such leaf, and the others apply', async () => {
+    const fake = await startFakeService({ 'GET /workspaces': json([{ space_id: 's1' }]) });
+    const env = { ...homeEnv(), PARTNER_BASE_URL: fake.baseUrl, PARTNER_CONFIG_DIR: tempDirectory() };
+    await run(['contract', 'set', 'spaces.list', 'GET /workspaces'], { env });
+    const directory = join(env.PARTNER_CONFIG_DIR, 'contracts');
+    const path = join(directory, readdirSync(directory)[0] ?? '');
+    const stored = JSON.parse(readFileSync(path, 'utf8'));
+    stored.imported = { 'spaces.sorting': 'query:sort' };
+    writeFileSync(path, JSON.stringify(stored));
+    const ran = await run(['spaces', 'list', '-o', 'json'], { env });
+    expect(ran.json()).toEqual([{ space_id: 's1' }]);
+    expect(ran.stderr).toContain(`warning: The contract has no spaces.sorting, which ${path} sets: ignored.`);
   });
 
   test('name a damaged file', async () => {

@@ -195,7 +195,10 @@ async function run(context: Context, input: Input): Promise<CommandResult> {
   const source = await readSource(input.source, context);
   const { title, version, proposals, missing, questions } = await readProposals(source, new URL(key.baseUrl).pathname);
   const chosen = proposals.filter(({ leaf }) => input.only.length === 0 || input.only.includes(leaf));
-  const { changes, confirmed } = compareProposals(chosen, await readContractLayers(config.directory, key));
+  const { changes, confirmed } = compareProposals(
+    chosen,
+    await readContractLayers(config.directory, key, context.warn),
+  );
   const from = source.name;
   const sha256 = createHash('sha256').update(source.text).digest('hex');
   const isWritten = await mayWrite(changes, input, context);

@@ -43,9 +43,9 @@ function parseSetting(name: string, value: string): Setting {
 
 /** Stores all settings together. @returns the new and previous values */
 async function store(context: Context, settings: readonly Setting[]): Promise<readonly ChangedLeaf[]> {
-  const { config, contractKey, clock, random, abortSignal: signal } = context;
+  const { config, contractKey, clock, random, warn, abortSignal: signal } = context;
   const key = await contractKey();
-  const before = new Contract(await readContractLayers(config.directory, key));
+  const before = new Contract(await readContractLayers(config.directory, key, warn));
   const values = Object.fromEntries(settings.map(({ leaf, value }) => [leaf, value]));
   const change = (stored: StoredContract) => ({ ...stored, overrides: { ...stored.overrides, ...values } });
   await updateContract(config.directory, key, change, { clock, random, signal });

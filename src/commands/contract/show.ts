@@ -56,9 +56,9 @@ export default command({
     prefix: parsePrefix(positionals[0]),
     source: parseValueSource(value('source')),
   }),
-  async run({ config, contractKey, baseUrl, notice }, { prefix, source }) {
+  async run({ config, contractKey, baseUrl, notice, warn }, { prefix, source }) {
     const key = (await baseUrl()) === undefined ? undefined : await contractKey();
-    const contract = new Contract(key && (await readContractLayers(config.directory, key)));
+    const contract = new Contract(key && (await readContractLayers(config.directory, key, warn)));
     const document = key && (await readContract(config.directory, key)).document;
     if (document)
       await notice(`Imported from ${document.from} on ${document.imported_at} (sha256 ${document.sha256}).`);
