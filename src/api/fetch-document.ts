@@ -1,7 +1,6 @@
 import {
   CredentialsError,
   InputError,
-  InterruptedError,
   NotFoundError,
   type PartnerctlError,
   RefusedError,
@@ -9,13 +8,11 @@ import {
 } from '../errors.ts';
 import { ATTEMPT_TIMEOUT_MS, type AttemptDeps, runAttempt } from './attempt.ts';
 import { UnreadableBody } from './response-body.ts';
-import { decideRetry, toOutcome } from './retry.ts';
 import { type HttpResponse, TimeLimitReached, type TransportFailure, type TransportResult } from './transport.ts';
 
 export interface FetchOptions extends AttemptDeps {
   readonly userAgent: string;
   readonly random: () => number;
-  readonly retries: number;
   /** The command's deadline in milliseconds since the epoch. */
   readonly deadline: number | undefined;
 }
@@ -25,44 +22,21 @@ const MAX_REDIRECTS = 5;
 const MAX_MIB = 10;
 
 /**
- * Downloads a public document. Sends no token, and follows only redirects on the same origin.
+ * Downloads a public document (spec §9). Sends no token, and follows only redirects on the same origin.
  * @param options.transport sends to the origin of the URL
  * @throws InputError if it is larger than 10 MiB; CredentialsError, NotFoundError, RefusedError, or ServiceError by the
  *   status; InterruptedError
  */
 export async function fetchDocument(url: URL, options: FetchOptions): Promise<string> {
-  const { clock } = options;
-  const deadline = options.deadline ?? clock.now() + ATTEMPT_TIMEOUT_MS;
+  const deadline = options.deadline ?? options.clock.now() + ATTEMPT_TIMEOUT_MS;
   let target = url;
-  let redirects = 0;
   for (let number = 1; ; number += 1) {
     const result = await attempt(target, number, deadline, options);
-    if (result.kind === 'response' && result.status >= 200 && result.status < 300) return result.body;
-    const next = redirectTarget(result, target);
-    if (next !== undefined && redirects < MAX_REDIRECTS) {
-      redirects += 1;
-      target = next;
-      continue;
-    }
-    const decision = decideRetry({
-      safety: 'safe',
-      attempt: number - redirects,
-      retries: options.retries,
-      outcome: toOutcome(result, clock.now()),
-      timeLeftMs: deadline - clock.now(),
-      random: options.random(),
-    });
-    if (!decision.retry) throw result.kind === 'failure' ? failureError(result, target) : downloadError(result, target);
-    await wait(decision.delayMs, options);
-  }
-}
-
-async function wait(ms: number, { trace, clock, interrupt }: FetchOptions): Promise<void> {
-  trace({ kind: 'wait', ms, why: 'before another attempt' });
-  try {
-    await clock.sleep(ms, interrupt);
-  } catch {
-    throw new InterruptedError('Interrupted.');
+    if (result.kind === 'failure') throw failureError(result, target);
+    if (result.status >= 200 && result.status < 300) return result.body;
+    const next = number > MAX_REDIRECTS ? undefined : redirectTarget(result, target);
+    if (next === undefined) throw downloadError(result, target);
+    target = next;
   }
 }
 
@@ -93,9 +67,8 @@ function attempt(url: URL, number: number, deadline: number, options: FetchOptio
 }
 
 /** Returns where a redirect leads, if that is on the same origin. */
-function redirectTarget(result: TransportResult, url: URL): URL | undefined {
-  const location = result.kind === 'response' && result.status >= 300 && result.status < 400 && result.headers.location;
-  if (!location || !URL.canParse(location, url.href)) return undefined;
+function redirectTarget({ status, headers: { location } }: HttpResponse, url: URL): URL | undefined {
+  if (status < 300 || status > 399 || !location || !URL.canParse(location, url.href)) return undefined;
   const target = new URL(location, url);
   return target.origin === url.origin ? target : undefined;
 }

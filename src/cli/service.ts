@@ -61,13 +61,10 @@ function createTrace({ flags, show, redact }: ServiceDeps): (event: TraceEvent) 
 
 /** Prepares a download without a token. The caller must close the transport. */
 export function connectPublicly(url: URL, parts: ServiceDeps): { transport: Transport; options: FetchOptions } {
-  const { flags, env, clock, random, interrupt, userAgent, deadline } = parts;
+  const { env, clock, random, interrupt, userAgent, deadline } = parts;
   const transport = new Transport({ origin: url.origin, proxy: proxyFor(url.href, env) });
-  const retries = flags.retries ?? DEFAULT_RETRIES;
-  return {
-    transport,
-    options: { transport, clock, random, interrupt, userAgent, deadline, retries, trace: createTrace(parts) },
-  };
+  const options = { transport, clock, random, interrupt, userAgent, deadline, trace: createTrace(parts) };
+  return { transport, options };
 }
 
 /** Creates a client for a service. The caller must close the transport. */

@@ -241,7 +241,7 @@ describe('contract import', () => {
     [500, 8, 'Run the command again later.'],
   ])('for a response with status %i exits with %i', async (status, code, hint) => {
     const service: FakeService = await startFakeService(json({}, status));
-    const ran = await home().importFrom(`${service.baseUrl}/openapi.json`, '--retries', '0');
+    const ran = await home().importFrom(`${service.baseUrl}/openapi.json`);
     expect(ran.code).toBe(code);
     expect(ran.stderr).toContain(hint);
   });
@@ -362,7 +362,7 @@ describe('a document that cannot be used is rejected with its position, and noth
       return handler(request, response, count);
     });
     const { importFrom, stored } = home();
-    const ran = await importFrom(`${service.baseUrl}/openapi.json`, '--yes', '--retries', '0');
+    const ran = await importFrom(`${service.baseUrl}/openapi.json`, '--yes');
     expect(ran.stderr).toMatch(message);
     expect(ran.code).not.toBe(0);
     expect(stored()).toEqual([]);
