@@ -5,9 +5,10 @@ import { decodeMessages, type Message } from '../contract/messages.ts';
 import { OPERATIONS } from '../contract/operations.ts';
 import { entriesOfSession } from '../contract/session-guard.ts';
 import { NotFoundError, type PartnerctlError, ShapeError } from '../errors.ts';
+import type { Page, PagedList } from './fetch-page.ts';
 import type { Http } from './http.ts';
 import type { CallOptions } from './http-options.ts';
-import { type Page, type PagedList, PageReader } from './list.ts';
+import { PageReader } from './page-reader.ts';
 import { parseDate, requestedWait } from './retry.ts';
 
 /** Where to start reading in the history of a session. */

@@ -1,5 +1,6 @@
+import type { ListOperation } from '../api/fetch-page.ts';
 import type { Http } from '../api/http.ts';
-import { type ListOperation, listAll } from '../api/list.ts';
+import { listAll } from '../api/list.ts';
 import { probeSession } from '../api/session-probe.ts';
 import { readAgent } from '../contract/agents.ts';
 import { findId } from '../contract/fields.ts';

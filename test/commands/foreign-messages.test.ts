@@ -48,135 +48,97 @@ const texts = (stdout: string) =>
     .filter(Boolean)
     .map((line): unknown => JSON.parse(line).text);
 
-const NUMBERS: Readonly<Record<string, number>> = { 't-1': 17, 't-2': 18 };
-
 const NAMES: readonly (readonly [string, Name])[] = [
-  ['session', ({ session }) => ({ session })],
-  ['conversation_id', ({ session }) => ({ conversation_id: session })],
-  ['thread', ({ session }) => ({ thread: session })],
-  ['chat_session_id', ({ session }) => ({ chat_session_id: session })],
-  ['sessionKey', ({ session }) => ({ sessionKey: session })],
-  ['session.id', ({ session }) => ({ session: { id: session } })],
-  ['session.key', ({ session }) => ({ session: { id: NUMBERS[session], key: session } })],
-  ['metadata.session_id', ({ session }) => ({ metadata: { session_id: session } })],
-  ['conversation_id, a number of the service', ({ session }) => ({ conversation_id: NUMBERS[session] })],
-  ['nothing', () => ({})],
+  ['session_id', ({ session }) => ({ session_id: session })],
+  ['sessionId', ({ session }) => ({ sessionId: session })],
+  ['session-id', ({ session }) => ({ 'session-id': session })],
 ];
 
-/** Those whose messages name their session in some way. */
-const NAMED = NAMES.filter(([name]) => name !== 'nothing');
+const FIELD = 'messages.history.session_id';
 
 describe('a history that ignores which session is requested', () => {
-  it('is shown with a warning if its messages do not name their session: there may be only one', async () => {
-    const { tail, command } = await serve(historyBy('sess'));
-    const doubtful = await tail();
-    expect(texts(doubtful.stdout)).toEqual(['Hello', 'CONFIDENTIAL', 'Hi', 'CONFIDENTIAL']);
-    expect(doubtful.code).toBe(0);
-    expect(doubtful.stderr.match(/warning: The history ignores which session is requested/g)).toHaveLength(1);
-    expect(doubtful.stderr).toContain("partnerctl contract set messages.history.session_id 'query:<name>'");
-    await command('contract', 'set', 'messages.history.session_id', 'query:sess');
-    expect(await tail()).toMatchObject({ stderr: '' });
-  });
-
-  it.each(NAMED)('shows no message, if its messages name the session with %s', async (_, name) => {
+  it.each(NAMES)('shows no message, if its messages name the session with %s', async (_, name) => {
     const { tail, command } = await serve(historyBy('sess', name));
     const refused = await tail();
     expect(refused).toMatchObject({ code: 8, stdout: '' });
-    expect(refused.error().hint).toContain('partnerctl contract set messages.history.session_id');
-    await command('contract', 'set', 'messages.history.session_id', 'query:sess');
+    expect(refused.error().hint).toContain(`partnerctl contract set ${FIELD}`);
+    await command('contract', 'set', FIELD, 'query:sess');
     expect(texts((await tail()).stdout)).toEqual(['Hello', 'Hi']);
   });
 
-  it.each(NAMED)('shows no message of others, if there are only those, with %s', async (_, name) => {
+  it.each(NAMES)('shows no message of others, if there are only those, with %s', async (_, name) => {
     const { tail } = await serve(historyBy('sess', name, ENTRIES.slice(1, 2)));
     expect(await tail()).toMatchObject({ code: 8, stdout: '' });
   });
 
-  it.each(NAMES)('is requested by the customary name that it heeds, with %s', async (_, name) => {
-    const { tail } = await serve(historyBy('conversation_id', name));
+  it('shows no message, if the contract says where its messages name the session', async () => {
+    const { tail, command } = await serve(historyBy('sess', ({ session }) => ({ thread: { key: session } })));
+    await command('contract', 'set', 'message.session_id', 'thread.key');
+    expect(await tail()).toMatchObject({ code: 8, stdout: '' });
+    await command('contract', 'set', FIELD, 'none');
     expect(texts((await tail()).stdout)).toEqual(['Hello', 'Hi']);
   });
 
-  it('is read by the customary name that it heeds, also while no message follows the one to read after', async () => {
-    const { command } = await serve(({ query }, response) => {
-      const [session, after] = [query.get('session'), query.get('after_message_id')];
-      const own = ENTRIES.filter((entry) => session === null || session === entry.session);
-      const rest = session === null ? own : own.slice(own.findIndex(({ id }) => id === after) + 1);
-      sendJson(response, { results: rest.map((entry) => ({ ...shown(entry), session: entry.session })) });
-    });
-    const place = ['--source', 'src', '--session', 't-1', '--after', 'm3', '--timeout', '2s'];
-    expect(await command('chat', 'wait', ...place)).toMatchObject({ code: 11, stdout: '' });
+  it('takes one request: nothing is tried out', async () => {
+    const { fake, tail } = await serve(historyBy('sess', ({ session }) => ({ session_id: session })));
+    await tail();
+    expect(new Set(fake.requests.map(({ path }) => path)).size).toBe(1);
   });
 
-  it('is not believed because of a name that was set, if its messages are of several sessions', async () => {
-    const { tail, command } = await serve(historyBy('sess', ({ session }) => ({ conversation: NUMBERS[session] })));
-    await command('contract', 'set', 'messages.history.session_id', 'query:conversation');
-    expect(await tail()).toMatchObject({ code: 8, stdout: '' });
-  });
-
-  test('is contradicted by contract check', async () => {
-    const { command } = await serve(historyBy('sess'));
+  test.each([
+    ['nothing', () => ({})],
+    ['another name', ({ session }: Entry) => ({ conversation: session })],
+    ['session_id', ({ session }: Entry) => ({ session_id: session })],
+  ])('is contradicted by contract check, with messages that name the session with %s', async (_, name) => {
+    const { command } = await serve(historyBy('sess', name));
     const checked = await command('contract', 'check', '--source', 'src', '--session', 't-1', '-o', 'json');
     expect(checked.code).toBe(8);
-    expect(checked.json()).toContainEqual(
-      expect.objectContaining({ leaf: 'messages.history.session_id', result: 'contradicted' }),
-    );
+    expect(checked.json()).toContainEqual(expect.objectContaining({ leaf: FIELD, result: 'contradicted' }));
   });
 });
 
 describe('a history that heeds the session', () => {
-  it.each(NAMES)('is checked at most once, if its messages name the session with %s', async (_, name) => {
-    const { fake, tail, command } = await serve(historyBy('session_id', name));
-    for (const _run of [1, 2]) expect(texts((await tail()).stdout)).toEqual(['Hello', 'Hi']);
-    const isNamed = ENTRIES.slice(0, 1).some((entry) => JSON.stringify(name(entry)).includes('t-1'));
-    const checks = fake.requests.filter(({ query }) => query.get('session_id') !== 't-1');
-    expect(checks).toHaveLength(isNamed ? 0 : 1);
-    const shown = await command('contract', 'show', 'messages.history.session_id', '-o', 'json');
-    expect(shown.json()).toMatchObject([{ source: isNamed ? 'assumed' : 'observed' }]);
-  });
+  const check = async (history: ReturnType<typeof historyBy>) => {
+    const { command } = await serve(history);
+    const checked = await command('contract', 'check', '--source', 'src', '--session', 't-1', '-o', 'json');
+    return checked.json<{ leaf: string; result: string }[]>().find(({ leaf }) => leaf === FIELD)?.result;
+  };
 
-  it.each([400, 403, 404, 422])('is proved if it refuses other sessions with %i', async (status) => {
-    const own = historyBy('session_id');
-    const { tail } = await serve((request, response) => {
-      if (request.query.get('session_id') === 't-1') own(request, response);
-      else sendJson(response, { code: 'unknown_session', message: 'There is no such session.' }, status);
-    });
+  it('is read without any other request', async () => {
+    const { fake, tail } = await serve(historyBy('session_id'));
     expect(texts((await tail()).stdout)).toEqual(['Hello', 'Hi']);
-  });
-
-  it.each([500, 503, 429, 401])('is read, unproved, if a check of another session fails with %i', async (status) => {
-    const own = historyBy('session_id');
-    const { tail, command } = await serve((request, response) => {
-      if (request.query.get('session_id') === 't-1') own(request, response);
-      else sendJson(response, { message: 'Not now.' }, status);
-    });
-    expect(await tail()).toMatchObject({ code: 0, stderr: '' });
-    const shown = await command('contract', 'show', 'messages.history.session_id', '-o', 'json');
-    expect(shown.json()).toMatchObject([{ source: 'assumed' }]);
-  });
-
-  it('may greet in every session with the same message', async () => {
-    const greeting = { id: 'welcome', role: 'assistant', text: 'Welcome', created_at: '2026-01-01T00:00:00Z' };
-    const { tail } = await serve(({ query }, response) => {
-      const own = ENTRIES.filter(({ session }) => session === query.get('session_id'));
-      sendJson(response, { results: [greeting, ...own.map(shown)] });
-    });
-    expect(texts((await tail()).stdout)).toEqual(['Welcome', 'Hello', 'Hi']);
-  });
-
-  it('may hold several threads', async () => {
-    const { tail } = await serve(historyBy('session_id', ({ id }) => ({ thread_id: id })));
-    expect(texts((await tail()).stdout)).toEqual(['Hello', 'Hi']);
+    expect(fake.requests.every(({ query }) => query.get('session_id') === 't-1')).toBe(true);
   });
 
   test('is confirmed by contract check', async () => {
-    for (const name of [() => ({}), ({ session }: Entry) => ({ session_id: session })]) {
-      const { command } = await serve(historyBy('session_id', name));
-      const checked = await command('contract', 'check', '--source', 'src', '--session', 't-1', '-o', 'json');
-      expect(checked.json()).toContainEqual(
-        expect.objectContaining({ leaf: 'messages.history.session_id', result: 'confirmed' }),
-      );
-    }
+    for (const name of [() => ({}), ({ session }: Entry) => ({ session_id: session })])
+      expect(await check(historyBy('session_id', name))).toBe('confirmed');
+  });
+
+  test.each([
+    [400, 'confirmed'],
+    [404, 'confirmed'],
+    [422, 'confirmed'],
+    [401, 'unobservable'],
+    [403, 'unobservable'],
+    [429, 'unobservable'],
+    [500, 'unobservable'],
+  ])('that answers %i for a session that does not exist is %s by contract check', async (status, result) => {
+    const own = historyBy('session_id');
+    const checked = await check((request, response) => {
+      if (request.query.get('session_id') === 't-1') own(request, response);
+      else sendJson(response, { code: 'unknown_session', message: 'There is no such session.' }, status);
+    });
+    expect(checked).toBe(result);
+  });
+
+  test('may greet in every session with the same message, and is confirmed', async () => {
+    const greeting = { id: 'welcome', role: 'assistant', text: 'Welcome', created_at: '2026-01-01T00:00:00Z' };
+    const result = await check(({ query }, response) => {
+      const own = ENTRIES.filter(({ session }) => session === query.get('session_id'));
+      sendJson(response, { results: [greeting, ...own.map(shown)] });
+    });
+    expect(result).toBe('confirmed');
   });
 });
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { HistoryReader } from '../../src/api/history.ts';
-import { itemsOf, PageReader } from '../../src/api/list.ts';
+import { itemsOf } from '../../src/api/list.ts';
+import { PageReader } from '../../src/api/page-reader.ts';
 import { Contract, type ContractLayers } from '../../src/contract/contract.ts';
 import { OPERATIONS } from '../../src/contract/operations.ts';
 import { type Handler, sendJson, startFakeService } from '../support/fake-service.ts';

@@ -6,9 +6,8 @@ import { proposeFromOpenApi } from '../../../src/openapi/propose.ts';
 import { findFlaw } from '../../../src/openapi/validate.ts';
 import { startSandbox } from '../../../src/sandbox/index.ts';
 import { list, object, openApi, operation } from '../../support/openapi-documents.ts';
-import { propertyRuns } from '../../support/property-runs.ts';
+import { propertyRuns } from '../../support/properties.ts';
 import { pathsIn, replaceAt } from './json-paths.ts';
-import '../../support/seed.ts';
 
 async function fetchDocument(): Promise<unknown> {
   const sandbox = await startSandbox();

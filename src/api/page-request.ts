@@ -1,7 +1,10 @@
 import { normalizeName } from '../contract/field-names.ts';
 import type { Operation } from '../contract/operations.ts';
+import type { PageStep } from '../contract/paging.ts';
 import type { ApiResponse } from './api-response.ts';
+import type { PagedList } from './fetch-page.ts';
 import type { Http } from './http.ts';
+import type { CallOptions } from './http-options.ts';
 import { incompleteListError } from './incomplete-list.ts';
 
 /** Parameters that say where a page begins, and how many items it has, by their normalized names. */
@@ -63,7 +66,7 @@ function targetOf(http: Http, link: string, current: URL): URL {
  * application on that host.
  * @throws ShapeError
  */
-export function pathOfLink(http: Http, operation: Operation, response: ApiResponse, link: string): string {
+function pathOfLink(http: Http, operation: Operation, response: ApiResponse, link: string): string {
   const current = currentUrl(http, response);
   const isWeb = URL.canParse(link, current.href) && /^https?:$/.test(new URL(link, current).protocol);
   if (!isWeb) {
@@ -85,4 +88,30 @@ export function pathWith(http: Http, response: ApiResponse, parameters: Readonly
   const url = currentUrl(http, response);
   for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
   return url.pathname + url.search;
+}
+
+/**
+ * Returns the request for a page, and a key that differs from that of any other page; undefined if the service has no such
+ * request.
+ * @param from the responses of the page before it, and of the first page, whose query it keeps
+ * @throws ShapeError for a link outside of the base URL
+ */
+export function requestOf(
+  http: Http,
+  list: PagedList,
+  step: PageStep,
+  from: { readonly page: ApiResponse; readonly first: ApiResponse },
+): { readonly options: CallOptions; readonly key: string } | undefined {
+  if (step.kind === 'link') {
+    const link = pathOfLink(http, list.operation, from.page, step.value);
+    return { options: { link }, key: link };
+  }
+  if (step.kind === 'after' && step.parameter === '') {
+    const options = list.after?.(step.value);
+    return options && { options, key: `after ${step.value}` };
+  }
+  const parameters = { [step.parameter]: String(step.value) };
+  const link = pathWith(http, from.first, parameters);
+  const isGet = http.contract.operation(list.operation.leaf)?.method === 'GET';
+  return { options: isGet ? { link } : { json: parameters }, key: link };
 }
