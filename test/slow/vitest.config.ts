@@ -9,8 +9,9 @@ export default defineConfig({
       'test/unit/cron/at-most-once.test.ts',
       'test/unit/upload/at-most-once.test.ts',
       'test/promises/tail-loses-nothing.test.ts',
-      // Without the table that `npm run contract-matrix` prints.
-      'test/contract-matrix/*.{matrix,slow}.ts',
+      // Every operation at every declared service, and 2,000 generated ones.
+      'test/wire/*.slow.ts',
+      'test/wire/generated.test.ts',
     ],
     globalSetup: ['test/support/build.ts'],
     setupFiles: ['test/support/properties.ts'],
@@ -20,8 +21,14 @@ export default defineConfig({
     expect: { poll: { timeout: 90_000 } },
     // Each file runs its own processes; more files concurrently would only wait for each other.
     maxWorkers: 2,
-    // Of tests that mostly wait: topics of the help, cells of a matrix.
+    // Of tests that mostly wait: topics of the help.
     maxConcurrency: 4,
-    env: { NO_COLOR: '', FORCE_COLOR: '', CI: '', PROPERTY_RUNS: 'all' },
+    env: {
+      NO_COLOR: '',
+      FORCE_COLOR: '',
+      CI: '',
+      PROPERTY_RUNS: 'all',
+      WIRE_SERVICES: process.env.WIRE_SERVICES ?? '2000',
+    },
   },
 });

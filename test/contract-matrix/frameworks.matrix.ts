@@ -1,4 +1,0 @@
-import { declareCells } from './declare.ts';
-import { FRAMEWORKS } from './services/frameworks.ts';
-
-declareCells(FRAMEWORKS);

@@ -1,4 +1,0 @@
-import { declareCells } from './declare.ts';
-import { INCONSISTENT } from './services/second-holdout-inconsistent.ts';
-
-declareCells(INCONSISTENT);

@@ -1,4 +1,0 @@
-import { declareCells } from './declare.ts';
-import { RUBY_PYTHON } from './services/second-holdout-ruby-python.ts';
-
-declareCells(RUBY_PYTHON);

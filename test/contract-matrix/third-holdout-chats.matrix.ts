@@ -1,4 +1,0 @@
-import { declareCells } from './declare.ts';
-import { CHATS } from './services/third-holdout-chats.ts';
-
-declareCells(CHATS);

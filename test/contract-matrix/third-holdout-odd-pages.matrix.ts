@@ -1,4 +1,0 @@
-import { declareCells } from './declare.ts';
-import { ODD_PAGES } from './services/third-holdout-odd-pages.ts';
-
-declareCells(ODD_PAGES);

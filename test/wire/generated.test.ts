@@ -1,0 +1,34 @@
+import fc from 'fast-check';
+import { test } from 'vitest';
+import { newMachine, runCell, settle } from './cell.ts';
+import { services } from './generator.ts';
+import { OPERATIONS } from './operations.ts';
+import { serve } from './server.ts';
+
+/** The number of generated services, each with one operation. */
+const COUNT = Number(process.env.WIRE_SERVICES ?? 25);
+
+const operations = fc.oneof(
+  { weight: 1, arbitrary: fc.constant('chat tail') },
+  { weight: 2, arbitrary: fc.constantFrom(...Object.keys(OPERATIONS)) },
+);
+
+test('an operation at any service works, or is refused with commands that settle it', async () => {
+  const counts = { works: 0, settled: 0, 'not yet': 0 };
+  const property = fc.asyncProperty(services, operations, async ({ service, isNotYet }, name) => {
+    const operation = OPERATIONS[name];
+    if (operation === undefined) throw new Error(`There is no operation ${name}.`);
+    const server = await serve(service);
+    try {
+      const first = await runCell(server, operation, await newMachine(server));
+      const { verdict, reason } = await settle(server, operation, first);
+      if (verdict !== 'works' && !isNotYet) throw new Error(`${name}: ${first.reason}\n${reason}`);
+      if (verdict !== 'works') counts['not yet'] += 1;
+      else counts[first.verdict === 'works' ? 'works' : 'settled'] += 1;
+    } finally {
+      await server.stop();
+    }
+  });
+  await fc.assert(property, { numRuns: COUNT });
+  process.stdout.write(`${COUNT} generated services: ${JSON.stringify(counts)}\n`);
+});

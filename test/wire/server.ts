@@ -1,0 +1,65 @@
+import { sendJson, startFakeService } from '../support/fake-service.ts';
+import { describeService } from './document.ts';
+import { bigNumbers, Facts, prefixed } from './facts.ts';
+import { type Answer, respond } from './respond.ts';
+import { isWire, listStyle, type Service, type Wire } from './service.ts';
+
+const NINETEEN_DIGITS = /(?<=[[:,]\s*)\d{19}\b/g;
+
+/** Parses JSON, with numbers of 19 digits as texts: JavaScript cannot hold them. */
+export function parseJson(text: string): unknown {
+  return JSON.parse(text.replaceAll(NINETEEN_DIGITS, '"$&"'));
+}
+
+/** A service that is being served. */
+export interface Server {
+  readonly service: Service;
+  readonly baseUrl: string;
+  readonly documentUrl: string;
+  facts: Facts;
+  /** What it responded since the last `reset`, without its document. */
+  answers: Answer[];
+  /** Gives it the data that it began with. */
+  reset(): void;
+  stop(): Promise<void>;
+}
+
+/** Serves a declared service on a loopback port, and its OpenAPI document, until the test ends. */
+export async function serve(service: Service): Promise<Server> {
+  const newFacts = () => new Facts(service.ids ?? prefixed, listStyle(service, 'space').size);
+  const server = {
+    service,
+    facts: newFacts(),
+    answers: [] as Answer[],
+    reset() {
+      server.facts = newFacts();
+      server.answers = [];
+    },
+  };
+  const { baseUrl, port, stop } = await startFakeService(async (request, response) => {
+    const url = new URL(request.path, `http://127.0.0.1:${port}`);
+    if (url.pathname === '/openapi.json') return sendJson(response, describeService(service));
+    const body = await readBody(request.bodyBytes, request.headers['content-type'] ?? '');
+    const answer = respond(service, server.facts, { method: request.method, url, body });
+    server.answers.push(answer);
+    const { status, headers } = answer;
+    if (answer.body === undefined) return response.writeHead(status, headers).end();
+    const text = JSON.stringify(answer.body);
+    response.writeHead(status, { 'content-type': 'application/json', ...headers });
+    return response.end(service.ids === bigNumbers ? text.replaceAll(/"(\d{19})"/g, '$1') : text);
+  });
+  return Object.assign(server, { baseUrl, stop, documentUrl: new URL('/openapi.json', baseUrl).href });
+}
+
+async function readBody(bytes: Buffer, type: string): Promise<Wire> {
+  if (type.startsWith('multipart/form-data')) {
+    const form = await new Response(new Uint8Array(bytes), { headers: { 'content-type': type } }).formData();
+    const entries = [...form].map(([name, value]) => [
+      name,
+      typeof value === 'string' ? value : { filename: value.name, size: value.size },
+    ]);
+    return Object.fromEntries(entries);
+  }
+  const value = bytes.length === 0 ? {} : parseJson(bytes.toString());
+  return isWire(value) ? value : {};
+}

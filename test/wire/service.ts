@@ -1,0 +1,186 @@
+import type { Fact, Id, IdStyle, Resource } from './facts.ts';
+
+export type Wire = Readonly<Record<string, unknown>>;
+
+/** How a request selects a page. Without, everything is on one page. */
+export interface Paging {
+  readonly by: 'page' | 'offset' | 'token' | 'last id';
+  readonly parameter: string;
+  /** The number of the first page or item. */
+  readonly first: number;
+}
+
+export const byPage = (parameter = 'page', first = 1): Paging => ({ by: 'page', parameter, first });
+export const byOffset = (parameter = 'offset'): Paging => ({ by: 'offset', parameter, first: 0 });
+/** The response has an opaque token for the next page. */
+export const byToken = (parameter: string): Paging => ({ by: 'token', parameter, first: 0 });
+/** The next page starts after the last item, named by its id. */
+export const byLastId = (parameter: string): Paging => ({ by: 'last id', parameter, first: 0 });
+
+/** One page of a list, and what a service may say about it. */
+export interface Page {
+  readonly items: readonly Wire[];
+  /** What the service calls these resources: `spaces`. */
+  readonly key: string;
+  /** The number of items before it, on a full page, and in all. */
+  readonly from: number;
+  readonly size: number;
+  readonly total: number;
+  /** The number of the page, from 1, as a request has it, and the number of pages. */
+  readonly number: number;
+  readonly current: number;
+  readonly pages: number;
+  /** The next page as a URL, as a path, and as the value of its parameter; null at the end. */
+  readonly next: string | null;
+  readonly nextPath: string | null;
+  readonly nextValue: string | number | null;
+  readonly hasNext: boolean;
+  readonly firstId: Id | null;
+  readonly lastId: Id | null;
+  readonly url: string;
+}
+
+/** How a list is sent. */
+export interface ListStyle {
+  readonly paging?: Paging | undefined;
+  /** Items on a page; 2 by default, 3 of a history. */
+  readonly size?: number;
+  readonly list: (page: Page) => unknown;
+  readonly headers?: ((page: Page) => Readonly<Record<string, string>>) | undefined;
+}
+
+interface HistoryStyle extends Partial<ListStyle> {
+  readonly order?: 'newest first' | undefined;
+  readonly method?: 'POST' | undefined;
+  /** The names of the parameters that the specification leaves open. */
+  readonly parameters?: { readonly source?: string; readonly session?: string; readonly after?: string };
+  /** Whether a page has the message of the cursor too, or the cursor is not looked at. */
+  readonly cursor?: 'inclusive' | 'ignored' | undefined;
+  /** Whether a request without its source or session gets all messages instead of an error. */
+  readonly isUnscoped?: true;
+}
+
+/** A failure of a request, for `Service.error`. */
+export interface Failure {
+  readonly status: number;
+  readonly code: string;
+  readonly sentence: string;
+}
+
+/** How a service fills the gaps of the specification. What is omitted is as specified, or the most usual. */
+export interface Service extends ListStyle {
+  readonly name: string;
+  readonly ids?: IdStyle | undefined;
+  /** How an id is written, if not as it is. */
+  readonly idAs?: (id: unknown) => unknown;
+  /** The name of every resource's own id. By default `space_id`, `agent_id`, … */
+  readonly id?: string | undefined;
+  readonly casing?: 'camel' | 'pascal' | 'kebab' | undefined;
+  /** The paths of single fields by their specified names, `message.text: 'body.content'`; null is not sent. */
+  readonly fields?: Readonly<Record<string, string | null>> | undefined;
+  /** Further fields of a resource, by path; `*` is every resource. */
+  readonly also?: Readonly<Record<string, unknown>>;
+  /** Where all fields but the id are. */
+  readonly under?: string | undefined;
+  /** Where the author of a message is, and what the two sides are called. By default `role`, `user`, `assistant`. */
+  readonly author?: readonly [path: string, user: unknown, assistant: unknown] | undefined;
+  /** How a time is written, from milliseconds since 1970. By default ISO 8601. */
+  readonly time?: ((ms: number) => unknown) | undefined;
+  readonly history?: HistoryStyle | undefined;
+  /** How one resource is sent. By default the bare object. */
+  readonly one?: (fields: Wire, resource: Resource) => unknown;
+  /** How a provisioned space is sent. By default like one space, with its `agents`. */
+  readonly provisioned?: (space: Wire, agents: readonly Wire[]) => unknown;
+  /** The status of a response to a request that created something. By default 201. */
+  readonly created?: number;
+  /** The resources whose creation is answered by a Location header alone. */
+  readonly locationOnly?: readonly Resource[];
+  /** The body of an error. By default `{"detail": …}`. */
+  readonly error?: (failure: Failure) => unknown;
+  /** The status of all errors, if only their body says so. */
+  readonly errorStatus?: 200;
+  /** Paths end with a slash as specified, or: both do; a slash redirects; a slash is not found. */
+  readonly slash?: 'either' | 'redirects' | 'never' | undefined;
+  /** Whether an unknown query parameter is an error. */
+  readonly isStrict?: true;
+  /** The status of a request for the list of jobs, if there is none. */
+  readonly noJobList?: 400 | 405;
+  /** The form field of a file. By default `file`. */
+  readonly fileField?: string;
+  /** The operations that no contract makes possible: they are rightly refused. */
+  readonly impossible?: readonly string[];
+  /** Whether its document does not say what a refusal asks, so that no import settles it. */
+  readonly isUndocumented?: true;
+}
+
+/** How a service sends the list of a resource. A history with a list of its own also pages on its own. */
+export function listStyle(service: Service, resource: Resource): ListStyle & { readonly size: number } {
+  const { paging, size, list, headers, history = {} } = service;
+  if (resource !== 'message') return { paging, size: size ?? 2, list, headers };
+  if (history.list) return { ...history, list: history.list, size: history.size ?? 3 };
+  return { paging, list, headers, size: history.size ?? size ?? 3 };
+}
+
+/** The path of a specified field in a resource of the service; null if it is not sent. */
+export function pathOf({ id, casing, fields = {}, author, under }: Service, resource: Resource, field: string) {
+  const given = fields[`${resource}.${field}`];
+  const isOwn = field === `${resource}_id`;
+  if (given === null) return null;
+  if (isOwn && given === undefined && id !== undefined) return id;
+  const name = given ?? (field === 'author' ? (author?.[0] ?? inCase('role', casing)) : inCase(field, casing));
+  return under === undefined || isOwn ? name : `${under}.${name}`;
+}
+
+/** Writes a fact the way the service does. */
+export function show(service: Service, resource: Resource, fact: Fact): Wire {
+  const wire: Record<string, unknown> = {};
+  for (const [field, value] of Object.entries(fact)) {
+    const path = pathOf(service, resource, field);
+    if (path !== null && value !== undefined) put(wire, path, wireValue(service, field, value));
+  }
+  for (const [name, value] of Object.entries(service.also ?? {})) {
+    const [owner = '', ...path] = name.split('.');
+    if (owner === '*' || owner === resource) put(wire, path.join('.'), value);
+  }
+  return wire;
+}
+
+function wireValue({ author, time, idAs, casing }: Service, field: string, value: unknown): unknown {
+  if (field === 'author') return author?.[value === 'user' ? 1 : 2] ?? value;
+  if (field === 'created_at') return (time ?? ((ms) => new Date(ms).toISOString()))(Number(value));
+  if (field === 'schedule') return keysInCase(value, casing);
+  const isAssigned = field.endsWith('_id') && !/^(external|session|template)_/.test(field);
+  return isAssigned && idAs ? idAs(value) : value;
+}
+
+/** Writes a specified name in the case of the service. */
+export function inCase(name: string, casing: Service['casing']): string {
+  if (casing === undefined) return name;
+  if (casing === 'kebab') return name.replaceAll('_', '-');
+  const camel = name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+  return casing === 'camel' ? camel : camel.charAt(0).toUpperCase() + camel.slice(1);
+}
+
+function keysInCase(value: unknown, casing: Service['casing']): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, each]) => [inCase(key, casing), keysInCase(each, casing)]),
+  );
+}
+
+/** Puts a value at a dot path; a step that is a number makes a list. */
+function put(target: Record<string, unknown>, path: string, value: unknown): void {
+  const [first = '', ...rest] = path.split('.');
+  if (rest.length === 0) {
+    target[first] = value;
+    return;
+  }
+  const known = target[first];
+  const inner: Record<string, unknown> = isWire(known) || Array.isArray(known) ? { ...known } : {};
+  put(inner, rest.join('.'), value);
+  target[first] = /^\d+$/.test(rest[0] ?? '') ? Object.values(inner) : inner;
+}
+
+export function isWire(value: unknown): value is Wire {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,18 @@
+import { expect, test } from 'vitest';
+import { NOT_IMPORTED, WRONG, WRONG_IMPORTED } from './not-yet.ts';
+import { explain, isDocumented, isWrong, runTable, shareOfWorking } from './table.ts';
+
+/* With few operations, those where a mistake is worst; `services.slow.ts` has all. */
+
+test('no list, history, or creation is wrong at a service that the program does not know', async () => {
+  const cells = await runTable('unconfigured', ['spaces list', 'chat tail', 'cron create of a listed job']);
+  expect(explain(cells.filter(isWrong), WRONG)).toEqual([]);
+  expect(shareOfWorking(cells)).toBeGreaterThan(0.75);
+});
+
+test('histories and creations work after the import of the document of the service', async () => {
+  const cells = await runTable('imported', ['chat tail', 'cron create']);
+  expect(explain(cells.filter(isWrong), WRONG_IMPORTED)).toEqual([]);
+  const refused = cells.filter(isDocumented).filter(({ result }) => result.verdict === 'refused');
+  expect(explain(refused, NOT_IMPORTED)).toEqual([]);
+});

@@ -1,0 +1,82 @@
+import { newMachine, runCell, settle, type Verdict } from './cell.ts';
+import { OPERATIONS, operationsOf } from './operations.ts';
+import { serve } from './server.ts';
+import type { Service } from './service.ts';
+import { FRAMEWORKS } from './services/frameworks.ts';
+import { HISTORIES } from './services/histories.ts';
+import { PUBLIC_APIS } from './services/public-apis.ts';
+
+const SERVICES: readonly Service[] = [...FRAMEWORKS, ...PUBLIC_APIS, ...HISTORIES];
+
+/** One operation at one service, and the verdict. */
+export interface Cell {
+  readonly service: Service;
+  readonly operation: string;
+  readonly result: Verdict;
+}
+
+/**
+ * Runs operations at every declared service, each on a machine of its own.
+ * @param operations the names of the operations; all by default
+ * @param how whether the program knows nothing of the service, or pastes the commands of its refusals, or has imported the
+ *   document of the service
+ */
+export async function runTable(
+  how: 'unconfigured' | 'pasting' | 'imported',
+  operations = Object.keys(OPERATIONS),
+): Promise<readonly Cell[]> {
+  const cells: Cell[] = [];
+  for (const service of SERVICES) {
+    const server = await serve(service);
+    const commands = how === 'imported' ? [['contract', 'import', server.documentUrl, '--yes']] : [];
+    const machine = await newMachine(server, commands);
+    for (const [operation, steps] of operationsOf(service, operations)) {
+      const first = await runCell(server, steps, machine);
+      const isPasted = how === 'pasting' && isPossible(service, operation);
+      cells.push({ service, operation, result: isPasted ? await settle(server, steps, first) : first });
+    }
+  }
+  return cells;
+}
+
+function isPossible({ impossible = [] }: Service, operation: string): boolean {
+  return !impossible.includes(operation);
+}
+
+/** Whether the document of the service settles the cell. */
+export function isDocumented({ service, operation }: Cell): boolean {
+  return isPossible(service, operation) && !service.isUndocumented;
+}
+
+/** The names of cells, and why they are what they are, but for those that begin like a known one. */
+export function explain(cells: readonly Cell[], known: readonly string[]): string[] {
+  const named = cells.map(({ service, operation, result }) => `${service.name} / ${operation}: ${result.reason}`);
+  return named.filter((text) => !known.some((start) => text.startsWith(start)));
+}
+
+export function isWrong({ result }: Cell): boolean {
+  return result.verdict === 'wrong';
+}
+
+/** The part of the cells that work, of those that can. */
+export function shareOfWorking(cells: readonly Cell[]): number {
+  const possible = cells.filter(({ service, operation }) => isPossible(service, operation));
+  return possible.filter(({ result }) => result.verdict === 'works').length / possible.length;
+}
+
+const MARKS = { works: '.', refused: 'r', wrong: 'X' };
+
+/** Prints a row for each service: `.` works, `r` is refused, `X` is wrong. */
+export function printTable(title: string, cells: readonly Cell[]): void {
+  const operations = [...new Set(cells.map(({ operation }) => operation))];
+  const heads = operations.map((name, index) => `${' |'.repeat(index)} ${name}`);
+  const rows = SERVICES.map(({ name }) => {
+    const own = cells.filter(({ service }) => service.name === name);
+    const marks = operations.map((operation) => own.find((cell) => cell.operation === operation)?.result.verdict);
+    return `${marks.map((verdict) => ` ${verdict ? MARKS[verdict] : ' '}`).join('')}  ${name}`;
+  });
+  const counts = Object.keys(MARKS).map(
+    (verdict) => `${cells.filter(({ result }) => result.verdict === verdict).length} ${verdict}`,
+  );
+  process.stdout.write(`${[`${title}: ${counts.join(', ')}`, ...heads, ...rows].join('\n')}\n`);
+}
