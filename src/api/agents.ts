@@ -16,7 +16,7 @@ export function listAgents(http: Http, spaceId: string): Paged<JsonObject> {
 
 async function* readAgents(http: Http, spaceId: string): AsyncGenerator<readonly JsonObject[]> {
   try {
-    yield* listAll(http, OPERATIONS.listAgents, 'agents', { parameters: { space_id: spaceId } }).pages;
+    yield* listAll(http, OPERATIONS.listAgents, 'agents', { values: { space_id: spaceId } }).pages;
   } catch (error) {
     if (!(error instanceof NotFoundError)) throw error;
     const { why, hint } = error.info;

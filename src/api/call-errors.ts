@@ -16,14 +16,7 @@ import {
   ServiceError,
 } from '../errors.ts';
 import { toIndeterminate } from './api-response.ts';
-import {
-  addressHint,
-  askedParameters,
-  isMethodMissing,
-  OtherParametersAsked,
-  parameterHint,
-  type RefusedRequest,
-} from './refusal-hints.ts';
+import { addressHint, isMethodMissing, parameterHint, type RefusedRequest } from './refusal-hints.ts';
 import { type HttpResponse, TimeLimitReached, type TransportFailure } from './transport.ts';
 
 /** Where the token comes from, for messages. */
@@ -206,9 +199,7 @@ function refusedError(response: HttpResponse, info: ErrorInfo, { request }: Call
   const body = readErrorBody(response.body, response.headers['content-type'], request.contract);
   const contractHint = parameterHint(request, body);
   const hint = contractHint === undefined ? FIX_COMPLAINT : `${FIX_COMPLAINT}\n${contractHint}`;
-  const asked = askedParameters(request, body);
-  if (asked.length === 0) return new RefusedError(message, { ...info, hint });
-  return new OtherParametersAsked(message, { ...info, hint }, asked);
+  return new RefusedError(message, { ...info, hint });
 }
 
 function addressOf({ baseUrl, path }: CallContext): string {

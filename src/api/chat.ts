@@ -7,7 +7,6 @@ import { InterruptedError, isWithoutId, PartnerctlError, withHint } from '../err
 import { listAgents } from './agents.ts';
 import { type ApiResponse, readItem } from './api-response.ts';
 import type { Http } from './http.ts';
-import type { CallOptions } from './http-options.ts';
 
 /** The fields of a source (spec §4.2). The service picks a default for each omitted field. */
 export interface ChatSourceFields {
@@ -23,8 +22,8 @@ export async function setUpChatSource(
   agentId: string,
   fields: ChatSourceFields,
 ): Promise<ChatSource> {
-  const parameters = { space_id: spaceId, agent_id: agentId };
-  const response = await http.call(OPERATIONS.createChatSource, { parameters, json: fields });
+  const values = { space_id: spaceId, agent_id: agentId, ...fields };
+  const response = await http.call(OPERATIONS.createChatSource, { values });
   const source = await readOrLookUp(response, async () => {
     const source_id = await findListedSource(http, spaceId, agentId);
     return source_id === undefined ? undefined : { ...UNDESCRIBED_SOURCE, source_id };
@@ -89,14 +88,10 @@ export interface SentMessage extends Omit<Acknowledgement, 'message_id'> {
 }
 
 /** Registers a message; the reply appears later in the history (spec §4.3). */
-export async function postMessage(
-  http: Http,
-  message: NewMessage,
-  options: Pick<CallOptions, 'isAddressKnown'> = {},
-): Promise<SentMessage> {
+export async function postMessage(http: Http, message: NewMessage): Promise<SentMessage> {
   const { source_id, session_id, text, external_message_id } = message;
-  const json = { source_id, session_id, text, external_message_id, response_mode: 'accepted' };
-  const response = await http.call(OPERATIONS.registerMessage, { json, ...options });
+  const values = { source_id, session_id, text, external_message_id, response_mode: 'accepted' };
+  const response = await http.call(OPERATIONS.registerMessage, { values });
   const acknowledgement = readAcknowledgement(response);
   return {
     ...acknowledgement,

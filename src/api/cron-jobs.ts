@@ -23,9 +23,8 @@ export interface NewCronJob {
 export async function createCronJob(http: Http, job: NewCronJob, timeoutMs: number): Promise<string> {
   const { agent_id, name, instructions } = job;
   const { minute, hour, day_of_week, timezone } = job.schedule;
-  const schedule = { type: 'cron', data: { minute, hour, day_of_week }, timezone };
   const response = await http.call(OPERATIONS.createCronJob, {
-    json: { agent_id, name, instructions, schedule },
+    values: { agent_id, name, instructions, type: 'cron', minute, hour, day_of_week, timezone },
     timeoutMs,
   });
   return response.read(readCreatedCronJob);

@@ -144,7 +144,7 @@ export class HistoryReader {
   ): AsyncGenerator<Page, void, void> {
     const { source_id, session_id, after_message_id } = position;
     const { contract } = this.http;
-    const query = { source_id, session_id, after_message_id };
+    const values = { source_id, session_id, after_message_id };
     const isRest = after_message_id !== undefined && this.takesCursor();
     const list: PagedList = {
       operation: OPERATIONS.readHistory,
@@ -152,12 +152,12 @@ export class HistoryReader {
       maxPages,
       mayBeEmpty: isRest,
       extent: isRest ? 'rest of a session' : 'session',
-      after: (id) => (this.takesCursor() ? { query: { ...query, after_message_id: id } } : undefined),
+      after: (id) => (this.takesCursor() ? { values: { ...values, after_message_id: id } } : undefined),
       // Some services omit empty lists.
       readItems: (body) =>
         isRest && isEmptyObject(body) ? [] : readList(body, 'messages', contract.items('messages.history')),
     };
-    return new PageReader(this.http, list, () => ({ ...limits(), query })).read();
+    return new PageReader(this.http, list, () => ({ ...limits(), values })).read();
   }
 
   private decode({ items, response }: Page, position: HistoryPosition): readonly Message[] {

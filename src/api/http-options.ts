@@ -1,5 +1,6 @@
 import type { Contract } from '../contract/contract.ts';
-import type { LeafName } from '../contract/leaves.ts';
+import type { JsonObject } from '../contract/json.ts';
+import type { RequestValues } from '../contract/request.ts';
 import type { AttemptDeps } from './attempt.ts';
 import type { TokenOrigin } from './call-errors.ts';
 import type { StreamedBody } from './streamed-body.ts';
@@ -23,22 +24,20 @@ export interface HttpOptions extends AttemptDeps {
   readonly redact: (text: string) => string;
   /** What is known of the service's wire format; the defaults if undefined. */
   readonly contract?: Contract | undefined;
-  /** Called for each proof of a value, so that it is known the next time; with undefined if a proof no longer holds. */
-  readonly onObserved?: ((leaf: LeafName, value: string | undefined) => void) | undefined;
   /** Called with what the user has to know about the answers of the service. */
   readonly onWarning?: ((text: string) => void) | undefined;
 }
 
 /** What a call may be given besides its operation. */
 export interface CallOptions {
-  readonly parameters?: Readonly<Record<string, string>>;
+  /** Ignored with `link`, save for what goes into a body. */
+  readonly values?: RequestValues;
   /** The link to another page: path and query, starting with the base path. Replaces the operation's own path. */
   readonly link?: string;
-  /** Query parameters for the operation's own path; ignored with `link`. Undefined parameters are omitted. */
-  readonly query?: Readonly<Record<string, string | undefined>>;
-  readonly json?: unknown;
+  /** What a body has besides the values: the token of a page. */
+  readonly more?: JsonObject;
   /**
-   * A body to send instead of `json`. While the connection keeps accepting chunks, only the command's deadline applies.
+   * A body to send instead of JSON. While the connection keeps accepting chunks, only the command's deadline applies.
    */
   readonly body?: StreamedBody;
   /** The number of retries after the first attempt. Overrides the configured number. */
@@ -51,10 +50,6 @@ export interface CallOptions {
   readonly freshConnection?: boolean;
   /** The contract for this call, in place of the client's. */
   readonly contract?: Contract | undefined;
-  /** Whether the address is known to exist, so that a 404 is about what the request names. */
-  readonly isAddressKnown?: boolean | undefined;
-  /** Whether a redirect led to this call: a second one is an error. */
-  readonly isRedirected?: boolean;
   /** Called with the response that ends the call with an error. */
   readonly onRefusal?: (response: HttpResponse) => void;
   /** Cancels a `safe` call, which then rejects with the signal's reason. */

@@ -1,5 +1,5 @@
 import type { Operation, RawOperation } from '../contract/operations.ts';
-import type { WireRequest } from '../contract/requests.ts';
+import type { WireRequest } from '../contract/request.ts';
 import { ATTEMPT_TIMEOUT_MS } from './attempt.ts';
 import type { StreamedBody } from './streamed-body.ts';
 import type { HttpRequest } from './transport.ts';

@@ -1,9 +1,8 @@
 import { setMaxListeners } from 'node:events';
 import { Contract } from '../contract/contract.ts';
-import type { LeafName } from '../contract/leaves.ts';
-import { OPERATIONS, type Operation, type RawOperation } from '../contract/operations.ts';
-import { buildRequest, NoOperation } from '../contract/requests.ts';
-import { isPathRefused, readSlashRedirect, withTrailingSlash } from '../contract/slash-redirect.ts';
+import type { Operation, RawOperation } from '../contract/operations.ts';
+import { buildRequest, NoOperation } from '../contract/request.ts';
+import { readSlashRedirect, withTrailingSlash } from '../contract/slash-redirect.ts';
 import { InterruptedError, NoOperationError, type PartnerctlError, UsageError } from '../errors.ts';
 import { ApiResponse } from './api-response.ts';
 import { ATTEMPT_TIMEOUT_MS, runAttempt } from './attempt.ts';
@@ -47,17 +46,17 @@ export class Http {
   readonly baseUrl: string;
   /** The path of the base URL, usually `/v1`. */
   readonly basePath: string;
+  /** The service's wire format. */
+  readonly contract: Contract;
   private readonly options: HttpOptions;
   private readonly budget = new RetryBudget();
-  private knownContract: Contract;
   private pausedUntil = 0;
   private requests = 0;
   private successes = 0;
-  private learningSlash: Promise<void> | undefined;
 
   constructor(options: HttpOptions) {
     this.options = options;
-    this.knownContract = options.contract ?? new Contract();
+    this.contract = options.contract ?? new Contract();
     this.baseUrl = options.baseUrl;
     this.basePath = new URL(options.baseUrl).pathname.replace(/\/$/, '');
     // Every call in flight adds a listener. By default, Node warns of a leak after ten.
@@ -71,7 +70,16 @@ export class Http {
    * unreadable response; every other class proves that the service did nothing
    */
   async call(operation: Operation | RawOperation, options: CallOptions = {}): Promise<ApiResponse> {
-    const wire = this.wireRequest(operation, options);
+    return await this.callAt(this.wireRequest(operation, options), operation, options);
+  }
+
+  /** Makes a call at an address, from which a read follows one redirect to the path with or without a trailing slash. */
+  private async callAt(
+    wire: SentRequest,
+    operation: Operation | RawOperation,
+    options: CallOptions,
+    isRedirected = false,
+  ): Promise<ApiResponse> {
     const { path } = wire;
     const call: Call = { operation, options, wire, deadline: this.deadlineOf(options) };
     const url = new URL(this.baseUrl).origin + path;
@@ -97,8 +105,10 @@ export class Http {
         };
         return new ApiResponse(result, request, this.options.redact);
       }
-      const redirected = result.kind === 'response' ? await this.withSlash(result, call, url) : undefined;
-      if (redirected) return await this.call(operation, redirected);
+      const slash = result.kind === 'response' && safety === 'safe' ? readSlashRedirect(result, url) : undefined;
+      if (slash !== undefined && operation.leaf !== undefined && !isRedirected) {
+        return await this.callAt({ ...wire, path: withTrailingSlash(path, slash) }, operation, options, true);
+      }
       const next = this.decideNext(result, call, attempt);
       if (!next.retry && result.kind === 'response') options.onRefusal?.(result);
       if (!next.retry) throw await this.toError(result, call, { requestId, attempts: attempt, ...next });
@@ -110,20 +120,9 @@ export class Http {
     }
   }
 
-  /** The service's wire format, including what this process has proved so far. */
-  get contract(): Contract {
-    return this.knownContract;
-  }
-
   /** How many calls of this process have succeeded. */
   get successCount(): number {
     return this.successes;
-  }
-
-  /** Remembers a proved value for this service, or with undefined, that an earlier proof no longer holds. */
-  observe(leaf: LeafName, value: string | undefined): void {
-    this.knownContract = this.knownContract.withObserved(leaf, value);
-    this.options.onObserved?.(leaf, value);
   }
 
   /** Warns the user. */
@@ -131,9 +130,9 @@ export class Http {
     this.options.onWarning?.(text);
   }
 
-  /** Returns a client for the same service with another contract, of which it remembers nothing. */
+  /** Returns a client for the same service with another contract. */
   withContract(contract: Contract): Http {
-    return new Http({ ...this.options, contract, onObserved: undefined });
+    return new Http({ ...this.options, contract });
   }
 
   /** Returns how long a call that starts now may take, in milliseconds. */
@@ -159,8 +158,9 @@ export class Http {
   private wireRequest(operation: Operation | RawOperation, options: CallOptions): SentRequest {
     if (operation.leaf === undefined) return operation.request;
     try {
-      const wire = buildRequest(options.contract ?? this.contract, operation.leaf, options);
-      return { ...wire, path: options.link ?? this.basePath + wire.path };
+      const wire = buildRequest(options.contract ?? this.contract, operation.leaf, options.values);
+      const json = options.more ? { ...wire.json, ...options.more } : wire.json;
+      return { ...wire, json, path: options.link ?? this.basePath + wire.path };
     } catch (error) {
       if (error instanceof RangeError) throw new UsageError(error.message);
       if (!(error instanceof NoOperation)) throw error;
@@ -178,32 +178,6 @@ export class Http {
       .toString(16)
       .padStart(12, '0');
     return `req-${randomPart}-${this.requests}`;
-  }
-
-  /**
-   * Returns the options of the same call at the path with the other trailing slash, if the service wants that. A read
-   * follows the redirect and remembers it. A write follows only what a read has proved.
-   */
-  private async withSlash(response: HttpResponse, call: Call, url: string): Promise<CallOptions | undefined> {
-    const { operation, options, wire, deadline } = call;
-    if (options.isRedirected || operation.leaf === undefined) return undefined;
-    if (operation.safety !== 'safe') {
-      if (!isPathRefused(response, url) || (options.isAddressKnown && response.status === 404)) return undefined;
-      await this.learnSlash();
-      if (this.wireRequest(operation, options).path === wire.path) return undefined;
-      return { ...options, timeoutMs: deadline - this.options.clock.now(), isRedirected: true };
-    }
-    const slash = readSlashRedirect(response, url);
-    if (slash === undefined) return undefined;
-    if (options.link === undefined) this.observe('paths.trailing_slash', slash);
-    return { ...options, link: withTrailingSlash(wire.path, slash), isRedirected: true };
-  }
-
-  /** Finds out once, by a read, whether the service redirects to the other trailing slash. */
-  private async learnSlash(): Promise<void> {
-    if (this.contract.leaf('paths.trailing_slash').source !== 'spec') return;
-    this.learningSlash ??= this.call(OPERATIONS.listSpaces, { retries: 0 }).then(ignore, ignore);
-    await this.learningSlash;
   }
 
   /** Decides whether to make another attempt. A 429 pauses all calls and does not use the retry budget. */
@@ -283,6 +257,3 @@ export class Http {
 function isSuccess({ status, sent }: HttpResponse): boolean {
   return status >= 200 && status < 300 && sent !== 'part';
 }
-
-/** The read is made for the redirect that it may observe; its own outcome does not matter. */
-function ignore(): void {}

@@ -113,5 +113,5 @@ export function requestOf(
   const parameters = { [step.parameter]: String(step.value) };
   const link = pathWith(http, from.first, parameters);
   const isGet = http.contract.operation(list.operation.leaf)?.method === 'GET';
-  return { options: isGet ? { link } : { json: parameters }, key: link };
+  return { options: isGet ? { link } : { more: parameters }, key: link };
 }

@@ -1,7 +1,13 @@
-import type { JsonObject } from '../contract/json.ts';
 import { OPERATIONS } from '../contract/operations.ts';
 import { type ProvisionResponse, readProvisionResponse } from '../contract/provisioning.ts';
 import type { Http } from './http.ts';
+
+/** A space to provision (spec §4.1). */
+interface NewSpace {
+  readonly external_space_id: string;
+  readonly space: { readonly [field: string]: string | boolean | undefined };
+  readonly agents: readonly { readonly [field: string]: string | boolean | undefined }[];
+}
 
 /**
  * Creates or reuses a space and installs agents in it (spec §4.1).
@@ -10,12 +16,14 @@ import type { Http } from './http.ts';
  */
 export async function provisionSpace(
   http: Http,
-  manifest: JsonObject & { readonly external_space_id: string },
+  { external_space_id, space, agents }: NewSpace,
   timeoutMs: number,
 ): Promise<ProvisionResponse> {
-  const response = await http.call(OPERATIONS.provisionSpace, { json: manifest, timeoutMs });
-  const { external_space_id: requested } = manifest;
-  const result = response.read((body, contract) => readProvisionResponse(body, contract, requested));
+  const response = await http.call(OPERATIONS.provisionSpace, {
+    values: { external_space_id, ...space, agents },
+    timeoutMs,
+  });
+  const result = response.read((body, contract) => readProvisionResponse(body, contract, external_space_id));
   // A 201 means that the space is new, unless the body has an explicit `created`.
   return { ...result, created: result.created ?? (response.status === 201 ? true : undefined) };
 }

@@ -1,10 +1,8 @@
-import { describeFix, describeParameters } from '../contract/assumptions.ts';
+import { describeFix } from '../contract/assumptions.ts';
 import type { Contract } from '../contract/contract.ts';
 import type { ErrorBody } from '../contract/error-body.ts';
 import { normalizeName } from '../contract/field-names.ts';
 import { type OperationLeaf, type ParameterLeaf, parametersOf } from '../contract/leaves.ts';
-import { matchParameter } from '../contract/likely-names.ts';
-import { type ErrorInfo, RefusedError } from '../errors.ts';
 
 /** What a refused request was. */
 export interface RefusedRequest {
@@ -14,137 +12,53 @@ export interface RefusedRequest {
   readonly contract: Contract;
 }
 
-const QUOTED = /["'`]([A-Za-z][\w.[\]-]*)["'`]/g;
-const NAME = /[A-Za-z][\w.[\]-]*/g;
-/** One name or several: `source, "session", and after`. */
-const NAMES = /["'`]?[A-Za-z][\w.[\]-]*["'`]?(?:(?:,| and|, and) ["'`]?[A-Za-z][\w.[\]-]*["'`]?)*/.source;
-const REQUIRED = new RegExp(`(${NAMES}) (?:is|are|was|were) (?:a )?(?:required|missing|mandatory)`, 'g');
-const MISSING = new RegExp(
-  `(?:missing|required|expected|provide)(?: (?:required|the|an?|(?:request|part|field|parameter|propert|key|argument)(?:s|y|ies)?))*:? (${NAMES})`,
-  'gi',
-);
-const UNKNOWN =
-  /unknown|not (?:a |an )?(?:known|valid|recogni[sz]ed) (?:field|param|propert|key|argument)|unexpected|unrecogni[sz]ed|extra (?:field|input|key|param)|additional propert|not (?:permitted|allowed|recogni[sz]ed|expected|supported)|(?:invalid|unsupported|no such) (?:field|param|propert|key|argument)/i;
-const LACKS = /missing|required|mandatory|blank|must (?:be present|have|contain)|expected|provide/i;
-
-/** How many values an operator sets one by one. */
-const MAX_LINES = 2;
 const IMPORT =
-  'If the service publishes an OpenAPI document, it tells all of them: partnerctl contract import <file|url>';
+  'If the service names its parameters otherwise, its OpenAPI document tells how: partnerctl contract import <file|url>';
 
-function lastStep(path: string): string {
-  return path.split(/[.[\]/]+/).findLast((step) => step !== '') ?? path;
-}
-
-/** Unlike in JSON, `[]` at the end is a part of the name of a form field. */
-function formField(name: string): string {
-  return lastStep(name) + (name.endsWith('[]') ? '[]' : '');
-}
-
-/** The names in a complaint that may be names of parameters. */
-function namesIn({ message = '', fields }: ErrorBody, parameters: readonly Parameter[]): readonly string[] {
-  const toName = parameters.some(({ before }) => before.startsWith('form:')) ? formField : lastStep;
-  const texts = [message, ...fields.map((field) => field.message)];
-  const found = [QUOTED, REQUIRED, MISSING].flatMap((pattern) =>
-    texts.flatMap((text) => [...text.matchAll(pattern)].flatMap(([, names = '']) => names.match(NAME) ?? [])),
-  );
-  return [...new Set([...fields.map(({ path }) => toName(path)), ...found.map(toName)])].filter((name) => name !== '');
-}
-
-interface Parameter {
+interface SentParameter {
   readonly leaf: ParameterLeaf;
   readonly name: string;
   /** The value of its leaf up to its name. */
   readonly before: string;
 }
 
-function sentParameters({ operation, contract }: RefusedRequest): readonly Parameter[] {
-  if (operation === undefined) return [];
+function sentParameters(operation: OperationLeaf, contract: Contract): readonly SentParameter[] {
   return parametersOf(operation).flatMap((leaf) => {
-    const parameter = contract.parameter(leaf);
-    const name = parameter?.path.at(-1);
-    if (parameter === undefined || name === undefined) return [];
+    const name = contract.parameter(leaf)?.path.at(-1);
     const { value } = contract.leaf(leaf);
-    return [{ leaf, name, before: value.slice(0, value.length - name.length) }];
+    return name === undefined ? [] : [{ leaf, name, before: value.slice(0, value.length - name.length) }];
   });
 }
 
-/** A parameter that the service asks for under another name than the one it was sent under. */
-export interface AskedParameter {
-  readonly leaf: ParameterLeaf;
-  /** Where to send it, as a value of the leaf. */
-  readonly value: string;
-  /** Whether the name can mean no other parameter. */
-  readonly isCertain: boolean;
-}
-
-/** A refusal of a request whose parameters have other names at the service. */
-export class OtherParametersAsked extends RefusedError {
-  readonly asked: readonly AskedParameter[];
-
-  constructor(message: string, info: ErrorInfo, asked: readonly AskedParameter[]) {
-    super(message, info);
-    this.asked = asked;
-  }
-}
-
-/** The parameter that the service probably means by a name that the request does not have. */
-function likelyParameter(
-  name: string,
-  parameters: readonly Parameter[],
-  operation: OperationLeaf,
-): AskedParameter | undefined {
-  const fits = parameters.map((parameter) => {
-    const fit = matchParameter(name, parameter.leaf.slice(operation.length + 1));
-    const isSame = normalizeName(parameter.name) === normalizeName(name);
-    return { ...parameter, words: isSame ? Number.POSITIVE_INFINITY : fit.words, isCertain: isSame || fit.isCertain };
-  });
-  const [best] = fits.toSorted((a, b) => b.words - a.words);
-  if (best === undefined || (best.words === 0 && parameters.length > 1)) return undefined;
-  const isCertain = best.isCertain && fits.filter((fit) => fit.isCertain).length === 1;
-  return { leaf: best.leaf, value: best.before + name, isCertain };
-}
-
-/** Returns what a refusal asks for that was not sent, at most one name for each parameter. */
-export function askedParameters(request: RefusedRequest, body: ErrorBody): readonly AskedParameter[] {
-  const complaint = complaintOf(body);
-  if (!UNKNOWN.test(complaint) && !LACKS.test(complaint)) return [];
-  const { operation } = request;
-  if (operation === undefined) return [];
-  const parameters = sentParameters(request);
-  const asked = new Map<ParameterLeaf, AskedParameter>();
-  for (const name of namesIn(body, parameters)) {
-    if (parameters.some((parameter) => parameter.name === name)) continue;
-    const likely = likelyParameter(name, parameters, operation);
-    if (likely && !asked.has(likely.leaf)) asked.set(likely.leaf, likely);
-  }
-  return [...asked.values()];
-}
-
-function complaintOf({ message, fields }: ErrorBody): string {
-  return [message, ...fields.map((field) => field.message)].join('\n');
+/** The last step of a path: `name` for `body.agents[0].name`. In a form, `[]` at the end is a part of the name. */
+function lastStep(path: string, isForm: boolean): string {
+  const step = path.split(/[.[\]/]+/).findLast((each) => each !== '') ?? path;
+  return isForm && path.endsWith('[]') ? `${step}[]` : step;
 }
 
 /**
- * Returns the commands that settle a refusal which complains of an unknown or a missing parameter, each on its own line;
- * undefined for any other refusal.
+ * Returns the command that settles a refusal which names a field that was not sent: what is missing is probably sent under
+ * another name, of which the field's is a part, or the reverse (`session` for `session_id`).
+ * @returns undefined if the refusal names only fields that were sent
  */
-export function parameterHint(request: RefusedRequest, body: ErrorBody): string | undefined {
-  if (request.operation === undefined) return undefined;
-  const complaint = complaintOf(body);
-  const isUnknown = UNKNOWN.test(complaint);
-  if (!isUnknown && !LACKS.test(complaint)) return undefined;
-  const asked = askedParameters(request, body);
-  if (asked.length > 0) return describeParameters(asked);
-  const parameters = sentParameters(request);
-  const names = namesIn(body, parameters);
-  const sentAs = (name: string) => parameters.find((parameter) => parameter.name === name);
-  const unknown = isUnknown ? names.flatMap((name) => sentAs(name) ?? []) : [];
-  const lines = unknown.map(({ leaf, before }) => describeFix({ leaf, value: `${before}<name>` }));
-  // The service wants an object around the parameters, or other names for several: too many to set one by one.
-  const isElsewhere = lines.length > MAX_LINES || (lines.length === 0 && names.some((name) => !sentAs(name)));
-  if (isElsewhere) return [...new Set(lines)].concat(IMPORT).join('\n');
-  return lines.length === 0 ? undefined : [...new Set(lines)].join('\n');
+export function parameterHint({ operation, contract }: RefusedRequest, { fields }: ErrorBody): string | undefined {
+  if (operation === undefined) return undefined;
+  const sent = sentParameters(operation, contract);
+  const isForm = sent.some(({ before }) => before.startsWith('form:'));
+  const named = fields.map(({ path }) => lastStep(path, isForm)).filter((name) => name !== '');
+  const missing = [...new Set(named)].filter((name) => !sent.some((each) => each.name === name));
+  const lines = missing.map((name) => {
+    const near = sent.filter((each) => isPart(each.name, name) || isPart(name, each.name));
+    const only = sent.length === 1 ? sent : near;
+    return only.length === 1 && only[0] ? describeFix({ leaf: only[0].leaf, value: only[0].before + name }) : IMPORT;
+  });
+  if (lines.length > 0) return [...new Set(lines)].join('\n');
+  const isAssumed = sent.some(({ leaf }) => contract.leaf(leaf).source === 'assumed');
+  return isAssumed && fields.length === 0 ? IMPORT : undefined;
+}
+
+function isPart(name: string, of: string): boolean {
+  return normalizeName(of).includes(normalizeName(name));
 }
 
 /** Returns the methods in an Allow header. */

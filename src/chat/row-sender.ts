@@ -113,21 +113,21 @@ export class RowSender {
     const { source } = this.deps;
     const remembered = row.source_id === null && source?.isRemembered && message.source_id === source.source_id;
     try {
-      return { message, acknowledgement: await this.register(message, remembered === true) };
+      return { message, acknowledgement: await this.register(message) };
     } catch (error) {
       const isUnknown = error instanceof PartnerctlError && error.info.status === 404 && isRefused(error);
       if (!isUnknown) throw error;
       if (!remembered) throw withHint(error, { hint: UNKNOWN_SOURCE_HINT, details: {} });
       this.sourceId = (await source.renew()) ?? this.sourceId;
       const again = this.messageOf(row);
-      return { message: again, acknowledgement: await this.register(again, false) };
+      return { message: again, acknowledgement: await this.register(again) };
     }
   }
 
-  private async register(message: NewMessage, isRemembered: boolean): Promise<SentMessage> {
+  private async register(message: NewMessage): Promise<SentMessage> {
     const { clock, abortSignal, progress } = this.deps.context;
     const notice = async (): Promise<void> => undefined;
-    return await registerMessage({ clock, abortSignal, progress, notice }, this.deps.http, message, isRemembered);
+    return await registerMessage({ clock, abortSignal, progress, notice }, this.deps.http, message);
   }
 }
 

@@ -12,8 +12,6 @@ import type { RecordedSend } from './recorded-send.ts';
 /** A message to send. */
 interface Sending extends Omit<NewMessage, 'external_message_id'> {
   readonly send: RecordedSend;
-  /** See `FoundSource`. */
-  readonly isRemembered: boolean;
 }
 
 type SendDeps = Pick<Context, 'notice' | 'clock' | 'abortSignal' | 'progress'>;
@@ -56,16 +54,10 @@ export function isRefused({ info }: PartnerctlError): boolean {
 
 /**
  * Registers a message, and looks up its message_id if the response does not tell it.
- * @param isRemembered whether the source is a remembered one: the caller looks it up again after a 404
  * @throws ShapeError if the response has a body, and neither that nor the history tells the message_id
  */
-export async function registerMessage(
-  context: SendDeps,
-  http: Http,
-  message: NewMessage,
-  isRemembered: boolean,
-): Promise<SentMessage> {
-  const sent = await postMessage(http, message, { isAddressKnown: isRemembered });
+export async function registerMessage(context: SendDeps, http: Http, message: NewMessage): Promise<SentMessage> {
+  const sent = await postMessage(http, message);
   if (!sent.missingIdError) return sent;
   const { findMessageId } = await import('./find-message.ts');
   const message_id = await findMessageId(context, http, message);
@@ -85,7 +77,7 @@ export async function registerMessage(
 export async function sendMessage(
   context: SendDeps,
   http: Http,
-  { send, isRemembered, ...message }: Sending,
+  { send, ...message }: Sending,
   resend: string,
 ): Promise<SentMessage> {
   const { source_id, session_id } = message;
@@ -96,7 +88,7 @@ export async function sendMessage(
     );
   }
   try {
-    const sent = await registerMessage(context, http, { ...message, external_message_id }, isRemembered);
+    const sent = await registerMessage(context, http, { ...message, external_message_id });
     if (sent.created === false) {
       await context.notice(
         sent.wasRetried

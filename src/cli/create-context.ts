@@ -3,12 +3,11 @@ import type { TokenOrigin } from '../api/call-errors.ts';
 import type { Transport } from '../api/transport.ts';
 import type { Clock } from '../clock.ts';
 import { configDirectory } from '../config/config-directory.ts';
-import { type ContractKey, readContractLayers, saveObserved } from '../config/contract-file.ts';
+import { readContractLayers } from '../config/contract-file.ts';
 import type { GlobalFlags } from '../config/global-flags.ts';
 import type { Keychain } from '../config/keychain.ts';
 import { isReadableByOthers, NO_PROFILES, type Profiles, readProfiles, updateProfiles } from '../config/profiles.ts';
 import { contractProfile, namesServiceAndToken, requireBaseUrl, resolveBaseUrl } from '../config/settings.ts';
-import type { UpdateDeps } from '../config/update-json-file.ts';
 import { Contract } from '../contract/contract.ts';
 import { LocalError } from '../errors.ts';
 import { shouldUseColor } from '../output/color.ts';
@@ -96,21 +95,6 @@ function createConfig(
     },
     async update(change) {
       profiles = Promise.resolve(await updateProfiles(directory, change, { clock, random, signal }));
-    },
-  };
-}
-
-/** Reads contracts, and collects observed values until `save`. */
-function createContracts(directory: string, warn: Context['warn'], deps: UpdateDeps) {
-  const observed = new Map<string, Map<string, string | undefined>>();
-  return {
-    readContract: async (key: ContractKey) => new Contract(await readContractLayers(directory, key, warn)),
-    onObserved(baseUrl: string, leaf: string, value: string | undefined) {
-      const changes = observed.get(baseUrl) ?? new Map<string, string | undefined>();
-      observed.set(baseUrl, changes.set(leaf, value));
-    },
-    async save() {
-      for (const [baseUrl, changes] of observed) await saveObserved(directory, baseUrl, changes, deps);
     },
   };
 }
@@ -217,7 +201,6 @@ export function createContext(
   const writeMessage = createMessageWriter(io.stderr, progress);
   const warn = (text: string): Promise<void> => writeMessage(`warning: ${text}`);
   const config = createConfig(deps, addSecret, warn, deadline.signal);
-  const contracts = createContracts(config.directory, warn, { clock, random, signal: deadline.signal });
   const { close, ...clients } = createClients(
     {
       flags,
@@ -228,7 +211,7 @@ export function createContext(
       interrupt: signals.interrupt,
       ended: deadline.signal,
       openKeychain: createKeychain(deps, flags, deadline.signal),
-      ...contracts,
+      readContract: async (key) => new Contract(await readContractLayers(config.directory, key, warn)),
       userAgent: `partnerctl/${deps.version} (node ${deps.nodeVersion}; ${deps.platform})`,
       deadline: deadline.at,
       redact,
@@ -270,7 +253,6 @@ export function createContext(
       progress.stop();
       await state.close();
       await close();
-      await contracts.save();
     },
   };
 }

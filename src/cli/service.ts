@@ -14,7 +14,6 @@ import { proxyFor } from '../config/proxy.ts';
 import { readToken } from '../config/read-token.ts';
 import { contractProfile, crossServiceToken, resolveService, type ServiceSettings } from '../config/settings.ts';
 import type { Contract } from '../contract/contract.ts';
-import type { LeafName } from '../contract/leaves.ts';
 import { CredentialsError } from '../errors.ts';
 import type { Environment, Io } from './io.ts';
 import { shellCommand } from './shell-command.ts';
@@ -41,8 +40,6 @@ export interface ServiceDeps {
   readonly redact: (text: string) => string;
   /** Reads the contract of a service. */
   readonly readContract: (key: ContractKey) => Promise<Contract>;
-  /** Called when a response proves a value of the contract; undefined removes one. */
-  readonly onObserved: (baseUrl: string, leaf: LeafName, value: string | undefined) => void;
   readonly onWarning: (text: string) => void;
 }
 
@@ -69,7 +66,7 @@ export function connectPublicly(url: URL, parts: ServiceDeps): { transport: Tran
 
 /** Creates a client for a service. The caller must close the transport. */
 export function connect(access: ServiceAccess, parts: ServiceDeps): { http: Http; transport: Transport } {
-  const { flags, env, clock, random, interrupt, userAgent, deadline, redact, onObserved, onWarning } = parts;
+  const { flags, env, clock, random, interrupt, userAgent, deadline, redact, onWarning } = parts;
   const { baseUrl } = access;
   const transport = new Transport({ origin: new URL(baseUrl).origin, proxy: proxyFor(baseUrl, env) });
   const http = new Http({
@@ -84,7 +81,6 @@ export function connect(access: ServiceAccess, parts: ServiceDeps): { http: Http
     timeoutMs: flags.timeoutMs,
     trace: createTrace(parts),
     redact,
-    onObserved: (leaf, value) => onObserved(baseUrl, leaf, value),
     onWarning,
   });
   return { http, transport };

@@ -33,13 +33,6 @@ type Warn = (text: string) => Promise<void>;
 
 const NOTHING: StoredContract = { overrides: {}, imported: {} };
 
-const OBSERVED = 'observed.json';
-/** How many services to keep observed values of. Each sandbox on a free port is another service. */
-const MAX_OBSERVED = 100;
-
-/** The observed values of services, by base URL, the latest last. */
-type Observations = JsonObject;
-
 function contractsDirectory(directory: string): string {
   return join(directory, 'contracts');
 }
@@ -129,34 +122,18 @@ export async function readContract(directory: string, key: ContractKey, warn?: W
   };
 }
 
-function readObservations(directory: string): Observations {
-  try {
-    const stored = readJson(join(contractsDirectory(directory), OBSERVED));
-    return isJsonObject(stored) ? stored : {};
-  } catch {
-    return {};
-  }
-}
+/** What versions before this one kept beside the contracts. */
+const FORMER = 'observed.json';
 
-/** Returns the observed values of a service. Ignores damaged ones, because they will be observed again. */
-async function observedOf(observations: Observations, baseUrl: string): Promise<LeafValues> {
-  const observed = Object.hasOwn(observations, baseUrl) ? observations[baseUrl] : undefined;
-  if (!isJsonObject(observed)) return {};
-  const { validLeaves } = await import('../contract/check-leaf.ts');
-  return validLeaves(observed).values;
-}
-
-/** Reads everything that is stored about a service's contract. @param warn and @throws as `readContract` */
+/** Reads the layers of a service's contract. @param warn and @throws as `readContract` */
 export async function readContractLayers(directory: string, key: ContractKey, warn?: Warn): Promise<ContractLayers> {
   const path = contractsDirectory(directory);
   // Not in a thread: starting the first one takes longer.
   const names = readIfPresent(path, () => readdirSync(path)) ?? [];
   // Most users have set nothing, and loading the hash for the path takes long.
-  const [stored, observed] = await Promise.all([
-    names.some((name) => name !== OBSERVED) ? readContract(directory, key, warn) : NOTHING,
-    names.includes(OBSERVED) ? observedOf(readObservations(directory), key.baseUrl) : {},
-  ]);
-  return { override: stored.overrides, imported: stored.imported, observed };
+  const isStored = names.some((name) => name !== FORMER);
+  const { overrides, imported } = isStored ? await readContract(directory, key, warn) : NOTHING;
+  return { override: overrides, imported };
 }
 
 /**
@@ -179,35 +156,4 @@ export async function updateContract(
   };
   const { updateJsonFile } = await import('./update-json-file.ts');
   await updateJsonFile(file, change, deps);
-}
-
-/**
- * Changes the observed values of a service.
- * @param changes the new values by leaf; undefined removes one
- * @throws as `updateJsonFile`
- */
-async function updateObserved(
-  directory: string,
-  baseUrl: string,
-  changes: ReadonlyMap<string, string | undefined>,
-  deps: UpdateDeps,
-): Promise<void> {
-  const path = join(contractsDirectory(directory), OBSERVED);
-  const file: SharedFile<Observations> = {
-    path,
-    name: `The observed contracts in ${path}`,
-    read: async () => readObservations(directory),
-    format: (observations) => observations,
-  };
-  const change = ({ [baseUrl]: earlier, ...others }: Observations): Observations => {
-    const observed = { ...(isJsonObject(earlier) && earlier), ...Object.fromEntries(changes) };
-    return Object.fromEntries([...Object.entries(others), [baseUrl, observed] as const].slice(-MAX_OBSERVED));
-  };
-  const { updateJsonFile } = await import('./update-json-file.ts');
-  await updateJsonFile(file, change, deps);
-}
-
-/** Like `updateObserved`, but ignores failures: the values will be observed again. */
-export async function saveObserved(...update: Parameters<typeof updateObserved>): Promise<void> {
-  await updateObserved(...update).catch(() => undefined);
 }

@@ -80,11 +80,6 @@ export function describeFix({ leaf, value, other, condition }: ContractFix): str
   return `${when}, run: ${setCommand([{ leaf, value }])}${choiceFor(value, condition)}`;
 }
 
-/** Returns the hint for the names of parameters: one command for all of them. */
-export function describeParameters(settings: readonly Pick<ContractFix, 'leaf' | 'value'>[]): string {
-  return `To name the parameters, run: ${setCommand(settings)}`;
-}
-
 /** A response that cannot be read under the assumptions. The API client turns it into an error for the user. */
 export class UnknownShape extends Error {
   readonly assumption: AssumptionName;

@@ -34,7 +34,6 @@ export type LeafValues = Readonly<Record<string, string>>;
 export interface ContractLayers {
   readonly override?: LeafValues;
   readonly imported?: LeafValues;
-  readonly observed?: LeafValues;
 }
 
 /** Where the items of a list are in a response. */
@@ -51,7 +50,7 @@ export interface Leaf extends Omit<LeafSpec, 'source'> {
   readonly source: Source;
 }
 
-const PRECEDENCE = ['override', 'imported', 'observed'] as const;
+const PRECEDENCE = ['override', 'imported'] as const;
 
 /** The wire format of one service: the value of every leaf (spec §4.7). Immutable. */
 export class Contract {
@@ -63,12 +62,6 @@ export class Contract {
 
   constructor(layers: ContractLayers = {}) {
     this.layers = layers;
-  }
-
-  /** Returns the contract with an observed value; undefined removes an earlier one. */
-  withObserved(name: LeafName, value: string | undefined): Contract {
-    const { [name]: _, ...others } = this.layers.observed ?? {};
-    return new Contract({ ...this.layers, observed: value === undefined ? others : { ...others, [name]: value } });
   }
 
   leaf(name: LeafName): Leaf {

@@ -1,5 +1,5 @@
 /** Where the value of a leaf comes from. */
-export const SOURCES = ['spec', 'assumed', 'observed', 'imported', 'override'] as const;
+export const SOURCES = ['spec', 'assumed', 'imported', 'override'] as const;
 
 export type Source = (typeof SOURCES)[number];
 

@@ -7,18 +7,13 @@ export interface AuthorNames {
   readonly user: readonly string[];
 }
 
-export type Side = 'assistant' | 'user';
+type Side = 'assistant' | 'user';
 
 /** What a value says about the author: its name, and the side if it is recognized. */
 export interface AuthorReading {
   readonly side?: Side | undefined;
   readonly name?: string | undefined;
 }
-
-/** Names of authors on neither side of a conversation. */
-export const NEITHER_SIDE: readonly string[] = [
-  ...['system', 'tool', 'event', 'function', 'notification', 'unknown', 'internal', 'note'],
-];
 
 /** Normalized keys of an author object that may tell the side. */
 const KEYS = ['role', 'type', 'kind', 'sendertype', 'authortype', 'usertype'];

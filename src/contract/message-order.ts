@@ -108,9 +108,3 @@ export function isDescending(messages: readonly MessageRef[]): boolean {
   const differences = compareNeighbors(messages) ?? [];
   return differences.every((difference) => difference >= 0) && differences.some((difference) => difference > 0);
 }
-
-/** Whether no message is newer than the one before it: so few messages, or ties, may be newest first. */
-export function mayDescend(messages: readonly MessageRef[]): boolean {
-  const order = orderOf(messages);
-  return order !== undefined && messages.slice(1).every((_, index) => order.compare(index, index + 1) >= 0);
-}

@@ -1,5 +1,5 @@
 import { rejectErrorInBody, UnknownShape } from './assumptions.ts';
-import type { Contract, Leaf } from './contract.ts';
+import type { Contract } from './contract.ts';
 import { fieldsOf } from './fields.ts';
 import { describeJson, isJsonObject } from './json.ts';
 import { findResource, layersOf } from './resource.ts';
@@ -14,16 +14,6 @@ const FILES = { attachment: 'file_attachments.create.file', document: 'documents
 /** Returns the name of the form field with the file itself. */
 export function fileFieldOf(kind: UploadKind, contract: Contract): string {
   return contract.parameter(FILES[kind])?.path[0] ?? 'file';
-}
-
-const WRITES = {
-  attachment: ['file_attachments.create', 'file_attachments.create.file'],
-  document: ['documents.create', 'documents.create.file'],
-} as const;
-
-/** Returns the leaves of an upload that are only assumed for this service. */
-export function assumedLeaves(kind: UploadKind, contract: Contract): readonly Leaf[] {
-  return WRITES[kind].map((name) => contract.leaf(name)).filter(({ source }) => source === 'assumed');
 }
 
 /**

@@ -58,12 +58,12 @@ export const LISTINGS: readonly Pick<Listing, 'scope' | 'neededBy'>[] = [SPACES,
 async function probeList(
   http: Http,
   { what, operation, resource, scope, neededBy, recordedAs }: Listing,
-  parameters: Readonly<Record<string, string>> = {},
+  values: Readonly<Record<string, string>> = {},
 ): Promise<{ readonly read: ListRead; readonly items: readonly JsonObject[] }> {
   const items: JsonObject[] = [];
   const read = { what, scope, neededBy, recordedAs };
   try {
-    for await (const item of listAll(http, operation, resource, { ...READ_LIMITS, parameters })) {
+    for await (const item of listAll(http, operation, resource, { ...READ_LIMITS, values })) {
       items.push(item);
       if (items.length >= MAX_ITEMS) break;
     }

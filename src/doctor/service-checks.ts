@@ -181,7 +181,7 @@ export function checkContractValues({ leaves, lists, probe, session }: Facts): C
       'The history of a session that does not exist has messages: the service ignores which session is requested.';
     return warning('contract', message, describeFix({ leaf: 'messages.history.session_id', value: 'query:<name>' }));
   }
-  const counts = (['assumed', 'observed', 'imported', 'override'] as const).map((source) => {
+  const counts = (['assumed', 'imported', 'override'] as const).map((source) => {
     const count = leaves.filter((leaf) => leaf.source === source).length;
     return `${count} ${source === 'override' ? 'overridden' : source}`;
   });

@@ -5,7 +5,7 @@ import type { OpenApiDocument } from './document.ts';
 import { type Shape, shapeOf } from './schema.ts';
 
 /** A parameter in the path, the query, or a header. */
-export interface EndpointParameter {
+interface EndpointParameter {
   readonly name: string;
   readonly place: 'path' | 'query' | 'header' | 'cookie';
   readonly isRequired: boolean;

@@ -25,7 +25,7 @@ export interface Proposal {
 }
 
 /** Something that a document leaves open, or that the tool cannot do. */
-export interface OpenQuestion {
+interface OpenQuestion {
   /** The leaf to set; null if no leaf helps. */
   readonly leaf: LeafName | null;
   readonly message: string;

@@ -11,7 +11,7 @@ import {
 import { NULLABLE_TEXT } from './common.ts';
 
 const LEAF = described('the name of a value of the wire format', STRING);
-const SOURCE = oneOf('spec', 'assumed', 'observed', 'imported', 'override');
+const SOURCE = oneOf('spec', 'assumed', 'imported', 'override');
 
 export const CONTRACT_SHOW: CommandOutput = listOf(
   object({ leaf: LEAF, value: STRING, source: SOURCE, kind: STRING, note: STRING }),

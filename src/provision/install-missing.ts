@@ -82,7 +82,7 @@ function toRefusal({ message, seen, fix }: UnknownShape): ShapeError {
  * Converts an agent to the form that the provisioning call takes. Its jobs and its chat are set up by separate calls:
  * provisioning would create a chat source without the manifest's name and settings, and a source can never be changed.
  */
-function toProvisionedAgent({ chat, cron: _, ...agent }: ManifestAgent): ManifestAgent {
+function toProvisionedAgent({ chat, cron: _, ...agent }: ManifestAgent): Omit<ManifestAgent, 'chat' | 'cron'> {
   if (!chat) return agent;
   const { template_id, name } = agent;
   return { template_id, name };

@@ -3,7 +3,7 @@ import { mapConcurrent } from '../api/map-concurrent.ts';
 import { RunStopped, stopsRun, takeTurns } from '../api/take-turns.ts';
 import { createUpload } from '../api/uploads.ts';
 import type { Context } from '../cli/context.ts';
-import { assumedLeaves, fileFieldOf, type UploadKind } from '../contract/uploads.ts';
+import { fileFieldOf, type UploadKind } from '../contract/uploads.ts';
 import { InterruptedError, PartnerctlError, RunFailure } from '../errors.ts';
 import { sanitizeLine } from '../output/sanitize.ts';
 import { nameSome } from '../output/sentences.ts';
@@ -63,24 +63,6 @@ async function openDeps(
     },
     abortSignal: context.abortSignal,
   };
-}
-
-/** Names what was assumed about uploads, and records in the contract that this service accepts it. */
-async function confirmAssumed(
-  context: Context,
-  http: Http,
-  kind: UploadKind,
-  sources: readonly UploadSource[],
-): Promise<void> {
-  // Texts are sent as JSON, without a form.
-  const isForm = sources[0]?.form().fields !== undefined;
-  const assumed = assumedLeaves(kind, http.contract).filter(({ kind: leafKind }) => isForm || leafKind === 'operation');
-  if (assumed.length === 0) return;
-  for (const { name, value } of assumed) http.observe(name, value);
-  const values = assumed.map(({ name, value }) => `${name} is ${value}`).join(', ');
-  await context.notice(
-    `note: the specification does not define how a file is uploaded. Assumed, and accepted by this service: ${values}.`,
-  );
 }
 
 /**
@@ -155,18 +137,14 @@ export async function* uploadFiles(
     return result;
   }
 
-  const statuses = new Set<UploadResult['status']>();
   const forget = context.signals.beforeExit(() => describeInFlight(options.dryRun ? [] : [...inFlight]));
   try {
     for await (const result of mapConcurrent(copiesLast(sources), concurrency, uploadInTurn)) {
-      statuses.add(result.error === undefined ? result.status : 'failed');
       yield result;
     }
   } finally {
     forget();
   }
-  // Scripts read the error from stderr: no note beside it.
-  if (statuses.has('uploaded') && !statuses.has('failed')) await confirmAssumed(context, http, as, sources);
 }
 
 /** Describes the files that a second Ctrl-C interrupts; undefined if none are in flight. */

@@ -102,14 +102,4 @@ describe('a call with its own limits', () => {
     expect(fresh.size).toBe(10);
     for (const socket of fresh) expect(kept.has(socket)).toBe(false);
   });
-
-  it('sends its query without undefined values', async () => {
-    const { got, http } = await serverOf(json([]));
-    await http.call(OPERATIONS.readHistory, { query: { a: 'x&y=z é', b: undefined, c: '' } });
-    await http.call(OPERATIONS.readHistory, { query: { b: undefined } });
-    expect(got.map(({ path }) => path)).toEqual([
-      '/v1/integrations/api-chat/history/?a=x%26y%3Dz+%C3%A9&c=',
-      '/v1/integrations/api-chat/history/',
-    ]);
-  });
 });

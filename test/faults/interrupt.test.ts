@@ -48,7 +48,7 @@ describe('an interrupt', () => {
     });
     const control = new AbortController();
     const { http } = client(server.baseUrl, { clock: systemClock, interrupt: control.signal });
-    const calling = http.call(OPERATIONS.provisionSpace, { json: {} });
+    const calling = http.call(OPERATIONS.provisionSpace);
     await arrived.pass();
     control.abort();
     interrupted.open();

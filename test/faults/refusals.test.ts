@@ -164,7 +164,7 @@ describe('a rate limit', () => {
     const clock = fastClock();
     const server = await limited({ 'retry-after': '60' });
     const { http } = client(server.baseUrl, { clock, random: () => 0 });
-    const error = await failureOf(http.call(OPERATIONS.provisionSpace, { json: {} }));
+    const error = await failureOf(http.call(OPERATIONS.provisionSpace));
     expect(error).toBeInstanceOf(RateLimitError);
     expect(clock.slept).toEqual([]);
     await http.call(OPERATIONS.listSpaces);
@@ -177,7 +177,7 @@ describe('a rate limit', () => {
     const { http } = client(server.baseUrl, { clock, random: () => 0 });
     const first = http.call(OPERATIONS.listSpaces);
     await clock.sleepers(1);
-    const others = [1, 2, 3].map(() => http.call(OPERATIONS.listAgents, { parameters: { space_id: 's1' } }));
+    const others = [1, 2, 3].map(() => http.call(OPERATIONS.listAgents, { values: { space_id: 's1' } }));
     await clock.sleepers(4);
     expect(server.requests.length).toBe(1);
     clock.pass(59_999);

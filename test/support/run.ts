@@ -148,7 +148,7 @@ export function tempDirectory(): string {
 }
 
 /** The properties of a process that most tests do not depend on, for `main`. */
-export function testProcess(home: string) {
+function testProcess(home: string) {
   return {
     platform: process.platform,
     home,

@@ -38,7 +38,7 @@ function idsIn(body: unknown): string[] {
 }
 
 /** Finds the commands on stderr that change the contract. */
-export function commandsIn(stderr: string): NamedCommand[] {
+function commandsIn(stderr: string): NamedCommand[] {
   return textOf(stderr)
     .split(/\n| (?=If )/)
     .flatMap((line): NamedCommand[] => {

@@ -61,7 +61,7 @@ interface HistoryStyle extends Partial<ListStyle> {
 }
 
 /** A failure of a request, for `Service.error`. */
-export interface Failure {
+interface Failure {
   readonly status: number;
   readonly code: string;
   readonly sentence: string;

@@ -140,16 +140,15 @@ interface Registered extends SentMessage {
 async function sendTo(
   context: Context,
   http: Http,
-  { text, ...source }: Pick<FoundSource, 'source_id' | 'isRemembered'> & { readonly text: string },
+  { source_id, text }: Pick<FoundSource, 'source_id'> & { readonly text: string },
   input: MessageInput,
 ): Promise<Registered> {
-  const { source_id, isRemembered } = source;
   const message = { source_id, session_id: input.session_id, text };
   const { external_message_id, isAnother } = input;
   const send = await recordSend(context, http, { ...message, external_message_id, isAnother });
   const named = { ...message, external_message_id: send.external_message_id };
   const resend = resendCommand(named, context.flags, { source: input.text, moreFlags: input.waitFlags });
-  return { ...(await sendMessage(context, http, { ...message, send, isRemembered }, resend)), source_id, send };
+  return { ...(await sendMessage(context, http, { ...message, send }, resend)), source_id, send };
 }
 
 /** Sends the message. If the agent's remembered source no longer exists (404), looks it up and sends again, once. */
@@ -158,12 +157,12 @@ async function send(context: Context, http: Http, text: string, input: MessageIn
   const { source_id: found, isRemembered } = source;
   context.progress.start('Sending the message');
   try {
-    return await sendTo(context, http, { source_id: found, isRemembered, text }, input);
+    return await sendTo(context, http, { source_id: found, text }, input);
   } catch (error) {
     const isGone = error instanceof PartnerctlError && error.info.status === 404 && isRefused(error);
     if (!isGone || !isRemembered) throw error;
     const source_id = (await source.renew()) ?? found;
-    return await sendTo(context, http, { source_id, isRemembered: false, text }, input);
+    return await sendTo(context, http, { source_id, text }, input);
   }
 }
 

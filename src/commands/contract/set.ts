@@ -56,7 +56,7 @@ async function store(context: Context, settings: readonly Setting[]): Promise<re
 
 export default command({
   description:
-    'Sets values of the wire format for this profile and service. They override assumed, observed, and imported values. See `partnerctl help contract` for the form of each kind of value.',
+    'Sets values of the wire format for this profile and service. They override assumed and imported values. See `partnerctl help contract` for the form of each kind of value.',
   args: [
     { usage: '<leaf>', description: 'the name of the value, as `contract show` lists it' },
     { usage: '<value>', description: 'the new value', quoteHint: QUOTE_HINT },

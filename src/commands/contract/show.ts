@@ -8,7 +8,6 @@ import { type Column, listResult, type Tone } from '../../output/command-result.
 
 const TONES: Readonly<Partial<Record<Source, Tone>>> = {
   spec: 'dim',
-  observed: 'good',
   imported: 'good',
   override: 'warn',
 };
@@ -42,7 +41,7 @@ function parsePrefix(prefix = ''): string {
 
 export default command({
   description:
-    'Shows the wire format that partnerctl expects: every value, and where it comes from (spec, assumed, observed, imported, or override).',
+    'Shows the wire format that partnerctl expects: every value, and where it comes from (spec, assumed, imported, or override).',
   args: [{ usage: '[prefix]', description: 'only the leaves whose names start with this, such as messages.history' }],
   flags: [{ usage: '--source <source>', description: 'only the values from this source', choices: SOURCES }],
   columns: COLUMNS,

@@ -6,7 +6,7 @@ import { objectResult } from '../../output/command-result.ts';
 
 export default command({
   description:
-    'Removes a value that `contract set` has set for this profile and service. The imported, observed, or default value applies again.',
+    'Removes a value that `contract set` has set for this profile and service. The imported or default value applies again.',
   args: [{ usage: '<leaf>', description: 'the name of the value' }],
   output: async () => (await import('../../output-schemas/contract.ts')).CONTRACT_UNSET,
   exits: [],

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Contract, type LeafValues } from '../../../src/contract/contract.ts';
-import { buildRequest, NoOperation } from '../../../src/contract/requests.ts';
+import { buildRequest, NoOperation } from '../../../src/contract/request.ts';
 import { anyCharacter } from '../../support/properties.ts';
 
-const pathOf = (parameters: { space_id: string }) => buildRequest(new Contract(), 'agents.list', { parameters }).path;
+const pathOf = (parameters: { space_id: string }) => buildRequest(new Contract(), 'agents.list', parameters).path;
 const withOverride = (override: LeafValues) => new Contract({ override });
 
 describe('the path of an operation', () => {
@@ -35,21 +35,27 @@ describe('the path of an operation', () => {
 });
 
 describe('a request built from the contract', () => {
-  const manifest = {
+  const values = {
     external_space_id: 'acme-001',
-    space: { name: 'Acme', description: 'A customer' },
+    name: 'Acme',
+    description: 'A customer',
+    is_org_wide: undefined,
     agents: [{ template_id: 't1', name: 'First' }, { template_id: 't2' }],
   };
 
   it('is the request of the specification by default', () => {
-    expect(buildRequest(new Contract(), 'spaces.provision', { json: manifest })).toEqual({
+    expect(buildRequest(new Contract(), 'spaces.provision', values)).toEqual({
       method: 'POST',
       path: '/automation/agent-templates/provision-space/',
-      json: manifest,
+      json: {
+        external_space_id: 'acme-001',
+        space: { name: 'Acme', description: 'A customer' },
+        agents: [{ template_id: 't1', name: 'First' }, { template_id: 't2' }],
+      },
     });
   });
 
-  it('has each parameter where the contract puts it', () => {
+  it('has each value where the contract puts its parameter', () => {
     const contract = withOverride({
       'spaces.provision.external_space_id': 'body:externalSpaceId',
       'spaces.provision.name': 'body:workspace.title',
@@ -57,7 +63,7 @@ describe('a request built from the contract', () => {
       'spaces.provision.agents.template_id': 'body:templates[].templateId',
       'spaces.provision.agents.name': 'body:templates[].label',
     });
-    expect(buildRequest(contract, 'spaces.provision', { json: manifest }).json).toEqual({
+    expect(buildRequest(contract, 'spaces.provision', values).json).toEqual({
       externalSpaceId: 'acme-001',
       workspace: { title: 'Acme' },
       templates: [{ templateId: 't1', label: 'First' }, { templateId: 't2' }],
@@ -66,22 +72,32 @@ describe('a request built from the contract', () => {
 
   it('can swap two parameters', () => {
     const contract = withOverride({ 'messages.send.text': 'body:session_id', 'messages.send.session_id': 'body:text' });
-    const { json } = buildRequest(contract, 'messages.send', { json: { text: 'a', session_id: 'b' } });
+    const { json } = buildRequest(contract, 'messages.send', { text: 'a', session_id: 'b' });
     expect(json).toEqual({ text: 'b', session_id: 'a' });
   });
 
-  it('can move parameters of the query into a body and into the path', () => {
+  it('can have parameters of the query in a body or in the path', () => {
     const contract = withOverride({
       'messages.history': 'POST /chat/{session_id}/history',
       'messages.history.source_id': 'body:filter.source',
       'messages.history.after_message_id': 'query:after',
     });
-    const query = { source_id: 's1', session_id: 'a b', after_message_id: 'm1' };
-    expect(buildRequest(contract, 'messages.history', { query })).toEqual({
+    const request = { source_id: 's1', session_id: 'a b', after_message_id: 'm1' };
+    expect(buildRequest(contract, 'messages.history', request)).toEqual({
       method: 'POST',
       path: '/chat/a%20b/history?after=m1',
       json: { filter: { source: 's1' } },
     });
+  });
+
+  it('has a query without the values that are undefined, and a body only where the contract puts something into it', () => {
+    const request = { source_id: 'x&y=z é', session_id: '', after_message_id: undefined };
+    expect(buildRequest(new Contract(), 'messages.history', request)).toEqual({
+      method: 'GET',
+      path: '/integrations/api-chat/history/?source_id=x%26y%3Dz+%C3%A9&session_id=',
+      json: undefined,
+    });
+    expect(buildRequest(new Contract(), 'sources.setup', { space_id: 's1', agent_id: 'a1' }).json).toEqual({});
   });
 
   it.each([
@@ -93,17 +109,15 @@ describe('a request built from the contract', () => {
     ['never', 'GET /', '/'],
   ])('ends with a slash %s: %s', (slash, operation, path) => {
     const contract = withOverride({ 'paths.trailing_slash': slash, 'spaces.list': operation });
-    expect(buildRequest(contract, 'spaces.list', {}).path).toBe(path);
+    expect(buildRequest(contract, 'spaces.list').path).toBe(path);
   });
 
   it('may have a parameter in the query of its path, and a slash before that', () => {
     const contract = withOverride({ 'agents.list': 'GET /agents?space={space_id}', 'paths.trailing_slash': 'always' });
-    expect(buildRequest(contract, 'agents.list', { parameters: { space_id: 'a&b' } }).path).toBe(
-      '/agents/?space=a%26b',
-    );
+    expect(buildRequest(contract, 'agents.list', { space_id: 'a&b' }).path).toBe('/agents/?space=a%26b');
   });
 
   it('is not built for an operation that the service lacks', () => {
-    expect(() => buildRequest(withOverride({ 'cron_jobs.list': 'none' }), 'cron_jobs.list', {})).toThrow(NoOperation);
+    expect(() => buildRequest(withOverride({ 'cron_jobs.list': 'none' }), 'cron_jobs.list')).toThrow(NoOperation);
   });
 });

@@ -1,0 +1,100 @@
+import type { Contract } from './contract.ts';
+import { isJsonObject, type JsonObject } from './json.ts';
+import type { OperationValue } from './leaf-value.ts';
+import { type OperationLeaf, parametersOf } from './leaves.ts';
+
+type Scalar = string | number | boolean | undefined;
+
+/**
+ * The values of a request by the names of the contract's parameters, without the operation: `{ source_id, text }`. A list
+ * has the parameters of its items: `{ agents: [{ name }] }`. Undefined ones are not sent.
+ */
+export type RequestValues = { readonly [name: string]: Scalar | readonly { readonly [name: string]: Scalar }[] };
+
+/** A request with the names and places of the service. */
+export interface WireRequest {
+  readonly method: OperationValue['method'];
+  /** Path and query, percent-encoded and relative to the base URL. */
+  readonly path: string;
+  /** The JSON body; undefined for none. */
+  readonly json: JsonObject | undefined;
+}
+
+/** The service has no such operation, according to its contract. */
+export class NoOperation extends Error {}
+
+/** A value, or those of the items of a list. */
+type Value = Scalar | readonly Scalar[];
+
+function findValue(values: RequestValues, name: string): Value {
+  const [list = '', ...rest] = name.split('.');
+  const found = values[list];
+  if (!Array.isArray(found)) return rest.length === 0 ? scalar(found) : undefined;
+  return found.map((item: { readonly [name: string]: Scalar }) => item[rest.join('.')]);
+}
+
+function scalar(value: RequestValues[string]): Scalar {
+  return typeof value === 'object' ? undefined : value;
+}
+
+/** Sets a value at a path of a body, and creates missing objects. Of a list, each item gets its own: `agents[].name`. */
+function put(body: JsonObject, [step = '', ...rest]: readonly string[], value: Value): JsonObject {
+  const key = step.replace(/\[\]$/, '');
+  const inner = body[key];
+  const into = (target: unknown, each: Value): JsonObject => put(isJsonObject(target) ? target : {}, rest, each);
+  if (Array.isArray(value) && step.endsWith('[]')) {
+    const items: readonly unknown[] = Array.isArray(inner) ? inner : [];
+    return { ...body, [key]: value.map((each, index) => into(items[index], each)) };
+  }
+  if (rest.length > 0) return { ...body, [key]: into(inner, value) };
+  return value === undefined ? body : { ...body, [key]: value };
+}
+
+const PLACEHOLDER = /\{(\w+)\}/g;
+
+function pathSegment(name: string, value: Value): string {
+  const text = typeof value === 'string' ? value : '';
+  if (text === '' || text === '.' || text === '..' || !text.isWellFormed()) {
+    throw new RangeError(`${JSON.stringify(text)} is not a valid ${name}.`);
+  }
+  return encodeURIComponent(text);
+}
+
+function withSlash(path: string, contract: Contract): string {
+  const slash = contract.slash();
+  if (slash === 'as-written') return path;
+  const end = slash === 'always' ? '/' : '';
+  return path.replace(/^[^?]*/, (pathname) => pathname.replace(/(?<=.)\/$/, '') + (pathname === '/' ? '' : end));
+}
+
+/**
+ * Builds a request as the service expects it: with the method and path of the contract, and every value in the path, or else
+ * where the contract puts its parameter.
+ * @throws NoOperation if the service has no such operation; RangeError for a value that cannot be one segment of a path:
+ * empty, `.`, `..`, or not well-formed Unicode
+ */
+export function buildRequest(contract: Contract, operation: OperationLeaf, values: RequestValues = {}): WireRequest {
+  const target = contract.operation(operation);
+  if (target === undefined) throw new NoOperation(`The contract of this service has no ${operation}.`);
+  const inPath = new Set([...target.path.matchAll(PLACEHOLDER)].map(([, name = '']) => name));
+  const path = withSlash(target.path, contract).replace(PLACEHOLDER, (_, name: string) =>
+    pathSegment(name, findValue(values, name)),
+  );
+  const query = new URLSearchParams();
+  let json: JsonObject | undefined;
+  for (const leaf of parametersOf(operation)) {
+    const name = leaf.slice(operation.length + 1);
+    const value = findValue(values, name);
+    const parameter = contract.parameter(leaf);
+    if (value === undefined || parameter === undefined || inPath.has(name)) continue;
+    if (parameter.place === 'query') query.append(parameter.path[0] ?? '', String(value));
+    if (parameter.place === 'body') json = put(json ?? {}, parameter.path, value);
+  }
+  const isBodyExpected = parametersOf(operation).some((leaf) => contract.parameter(leaf)?.place === 'body');
+  return {
+    method: target.method,
+    path: query.size === 0 ? path : `${path}${path.includes('?') ? '&' : '?'}${query}`,
+    // A body is sent even if no value is: an empty one means that the service picks its defaults.
+    json: json ?? (isBodyExpected ? {} : undefined),
+  };
+}
