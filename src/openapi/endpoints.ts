@@ -82,16 +82,10 @@ function contentIn(document: OpenApiDocument, holder: JsonObject | undefined, ty
 }
 
 /** @param isRead for a write, the 201 has the created resource; its 200 may be an error */
-function responsesIn(document: OpenApiDocument, operation: JsonObject, isRead: boolean) {
+function responseIn(document: OpenApiDocument, operation: JsonObject, isRead: boolean) {
   const responses = isJsonObject(operation.responses) ? operation.responses : {};
-  const named = (pattern: RegExp) =>
-    Object.entries(responses).flatMap(([status, given]) => {
-      const response = pattern.test(status) ? document.resolve(given) : undefined;
-      return response === undefined ? [] : [response];
-    });
-  // Without a success status, the default may be the success.
-  const usual = isRead ? named(/^200$/) : named(/^201$/);
-  const successes = [...usual, ...named(/^2(0[0-6]|xx)$/i), ...(named(/^2/).length === 0 ? named(/^default$/) : [])];
+  const statuses = Object.keys(responses).filter((status) => /^2/.test(status));
+  const successes = (isRead ? statuses : statuses.reverse()).map((status) => document.resolve(responses[status]));
   const success = successes.find((each) => contentIn(document, each, JSON_TYPE)) ?? successes[0];
   return {
     response: contentIn(document, success, JSON_TYPE),
@@ -99,23 +93,15 @@ function responsesIn(document: OpenApiDocument, operation: JsonObject, isRead: b
   };
 }
 
-/** Returns the path of a server URL, with the defaults of its variables: `https://{host}/v1` gives `/v1`. */
-function serverPath(server: JsonObject): string {
-  const variables = isJsonObject(server.variables) ? server.variables : {};
-  const url = textOf(server.url).replace(/\{([^{}]*)\}/g, (_, name: string) => {
-    const variable = Object.hasOwn(variables, name) ? variables[name] : undefined;
-    return isJsonObject(variable) ? textOf(variable.default) : '';
-  });
-  const { pathname } = URL.canParse(url, 'https://host.invalid')
-    ? new URL(url, 'https://host.invalid')
-    : { pathname: '' };
-  return pathname.replace(/\/+$/, '');
-}
-
+/** Returns the path of the server that is the base URL, or else of the first one; nothing for a URL with variables. */
 function serverOf(document: OpenApiDocument, holders: readonly JsonObject[], basePath: string): string {
   const given = holders.map(({ servers }) => servers).find((servers) => Array.isArray(servers) && servers.length > 0);
   const servers: readonly unknown[] = Array.isArray(given) ? given : [];
-  const paths = servers.map((each) => serverPath(document.resolve(each) ?? {}));
+  const paths = servers.map((each) => {
+    const url = textOf(document.resolve(each)?.url);
+    const isFixed = URL.canParse(url, 'https://host.invalid') && !url.includes('{');
+    return isFixed ? new URL(url, 'https://host.invalid').pathname.replace(/\/+$/, '') : '';
+  });
   return paths.find((path) => path.endsWith(basePath)) ?? paths[0] ?? '';
 }
 
@@ -192,7 +178,7 @@ function toEndpoint(document: OpenApiDocument, leaf: OperationLeaf, found: Found
     parameters: parametersIn(document, item, operation),
     json: contentIn(document, body, JSON_TYPE),
     form: contentIn(document, body, FORM_TYPE),
-    ...responsesIn(document, operation, method === 'GET'),
+    ...responseIn(document, operation, method === 'GET'),
   };
 }
 

@@ -43,10 +43,8 @@ function linkPath({ path, shape }: Property): string {
 }
 
 function isUrl({ path, shape }: Property): boolean {
-  const isExample = shape.examples.some((example) => typeof example === 'string' && /^(https?:\/)?\//.test(example));
-  const isNamed =
-    /\b(url|uri|link|address)\b/.test(shape.text) || path.slice(0, -1).some((key) => plainName(key) === 'links');
-  return isExample || isNamed || shape.formats.some((format) => /^ur[il]/.test(format));
+  const isAmongLinks = path.slice(0, -1).some((key) => plainName(key) === 'links');
+  return isAmongLinks || shape.formats.some((format) => /^ur[il]/.test(format));
 }
 
 interface PagingParameters {
@@ -61,7 +59,7 @@ function tokenFor({ path }: Property, parameter: string | undefined): string | u
 
 /** Returns how a property of a response leads to the next page: as a link, or as a token for a query parameter. */
 function nextIn(property: Property, { token, page, offset }: PagingParameters): string | undefined {
-  const { types, properties, text } = property.shape;
+  const { types, properties } = property.shape;
   if (isCalled(property, LINKS)) return `link:${linkPath(property)}`;
   if (isCalled(property, TOKENS)) return properties.size > 0 ? undefined : tokenFor(property, token);
   if (isCalled(property, ['nextoffset'])) return tokenFor(property, offset);
@@ -70,7 +68,6 @@ function nextIn(property: Property, { token, page, offset }: PagingParameters): 
   const link = linkPath(property);
   // The fields of an object without a link are examined one by one.
   if (properties.size > 0) return link === property.path.join('.') ? undefined : `link:${link}`;
-  if (/\b(cursor|token|opaque)\b/.test(text)) return tokenFor(property, token);
   // If both are possible, `auto` looks at the value.
   return isUrl(property) || token === undefined ? `link:${link}` : undefined;
 }

@@ -14,9 +14,6 @@ export interface Shape {
   readonly isExtensible: boolean;
   /** `format`, and in OpenAPI 3.1 the media type of the content. */
   readonly formats: readonly string[];
-  /** Description and title, in lower case. */
-  readonly text: string;
-  readonly examples: readonly unknown[];
   /** The values of `enum` and `const`. */
   readonly choices: readonly unknown[];
   /** Whether a number starts at 0: by its default, or by its minimum. */
@@ -73,11 +70,6 @@ export function shapeOf(document: OpenApiDocument, schemas: readonly unknown[]):
     isClosed: allows.includes(false),
     isExtensible: allows.some((allowed) => allowed === true || isJsonObject(allowed)),
     formats: parts.flatMap((part) => texts(part.format, part.contentMediaType)),
-    text: parts
-      .flatMap(({ title, description }) => texts(title, description))
-      .join(' ')
-      .toLowerCase(),
-    examples: parts.flatMap((part) => [part.example, ...list(part.examples)]),
     choices: parts.flatMap((part) => [...list(part.enum), ...(part.const === undefined ? [] : [part.const])]),
     startsAtZero: parts.some((part) => part.default === 0 || (part.default === undefined && part.minimum === 0)),
   };
