@@ -2,7 +2,7 @@ import { isJsonObject, type JsonObject } from '../contract/json.ts';
 import { type OperationValue, parseOperation } from '../contract/leaf-value.ts';
 import { isLeafName, LEAVES, type OperationLeaf } from '../contract/leaves.ts';
 import type { OpenApiDocument } from './document.ts';
-import { type Shape, shapeOf } from './schema.ts';
+import { isPrintable, type Shape, shapeOf } from './schema.ts';
 
 /** A parameter in the path, the query, or a header. */
 interface EndpointParameter {
@@ -58,7 +58,7 @@ function parametersIn(document: OpenApiDocument, item: JsonObject, operation: Js
   for (const given of [item.parameters, operation.parameters].flatMap((list) => (Array.isArray(list) ? list : []))) {
     const parameter = document.resolve(given);
     const { name, in: place, required } = parameter ?? {};
-    if (parameter === undefined || typeof name !== 'string' || !isPlace(place)) continue;
+    if (parameter === undefined || typeof name !== 'string' || !isPrintable(name) || !isPlace(place)) continue;
     found.set(`${place} ${name}`, {
       name,
       place,

@@ -4,7 +4,16 @@ import { LEAVES, type ParameterLeaf, parametersOf } from '../contract/leaves.ts'
 import type { OpenApiDocument } from './document.ts';
 import type { Endpoint } from './endpoints.ts';
 import { groupsOf, isCalled, parameterNames, plainName, plainPath, resourceOf } from './names.ts';
-import { innerProperties, isInList, isOpen, type Property, propertiesOf, type Shape, shapeOf } from './schema.ts';
+import {
+  innerProperties,
+  isInList,
+  isOpen,
+  isPrintable,
+  type Property,
+  propertiesOf,
+  type Shape,
+  shapeOf,
+} from './schema.ts';
 
 export interface ParameterMatches {
   /** Leaf values such as `query:source_id`; `none` for what the document forbids and the tool need not send. */
@@ -101,17 +110,13 @@ function isBinary({ shape }: Property): boolean {
 /** Returns the fields of a form by name: `file`, or `document[file]` for one in an object. */
 function formFields(document: OpenApiDocument, form: Shape): ReadonlyMap<string, Property> {
   const fields = innerProperties(document, { path: [], shape: form, isRequired: true });
-  return new Map(
-    fields.flatMap((field): [string, Property][] => {
-      const name = field.path[0] ?? '';
-      const items = field.shape.items.length > 0 ? [{ ...field, shape: shapeOf(document, field.shape.items) }] : [];
-      const inner = innerProperties(document, field).map((each): [string, Property] => [
-        `${name}[${each.path[1]}]`,
-        each,
-      ]);
-      return inner.length > 0 ? inner : [[name, items[0] ?? field]];
-    }),
-  );
+  const named = fields.flatMap((field): [string, Property][] => {
+    const { path, shape } = field;
+    const inner = innerProperties(document, field);
+    if (inner.length > 0) return inner.map((each) => [`${path[0]}[${each.path[1]}]`, each]);
+    return [[path[0] ?? '', shape.items.length > 0 ? { ...field, shape: shapeOf(document, shape.items) } : field]];
+  });
+  return new Map(named.filter(([name]) => isPrintable(name)));
 }
 
 /** Finds the form field of the file: the only binary one, or else one with a usual name. */
@@ -123,8 +128,9 @@ function findFile(leaf: ParameterLeaf, fields: ReadonlyMap<string, Property>): s
   return possible.find((name) => names.includes(plainName(name)));
 }
 
-function matchFile(document: OpenApiDocument, leaf: ParameterLeaf, form: Shape | undefined): ParameterMatches {
-  if (form === undefined || form.properties.size === 0) return { values: new Map(), missing: [], unknown: [] };
+function matchFile(document: OpenApiDocument, leaf: ParameterLeaf, { form, json }: Endpoint): ParameterMatches {
+  if (form === undefined) return { values: new Map(), missing: json === undefined ? [] : [leaf], unknown: [] };
+  if (isOpen(form) && form.properties.size === 0) return { values: new Map(), missing: [], unknown: [] };
   const fields = formFields(document, form);
   const file = findFile(leaf, fields);
   const unknown = [...fields]
@@ -155,12 +161,12 @@ function requiredHeaders({ parameters }: Endpoint): readonly string[] {
 
 /** Finds the places of an operation's parameters in a document. */
 export function matchParameters(document: OpenApiDocument, endpoint: Endpoint): ParameterMatches {
-  const { leaf: operation, json, form } = endpoint;
+  const { leaf: operation, json } = endpoint;
   const headers = requiredHeaders(endpoint);
   const leaves = parametersOf(operation);
   const [file] = leaves.filter((leaf) => LEAVES[leaf].value.startsWith('form:'));
   if (file !== undefined) {
-    const matched = matchFile(document, file, form);
+    const matched = matchFile(document, file, endpoint);
     return { ...matched, unknown: [...headers, ...matched.unknown] };
   }
   const slots = slotsOf(document, endpoint);

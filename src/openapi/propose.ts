@@ -14,7 +14,7 @@ import type { Resource } from './names.ts';
 import { matchNextPage } from './paging.ts';
 import { matchParameters } from './parameters.ts';
 import { authorsOf, matchFields, matchItems, unwrapResource } from './response.ts';
-import type { Shape } from './schema.ts';
+import { isOpen, type Shape } from './schema.ts';
 
 /** A value for a leaf that a document states. */
 export interface Proposal {
@@ -73,6 +73,9 @@ const CREATED: Partial<Record<OperationLeaf, Resource>> = {
   'documents.create': 'document',
   'file_attachments.create': 'file_attachment',
 };
+
+/** Names of authors on neither side of a conversation. */
+const NEITHER_SIDE = ['system', 'tool', 'event', 'function', 'notification', 'unknown', 'internal', 'note'];
 
 function isListLeaf(leaf: OperationLeaf): leaf is ListLeaf {
   return Object.hasOwn(LISTED, leaf);
@@ -158,7 +161,7 @@ class Proposer {
   private addFields(resource: Resource, shape: Shape, where: string): void {
     if (shape.properties.size === 0) return;
     for (const { leaf, path, isDefault } of matchFields(this.document, resource, shape)) {
-      if (path === undefined && ESSENTIAL.includes(leaf))
+      if (path === undefined && ESSENTIAL.includes(leaf) && !isOpen(shape))
         this.ask(leaf, `${where} has no property that looks like ${leaf}`);
       if (path === undefined || isDefault) continue;
       // The id may have its usual name in other responses.
@@ -173,7 +176,7 @@ class Proposer {
     const agents = LEAVES['message.author.agent'].value.split(', ');
     const users: readonly string[] = LEAVES['message.author.user'].value.split(', ');
     const authors = authorsOf(this.document, message);
-    const others = authors.filter((author) => !users.includes(author) && author !== 'system');
+    const others = authors.filter((author) => !users.includes(author) && !NEITHER_SIDE.includes(author));
     if (others.length === 1 && others.length < authors.length && !agents.includes(others[0] ?? '')) {
       this.propose('message.author.agent', [...agents, ...others].join(', '), where);
     }

@@ -91,9 +91,14 @@ export interface Property {
 
 const MAX_PROPERTIES = 2_000;
 
+/** Whether a name is one that a person can read. */
+export function isPrintable(name: string): boolean {
+  return name.length > 0 && name.length <= 100 && !/\p{Cc}/u.test(name);
+}
+
 /** Whether the path of a leaf can have this name. */
 function isExpressible(name: string): boolean {
-  return name.length > 0 && name.length <= 100 && !/[.[\]:,|\s\p{Cc}]/u.test(name);
+  return isPrintable(name) && !/[.[\]:,|\s]/.test(name);
 }
 
 /** Returns the properties of an object, whatever their names. */

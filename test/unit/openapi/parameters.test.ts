@@ -130,6 +130,17 @@ describe('The file of a form is', () => {
     ]);
   });
 
+  test('a question if the operation takes no form', async () => {
+    const post = write(object('url'), object('document_id'));
+    expect((await read({ [DOCUMENTS]: { post } })).questions).toEqual([
+      `POST ${DOCUMENTS} has no parameter that looks like documents.create.file`,
+    ]);
+  });
+
+  test('none with a name that nobody can read', async () => {
+    expect((await read(form({ 'fi\u001ble': binary }))).changes).toEqual({});
+  });
+
   test('the form, where an operation also takes JSON', async () => {
     const post = upload('doc', object('document_id')) as { requestBody: { content: Data } };
     post.requestBody.content = { 'application/json': { schema: object('url') }, ...post.requestBody.content };
