@@ -1,6 +1,7 @@
 import { type Data, openApi } from '../support/openapi-documents.ts';
 import { type Fact, Facts, prefixed, type Resource } from './facts.ts';
-import { type Answer, BASE_PATH, type Route, respond, routesOf } from './respond.ts';
+import type { Answer } from './pages.ts';
+import { BASE_PATH, type Route, respond, routesOf } from './respond.ts';
 import { isWire, listStyle, type Service } from './service.ts';
 
 /** Writes the OpenAPI document of a service from what it responds to the examples of its requests. */

@@ -16,7 +16,7 @@ export const NOT_IMPORTED: readonly string[] = [
   ...WRONG,
   'discord',
   'nestjs-paginate',
-  'rails-kaminari',
+  'rails-jbuilder-kaminari',
   'rails-link-header',
   'spring-page',
   'uncommon-names',

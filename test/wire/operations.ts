@@ -53,14 +53,7 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     ];
   },
   'agents list of no space': ({ service }) => [
-    {
-      argv: ['agents', 'list', 'no-such-space'],
-      code: service.errorStatus ? 8 : 4,
-      check: ({ stdout, stderr }) => [
-        ...problems(stdout !== '', 'a failure is printed as a list'),
-        ...problems(!stderr.includes('no-such-space'), 'the error does not name the space'),
-      ],
-    },
+    { argv: ['agents', 'list', 'no-such-space'], code: failureCode(service), check: isFailure('no-such-space') },
   ],
   provision: ({ service }) => [
     { argv: ['provision', '@wayne.yaml', '-o', 'json'], check: provisioned(['created']) },
@@ -70,12 +63,16 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
       check: provisioned(reusedStatuses(service)),
     },
   ],
-  'chat setup': ({ facts }) => [
-    {
-      argv: ['chat', 'setup', String(facts.space.space_id), String(facts.agent.agent_id), '-o', 'json'],
-      check: fields(() => ({ source_id: facts.source.source_id })),
-    },
-  ],
+  'chat setup': ({ facts, service }) => {
+    const setUp = ['chat', 'setup', String(facts.space.space_id)];
+    return [
+      {
+        argv: [...setUp, String(facts.agent.agent_id), '-o', 'json'],
+        check: fields(() => ({ source_id: facts.source.source_id })),
+      },
+      { argv: [...setUp, 'no-such-agent'], code: failureCode(service), check: isFailure('no-such-agent') },
+    ];
+  },
   'chat send': ({ facts }) => [
     {
       argv: [...chat(facts.source, 'send'), '--external-id', 'mail-17', TEXT, '-o', 'json'],
@@ -137,6 +134,19 @@ function problems(isProblem: boolean, text: string): Problem[] {
 
 function differs(what: string, got: unknown, wanted: unknown): Problem[] {
   return problems(String(got) !== String(wanted), `${what} is ${JSON.stringify(got)} instead of ${wanted}`);
+}
+
+/** The exit code of a request for something that does not exist. */
+function failureCode({ errorStatus }: Service): number {
+  return errorStatus === 200 ? 8 : 4;
+}
+
+/** Nothing is printed as if it were a result, and the error names what does not exist. */
+function isFailure(name: string): Step['check'] {
+  return ({ stdout, stderr }) => [
+    ...problems(stdout !== '', 'a failure is printed as a result'),
+    ...problems(!stderr.includes(name), `the error does not name ${name}`),
+  ];
 }
 
 /** Each fact has a row with these fields as cells, as far as they are sent. */

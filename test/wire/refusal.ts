@@ -1,5 +1,5 @@
 import type { Ran } from '../support/run.ts';
-import type { Answer } from './respond.ts';
+import type { Answer } from './pages.ts';
 import type { Server } from './server.ts';
 import { isWire } from './service.ts';
 import { truth } from './truth.ts';

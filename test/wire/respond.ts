@@ -1,5 +1,6 @@
 import { type Fact, type Facts, type Resource, SESSION } from './facts.ts';
-import { inCase, isWire, listStyle, type Page, type Service, show, type Wire } from './service.ts';
+import { type Answer, Failed, required, sendList } from './pages.ts';
+import { isWire, type Service, show, type Wire } from './service.ts';
 
 export interface ServiceRequest {
   readonly method: string;
@@ -8,25 +9,7 @@ export interface ServiceRequest {
   readonly body: Wire;
 }
 
-export interface Answer {
-  readonly status: number;
-  readonly headers?: Readonly<Record<string, string>>;
-  /** Sent as JSON, unless undefined. */
-  readonly body?: unknown;
-}
-
 export const BASE_PATH = '/v1';
-
-class Failed extends Error {
-  readonly status: number;
-  readonly code: string;
-
-  constructor(status: number, code: string, sentence: string) {
-    super(sentence);
-    this.status = status;
-    this.code = code;
-  }
-}
 
 /** Responds to one request the way of the service, and changes its data. */
 export function respond(service: Service, facts: Facts, request: ServiceRequest): Answer {
@@ -155,86 +138,10 @@ function patternOf({ path }: Route): RegExp {
   return new RegExp(`^${path.replace(/\{\w+\}/g, '([^/]+)')}$`);
 }
 
-function required(name: string): Failed {
-  return new Failed(400, 'missing_parameter', `The parameter ${name} is required.`);
-}
-
 function find(facts: readonly Fact[], resource: Resource, id: unknown): Fact {
   const found = facts.find((fact) => String(fact[`${resource}_id`]) === String(id));
   if (!found) throw new Failed(404, 'not_found', `The ${resource} ${id} does not exist.`);
   return found;
-}
-
-function sendList(
-  { service, url, body }: Context,
-  resource: Resource,
-  facts: readonly Fact[],
-  own: string[] = [],
-): Answer {
-  const { paging, size: pageSize, list, headers } = listStyle(service, resource);
-  const ids = facts.map((fact) => fact[`${resource}_id`]);
-  const size = paging ? pageSize : Math.max(1, facts.length);
-  const known = [...own, ...(paging ? [paging.parameter] : [])];
-  const unknown = [...url.searchParams.keys()].filter((name) => !known.includes(name));
-  if (service.isStrict && unknown.length > 0) throw new Failed(400, 'unknown_parameter', `${unknown} is not allowed.`);
-  const asked = paging && (url.searchParams.get(paging.parameter) ?? body[paging.parameter]);
-  const from = paging ? firstItem(paging, String(asked ?? ''), size, ids) : 0;
-  const end = Math.min(from + size, facts.length);
-  const hasNext = end < facts.length;
-  const number = Math.floor(from / size) + 1;
-  const values = {
-    page: number + (paging?.first ?? 1),
-    offset: end,
-    token: tokenFor(end),
-    'last id': idAt(ids, end - 1),
-  };
-  const nextValue = paging && hasNext ? values[paging.by] : null;
-  const next = new URL(url);
-  next.searchParams.set(paging?.parameter ?? '', String(nextValue));
-  const page: Page = {
-    items: facts.slice(from, end).map((fact) => show(service, resource, fact)),
-    key: inCase(`${resource}s`, service.casing),
-    from,
-    size,
-    total: facts.length,
-    number,
-    current: number - 1 + (paging?.first ?? 1),
-    pages: Math.max(1, Math.ceil(facts.length / size)),
-    next: nextValue === null ? null : next.href,
-    nextPath: nextValue === null ? null : next.pathname + next.search,
-    nextValue,
-    hasNext,
-    firstId: idAt(ids, from),
-    lastId: idAt(ids, end - 1),
-    url: url.href,
-  };
-  return { status: 200, headers: headers?.(page) ?? {}, body: list(page) };
-}
-
-function idAt(ids: readonly unknown[], index: number): string | number | null {
-  const id = ids[index];
-  return typeof id === 'string' || typeof id === 'number' ? id : null;
-}
-
-function tokenFor(from: number): string {
-  return Buffer.from(`{"seek":${from},"v":2}`).toString('base64url');
-}
-
-function firstItem(
-  { by, first, parameter }: NonNullable<Service['paging']>,
-  text: string,
-  size: number,
-  ids: readonly unknown[],
-): number {
-  if (text === '') return 0;
-  const invalid = new Failed(400, 'invalid_parameter', `${parameter} is invalid.`);
-  if (by === 'last id') {
-    if (!ids.map(String).includes(text)) throw invalid;
-    return ids.map(String).indexOf(text) + 1;
-  }
-  const number = by === 'token' ? /^\{"seek":(\d+),/.exec(Buffer.from(text, 'base64url').toString())?.[1] : text;
-  if (number === undefined || !/^\d+$/.test(number)) throw invalid;
-  return by === 'page' ? Math.max(0, Number(number) - first) * size : Number(number);
 }
 
 function created({ service }: Context, resource: Resource, fact: Fact, body?: unknown): Answer {

@@ -1,7 +1,8 @@
 import { sendJson, startFakeService } from '../support/fake-service.ts';
 import { describeService } from './document.ts';
 import { bigNumbers, Facts, prefixed } from './facts.ts';
-import { type Answer, respond } from './respond.ts';
+import type { Answer } from './pages.ts';
+import { respond } from './respond.ts';
 import { isWire, listStyle, type Service, type Wire } from './service.ts';
 
 const NINETEEN_DIGITS = /(?<=[[:,]\s*)\d{19}\b/g;

@@ -1,4 +1,4 @@
-import { digits, numbers, objectIds, uuids } from '../facts.ts';
+import { numbers, objectIds, uuids } from '../facts.ts';
 import { byOffset, byPage, byToken, type Service } from '../service.ts';
 
 /* Web frameworks and the libraries that they are usually paged with, as they respond by default. */
@@ -92,7 +92,7 @@ const RAILS: readonly Service[] = [
     slash: 'either',
   },
   {
-    name: 'rails-kaminari',
+    name: 'rails-jbuilder-kaminari',
     ids: numbers,
     id: 'id',
     fields: { 'message.text': 'body' },
@@ -105,15 +105,6 @@ const RAILS: readonly Service[] = [
     }),
     error: ({ sentence }) => ({ errors: [sentence] }),
     slash: 'either',
-  },
-  {
-    name: 'rails-jbuilder-kebab',
-    ids: digits,
-    id: 'id',
-    casing: 'kebab',
-    paging: byPage(),
-    list: ({ key, items, number, pages }) => ({ [key]: items, meta: { 'current-page': number, 'total-pages': pages } }),
-    error: ({ sentence }) => ({ error: { base: [sentence] } }),
   },
 ];
 

@@ -8,6 +8,7 @@ const GUIDES: readonly Service[] = [
     name: 'json-api',
     ids: digits,
     id: 'id',
+    casing: 'kebab',
     under: 'attributes',
     also: { 'space.type': 'spaces', 'agent.type': 'agents', 'message.type': 'messages', 'cron_job.type': 'cron-jobs' },
     one: (fields) => ({ data: fields }),
