@@ -25,13 +25,13 @@ async function runOn(home: string, server: Server, argv: readonly string[]): Pro
   );
 }
 
-/** A home directory, and why it cannot be used: one of the commands that prepared it failed. */
+/** A home directory, and the failure of the commands that prepared it. */
 export interface Machine {
   readonly home: string;
   readonly failure: string | undefined;
 }
 
-/** A machine on which these commands have run. */
+/** Prepares a machine with these commands. */
 export async function newMachine(server: Server, commands: readonly (readonly string[])[] = []): Promise<Machine> {
   const home = tempDirectory();
   for (const [name, text] of Object.entries(FILES)) writeFileSync(join(home, name), text);
@@ -42,10 +42,11 @@ export async function newMachine(server: Server, commands: readonly (readonly st
   return { home, failure: undefined };
 }
 
-/** Runs an operation at a service with its first data, on a copy of a machine, and judges it by the data of the service. */
+/** Runs an operation at a service with its first data, on a copy of a machine, and judges it by the service's data. */
 export async function runCell(server: Server, operation: Operation, { home, failure }: Machine): Promise<Verdict> {
   if (failure !== undefined) return { verdict: 'refused', reason: failure, stderr: '' };
   server.reset();
+  const before = countCreated(server);
   const first = copyOf(home);
   for (const { argv, code = 0, isElsewhere, check } of operation(server)) {
     const ran = await runOn(isElsewhere ? copyOf(home) : first, server, argv);
@@ -55,6 +56,7 @@ export async function runCell(server: Server, operation: Operation, { home, fail
     if (!isRefused && problems.length + duplicates.length === 0) continue;
     const harm = [
       ...duplicates,
+      ...(isRefused ? findHiddenEffects(ran, server, before) : []),
       ...problems.filter(({ excuse }) => !excuse?.test(ran.stderr)).map(({ text }) => text),
       ...(isRefused ? findRefusalProblems(ran, server.answers.at(-1)) : []),
     ];
@@ -63,6 +65,19 @@ export async function runCell(server: Server, operation: Operation, { home, fail
     return { verdict: harm.length > 0 ? 'wrong' : 'refused', reason, stderr: ran.stderr };
   }
   return { verdict: 'works', reason: '', stderr: '' };
+}
+
+/** The number of things that nothing but an error tells of if their creation is refused. */
+function countCreated({ facts }: Server): number {
+  return facts.jobs.length + facts.uploads.length;
+}
+
+/** Finds what a refusal did all the same: it printed a message of another session, or created something without a word. */
+function findHiddenEffects({ code, stdout }: Ran, server: Server, before: number): string[] {
+  return [
+    ...(/Ben's|Elsewhere/.test(stdout) ? ['a message of another session is printed'] : []),
+    ...(code !== 9 && countCreated(server) > before ? ['something was created, and the exit code is not 9'] : []),
+  ];
 }
 
 function copyOf(home: string): string {

@@ -157,6 +157,7 @@ export interface GeneratedService {
   readonly isNotYet: boolean;
 }
 
+/** Generates services: an envelope, names, a paging, a history, and at times something uncommon. */
 export const services: fc.Arbitrary<GeneratedService> = fc
   .record({
     list: lists,

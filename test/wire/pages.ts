@@ -20,6 +20,7 @@ export class Failed extends Error {
   }
 }
 
+/** The failure of a request that lacks a parameter. */
 export function required(name: string): Failed {
   return new Failed(400, 'missing_parameter', `The parameter ${name} is required.`);
 }

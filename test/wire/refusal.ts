@@ -68,7 +68,7 @@ function settingsIn(text: string): Setting[] {
 /**
  * Finds what a refusal lacks: an exit code that says whose fault it is, and a command that settles it or the statement that the
  * outcome is unknown.
- * @param last the last response of the service; its 4xx is passed on as 1, 3, or 4
+ * @param last the last response of the service; a 4xx may be passed on as 1 or 4
  */
 export function findRefusalProblems({ code, stderr }: Ran, last: Answer | undefined): string[] {
   const isPassedOn = last !== undefined && last.status >= 400 && last.status < 500;

@@ -10,7 +10,9 @@ export interface Paging {
   readonly first: number;
 }
 
+/** Pages have numbers. */
 export const byPage = (parameter = 'page', first = 1): Paging => ({ by: 'page', parameter, first });
+/** A page starts after a number of items. */
 export const byOffset = (parameter = 'offset'): Paging => ({ by: 'offset', parameter, first: 0 });
 /** The response has an opaque token for the next page. */
 export const byToken = (parameter: string): Paging => ({ by: 'token', parameter, first: 0 });
@@ -181,6 +183,7 @@ function put(target: Record<string, unknown>, path: string, value: unknown): voi
   target[first] = /^\d+$/.test(rest[0] ?? '') ? Object.values(inner) : inner;
 }
 
+/** Whether a value is an object, and no list. */
 export function isWire(value: unknown): value is Wire {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -54,6 +54,7 @@ export function explain(cells: readonly Cell[], known: readonly string[]): strin
   return named.filter((text) => !known.some((start) => text.startsWith(start)));
 }
 
+/** Whether the cell is wrong. */
 export function isWrong({ result }: Cell): boolean {
   return result.verdict === 'wrong';
 }
