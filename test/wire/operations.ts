@@ -5,7 +5,7 @@ import { parseJson, type Server } from './server.ts';
 import { isWire, pathOf, type Service, show, type Wire } from './service.ts';
 
 /** Something wrong in the output of a command. */
-export interface Problem {
+interface Problem {
   readonly text: string;
   /** The warning that says so. Without, nothing excuses it. */
   readonly excuse?: RegExp;
