@@ -97,12 +97,16 @@ function queryOf(address: string): string {
 }
 
 /** Statuses with which a service rejects a parameter that it does not know, or a page that it does not have. */
-const REJECTIONS: ReadonlySet<number | undefined> = new Set([400, 404, 409, 410, 412, 416, 422, 500, 501]);
+const REJECTIONS: readonly number[] = [400, 404, 409, 410, 412, 416, 422, 500, 501];
 
-/** Returns the status with which the service itself rejected a request for a page; undefined for any other error. */
-export function rejectedStatus(error: unknown): number | undefined {
+/**
+ * Returns the status with which the service itself rejected a request for a page; undefined for any other error.
+ * @param others further statuses that count as a rejection
+ */
+export function rejectedStatus(error: unknown, others: readonly number[] = []): number | undefined {
   if (!(error instanceof PartnerctlError) || error.info.fromGateway) return undefined;
   const { status } = error.info;
   if (error instanceof ErrorInSuccessBody) return status;
-  return !(error instanceof ShapeError) && REJECTIONS.has(status) ? status : undefined;
+  const isRejected = status !== undefined && [...REJECTIONS, ...others].includes(status);
+  return isRejected && !(error instanceof ShapeError) ? status : undefined;
 }

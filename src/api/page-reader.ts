@@ -11,7 +11,7 @@ import {
   stepBy,
   type Verdict,
 } from '../contract/paging.ts';
-import { ErrorInSuccessBody, ShapeError } from '../errors.ts';
+import { ShapeError } from '../errors.ts';
 import type { ApiResponse } from './api-response.ts';
 import { type FetchedPage, fetchPage, type Page, type PagedList, rejectedStatus } from './fetch-page.ts';
 import type { Http } from './http.ts';
@@ -264,7 +264,8 @@ export class PageReader {
         throw this.refuse(page, `The list has more than the ${items} items of its first page.`, signs);
       }
     } catch (error) {
-      const isAnswer = error instanceof ErrorInSuccessBody || rejectedStatus(error) !== undefined;
+      // A service may also forbid what it does not know. That does not make the list forbidden.
+      const isAnswer = rejectedStatus(error, [401, 403, 405]) !== undefined;
       if (!isAnswer) throw error;
     }
     http.warn(

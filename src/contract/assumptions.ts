@@ -9,9 +9,9 @@ import type { FieldLeaf, LeafName } from './leaves.ts';
  */
 export const ASSUMPTIONS = {
   'list.envelope':
-    'a list is a bare array, or the value of results, data, items, or another common key, or of the name of the resource (also one or two levels down), or of the only key that holds an array of objects; in place of an array, an object whose keys are the ids of its items',
+    'a list is a bare array, or the only array of objects in the body, at most two levels down; an empty one has the name of the resource or a customary one, such as results, data, or items',
   'list.next':
-    'a list is complete when nothing in its last response announces more, and its first does not say that something comes before it; the next page is requested as the response announces it, and counts only if it has new items',
+    'a list is complete when nothing in its last response announces more, and its first does not say that something comes before it; the next page is requested by the link, the token, or the number that a response announces, and counts only if it has new items',
   'id.field':
     'an id is the value of its own name or of `id`, at the top or one level down under the name of its resource',
   'space.external_id': 'a listed space has its external_space_id under that name',

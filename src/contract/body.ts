@@ -42,15 +42,14 @@ function leafOf(resource: string): `${ListLeaf}.items` {
 }
 
 function namesOf(resource: string): readonly string[] {
-  const key = resource === 'history' ? 'messages' : resource;
-  const known = Object.entries(NAMES).find(([name]) => name === key);
-  return known?.[1] ?? [normalizeName(resource)];
+  const name = normalizeName(resource);
+  return Object.values<readonly string[]>(NAMES).find((names) => names.includes(name)) ?? [name];
 }
 
 /** Whether a key is the name of another list than this one. */
 function isOtherList(key: string, own: readonly string[]): boolean {
-  const isKnown = Object.values(NAMES).some((names) => names.some((name) => own.includes(name)));
-  return isKnown && !own.includes(key) && Object.values(NAMES).some((names) => names.some((name) => name === key));
+  const lists = Object.values<readonly string[]>(NAMES);
+  return lists.includes(own) && !own.includes(key) && lists.some((names) => names.includes(key));
 }
 
 /** Returns the items of an array. The edges of a connection (`{ node, cursor }`) are their nodes. */

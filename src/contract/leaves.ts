@@ -30,8 +30,8 @@ function idLeaf(own: string, generic = `${EQUAL_IDS}|document_id, ${OTHER_IDS}`)
   return leaf('field', 'assumed', `${own}, ${others}, ${generic}`, 'its own name first; equals must agree');
 }
 
-const ITEMS = leaf('items', 'assumed', 'auto', 'where the items are: auto looks in the known envelopes');
-const NEXT = leaf('next', 'assumed', 'auto', 'how the next page is requested: auto proves what a response announces');
+const ITEMS = leaf('items', 'assumed', 'auto', 'where the items are: auto takes the only list');
+const NEXT = leaf('next', 'assumed', 'auto', 'how the next page is requested: auto follows what a page announces');
 
 const OPERATION_LEAVES = {
   'spaces.list': leaf('operation', 'spec', 'GET /automation/spaces/', 'spec §4, endpoint 1'),

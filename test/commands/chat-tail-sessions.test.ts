@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
 import { type Chat, createChat } from '../support/chat.ts';
-import { json, sendJson, startFakeService } from '../support/fake-service.ts';
 import { fastClock, run, tinyRandom } from '../support/run.ts';
 import { service as startService, write } from '../support/service.ts';
 
@@ -158,22 +157,4 @@ describe('--pairs', () => {
     // Two requests for a session with messages, because a page may be incomplete.
     expect(polls.length).toBeLessThanOrEqual(340);
   });
-});
-
-test('sessions whose first requests are all refused wait for the one that tries another method', async () => {
-  const fake = await startFakeService({
-    'GET *': json({ detail: 'Method Not Allowed' }, 405),
-    'POST *': (request, response) => {
-      const { session_id } = request.json();
-      sendJson(response, { messages: [{ id: `m-${session_id}`, role: 'assistant', text: 'Hi', session_id }] });
-    },
-  });
-  const sessions = ['a', 'b', 'c'].flatMap((id) => ['--session', id]);
-  const ran = await run(['chat', 'tail', '--source', 'src_1', ...sessions, '--no-follow', '-o', 'json'], {
-    env: { PARTNER_BASE_URL: fake.baseUrl, PARTNER_TOKEN: 'pat_token-of-the-test' },
-    clock: fastClock(),
-    random: tinyRandom,
-  });
-  expect(ran).toMatchObject({ code: 0, stderr: '' });
-  expect(linesOf(ran.stdout)).toHaveLength(3);
 });

@@ -96,10 +96,11 @@ describe('contract check', () => {
       const space = { space_id: isSecond ? 's2' : 's1', external_space_id: isSecond ? 'b' : 'a', name: 'Acme' };
       sendJson(response, { items: [space], page: isSecond ? 2 : 1, total_pages: 2 });
     });
-    for (const source of ['observed', 'known before']) {
+    for (const value of ['auto', 'page:page']) {
+      await run(['contract', 'set', 'spaces.list.next', value], { env });
       const { of } = await check(env);
-      expect(of('spaces.list.next'), source).toMatchObject({ result: 'confirmed', value: 'page:page' });
-      expect(of('agents.list.next'), source).toMatchObject({ result: 'unobservable' });
+      expect(of('spaces.list.next')).toMatchObject({ result: 'confirmed', value });
+      expect(of('agents.list.next')).toMatchObject({ result: 'unobservable' });
     }
   });
 

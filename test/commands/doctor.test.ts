@@ -264,10 +264,10 @@ const FAULTS: readonly Fault[] = [
   {
     fault: 'an assumption that the service contradicts',
     check: 'contract',
-    finds: { status: 'failed', code: 8, message: /contains no list of spaces/ },
+    finds: { status: 'failed', code: 8, message: /in several places: found, lost/ },
     advice: /(partnerctl contract set spaces\.list\.items \S+)/,
     async plant() {
-      const list = { reply: { found: [{ space_id: 's1', name: 'One' }] }, page: {} };
+      const list = { found: [{ space_id: 's1', name: 'One' }], lost: [{ id: 'l1' }] };
       const fake = await startFakeService({
         'GET /automation/spaces/': json(list),
         'GET *': json([]),

@@ -4,6 +4,7 @@ import type { FollowEvent, FollowStart } from '../../src/chat/follow-types.ts';
 import { ShapeError } from '../../src/errors.ts';
 import { historyServer, nextPath } from '../support/history-server.ts';
 import { followDeps, followOptions, isEnd, readAll, summarize, until } from './following.ts';
+import { client } from './http-client.ts';
 
 const ids = (from: number, to: number): string[] =>
   Array.from({ length: to - from + 1 }, (_, index) => `+s-${from + index}`);
@@ -442,4 +443,29 @@ it('a resumed tail loses nothing when a further page fails', async () => {
   const begin: FollowStart = { from: 'after', message_id: 's-4', recent: ['s-1', 's-2', 's-3'] };
   const shown = summarize(await readAll(server, begin));
   expect(shown.filter((text) => text.startsWith('+'))).toEqual(ids(5, 11));
+});
+
+describe('a history without times', () => {
+  const of = async (ids: readonly string[]) => {
+    const server = await historyServer();
+    const results = ids.map((message_id) => ({ message_id, role: 'user', text: message_id }));
+    server.behave(({ json, after }) => json(200, { results: after === undefined ? results : [], next: null }));
+    const warnings: string[] = [];
+    const deps = followDeps(server.baseUrl);
+    const { http } = client(server.baseUrl, { clock: deps.clock, onWarning: (text) => warnings.push(text) });
+    const { events } = follow({ ...deps, http }, followOptions({ from: 'start' }, { follow: false }));
+    return { shown: summarize(await until(events, isEnd)), warnings };
+  };
+
+  it('whose ids have 19 digits comes out oldest first, though the service sends the newest first', async () => {
+    const { shown, warnings } = await of(['9007199254740993002', '9007199254740993001', '9007199254740993000']);
+    expect(shown).toEqual(['+9007199254740993000', '+9007199254740993001', '+9007199254740993002', 'end:caught-up']);
+    expect(warnings).toEqual([]);
+  });
+
+  it('whose ids tell nothing is shown as it is, with one warning', async () => {
+    const { shown, warnings } = await of(['b', 'c', 'a']);
+    expect(shown).toEqual(['+b', '+c', '+a', 'end:caught-up']);
+    expect(warnings).toEqual([expect.stringContaining('The order of the messages is not known')]);
+  });
 });

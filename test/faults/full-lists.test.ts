@@ -1,0 +1,138 @@
+import { describe, expect, it } from 'vitest';
+import { listAll } from '../../src/api/list.ts';
+import { Contract, type ContractLayers } from '../../src/contract/contract.ts';
+import { OPERATIONS } from '../../src/contract/operations.ts';
+import { partnerctl } from '../support/api-client.ts';
+import { json, type Script, sendJson, startFakeService } from '../support/fake-service.ts';
+import { numberIn, spaceIds } from '../support/paged-service.ts';
+import { client } from './http-client.ts';
+
+/* Lists that say nothing about pages. */
+
+/** Reads a list. @returns its items, the warnings, and the queries of the requests */
+async function read(script: Script, layers: ContractLayers = {}) {
+  const { baseUrl, requests } = await startFakeService(script);
+  const warnings: string[] = [];
+  const options = { contract: new Contract(layers), onWarning: (text: string) => warnings.push(text) };
+  const { http } = client(baseUrl, { ...options, retries: 0 });
+  const items: unknown[] = [];
+  let error: unknown;
+  try {
+    for await (const item of listAll(http, OPERATIONS.listSpaces, 'spaces')) items.push(item);
+  } catch (thrown) {
+    error = thrown;
+  }
+  return { items, error, warnings, queries: requests.map(({ query }) => query.toString()) };
+}
+
+/** A service that takes `offset` and `limit`, and sends bare arrays. */
+const byOffset =
+  (count: number, size: number): Script =>
+  ({ query }, response) =>
+    sendJson(response, spaceIds(count).slice(numberIn(query, 'offset'), numberIn(query, 'offset') + size));
+
+describe('a list of as many items as a page usually has', () => {
+  it.each([10, 20, 25, 50, 100, 200, 250, 500, 1_000])(
+    'is asked once more, and whole if nothing new comes: %i',
+    async (count) => {
+      for (const script of [json(spaceIds(count)), byOffset(count, count)]) {
+        const whole = await read(script);
+        expect(whole).toMatchObject({ items: spaceIds(count), error: undefined, warnings: [] });
+        expect(whole.queries).toEqual(['', `offset=${count}&skip=${count}&page=2`]);
+      }
+    },
+  );
+
+  it('is refused with the command if others come, and whole after it', async () => {
+    const refused = await read(byOffset(25, 10));
+    expect(refused).toMatchObject({
+      items: [],
+      error: { exitCode: 8, info: { hint: expect.stringContaining('partnerctl contract set spaces.list.next ') } },
+    });
+    const layers = { override: { 'spaces.list.next': 'offset:offset' } };
+    expect(await read(byOffset(25, 10), layers)).toMatchObject({ items: spaceIds(25), error: undefined, warnings: [] });
+  });
+
+  it.each([400, 401, 403, 404, 405, 422, 500])('is shown with a warning if the service answers %i', async (status) => {
+    const shown = await read(({ query }, response) =>
+      query.size > 0 ? sendJson(response, { detail: 'unknown parameter' }, status) : sendJson(response, spaceIds(10)),
+    );
+    expect(shown).toMatchObject({ items: spaceIds(10), error: undefined });
+    expect(shown.warnings).toEqual([expect.stringContaining('has exactly 10 items and may not be whole')]);
+    expect(shown.warnings[0]).toContain('partnerctl contract set spaces.list.next none');
+  });
+
+  it.each([402, 429, 503])('fails if the service answers %i', async (status) => {
+    const failed = await read(({ query }, response) =>
+      query.size > 0 ? sendJson(response, {}, status) : sendJson(response, spaceIds(10)),
+    );
+    expect(failed).toMatchObject({ items: [], error: { info: { status } }, warnings: [] });
+  });
+
+  it.each<[string, unknown, ContractLayers]>([
+    ['it is whole', { items: spaceIds(10), next: null }, {}],
+    ['it has 10 items', { items: spaceIds(10), total: 10 }, {}],
+    ['nothing, because the contract says that it is whole', spaceIds(10), { override: { 'spaces.list.next': 'none' } }],
+  ])('is not asked again if it says that %s', async (_, body, layers) => {
+    expect((await read(json(body), layers)).queries).toEqual(['']);
+  });
+
+  it.each([1, 9, 11, 99])('is not asked again with another number: %i', async (count) => {
+    expect((await read(json(spaceIds(count)))).queries).toEqual(['']);
+  });
+
+  it('is not the full page of a stated size', async () => {
+    const refused = await read(({ query }, response) => {
+      const items = query.get('page') === '2' ? spaceIds(6).slice(3) : spaceIds(3);
+      sendJson(response, { items, limit: 3 });
+    });
+    expect(refused).toMatchObject({ items: [], error: { exitCode: 8 } });
+  });
+});
+
+describe('a next page that no page announces', () => {
+  const sources = ['imported', 'override'] as const;
+
+  it.each(sources)('is requested until one brings nothing new, if it is %s', async (source) => {
+    for (const count of [0, 1, 5, 6, 7]) {
+      const whole = await read(byOffset(count, 3), { [source]: { 'spaces.list.next': 'offset:offset' } });
+      expect(whole).toMatchObject({ items: spaceIds(count), error: undefined });
+      expect(whole.queries).toHaveLength(count === 0 ? 1 : Math.ceil(count / 3) + 1);
+    }
+  });
+
+  it.each(sources)('counts from 0 if page 1 has new items, where only the parameter is %s', async (source) => {
+    for (const first of [0, 1]) {
+      const whole = await read(
+        ({ query }, response) => {
+          const start = (numberIn(query, 'page', first) - first) * 3;
+          sendJson(response, spaceIds(7).slice(Math.max(0, start), Math.max(0, start) + 3));
+        },
+        { [source]: { 'spaces.list.next': 'page:page' } },
+      );
+      expect(whole).toMatchObject({ items: spaceIds(7), error: undefined });
+    }
+  });
+
+  it('ends a list that the service sends whole whatever the page', async () => {
+    const layers = { imported: { 'spaces.list.next': 'page:page' } };
+    expect(await read(json(spaceIds(5)), layers)).toMatchObject({ items: spaceIds(5), error: undefined });
+  });
+
+  it('does not make up for a list that announces more, and repeats its first page', async () => {
+    const layers = { imported: { 'spaces.list.next': 'page:page' } };
+    const refused = await read(json({ items: spaceIds(5), has_more: true }), layers);
+    expect(refused).toMatchObject({
+      items: [],
+      error: { message: 'spaces.list.next is set to page:page, but the next page repeats items of an earlier one.' },
+    });
+  });
+});
+
+it('A second list beside the first is refused by name, and read after the command', async () => {
+  const { baseUrl } = await startFakeService(json({ mine: spaceIds(2), shared: spaceIds(3) }));
+  const refused = await partnerctl(baseUrl, ['spaces', 'list', '-o', 'json']);
+  expect(refused).toMatchObject({ code: 8, stdout: '' });
+  expect(refused.error().message).toContain('mine, shared');
+  expect(refused.error().hint).toContain('partnerctl contract set spaces.list.items mine');
+});
