@@ -14,9 +14,9 @@ const BASE = /^(?!.*node_modules).*\/package\.json$|\/src\/(errors|clock|cli\/(c
 const CORE = [
   /\/src\/(main|shell-quote)\.ts$/,
   /\/src\/cli\/(args|command|command-tree|create-context|help-topics|input|parse|prompts|registry|run-command|service|shell-command|state-access|trace)\.ts$/,
-  /\/src\/api\/(?!call-errors|chat|check-|cron-jobs|dispatcher|fetch-document|fresh-list|history|list-failure|list-pages|map-concurrent|page-requests|provisioning|raw-|refusal-hints|single-use|try-history|uploads|verify-token)/,
-  /\/src\/contract\/(?!chat-source|check-|cron|group-by|history-|learn|message|next-page|page-progress|provisioning|resource|uploads)/,
-  /\/src\/config\/(?!find-leaf|keychain|read-secret-line|temporary-file|token-storage|update-|webhook-secret)/,
+  /\/src\/api\/(?!call-errors|chat|check-|cron-jobs|dispatcher|fetch-document|fresh-list|history|list-failure|map-concurrent|provisioning|raw-|refusal-hints|session-probe|single-use|uploads|verify-token)/,
+  /\/src\/contract\/(?!chat-source|check-|cron|group-by|message|provisioning|resource|session-guard|uploads)/,
+  /\/src\/config\/(?!keychain|read-secret-line|temporary-file|token-storage|update-|webhook-secret)/,
   /\/src\/commands\/(agents|spaces)\//,
   /\/src\/output\/(color|command-result|create-lazily|error-text|paged|progress|redact|render|sanitize|secret-pattern|sentences)\.ts$/,
   /\/src\/output\/ci\/workflow-commands\.ts$/,

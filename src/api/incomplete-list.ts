@@ -58,3 +58,13 @@ export function pagingFixes(leaf: string, whole: string, next = 'page:<parameter
     `If ${whole}, run: partnerctl contract set ${leaf} none`,
   ].join('\n');
 }
+
+/** Returns the warning for a list that may go on, where the service does not let the tool find out. */
+export function partialWarning(
+  list: { readonly resource: string; readonly operation: Operation },
+  items: number,
+): string {
+  const { resource, operation } = list;
+  const fix = `If it is whole, run: partnerctl contract set ${operation.leaf}.next none`;
+  return `The list of ${resource} has ${items} items and may not be whole: nothing in it speaks of pages. ${fix}`;
+}

@@ -16,7 +16,7 @@ import type { ApiResponse } from './api-response.ts';
 import { type FetchedPage, fetchPage, type Page, type PagedList, rejectedStatus } from './fetch-page.ts';
 import type { Http } from './http.ts';
 import type { CallOptions } from './http-options.ts';
-import { incompleteListError } from './incomplete-list.ts';
+import { incompleteListError, partialWarning } from './incomplete-list.ts';
 import { fingerprint, ListProgress } from './list-progress.ts';
 import { pathWith, requestOf } from './page-request.ts';
 
@@ -34,6 +34,18 @@ interface Plan {
   readonly isCertain: boolean;
   readonly signs: readonly string[];
 }
+
+/** Why a page is not the next one. */
+type Failure = 'empty' | 'repeated' | 'rejected';
+
+const WHY: Readonly<Record<Failure, string>> = {
+  empty: 'the next page is empty, although there is more',
+  repeated: 'the next page repeats items of an earlier one',
+  rejected: 'the service rejects it',
+};
+
+/** Statuses for a page that does not exist. */
+const MISSING: readonly number[] = [404, 410, 416];
 
 const RETRY_HINT = 'The list may have changed while it was read: run the command again.';
 
@@ -101,20 +113,16 @@ export class PageReader {
 
   /** Counts a page. @returns its items that no earlier page had @throws ShapeError for an endless list */
   private accept(page: FetchedPage): readonly JsonObject[] {
-    const { maxPages = MAX_PAGES, operation } = this.list;
+    const { maxPages = MAX_PAGES, operation, after } = this.list;
     const fresh = this.progress.add(page);
-    const isHistory = this.list.after !== undefined;
-    const hint = 'A list of so many pages is most likely endless. Report it to the operator of the service.';
-    if (this.progress.pages > maxPages) {
-      const message = `The ${isHistory ? 'history' : 'list'} has more than ${maxPages.toLocaleString('en')} pages.`;
-      throw new ShapeError(message, { hint, details: { operation: operation.name, leaf: `${operation.leaf}.next` } });
-    }
-    if (this.progress.emptyPages > MAX_EMPTY_PAGES && !isHistory) {
-      throw new ShapeError(`${MAX_EMPTY_PAGES} pages of the list in a row are empty, and it still continues.`, {
-        hint,
-      });
-    }
-    return fresh;
+    const { pages, emptyPages } = this.progress;
+    const isEmpty = emptyPages > MAX_EMPTY_PAGES && after === undefined;
+    if (pages <= maxPages && !isEmpty) return fresh;
+    const many = `The ${after ? 'history' : 'list'} has more than ${maxPages.toLocaleString('en')} pages.`;
+    throw new ShapeError(isEmpty ? `${MAX_EMPTY_PAGES} pages of the list in a row are empty.` : many, {
+      hint: 'A list of so many pages is most likely endless. Report it to the operator of the service.',
+      details: { operation: operation.name, leaf: `${operation.leaf}.next` },
+    });
   }
 
   /** What was read, with this page. */
@@ -134,11 +142,7 @@ export class PageReader {
       const steps = this.stepsBy(strategy, page);
       if (steps.length > 0) return { steps, isCertain, signs };
       if (verdict.kind === 'whole' || this.step !== undefined || isHistory) return undefined;
-      throw this.refuseSetting(
-        page,
-        signs,
-        `the response has nothing there, and announces more with ${signs.join(', ')}`,
-      );
+      throw this.refuseSetting(page, signs, `the response has nothing there, and more with ${signs.join(', ')}`);
     }
     if (isHistory) return this.planHistory(page, verdict);
     if (verdict.kind === 'next') return verdict;
@@ -153,8 +157,8 @@ export class PageReader {
   private planHistory(page: FetchedPage, verdict: Verdict): Plan | undefined {
     if (verdict.kind === 'whole' || (verdict.kind === 'unexplained' && verdict.isEarlier)) return undefined;
     if (verdict.kind === 'next' && verdict.steps[0]?.kind === 'link') return verdict;
-    if (this.progress.emptyPages > (this.progress.items === 0 ? MAX_EMPTY_HISTORY_PAGES : MAX_EMPTY_PAGES))
-      return undefined;
+    const { emptyPages, items } = this.progress;
+    if (emptyPages > (items === 0 ? MAX_EMPTY_HISTORY_PAGES : MAX_EMPTY_PAGES)) return undefined;
     const announced = verdict.kind === 'next' ? verdict.steps : [];
     const lastId = this.lastId(page);
     const own: readonly PageStep[] = lastId === undefined ? [] : [{ kind: 'after', parameter: '', value: lastId }];
@@ -180,7 +184,7 @@ export class PageReader {
   /** Requests the next page. @returns undefined at the end of the list @throws ShapeError if it cannot be read on */
   private async follow(plan: Plan, page: FetchedPage): Promise<FetchedPage | undefined> {
     if (this.progress.pages === 1) this.progress.remember(page.items);
-    const failures: string[] = [];
+    const failures: Failure[] = [];
     for (const step of plan.steps) {
       const result = await this.attempt(step, page);
       if (typeof result !== 'string') {
@@ -194,7 +198,7 @@ export class PageReader {
   }
 
   /** Requests a page. @returns why it is not the next one, if it is not @throws as a failed call */
-  private async attempt(step: PageStep, page: FetchedPage): Promise<FetchedPage | 'empty' | 'repeated' | 'rejected'> {
+  private async attempt(step: PageStep, page: FetchedPage): Promise<FetchedPage | Failure> {
     const request = requestOf(this.http, this.list, step, { page: page.response, first: this.first ?? page.response });
     if (request === undefined || this.requested.has(fingerprint(request.key))) return 'repeated';
     this.requested.add(fingerprint(request.key));
@@ -204,32 +208,36 @@ export class PageReader {
       if (next.items.length === 0) return step.kind === 'link' || step.kind === 'token' ? next : 'empty';
       return next.items.some((item) => !this.progress.has(item)) ? next : 'repeated';
     } catch (error) {
-      if (step.kind === 'link' || rejectedStatus(error) === undefined) throw error;
-      return 'rejected';
+      const status = step.kind === 'link' ? undefined : rejectedStatus(error);
+      if (status === undefined) throw error;
+      return MISSING.includes(status) ? 'empty' : 'rejected';
     }
   }
 
   /** Decides about a list whose next page has nothing new. @throws ShapeError if there is more */
-  private endOrRefuse(plan: Plan, page: FetchedPage, failures: readonly string[]): undefined {
+  private endOrRefuse(plan: Plan, page: FetchedPage, failures: readonly Failure[]): undefined {
     const [step] = plan.steps;
     const isProved = this.step !== undefined;
-    const isEnd = !plan.isCertain && (isProved || failures.every((failure) => failure === 'empty'));
-    const isEmptyLink = step?.kind === 'link' && page.items.length === 0;
-    if (this.strategy) {
-      if (isProved || !plan.isCertain || isEmptyLink) return this.checkSizes(page);
-      throw this.refuseSetting(page, plan.signs, why(failures));
-    }
     // Some services link the empty page after the last one to itself.
-    if (isEnd || isEmptyLink) return this.checkSizes(page);
-    const isCircle = step && (step.kind === 'link' || isProved) && failures.every((failure) => failure === 'repeated');
-    if (isCircle) {
+    const isEmptyLink = step?.kind === 'link' && page.items.length === 0;
+    const areAll = (wanted: Failure) => failures.every((failure) => failure === wanted);
+    if (this.strategy) {
+      const isEnd = isProved || !plan.isCertain || isEmptyLink;
+      if (!isEnd) throw this.refuseSetting(page, plan.signs, WHY[failures.at(-1) ?? 'empty']);
+      if (!isProved && areAll('rejected')) this.warn();
+      return this.checkSizes(page);
+    }
+    if (isEmptyLink || (!plan.isCertain && (isProved || areAll('empty')))) return this.checkSizes(page);
+    const next = step ? formatStep(step) : 'none';
+    if (areAll('repeated') && (isProved || step?.kind === 'link')) {
       const message = 'The pages of the list form a circle: the next one repeats items of an earlier one.';
-      throw this.refuse(page, message, plan.signs, { hint: RETRY_HINT, next: formatStep(step) });
+      throw this.refuse(page, message, plan.signs, { hint: RETRY_HINT, next });
     }
     const tried = plan.steps.flatMap((each) => (each.kind === 'link' ? [] : [each.parameter]));
     const message = 'The list continues in a way that the tool cannot follow.';
-    const isRead = isProved && step !== undefined && { hint: RETRY_HINT, isRead: true, next: formatStep(step) };
-    throw this.refuse(page, message, plan.signs, { tried, ...isRead });
+    const open = next.replace(/[^:]*$/, '<parameter>');
+    const fix = isProved ? { hint: RETRY_HINT, isRead: true, next } : { next: open };
+    throw this.refuse(page, message, plan.signs, { tried, ...fix });
   }
 
   /** Checks a list of which nothing speaks of more. @throws ShapeError if it may not be whole */
@@ -265,13 +273,13 @@ export class PageReader {
       }
     } catch (error) {
       // A service may also forbid what it does not know. That does not make the list forbidden.
-      const isAnswer = rejectedStatus(error, [401, 403, 405]) !== undefined;
-      if (!isAnswer) throw error;
+      if (rejectedStatus(error, [401, 403, 405]) === undefined) throw error;
     }
-    http.warn(
-      `The list of ${list.resource} has exactly ${items} items and may not be whole: nothing in it speaks of pages. ` +
-        `If it is whole, run: partnerctl contract set ${list.operation.leaf}.next none`,
-    );
+    this.warn();
+  }
+
+  private warn(): void {
+    this.http.warn(partialWarning(this.list, this.progress.items));
   }
 
   private refuse(
@@ -286,14 +294,7 @@ export class PageReader {
 
   private refuseSetting(page: FetchedPage, signs: readonly string[], why: string): ShapeError {
     const leaf = `${this.list.operation.leaf}.next` as const;
-    const message = `${leaf} is set to ${this.http.contract.leaf(leaf).value}, but ${why}.`;
-    return this.refuse(page, message, signs, {
-      hint: `To read what a page announces instead, run: partnerctl contract set ${leaf} auto`,
-    });
+    const hint = `To read what a page announces instead, run: partnerctl contract set ${leaf} auto`;
+    return this.refuse(page, `${leaf} is set to ${this.http.contract.leaf(leaf).value}, but ${why}.`, signs, { hint });
   }
-}
-
-function why(failures: readonly string[]): string {
-  if (failures.includes('repeated')) return 'the next page repeats items of an earlier one';
-  return failures.includes('empty') ? 'the next page is empty, although there is more' : 'the service rejects it';
 }

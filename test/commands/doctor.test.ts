@@ -7,7 +7,7 @@ import type { Clock } from '../../src/clock.ts';
 import { LISTINGS } from '../../src/doctor/probe-lists.ts';
 import { CERTIFICATE } from '../support/certificate.ts';
 import { proxyTo } from '../support/connect-proxy.ts';
-import { type Handler, json, startFakeService } from '../support/fake-service.ts';
+import { type Handler, json, sendJson, startFakeService } from '../support/fake-service.ts';
 import { run, tempDirectory } from '../support/run.ts';
 import { manifest, type Service, service, write } from '../support/service.ts';
 import { findClosedPort } from '../support/tcp-server.ts';
@@ -275,6 +275,25 @@ const FAULTS: readonly Fault[] = [
       const env = { HOME: tempDirectory(), PARTNER_BASE_URL: fake.baseUrl, PARTNER_TOKEN: TOKEN };
       const machine: Machine = { env, options: {} };
       return { machine, follow: (line) => shell(line, machine) };
+    },
+  },
+  {
+    fault: 'a history that ignores which session is requested',
+    check: 'contract',
+    finds: { status: 'warning', code: 0, message: /ignores which session is requested/ },
+    advice: /(partnerctl contract set messages\.history\.session_id 'query:)<name>/,
+    async plant() {
+      const messages = ['m1', 'm2'].map((id) => ({ id, role: 'user', text: 'Hi' }));
+      const fake = await startFakeService({
+        'GET /automation/spaces/': json([{ space_id: 's1', name: 'One' }]),
+        'GET /automation/spaces/s1/agents/': json([{ agent_id: 'a1', name: 'Support', source_id: 'src_1' }]),
+        'GET /integrations/api-chat/history/': ({ query }, response) =>
+          sendJson(response, query.has('sess') ? [] : messages),
+        'GET *': json([]),
+      });
+      const env = { HOME: tempDirectory(), PARTNER_BASE_URL: fake.baseUrl, PARTNER_TOKEN: TOKEN };
+      const machine: Machine = { env, options: {} };
+      return { machine, follow: (line) => shell(`${line}sess'`, machine) };
     },
   },
 ];

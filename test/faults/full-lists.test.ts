@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { listAll } from '../../src/api/list.ts';
 import { Contract, type ContractLayers } from '../../src/contract/contract.ts';
 import { OPERATIONS } from '../../src/contract/operations.ts';
-import { partnerctl } from '../support/api-client.ts';
+import { partnerctl } from '../support/run.ts';
 import { json, type Script, sendJson, startFakeService } from '../support/fake-service.ts';
 import { numberIn, spaceIds } from '../support/paged-service.ts';
 import { client } from './http-client.ts';
@@ -58,7 +58,7 @@ describe('a list of as many items as a page usually has', () => {
       query.size > 0 ? sendJson(response, { detail: 'unknown parameter' }, status) : sendJson(response, spaceIds(10)),
     );
     expect(shown).toMatchObject({ items: spaceIds(10), error: undefined });
-    expect(shown.warnings).toEqual([expect.stringContaining('has exactly 10 items and may not be whole')]);
+    expect(shown.warnings).toEqual([expect.stringContaining('has 10 items and may not be whole')]);
     expect(shown.warnings[0]).toContain('partnerctl contract set spaces.list.next none');
   });
 
@@ -117,6 +117,17 @@ describe('a next page that no page announces', () => {
   it('ends a list that the service sends whole whatever the page', async () => {
     const layers = { imported: { 'spaces.list.next': 'page:page' } };
     expect(await read(json(spaceIds(5)), layers)).toMatchObject({ items: spaceIds(5), error: undefined });
+  });
+
+  it('that the service rejects leaves the list with a warning, unless there is no such page', async () => {
+    for (const status of [400, 404]) {
+      const shown = await read(
+        ({ query }, response) => (query.size > 0 ? sendJson(response, {}, status) : sendJson(response, spaceIds(5))),
+        { imported: { 'spaces.list.next': 'offset:offset' } },
+      );
+      expect(shown).toMatchObject({ items: spaceIds(5), error: undefined });
+      expect(shown.warnings).toHaveLength(status === 404 ? 0 : 1);
+    }
   });
 
   it('does not make up for a list that announces more, and repeats its first page', async () => {
