@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { listAll } from '../../src/api/list.ts';
 import { Contract, type ContractLayers } from '../../src/contract/contract.ts';
 import { OPERATIONS } from '../../src/contract/operations.ts';
-import { partnerctl } from '../support/run.ts';
 import { json, type Script, sendJson, startFakeService } from '../support/fake-service.ts';
 import { numberIn, spaceIds } from '../support/paged-service.ts';
+import { partnerctl } from '../support/run.ts';
 import { client } from './http-client.ts';
 
 /* Lists that say nothing about pages. */
