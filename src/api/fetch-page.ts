@@ -65,7 +65,8 @@ export async function fetchPage(http: Http, list: PagedList, options: CallOption
     throw incompleteListError({ operation, response, message, seen: 'header.link' });
   }
   const { headers, status } = response;
-  return { items, response, paging: { body: response.json(), headers, status, itemCount: items.length, headerLinks } };
+  const [itemCount, lastItem] = [items.length, items.at(-1)];
+  return { items, response, paging: { body: response.json(), headers, status, itemCount, lastItem, headerLinks } };
 }
 
 /**

@@ -57,6 +57,11 @@ export const EMPTY_PAGE: HistoryPage = {
   requestedWaitMs: undefined,
 };
 
+/** How many messages tell in which direction a history leads. */
+const MAX_COMPARED = 1_000;
+/** With fewer messages, the newest may be first by accident. */
+const MIN_ORDERED = 3;
+
 /** What was read of a history, and not yet yielded. */
 interface ReadPages {
   messages: Message[];
@@ -85,22 +90,23 @@ export class HistoryReader {
   async *readAfter(position: HistoryPosition, options: HistoryOptions): AsyncGenerator<HistoryPage, void, void> {
     const { after_message_id: after, newest = Number.POSITIVE_INFINITY } = position;
     const read: ReadPages = { messages: [], pages: 0, direction: undefined, last: undefined, waitMs: undefined };
+    let isFound = false;
     for await (const page of this.requestPages(position, options)) {
-      read.messages.push(...this.decode(page, position));
+      for (const message of this.decode(page, position)) {
+        read.messages.push(message);
+        isFound ||= message.message_id === after;
+      }
       read.pages += 1;
-      read.direction ??= directionOf(read.messages);
+      read.direction ??= directionOf(read.messages.slice(0, MAX_COMPARED));
       read.last = page;
       read.waitMs = requestedWait(page.response.headers, options.now()) ?? read.waitMs;
-      const isFound = read.messages.some(({ message_id }) => message_id === after);
       const isEnough = after === undefined ? read.messages.length >= newest : isFound;
       if (read.direction === 'newest first' && isEnough) break;
       const isHeld = read.direction !== 'oldest first' || (after !== undefined && !this.heedsCursor);
       if (!page.hasMore || isHeld) continue;
       yield this.take(read, position);
     }
-    if (after !== undefined && read.messages.every(({ message_id }) => message_id !== after)) {
-      this.heedsCursor = this.takesCursor();
-    }
+    if (after !== undefined && !isFound) this.heedsCursor = this.takesCursor();
     yield { ...this.take(read, position), hasMore: false };
   }
 
@@ -116,7 +122,7 @@ export class HistoryReader {
       messages: after === undefined ? sorted(messages) : this.following(messages, after, isNewestFirst),
       hasMore: true,
       unexplained: isEnough ? undefined : unexplained?.signs.join(', '),
-      mayHideOlder: isNewestFirst && pages === 1 && last?.isDeclaredEnd === false,
+      mayHideOlder: isNewestFirst && messages.length >= MIN_ORDERED && pages === 1 && last?.isDeclaredEnd === false,
       respondedAt: parseDate(last?.response.headers.date),
       requestedWaitMs: waitMs,
     };

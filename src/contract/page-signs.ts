@@ -7,6 +7,8 @@ export interface PageResponse {
   readonly headers: Readonly<Record<string, string>>;
   readonly status: number;
   readonly itemCount: number;
+  /** Some services mark there that more items follow. */
+  readonly lastItem?: JsonObject | undefined;
   /** The URLs of the Link header (RFC 8288) by relation. */
   readonly headerLinks: Readonly<Partial<Record<'next' | 'last', string>>>;
 }
@@ -63,19 +65,23 @@ const SKIPPED =
 const PARENTS = /^(next|pages?|cursors?|totals?)$/;
 
 const NEXT = /next|contin|^more$|^more(url|uri|link|href|results|items|pages|available)$|hasmore/;
-const CURSOR = /cursor|marker|bookmark|scroll|resumption|token$|^(after|position|end|lastid|lastkey|lastevaluatedkey)$/;
+const CURSOR =
+  /cursor|marker|bookmark|scroll|resumption|token$|^(page)?(after|position|end|lastid|lastkey|lastevaluatedkey)$/;
 const MORE = /more|next|truncated|incomplete|partial|exceeded|older|remaining/;
 const LAST = /^(is)?(last|lastpage|final|end|done|complete|completed|finished|exhausted)$/;
-const PAGE_TOTAL = /^(page)?(total|num|numberof|last)pages?$|^pages?(total|count)?s$|^pagecount$|^pages$|^pagetotal$/;
-const TOTAL =
-  /^(total|totals)(items|elements|results|records|count|size|hits|entries|rows|docs)?$|total(s|count|items|elements|results|records|size)?$|counts?$|^(num)?found$|^overall$|^length$/;
-const NO_TOTAL = /discount|account|skip|took|time|attempt|retry|ms$/;
+const PAGE_TOTAL =
+  /^(page)?(total|num|nb|numberof|last|max)?pages$|^(page)?lastpage$|^pages?(total|count)s?$|^totalpage$/;
+const ITEMS = '(items|elements|results|records|hits|entries|rows|docs|objects|matches)';
+const TOTAL = new RegExp(
+  `^(num|nb|numberof)?${ITEMS}$|^totals?(${ITEMS}|count|size|number)?$|total(s|count|size|${ITEMS})?$|counts?$|^(num)?found$|^overall$|^length$`,
+);
+const NO_TOTAL = /discount|account|skip|took|time|attempt|retry|totalms$/;
 const PAGE = /^(current)?page(number|num|no|index|current)?$|^(current|number)$/;
 const OFFSET = /^(page)?(offset|skip|skipcount|start|startat|startindex|startposition|from)$/;
-const SIZE = /^(page)?(limit|perpage|pagesize|itemsperpage|maxresults|maxitems|top|take|size)$/;
+const SIZE = /^(page)?(limit|size|top|take|maxresults|maxitems)$|perpage$|^pagesize$/;
 /** Of headers, only those that are called exactly so speak of pages. */
 const HEADER =
-  /^(total(count|items|records|results|pages)?|next(page|cursor|token|pagetoken|link|offset)?|continuation(token)?|cursor|(current)?page(number|size|count)?|perpage|offset|limit|hasmore|hasnext(page)?|pagination)$/;
+  /^(total(count|items|records|results|pages)?|pages|records|next(page|cursor|token|pagetoken|link|offset)?|continuation(token)?|cursor|(current)?page(number|size|count)?|perpage|offset|limit|hasmore|hasnext(page)?|pagination)$/;
 
 const LINK = /^(https?:\/\/|\/|\?|\.{1,2}\/|[\w$.~%/-]*\?[\w$.~%[\]-]+=)/i;
 const DATE = /^\d{4}-\d\d-\d\d([T ]|$)/;
@@ -121,7 +127,7 @@ class SignReader {
   };
   private readonly itemCount: number;
 
-  constructor({ body, headers, status, itemCount, headerLinks }: PageResponse) {
+  constructor({ body, headers, status, itemCount, lastItem, headerLinks }: PageResponse) {
     this.itemCount = itemCount;
     if (isJsonObject(body)) this.readObject(body, '', '', 0);
     for (const [name, value] of Object.entries(headers)) this.readHeader(name, value);
@@ -129,14 +135,27 @@ class SignReader {
     const link = { path: 'header.link', key: 'next', name: 'next' };
     if (next !== undefined) this.signs.links.push({ ...link, value: next });
     else if (last !== undefined) this.signs.unknown.push({ ...link, value: last });
-    const [, total] = /\/(\d+)\s*$/.exec(headers['content-range'] ?? '') ?? [];
-    const range = { path: 'header.content-range', key: 'total', name: 'total' };
+    const contentRange = headers['content-range'];
+    const [, total] = /\/(\d+)\s*$/.exec(contentRange ?? '') ?? [];
+    const range = { path: 'header.content-range', key: 'total', name: 'total', value: contentRange };
     if (total !== undefined) this.signs.totals.push({ ...range, value: Number(total) });
-    else if (status === 206) this.signs.unknown.push({ ...range, path: 'status 206', value: status });
+    else if (contentRange !== undefined) this.signs.unknown.push(range);
+    else if (status === 206) this.signs.unknown.push({ ...range, path: 'status 206' });
+    if (lastItem) this.readLastItem(lastItem);
   }
 
   private readObject(object: JsonObject, path: string, parent: string, depth: number): void {
     for (const [key, value] of Object.entries(object)) this.read({ path: path + key, key, name: parent, value }, depth);
+  }
+
+  /** Reads a flag such as `_more_changes`, or a cursor beside the resource: `{ cursor, space: {…} }`. */
+  private readLastItem(item: JsonObject): void {
+    for (const [key, value] of Object.entries(item)) {
+      const others = Object.values(item).filter((each) => each !== value);
+      const isBeside = others.length > 0 && others.every(isJsonObject);
+      const isMark = key === 'cursor' ? isBeside : key.startsWith('_more');
+      if (isMark) this.readValue({ path: `last item.${key}`, key, name: wordsOf(key).join(''), value });
+    }
   }
 
   private readHeader(name: string, value: string): void {

@@ -187,9 +187,8 @@ function compareSizes({ totals, pageTotals }: Signs, { items, pages, extent }: P
   if (extent === 'rest of a session') return { missing: [], isCounted: false };
   const missing = [
     ...totals.filter(({ value }) => value > items).map(({ path, value }) => `${path}: ${value}, and ${items} read`),
-    // A number of pages may be one of items by its name alone.
     ...pageTotals
-      .filter(({ value }) => value > pages && value !== items)
+      .filter(({ value }) => value > pages)
       .map(({ path, value }) => `${path}: ${value}, and ${pages} ${pages === 1 ? 'page' : 'pages'} read`),
   ];
   return { missing, isCounted: totals.length + pageTotals.length > 0 && missing.length === 0 };

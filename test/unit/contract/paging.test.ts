@@ -79,6 +79,8 @@ describe('a page', () => {
     [{ page: 1, page_size: 2 }, ['page:page=2?']],
     [{ offset: 0, limit: 2 }, ['offset:offset=2?']],
     [{ cursor: 'c' }, ['token:cursor:cursor=c?', 'token:cursor:after=c?']],
+    [{ meta: { page: { after: 'c' } } }, ['token:meta.page.after:after=c?', 'token:meta.page.after:cursor=c?']],
+    [{ num_pages: 2, page: 1, results: [] }, ['page:page=2']],
   ])('leads to the next one by the number that it states: %j', (body, steps) => {
     expect(read(body)).toEqual(steps);
   });
@@ -96,6 +98,11 @@ describe('a page', () => {
     [{ message_count: 40 }, ['message_count: 40, and 2 read']],
     [{ recordsTotal: '5' }, ['recordsTotal: 5, and 2 read']],
     [{ total_pages: 3 }, ['total_pages: 3, and 1 page read']],
+    [{ num_pages: 2 }, ['num_pages: 2, and 1 page read']],
+    [{ pages: 2, results: 4 }, ['results: 4, and 2 read', 'pages: 2, and 1 page read']],
+    [{ nbHits: 4, nbPages: 2, hitsPerPage: 2 }, ['nbHits: 4, and 2 read', 'nbPages: 2, and 1 page read']],
+    [{ num_results: 3, objects: [] }, ['num_results: 3, and 2 read']],
+    [{ total_items: 4, _links: [{ rel: 'self', href: '?' }] }, ['total_items: 4, and 2 read']],
     [{ LastEvaluatedKey: { id: { S: 'x' } } }, ['LastEvaluatedKey']],
     [{ next: { pages: [2] } }, ['next.pages']],
     [{ next: ['?page=2'] }, ['next']],
@@ -144,6 +151,8 @@ describe('a page', () => {
     [{ 'x-pagination': '{"HasNext":true,"CurrentPage":1}' }, ['page:Page=2', 'page:page=2']],
     [{ 'content-range': 'items 0-1/5' }, ['header.content-range: 5, and 2 read']],
     [{ 'content-range': 'items 0-1/2' }, 'whole'],
+    [{ 'content-range': '0-1/*' }, ['header.content-range']],
+    [{ 'x-pages': '2', 'x-records': '3' }, ['header.x-records: 3, and 2 read', 'header.x-pages: 2, and 1 page read']],
     [
       { 'x-ratelimit-limit': '2', 'x-rate-limit-remaining': '9', 'x-request-id': 'next', 'content-length': '12' },
       'whole',
@@ -158,6 +167,12 @@ describe('a page', () => {
     expect(read([], { status: 206, headers: { 'content-range': 'items 0-1/2' } })).toBe('whole');
     expect(read([], { headerLinks: { next: '?page=2' } })).toEqual(['header:link=?page=2']);
     expect(read([], { headerLinks: { last: '?page=3' } })).toEqual(['header.link']);
+  });
+
+  it('is also judged by its last item', () => {
+    expect(read([], { lastItem: { id: 's2', _more_spaces: true } })).toEqual(['last item._more_spaces']);
+    expect(read([], { lastItem: { cursor: 'c2', space: { id: 's2' } } })).toHaveLength(2);
+    expect(read([], { lastItem: { id: 's2', cursor: 'pointer', more: true } })).toBe('whole');
   });
 
   it('without items has no page number after it, but a token', () => {
