@@ -20,7 +20,7 @@ interface Opened {
 }
 
 async function open(script: Script): Promise<Opened> {
-  const service = await startFakeService(script, { heedsSession: true });
+  const service = await startFakeService(script);
   const env = { PARTNER_BASE_URL: service.baseUrl, PARTNER_TOKEN: 'a-token-of-a-test', HOME: tempDirectory() };
   return {
     service,

@@ -39,11 +39,6 @@ interface FakeServiceOptions {
   readonly tls?: boolean;
   /** By default a free port. One from `findClosedPort` stays free between `stop` and `restart`. */
   readonly port?: number;
-  /**
-   * Has no messages for a session that does not exist, whatever the script, and does not record such requests: for histories
-   * whose messages do not name their session, in tests that are not about that.
-   */
-  readonly heedsSession?: boolean;
 }
 
 export interface FakeService extends Listening {
@@ -60,9 +55,6 @@ export interface FakeService extends Listening {
   /** Listens again on the same port. */
   restart(): Promise<void>;
 }
-
-/** How the sessions begin that the client requests to find out whether a service heeds the session. */
-const CHECKED_SESSION = 'partnerctl-check-';
 
 /** The maximum part of a body that is kept; the rest is only counted. */
 const KEPT_BYTES = 8 * 1024 * 1024;
@@ -147,10 +139,6 @@ export async function startFakeService(script: Script, options: FakeServiceOptio
   const handle = (incoming: IncomingMessage, response: ServerResponse): void => {
     const request = new FakeRequest(incoming);
     response.on('error', () => undefined);
-    if (options.heedsSession && request.path.includes(`=${CHECKED_SESSION}`)) {
-      sendJson(response, []);
-      return;
-    }
     requests.push(request);
     void responder(request, response);
     for (const each of [...awaited]) {

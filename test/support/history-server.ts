@@ -60,7 +60,7 @@ export async function historyServer(): Promise<HistoryServer> {
       return entries.slice(entries.findIndex(({ message_id }) => message_id === after) + 1);
     });
   };
-  const service = await startFakeService({ onHeaders }, { heedsSession: true });
+  const service = await startFakeService({ onHeaders });
   const lastRequest = (): HistoryRequest => {
     const last = requests.at(-1);
     if (!last) throw new Error('No request has arrived.');
