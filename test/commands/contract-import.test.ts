@@ -4,7 +4,7 @@ import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import { type FakeService, type Handler, json, sendJson, startFakeService } from '../support/fake-service.ts';
-import { type Data, flag, list, object, openApi, operation, query } from '../support/openapi-documents.ts';
+import { type Data, flag, list, object, openApi, operation, query, upload } from '../support/openapi-documents.ts';
 import { type Ran, run, tempDirectory } from '../support/run.ts';
 import { write } from '../support/service.ts';
 
@@ -474,4 +474,15 @@ describe('an imported next page', () => {
       ],
     });
   });
+});
+
+test('a form field with brackets, as in Rails, is imported, and sent as it is', async () => {
+  const service = await startFakeService({ 'POST /automation/documents/': json({ document_id: 'd1' }, 201) });
+  const { env, importFrom } = home();
+  env.PARTNER_BASE_URL = service.baseUrl;
+  const post = upload('document[file]', object('document_id'));
+  await importFrom(file(openApi({ '/automation/documents/': { post } })), '--yes');
+  const sent = await run(['upload', write('notes.txt', 'Hello'), '--as', 'document'], { env });
+  expect(sent.code).toBe(0);
+  expect(service.requests.map(({ body }) => body)).toEqual([expect.stringContaining('name="document[file]"')]);
 });
