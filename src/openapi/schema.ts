@@ -122,15 +122,16 @@ function eachItem(document: OpenApiDocument, { path, shape, isRequired }: Proper
  * @param maxDepth how many names a path may have
  */
 export function propertiesOf(document: OpenApiDocument, root: Shape, maxDepth: number): readonly Property[] {
-  const found: Property[] = [];
+  let found: readonly Property[] = [];
   let level: readonly Property[] = [{ path: [], shape: root, isRequired: true }];
   for (let depth = 1; depth <= maxDepth; depth += 1) {
-    const next: Property[] = [];
+    let next: readonly Property[] = [];
     for (const holder of level) {
       if (found.length + next.length >= MAX_PROPERTIES) break;
-      next.push(...innerProperties(document, holder).filter(({ path }) => isExpressible(path.at(-1) ?? '')));
+      const inner = innerProperties(document, holder).filter(({ path }) => isExpressible(path.at(-1) ?? ''));
+      next = [...next, ...inner];
     }
-    found.push(...next);
+    found = [...found, ...next];
     level = next.flatMap((property) => [property, ...eachItem(document, property)]);
   }
   return found;

@@ -5,7 +5,7 @@ import { OpenApiError } from '../../../src/openapi/document.ts';
 import { proposeFromOpenApi } from '../../../src/openapi/propose.ts';
 import { findFlaw } from '../../../src/openapi/validate.ts';
 import { startSandbox } from '../../../src/sandbox/index.ts';
-import { list, object, openApi, operation } from '../../support/openapi-documents.ts';
+import { type Data, list, object, openApi, operation, ref, text } from '../../support/openapi-documents.ts';
 import { propertyRuns } from '../../support/properties.ts';
 import { pathsIn, replaceAt } from './json-paths.ts';
 
@@ -60,6 +60,16 @@ test('A reference into the prototypes of objects leads to nothing, and changes n
     await proposeFromOpenApi(hostile, '/v1').catch((error: unknown) => expect(error).toBeInstanceOf(OpenApiError));
   }
   expect(Object.getOwnPropertyNames(Object.prototype)).not.toContain('get');
+});
+
+test('A document may have more properties than a call has room for arguments, and references that multiply', async () => {
+  const properties = Object.fromEntries(Array.from({ length: 150_000 }, (_, index) => [`p${index}`, text]));
+  const wide = openApi({ '/automation/spaces/': { get: operation(list({ properties })) } });
+  expect((await proposeFromOpenApi(wide, '/v1')).proposals.map(({ leaf }) => leaf)).toContain('spaces.list.items');
+  const twice = (index: number): Data => ({ allOf: [ref(`S${index}`), ref(`S${index}`)] });
+  const schemas = Object.fromEntries(Array.from({ length: 30 }, (_, index) => [`S${index}`, twice(index + 1)]));
+  const deep = openApi({ '/automation/spaces/': { get: operation(list(ref('S0'))) } }, { ...schemas, S30: text });
+  await expect(proposeFromOpenApi(deep, '/v1')).rejects.toThrow('it has too many references');
 });
 
 test('A flaw is found where it is deepest, by the schema of the version', () => {
