@@ -101,7 +101,7 @@ export function responseError(response: HttpResponse, call: CallContext): Partne
     case 405:
       return new RefusedError('The service does not take this method here (405).', {
         ...info,
-        hint: addressHint(call.request, response.headers.allow),
+        hint: addressHint(call.request, response.headers.allow, true),
       });
     case 408:
       return serverError(status, info, call);

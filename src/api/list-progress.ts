@@ -1,6 +1,7 @@
 import { UnknownShape } from '../contract/assumptions.ts';
 import type { Contract } from '../contract/contract.ts';
-import { findId } from '../contract/fields.ts';
+import { resourceOf } from '../contract/field-names.ts';
+import { fieldsOf, findId } from '../contract/fields.ts';
 import type { JsonObject } from '../contract/json.ts';
 import type { FieldLeaf, ListLeaf } from '../contract/leaves.ts';
 import { statedSizes } from '../contract/paging.ts';
@@ -70,6 +71,11 @@ export class ListProgress {
       if (error instanceof UnknownShape) return undefined;
       throw error;
     }
+  }
+
+  /** Returns the id of an item. @throws UnknownShape if it has none, or several that disagree */
+  readId(item: JsonObject): string {
+    return fieldsOf(item, resourceOf(this.leaf), this.contract).readId(this.leaf);
   }
 
   private identify(item: JsonObject): number {

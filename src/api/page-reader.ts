@@ -168,7 +168,10 @@ export class PageReader {
 
   private stepsBy(strategy: PagingStrategy, page: FetchedPage): readonly PageStep[] {
     const isCounted = strategy.kind === 'page' || strategy.kind === 'offset' || strategy.kind === 'after';
-    if (isCounted && page.items.length === 0) return [];
+    const last = page.items.at(-1);
+    if (isCounted && last === undefined) return [];
+    // Whatever cannot be read of the id is what the user has to settle first.
+    if (strategy.kind === 'after' && last) page.response.read(() => this.progress.readId(last));
     const step = stepBy(strategy, page.paging, this.extent, this.lastId(page));
     if (step === undefined) return [];
     // Page 1 repeats the first page, or is the second one if pages count from 0.

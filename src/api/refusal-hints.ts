@@ -1,4 +1,4 @@
-import { describeFix } from '../contract/assumptions.ts';
+import { describeFix, describeSettings } from '../contract/assumptions.ts';
 import type { Contract } from '../contract/contract.ts';
 import type { ErrorBody } from '../contract/error-body.ts';
 import { normalizeName } from '../contract/field-names.ts';
@@ -39,7 +39,8 @@ function lastStep(path: string, isForm: boolean): string {
 /**
  * Returns the command that settles a refusal which names a field that was not sent: what is missing is probably sent under
  * another name, of which the field's is a part, or the reverse (`session` for `session_id`).
- * @returns undefined if the refusal names only fields that were sent
+ * @returns undefined if the refusal names only fields that were sent; where the spec leaves parameters open, the command that
+ * imports their names
  */
 export function parameterHint({ operation, contract }: RefusedRequest, { fields }: ErrorBody): string | undefined {
   if (operation === undefined) return undefined;
@@ -53,12 +54,19 @@ export function parameterHint({ operation, contract }: RefusedRequest, { fields 
     return only.length === 1 && only[0] ? describeFix({ leaf: only[0].leaf, value: only[0].before + name }) : IMPORT;
   });
   if (lines.length > 0) return [...new Set(lines)].join('\n');
-  const isAssumed = sent.some(({ leaf }) => contract.leaf(leaf).source === 'assumed');
-  return isAssumed && fields.length === 0 ? IMPORT : undefined;
+  const isOpen = operation.endsWith('.list') || sent.some(({ leaf }) => contract.leaf(leaf).source === 'assumed');
+  return isOpen && fields.length === 0 ? IMPORT : undefined;
 }
 
 function isPart(name: string, of: string): boolean {
   return normalizeName(of).includes(normalizeName(name));
+}
+
+/** The settings that send the parameters of a query in a body: a method with a body takes them there. */
+function inBody(operation: OperationLeaf, contract: Contract): readonly { leaf: ParameterLeaf; value: string }[] {
+  return sentParameters(operation, contract)
+    .filter(({ before }) => before === 'query:')
+    .map(({ leaf, name }) => ({ leaf, value: `body:${name}` }));
 }
 
 /** Returns the methods in an Allow header. */
@@ -76,8 +84,13 @@ export function isMethodMissing(method: string, allow: string | undefined): bool
 /**
  * Returns how to settle a path or method that the service does not know.
  * @param allow the Allow header of the response
+ * @param isMethodRefused whether the service said that the path takes another method
  */
-export function addressHint({ operation, method, contract }: RefusedRequest, allow: string | undefined): string {
+export function addressHint(
+  { operation, method, contract }: RefusedRequest,
+  allow: string | undefined,
+  isMethodRefused = false,
+): string {
   if (operation === undefined) {
     return allow === undefined ? 'Check the method and the path.' : `The service takes here: ${allow}`;
   }
@@ -86,13 +99,18 @@ export function addressHint({ operation, method, contract }: RefusedRequest, all
   const other = methodsIn(allow);
   // Never suggest POST for a list: it would create something.
   const isWrite = method !== 'GET' || operation === 'messages.history';
-  const allowed = other.find((each) => ['POST', 'PUT', 'PATCH'].includes(each) && each !== method && isWrite);
+  const writes = other.find((each) => ['POST', 'PUT', 'PATCH'].includes(each) && each !== method && isWrite);
+  // Spec §4.4 leaves the method of the history open, which has no use for any other.
+  const isHistory = isMethodRefused && operation === 'messages.history' && method === 'GET';
+  const allowed = writes ?? (isHistory ? 'POST' : undefined);
   if (operation.endsWith('.list') && isMethodMissing(method, allow)) {
     const condition = 'the list has another path';
     return `The service has no list at ${path}: it takes only ${other.join(', ')} there.\n${describeFix({ leaf: operation, value: `${method} <path>`, condition })}`;
   }
   const slash = path.endsWith('/') && contract.slash() !== 'never' ? 'never' : 'always';
-  const fix = describeFix({ leaf: operation, value: allowed ? `${allowed} ${path}` : '<METHOD> <path>' });
+  const fix = allowed
+    ? describeSettings([{ leaf: operation, value: `${allowed} ${path}` }, ...inBody(operation, contract)])
+    : describeFix({ leaf: operation, value: '<METHOD> <path>' });
   return [
     'The method or path of the service may differ.',
     fix,

@@ -80,6 +80,11 @@ export function describeFix({ leaf, value, other, condition }: ContractFix): str
   return `${when}, run: ${setCommand([{ leaf, value }])}${choiceFor(value, condition)}`;
 }
 
+/** Returns the command that sets several leaves. */
+export function describeSettings(settings: readonly Pick<ContractFix, 'leaf' | 'value'>[]): string {
+  return `To say how it is called, run: ${setCommand(settings)}`;
+}
+
 /** A response that cannot be read under the assumptions. The API client turns it into an error for the user. */
 export class UnknownShape extends Error {
   readonly assumption: AssumptionName;

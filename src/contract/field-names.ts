@@ -145,10 +145,10 @@ export class FieldNames {
   /** Whether an object under this key may hold fields of the resource. */
   mayNest(key: string): boolean {
     const name = this.normalize(key);
-    return (
-      !OTHERS.test(name) &&
-      !Object.entries(OWN_NAMES).some(([other, names]) => other !== this.resource && names.includes(name))
-    );
+    // `_source` is what a search engine found, not the source of a chat.
+    if (key.startsWith('_')) return !OTHERS.test(key);
+    const isOther = Object.entries(OWN_NAMES).some(([other, names]) => other !== this.resource && names.includes(name));
+    return !isOther && !OTHERS.test(name);
   }
 
   private pattern(leaf: FieldLeaf): RegExp {

@@ -79,12 +79,11 @@ export class Fields {
     const value = this.value(leaf);
     if (value === null || value === undefined) return undefined;
     if (isScalar(value)) return String(value);
-    const message = `The ${leaf} of the response is not a text.`;
-    throw new UnknownShape(assumptionOf(leaf), message, describeFields(this.object), this.textWithin(leaf));
+    throw this.unreadableWithin(leaf, `The ${leaf} of the response is not a text.`);
   }
 
-  /** The setting for a text that is in an object of its own: `name: {en: "Acme"}`. */
-  private textWithin(leaf: FieldLeaf): ContractFix {
+  /** Returns the error for a field whose text is in an object of its own: `name: {en: "Acme"}`. */
+  unreadableWithin(leaf: FieldLeaf, message: string): UnknownShape {
     const texts = this.all(leaf).flatMap(({ path, value }) =>
       isJsonObject(value)
         ? Object.keys(value)
@@ -92,7 +91,8 @@ export class Fields {
             .map((key) => `${path}.${key}`)
         : [],
     );
-    return { leaf, value: texts.length === 1 && texts[0] ? texts[0] : '<path>' };
+    const fix = { leaf, value: texts.length === 1 && texts[0] ? texts[0] : '<path>' };
+    return new UnknownShape(assumptionOf(leaf), message, describeFields(this.object), fix);
   }
 
   /**
@@ -187,7 +187,9 @@ export class Fields {
     { path, object }: { readonly path: string; readonly object: JsonObject },
   ): ContractFix {
     const place = PLACE_LEAVES[this.names.resource];
-    if (place !== undefined) return { leaf: place, value: path };
+    // Those that hold fields already go on doing so.
+    const known = this.holders.map(({ prefix }) => prefix.slice(0, -1)).filter((each) => each !== '');
+    if (place !== undefined) return { leaf: place, value: [...known, path].join(', ') };
     const key = Object.keys(object).find((each) => this.names.acceptedIn({ [each]: object[each] }).has(leaf));
     return { leaf, value: `${path}.${key}` };
   }

@@ -5,7 +5,19 @@ import { isJsonObject } from './json.ts';
 const MAX_DEPTH = 8;
 
 /** Normalized keys of an object or of a part that hold its text, in order. */
-const KEYS = ['text', 'plaintext', 'plain', 'value', 'content', 'body', 'parts', 'children', 'message', 'markdown'];
+const KEYS = [
+  'text',
+  'plaintext',
+  'plain',
+  'value',
+  'content',
+  'body',
+  'parts',
+  'children',
+  'message',
+  'markdown',
+  'rendered',
+];
 
 function textAt(value: unknown, depth: number): string | undefined {
   if (typeof value === 'string') return value;

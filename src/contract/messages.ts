@@ -1,7 +1,7 @@
 import { rejectErrorInBody, UnknownShape } from './assumptions.ts';
 import { Contract } from './contract.ts';
 import { type Fields, fieldsOf } from './fields.ts';
-import { describeFields, describeJson, type JsonObject } from './json.ts';
+import { describeFields, describeJson, isJsonObject, type JsonObject } from './json.ts';
 import { type AuthorNames, readAuthor } from './message-author.ts';
 import { extractText, readTimestamp } from './message-text.ts';
 import { findCreated, findResource, layersOf } from './resource.ts';
@@ -63,7 +63,18 @@ function textOf(fields: Fields): Pick<Message, 'text'> & { readonly isStep: bool
   const candidates = fields.all('message.text');
   const texts = candidates.map(({ value }) => extractText(value));
   const text = texts.find((each) => each !== undefined);
-  if (text === undefined) fields.rejectSuspect('message.text');
+  if (text === undefined) {
+    fields.rejectSuspect('message.text');
+    if (
+      candidates.some(
+        ({ value }) => isJsonObject(value) && Object.values(value).some((each) => typeof each === 'string'),
+      )
+    )
+      throw fields.unreadableWithin(
+        'message.text',
+        'The text of a message cannot be found in the object that holds it.',
+      );
+  }
   // Null in every text field marks an intermediate step of the agent.
   const isStep = candidates.length > 0 && candidates.every(({ value }) => value === null);
   return { text: text ?? null, isStep };

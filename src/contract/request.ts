@@ -30,7 +30,8 @@ function findValue(values: RequestValues, name: string): Value {
   const [list = '', ...rest] = name.split('.');
   const found = values[list];
   if (!Array.isArray(found)) return rest.length === 0 ? scalar(found) : undefined;
-  return found.map((item: { readonly [name: string]: Scalar }) => item[rest.join('.')]);
+  const items = found.map((item: { readonly [name: string]: Scalar }) => item[rest.join('.')]);
+  return items.every((item) => item === undefined) ? undefined : items;
 }
 
 function scalar(value: RequestValues[string]): Scalar {

@@ -41,7 +41,7 @@ const OWN_KEYS: Readonly<Record<Resource, readonly string[]>> = {
 
 /** Keys that only group values, such as those of JSON:API and Kubernetes. */
 const GROUPS =
-  'data attributes properties fields metadata meta spec details info object node resource filter params input'.split(
+  'data attributes properties fields sys metadata meta spec details info object node resource filter params input'.split(
     ' ',
   );
 

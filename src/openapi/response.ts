@@ -36,19 +36,26 @@ const LISTS = 'results data items value values content records elements list row
 /** Lists that are about the response. */
 const NO_ITEMS = 'errors warnings links included'.split(' ');
 
+/** The edges of a connection, `{node, cursor}`, are read as their nodes. */
+function nodeOf(document: OpenApiDocument, items: Shape): Shape {
+  const isEdge = [...items.properties.keys()].every((key) => ['node', 'cursor', '__typename'].includes(key));
+  const node = items.properties.get('node');
+  return isEdge && node ? shapeOf(document, node) : items;
+}
+
 /** Returns the lists of objects in a response by their paths, the outermost first. */
 function listsIn(document: OpenApiDocument, response: Shape): readonly MatchedItems[] {
   return propertiesOf(document, response, LIST_DEPTH).flatMap((property): MatchedItems[] => {
     const { path, shape } = property;
     if (isInList(property) || shape.items.length === 0 || NO_ITEMS.includes(plainName(path.at(-1) ?? ''))) return [];
-    const items = shapeOf(document, shape.items);
+    const items = nodeOf(document, shapeOf(document, shape.items));
     return items.types.size === 0 || items.types.has('object') ? [{ value: path.join('.'), shape: items }] : [];
   });
 }
 
 /** Finds the items in the response of a list: the body, a list with a known name, or the only list of objects. */
 export function matchItems(document: OpenApiDocument, list: ListLeaf, response: Shape): MatchedItems | undefined {
-  if (response.items.length > 0) return { value: '$', shape: shapeOf(document, response.items) };
+  if (response.items.length > 0) return { value: '$', shape: nodeOf(document, shapeOf(document, response.items)) };
   const lists = listsIn(document, response);
   for (const name of [...ITEMS[list], ...LISTS]) {
     const found = lists.find(({ value }) => plainName(value.split('.').at(-1) ?? '') === name);
@@ -76,6 +83,20 @@ function isFoundByDefault(leaf: FieldLeaf, properties: readonly Property[], targ
   return present?.length === 1 && present[0] === target;
 }
 
+/** Whether a schema has two ids that the contract accepts alike, such as `id` and `uuid`: either may be the one to use. */
+function hasTwoIds(leaf: FieldLeaf, properties: readonly Property[]): boolean {
+  if (!leaf.endsWith('.id')) return false;
+  const present = (rank: readonly (readonly string[])[]) => {
+    const names = rank.map(plainPath);
+    return properties.filter(({ path }) => names.includes(plainPath(path))).length;
+  };
+  return (
+    parseField(LEAVES[leaf].value)
+      .map(present)
+      .find((count) => count > 0) === 2
+  );
+}
+
 /** Finds the fields of a resource among the properties of its schema. */
 export function matchFields(document: OpenApiDocument, resource: Resource, shape: Shape): readonly MatchedField[] {
   const properties = propertiesOf(document, shape, FIELD_DEPTH).filter((property) => !isInList(property));
@@ -84,9 +105,11 @@ export function matchFields(document: OpenApiDocument, resource: Resource, shape
     (name): name is FieldLeaf => isFieldLeaf(name) && name.startsWith(`${resource}.`),
   );
   return leaves.map((leaf) => {
-    const found = fieldNames(leaf)
-      .map((name) => properties.find(({ path }) => isCalled(path, name, isGroup)))
-      .find((property) => property !== undefined);
+    const found = hasTwoIds(leaf, properties)
+      ? undefined
+      : fieldNames(leaf)
+          .map((name) => properties.find(({ path }) => isCalled(path, name, isGroup)))
+          .find((property) => property !== undefined);
     return { leaf, path: found?.path, isDefault: found !== undefined && isFoundByDefault(leaf, properties, found) };
   });
 }

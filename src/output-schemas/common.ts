@@ -1,7 +1,7 @@
 import { ANYTHING, type JsonSchema, nullable, object, oneOf, STRING } from '../output/output-schema.ts';
 
-/** An id as the service sent it. */
-export const SERVICE_ID: JsonSchema = { type: ['string', 'integer'] };
+/** An id as the service sent it: an object for MongoDB. */
+export const SERVICE_ID: JsonSchema = { type: ['string', 'integer', 'object'] };
 
 export const NULLABLE_TEXT: JsonSchema = nullable(STRING);
 

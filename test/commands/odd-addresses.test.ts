@@ -15,31 +15,20 @@ const CREATE_DAILY = [...CREATE, '--schedule', '0 9 * * *', '-o', 'json'];
 const JOBS = '/v1/automation/partner-cron-jobs';
 
 describe.each([301, 302, 307, 308])('a service that redirects with %i to the URL without a slash', (status) => {
-  test('is read there, and a write goes there directly', async () => {
+  test('is read there, and a write names the setting', async () => {
     const service = await startFakeService({
       'GET /automation/partner-cron-jobs/': json({}, status, { location: JOBS }),
       'GET /automation/partner-cron-jobs': json([]),
       'POST /automation/partner-cron-jobs': json({ id: 'c1' }, 201),
     });
-    const created = await run(CREATE_DAILY, at(service));
-    expect(created.json()).toMatchObject({ status: 'created', cron_job_id: 'c1' });
-    expect(linesOf(service)).toEqual([`GET ${JOBS}/`, `GET ${JOBS}`, `POST ${JOBS}`, `GET ${JOBS}`]);
+    const settings = at(service);
+    const refused = await run(CREATE_DAILY, settings);
+    expect(linesOf(service)).toEqual([`GET ${JOBS}/`, `GET ${JOBS}`, `POST ${JOBS}/`]);
+    const setting = ['contract', 'set', 'paths.trailing_slash', 'never'];
+    expect(refused.error().hint).toContain(`partnerctl ${setting.join(' ')}`);
+    expect((await run(setting, settings)).code).toBe(0);
+    expect((await run(CREATE_DAILY, settings)).json()).toMatchObject({ status: 'created', cron_job_id: 'c1' });
   });
-});
-
-test('the trailing slash that a run learned is used by the next run', async () => {
-  const service = await startFakeService({
-    'GET /automation/spaces/': json({}, 301, { location: '/v1/automation/spaces' }),
-    'GET /automation/spaces': json([]),
-  });
-  const settings = at(service);
-  await run(['spaces', 'list'], settings);
-  await run(['spaces', 'list'], settings);
-  expect(linesOf(service)).toEqual([
-    'GET /v1/automation/spaces/',
-    'GET /v1/automation/spaces',
-    'GET /v1/automation/spaces',
-  ]);
 });
 
 test.each([
@@ -71,27 +60,7 @@ describe.each([
   [308, { location: JOBS }, 8],
   [301, { location: JOBS }, 8],
 ])('a write that fails with %i because of its trailing slash', (status, headers, code) => {
-  const files = '/v1/automation/file-attachments';
-  const moved = Object.keys(headers).length > 0 ? { location: files } : {};
-
-  test('goes to the right URL once a read has proved it', async () => {
-    const service = await startFakeService({
-      'POST /automation/file-attachments/': json({}, status, moved),
-      'GET /automation/spaces/': json({}, 301, { location: '/v1/automation/spaces' }),
-      'GET /automation/spaces': json([]),
-      'POST /automation/file-attachments': json({ id: 'f1' }, 201),
-    });
-    const settings = at(service);
-    const upload = ['upload', write('hours.md', 'Nine to five.'), '-o', 'json'];
-    const ran = await run(upload, settings);
-    expect(ran.json()).toMatchObject([{ id: 'f1', status: 'uploaded' }]);
-    expect(linesOf(service).filter((line) => line.startsWith('POST'))).toEqual([`POST ${files}/`, `POST ${files}`]);
-    service.requests.length = 0;
-    await run([...upload, '--force'], settings);
-    expect(linesOf(service)).toEqual([`POST ${files}`]);
-  });
-
-  test('fails with a hint about the trailing slash if no read proves the right URL', async () => {
+  test('is not sent elsewhere, and names the setting', async () => {
     const service = await startFakeService({
       'GET /automation/partner-cron-jobs/': json([]),
       'GET /automation/spaces/': json([]),
@@ -130,12 +99,6 @@ test('the hint for an agent that is not found mentions services without trailing
 test.each<[number, object, string]>([
   [422, { detail: [{ loc: ['body', 'agentId'], msg: 'Field required' }] }, 'cron_jobs.create.agent_id body:agentId'],
   [400, { agentId: ['This field is required.'] }, 'cron_jobs.create.agent_id body:agentId'],
-  [
-    400,
-    { message: "Missing parameter 'prompt_instructions'" },
-    'cron_jobs.create.instructions body:prompt_instructions',
-  ],
-  [400, { error: 'Unknown field: "instructions"' }, "cron_jobs.create.instructions 'body:<name>'"],
   [404, { message: 'Cannot POST /v1/automation/partner-cron-jobs/' }, "cron_jobs.create '<METHOD> <path>'"],
   [405, { message: 'Method not allowed.' }, "cron_jobs.create 'PUT /automation/partner-cron-jobs/'"],
 ])('a rejection with %i and %j names the command that settles it', async (status, body, fix) => {

@@ -118,29 +118,11 @@ describe('upload', () => {
     ]);
   });
 
-  test('reports its assumptions about a service once, when that has accepted them', async () => {
-    const it = await uploads();
-    const shown = async () =>
-      (await run(['contract', 'show', 'file_attachments.create', '--source', 'observed'], { env: it.env })).stdout;
-    await it.faults({ kind: 'status', status: 400, on: 'POST', times: 1 });
-    const failed = await it.upload([write('z.txt', 'z', it.directory), '-o', 'json']);
-    expect(failed.error().type).toBe('refused');
-    expect(await shown()).toBe('');
-    const first = await it.upload([write('a.txt', 'a', it.directory)]);
-    expect(first.stderr).toMatch(
-      /^note: .*file_attachments\.create is POST .*file_attachments\.create\.file is form:file\.\n$/,
-    );
-    expect(await shown()).toContain('form:file');
-    expect((await it.upload([write('b.txt', 'b', it.directory)])).stderr).toBe('');
-    const document = await it.upload(['--as', 'document', '--name', 'n', '--text', 'A text.']);
-    expect(document.stderr).toMatch(/^note: .*documents\.create is POST \S+\.\n$/);
-  });
-
   test('is sent under a name with brackets, as the hint of the refusal says', async () => {
     const service = await startFakeService(({ body }, response) =>
       body.includes('name="files[]"')
         ? sendJson(response, { file_attachment_id: 'f1' }, 201)
-        : sendJson(response, { message: 'Field "files[]" is required' }, 422),
+        : sendJson(response, { errors: [{ field: 'files[]', message: 'is required' }] }, 422),
     );
     const home = tempDirectory();
     const options = { env: { PARTNER_BASE_URL: service.baseUrl, PARTNER_TOKEN: 'a-token-of-a-test', HOME: home } };

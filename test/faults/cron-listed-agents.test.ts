@@ -46,7 +46,7 @@ it.each<[string, (id: string) => object, string]>([
     const refused = await run(CREATE, { env });
     expect(refused).toMatchObject({ code: 8, stdout: '' });
     expect(refused.error().hint).toContain(`partnerctl contract set ${setting}`);
-    expect(service.posts()).toBe(0);
+    expect(service.posts()).toEqual([]);
     expect((await run(['contract', 'set', ...setting.split(' ')], { env })).code).toBe(0);
     expect((await run(CREATE, { env })).json()).toMatchObject({ status: 'blocked', cron_job_id: '1' });
   },

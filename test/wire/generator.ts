@@ -142,37 +142,24 @@ const UNCOMMON: readonly Partial<Service>[] = [
   { history: { method: 'POST' } },
   { slash: 'redirects' },
   { fileField: 'upload' },
-];
-
-/** What the program does not settle yet. */
-const NOT_YET: readonly Partial<Service>[] = [
   { fields: { 'space.name': 'caption', 'agent.name': 'caption', 'cron_job.name': 'caption' } },
   { fields: { 'message.text': 'message_body' } },
   { slash: 'never' },
 ];
 
-/** Any service that a partner API might be, and whether the program has yet to learn what is uncommon about it. */
-export interface GeneratedService {
-  readonly service: Service;
-  readonly isNotYet: boolean;
-}
-
 /** Generates services: an envelope, names, a paging, a history, and at times something uncommon. */
-export const services: fc.Arbitrary<GeneratedService> = fc
+export const services: fc.Arbitrary<Service> = fc
   .record({
     list: lists,
     names,
     history: histories,
-    uncommon: fc.option(fc.constantFrom(...UNCOMMON, ...NOT_YET), { freq: 3, nil: undefined }),
+    uncommon: fc.option(fc.constantFrom(...UNCOMMON), { freq: 3, nil: undefined }),
   })
   .map(({ list, names: { text, ...given }, history: { own, ...history }, uncommon }) => ({
-    service: {
-      name: 'generated',
-      ...given,
-      ...list,
-      ...(text !== undefined && { fields: { 'message.text': text } }),
-      ...uncommon,
-      history: { ...history, ...own, ...uncommon?.history },
-    },
-    isNotYet: uncommon !== undefined && NOT_YET.includes(uncommon),
+    name: 'generated',
+    ...given,
+    ...list,
+    ...(text !== undefined && { fields: { 'message.text': text } }),
+    ...uncommon,
+    history: { ...history, ...own, ...uncommon?.history },
   }));

@@ -2,10 +2,10 @@ import type { Ran } from '../support/run.ts';
 import type { Answer } from './pages.ts';
 import type { Server } from './server.ts';
 import { isWire } from './service.ts';
-import { truth } from './truth.ts';
+import { TOKEN, truth } from './truth.ts';
 
 /** A leaf of the contract and its value in a command; undefined where the operator has to fill it in. */
-type Setting = readonly [leaf: string, value: string | undefined];
+type Setting = readonly [leaf: string, value: string | undefined, raw: string];
 
 /** A command that an error names. */
 interface NamedCommand {
@@ -59,7 +59,7 @@ function settingsIn(text: string): Setting[] {
     if (!LEAF.test(leaf)) break;
     const isQuoted = /^['"]/.test(raw);
     const value = isQuoted ? raw.slice(1, -1) : raw.replace(/[.,;)`]+$/, '');
-    settings.push([leaf, /[<>…]/.test(value) ? undefined : value]);
+    settings.push([leaf, /[<>…]/.test(value) ? undefined : value, value]);
     if (!isQuoted && value !== raw) break;
   }
   return settings;
@@ -84,6 +84,12 @@ export function findRefusalProblems({ code, stderr }: Ran, last: Answer | undefi
   ];
 }
 
+/** Fills the gap of a value in from what is documented. */
+function fillIn(raw: string, documented: string | undefined): string | undefined {
+  if (!documented?.startsWith(TOKEN)) return documented;
+  return raw.startsWith('token:') ? raw.replace('<parameter>', documented.slice(TOKEN.length)) : undefined;
+}
+
 /**
  * Returns the command that an operator copies from an error: the first one whose condition is true, with its gaps filled in from
  * the documentation of the service, or the import of its document.
@@ -96,7 +102,7 @@ export function chooseCommand({ service, documentUrl }: Server, stderr: string):
     );
   };
   const filled = ({ settings }: NamedCommand) =>
-    settings.map(([leaf, value]) => [leaf, value ?? truth(service, leaf)[0]] as const);
+    settings.map(([leaf, value, raw]) => [leaf, value ?? fillIn(raw, truth(service, leaf)[0])] as const);
   const commands = commandsIn(stderr);
   const set = commands
     .filter(({ verb, settings, isConditional }) => verb === 'set' && (!isConditional || settings.every(isTrue)))

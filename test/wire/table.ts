@@ -49,7 +49,7 @@ export function isDocumented({ service, operation }: Cell): boolean {
 }
 
 /** The names of cells, and why they are what they are, but for those that begin like a known one. */
-export function explain(cells: readonly Cell[], known: readonly string[]): string[] {
+export function explain(cells: readonly Cell[], known: readonly string[] = []): string[] {
   const named = cells.map(({ service, operation, result }) => `${service.name} / ${operation}: ${result.reason}`);
   return named.filter((text) => !known.some((start) => text.startsWith(start)));
 }

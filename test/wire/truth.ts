@@ -8,6 +8,8 @@ const LISTS: Readonly<Record<string, Resource>> = {
   'cron_jobs.list': 'cron_job',
   'messages.history': 'message',
 };
+/** A value for `next` of which only the parameter is known. */
+export const TOKEN = 'token:?:';
 const KINDS = { page: 'page', offset: 'offset', 'last id': 'after', token: 'token' } as const;
 
 /** What the documentation of a service says about a leaf of the contract, as values of `contract set`: any of them is right. */
@@ -58,7 +60,7 @@ function nextOf(service: Service, resource: Resource): string[] {
   if (!paging) return ['none'];
   const { by, parameter, first } = paging;
   if (by === 'page' && first === 0) return [`page:${parameter}:0`];
-  return by === 'token' ? [] : [`${KINDS[by]}:${parameter}`];
+  return by === 'token' ? [`${TOKEN}${parameter}`] : [`${KINDS[by]}:${parameter}`];
 }
 
 function parameterOf(service: Service, part: string): string[] {
