@@ -63,8 +63,14 @@ export class ListProgress {
     return this.seen.has(this.identify(item));
   }
 
+  /** Returns the id of the last item, as `idOf`. */
+  lastId(items: readonly JsonObject[]): string | undefined {
+    const last = items.at(-1);
+    return last && this.idOf(last);
+  }
+
   /** Returns the id of an item; undefined if it has none, or several that disagree. */
-  idOf(item: JsonObject): string | undefined {
+  private idOf(item: JsonObject): string | undefined {
     try {
       return findId(item, this.contract, this.leaf);
     } catch (error) {

@@ -160,7 +160,7 @@ export class PageReader {
     const { emptyPages, items } = this.progress;
     if (emptyPages > (items === 0 ? MAX_EMPTY_HISTORY_PAGES : MAX_EMPTY_PAGES)) return undefined;
     const announced = verdict.kind === 'next' ? verdict.steps : [];
-    const lastId = this.lastId(page);
+    const lastId = this.progress.lastId(page.items);
     const own: readonly PageStep[] = lastId === undefined ? [] : [{ kind: 'after', parameter: '', value: lastId }];
     const steps = this.step?.kind === 'after' ? [...own, ...announced] : [...announced, ...own];
     return { steps, isCertain: verdict.kind === 'unexplained' || verdict.isCertain, signs: verdict.signs };
@@ -172,16 +172,11 @@ export class PageReader {
     if (isCounted && last === undefined) return [];
     // Whatever cannot be read of the id is what the user has to settle first.
     if (strategy.kind === 'after' && last) page.response.read(() => this.progress.readId(last));
-    const step = stepBy(strategy, page.paging, this.extent, this.lastId(page));
+    const step = stepBy(strategy, page.paging, this.extent, this.progress.lastId(page.items));
     if (step === undefined) return [];
     // Page 1 repeats the first page, or is the second one if pages count from 0.
     const isOpen = step.kind === 'page' && strategy.kind === 'page' && strategy.first === undefined && step.value === 2;
     return isOpen && this.step === undefined && !statesPageNumber(page.paging) ? [{ ...step, value: 1 }, step] : [step];
-  }
-
-  private lastId({ items }: FetchedPage): string | undefined {
-    const last = items.at(-1);
-    return last && this.progress.idOf(last);
   }
 
   /** Requests the next page. @returns undefined at the end of the list @throws ShapeError if it cannot be read on */

@@ -83,7 +83,7 @@ const SIZE = /^(page)?(limit|size|top|take|maxresults|maxitems)$|perpage$|^pages
 const HEADER =
   /^(total(count|items|records|results|pages)?|pages|records|next(page|cursor|token|pagetoken|link|offset)?|continuation(token)?|cursor|(current)?page(number|size|count)?|perpage|offset|limit|hasmore|hasnext(page)?|pagination)$/;
 
-const LINK = /^(https?:\/\/|\/|\?|\.{1,2}\/|[\w$.~%/-]*\?[\w$.~%[\]-]+=)/i;
+const LINK = /^(https?:[\\/]{2}|[\\/]|\?|\.{1,2}\/|[\w$.~%/-]*\?[\w$.~%[\]-]+=)/i;
 const DATE = /^\d{4}-\d\d-\d\d([T ]|$)/;
 const MAX_DEPTH = 6;
 

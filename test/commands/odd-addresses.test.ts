@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { type FakeService, json, startFakeService } from '../support/fake-service.ts';
 import { fastClock, run, tempDirectory } from '../support/run.ts';
-import { write } from '../support/service.ts';
 
 /* Services whose URLs differ by a trailing slash, and those that reject a request because of its path or a parameter. */
 

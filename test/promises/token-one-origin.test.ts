@@ -107,6 +107,7 @@ type Link = (own: string, other: string, path: string) => string;
 /** Those whose path is read, at the own service, as that of the next page. */
 const READ_HERE: readonly Link[] = [
   (own, other, path) => `http://${own}@${other}${path}`,
+  (_, other, path) => `\\\\${other}${path.replaceAll('/', '\\')}`,
   (_, other, path) => `http:\\\\${other}${path}`,
   (_, other, path) => `///${other}${path}`,
   (_, other, path) => `/\t/${other}${path}`,
@@ -115,7 +116,6 @@ const READ_HERE: readonly Link[] = [
 ];
 
 const REFUSED: readonly Link[] = [
-  (_, other, path) => `\\\\${other}${path.replaceAll('/', '\\')}`,
   (own, other, path) => `http://${other}#@${own}${path}`,
   (_, other, path) => `ftp://${other}${path}`,
   (_, other) => `/v1/../../${other}/`,
