@@ -1,4 +1,3 @@
-import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { execa } from 'execa';
 import { expect, test } from 'vitest';
@@ -34,14 +33,6 @@ test('a pipe is rejected as the profiles file', async () => {
   await execa('mkfifo', [join(directory, 'config.json')]);
   const ran = await run(['profile', 'list'], { env: { ...env, PARTNER_CONFIG_DIR: directory } });
   expect(ran).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('not a regular file') });
-});
-
-test('a pipe in place of the observed contracts is ignored, as a damaged file is', async () => {
-  const directory = tempDirectory();
-  await mkdir(join(directory, 'contracts'));
-  await execa('mkfifo', [join(directory, 'contracts', 'observed.json')]);
-  const ran = await run(['contract', 'show'], { env: { ...env, PARTNER_CONFIG_DIR: directory } });
-  expect(ran).toMatchObject({ code: 0, stdout: expect.stringContaining('spaces.list') });
 });
 
 // With `recursive`, Node's mkdir never returns on such a file system, and no signal ends it.
