@@ -89,6 +89,16 @@ const NOT_SUSPECTS: Readonly<Record<string, RegExp>> = {
 const OTHERS =
   /^(?:owner|user|author|sender|creator|createdby|updatedby|account|organi[sz]ation|org|tenant|team|parent|customer|partner|recipient|recipients|to|target|audience|channel|attachments?|operation|task|request|command|links?|_links|meta|metadata|pagination|error|template)$/;
 
+/** Keys under which a field may be, with the normalized name, and the rest of the path below it. */
+export type Candidates = readonly { readonly key: string; readonly name: string; readonly rest: readonly string[] }[];
+
+/** What is known of objects with the same keys. */
+interface KnownKeys {
+  readonly keys: readonly string[];
+  readonly byRank: Map<FieldLeaf, readonly Candidates[]>;
+  readonly filled: Map<FieldLeaf, readonly Candidates[]>;
+}
+
 const NO_MATCH = /^(?!)/;
 
 /** The accepted names of the fields of one resource, and the suspicious ones. Caches spellings: lists are long. */
@@ -100,6 +110,8 @@ export class FieldNames {
   private readonly accepted: ReadonlySet<string>;
   private readonly spellings = new Map<string, string>();
   private readonly suspects = new Map<FieldLeaf, RegExp>();
+  /** The keys of the last object, and where its fields are: most objects of a list have the same keys. */
+  private last: KnownKeys = { keys: [], byRank: new Map(), filled: new Map() };
 
   /** @param places normalized paths to the objects that may hold the fields, beside the item itself */
   constructor(
@@ -126,6 +138,34 @@ export class FieldNames {
     // Objects may have arbitrary keys.
     if (this.spellings.size < MAX_SPELLINGS) this.spellings.set(key, name);
     return name;
+  }
+
+  /** Returns the keys under which an object may have a field, by rank. */
+  candidates(leaf: FieldLeaf, keys: readonly string[]): readonly Candidates[] {
+    const { byRank } = this.knownKeys(keys);
+    const known = byRank.get(leaf);
+    if (known) return known;
+    const found = this.rule(leaf).ranks.map((rank) =>
+      rank.flatMap(([name = '', ...rest]) =>
+        keys.filter((key) => this.normalize(key) === name).map((key) => ({ key, name, rest })),
+      ),
+    );
+    byRank.set(leaf, found);
+    return found;
+  }
+
+  /** Like `candidates`, without the ranks that no key has. */
+  filled(leaf: FieldLeaf, keys: readonly string[]): readonly Candidates[] {
+    const { filled } = this.knownKeys(keys);
+    const known = filled.get(leaf) ?? this.candidates(leaf, keys).filter((rank) => rank.length > 0);
+    filled.set(leaf, known);
+    return known;
+  }
+
+  private knownKeys(keys: readonly string[]): KnownKeys {
+    const isLast = keys.length === this.last.keys.length && keys.every((key, index) => key === this.last.keys[index]);
+    if (!isLast) this.last = { keys, byRank: new Map(), filled: new Map() };
+    return this.last;
   }
 
   /** Whether a key that no field accepts probably holds this one. */

@@ -1,6 +1,13 @@
 import { assumptionOf, type ContractFix, UnknownShape } from './assumptions.ts';
 import type { Contract } from './contract.ts';
-import { type FieldNames, GENERIC_IDS, normalizeName, type Resource, resourceOf } from './field-names.ts';
+import {
+  type Candidates,
+  type FieldNames,
+  GENERIC_IDS,
+  normalizeName,
+  type Resource,
+  resourceOf,
+} from './field-names.ts';
 import { describeFields, isJsonObject, type JsonObject } from './json.ts';
 import type { FieldLeaf, LeafName } from './leaves.ts';
 import { asId, isSame, isScalar, plain } from './values.ts';
@@ -12,6 +19,13 @@ interface Found {
   /** The dot path of keys from the top, as the service spells them. */
   readonly path: string;
   readonly value: unknown;
+}
+
+/** An object that holds fields, and its path, which ends with a dot; empty for the item itself. */
+interface Holder {
+  readonly prefix: string;
+  readonly object: JsonObject;
+  readonly keys: readonly string[];
 }
 
 /** How deep an object is searched for suspicious names. */
@@ -35,14 +49,16 @@ export class Fields {
   private readonly names: FieldNames;
   private readonly contract: Contract;
   /** The object, and those nested in it that hold fields, each with its path. */
-  private readonly holders: readonly { readonly prefix: string; readonly object: JsonObject }[];
-  private index: Map<string, Found[]> | undefined;
+  private readonly holders: readonly Holder[];
 
   constructor(object: JsonObject, resource: Resource, contract: Contract) {
     this.object = object;
     this.contract = contract;
     this.names = contract.namesOf(resource);
-    this.holders = [{ prefix: '', object }, ...this.names.places.flatMap((path) => this.nested(path))];
+    // Lists may have 100,000 objects, most without nested ones.
+    const keys = Object.keys(object);
+    const places = keys.some((key) => isJsonObject(object[key])) ? this.names.places : [];
+    this.holders = [{ prefix: '', object, keys }, ...places.flatMap((path) => this.nested(path))];
   }
 
   /** The objects that hold the fields: the object itself, and those nested in it. */
@@ -68,7 +84,7 @@ export class Fields {
 
   /** Returns every value that the service sent for a field, in the order of its names, even if they differ. */
   all(leaf: FieldLeaf): readonly Pick<Found, 'path' | 'value'>[] {
-    return [...this.ranks(leaf)].flat();
+    return this.ranks(leaf).flat();
   }
 
   /**
@@ -204,23 +220,34 @@ export class Fields {
   }
 
   /** The values for a field by rank. A path that is set for this service is followed from the top, first as it is written. */
-  private *ranks(leaf: FieldLeaf): Generator<readonly Found[]> {
+  private ranks(leaf: FieldLeaf): readonly (readonly Found[])[] {
     const { ranks, isChosen } = this.names.rule(leaf);
-    if (!isChosen) {
-      for (const rank of ranks) yield rank.flatMap((path) => this.at(path));
-      return;
+    if (isChosen) {
+      return this.contract.field(leaf).map((rank) => {
+        const found = rank.map((path) => this.atTop(path));
+        return found.flatMap(({ exact, spelled }) => exact ?? spelled);
+      });
     }
-    for (const rank of this.contract.field(leaf)) {
-      const found = rank.map((path) => this.atTop(path));
-      yield found.flatMap(({ exact, spelled }) => exact ?? spelled);
-    }
+    const [own, ...others] = this.holders;
+    // Most objects of a list are flat, and most names are not in them.
+    if (own && others.length === 0) return this.names.filled(leaf, own.keys).map((rank) => this.inHolder(own, rank));
+    const all = this.holders.map((holder) => ({ holder, byRank: this.names.candidates(leaf, holder.keys) }));
+    return [...ranks.keys()].map((rank) =>
+      all.flatMap(({ holder, byRank }) => this.inHolder(holder, byRank[rank] ?? [])),
+    );
   }
 
-  private at([first = '', ...rest]: readonly string[]): readonly Found[] {
-    const starts = this.found.get(first) ?? [];
-    return rest.length === 0
-      ? starts
-      : rest.reduce((places, step) => places.flatMap((place) => this.step(place, step)), starts);
+  /** The values of a field in one holder under candidates of one rank. */
+  private inHolder({ prefix, object }: Holder, candidates: Candidates): readonly Found[] {
+    const starts = candidates.map(({ key, name }) => ({ name, path: prefix + key, value: plain(object[key]) }));
+    if (candidates.every(({ rest }) => rest.length === 0)) return starts;
+    return starts.flatMap((start, index) => {
+      const { rest } = candidates[index] ?? { rest: [] };
+      return rest.reduce<readonly Found[]>(
+        (places, step) => places.flatMap((place) => this.step(place, step)),
+        [start],
+      );
+    });
   }
 
   private atTop(path: readonly string[]): {
@@ -245,26 +272,8 @@ export class Fields {
       .map((key) => ({ name, path: path === '' ? key : `${path}.${key}`, value: plain(value[key]) }));
   }
 
-  /** The values of all holders by normalized name. */
-  private get found(): ReadonlyMap<string, Found[]> {
-    if (this.index) return this.index;
-    const index = new Map<string, Found[]>();
-    for (const { prefix, object } of this.holders) {
-      for (const key of Object.keys(object)) {
-        const name = this.names.normalize(key);
-        const found = { name, path: prefix + key, value: plain(object[key]) };
-        const known = index.get(name);
-        if (known) known.push(found);
-        else index.set(name, [found]);
-      }
-    }
-    this.index = index;
-    return index;
-  }
-
-  private nested(path: readonly string[]): { readonly prefix: string; readonly object: JsonObject }[] {
+  private nested(path: readonly string[]): readonly Holder[] {
     const [first = '', ...rest] = path;
-    // Lists may have 100,000 objects, most without nested ones.
     const keys = Object.keys(this.object).filter(
       (key) => isJsonObject(this.object[key]) && this.names.normalize(key) === first,
     );
@@ -273,7 +282,9 @@ export class Fields {
       (places, step) => places.flatMap((place) => this.step(place, step)),
       starts,
     );
-    return ends.flatMap(({ path: at, value }) => (isJsonObject(value) ? [{ prefix: `${at}.`, object: value }] : []));
+    return ends.flatMap(({ path: at, value }) =>
+      isJsonObject(value) ? [{ prefix: `${at}.`, object: value, keys: Object.keys(value) }] : [],
+    );
   }
 }
 
