@@ -12,13 +12,16 @@ const LOOPBACK_NAMES = ['127.0.0.1', '[::1]', 'localhost'];
 
 const MAX_LOGGED_REQUESTS = 10_000;
 
-/** Gives every request an id, unless it has its own. */
-const setRequestId: MiddlewareHandler<ServiceEnv> = async (c, next) => {
-  const requestId = c.req.header('x-request-id') ?? createId('req');
-  c.set('requestId', requestId);
-  c.header('X-Request-Id', requestId);
-  await next();
-};
+/** Gives every request an id, unless it has its own, and every response the time of the sandbox's clock. */
+function setHeaders({ clock }: Service): MiddlewareHandler<ServiceEnv> {
+  return async (c, next) => {
+    const requestId = c.req.header('x-request-id') ?? createId('req');
+    c.set('requestId', requestId);
+    c.header('X-Request-Id', requestId);
+    c.header('Date', new Date(clock.now()).toUTCString());
+    await next();
+  };
+}
 
 /**
  * Rejects a request whose Host is not a loopback name. Prevents DNS rebinding: a web page whose name resolves to a loopback
@@ -62,7 +65,7 @@ function waitForDisk({ store }: Service): MiddlewareHandler<ServiceEnv> {
 export function createApp(service: Service): ServiceApp {
   // Built at once, unlike others: tests start hundreds of sandboxes.
   const app = new Hono<ServiceEnv>({ router: new LinearRouter() });
-  app.use(setRequestId, requireLoopbackHost);
+  app.use(setHeaders(service), requireLoopbackHost);
   addDocumentRoutes(app, service.origin);
   app.use('/v1/*', logRequest(service), requireToken(service), injectFaults(service), waitForDisk(service));
   for (const { method, path, scope, handle } of OPERATIONS) {

@@ -3,8 +3,9 @@ import { startTestSandbox } from '../support/service.ts';
 
 async function withClock() {
   let machine = Date.UTC(2026, 0, 1);
-  const { admin } = await startTestSandbox({ now: () => machine });
+  const { admin, partner } = await startTestSandbox({ now: () => machine });
   return {
+    partner,
     change: (body: object) => admin('PATCH', '/clock', body),
     pass: (ms: number): void => {
       machine += ms;
@@ -38,4 +39,11 @@ test('Two advances wait for each other', async () => {
   const { change, show } = await withClock();
   await Promise.all([change({ advance: '1h' }), change({ advance: '1h' })]);
   expect(await show()).toEqual({ now: '2026-01-01T02:00:00.000Z', frozen: false });
+});
+
+test('A response of the service has the date of its clock, by which a client reads its times', async () => {
+  const { change, partner } = await withClock();
+  await change({ frozen: true, advance: '7d' });
+  const { headers } = await partner('GET', '/automation/spaces/');
+  expect(headers.get('date')).toBe('Thu, 08 Jan 2026 00:00:00 GMT');
 });
