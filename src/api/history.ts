@@ -1,5 +1,5 @@
 import { readList } from '../contract/body.ts';
-import { isJsonObject, type JsonObject } from '../contract/json.ts';
+import { isEmptyObject } from '../contract/json.ts';
 import { directionOf, sortOldestFirst } from '../contract/message-order.ts';
 import { decodeMessages, type Message } from '../contract/messages.ts';
 import { OPERATIONS } from '../contract/operations.ts';
@@ -182,10 +182,6 @@ export class HistoryReader {
 
 function sorted(messages: readonly Message[]): readonly Message[] {
   return sortOldestFirst(messages).flatMap((index) => messages[index] ?? []);
-}
-
-function isEmptyObject(body: unknown): body is JsonObject {
-  return isJsonObject(body) && Object.keys(body).length === 0;
 }
 
 /** Whether a 404 says nothing of what was not found, as where there is no such path. */

@@ -48,8 +48,6 @@ export interface CallOptions {
   readonly timeoutMs?: number;
   /** Whether to use a connection that nothing else has used, because a kept-alive one may be dead. */
   readonly freshConnection?: boolean;
-  /** The contract for this call, in place of the client's. */
-  readonly contract?: Contract | undefined;
   /** Called with the response that ends the call with an error. */
   readonly onRefusal?: (response: HttpResponse) => void;
   /** Cancels a `safe` call, which then rejects with the signal's reason. */

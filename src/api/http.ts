@@ -101,7 +101,7 @@ export class Http {
           url,
           requestId,
           attempts: attempt,
-          contract: options.contract ?? this.contract,
+          contract: this.contract,
         };
         return new ApiResponse(result, request, this.options.redact);
       }
@@ -158,7 +158,7 @@ export class Http {
   private wireRequest(operation: Operation | RawOperation, options: CallOptions): SentRequest {
     if (operation.leaf === undefined) return operation.request;
     try {
-      const wire = buildRequest(options.contract ?? this.contract, operation.leaf, options.values);
+      const wire = buildRequest(this.contract, operation.leaf, options.values);
       const json = options.more ? { ...wire.json, ...options.more } : wire.json;
       return { ...wire, json, path: options.link ?? this.basePath + wire.path };
     } catch (error) {

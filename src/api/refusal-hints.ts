@@ -1,4 +1,4 @@
-import { describeFix, describeSettings } from '../contract/assumptions.ts';
+import { describeFix, describeMethod } from '../contract/assumptions.ts';
 import type { Contract } from '../contract/contract.ts';
 import type { ErrorBody } from '../contract/error-body.ts';
 import { normalizeName } from '../contract/field-names.ts';
@@ -109,7 +109,7 @@ export function addressHint(
   }
   const slash = path.endsWith('/') && contract.slash() !== 'never' ? 'never' : 'always';
   const fix = allowed
-    ? describeSettings([{ leaf: operation, value: `${allowed} ${path}` }, ...inBody(operation, contract)])
+    ? describeMethod([{ leaf: operation, value: `${allowed} ${path}` }, ...inBody(operation, contract)])
     : describeFix({ leaf: operation, value: '<METHOD> <path>' });
   return [
     'The method or path of the service may differ.',

@@ -122,17 +122,13 @@ export async function readContract(directory: string, key: ContractKey, warn?: W
   };
 }
 
-/** What versions before this one kept beside the contracts. */
-const FORMER = 'observed.json';
-
 /** Reads the layers of a service's contract. @param warn and @throws as `readContract` */
 export async function readContractLayers(directory: string, key: ContractKey, warn?: Warn): Promise<ContractLayers> {
   const path = contractsDirectory(directory);
   // Not in a thread: starting the first one takes longer.
   const names = readIfPresent(path, () => readdirSync(path)) ?? [];
   // Most users have set nothing, and loading the hash for the path takes long.
-  const isStored = names.some((name) => name !== FORMER);
-  const { overrides, imported } = isStored ? await readContract(directory, key, warn) : NOTHING;
+  const { overrides, imported } = names.length > 0 ? await readContract(directory, key, warn) : NOTHING;
   return { override: overrides, imported };
 }
 

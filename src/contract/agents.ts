@@ -5,6 +5,7 @@ import { isJsonObject, type JsonObject } from './json.ts';
 import type { FieldLeaf } from './leaves.ts';
 import { findRetirement, type Retirement } from './retirement.ts';
 import { canonicalId } from './uuid.ts';
+import { isTextOrNumber } from './values.ts';
 
 /** A listed agent. */
 export interface ListedAgent {
@@ -46,10 +47,6 @@ function* objectsIn(value: unknown, key: string, depth: number): Generator<Neste
   if (!isJsonObject(value) || depth === 0) return;
   yield { key, object: value };
   for (const [name, inner] of Object.entries(value)) yield* objectsIn(inner, normalizeName(name), depth - 1);
-}
-
-function isTextOrNumber(value: unknown): value is string | number | bigint {
-  return (typeof value === 'string' && value !== '') || typeof value === 'number' || typeof value === 'bigint';
 }
 
 /** Returns the normalized names of the keys that hold a field. */

@@ -31,7 +31,7 @@ export const ASSUMPTIONS = {
   'message.created_at': 'the time of a message is the value of created_at, timestamp, or sent_at',
   'cron.list': 'scheduled jobs are listed by GET on the path that creates them',
   'cron.fields':
-    'a job has its id as cron_job_id or id, agent_id (or agent with an id, or the id or its address in another field), name, instructions, and a schedule as it was sent, as plain fields, or as one string of five cron fields',
+    'a job has its id as cron_job_id or id, agent_id (or agent with an id), name, instructions, and a schedule as it was sent, as plain fields, or as one string of five cron fields',
   'upload.multipart':
     'documents and file attachments are created by POST with a multipart body that holds the file in the field `file`',
 } as const;
@@ -80,9 +80,9 @@ export function describeFix({ leaf, value, other, condition }: ContractFix): str
   return `${when}, run: ${setCommand([{ leaf, value }])}${choiceFor(value, condition)}`;
 }
 
-/** Returns the command that sets several leaves. */
-export function describeSettings(settings: readonly Pick<ContractFix, 'leaf' | 'value'>[]): string {
-  return `To say how it is called, run: ${setCommand(settings)}`;
+/** Returns the hint for another method of an operation: one command for it and its parameters. */
+export function describeMethod(settings: readonly Pick<ContractFix, 'leaf' | 'value'>[]): string {
+  return `To use that method, run: ${setCommand(settings)}`;
 }
 
 /** A response that cannot be read under the assumptions. The API client turns it into an error for the user. */

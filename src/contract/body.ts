@@ -1,6 +1,6 @@
 import { rejectErrorInBody, UnknownShape } from './assumptions.ts';
 import { normalizeName } from './field-names.ts';
-import { describeJson, isJsonObject, type JsonObject } from './json.ts';
+import { describeJson, isEmptyObject, isJsonObject, type JsonObject } from './json.ts';
 import { descend } from './json-path.ts';
 import type { ListLeaf } from './leaves.ts';
 import { statedSizes } from './paging.ts';
@@ -107,10 +107,6 @@ function isEmptyHal(body: JsonObject): boolean {
   const isBare = Object.keys(body).every((key) => ['links', 'page'].includes(normalizeName(key)));
   const page = { body, headers: {}, status: 200, itemCount: -1, headerLinks: {} };
   return isBare && statedSizes(page).some(({ value }) => value === 0);
-}
-
-function isEmptyObject(value: unknown): boolean {
-  return isJsonObject(value) && Object.keys(value).length === 0;
 }
 
 /** @param path where the list probably is */

@@ -38,7 +38,6 @@ type ListedResource = 'space' | 'agent' | 'message' | 'cron_job';
 
 /** Readers of fields that are not only looked up by name: they are also searched for, or must have a known form. */
 const READERS: Readonly<Partial<Record<FieldLeaf, (item: JsonObject, contract: Contract) => unknown>>> = {
-  'agent.template_id': (item, contract) => readAgent(item, contract).template_id,
   'agent.source_id': (item, contract) => readAgent(item, contract).source_id,
   'cron_job.agent_id': (item, contract) => {
     const { agent_id, agent_text } = readCronJob(item, contract);

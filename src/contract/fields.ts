@@ -42,7 +42,7 @@ const PLACE_LEAVES: Readonly<Partial<Record<Resource, LeafName>>> = {
 /**
  * Reads the fields of a resource in one object of the service: what is under an accepted name, at the top or in an object
  * that holds fields of the resource. Two names that disagree are refused, and so is a missing field while a suspicious name
- * is there (design: names are read, suspects are refused).
+ * is there.
  */
 export class Fields {
   private readonly object: JsonObject;
@@ -74,7 +74,6 @@ export class Fields {
   value(leaf: FieldLeaf): unknown {
     let isNull = false;
     for (const rank of this.ranks(leaf)) {
-      if (rank.length === 0) continue;
       const values = rank.filter(({ value }) => value !== null && value !== undefined);
       if (values.length > 0) return this.agreed(leaf, values);
       isNull ||= rank.some(({ value }) => value === null);

@@ -1,3 +1,5 @@
+import { PARTS } from './field-names.ts';
+
 /** Where the value of a leaf comes from. */
 export const SOURCES = ['spec', 'assumed', 'imported', 'override'] as const;
 
@@ -129,8 +131,7 @@ const LIST_LEAVES = {
 } as const;
 
 function atLeaf(...own: readonly string[]): LeafSpec {
-  const value = ['attributes', 'properties', 'fields', 'node', 'resource', 'record', ...own].join(', ');
-  return leaf('at', 'assumed', value, 'objects in an item that hold its fields, beside the item itself');
+  return leaf('at', 'assumed', [...PARTS, ...own].join(', '), 'objects in an item that hold fields, beside the item');
 }
 
 const AT_LEAVES = {

@@ -96,7 +96,7 @@ function wordsOf(name: string): readonly string[] {
 }
 
 /** The value that a text spells; anything else as it is. */
-function plain(value: unknown): unknown {
+function spelledOut(value: unknown): unknown {
   if (typeof value === 'bigint') return Number(value);
   if (typeof value !== 'string') return value;
   if (/^(true|false|yes|no)$/i.test(value)) return /^(true|yes)$/i.test(value);
@@ -178,7 +178,7 @@ class SignReader {
     const words = wordsOf(key.replace(/^@?odata\./i, ''));
     const own = words.join('');
     if (words.some((word) => BACK.test(word))) {
-      if (plain(value) === true) this.signs.earlier.push({ path, key, name: own, value });
+      if (spelledOut(value) === true) this.signs.earlier.push({ path, key, name: own, value });
       return;
     }
     const isNested = isJsonObject(value);
@@ -216,7 +216,7 @@ class SignReader {
   }
 
   private readValue(sign: Sign): void {
-    const value = plain(sign.value);
+    const value = spelledOut(sign.value);
     if (value === null || value === '') {
       if (NEXT.test(sign.name) || CURSOR.test(sign.name) || OFFSET.test(sign.name)) this.signs.ends.push(sign);
     } else if (typeof value === 'boolean') this.readFlag(sign, value);

@@ -4,6 +4,7 @@ import { normalizeName } from './field-names.ts';
 import { fieldsOf } from './fields.ts';
 import type { JsonObject } from './json.ts';
 import { canonicalId } from './uuid.ts';
+import { isTextOrNumber } from './values.ts';
 
 /** The session of a history request. */
 export interface RequestedSession {
@@ -16,15 +17,11 @@ const FIELDS = [
   ['source_id', 'message.source_id', 'messages.history.source_id'],
 ] as const;
 
-function isId(value: unknown): value is string | number | bigint {
-  return ['string', 'number', 'bigint'].includes(typeof value) && value !== '';
-}
-
 /** Returns the field of an entry that names another session or source than the requested one. */
 function findForeignField(entry: JsonObject, requested: RequestedSession, contract: Contract) {
   const fields = fieldsOf(entry, 'message', contract);
   for (const [name, leaf, parameter] of FIELDS) {
-    const found = fields.all(leaf).find(({ value }) => isId(value));
+    const found = fields.all(leaf).find(({ value }) => isTextOrNumber(value));
     const isForeign = found && canonicalId(String(found.value)) !== canonicalId(requested[name]);
     if (isForeign) return { path: found.path, parameter };
   }

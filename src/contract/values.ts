@@ -20,8 +20,14 @@ export function asId(value: unknown): string | undefined {
   return Number.isInteger(value) ? String(value) : undefined;
 }
 
+/** Whether a value is a text, a number, or a boolean. */
 export function isScalar(value: unknown): value is string | number | bigint | boolean {
   return ['string', 'number', 'bigint', 'boolean'].includes(typeof value);
+}
+
+/** Whether a value may be an id, or a text: a number counts, an empty text does not. */
+export function isTextOrNumber(value: unknown): value is string | number | bigint {
+  return ['string', 'number', 'bigint'].includes(typeof value) && value !== '';
 }
 
 /** Compares JSON values. A number equals its digits as a string. */

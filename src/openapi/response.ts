@@ -90,11 +90,8 @@ function hasTwoIds(leaf: FieldLeaf, properties: readonly Property[]): boolean {
     const names = rank.map(plainPath);
     return properties.filter(({ path }) => names.includes(plainPath(path))).length;
   };
-  return (
-    parseField(LEAVES[leaf].value)
-      .map(present)
-      .find((count) => count > 0) === 2
-  );
+  const counts = parseField(LEAVES[leaf].value).map(present);
+  return (counts.find((count) => count > 0) ?? 0) > 1;
 }
 
 /** Finds the fields of a resource among the properties of its schema. */
