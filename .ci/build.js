@@ -14,7 +14,7 @@ const BASE = /^(?!.*node_modules).*\/package\.json$|\/src\/(errors|clock|cli\/(c
 const CORE = [
   /\/src\/(main|shell-quote)\.ts$/,
   /\/src\/cli\/(args|command|command-tree|create-context|help-topics|input|parse|prompts|registry|run-command|service|shell-command|state-access|trace)\.ts$/,
-  /\/src\/api\/(?!call-errors|chat|check-|cron-jobs|dispatcher|fetch-document|fresh-list|history|list-failure|map-concurrent|provisioning|raw-|refusal-hints|session-probe|single-use|uploads|verify-token)/,
+  /\/src\/api\/(?!call-errors|chat|check-|cron-jobs|dispatcher|fetch-document|fresh-list|history|list-failure|map-concurrent|provisioning|raw-|refusal-hints|session-probe|uploads|verify-token)/,
   /\/src\/contract\/(?!chat-source|check-|cron|group-by|message|provisioning|resource|session-guard|uploads)/,
   /\/src\/config\/(?!keychain|read-secret-line|temporary-file|token-storage|update-|webhook-secret)/,
   /\/src\/commands\/(agents|spaces)\//,
@@ -58,7 +58,7 @@ const program = {
       groups: [
         { name: 'base', test: BASE, priority: 3 },
         { name: 'core', test: (id) => CORE.some((pattern) => pattern.test(id)), priority: 2 },
-        { name: 'undici', test: /\/src\/api\/(dispatcher|single-use)\.ts$/, priority: 1 },
+        { name: 'undici', test: /\/src\/api\/(dispatcher)\.ts$/, priority: 1 },
         { name: 'guarded', test: (id) => GUARDED.some((pattern) => pattern.test(id)), minShareCount: 2, includeDependenciesRecursively: false },
         { name: 'state', test: STATE, priority: 3, includeDependenciesRecursively: false },
         { name: 'schedules', test: SCHEDULES },

@@ -232,9 +232,6 @@ export class InterruptedError extends PartnerctlError {
   }
 }
 
-/** The hint of a refusal that the service explains. A batch replaces it with more precise advice. */
-export const FIX_COMPLAINT = 'Fix what the service complains about, and run the command again.';
-
 /**
  * Returns a copy of the error with more information but the same type and exit code.
  * @param more a hint to append to the error's hint, and details to merge into its details

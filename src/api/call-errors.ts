@@ -1,23 +1,22 @@
 import { formatDuration } from '../clock.ts';
 import { describeFix } from '../contract/assumptions.ts';
-import { readErrorBody } from '../contract/error-body.ts';
-import { normalizeName } from '../contract/field-names.ts';
+import { type ErrorBody, readErrorBody } from '../contract/error-body.ts';
 import type { Operation, RawOperation } from '../contract/operations.ts';
-import { isPathRefused, readSlashRedirect } from '../contract/slash-redirect.ts';
+import { readSlashRedirect } from '../contract/slash-redirect.ts';
 import {
   BalanceError,
   CredentialsError,
   type ErrorInfo,
-  FIX_COMPLAINT,
   NotFoundError,
+  OutcomeUnknownError,
   type PartnerctlError,
   RateLimitError,
   RefusedError,
   ServiceError,
 } from '../errors.ts';
-import { toIndeterminate } from './api-response.ts';
 import { addressHint, isMethodMissing, parameterHint, type RefusedRequest } from './refusal-hints.ts';
-import { type HttpResponse, TimeLimitReached, type TransportFailure } from './transport.ts';
+import type { HttpResponse, TransportFailure } from './transport.ts';
+import { TimeLimitReached } from './transport-failure.ts';
 
 /** Where the token comes from, for messages. */
 export interface TokenOrigin {
@@ -31,8 +30,8 @@ export interface TokenOrigin {
 export interface CallContext {
   readonly operation: Operation | RawOperation;
   readonly request: RefusedRequest;
-  /** Path and query of the request. */
-  readonly path: string;
+  /** The whole address of the request. */
+  readonly url: string;
   /** The configured base URL. */
   readonly baseUrl: string;
   readonly tokenOrigin: TokenOrigin | undefined;
@@ -49,24 +48,21 @@ export interface CallContext {
 
 const QUOTED_CHARACTERS = 200;
 
-const RESOURCES = new Set(['space', 'agent', 'source', 'session', 'message', 'template']);
+/** A code that says what is unknown, and so that the path exists. */
+const UNKNOWN_RESOURCE = /^(space|agent|source|session|message|template)_not_found$/;
 
-/** Returns what a code such as `source_not_found` or `NoSuchAgent` says is unknown. It means that the path exists. */
-function unknownResource(code: string): string | undefined {
-  const name = normalizeName(code);
-  const resource = name.replace(/^nosuch|^unknown|notfound$|doesnotexist$/, '');
-  return resource !== name && RESOURCES.has(resource) ? resource : undefined;
-}
-
-function notFoundError(info: ErrorInfo, call: CallContext): NotFoundError {
-  const resource = unknownResource(info.code ?? '');
-  if (resource !== undefined) {
-    const hint = `Check the id, and that it belongs to this service: ${call.baseUrl}.`;
-    return new NotFoundError(`The service does not know this ${resource} (404).`, { ...info, hint });
-  }
-  return new NotFoundError('The service does not know this resource (404).', {
+/**
+ * Returns the error for a call that the service may or may not have processed: for a `once` call, an
+ * OutcomeUnknownError with the failure as its cause; for any other call, the failure itself. The caller adds a hint.
+ */
+export function toIndeterminate(failure: PartnerctlError, { name, safety }: Operation | RawOperation): PartnerctlError {
+  if (safety !== 'once') return failure;
+  const { message, info } = failure;
+  return new OutcomeUnknownError(`The outcome of ${name} is unknown.`, {
     ...info,
-    hint: `Check the id and the base URL ${call.baseUrl}. ${addressHint(call.request, undefined)}`,
+    why: info.why === undefined ? message : `${message}\n${info.why}`,
+    hint: undefined,
+    cause: failure,
   });
 }
 
@@ -78,19 +74,26 @@ function notFoundError(info: ErrorInfo, call: CallContext): NotFoundError {
  * @param response with secrets already redacted from its body
  */
 export function responseError(response: HttpResponse, call: CallContext): PartnerctlError {
-  const info = responseInfo(response, call);
-  const { status } = response;
+  const { status, headers, body } = response;
+  const said = readErrorBody(body, headers['content-type'], call.request.contract);
+  const info = responseInfo(response, said, call);
   if (status < 300) return prematureError(response, info);
-  if (status < 400 || status >= 500) {
-    const error = status < 400 ? redirectError(response, info, call) : serverError(status, info, call);
-    const isProof = response.sent !== 'all' || isPathRefused(response, addressOf(call));
-    return isProof ? error : toIndeterminate(error, call.operation);
+  if (status < 400) return redirectError(response, info, call);
+  if (status >= 500) {
+    const error = serverError(status, info, call);
+    return response.sent === 'all' ? toIndeterminate(error, call.operation) : error;
   }
   switch (status) {
     case 401:
-      return tokenError(info, call);
+      return new CredentialsError(`The service rejected the ${nameToken(call)} (401).`, {
+        ...info,
+        hint: call.tokenOrigin?.fixHint ?? `Use a token that is valid for ${call.baseUrl}.`,
+      });
     case 402:
-      return balanceError(info, call);
+      return new BalanceError("The organization's pay-as-you-go balance is too low (402).", {
+        ...info,
+        hint: 'Top up the balance (the minimum is 1 USD), and run the command again.',
+      });
     case 403:
       return new CredentialsError(`The ${nameToken(call)} is not allowed to do this (403).`, {
         ...info,
@@ -101,7 +104,7 @@ export function responseError(response: HttpResponse, call: CallContext): Partne
     case 405:
       return new RefusedError('The service does not take this method here (405).', {
         ...info,
-        hint: addressHint(call.request, response.headers.allow, true),
+        hint: addressHint(call.request, headers.allow, true),
       });
     case 408:
       return serverError(status, info, call);
@@ -113,26 +116,28 @@ export function responseError(response: HttpResponse, call: CallContext): Partne
     case 429:
       return rateLimitError(info, call);
     default:
-      return refusedError(response, info, call);
+      return new RefusedError(`The service refused the call (${status}).`, {
+        ...info,
+        hint: parameterHint(call.request, said),
+      });
   }
 }
 
-function responseInfo(response: HttpResponse, call: CallContext): ErrorInfo {
-  const { code, message, fields, fromGateway } = readErrorBody(
-    response.body,
-    response.headers['content-type'],
-    call.request.contract,
-  );
+function responseInfo(
+  { status, headers }: HttpResponse,
+  { code, message, fields, fromGateway }: ErrorBody,
+  call: CallContext,
+): ErrorInfo {
   // Some services repeat a field's error as the top-level message.
   const isRepeated = fields.some((field) => message?.includes(field.message));
   const complaints = fields.map((field) => (field.path === '' ? field.message : `${field.path}: ${field.message}`));
-  const isMissing = response.status === 405 && isMethodMissing(call.request.method, response.headers.allow);
+  const isMissing = status === 405 && isMethodMissing(call.request.method, headers.allow);
   const why = [isRepeated ? undefined : message, ...complaints].filter(Boolean).join('\n');
   return {
     why: why === '' ? undefined : why,
-    status: response.status,
+    status,
     code,
-    requestId: response.headers['x-request-id'] ?? call.requestId,
+    requestId: headers['x-request-id'] ?? call.requestId,
     fromGateway: isMissing ? undefined : fromGateway,
     retryAt: call.retryAt === undefined ? undefined : new Date(call.retryAt).toISOString(),
     details: {
@@ -148,21 +153,13 @@ function nameToken({ tokenOrigin }: CallContext): string {
   return tokenOrigin ? `token from ${tokenOrigin.from}` : 'token';
 }
 
-function tokenError(info: ErrorInfo, call: CallContext): PartnerctlError {
-  return new CredentialsError(`The service rejected the ${nameToken(call)} (401).`, {
-    ...info,
-    hint: call.tokenOrigin?.fixHint ?? `Use a token that is valid for ${call.baseUrl}.`,
-  });
-}
-
-/** After a retry, the last response does not show whether an earlier attempt was processed. */
-function balanceError(info: ErrorInfo, { operation, attempts }: CallContext): PartnerctlError {
-  const isSaid = info.why?.includes('not processed') || (operation.safety === 'idempotent' && attempts > 1);
-  const outcome = isSaid ? '' : ' The call was not processed.';
-  return new BalanceError("The organization's pay-as-you-go balance is too low (402).", {
-    ...info,
-    hint: `Top up the balance (the minimum is 1 USD), and run the command again.${outcome}`,
-  });
+function notFoundError(info: ErrorInfo, { request, baseUrl }: CallContext): NotFoundError {
+  const resource = UNKNOWN_RESOURCE.exec(info.code ?? '')?.[1];
+  const hint =
+    resource === undefined
+      ? `Check the id and the base URL ${baseUrl}. ${addressHint(request, undefined)}`
+      : `Check the id, and that it belongs to this service: ${baseUrl}.`;
+  return new NotFoundError(`The service does not know this ${resource ?? 'resource'} (404).`, { ...info, hint });
 }
 
 function rateLimitError(info: ErrorInfo, call: CallContext): PartnerctlError {
@@ -194,41 +191,32 @@ function prematureError({ status, body }: HttpResponse, info: ErrorInfo): Partne
   });
 }
 
-function refusedError(response: HttpResponse, info: ErrorInfo, { request }: CallContext): PartnerctlError {
-  const message = `The service refused the call (${response.status}).`;
-  const body = readErrorBody(response.body, response.headers['content-type'], request.contract);
-  const contractHint = parameterHint(request, body);
-  const hint = contractHint === undefined ? FIX_COMPLAINT : `${FIX_COMPLAINT}\n${contractHint}`;
-  return new RefusedError(message, { ...info, hint });
-}
-
-function addressOf({ baseUrl, path }: CallContext): string {
-  return new URL(baseUrl).origin + path;
-}
-
+/** A write that is redirected to its own path was not processed. Any other redirect may lead to what it created. */
 function redirectError(response: HttpResponse, info: ErrorInfo, call: CallContext): PartnerctlError {
-  const { status, headers } = response;
-  const slash = readSlashRedirect(response, addressOf(call));
-  const never = `The tool never follows redirects, so that the token stays with ${call.baseUrl}.`;
-  const fix = redirectFix(slash, call);
-  return new ServiceError(`The service redirects to ${headers.location ?? 'an unnamed address'} (${status}).`, {
+  const { status, headers, sent } = response;
+  const { operation, baseUrl } = call;
+  const slash = readSlashRedirect(response, call.url);
+  const isProof = sent !== 'all' || (slash !== undefined && status !== 302);
+  const fix = redirectFix(slash, operation);
+  const error = new ServiceError(`The service redirects to ${headers.location ?? 'an unnamed address'} (${status}).`, {
     ...info,
-    // After a write of unknown outcome, the caller decides what to do next.
-    ...(call.operation.safety === 'once' && !isPathRefused(response, addressOf(call)) && { why: fix }),
+    // After a write of unknown outcome, the caller says what to do next.
+    ...(operation.safety === 'once' && !isProof && { why: fix }),
     permanent: true,
-    hint: `${never} ${fix}`,
+    hint: `The tool never follows redirects, so that the token stays with ${baseUrl}. ${fix}`,
   });
+  return isProof ? error : toIndeterminate(error, operation);
 }
 
-function redirectFix(slash: 'always' | 'never' | undefined, { operation }: CallContext): string {
-  const { leaf } = operation;
-  if (leaf === undefined) {
-    return slash === undefined
-      ? 'Check the path.'
-      : `Give the path ${slash === 'always' ? 'with' : 'without'} its trailing slash.`;
+function redirectFix(slash: 'always' | 'never' | undefined, { leaf }: Operation | RawOperation): string {
+  if (slash !== undefined) {
+    return leaf === undefined
+      ? `Give the path ${slash === 'always' ? 'with' : 'without'} its trailing slash.`
+      : describeFix({ leaf: 'paths.trailing_slash', value: slash });
   }
-  if (slash) return describeFix({ leaf: 'paths.trailing_slash', value: slash });
-  return `Check the base URL. ${describeFix({ leaf, value: '<METHOD> <path>' })}`;
+  return leaf === undefined
+    ? 'Check the path.'
+    : `Check the base URL. ${describeFix({ leaf, value: '<METHOD> <path>' })}`;
 }
 
 /**
@@ -236,32 +224,29 @@ function redirectFix(slash: 'always' | 'never' | undefined, { operation }: CallC
  * is indeterminate.
  */
 export function networkError(failure: TransportFailure, call: CallContext): PartnerctlError {
-  const isLate = call.isOutOfTime || failure.cause instanceof TimeLimitReached;
-  const isExplained = failure.cause instanceof TimeLimitReached || (isProxyFailure(failure) && !isLate);
-  const error = new ServiceError(describeFailure(failure, call, isLate), {
-    why: isExplained ? undefined : failure.message,
-    status: failure.status,
+  const { sent, message, code, status, isTransient, cause } = failure;
+  const isLate = call.isOutOfTime || cause instanceof TimeLimitReached;
+  const isProxy = code?.startsWith('PROXY_') === true;
+  const isExplained = cause instanceof TimeLimitReached || (isProxy && !isLate);
+  const text = isProxy && !isLate ? `${message.charAt(0).toUpperCase()}${message.slice(1)}.` : undefined;
+  const error = new ServiceError(text ?? describeExtent(sent, isLate, call), {
+    why: isExplained ? undefined : message,
+    status,
     requestId: call.requestId,
-    hint: isLate && failure.isTransient ? 'Allow more time with --timeout.' : hintFor(failure, call),
-    permanent: !failure.isTransient,
+    hint: isLate && isTransient ? 'Allow more time with --timeout.' : hintFor(failure, call),
+    permanent: !isTransient,
     details: {
       operation: call.operation.name,
-      reason: failure.code ?? null,
-      left: failure.sent === 'all',
+      reason: code ?? null,
+      left: sent === 'all',
       attempts: call.attempts,
     },
-    cause: failure.cause,
+    cause,
   });
-  return failure.sent === 'all' ? toIndeterminate(error, call.operation) : error;
+  return sent === 'all' ? toIndeterminate(error, call.operation) : error;
 }
 
-function isProxyFailure({ code }: TransportFailure): boolean {
-  return code?.startsWith('PROXY_') === true;
-}
-
-function describeFailure(failure: TransportFailure, call: CallContext, isLate: boolean): string {
-  const { sent, message } = failure;
-  if (isProxyFailure(failure) && !isLate) return `${message.charAt(0).toUpperCase()}${message.slice(1)}.`;
+function describeExtent(sent: TransportFailure['sent'], isLate: boolean, call: CallContext): string {
   const limit = call.timeoutMs === undefined ? 'in time' : `within ${formatDuration(call.timeoutMs)} (--timeout)`;
   const extent = isLate ? ` ${limit}` : afterAttempts(call);
   if (sent === 'nothing') return `Could not reach ${call.baseUrl}${extent}.`;
@@ -269,10 +254,9 @@ function describeFailure(failure: TransportFailure, call: CallContext, isLate: b
   return isLate ? `No response${extent}.` : `No complete response from ${call.baseUrl}${extent}.`;
 }
 
-function hintFor(failure: TransportFailure, { baseUrl }: CallContext): string {
-  const { code, message, isTransient } = failure;
+function hintFor({ code, message, isTransient }: TransportFailure, { baseUrl }: CallContext): string {
   if (code?.startsWith('BODY_')) return `The tool cannot read this response. Check the base URL ${baseUrl}.`;
-  if (isProxyFailure(failure)) {
+  if (code?.startsWith('PROXY_')) {
     return message.endsWith('answered 407')
       ? 'Put the name and password of the proxy into its address: http://name:password@host:port'
       : `Check the proxy, or add ${new URL(baseUrl).hostname} to NO_PROXY.`;

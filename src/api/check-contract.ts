@@ -11,12 +11,10 @@ import {
   PartnerctlError,
   ServiceError,
 } from '../errors.ts';
-import { listAgents } from './agents.ts';
-import { listCronJobs } from './cron-jobs.ts';
+import { listAgents, listJobs, listSpaces } from './calls.ts';
 import { HistoryReader, isBare404 } from './history.ts';
 import type { Http } from './http.ts';
 import { probeSession } from './session-probe.ts';
-import { listSpaces } from './spaces.ts';
 
 /** The session whose history is read. */
 export interface CheckedSession {
@@ -170,7 +168,7 @@ export async function checkContract(
   const agents = await readAgents(http, spaces.items);
   if (agents) add('agents.list', 'agent', agents);
   if (http.contract.operation('cron_jobs.list') !== undefined) {
-    add('cron_jobs.list', 'cron_job', await readUpTo(http, listCronJobs(http)));
+    add('cron_jobs.list', 'cron_job', await readUpTo(http, listJobs(http)));
   }
   if (session) {
     const read = await readUpTo(http, historyOf(http, session, now));

@@ -1,5 +1,4 @@
 import { buildConnector, type Dispatcher, EnvHttpProxyAgent, Pool } from 'undici';
-import { type SingleUse, SingleUseConnections } from './single-use.ts';
 
 /** The proxy for https services. */
 export interface HttpsProxy {
@@ -14,19 +13,14 @@ const CONNECT_TIMEOUT_MS = 10_000;
 
 const CONNECT = { timeout: CONNECT_TIMEOUT_MS };
 
-/** Creates a private pool of connections to an origin, which no other code in the process can change. */
-export function createDispatcher(origin: string, proxy: HttpsProxy | undefined): Dispatcher {
-  return proxy ? createProxyAgent(proxy) : new Pool(origin, { connect: CONNECT });
-}
-
-/** Returns what gives each request a connection of its own. The requests share TLS sessions. */
-export function createSingleUse(origin: string, proxy: HttpsProxy | undefined): SingleUse {
-  if (!proxy) return new SingleUseConnections(origin, buildConnector(CONNECT));
-  return {
-    open: () => createProxyAgent(proxy),
-    end: (agent, reason) => agent.destroy(reason),
-    close: async () => undefined,
-  };
+/**
+ * Returns what opens private pools of connections to an origin, which no other code in the process can change. Without a
+ * proxy, all of them share TLS sessions.
+ */
+export function dispatcherOpener(origin: string, proxy: HttpsProxy | undefined): () => Dispatcher {
+  if (proxy) return () => createProxyAgent(proxy);
+  const connect = buildConnector(CONNECT);
+  return () => new Pool(origin, { connect });
 }
 
 function createProxyAgent(proxy: HttpsProxy): Dispatcher {

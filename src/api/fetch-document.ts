@@ -7,8 +7,8 @@ import {
   ServiceError,
 } from '../errors.ts';
 import { ATTEMPT_TIMEOUT_MS, type AttemptDeps, runAttempt } from './attempt.ts';
-import { UnreadableBody } from './response-body.ts';
-import { type HttpResponse, TimeLimitReached, type TransportFailure, type TransportResult } from './transport.ts';
+import type { HttpResponse, TransportFailure, TransportResult } from './transport.ts';
+import { TimeLimitReached, UnreadableBody } from './transport-failure.ts';
 
 export interface FetchOptions extends AttemptDeps {
   readonly userAgent: string;
@@ -59,10 +59,8 @@ function attempt(url: URL, number: number, deadline: number, options: FetchOptio
         'x-request-id': requestId,
       },
     },
-    stream: undefined,
     safety: 'safe',
     deadline,
-    signal: undefined,
   });
 }
 

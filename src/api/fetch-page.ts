@@ -6,8 +6,8 @@ import type { PageResponse } from '../contract/page-signs.ts';
 import type { Progress, Verdict } from '../contract/paging.ts';
 import { ErrorInSuccessBody, PartnerctlError, ShapeError } from '../errors.ts';
 import type { ApiResponse } from './api-response.ts';
+import type { CallOptions } from './call.ts';
 import type { Http } from './http.ts';
-import type { CallOptions } from './http-options.ts';
 import { incompleteListError } from './incomplete-list.ts';
 
 /** The operation of a list. */

@@ -5,11 +5,11 @@ import { decodeMessages, type Message } from '../contract/messages.ts';
 import { OPERATIONS } from '../contract/operations.ts';
 import { entriesOfSession } from '../contract/session-guard.ts';
 import { NotFoundError, type PartnerctlError, ShapeError } from '../errors.ts';
+import type { CallOptions } from './call.ts';
 import type { Page, PagedList } from './fetch-page.ts';
 import type { Http } from './http.ts';
-import type { CallOptions } from './http-options.ts';
 import { PageReader } from './page-reader.ts';
-import { parseDate, requestedWait } from './retry.ts';
+import { parseDate, retryAfterOf } from './retry.ts';
 
 /** Where to start reading in the history of a session. */
 export interface HistoryPosition {
@@ -28,7 +28,7 @@ export interface HistoryOptions {
   /** A history with more pages is endless; 10,000 by default. */
   readonly maxPages?: number;
   /** Called before each page is requested. */
-  readonly limits: () => Pick<CallOptions, 'retries' | 'timeoutMs' | 'freshConnection' | 'signal'>;
+  readonly limits: () => Pick<CallOptions, 'retries' | 'timeoutMs' | 'signal'>;
 }
 
 /** A part of a history. */
@@ -99,7 +99,7 @@ export class HistoryReader {
       read.pages += 1;
       read.direction ??= directionOf(read.messages.slice(0, MAX_COMPARED));
       read.last = page;
-      read.waitMs = requestedWait(page.response.headers, options.now()) ?? read.waitMs;
+      read.waitMs = retryAfterOf(page.response.headers, options.now()) ?? read.waitMs;
       const isEnough = after === undefined ? read.messages.length >= newest : isFound;
       if (read.direction === 'newest first' && isEnough) break;
       const isHeld = read.direction !== 'oldest first' || (after !== undefined && !this.heedsCursor);

@@ -1,23 +1,40 @@
 import { setMaxListeners } from 'node:events';
 import { Contract } from '../contract/contract.ts';
 import type { Operation, RawOperation } from '../contract/operations.ts';
-import { buildRequest, NoOperation } from '../contract/request.ts';
 import { readSlashRedirect, withTrailingSlash } from '../contract/slash-redirect.ts';
-import { InterruptedError, NoOperationError, type PartnerctlError, UsageError } from '../errors.ts';
+import { InterruptedError, LocalError, type PartnerctlError } from '../errors.ts';
 import { ApiResponse } from './api-response.ts';
-import { ATTEMPT_TIMEOUT_MS, runAttempt } from './attempt.ts';
-import type { CallContext } from './call-errors.ts';
-import type { CallOptions, HttpOptions } from './http-options.ts';
-import { buildHttpRequest, type RequestContent, type SentRequest } from './http-request.ts';
-import { decideRetry, RetryBudget, toOutcome } from './retry.ts';
+import { ATTEMPT_TIMEOUT_MS, type AttemptDeps, runAttempt } from './attempt.ts';
+import { type Call, type CallOptions, type SentRequest, toHttpRequest, toWire } from './call.ts';
+import { type CallContext, networkError, responseError, type TokenOrigin } from './call-errors.ts';
+import { decideRetry, toOutcome } from './retry.ts';
 import type { HttpResponse, TransportResult } from './transport.ts';
+import { SendRefused } from './transport-failure.ts';
 
-/** One call, including all of its attempts. */
-interface Call extends RequestContent {
-  readonly options: CallOptions;
-  /** Milliseconds since the epoch. */
-  readonly deadline: number;
+/** What a client is made of. */
+export interface HttpOptions extends AttemptDeps {
+  /** The base URL without a trailing slash. */
+  readonly baseUrl: string;
+  readonly token: string;
+  /** Where the token comes from, for messages. */
+  readonly tokenOrigin?: TokenOrigin | undefined;
+  readonly userAgent: string;
+  readonly random: () => number;
+  readonly retries: number;
+  /** The command's deadline in milliseconds since the epoch. */
+  readonly deadline: number | undefined;
+  /** The value of --timeout in milliseconds, for messages. */
+  readonly timeoutMs?: number | undefined;
+  /** Removes secrets from a text before it is quoted. */
+  readonly redact: (text: string) => string;
+  /** What is known of the service's wire format; the defaults if undefined. */
+  readonly contract?: Contract | undefined;
+  /** Called with what the user has to know about the answers of the service. */
+  readonly onWarning?: ((text: string) => void) | undefined;
 }
+
+/** The caller no longer allowed a request when its connection stood. Proves that nothing was sent. */
+export class NotSentError extends LocalError {}
 
 /** What follows a failed attempt: another attempt, or the end of the call. */
 type NextStep =
@@ -34,7 +51,7 @@ const RATE_LIMITED: HttpResponse = {
   status: 429,
   headers: {},
   body: '',
-  isGarbled: false,
+  bytes: new Uint8Array(),
   sent: 'part',
 };
 
@@ -49,7 +66,6 @@ export class Http {
   /** The service's wire format. */
   readonly contract: Contract;
   private readonly options: HttpOptions;
-  private readonly budget = new RetryBudget();
   private pausedUntil = 0;
   private requests = 0;
   private successes = 0;
@@ -64,60 +80,15 @@ export class Http {
   }
 
   /**
-   * Calls an operation, and retries it until it succeeds or may not be retried.
+   * Calls an operation, and retries it until it succeeds or may not be retried. A read follows one redirect to the path
+   * with or without a trailing slash.
    * @throws PartnerctlError, as a subclass for credentials, balance, not found, rate limit, service, refused, or
-   * interrupted. A `once` call throws OutcomeUnknownError if the service may have processed it, which includes an
-   * unreadable response; every other class proves that the service did nothing
+   * interrupted; NotSentError if `maySend` forbids it. A `once` call throws OutcomeUnknownError if the service may have
+   * processed it, which includes an unreadable response; every other class proves that the service did nothing
    */
   async call(operation: Operation | RawOperation, options: CallOptions = {}): Promise<ApiResponse> {
-    return await this.callAt(this.wireRequest(operation, options), operation, options);
-  }
-
-  /** Makes a call at an address, from which a read follows one redirect to the path with or without a trailing slash. */
-  private async callAt(
-    wire: SentRequest,
-    operation: Operation | RawOperation,
-    options: CallOptions,
-    isRedirected = false,
-  ): Promise<ApiResponse> {
-    const { path } = wire;
-    const call: Call = { operation, options, wire, deadline: this.deadlineOf(options) };
-    const url = new URL(this.baseUrl).origin + path;
-    const { safety } = operation;
-    for (let attempt = 1; ; attempt += 1) {
-      await this.waitForRateLimit(call, attempt);
-      const timeLeftMs = call.deadline - this.options.clock.now();
-      const request = buildHttpRequest(call, this.options, { requestId: this.newRequestId(), timeLeftMs });
-      const { body: stream, signal } = options;
-      const limits = { safety, deadline: call.deadline, signal };
-      const result = await runAttempt(this.options, { number: attempt, url, request, stream, ...limits });
-      const { requestId } = request;
-      if (result.kind === 'response' && isSuccess(result)) {
-        this.budget.giveBack();
-        this.successes += 1;
-        const request = {
-          operation,
-          path,
-          url,
-          requestId,
-          attempts: attempt,
-          contract: this.contract,
-        };
-        return new ApiResponse(result, request, this.options.redact);
-      }
-      const slash = result.kind === 'response' && safety === 'safe' ? readSlashRedirect(result, url) : undefined;
-      if (slash !== undefined && operation.leaf !== undefined && !isRedirected) {
-        return await this.callAt({ ...wire, path: withTrailingSlash(path, slash) }, operation, options, true);
-      }
-      const next = this.decideNext(result, call, attempt);
-      if (!next.retry && result.kind === 'response') options.onRefusal?.(result);
-      if (!next.retry) throw await this.toError(result, call, { requestId, attempts: attempt, ...next });
-      await this.wait(
-        next.delayMs,
-        result.kind === 'response' ? `after ${result.status}` : `after: ${result.message}`,
-        signal,
-      );
-    }
+    const wire = toWire(operation, options, this);
+    return await this.run({ operation, options, wire, deadline: this.deadlineOf(options), isRedirected: false });
   }
 
   /** How many calls of this process have succeeded. */
@@ -141,6 +112,53 @@ export class Http {
     return deadline === undefined ? CALL_TIMEOUT_MS : deadline - clock.now();
   }
 
+  private async run(call: Call): Promise<ApiResponse> {
+    const { operation, options, wire, deadline } = call;
+    const { safety } = operation;
+    const { body: stream, signal } = options;
+    const url = new URL(this.baseUrl).origin + wire.path;
+    for (let attempts = 1; ; attempts += 1) {
+      await this.waitForRateLimit(call, attempts);
+      const requestId = this.newRequestId();
+      const timeLeftMs = deadline - this.options.clock.now();
+      const request = toHttpRequest(call, this.options, { requestId, timeLeftMs });
+      const result = await runAttempt(this.options, {
+        number: attempts,
+        url,
+        request,
+        stream,
+        safety,
+        deadline,
+        signal,
+      });
+      if (result.kind === 'response' && isSuccess(result)) {
+        this.successes += 1;
+        return new ApiResponse(result, {
+          operation,
+          name: `${wire.method} ${this.pathOf(wire)}`,
+          url,
+          requestId,
+          attempts,
+          contract: this.contract,
+          redact: this.options.redact,
+        });
+      }
+      const mayFollow = safety === 'safe' && operation.leaf !== undefined && !call.isRedirected;
+      const slash = mayFollow && result.kind === 'response' ? readSlashRedirect(result, url) : undefined;
+      if (slash !== undefined) {
+        const path = withTrailingSlash(wire.path, slash);
+        return await this.run({ ...call, wire: { ...wire, path }, isRedirected: true });
+      }
+      const next = this.decideNext(result, call, attempts);
+      if (!next.retry) {
+        if (result.kind === 'response') options.onRefusal?.(result);
+        throw this.toError(result, call, { requestId, attempts, ...next });
+      }
+      const why = result.kind === 'response' ? `after ${result.status}` : `after: ${result.message}`;
+      await this.wait(next.delayMs, why, signal);
+    }
+  }
+
   private deadlineOf({ body, timeoutMs = Number.POSITIVE_INFINITY }: CallOptions): number {
     const { clock, deadline } = this.options;
     const now = clock.now();
@@ -154,21 +172,11 @@ export class Http {
     return this.options.deadline === undefined ? Math.min(CALL_TIMEOUT_MS, timeLeft) : timeLeft;
   }
 
-  /** @throws UsageError for a value that cannot be in a path; NoOperationError */
-  private wireRequest(operation: Operation | RawOperation, options: CallOptions): SentRequest {
-    if (operation.leaf === undefined) return operation.request;
-    try {
-      const wire = buildRequest(this.contract, operation.leaf, options.values);
-      const json = options.more ? { ...wire.json, ...options.more } : wire.json;
-      return { ...wire, json, path: options.link ?? this.basePath + wire.path };
-    } catch (error) {
-      if (error instanceof RangeError) throw new UsageError(error.message);
-      if (!(error instanceof NoOperation)) throw error;
-      throw new NoOperationError(error.message, {
-        hint: `If it has, run: partnerctl contract unset ${operation.leaf}`,
-        details: { operation: operation.name, leaf: operation.leaf },
-      });
-    }
+  /** Returns the path of a request without its query, relative to the base URL. */
+  private pathOf({ path }: SentRequest): string {
+    const { basePath } = this;
+    const pathname = path.replace(/\?.*/s, '');
+    return pathname.startsWith(basePath) ? pathname.slice(basePath.length) : pathname;
   }
 
   private newRequestId(): string {
@@ -180,29 +188,27 @@ export class Http {
     return `req-${randomPart}-${this.requests}`;
   }
 
-  /** Decides whether to make another attempt. A 429 pauses all calls and does not use the retry budget. */
+  /** Decides whether to make another attempt. A 429 pauses all calls. */
   private decideNext(result: TransportResult, call: Call, attempt: number): NextStep {
-    const { clock, random } = this.options;
+    const { clock, random, retries } = this.options;
     const outcome = toOutcome(result, clock.now());
     const decision = decideRetry({
       safety: call.operation.safety,
       attempt,
-      retries: call.options.retries ?? this.options.retries,
+      retries: call.options.retries ?? retries,
       outcome,
       timeLeftMs: this.longestWaitMs(call),
       random: random(),
     });
     const now = clock.now();
     const minimumMs = outcome.kind === 'response' ? outcome.retryAfterMs : undefined;
-    const retryAt = minimumMs === undefined ? undefined : now + minimumMs;
-    const isRateLimited = outcome.kind === 'response' && outcome.status === 429;
-    if (isRateLimited) {
+    if (outcome.kind === 'response' && outcome.status === 429) {
       const pauseMs = decision.retry ? decision.delayMs : (minimumMs ?? 0);
       this.pausedUntil = Math.max(this.pausedUntil, now + pauseMs);
     }
-    if (!decision.retry) return { retry: false, isOutOfTime: decision.why === 'deadline', retryAt };
-    if (!isRateLimited && !this.budget.take()) return { retry: false, isOutOfTime: false, retryAt };
-    return decision;
+    if (decision.retry) return decision;
+    const retryAt = minimumMs === undefined ? undefined : now + minimumMs;
+    return { retry: false, isOutOfTime: decision.why === 'deadline', retryAt };
   }
 
   /** Waits out the pause that a 429 to any call imposes on all calls. */
@@ -211,7 +217,7 @@ export class Http {
     for (let now = clock.now(); this.pausedUntil > now; now = clock.now()) {
       if (this.pausedUntil - now > this.longestWaitMs(call)) {
         const end = { requestId: undefined, attempts: attempt - 1, isOutOfTime: true, retryAt: this.pausedUntil };
-        throw await this.toError(RATE_LIMITED, call, end);
+        throw this.toError(RATE_LIMITED, call, end);
       }
       // Calls that were paused together must not all resume in the same millisecond.
       const spreadMs = Math.min(RATE_LIMIT_SPREAD_MS * random(), call.deadline - this.pausedUntil);
@@ -230,26 +236,31 @@ export class Http {
     }
   }
 
-  private async toError(
+  private toError(
     result: TransportResult,
     call: Call,
     end: Pick<CallContext, 'requestId' | 'attempts' | 'isOutOfTime' | 'retryAt'>,
-  ): Promise<PartnerctlError> {
-    const { networkError, responseError } = await import('./call-errors.ts');
+  ): PartnerctlError {
     const { baseUrl, tokenOrigin, deadline, timeoutMs, redact } = this.options;
-    const isLimitedByFlag = call.deadline === deadline;
+    const { operation, wire } = call;
     const context: CallContext = {
       ...end,
-      operation: call.operation,
-      request: { operation: call.operation.leaf, method: call.wire.method, contract: this.contract },
-      path: call.wire.path,
+      operation,
+      request: { operation: operation.leaf, method: wire.method, contract: this.contract },
+      url: new URL(baseUrl).origin + wire.path,
       baseUrl,
       tokenOrigin,
-      timeoutMs: isLimitedByFlag ? timeoutMs : undefined,
+      timeoutMs: call.deadline === deadline ? timeoutMs : undefined,
     };
-    if (result.kind === 'failure') return networkError(result, context);
-    // Redact before quoting: a truncated secret would not be recognized.
-    return responseError({ ...result, body: redact(result.body) }, context);
+    if (result.kind === 'response') {
+      // Redact before quoting: a truncated secret would not be recognized.
+      return responseError({ ...result, body: redact(result.body) }, context);
+    }
+    if (!(result.cause instanceof SendRefused)) return networkError(result, context);
+    return new NotSentError('The request was not sent, because it was too late for it.', {
+      details: { operation: operation.name },
+      cause: result.cause,
+    });
   }
 }
 

@@ -1,9 +1,9 @@
 import type { JsonObject } from '../contract/json.ts';
 import { ShapeError } from '../errors.ts';
 import { Paged } from '../output/paged.ts';
+import type { CallOptions } from './call.ts';
 import type { ListOperation, Page } from './fetch-page.ts';
 import type { Http } from './http.ts';
-import type { CallOptions } from './http-options.ts';
 import { PageReader } from './page-reader.ts';
 
 /**

@@ -13,9 +13,9 @@ import {
 } from '../contract/paging.ts';
 import { ShapeError } from '../errors.ts';
 import type { ApiResponse } from './api-response.ts';
+import type { CallOptions } from './call.ts';
 import { type FetchedPage, fetchPage, type Page, type PagedList, rejectedStatus } from './fetch-page.ts';
 import type { Http } from './http.ts';
-import type { CallOptions } from './http-options.ts';
 import { incompleteListError, partialWarning } from './incomplete-list.ts';
 import { fingerprint, ListProgress } from './list-progress.ts';
 import { pathWith, requestOf } from './page-request.ts';

@@ -2,9 +2,9 @@ import { normalizeName } from '../contract/field-names.ts';
 import type { Operation } from '../contract/operations.ts';
 import type { PageStep } from '../contract/paging.ts';
 import type { ApiResponse } from './api-response.ts';
+import type { CallOptions } from './call.ts';
 import type { PagedList } from './fetch-page.ts';
 import type { Http } from './http.ts';
-import type { CallOptions } from './http-options.ts';
 import { incompleteListError } from './incomplete-list.ts';
 
 /** Parameters that say where a page begins, and how many items it has, by their normalized names. */

@@ -1,24 +1,23 @@
 import { Contract } from '../contract/contract.ts';
 import { type JsonObject, parseJson } from '../contract/json.ts';
 import { OPERATIONS, type RawOperation } from '../contract/operations.ts';
-import { OutcomeUnknownError, PartnerctlError, ShapeError, withHint } from '../errors.ts';
+import { OutcomeUnknownError, PartnerctlError, ShapeError, UsageError, withHint } from '../errors.ts';
 import type { Http } from './http.ts';
 import { listAll } from './list.ts';
 import type { StreamedBody } from './streamed-body.ts';
+import type { HttpResponse } from './transport.ts';
 
 /** The response to a call that the user typed. */
 export interface RawResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** The undecoded body. */
+  /** The undecoded body; empty if it could not be read. */
   readonly bytes: Uint8Array;
   /** The parsed body; undefined if it is not JSON. */
   readonly json: { readonly value: unknown } | undefined;
   /** Why the call failed, although there is a response. */
   readonly error: PartnerctlError | undefined;
 }
-
-const NOTHING = new Uint8Array();
 
 function parseBody(bytes: Uint8Array): RawResponse['json'] {
   try {
@@ -33,7 +32,6 @@ function withOutcomeHint(error: PartnerctlError): PartnerctlError {
   if (!(error instanceof OutcomeUnknownError)) return error;
   return withHint(error, {
     hint: 'Read what the service has before you send it again: nothing keeps it from being done twice.',
-    details: {},
   });
 }
 
@@ -43,40 +41,33 @@ function withOutcomeHint(error: PartnerctlError): PartnerctlError {
  * @throws PartnerctlError if there is no response; see `Http.call`
  */
 export async function callRaw(http: Http, operation: RawOperation, body?: StreamedBody): Promise<RawResponse> {
-  let refusal: Omit<RawResponse, 'error' | 'json'> | undefined;
+  let refusal: HttpResponse | undefined;
+  const onRefusal = (response: HttpResponse): void => {
+    refusal = response;
+  };
   try {
-    const {
-      status,
-      headers,
-      bytes = NOTHING,
-    } = await http.call(operation, {
-      ...(body && { body }),
-      onRefusal: (response) => {
-        refusal = { ...response, bytes: response.bytes ?? NOTHING };
-      },
-    });
+    const { status, headers, bytes } = await http.call(operation, { ...(body && { body }), onRefusal });
     return { status, headers, bytes, json: parseBody(bytes), error: undefined };
   } catch (error) {
     if (!(error instanceof PartnerctlError)) throw error;
     if (!refusal) throw withOutcomeHint(error);
-    return { ...refusal, json: parseBody(refusal.bytes), error: withOutcomeHint(error) };
+    const { status, headers, bytes } = refusal;
+    return { status, headers, bytes, json: parseBody(bytes), error: withOutcomeHint(error) };
   }
 }
 
 /**
- * Yields the items of a list at any path, page after page, and proves that it is the whole list as for every list.
+ * Yields the items of a list at any path, page after page, and proves that it is the whole list as for every list. The
+ * contract's settings for its own lists do not apply.
  * @param path path and query of its first page, starting with the base path
  * @throws PartnerctlError; ShapeError for a response that is no list, or a list that cannot be read to its end
  */
 export async function* listRaw(http: Http, path: string): AsyncGenerator<JsonObject> {
-  const { pathname } = new URL(path, 'http://service');
-  // The contract's values for its own lists need not hold for this one.
-  const override = { 'spaces.list': `GET ${pathname.slice(http.basePath.length)}` };
-  const anywhere = http.withContract(new Contract({ override }));
+  const [pathname = ''] = path.split('?');
   const operation = { ...OPERATIONS.listSpaces, name: `GET ${path}` };
   const resource = pathname.split('/').findLast((segment) => segment !== '') ?? 'items';
   try {
-    yield* listAll(anywhere, operation, resource, { link: path });
+    yield* listAll(http.withContract(new Contract()), operation, resource, { link: path });
   } catch (error) {
     if (!(error instanceof ShapeError)) throw error;
     const { message, info } = error;
@@ -86,4 +77,87 @@ export async function* listRaw(http: Http, path: string): AsyncGenerator<JsonObj
       details: { operation: operation.name },
     });
   }
+}
+
+/** The parts of a base URL that a request must stay within. */
+interface Base {
+  readonly baseUrl: string;
+  /** The path of the base URL, usually `/v1`. */
+  readonly basePath: string;
+}
+
+function refuse(why: string, { baseUrl }: Base): UsageError {
+  return new UsageError(`The path ${why}.`, {
+    why: 'Nothing was sent.',
+    hint: `Give a path below ${baseUrl}, such as /automation/spaces/`,
+  });
+}
+
+/** Whether a path has a segment `..` for a server that decodes it once more, or that takes `\` for `/`. */
+function climbs(pathname: string): boolean {
+  try {
+    return decodeURIComponent(pathname)
+      .split(/[/\\]/)
+      .some((segment) => segment === '..' || /^(?:%2e|\.){2}$/i.test(segment));
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * Returns the path and query of a typed path, which is relative to the base URL.
+ * @param typed `/automation/spaces/?page=2`, or its whole address
+ * @throws UsageError unless the request stays on the origin and below the path of the base URL
+ */
+export function resolveTypedPath(typed: string, base: Base): string {
+  const { baseUrl, basePath } = base;
+  const { origin } = new URL(baseUrl);
+  if (/[\p{Cc}\\#]/u.test(typed) || !typed.isWellFormed() || typed.trim() !== typed || typed === '') {
+    throw refuse(
+      'is empty, or has a character that no path has (a control character, \\, #, or a blank at an end)',
+      base,
+    );
+  }
+  if (typed.startsWith('//')) throw refuse('leads to another host', base);
+  const isAddress = /^[a-z][a-z0-9+.-]*:/i.test(typed);
+  if (!isAddress && (typed === basePath || typed.startsWith(`${basePath}/`))) {
+    throw new UsageError(`The path is relative to ${baseUrl}, and begins with ${basePath} again.`, {
+      why: 'Nothing was sent.',
+      hint: `Use ${typed.slice(basePath.length) || '/'}`,
+    });
+  }
+  const text = isAddress ? typed : `${baseUrl}/${typed.replace(/^\//, '')}`;
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url?.origin !== origin || url.username !== '' || url.password !== '') {
+    throw refuse('leads to another host', base);
+  }
+  const isBelow = url.pathname === basePath || url.pathname.startsWith(`${basePath}/`);
+  if (!isBelow || climbs(url.pathname)) throw refuse(`leaves ${basePath}`, base);
+  return url.pathname + url.search;
+}
+
+function segmentsOf(path: string): readonly string[] {
+  const [pathname = ''] = path.split('?');
+  let decoded = pathname;
+  try {
+    decoded = decodeURIComponent(pathname);
+  } catch {
+    // As it is: no path of an operation has such escapes.
+  }
+  return decoded.split('/').filter((segment) => segment !== '');
+}
+
+/**
+ * Whether a path is the one on which the service creates scheduled jobs, however it is spelled.
+ * @param path path and query, starting with the base path
+ */
+export function isJobCreationPath(path: string, basePath: string, contract: Contract): boolean {
+  const own = contract.operation('cron_jobs.create')?.path ?? '';
+  const given = segmentsOf(path.slice(basePath.length)).map((segment) => segment.toLowerCase());
+  return [own, '/automation/partner-cron-jobs/'].some((known) => {
+    const wanted = segmentsOf(known);
+    const isSame = (segment: string, index: number) =>
+      /^\{\w+\}$/.test(segment) || segment.toLowerCase() === given[index];
+    return wanted.length > 0 && wanted.length === given.length && wanted.every(isSame);
+  });
 }

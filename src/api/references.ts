@@ -5,10 +5,10 @@ import type { JsonObject } from '../contract/json.ts';
 import { OPERATIONS } from '../contract/operations.ts';
 import { readSpace } from '../contract/spaces.ts';
 import { NotFoundError, ShapeError, UsageError, withHint } from '../errors.ts';
-import { listAgents, SpaceAgents } from './agents.ts';
 import { readItem } from './api-response.ts';
+import { listAgents, listSpaces } from './calls.ts';
 import type { Http } from './http.ts';
-import { listSpaces } from './spaces.ts';
+import { SpaceAgents } from './space-agents.ts';
 
 /** How the command line names a space: by id, or by a field to look up in the list of spaces. */
 export type Reference =

@@ -1,32 +1,32 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
-import { MAX_RESPONSE_BYTES, tooLargeError } from './response-body.ts';
+import { errorCode } from '../errors.ts';
+import type { HttpRequest, HttpResponse } from './transport.ts';
+import { SendRefused, UnreadableBody } from './transport-failure.ts';
 
 type Controller = Dispatcher.DispatchController;
 
 /** The status and the headers of a response. */
-export interface ResponseHead {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
-}
+type ResponseHead = Pick<HttpResponse, 'status' | 'headers'>;
 
-function flattenHeaders(headers: IncomingHttpHeaders): Record<string, string> {
-  const flat: Record<string, string> = {};
-  for (const [name, value] of Object.entries(headers)) {
-    if (value !== undefined) flat[name] = Array.isArray(value) ? value.join(', ') : value;
-  }
-  return flat;
-}
+/** The limit of a body, packed and unpacked. */
+const MAX_RESPONSE_BYTES = 64 * 1024 * 1024;
+
+/** Drops a byte order mark. */
+const UTF_8 = new TextDecoder();
+
+/** Replaces a body that could not be read. Not '', which would pass for a response that has no body. */
+const UNREADABLE_BODY = 'The rest of the response could not be read.';
 
 /** Reads the response to one request, and tells whether the request may have left. */
 export class ResponseReader implements Dispatcher.DispatchHandler {
-  /** Whether a part of the request may have left this machine: undici says so before it writes the first byte. */
+  /** Whether a part of the request may have left this machine. */
   hasLeft = false;
   /** Undefined until the response begins. */
   head: ResponseHead | undefined;
-  /** The whole body. Rejects with what ended the exchange. */
+  /** The whole body, packed. Rejects with what ended the exchange. */
   readonly body: Promise<Buffer>;
-  private readonly maxBytes: number;
+  private readonly request: Pick<HttpRequest, 'maySend' | 'maxBodyBytes'>;
   private readonly onHead: (head: ResponseHead) => void;
   private readonly chunks: Buffer[] = [];
   private size = 0;
@@ -35,10 +35,9 @@ export class ResponseReader implements Dispatcher.DispatchHandler {
   private complete: (body: Buffer) => void = () => undefined;
   private fail: (error: unknown) => void = () => undefined;
 
-  /** @param maxBytes the limit of the body; 64 MiB by default */
-  constructor(onHead: (head: ResponseHead) => void, maxBytes = MAX_RESPONSE_BYTES) {
+  constructor(request: Pick<HttpRequest, 'maySend' | 'maxBodyBytes'>, onHead: (head: ResponseHead) => void) {
+    this.request = request;
     this.onHead = onHead;
-    this.maxBytes = maxBytes;
     this.body = new Promise((resolve, reject) => {
       this.complete = resolve;
       this.fail = reject;
@@ -52,9 +51,11 @@ export class ResponseReader implements Dispatcher.DispatchHandler {
     this.controller?.abort(reason);
   }
 
+  /** undici calls this in the tick that writes the request, and writes nothing after an abort. */
   onRequestStart(controller: Controller): void {
     this.controller = controller;
     if (this.canceled) controller.abort(this.canceled.reason);
+    else if (this.request.maySend?.() === false) this.cancel(new SendRefused('the request was not sent'));
     else this.hasLeft = true;
   }
 
@@ -66,8 +67,9 @@ export class ResponseReader implements Dispatcher.DispatchHandler {
   }
 
   onResponseData(_controller: Controller, chunk: Buffer): void {
+    const { maxBodyBytes = MAX_RESPONSE_BYTES } = this.request;
     this.size += chunk.length;
-    if (this.size > this.maxBytes) this.cancel(tooLargeError(this.maxBytes));
+    if (this.size > maxBodyBytes) this.cancel(tooLargeError(maxBodyBytes));
     else this.chunks.push(chunk);
   }
 
@@ -79,4 +81,51 @@ export class ResponseReader implements Dispatcher.DispatchHandler {
   onResponseError(_controller: Controller, error: Error): void {
     this.fail(error);
   }
+}
+
+/**
+ * Waits for the whole response. For an unsuccessful one, the status is enough if the body is cut, stalls, or cannot be
+ * read.
+ * @throws what ended the exchange; UnreadableBody
+ */
+export async function readResponse(
+  reader: ResponseReader,
+  maxBytes = MAX_RESPONSE_BYTES,
+): Promise<ResponseHead & Pick<HttpResponse, 'body' | 'bytes'>> {
+  try {
+    const packed = await reader.body;
+    if (!reader.head) throw new Error('A response ended before it began.');
+    const bytes = await unpack(packed, reader.head.headers['content-encoding'], maxBytes);
+    return { ...reader.head, bytes, body: UTF_8.decode(bytes) };
+  } catch (error) {
+    const { head } = reader;
+    if (head === undefined || head.status < 300) throw error;
+    return { ...head, bytes: Buffer.alloc(0), body: UNREADABLE_BODY };
+  }
+}
+
+/** Some proxies compress responses although no request asks for it. @throws UnreadableBody */
+async function unpack(bytes: Buffer, encoding: string | undefined, maxBytes: number): Promise<Buffer> {
+  if (encoding === undefined || encoding === 'identity' || bytes.length === 0) return bytes;
+  if (encoding.toLowerCase() !== 'gzip') {
+    throw new UnreadableBody('BODY_ENCODING', `the response has the encoding ${encoding}, which was not requested`);
+  }
+  const { gunzipSync } = await import('node:zlib');
+  try {
+    return gunzipSync(bytes, { maxOutputLength: maxBytes });
+  } catch (error) {
+    throw errorCode(error) === 'ERR_BUFFER_TOO_LARGE' ? tooLargeError(maxBytes) : error;
+  }
+}
+
+function tooLargeError(maxBytes: number): UnreadableBody {
+  return new UnreadableBody('BODY_TOO_LARGE', `the response is larger than ${maxBytes / 1024 / 1024} MiB`);
+}
+
+function flattenHeaders(headers: IncomingHttpHeaders): Record<string, string> {
+  const flat: Record<string, string> = {};
+  for (const [name, value] of Object.entries(headers)) {
+    if (value !== undefined) flat[name] = Array.isArray(value) ? value.join(', ') : value;
+  }
+  return flat;
 }

@@ -64,71 +64,31 @@ export function decideRetry(question: RetryQuestion): RetryDecision {
 }
 
 /**
- * Parses a Retry-After header: seconds, or a date. A date counts relative to the response's own Date header, so that a
+ * Reads a Retry-After header: seconds, or a date. A date counts relative to the response's own Date header, so that a
  * wrong clock on either side does not matter.
  * @param now milliseconds since the epoch, used if the response has no Date header
  * @returns milliseconds, or undefined if the header is missing or unreadable
  */
-export function parseRetryAfter(header: string | undefined, date: string | undefined, now: number): number | undefined {
-  if (header === undefined) return undefined;
-  if (/^\s*\d+(\.\d+)?\s*$/.test(header)) return Math.min(LONGEST_WAIT_MS, Math.ceil(Number(header) * 1000));
-  const until = parseDate(header);
+export function retryAfterOf(headers: Readonly<Record<string, string>>, now: number): number | undefined {
+  const { 'retry-after': text, date } = headers;
+  if (text === undefined) return undefined;
+  if (/^\d+(\.\d+)?$/.test(text)) return Math.min(LONGEST_WAIT_MS, Math.ceil(Number(text) * 1000));
+  const until = parseDate(text);
   if (until === undefined) return undefined;
   return Math.min(LONGEST_WAIT_MS, Math.max(0, until - (parseDate(date) ?? now)));
 }
 
-/**
- * Parses HTTP dates (RFC 9110 §5.6.7), also in other zones than GMT, and ISO 8601. Date.parse alone would accept almost any
- * text with a number.
- */
+/** Parses an HTTP date (RFC 9110 §5.6.7). Date.parse alone would accept almost any text with a number. */
 export function parseDate(text: string | undefined): number | undefined {
-  const trimmed = text?.trim() ?? '';
-  const asctime = /^\w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d \d{4}$/.test(trimmed);
-  const isKnownFormat =
-    asctime ||
-    /^\w{3,9}, \d\d[ -]\w{3}[ -]\d{2,4} .*(?:GMT|UTC|[+-]\d{4})$/.test(trimmed) ||
-    /^\d{4}-\d\d-\d\dT/.test(trimmed);
-  const ms = isKnownFormat ? Date.parse(asctime ? `${trimmed} GMT` : trimmed) : Number.NaN;
+  const isDate = /^\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT$/.test(text ?? '');
+  const ms = isDate ? Date.parse(text ?? '') : Number.NaN;
   return Number.isNaN(ms) ? undefined : ms;
-}
-
-/**
- * The retry budget of the process, which limits the retries during an outage regardless of how many calls are in
- * flight. Each retry takes one from the budget; each success returns one.
- */
-export class RetryBudget {
-  private left: number;
-  private readonly size: number;
-
-  constructor(size = 100) {
-    this.size = size;
-    this.left = size;
-  }
-
-  /** Takes one retry; returns false when none is left. */
-  take(): boolean {
-    if (this.left === 0) return false;
-    this.left -= 1;
-    return true;
-  }
-
-  giveBack(): void {
-    this.left = Math.min(this.size, this.left + 1);
-  }
 }
 
 /** Converts the result of an attempt, received at `now`, to what `decideRetry` needs. */
 export function toOutcome(result: TransportResult, now: number): AttemptOutcome {
   if (result.kind === 'failure') return result;
   const { status, sent, headers } = result;
-  const retryAfterMs = parseRetryAfter(headers['retry-after'], headers.date, now);
+  const retryAfterMs = retryAfterOf(headers, now);
   return { kind: 'response', status, sent, ...(retryAfterMs !== undefined && { retryAfterMs }) };
-}
-
-/** Returns how long the service asks to wait before the next poll, in milliseconds. @param now for dates in headers */
-export function requestedWait(headers: Readonly<Record<string, string>>, now: number): number | undefined {
-  const waits = [headers['retry-after'], headers['x-poll-interval']].flatMap(
-    (header) => parseRetryAfter(header, headers.date, now) ?? [],
-  );
-  return waits.length === 0 ? undefined : Math.max(...waits);
 }

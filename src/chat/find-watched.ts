@@ -1,7 +1,8 @@
-import { listAgents, SpaceAgents } from '../api/agents.ts';
 import { readItem } from '../api/api-response.ts';
+import { listAgents } from '../api/calls.ts';
 import type { Http } from '../api/http.ts';
 import { parseReference, resolveSpaceId } from '../api/references.ts';
+import { SpaceAgents } from '../api/space-agents.ts';
 import type { Context } from '../cli/context.ts';
 import { readAgent } from '../contract/agents.ts';
 import { describeFix } from '../contract/assumptions.ts';

@@ -176,7 +176,6 @@ class FollowLoop implements Follower {
     const limits = () => ({
       retries: 0,
       timeoutMs: Math.max(1, Math.min(pollTimeoutMs, this.remainingMs())),
-      freshConnection: session.needsFreshConnection,
       signal: this.closing.signal,
     });
     let outcome: PollResult['outcome'];
@@ -200,7 +199,6 @@ class FollowLoop implements Follower {
   private resetClock(now: number): void {
     this.scheduler.resetClock(now);
     this.outages.resetClock(now);
-    for (const session of this.sessions.values()) session.needsFreshConnection = true;
   }
 
   private *handlePage(session: FollowedSession, startedAt: number, page: HistoryPage): Generator<FollowEvent> {

@@ -52,8 +52,6 @@ export class FollowedSession {
   failures = 0;
   /** Unreadable responses in a row. */
   unreadable = 0;
-  /** Whether the next poll should use a new connection. */
-  needsFreshConnection = false;
   /** Whether everything that existed at the start has been read. */
   isCaughtUp = false;
   /** Whether the service ever returned its history. */
@@ -140,7 +138,6 @@ export class FollowedSession {
     this.stalls = 0;
     this.unreadable = 0;
     this.hasMessages ||= page.messages.length > 0;
-    this.needsFreshConnection = false;
     if (!page.hasMore) this.pages = undefined;
     const wasCatchingUp = !this.isCaughtUp;
     const isProof = isConclusive(this.tail, this.cursor);
@@ -183,7 +180,6 @@ export class FollowedSession {
   fail(isStall: boolean): void {
     this.failures += 1;
     if (isStall) this.stalls += 1;
-    this.needsFreshConnection = true;
     this.pages = undefined;
   }
 

@@ -1,4 +1,4 @@
-import { type NewMessage, postMessage, type SentMessage } from '../api/chat.ts';
+import { type NewMessage, postMessage, type SentMessage } from '../api/calls.ts';
 import type { Message } from '../contract/messages.ts';
 import {
   EXIT,

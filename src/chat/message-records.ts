@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { NewMessage } from '../api/chat.ts';
+import type { NewMessage } from '../api/calls.ts';
 import type { RecordFormat } from '../state/ledger.ts';
 import type { KeyState } from '../state/once.ts';
 import type { OpenReservation, Reservation } from '../state/once-records.ts';

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { NewMessage } from '../api/chat.ts';
+import type { NewMessage } from '../api/calls.ts';
 import type { Http } from '../api/http.ts';
 import type { Context } from '../cli/context.ts';
 import { LocalError, type PartnerctlError, UsageError } from '../errors.ts';

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { NewMessage } from '../api/chat.ts';
+import type { NewMessage } from '../api/calls.ts';
 
 /** A row whose external id is derived. */
 interface RowContent extends Pick<NewMessage, 'source_id' | 'session_id' | 'text'> {

@@ -1,4 +1,4 @@
-import { FIX_COMPLAINT, PartnerctlError, RunFailure } from '../errors.ts';
+import { PartnerctlError, RunFailure } from '../errors.ts';
 import { type BatchItem, batchFailure } from '../output/batch-failure.ts';
 import { formatCounts } from '../output/batch-result.ts';
 import { failedItem } from '../output/ci/findings.ts';
@@ -113,9 +113,8 @@ export class RowTally {
     const error = batchFailure(this.items(), messages, interruption);
     const isOwn = this.failed.some((item) => item.error === error);
     if (!error || !isOwn || left === 1) return error;
-    const own = error.info.hint?.split('\n').filter((line) => line !== FIX_COMPLAINT) ?? [];
     return new RunFailure(error.message, error, {
-      hint: [...own, messages.fixHint].join('\n'),
+      hint: [error.info.hint, messages.fixHint].filter(Boolean).join('\n'),
       details: messages.details,
     });
   }

@@ -1,4 +1,4 @@
-import type { NewMessage, SentMessage } from '../api/chat.ts';
+import type { NewMessage, SentMessage } from '../api/calls.ts';
 import type { Http } from '../api/http.ts';
 import type { Context } from '../cli/context.ts';
 import { EXIT, InterruptedError, LocalError, PartnerctlError, RunFailure, withHint } from '../errors.ts';

@@ -1,4 +1,4 @@
-import { type NewMessage, postMessage, type SentMessage } from '../api/chat.ts';
+import { type NewMessage, postMessage, type SentMessage } from '../api/calls.ts';
 import type { Http } from '../api/http.ts';
 import type { Context } from '../cli/context.ts';
 import type { TextSource } from '../cli/input.ts';

@@ -1,5 +1,4 @@
-import { callRaw, listRaw } from '../api/raw-call.ts';
-import { isJobCreationPath, resolveTypedPath } from '../api/raw-path.ts';
+import { callRaw, isJobCreationPath, listRaw, resolveTypedPath } from '../api/raw-call.ts';
 import { type Args, command, SERVICE_EXITS } from '../cli/command.ts';
 import type { Context } from '../cli/context.ts';
 import { parseTextArgument, readText, refuseTokenOnStdin, type TextSource } from '../cli/input.ts';

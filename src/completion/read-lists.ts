@@ -1,8 +1,6 @@
-import { listAgents } from '../api/agents.ts';
-import { listCronJobs } from '../api/cron-jobs.ts';
+import { listAgents, listJobs, listSpaces } from '../api/calls.ts';
 import type { Http } from '../api/http.ts';
 import { mapConcurrent } from '../api/map-concurrent.ts';
-import { listSpaces } from '../api/spaces.ts';
 import { readAgent } from '../contract/agents.ts';
 import { UnknownShape } from '../contract/assumptions.ts';
 import type { JsonObject } from '../contract/json.ts';
@@ -74,7 +72,7 @@ async function readAgents(http: Http, spaceId: string): Promise<AgentLines> {
 }
 
 async function readJobs(http: Http): Promise<readonly CacheLine[]> {
-  return collect(listCronJobs(http), (item) => {
+  return collect(listJobs(http), (item) => {
     const { cron_job_id, name, agent_id } = toListedJob(item, http.contract);
     return line(cron_job_id, name, agent_id ?? '');
   });

@@ -20,15 +20,6 @@ export function readSlashRedirect({ status, headers }: Redirect, url: string): '
   return from.pathname === `${to.pathname}/` ? 'never' : undefined;
 }
 
-/**
- * Whether a response proves that a write did nothing because of its path: the path is unknown, or the response redirects to
- * the same URL with or without a trailing slash. A 302 does not: services also redirect to a list after a create.
- */
-export function isPathRefused(response: Redirect, url: string): boolean {
-  const { status } = response;
-  return status === 404 || status === 405 || (status !== 302 && readSlashRedirect(response, url) !== undefined);
-}
-
 /** Adds or removes the trailing slash of the path in a path and query. */
 export function withTrailingSlash(pathAndQuery: string, slash: 'always' | 'never'): string {
   const [path = '', ...query] = pathAndQuery.split('?');

@@ -1,4 +1,4 @@
-import { createCronJob, listCronJobs } from '../api/cron-jobs.ts';
+import { createJob, listJobs } from '../api/calls.ts';
 import type { Http } from '../api/http.ts';
 import { mapConcurrent } from '../api/map-concurrent.ts';
 import { RunStopped, stopsRun, takeTurns } from '../api/take-turns.ts';
@@ -97,7 +97,7 @@ async function createDeps(
   const opened = await openJobLedger(context, ledgerOptions);
   const ledger = agents ? { ...opened, ...(await readOnce(opened)) } : opened;
   const list: JobListOptions = {
-    list: () => listCronJobs(http),
+    list: () => listJobs(http),
     contract: http.contract,
     wanted,
     agents,
@@ -126,7 +126,7 @@ async function createDeps(
     onShownOtherwise: createOtherNameWarner(context),
   });
   const post = async (job: CronJob, timeoutMs: number): Promise<string> => {
-    const posting = postAndLookUp(job, () => createCronJob(http, job, timeoutMs), lookUp);
+    const posting = postAndLookUp(job, () => createJob(http, job, { timeoutMs }), lookUp);
     const id = await explainInterrupt(context, posting);
     lists.watch(id);
     return id;

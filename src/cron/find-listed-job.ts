@@ -1,4 +1,4 @@
-import { listCronJobs } from '../api/cron-jobs.ts';
+import { listJobs } from '../api/calls.ts';
 import type { Http } from '../api/http.ts';
 import { ListUnavailable, nameListFailure, toListFailure } from '../api/list-failure.ts';
 import { ErrorInSuccessBody, isTokenRejected, NotJsonError, type PartnerctlError, ShapeError } from '../errors.ts';
@@ -24,7 +24,7 @@ export async function findListedJob(
   | { readonly kind: 'unreadable'; readonly reason: PartnerctlError }
 > {
   try {
-    for await (const item of listCronJobs(http)) {
+    for await (const item of listJobs(http)) {
       const job = toListedJob(item, http.contract);
       if (job.cron_job_id === cronJobId) return { kind: 'listed', job };
     }

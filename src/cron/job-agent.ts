@@ -1,7 +1,8 @@
-import { listAgents, SpaceAgents } from '../api/agents.ts';
 import { readItem } from '../api/api-response.ts';
+import { listAgents } from '../api/calls.ts';
 import type { Http } from '../api/http.ts';
 import { parseReference, resolveAgentId, resolveSpaceId } from '../api/references.ts';
+import { SpaceAgents } from '../api/space-agents.ts';
 import { type AgentInput, parseAgentInput } from '../cli/agent-args.ts';
 import type { Args } from '../cli/command.ts';
 import type { Context } from '../cli/context.ts';

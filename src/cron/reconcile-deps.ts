@@ -1,4 +1,4 @@
-import { listCronJobs } from '../api/cron-jobs.ts';
+import { listJobs } from '../api/calls.ts';
 import type { Http } from '../api/http.ts';
 import { nameListFailure } from '../api/list-failure.ts';
 import type { Context } from '../cli/context.ts';
@@ -49,7 +49,7 @@ export function reconcileDeps(context: Context, http: Http, ledger: JobLedger): 
     hasEnded,
     listJobs: (wanted) =>
       createJobFinder({
-        list: () => listCronJobs(http),
+        list: () => listJobs(http),
         contract: http.contract,
         wanted,
         clock,

@@ -139,14 +139,12 @@ async function gatherService(context: Context, settings: ServiceSettings) {
   const network = { proxy, lookup: found?.error ? { code: 'ETIMEDOUT' } : found?.value };
   const http = await attempt(context, 'the token', () => context.http());
   if (http.error) return { ...network, tokenError: proxy.error ? undefined : http.error };
-  // Use a copy of the client, which does not store what it observes about the contract.
-  const { contract } = http.value;
-  const reader = http.value.withContract(contract);
+  const reader = http.value;
   const attempted = await attempt(context, `the connection to ${url}`, () => probe(reader, context));
   const noResponse = { status: undefined, headers: {}, at: context.clock.now(), ms: 0 };
   const probed = attempted.error ? { ...noResponse, error: attempted.error } : attempted.value;
   const read = probed.status === undefined ? undefined : await probeLists(reader, probed);
-  return { ...network, tokenError: undefined, probe: probed, ...read, leaves: contract.leaves() };
+  return { ...network, tokenError: undefined, probe: probed, ...read, leaves: reader.contract.leaves() };
 }
 
 /**

@@ -1,5 +1,4 @@
 import {
-  FIX_COMPLAINT,
   InterruptedError,
   isBalanceTooLow,
   isRateLimited,
@@ -73,8 +72,7 @@ function nextSteps(advice: string | undefined, failed: readonly BatchItem[]): st
   const areRateLimited = others.every(({ error }) => isRateLimited(error));
   const shared = areRateLimited || hints.length === 1 ? hints.slice(-1) : [];
   const steps = [...shared, advice, ...new Set(unknown.map(hintOf))];
-  const lines = steps.flatMap((step) => step?.split('\n') ?? []);
-  return lines.filter((line) => advice === undefined || line !== FIX_COMPLAINT).join('\n');
+  return steps.filter((step) => step !== undefined).join('\n');
 }
 
 /** Returns the time at which all rate-limited items can be retried. */

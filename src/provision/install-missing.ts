@@ -1,5 +1,5 @@
+import { provisionSpace } from '../api/calls.ts';
 import type { Http } from '../api/http.ts';
-import { provisionSpace } from '../api/provisioning.ts';
 import { describeFix, type UnknownShape } from '../contract/assumptions.ts';
 import type { ProvisionResponse } from '../contract/provisioning.ts';
 import { InterruptedError, NotFoundError, PartnerctlError, ShapeError } from '../errors.ts';
@@ -108,7 +108,7 @@ export async function installMissing(
 ): Promise<AppliedSpace> {
   const missing = plan.agents.filter(({ present }) => !present);
   const body = { ...manifest, agents: missing.map(({ wanted }) => toProvisionedAgent(wanted)) };
-  const response = await provisionSpace(http, body, timeoutMs);
+  const response = await provisionSpace(http, body, { timeoutMs });
   const installed = await findInstalled(http, response, missing, before);
   const { space_id, created } = response;
   const isOther = spaceId !== undefined && spaceId !== space_id;

@@ -1,9 +1,9 @@
-import { listAgents, SpaceAgents } from '../api/agents.ts';
 import { readItem } from '../api/api-response.ts';
+import { listAgents, listSpaces } from '../api/calls.ts';
 import { createFreshList, type FreshList } from '../api/fresh-list.ts';
 import type { Http } from '../api/http.ts';
 import { type DecisiveList, ListUnavailable, toListFailure } from '../api/list-failure.ts';
-import { listSpaces } from '../api/spaces.ts';
+import { SpaceAgents } from '../api/space-agents.ts';
 import type { InTurn } from '../api/take-turns.ts';
 import type { Clock } from '../clock.ts';
 import { readAgent } from '../contract/agents.ts';

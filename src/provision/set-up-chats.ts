@@ -1,4 +1,4 @@
-import { setUpChatSource } from '../api/chat.ts';
+import { setUpChatSource } from '../api/calls.ts';
 import type { Http } from '../api/http.ts';
 import { type InTurn, reasonOfStop } from '../api/take-turns.ts';
 import { CHAT_DEFAULTS, type ChatSetup } from '../chat/chat-setup.ts';

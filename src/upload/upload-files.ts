@@ -1,7 +1,7 @@
+import { createUpload } from '../api/calls.ts';
 import type { Http } from '../api/http.ts';
 import { mapConcurrent } from '../api/map-concurrent.ts';
 import { RunStopped, stopsRun, takeTurns } from '../api/take-turns.ts';
-import { createUpload } from '../api/uploads.ts';
 import type { Context } from '../cli/context.ts';
 import { fileFieldOf, type UploadKind } from '../contract/uploads.ts';
 import { InterruptedError, PartnerctlError, RunFailure } from '../errors.ts';

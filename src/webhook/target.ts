@@ -131,8 +131,8 @@ export class Target {
   }
 
   private async openDispatcher(): Promise<Dispatcher> {
-    const { createDispatcher } = await import('../api/dispatcher.ts');
-    return createDispatcher(this.url.origin, this.proxy);
+    const { dispatcherOpener } = await import('../api/dispatcher.ts');
+    return dispatcherOpener(this.url.origin, this.proxy)();
   }
 }
 

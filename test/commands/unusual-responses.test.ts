@@ -1,9 +1,8 @@
 import { createServer } from 'node:net';
-import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
+import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
-import { createArgs } from '../support/cron.ts';
-import { type Handler, json, startFakeService } from '../support/fake-service.ts';
+import { type Handler, startFakeService } from '../support/fake-service.ts';
 import { partnerctl } from '../support/run.ts';
 import { listen, rawJson, startRawService } from '../support/tcp-server.ts';
 
@@ -29,14 +28,10 @@ describe('an unusual response', () => {
     expect(ran.json()).toMatchObject([{ space_id: 's1' }]);
   });
 
-  it.each([
-    ['gzip', gzipSync],
-    ['deflate', deflateSync],
-    ['br', brotliCompressSync],
-  ] as const)('is decompressed although the request did not ask for it: %s', async (encoding, pack) => {
+  it('is unpacked if a proxy packed it with gzip, although the request did not ask for it', async () => {
     const server = await startFakeService((_, response) => {
-      response.writeHead(200, { 'content-encoding': encoding });
-      response.end(pack(JSON.stringify(SPACES)));
+      response.writeHead(200, { 'content-encoding': 'gzip' });
+      response.end(gzipSync(JSON.stringify(SPACES)));
     });
     const ran = await partnerctl(server.baseUrl, LIST);
     expect(ran.json()).toEqual(SPACES);
@@ -51,53 +46,23 @@ describe('an unusual response', () => {
   });
 });
 
-describe('a response with characters beyond ASCII', () => {
-  const NAMED = [{ space_id: 's1', name: 'Täglich' }];
-  const text = JSON.stringify(NAMED);
-  const latin1 = Buffer.from(text, 'latin1');
-  const reply =
-    (type: string, body: Buffer, status = 200): Handler =>
-    (_, response) =>
-      response.writeHead(status, { 'content-type': type }).end(body);
+describe('a response whose bytes are not UTF-8', () => {
+  const latin1 = (body: unknown, status = 200): Handler => {
+    const bytes = Buffer.from(JSON.stringify(body), 'latin1');
+    return (_, response) => response.writeHead(status, { 'content-type': 'application/json' }).end(bytes);
+  };
 
-  it.each([
-    ['in ISO-8859-1, and says so', 'application/json; charset=ISO-8859-1', latin1],
-    ['in windows-1252, and says so', 'application/json;charset="windows-1252"', latin1],
-    ['in UTF-16, and says so', 'application/json; charset=utf-16le', Buffer.from(text, 'utf16le')],
-    ['in UTF-8, and says ISO-8859-1', 'application/json; charset=ISO-8859-1', Buffer.from(text)],
-    ['in UTF-8, and says something unknown', 'application/json; charset=none', Buffer.from(text)],
-  ])('is read if it is %s', async (_, type, body) => {
-    const server = await startFakeService(reply(type, body));
-    expect((await partnerctl(server.baseUrl, LIST)).json()).toEqual(NAMED);
-  });
-
-  it.each([
-    ['says nothing', 'application/json'],
-    ['says UTF-8', 'application/json; charset=utf-8'],
-  ])('is an unexpected shape if its bytes are not UTF-8 and it %s', async (_, type) => {
-    const server = await startFakeService(reply(type, latin1));
-    const ran = await partnerctl(server.baseUrl, LIST);
+  it('is refused, because its names would be wrong, but the raw call passes it on', async () => {
+    const { baseUrl } = await startFakeService(latin1([{ space_id: 's1', name: 'Täglich' }]));
+    const ran = await partnerctl(baseUrl, LIST);
     expect(ran.code).toBe(8);
-    expect(ran.error()).toMatchObject({ type: 'unexpected_shape', hint: expect.stringContaining('charset=<name>') });
-    const printed = await partnerctl(server.baseUrl, ['api', 'GET', '/automation/spaces/']);
-    expect(printed.code).toBe(0);
+    expect(ran.error()).toMatchObject({ type: 'unexpected_shape', details: { seen: 'text that is not UTF-8' } });
+    expect((await partnerctl(baseUrl, ['api', 'GET', '/automation/spaces/'])).code).toBe(0);
   });
 
-  it('is shown in a history even if its bytes are not UTF-8', async () => {
-    const messages = [{ message_id: 'm1', session_id: 's', role: 'user', text: 'Täglich?' }];
-    const server = await startFakeService(reply('application/json', Buffer.from(JSON.stringify(messages), 'latin1')));
-    const tail = ['chat', 'tail', '--source', 'src', '--session', 's', '--no-follow', '--from-start', '-o', 'json'];
-    expect((await partnerctl(server.baseUrl, tail)).json()).toMatchObject({ message_id: 'm1', text: 'T\ufffdglich?' });
-  });
-
-  it('still yields the id of what it says was created, and the message of an error', async () => {
-    const created = Buffer.from(JSON.stringify({ cron_job_id: 'c1', name: 'Täglich' }), 'latin1');
-    const service = await startFakeService({ 'GET *': json([]), 'POST *': reply('application/json', created, 201) });
-    const ran = await partnerctl(service.baseUrl, createArgs('a1', 'Täglich'));
-    expect(ran.json()).toMatchObject({ status: 'created', cron_job_id: 'c1' });
-    const refusal = Buffer.from(JSON.stringify({ message: 'Ungültig, sorry.' }), 'latin1');
-    service.respond(reply('application/json', refusal, 400));
-    expect((await partnerctl(service.baseUrl, LIST)).stderr).toContain('sorry.');
+  it('still has the message of an error', async () => {
+    const { baseUrl } = await startFakeService(latin1({ message: 'Ungültig, sorry.' }, 400));
+    expect((await partnerctl(baseUrl, LIST)).stderr).toContain('sorry.');
   });
 });
 

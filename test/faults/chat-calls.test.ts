@@ -1,6 +1,5 @@
-import type { Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { postMessage } from '../../src/api/chat.ts';
+import { postMessage } from '../../src/api/calls.ts';
 import { HistoryReader } from '../../src/api/history.ts';
 import { OPERATIONS } from '../../src/contract/operations.ts';
 import { RateLimitError, ServiceError } from '../../src/errors.ts';
@@ -37,7 +36,7 @@ describe('sending a message', () => {
 it('reading the history follows the links, and reports the delay that the service requests', async () => {
   const link = '/v1/integrations/api-chat/history/?page=2';
   const session_id = 'a b&c';
-  const first = json({ results: [{ message_id: 'm1', session_id }], next: link }, 200, { 'x-poll-interval': '3' });
+  const first = json({ results: [{ message_id: 'm1', session_id }], next: link }, 200, { 'retry-after': '3' });
   const { got, http } = await serverOf(first, json([{ id: 'm2', session_id }]));
   const pages: (string | number | boolean | undefined)[][] = [];
   const place = { source_id: 'src', session_id, after_message_id: 'm0' };
@@ -87,19 +86,5 @@ describe('a call with its own limits', () => {
     expect(failing.got).toHaveLength(1);
     await expect(failing.http.call(OPERATIONS.readHistory, { signal: waiting.signal })).rejects.toBe(reason);
     expect(failing.got).toHaveLength(1);
-  });
-
-  it('opens a new connection with freshConnection', async () => {
-    const { got, http } = await serverOf(json([]));
-    const connections = async (freshConnection: boolean): Promise<Set<Socket>> => {
-      const before = got.length;
-      for (let count = 0; count < 10; count += 1) await http.call(OPERATIONS.readHistory, { freshConnection });
-      return new Set(got.slice(before).map(({ connection }) => connection));
-    };
-    const kept = await connections(false);
-    expect(kept.size).toBeLessThan(10);
-    const fresh = await connections(true);
-    expect(fresh.size).toBe(10);
-    for (const socket of fresh) expect(kept.has(socket)).toBe(false);
   });
 });

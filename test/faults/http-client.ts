@@ -1,7 +1,6 @@
 import { onTestFinished } from 'vitest';
 import type { TraceEvent } from '../../src/api/attempt.ts';
-import { Http } from '../../src/api/http.ts';
-import type { HttpOptions } from '../../src/api/http-options.ts';
+import { Http, type HttpOptions } from '../../src/api/http.ts';
 import { Transport } from '../../src/api/transport.ts';
 import { fastClock, TOKEN } from '../support/run.ts';
 

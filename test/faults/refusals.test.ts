@@ -220,13 +220,3 @@ describe('a rate limit', () => {
     expect(server.requests.length).toBe(3);
   });
 });
-
-describe('an outage', () => {
-  it('costs a bounded number of retries, however many calls there are', async () => {
-    const server = await startFakeService(json({}, 503));
-    const { http } = client(server.baseUrl);
-    const calls = 80;
-    await Promise.all(Array.from({ length: calls }, () => failureOf(http.call(OPERATIONS.listSpaces))));
-    expect(server.requests.length).toBe(calls + 100);
-  });
-});

@@ -1,8 +1,8 @@
 import { readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { createUpload } from '../../src/api/calls.ts';
 import type { StreamedBody } from '../../src/api/streamed-body.ts';
-import { createUpload } from '../../src/api/uploads.ts';
 import { type Clock, systemClock } from '../../src/clock.ts';
 import { CredentialsError } from '../../src/errors.ts';
 import {

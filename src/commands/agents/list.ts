@@ -1,5 +1,5 @@
-import { listAgents } from '../../api/agents.ts';
 import { readItem } from '../../api/api-response.ts';
+import { listAgents } from '../../api/calls.ts';
 import type { Http } from '../../api/http.ts';
 import { parseReference, resolveSpaceId } from '../../api/references.ts';
 import { SPACE_DESCRIPTION } from '../../cli/agent-args.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import type { NewMessage } from '../../api/chat.ts';
+import type { NewMessage } from '../../api/calls.ts';
 import { SessionMemory } from '../../chat/known-sessions.ts';
 import { resendCommand } from '../../chat/send-message.ts';
 import {

@@ -1,4 +1,4 @@
-import type { SentMessage } from '../../api/chat.ts';
+import type { SentMessage } from '../../api/calls.ts';
 import type { Http } from '../../api/http.ts';
 import { type FoundSource, findSource, knownSource } from '../../chat/find-source.ts';
 import { joinTexts, toMessageJson } from '../../chat/format-message.ts';

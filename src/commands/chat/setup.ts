@@ -1,4 +1,4 @@
-import { setUpChatSource } from '../../api/chat.ts';
+import { setUpChatSource } from '../../api/calls.ts';
 import type { Http } from '../../api/http.ts';
 import {
   type AgentReference,

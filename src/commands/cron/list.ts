@@ -1,4 +1,4 @@
-import { listCronJobs } from '../../api/cron-jobs.ts';
+import { listJobs } from '../../api/calls.ts';
 import type { Http } from '../../api/http.ts';
 import { ListUnavailable, toListFailure } from '../../api/list-failure.ts';
 import { SPACE_DESCRIPTION } from '../../cli/agent-args.ts';
@@ -116,7 +116,7 @@ function toCommandResult(
 /** Reads the service's list. If there is none, the error says how to see what the state records. */
 async function* readList(http: Http, flags: GlobalFlags): AsyncGenerator<JsonObject> {
   try {
-    yield* listCronJobs(http);
+    yield* listJobs(http);
   } catch (error) {
     const failure = toListFailure(error, { name: JOB_LIST, wasRead: false, isPartlyRead: false });
     const isAbsent = failure instanceof ListUnavailable && failure.isAbsent;

@@ -1,6 +1,6 @@
 import { readItem } from '../../api/api-response.ts';
+import { listSpaces } from '../../api/calls.ts';
 import type { Http } from '../../api/http.ts';
-import { listSpaces } from '../../api/spaces.ts';
 import { command, SERVICE_EXITS } from '../../cli/command.ts';
 import type { JsonObject } from '../../contract/json.ts';
 import { OPERATIONS } from '../../contract/operations.ts';

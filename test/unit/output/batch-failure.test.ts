@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { FIX_COMPLAINT, InterruptedError, LocalError, RefusedError } from '../../../src/errors.ts';
+import { InterruptedError, LocalError } from '../../../src/errors.ts';
 import { batchFailure } from '../../../src/output/batch-failure.ts';
 
 const MESSAGES = {
@@ -20,12 +20,6 @@ describe('batchFailure', () => {
     const error = new LocalError('The service refused the call.', { why });
     const failure = batchFailure([DONE, { label: 'b.yaml:1', outcome: 'failed', error }], MESSAGES, undefined);
     expect(failure?.info.why).toBe(`b.yaml:1: The service refused the call. ${shown}`);
-  });
-
-  it('says once that the cause must be fixed', () => {
-    const error = new RefusedError('No.', { hint: `${FIX_COMPLAINT}\nName the field.` });
-    const failure = batchFailure([DONE, { label: 'b.yaml:1', outcome: 'failed', error }], MESSAGES, undefined);
-    expect(failure?.info.hint).toBe('Name the field.\nFix the cause.');
   });
 
   it('says how to continue after an interruption, even of a single item', () => {

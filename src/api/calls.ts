@@ -1,0 +1,189 @@
+import { type ChatSource, decodeChatSource } from '../contract/chat-source.ts';
+import { readCreatedCronJob, type WireSchedule } from '../contract/cron.ts';
+import type { JsonObject } from '../contract/json.ts';
+import { type Acknowledgement, decodeAcknowledgement } from '../contract/messages.ts';
+import { OPERATIONS } from '../contract/operations.ts';
+import { type ProvisionResponse, readProvisionResponse } from '../contract/provisioning.ts';
+import { readUploadId, type UploadKind } from '../contract/uploads.ts';
+import { isWithoutId, NotFoundError, PartnerctlError, withHint } from '../errors.ts';
+import { Paged } from '../output/paged.ts';
+import type { ApiResponse } from './api-response.ts';
+import type { CallOptions } from './call.ts';
+import type { Http } from './http.ts';
+import { listAll } from './list.ts';
+import type { StreamedBody } from './streamed-body.ts';
+
+/*
+ * The calls of the service (spec §4), by which features reach it. Beside them, `history.ts` reads the messages of a
+ * session. All throw the errors of `Http.call`, and ShapeError for a response that cannot be read. The `once` calls throw
+ * OutcomeUnknownError if they may have taken effect; every other PartnerctlError of theirs proves that they did not.
+ */
+
+/** The limits of a call that must happen once. */
+export type OnceLimits = Pick<CallOptions, 'timeoutMs' | 'maySend'>;
+
+/** Lists the spaces that the token can access, as the service describes them (endpoint 1). */
+export function listSpaces(http: Http): Paged<JsonObject> {
+  return listAll(http, OPERATIONS.listSpaces, 'spaces');
+}
+
+/**
+ * Lists the agents of a space with their public integration metadata (endpoint 3). Reading it throws NotFoundError when
+ * the service does not know the space.
+ */
+export function listAgents(http: Http, spaceId: string): Paged<JsonObject> {
+  return new Paged(readAgents(http, spaceId));
+}
+
+async function* readAgents(http: Http, spaceId: string): AsyncGenerator<readonly JsonObject[]> {
+  try {
+    yield* listAll(http, OPERATIONS.listAgents, 'agents', { values: { space_id: spaceId } }).pages;
+  } catch (error) {
+    if (!(error instanceof NotFoundError)) throw error;
+    const { why, hint } = error.info;
+    // A service that quotes the path has nothing there, rather than no such space.
+    const addressHint = hint !== undefined && why?.includes('/agents') ? [hint] : [];
+    throw new NotFoundError(`The service does not know the space ${JSON.stringify(spaceId)} (404).`, {
+      ...error.info,
+      hint: [
+        'Use its space_id, ext:<external_space_id>, or name:<name>. List the spaces with: partnerctl spaces list',
+        ...addressHint,
+      ].join('\n'),
+    });
+  }
+}
+
+/** Lists the scheduled jobs that the token can access, as the service describes them (assumption `cron.list`). */
+export function listJobs(http: Http): Paged<JsonObject> {
+  return listAll(http, OPERATIONS.listCronJobs, 'cron_jobs');
+}
+
+/** A space to provision (spec §4.1). */
+interface NewSpace {
+  readonly external_space_id: string;
+  readonly space: { readonly [field: string]: string | boolean | undefined };
+  readonly agents: readonly { readonly [field: string]: string | boolean | undefined }[];
+}
+
+/** Creates or reuses a space and installs agents in it (spec §4.1). A `once` call. */
+export async function provisionSpace(
+  http: Http,
+  { external_space_id, space, agents }: NewSpace,
+  limits: OnceLimits,
+): Promise<ProvisionResponse> {
+  const values = { external_space_id, ...space, agents };
+  const response = await http.call(OPERATIONS.provisionSpace, { ...limits, values });
+  const result = response.read((body, contract) => readProvisionResponse(body, contract, external_space_id));
+  return { ...result, created: result.created ?? isCreated(response) };
+}
+
+/** The fields of a source (spec §4.2). The service picks a default for each omitted field. */
+export interface ChatSourceFields {
+  readonly name?: string;
+  readonly reply_capable?: boolean;
+  readonly routing_mode?: 'agent_inbox' | 'session_workflow';
+}
+
+/** Creates the agent's API chat source, or returns the existing one (spec §4.2). */
+export async function setUpChatSource(
+  http: Http,
+  spaceId: string,
+  agentId: string,
+  fields: ChatSourceFields,
+): Promise<ChatSource> {
+  const values = { space_id: spaceId, agent_id: agentId, ...fields };
+  const response = await http.call(OPERATIONS.createChatSource, { values });
+  const source = response.read(decodeChatSource);
+  return { ...source, created: source.created ?? isCreated(response) };
+}
+
+/** A message to register (spec §4.3). The text is sent unchanged. */
+export interface NewMessage {
+  readonly source_id: string;
+  readonly session_id: string;
+  readonly text: string;
+  /** The service registers only one message per id. */
+  readonly external_message_id: string;
+}
+
+export interface SentMessage extends Omit<Acknowledgement, 'message_id'> {
+  /** Null if the response does not contain it. */
+  readonly message_id: string | null;
+  /** Why `message_id` is null. */
+  readonly missingIdError?: PartnerctlError;
+  /** Whether the call took several attempts. If so, `created: false` may mean that an earlier attempt succeeded. */
+  readonly wasRetried: boolean;
+}
+
+/** Registers a message; the reply appears later in the history (spec §4.3). */
+export async function postMessage(http: Http, message: NewMessage): Promise<SentMessage> {
+  const { source_id, session_id, text, external_message_id } = message;
+  const values = { source_id, session_id, text, external_message_id, response_mode: 'accepted' };
+  const response = await http.call(OPERATIONS.registerMessage, { values });
+  const sent = readAcknowledgement(response);
+  return { ...sent, created: sent.created ?? isCreated(response), wasRetried: response.attempts > 1 };
+}
+
+function readAcknowledgement(response: ApiResponse): Omit<SentMessage, 'wasRetried'> {
+  try {
+    return response.read(decodeAcknowledgement);
+  } catch (error) {
+    if (!(error instanceof PartnerctlError && isWithoutId(error))) throw error;
+    return { message_id: null, created: undefined, missingIdError: error };
+  }
+}
+
+/** A 201 means that something is new, unless the body has a `created` of its own. */
+function isCreated({ status }: ApiResponse): true | undefined {
+  return status === 201 ? true : undefined;
+}
+
+/** A job to create (spec §2). All fields are sent unchanged. */
+export interface NewJob {
+  readonly agent_id: string;
+  readonly name: string;
+  readonly instructions: string;
+  readonly schedule: WireSchedule;
+}
+
+/**
+ * Creates a scheduled job (spec §4.5) and returns its id. The service creates another job for every request that it
+ * receives: a `once` call.
+ */
+export async function createJob(http: Http, job: NewJob, limits: OnceLimits): Promise<string> {
+  const { agent_id, name, instructions } = job;
+  const { minute, hour, day_of_week, timezone } = job.schedule;
+  const response = await http.call(OPERATIONS.createCronJob, {
+    ...limits,
+    values: { agent_id, name, instructions, type: 'cron', minute, hour, day_of_week, timezone },
+  });
+  return response.read(readCreatedCronJob);
+}
+
+/**
+ * Uploads a file or a text (endpoints 7 and 8) and returns the id of the new document or attachment. A `once` call, which
+ * is retried while the service cannot have received the whole request.
+ * @throws also errors of the body's source, unchanged
+ */
+export async function createUpload(
+  http: Http,
+  kind: UploadKind,
+  body: StreamedBody,
+  limits: OnceLimits = {},
+): Promise<string> {
+  const operation = kind === 'document' ? OPERATIONS.createDocument : OPERATIONS.createFileAttachment;
+  const response = await http.call(operation, { ...limits, body }).catch((error: unknown) => {
+    throw hintAtFile(error, body);
+  });
+  return response.read((uploaded, contract) => readUploadId(uploaded, kind, contract));
+}
+
+const SEND_AS_FILE =
+  'The text was sent as JSON. If the service takes only files, send it as one: partnerctl upload - --as document --filename <name>';
+
+/** Tells that a text can be sent as a file, if the service refuses it for its form. */
+function hintAtFile(error: unknown, { contentType }: StreamedBody): unknown {
+  const isText = contentType === 'application/json';
+  const isOfForm = error instanceof PartnerctlError && [400, 415, 422].includes(error.info.status ?? 0);
+  return isText && isOfForm ? withHint(error, { hint: SEND_AS_FILE }) : error;
+}
