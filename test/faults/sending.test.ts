@@ -1,0 +1,150 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { createJob, listSpaces, type NewJob } from '../../src/api/calls.ts';
+import { NotSentError } from '../../src/api/http.ts';
+import { systemClock } from '../../src/clock.ts';
+import { OutcomeUnknownError, provesNothingDone, ServiceError } from '../../src/errors.ts';
+import { json, reset, type Script, startFakeService } from '../support/fake-service.ts';
+import { findClosedPort, listen } from '../support/tcp-server.ts';
+import { client } from './http-client.ts';
+
+/* What of a request left this machine, and what follows from it, over real connections. */
+
+const JOB: NewJob = {
+  agent_id: 'a1',
+  name: 'daily',
+  instructions: 'Sum up.\n',
+  schedule: { minute: '0', hour: '9', day_of_week: '*', timezone: 'UTC' },
+};
+const JOBS = '/v1/automation/partner-cron-jobs';
+
+async function serve(script: Script) {
+  const service = await startFakeService(script);
+  return { service, http: client(service.baseUrl).http };
+}
+
+/** Returns what a call throws. */
+async function failureOf(call: Promise<unknown>): Promise<unknown> {
+  try {
+    await call;
+  } catch (error) {
+    return error;
+  }
+  throw new Error('The call succeeded.');
+}
+
+/** Records when undici has connected, and when it writes the head of a request. */
+function recordSending(): string[] {
+  const events: string[] = [];
+  const channels = { 'undici:client:connected': 'connected', 'undici:client:sendHeaders': 'sent' };
+  for (const [channel, event] of Object.entries(channels)) {
+    const record = (): void => void events.push(event);
+    subscribe(channel, record);
+    onTestFinished(() => void unsubscribe(channel, record));
+  }
+  return events;
+}
+
+describe('a call that must happen once', () => {
+  it('is retried while no connection stands, and then proves that nothing was done', async () => {
+    const { http } = client(`http://127.0.0.1:${await findClosedPort()}/v1`);
+    const error = await failureOf(createJob(http, JOB, {}));
+    expect(error).toBeInstanceOf(ServiceError);
+    expect(error).toMatchObject({ info: { details: { left: false, attempts: 4 } } });
+  });
+
+  it('proves that nothing was done if its time ends in the handshake', async () => {
+    const { baseUrl } = await listen(createServer(), 'https');
+    const { http } = client(baseUrl, { clock: systemClock });
+    const error = await failureOf(createJob(http, JOB, { timeoutMs: 200 }));
+    expect(error).toBeInstanceOf(ServiceError);
+    expect(error).toMatchObject({ info: { details: { left: false } } });
+  });
+
+  it('is not repeated once it left, and its outcome is unknown', async () => {
+    const { service, http } = await serve(reset);
+    expect(await failureOf(createJob(http, JOB, {}))).toBeInstanceOf(OutcomeUnknownError);
+    expect(service.posts()).toHaveLength(1);
+  });
+
+  it('gets a connection that nothing else uses, and that is closed after it', async () => {
+    const { service, http } = await serve({ 'GET *': json([]), 'POST *': json({ cron_job_id: 'c1' }, 201) });
+    const calls = [1, 2, 3].map(() => createJob(http, JOB, {}));
+    for await (const _ of listSpaces(http)) throw new Error('There is no space.');
+    await Promise.all(calls);
+    await createJob(http, JOB, {});
+    for await (const _ of listSpaces(http)) throw new Error('There is no space.');
+    const used = service.posts().map(({ connection }) => connection);
+    const reads = service.requests.filter(({ method }) => method === 'GET').map(({ connection }) => connection);
+    expect(new Set(used).size).toBe(4);
+    expect(new Set(reads).size).toBe(1);
+    expect(used).not.toContain(reads[0]);
+    await Promise.all(used.map((socket) => (socket.closed ? undefined : once(socket, 'close'))));
+    expect(reads[0]?.closed).toBe(false);
+  });
+});
+
+describe('the question whether a request may be sent', () => {
+  it('is asked after its connection stands, in the tick that writes it', async () => {
+    const { service, http } = await serve(json({ cron_job_id: 'c1' }, 201));
+    const events = recordSending();
+    const maySend = (): boolean => {
+      events.push('asked');
+      queueMicrotask(() => events.push('later'));
+      return true;
+    };
+    expect(await createJob(http, JOB, { maySend })).toBe('c1');
+    expect(events).toEqual(['connected', 'asked', 'sent', 'later']);
+    expect(service.posts()).toHaveLength(1);
+  });
+
+  it('keeps every byte on this machine if the answer is no, which is not retried', async () => {
+    const received: Buffer[] = [];
+    const server = createServer((socket) => socket.on('data', (bytes) => received.push(bytes)));
+    const { http } = client((await listen(server)).baseUrl);
+    const events = recordSending();
+    const closed = once(server, 'connection').then(([socket]) => once(socket, 'close'));
+    const error = await failureOf(createJob(http, JOB, { maySend: () => false }));
+    expect(error).toBeInstanceOf(NotSentError);
+    expect(provesNothingDone(error)).toBe(true);
+    await closed;
+    expect({ events, received }).toEqual({ events: ['connected'], received: [] });
+  });
+
+  it('is not asked without a connection', async () => {
+    const { http } = client(`http://127.0.0.1:${await findClosedPort()}/v1`);
+    let questions = 0;
+    const maySend = (): boolean => {
+      questions += 1;
+      return true;
+    };
+    expect(await failureOf(createJob(http, JOB, { maySend }))).toBeInstanceOf(ServiceError);
+    expect(questions).toBe(0);
+  });
+});
+
+describe('a redirect', () => {
+  it.each([
+    [301, JOBS, ServiceError],
+    [307, JOBS, ServiceError],
+    [308, JOBS, ServiceError],
+    [302, JOBS, OutcomeUnknownError],
+    [303, `${JOBS}/c1/`, OutcomeUnknownError],
+    [307, '/elsewhere/', OutcomeUnknownError],
+  ])('with %i to %s is not followed by a write', async (status, location, kind) => {
+    const { service, http } = await serve(json({}, status, { location }));
+    expect(await failureOf(createJob(http, JOB, {}))).toBeInstanceOf(kind);
+    expect(service.requests).toHaveLength(1);
+  });
+
+  it('to the path without its slash is followed by a read, once', async () => {
+    const spaces = '/v1/automation/spaces';
+    const { service, http } = await serve((request, response) =>
+      response.writeHead(307, { location: request.path.endsWith('/') ? spaces : `${spaces}/` }).end(),
+    );
+    expect(await failureOf(listSpaces(http)[Symbol.asyncIterator]().next())).toBeInstanceOf(ServiceError);
+    expect(service.requests.map(({ path }) => path)).toEqual([`${spaces}/`, spaces]);
+  });
+});
