@@ -152,7 +152,9 @@ export function readPaging(page: PageResponse, progress: Progress): Verdict {
       signs: paths,
     };
   }
-  const isMore = page.itemCount > 0 && (isCertain || full.length > 0);
+  // After a message, these may be the pages of the whole session: then the next one has nothing new.
+  const further = isStated ? [] : signs.pageTotals.filter(({ value }) => value > progress.pages);
+  const isMore = page.itemCount > 0 && (isCertain || full.length + further.length > 0);
   const numbered = isMore ? numberSteps(signs, progress, page.itemCount) : [];
   if (numbered.length > 0)
     return { kind: 'next', steps: firstSteps(numbered), isCertain, signs: [...open, ...pathsOf(full)] };

@@ -213,6 +213,12 @@ describe('a page of a session', () => {
     expect(read({ total: 9, has_previous: true, has_older: true }, {}, { extent })).toBe('whole');
     expect(read({ total: 9, next_cursor: 'c' }, {}, { extent })).toHaveLength(2);
   });
+
+  it('that begins after a message is read on by its page number, as the service may send the whole session', () => {
+    const extent = 'rest of a session';
+    expect(read({ page: 1, pages: 2 }, {}, { extent })).toEqual(['page:page=2?']);
+    expect(read({ page: 1, pages: 1 }, {}, { extent })).toBe('whole');
+  });
 });
 
 describe('a contract that says how the next page is requested', () => {
