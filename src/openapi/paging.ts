@@ -10,7 +10,7 @@ const DEPTH = 4;
 const words = (line: string): readonly string[] => line.split(' ');
 const LINKS = words('nexturl nextlink nextpageurl nextpagelink nexturi nextpageuri nexthref');
 const TOKENS = words(
-  'nextcursor nextpagetoken nexttoken nextpagecursor nextmarker continuationtoken continuation continue endcursor cursor marker pagetoken after',
+  'nextcursor nextpagetoken nexttoken nextpagecursor nextmarker nextafter continuationtoken continuation continue endcursor cursor marker pagetoken after',
 );
 const TOKEN_PARAMETERS = words(
   'cursor pagetoken nexttoken continuationtoken continuation continue marker nextcursor nextpagetoken after startingafter startcursor token',

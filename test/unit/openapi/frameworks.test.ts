@@ -473,4 +473,10 @@ describe('the OpenAPI document', () => {
     expect(await nextOf(object('href'))).toBe('link:next.href');
     expect(await nextOf(object('after'))).toBe('token:next.after:cursor');
   });
+
+  test('takes `after` for the place of a token, and not of an id, if the response has `next_after`', async () => {
+    const page = object('next_after', 'has_more', { results: list(object('space_id', 'external_space_id')) });
+    const document = openApi({ '/automation/spaces/': { get: operation(page, { parameters: query('after') }) } });
+    expect((await read(document)).changes['spaces.list.next']).toBe('token:next_after:after');
+  });
 });
