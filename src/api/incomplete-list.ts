@@ -23,13 +23,13 @@ interface IncompleteList {
 export function incompleteListError(list: IncompleteList): ShapeError {
   const { operation, response, message, seen, tried = [], hint, next, isRead = false } = list;
   const leaf = `${operation.leaf}.next`;
-  const { status, requestId } = response;
+  const { status, requestId, call } = response;
   const attempts = tried.length === 0 ? '' : ` No new items came with ${tried.join(', ')}.`;
   const fix = isRead
     ? `If the service counts more than the items of this list, run: partnerctl contract set ${leaf} '${next}'`
     : `What was read is not the whole list. ${pagingFixes(leaf, 'the first page is the whole list', next)}`;
   return new ShapeError(message, {
-    why: `The service responded with ${status} and announces more with ${seen}.${attempts}`,
+    why: `The service responded to ${call.name} with ${status} and announces more with ${seen}.${attempts}`,
     hint: hint === undefined ? fix : `${hint}\n${fix}`,
     status,
     requestId,

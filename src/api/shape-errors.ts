@@ -53,7 +53,7 @@ export function shapeError(
   const { operation, contract } = response.call;
   if (!(shape instanceof ErrorInBody)) {
     // The id of what was created may be in this message only.
-    const ids = operation.safety === 'safe' ? {} : findIds(value);
+    const ids = operation.safety === 'safe' ? {} : findIds(value, suspectedId(shape));
     const info = responseInfo(response, { seen: shape.seen, shape, ids });
     return toIndeterminate(new ShapeError(shape.message, info), operation);
   }
@@ -68,10 +68,15 @@ export function shapeError(
   return toIndeterminate(error, operation);
 }
 
+/** Returns the name of a field that probably holds the id that cannot be read. */
+function suspectedId({ fix }: UnknownShape): string | undefined {
+  return fix?.leaf.endsWith('.id') ? fix.value.split('.').at(-1) : undefined;
+}
+
 /** Returns the error for an item of a list that cannot be read. */
 export function itemError({ assumption, seen, fix, message }: UnknownShape, operation: Operation): ShapeError {
   return new ShapeError(message, {
-    why: `The service responded with a list, and an item of it is ${seen}.`,
+    why: `The service responded to ${operation.leaf} with a list, and an item of it is ${seen}.`,
     ...(fix && { hint: describeFix(fix) }),
     details: { operation: operation.name, assumption, ...(fix && { leaf: fix.leaf }), seen },
   });

@@ -64,14 +64,18 @@ const ID_NAME = /^(?:uu|gu|[ugso])?id$|^ID$|^Id$|[_-](?:id|ID|uuid|guid)$|[a-z](
 /** Names of what may hold secrets. */
 const SECRET_NAME = /secret|token|cookie|^auth(orization)?$|^session$/i;
 
-/** Returns the values that may be ids, by path: `{ 'file.id': 'f_1' }`. */
-export function findIds(value: unknown, prefix = '', depth = 1): Readonly<Record<string, string>> {
+/**
+ * Returns the values that may be ids, by path: `{ 'file.id': 'f_1' }`.
+ * @param suspect the name of another field that may hold one
+ */
+export function findIds(value: unknown, suspect?: string, prefix = '', depth = 1): Readonly<Record<string, string>> {
   if (typeof value !== 'object' || value === null || depth > MAX_FIELD_DEPTH) return {};
   const found = Object.entries(value).flatMap(([key, inner]: [string, unknown]) => {
     if (SECRET_NAME.test(key)) return [];
-    const isId = ID_NAME.test(key) && key.length <= MAX_TEXT && /^(string|number|bigint)$/.test(typeof inner);
+    const isId =
+      (key === suspect || ID_NAME.test(key)) && key.length <= MAX_TEXT && /^(string|number|bigint)$/.test(typeof inner);
     if (isId && /^[\w.:/-]{1,60}$/.test(String(inner))) return [[prefix + key, String(inner)] as const];
-    return Object.entries(findIds(inner, `${prefix}${shorten(key)}.`, depth + 1));
+    return Object.entries(findIds(inner, suspect, `${prefix}${shorten(key)}.`, depth + 1));
   });
   return Object.fromEntries(found.slice(0, MAX_FIELDS));
 }
