@@ -57,15 +57,6 @@ const NAMES: readonly (readonly [string, Name])[] = [
 const FIELD = 'messages.history.session_id';
 
 describe('a history that ignores which session is requested', () => {
-  it.each(NAMES)('shows no message, if its messages name the session with %s', async (_, name) => {
-    const { tail, command } = await serve(historyBy('sess', name));
-    const refused = await tail();
-    expect(refused).toMatchObject({ code: 8, stdout: '' });
-    expect(refused.error().hint).toContain(`partnerctl contract set ${FIELD}`);
-    await command('contract', 'set', FIELD, 'query:sess');
-    expect(texts((await tail()).stdout)).toEqual(['Hello', 'Hi']);
-  });
-
   it.each(NAMES)('shows no message of others, if there are only those, with %s', async (_, name) => {
     const { tail } = await serve(historyBy('sess', name, ENTRIES.slice(1, 2)));
     expect(await tail()).toMatchObject({ code: 8, stdout: '' });

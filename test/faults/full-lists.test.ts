@@ -4,7 +4,6 @@ import { Contract, type ContractLayers } from '../../src/contract/contract.ts';
 import { OPERATIONS } from '../../src/contract/operations.ts';
 import { json, type Script, sendJson, startFakeService } from '../support/fake-service.ts';
 import { numberIn, spaceIds } from '../support/paged-service.ts';
-import { partnerctl } from '../support/run.ts';
 import { client } from './http-client.ts';
 
 /* Lists that say nothing about pages. */
@@ -42,16 +41,6 @@ describe('a list of as many items as a page usually has', () => {
       }
     },
   );
-
-  it('is refused with the command if others come, and whole after it', async () => {
-    const refused = await read(byOffset(25, 10));
-    expect(refused).toMatchObject({
-      items: [],
-      error: { exitCode: 8, info: { hint: expect.stringContaining('partnerctl contract set spaces.list.next ') } },
-    });
-    const layers = { override: { 'spaces.list.next': 'offset:offset' } };
-    expect(await read(byOffset(25, 10), layers)).toMatchObject({ items: spaceIds(25), error: undefined, warnings: [] });
-  });
 
   it.each([400, 401, 403, 404, 405, 422, 500])('is shown with a warning if the service answers %i', async (status) => {
     const shown = await read(({ query }, response) =>
@@ -138,12 +127,4 @@ describe('a next page that no page announces', () => {
       error: { message: 'spaces.list.next is set to page:page, but the next page repeats items of an earlier one.' },
     });
   });
-});
-
-it('A second list beside the first is refused by name, and read after the command', async () => {
-  const { baseUrl } = await startFakeService(json({ mine: spaceIds(2), shared: spaceIds(3) }));
-  const refused = await partnerctl(baseUrl, ['spaces', 'list', '-o', 'json']);
-  expect(refused).toMatchObject({ code: 8, stdout: '' });
-  expect(refused.error().message).toContain('mine, shared');
-  expect(refused.error().hint).toContain('partnerctl contract set spaces.list.items mine');
 });

@@ -1,0 +1,238 @@
+import { expect, test } from 'vitest';
+import { type FakeService, json, sendJson, startFakeService } from '../support/fake-service.ts';
+import { list, object, openApi, operation, query } from '../support/openapi-documents.ts';
+import { fastClock, type Ran, run, tempDirectory, tinyRandom } from '../support/run.ts';
+import { write } from '../support/service.ts';
+
+/*
+ * A first page never passes for the list, another session's message never for this one's, a field that the service sent is never
+ * blank. What cannot be read is refused by name, with the command that settles it: each test runs that command.
+ */
+
+const SPACES = 'GET /automation/spaces/';
+const HISTORY = 'GET /integrations/api-chat/history/';
+
+const LIST = ['spaces', 'list'];
+const TAIL = ['chat', 'tail', '--source', 'src', '--session', 'anna', '--no-follow', '--from-start'];
+const JOB = [
+  'cron',
+  'create',
+  '--agent',
+  'a1',
+  '--name',
+  'Daily',
+  '--instructions',
+  'Sum up.',
+  '--schedule',
+  '0 9 * * *',
+];
+
+/** Runs commands on one machine, against one service. */
+function machineFor({ baseUrl }: FakeService): (argv: readonly string[]) => Promise<Ran> {
+  const env = { PARTNER_BASE_URL: baseUrl, PARTNER_TOKEN: 'token-of-the-test', HOME: tempDirectory() };
+  return (argv) => run(argv, { env, clock: fastClock(), random: tinyRandom });
+}
+
+interface Expected {
+  /** The operation and what came, as the error names them. */
+  readonly names: readonly string[];
+  /** The command as the error shows it. */
+  readonly command: string;
+  /** What the operator puts in place of `<…>` in the command. */
+  readonly filledIn?: string;
+  readonly code?: number;
+}
+
+/** The values of the service: an error shows keys. */
+const VALUE = /Acme|secret of/;
+
+/** Expects that a command is refused, and follows the error. @returns the command when it is run again */
+async function settle(service: FakeService, argv: readonly string[], expected: Expected): Promise<Ran> {
+  const { names, command, filledIn = '', code = 8 } = expected;
+  const on = machineFor(service);
+  const refused = await on(argv);
+  expect(refused.code, refused.stderr).toBe(code);
+  for (const name of names) expect(refused.stderr).toContain(name);
+  expect(refused.stdout + refused.stderr).not.toMatch(VALUE);
+  expect(refused.stderr).toContain(command);
+  const words = [...command.replace(/<[^>]+>/, filledIn).matchAll(/'([^']*)'|(\S+)/g)];
+  const pasted = await on(words.map(([, quoted, word]) => quoted ?? word ?? '').slice(1));
+  expect(pasted.code, pasted.stderr).toBe(0);
+  return await on(argv);
+}
+
+const serveSpaces = (body: unknown): Promise<FakeService> => startFakeService({ [SPACES]: json(body) });
+
+/** A service that lists spaces by `page`, and says of a page what `describe` returns. */
+function servePages(count: number, size: number, describe: (items: unknown[], hasMore: boolean) => unknown) {
+  const all = Array.from({ length: count }, (_, index) => ({ space_id: `s${index + 1}`, name: `Acme ${index + 1}` }));
+  return startFakeService(({ query }, response) => {
+    const end = Number(query.get('page') ?? 1) * size;
+    sendJson(response, describe(all.slice(end - size, end), end < count));
+  });
+}
+
+const message = (number: number, more: Record<string, unknown> = {}) => ({
+  message_id: `m${number}`,
+  session_id: 'anna',
+  role: 'assistant',
+  text: `secret of Anna ${number}`,
+  created_at: `2026-01-01T00:00:0${number}Z`,
+  ...more,
+});
+
+test('A second list beside the first is refused by name, and read after the command', async () => {
+  const service = await serveSpaces({ mine: [{ space_id: 's1', name: 'Acme' }], shared: [{ space_id: 's2' }] });
+  const ran = await settle(service, LIST, {
+    names: [SPACES, 'mine, shared'],
+    command: 'partnerctl contract set spaces.list.items mine',
+  });
+  expect(ran.stdout).toBe('s1\t\tAcme\t\t\n');
+});
+
+test.each<[string, (items: unknown[], hasMore: boolean) => unknown]>([
+  ['has_more', (items, has_more) => ({ items, has_more })],
+  ['total', (items) => ({ items, total: 5 })],
+])('A page that says with %s that others follow, and not how, never passes for the list', async (sign, describe) => {
+  const service = await servePages(5, 2, describe);
+  const ran = await settle(service, LIST, {
+    names: [SPACES, sign],
+    command: "partnerctl contract set spaces.list.next 'page:<parameter>'",
+    filledIn: 'page',
+  });
+  expect(ran.stdout.match(/Acme/g)).toHaveLength(5);
+});
+
+test('A list of exactly 100 items that says nothing about pages is asked for others, and refused if there are some', async () => {
+  const service = await servePages(130, 100, (items) => items);
+  const ran = await settle(service, LIST, {
+    names: [SPACES, '100 items'],
+    command: "partnerctl contract set spaces.list.next 'page:<parameter>'",
+    filledIn: 'page',
+  });
+  expect(ran.stdout.match(/Acme/g)).toHaveLength(130);
+});
+
+test('An id under another name is refused by that name, and never blank', async () => {
+  const service = await serveSpaces([{ space_number: 17, name: 'Acme' }]);
+  const ran = await settle(service, LIST, {
+    names: ['spaces.list', 'space_number (number), name (string)'],
+    command: 'partnerctl contract set space.id space_number',
+  });
+  expect(ran.stdout).toBe('17\t\tAcme\t\t\n');
+});
+
+test('Two ids that disagree are refused, and the operator says which one it is', async () => {
+  const service = await serveSpaces([{ id: 17, uuid: 'u-17', name: 'Acme' }]);
+  const ran = await settle(service, LIST, {
+    names: ['spaces.list', 'id and uuid'],
+    command: 'partnerctl contract set space.id uuid',
+  });
+  expect(ran.stdout).toBe('u-17\t\tAcme\t\t\n');
+});
+
+test('A name that no space of a page has is refused with what looks like it, and never blank', async () => {
+  const service = await serveSpaces([{ space_id: 's1', caption: 'Acme' }]);
+  const ran = await settle(service, LIST, {
+    names: ['spaces.list', 'caption'],
+    command: 'partnerctl contract set space.name caption',
+  });
+  expect(ran.stdout).toBe('s1\t\tAcme\t\t\n');
+});
+
+test('A message that names another session is never shown, and the messages of this one are after the command', async () => {
+  const other = message(2, { session_id: 'ben', text: 'secret of Ben' });
+  const service = await startFakeService({ [HISTORY]: json([message(1), other, message(3)]) });
+  const ran = await settle(service, TAIL, {
+    names: [HISTORY, 'session_id differs'],
+    command: 'partnerctl contract set messages.history.session_id none',
+  });
+  expect(ran.stdout.match(/secret of \w+/g)).toEqual(['secret of Anna', 'secret of Anna']);
+});
+
+test.each([
+  ['text', 'message_body', 'secret of Anna 1'],
+  ['author', 'participant_kind', 'assistant'],
+])('The %s of a message under another name is refused by that name, and never blank', async (field, name, value) => {
+  const { text, role, ...rest } = message(1);
+  const sent = { ...rest, ...(field === 'text' ? { role } : { text }), [name]: value };
+  const service = await startFakeService({ [HISTORY]: json([sent]) });
+  const ran = await settle(service, TAIL, {
+    names: [HISTORY, name],
+    command: `partnerctl contract set message.${field} ${name}`,
+  });
+  expect(ran.stdout).toContain(value);
+});
+
+test('A history that takes its parameters under other names is read after the import of the document that the error asks for', async () => {
+  const history = operation(list(object('message_id', 'session_id', 'role', 'text', 'created_at')), {
+    parameters: query('source', 'conversation', 'after'),
+  });
+  const service = await startFakeService({
+    'GET /openapi.json': json(openApi({ '/integrations/api-chat/history/': { get: history } })),
+    [HISTORY]: (request, response) =>
+      request.query.get('conversation') === 'anna'
+        ? sendJson(response, [message(1)])
+        : sendJson(response, { detail: 'The parameter conversation is required.' }, 400),
+  });
+  const ran = await settle(service, TAIL, {
+    names: ['The parameter conversation is required.'],
+    command: 'partnerctl contract import <file|url>',
+    filledIn: `${service.baseUrl} --yes`,
+    code: 1,
+  });
+  expect(ran.stdout).toContain('secret of Anna 1');
+});
+
+test('A source whose id is under another name is refused by that name', async () => {
+  const service = await startFakeService({ 'POST *': json({ source_number: 7, name: 'Acme' }, 201) });
+  const ran = await settle(service, ['chat', 'setup', 's1', 'a1'], {
+    names: ['POST /automation/spaces/{space_id}/agents/{agent_id}/api-chat/', 'source_number (number)'],
+    command: 'partnerctl contract set source.id source_number',
+  });
+  expect(ran.stdout).toMatch(/^7\t/);
+});
+
+test('A form field that a service calls otherwise is named by the error, and the file is sent after the command', async () => {
+  const missing = { detail: [{ type: 'missing', loc: ['body', 'upload'], msg: 'Field required' }] };
+  const service = await startFakeService((request, response) =>
+    request.body.includes('name="upload"') ? sendJson(response, { id: 'f-1' }, 201) : sendJson(response, missing, 422),
+  );
+  const ran = await settle(service, ['upload', write('hours.md', 'Nine to five.')], {
+    names: ['body.upload: Field required'],
+    command: 'partnerctl contract set file_attachments.create.file form:upload',
+    code: 1,
+  });
+  expect(ran.stdout).toMatch(/^f-1\tuploaded\t/);
+});
+
+test('A job whose id cannot be read is not said to be created: the error has what may be its id, and the command finds it', async () => {
+  const jobs: unknown[] = [];
+  const service = await startFakeService({
+    'GET *': (_, response) => sendJson(response, jobs),
+    'POST *': (request, response) => {
+      jobs.push({ ...request.json<Record<string, unknown>>(), job_number: 'j-17' });
+      sendJson(response, jobs[0], 201);
+    },
+  });
+  const on = machineFor(service);
+  const unknown = await on(JOB);
+  expect(unknown.code).toBe(9);
+  expect(unknown.stderr).toContain('POST /automation/partner-cron-jobs/');
+  expect(unknown.stderr).toContain('job_number "j-17"');
+  expect(unknown.stderr).toContain('partnerctl contract set cron_job.id job_number');
+  await on(['contract', 'set', 'cron_job.id', 'job_number']);
+  expect(await on(['cron', 'reconcile'])).toMatchObject({ code: 0, stdout: expect.stringContaining('j-17') });
+  expect(service.posts()).toHaveLength(1);
+});
+
+test('What a service sent is printed as it is in JSON: numbers of any size, and objects in place of ids', async () => {
+  const sent = '[{"space_id":12345678901234567890,"name":"Acme","owner":{"$oid":"65f0c1a2"},"quota":9007199254740993}]';
+  const service = await startFakeService((_, response) => response.end(sent));
+  const ran = await machineFor(service)([...LIST, '-o', 'json']);
+  expect(ran.stdout.replace(/\s/g, '')).toBe(sent);
+  const objectId = await serveSpaces([{ _id: { $oid: '65f0c1a2' }, name: 'Acme' }]);
+  const on = machineFor(objectId);
+  expect((await on([...LIST, '-o', 'json'])).json()).toEqual([{ _id: { $oid: '65f0c1a2' }, name: 'Acme' }]);
+  expect((await on(LIST)).stdout).toMatch(/^65f0c1a2\t/);
+});
