@@ -86,19 +86,25 @@ function copyOf(home: string): string {
   return copy;
 }
 
-/** The maximum number of commands from refusals that an operator pastes. */
-const PASTED = 2;
-
-/** Runs a refused operation again as an operator would who first pastes the command that the refusal names. */
-export async function settle(server: Server, operation: Operation, refused: Verdict): Promise<Verdict> {
+/**
+ * Runs a refused operation again as an operator would who first pastes the command that the refusal names.
+ * @param limit the maximum number of commands that the operator pastes
+ * @returns the last verdict, and the number of commands that were pasted
+ */
+export async function settle(
+  server: Server,
+  operation: Operation,
+  refused: Verdict,
+  limit: number,
+): Promise<Verdict & { readonly commands: number }> {
   const pasted: (readonly string[])[] = [];
   let result = refused;
-  while (result.verdict === 'refused' && pasted.length < PASTED) {
+  while (result.verdict === 'refused' && pasted.length < limit) {
     const command = chooseCommand(server, result.stderr);
     if (command === undefined) break;
     pasted.push(command);
     result = await runCell(server, operation, await newMachine(server, pasted));
   }
   const lines = pasted.map((argv) => `pasted: partnerctl ${argv.join(' ')}`);
-  return { ...result, reason: [...lines, result.reason].join('\n') };
+  return { ...result, reason: [...lines, result.reason].join('\n'), commands: pasted.length };
 }

@@ -8,6 +8,9 @@ import { PUBLIC_APIS } from './services/public-apis.ts';
 
 const SERVICES: readonly Service[] = [...FRAMEWORKS, ...PUBLIC_APIS, ...HISTORIES];
 
+/** The maximum number of commands from refusals that an operator pastes for one operation. */
+const PASTED = 2;
+
 /** One operation at one service, and the verdict. */
 export interface Cell {
   readonly service: Service;
@@ -33,7 +36,7 @@ export async function runTable(
     for (const [operation, steps] of operationsOf(service, operations)) {
       const first = await runCell(server, steps, machine);
       const isPasted = how === 'pasting' && isPossible(service, operation);
-      cells.push({ service, operation, result: isPasted ? await settle(server, steps, first) : first });
+      cells.push({ service, operation, result: isPasted ? await settle(server, steps, first, PASTED) : first });
     }
   }
   return cells;
