@@ -61,7 +61,7 @@ export function toWire(
   { values, more, link }: CallOptions,
   { contract, basePath }: { readonly contract: Contract; readonly basePath: string },
 ): SentRequest {
-  if (operation.leaf === undefined) return operation.request;
+  if (operation.leaf === undefined) return { ...operation.request, path: link ?? operation.request.path };
   try {
     const wire = buildRequest(contract, operation.leaf, values);
     const json = more ? { ...wire.json, ...more } : wire.json;

@@ -1,14 +1,12 @@
-import { readList } from '../contract/body.ts';
-import { isEmptyObject } from '../contract/json.ts';
 import { directionOf, sortOldestFirst } from '../contract/message-order.ts';
 import { decodeMessages, type Message } from '../contract/messages.ts';
 import { OPERATIONS } from '../contract/operations.ts';
 import { entriesOfSession } from '../contract/session-guard.ts';
 import { NotFoundError, type PartnerctlError, ShapeError } from '../errors.ts';
 import type { CallOptions } from './call.ts';
-import type { Page, PagedList } from './fetch-page.ts';
 import type { Http } from './http.ts';
-import { PageReader } from './page-reader.ts';
+import { listedId, nextOf } from './list.ts';
+import { type Page, readPages } from './page-reader.ts';
 import { parseDate, retryAfterOf } from './retry.ts';
 
 /** Where to start reading in the history of a session. */
@@ -25,8 +23,6 @@ export interface HistoryPosition {
 export interface HistoryOptions {
   /** The current time in milliseconds, for dates in headers. */
   readonly now: () => number;
-  /** A history with more pages is endless; 10,000 by default. */
-  readonly maxPages?: number;
   /** Called before each page is requested. */
   readonly limits: () => Pick<CallOptions, 'retries' | 'timeoutMs' | 'signal'>;
 }
@@ -103,7 +99,7 @@ export class HistoryReader {
       const isEnough = after === undefined ? read.messages.length >= newest : isFound;
       if (read.direction === 'newest first' && isEnough) break;
       const isHeld = read.direction !== 'oldest first' || (after !== undefined && !this.heedsCursor);
-      if (!page.hasMore || isHeld) continue;
+      if (page.verdict.kind !== 'next' || isHeld) continue;
       yield this.take(read, position);
     }
     if (after !== undefined && !isFound) this.heedsCursor = this.takesCursor();
@@ -116,13 +112,15 @@ export class HistoryReader {
     read.messages = [];
     if (direction === undefined && messages.length > 1) this.warnAboutOrder();
     const isNewestFirst = direction === 'newest first';
-    const unexplained = last?.unexplained;
-    const isEnough = unexplained?.isEarlier === true && messages.length >= (newest ?? Number.POSITIVE_INFINITY);
+    const verdict = last?.verdict;
+    const isEnough = messages.length >= (newest ?? Number.POSITIVE_INFINITY);
+    const isMissing = verdict?.kind === 'unexplained' && !(verdict.isEarlier && isEnough);
+    const isDeclaredEnd = verdict?.kind === 'whole' && verdict.isStated;
     return {
       messages: after === undefined ? sorted(messages) : this.following(messages, after, isNewestFirst),
       hasMore: true,
-      unexplained: isEnough ? undefined : unexplained?.signs.join(', '),
-      mayHideOlder: isNewestFirst && messages.length >= MIN_ORDERED && pages === 1 && last?.isDeclaredEnd === false,
+      unexplained: isMissing ? verdict.signs.join(', ') : undefined,
+      mayHideOlder: isNewestFirst && messages.length >= MIN_ORDERED && pages === 1 && !isDeclaredEnd,
       respondedAt: parseDate(last?.response.headers.date),
       requestedWaitMs: waitMs,
     };
@@ -144,26 +142,24 @@ export class HistoryReader {
     return this.http.contract.parameter('messages.history.after_message_id') !== undefined;
   }
 
-  private requestPages(
-    position: HistoryPosition,
-    { limits, maxPages }: HistoryOptions,
-  ): AsyncGenerator<Page, void, void> {
+  private requestPages(position: HistoryPosition, { limits }: HistoryOptions): AsyncGenerator<Page, void, void> {
     const { source_id, session_id, after_message_id } = position;
     const { contract } = this.http;
-    const values = { source_id, session_id, after_message_id };
+    const leaf = 'messages.history';
     const isRest = after_message_id !== undefined && this.takesCursor();
-    const list: PagedList = {
+    const values = { source_id, session_id };
+    return readPages(this.http, {
       operation: OPERATIONS.readHistory,
       resource: 'messages',
-      maxPages,
-      mayBeEmpty: isRest,
-      extent: isRest ? 'rest of a session' : 'session',
-      after: (id) => (this.takesCursor() ? { values: { ...values, after_message_id: id } } : undefined),
-      // Some services omit empty lists.
-      readItems: (body) =>
-        isRest && isEmptyObject(body) ? [] : readList(body, 'messages', contract.items('messages.history')),
-    };
-    return new PageReader(this.http, list, () => ({ ...limits(), values })).read();
+      place: contract.items(leaf),
+      rule: {
+        ...nextOf(contract, leaf),
+        extent: isRest ? 'rest of a session' : 'session',
+        takesMessage: this.takesCursor(),
+      },
+      idOf: (item) => listedId(item, leaf, contract),
+      options: (after = after_message_id) => ({ ...limits(), values: { ...values, after_message_id: after } }),
+    });
   }
 
   private decode({ items, response }: Page, position: HistoryPosition): readonly Message[] {

@@ -101,11 +101,6 @@ export class Http {
     this.options.onWarning?.(text);
   }
 
-  /** Returns a client for the same service with another contract. */
-  withContract(contract: Contract): Http {
-    return new Http({ ...this.options, contract });
-  }
-
   /** Returns how long a call that starts now may take, in milliseconds. */
   remainingMs(): number {
     const { clock, deadline } = this.options;

@@ -1,39 +1,43 @@
-import type { Operation } from '../contract/operations.ts';
 import { ShapeError } from '../errors.ts';
 import type { ApiResponse } from './api-response.ts';
+import type { PagedList } from './fetch-page.ts';
 
 /** Why a list cannot be read to its end. */
 interface IncompleteList {
-  readonly operation: Operation;
-  readonly response: ApiResponse;
   readonly message: string;
+  readonly operation: PagedList['operation'];
+  readonly response: Pick<ApiResponse, 'call' | 'status' | 'requestId'>;
   /** What speaks of more: where it is, not its value. */
   readonly seen: string;
   /** The parameters that were tried. */
   readonly tried?: readonly string[];
-  /** What to do before the commands that settle how the list continues. */
-  readonly hint?: string;
   /** A value of `<list>.next` to set, with `<parameter>` for what the operator must fill in. */
-  readonly next?: string;
-  /** Whether every page was read in that way, so that setting it says where the list ends. */
+  readonly next?: string | undefined;
+  /** Whether several pages were read in the way of `next`. */
   readonly isRead?: boolean;
 }
 
 /** Returns the error for a list that cannot be read to its end, with the commands that settle how it continues. */
-export function incompleteListError(list: IncompleteList): ShapeError {
-  const { operation, response, message, seen, tried = [], hint, next, isRead = false } = list;
-  const leaf = `${operation.leaf}.next`;
-  const { status, requestId, call } = response;
+export function incompleteListError(incomplete: IncompleteList): ShapeError {
+  const { message, operation, response, seen, tried = [], next, isRead = false } = incomplete;
+  const { call, status, requestId } = response;
   const attempts = tried.length === 0 ? '' : ` No new items came with ${tried.join(', ')}.`;
-  const fix = isRead
-    ? `If the service counts more than the items of this list, run: partnerctl contract set ${leaf} '${next}'`
-    : `What was read is not the whole list. ${pagingFixes(leaf, 'the first page is the whole list', next)}`;
+  const leaf = operation.leaf && `${operation.leaf}.next`;
+  const fixes = isRead
+    ? `The list may have changed while it was read: run the command again.\nIf the service counts more than the items of this list, run: partnerctl contract set ${leaf} '${next}'`
+    : `What was read is not the whole list. ${pagingFixes(`${leaf}`, 'the first page is the whole list', next)}`;
   return new ShapeError(message, {
     why: `The service responded to ${call.name} with ${status} and announces more with ${seen}.${attempts}`,
-    hint: hint === undefined ? fix : `${hint}\n${fix}`,
+    hint: leaf === undefined ? 'Leave out --paginate, and ask for each page yourself.' : fixes,
     status,
     requestId,
-    details: { operation: operation.name, assumption: 'list.next', leaf, seen, ...(tried.length > 0 && { tried }) },
+    details: {
+      operation: operation.name,
+      assumption: 'list.next',
+      leaf,
+      seen,
+      ...(tried.length > 0 && { tried }),
+    },
   });
 }
 
@@ -57,14 +61,4 @@ export function pagingFixes(leaf: string, whole: string, next = 'page:<parameter
     `partnerctl contract set ${leaf} '${next}' (or ${others.join(', ')})`,
     `If ${whole}, run: partnerctl contract set ${leaf} none`,
   ].join('\n');
-}
-
-/** Returns the warning for a list that may go on, where the service does not let the tool find out. */
-export function partialWarning(
-  list: { readonly resource: string; readonly operation: Operation },
-  items: number,
-): string {
-  const { resource, operation } = list;
-  const fix = `If it is whole, run: partnerctl contract set ${operation.leaf}.next none`;
-  return `The list of ${resource} has ${items} items and may not be whole: nothing in it speaks of pages. ${fix}`;
 }

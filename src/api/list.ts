@@ -1,14 +1,18 @@
+import { UnknownShape } from '../contract/assumptions.ts';
+import type { Contract } from '../contract/contract.ts';
+import { findId } from '../contract/fields.ts';
 import type { JsonObject } from '../contract/json.ts';
+import type { FieldLeaf, ListLeaf } from '../contract/leaves.ts';
 import { ShapeError } from '../errors.ts';
 import { Paged } from '../output/paged.ts';
 import type { CallOptions } from './call.ts';
-import type { ListOperation, Page } from './fetch-page.ts';
+import type { ListOperation, PagedList } from './fetch-page.ts';
 import type { Http } from './http.ts';
-import { PageReader } from './page-reader.ts';
+import { type Page, readPages } from './page-reader.ts';
 
 /**
  * Lists every item, and holds two pages in memory at most (assumptions `list.envelope` and `list.next`). Reading it throws
- * ShapeError for a list that cannot be read to its end; the items of a page are not yielded before it is known how the list continues.
+ * ShapeError for a list that cannot be read to its end; the first page is not yielded before it is known how the list continues.
  * @param resource the plural resource name, as the spec spells it
  */
 export function listAll(
@@ -17,23 +21,55 @@ export function listAll(
   resource: string,
   options: CallOptions = {},
 ): Paged<JsonObject> {
-  return new Paged(itemsOf(new PageReader(http, { operation, resource }, () => options).read()));
+  const { leaf } = operation;
+  const list: PagedList = {
+    operation,
+    resource,
+    place: http.contract.items(leaf),
+    rule: { ...nextOf(http.contract, leaf), extent: 'list', takesMessage: false },
+    idOf: (item) => listedId(item, leaf, http.contract),
+    options: () => options,
+  };
+  return new Paged(itemsOf(readPages(http, list)));
+}
+
+/** Returns how the contract says that the next page of a list is requested. */
+export function nextOf(contract: Contract, leaf: ListLeaf): Pick<PagedList['rule'], 'next' | 'isOverride'> {
+  return { next: contract.next(leaf), isOverride: contract.leaf(`${leaf}.next`).source === 'override' };
+}
+
+const ID_LEAVES: Readonly<Record<ListLeaf, FieldLeaf>> = {
+  'spaces.list': 'space.id',
+  'agents.list': 'agent.id',
+  'cron_jobs.list': 'cron_job.id',
+  'messages.history': 'message.id',
+};
+
+/** Returns the id of an item of a list; undefined if it has none, or several that disagree. */
+export function listedId(item: JsonObject, list: ListLeaf, contract: Contract): string | undefined {
+  try {
+    return findId(item, contract, ID_LEAVES[list]);
+  } catch (error) {
+    if (error instanceof UnknownShape) return undefined;
+    throw error;
+  }
 }
 
 /** Yields the items of pages, those of the first one only when it is known how the list continues. */
 export async function* itemsOf(pages: AsyncIterable<Page>): AsyncGenerator<readonly JsonObject[]> {
-  let first: readonly JsonObject[] | undefined;
+  let held: readonly JsonObject[] | undefined;
+  let isFirst = true;
   try {
-    for await (const { items, hasMore } of pages) {
-      if (first !== undefined) yield first;
-      const isFirst = first === undefined && hasMore;
-      first = isFirst ? items : undefined;
-      if (!isFirst) yield items;
+    for await (const { items, verdict } of pages) {
+      if (held !== undefined) yield held;
+      held = isFirst && verdict.kind === 'next' ? items : undefined;
+      if (held === undefined) yield items;
+      isFirst = false;
     }
   } catch (error) {
     // A page before a failure tells the consumer that the list exists. A refused list has no items.
-    if (first !== undefined && !(error instanceof ShapeError)) yield first;
+    if (held !== undefined && !(error instanceof ShapeError)) yield held;
     throw error;
   }
-  if (first !== undefined) yield first;
+  if (held !== undefined) yield held;
 }

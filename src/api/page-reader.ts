@@ -1,109 +1,82 @@
 import type { JsonObject } from '../contract/json.ts';
-import {
-  formatStep,
-  isRoundLength,
-  isStrategy,
-  type PageStep,
-  type PagingStrategy,
-  type Progress,
-  readPaging,
-  statesPageNumber,
-  stepBy,
-  type Verdict,
-} from '../contract/paging.ts';
+import { formatStep, type PageStep, type Progress } from '../contract/page-steps.ts';
+import { decideNext, type Failure, isEnd, type Verdict } from '../contract/paging.ts';
 import { ShapeError } from '../errors.ts';
 import type { ApiResponse } from './api-response.ts';
 import type { CallOptions } from './call.ts';
-import { type FetchedPage, fetchPage, type Page, type PagedList, rejectedStatus } from './fetch-page.ts';
+import { type FetchedPage, fetchPage, type PagedList, rejectedStatus } from './fetch-page.ts';
 import type { Http } from './http.ts';
-import { incompleteListError, partialWarning } from './incomplete-list.ts';
-import { fingerprint, ListProgress } from './list-progress.ts';
-import { pathWith, requestOf } from './page-request.ts';
+import { incompleteListError } from './incomplete-list.ts';
+import { pathOfLink, pathWith } from './page-request.ts';
+import { SeenItems } from './seen-items.ts';
 
 /** A list with more pages, or with more empty ones in a row, is endless. */
 const MAX_PAGES = 10_000;
 const MAX_EMPTY_PAGES = 100;
-/** A history may announce where it will continue, and send empty pages until then. */
-const MAX_EMPTY_HISTORY_PAGES = 3;
-
-/** What to request after a page. */
-interface Plan {
-  /** Requests to try in turn. */
-  readonly steps: readonly PageStep[];
-  /** Whether there is more, so that the list may not end here. */
-  readonly isCertain: boolean;
-  readonly signs: readonly string[];
-}
-
-/** Why a page is not the next one. */
-type Failure = 'empty' | 'repeated' | 'rejected';
-
-const WHY: Readonly<Record<Failure, string>> = {
-  empty: 'the next page is empty, although there is more',
-  repeated: 'the next page repeats items of an earlier one',
-  rejected: 'the service rejects it',
-};
 
 /** Statuses for a page that does not exist. */
 const MISSING: readonly number[] = [404, 410, 416];
 
-const RETRY_HINT = 'The list may have changed while it was read: run the command again.';
+/** A page of a list. */
+export interface Page {
+  /** The items that no earlier page had. */
+  readonly items: readonly JsonObject[];
+  readonly response: ApiResponse;
+  /** `next`: another page is requested when the consumer asks for it; it may have nothing new. `unexplained`: only of a history. */
+  readonly verdict: Verdict;
+}
 
-/** Reads a list page by page, for as long as a page says that another one follows and that one has new items. */
-export class PageReader {
+type NextVerdict = Extract<Verdict, { readonly kind: 'next' }>;
+
+/**
+ * Reads a list page by page, for as long as a page says that another one follows and that one has new items.
+ * @throws PartnerctlError; ShapeError if the list cannot be read to its end, unless it is a history
+ */
+export function readPages(http: Http, list: PagedList): AsyncGenerator<Page, void, void> {
+  return new PageReader(http, list).read();
+}
+
+class PageReader {
   private readonly http: Http;
   private readonly list: PagedList;
-  private readonly options: () => CallOptions;
-  /** How the contract says that the next page is requested. */
-  private readonly strategy: PagingStrategy | undefined;
-  private readonly isOverride: boolean;
-  private readonly progress: ListProgress;
-  /** Fingerprints of the requests. */
-  private readonly requested = new Set<number>();
-  /** How the last page was requested; undefined for the first one. */
-  private step: PageStep | undefined;
-  private first: ApiResponse | undefined;
+  private readonly isList: boolean;
+  private readonly seen: SeenItems;
+  /** Texts that differ from request to request. */
+  private readonly requested = new Set<string>();
+  private firstPath = '';
 
-  /** @param options called before each page */
-  constructor(http: Http, list: PagedList, options: () => CallOptions) {
+  constructor(http: Http, list: PagedList) {
     this.http = http;
     this.list = list;
-    this.options = options;
-    this.progress = new ListProgress(http.contract, list.operation.leaf);
-    const next = http.contract.next(list.operation.leaf);
-    this.strategy = isStrategy(next) ? next : undefined;
-    this.isOverride = http.contract.leaf(`${list.operation.leaf}.next`).source === 'override';
+    this.isList = list.rule.extent === 'list';
+    this.seen = new SeenItems(list.idOf);
   }
 
-  /** @throws ShapeError if the list cannot be read to its end, unless it is a history */
   async *read(): AsyncGenerator<Page, void, void> {
-    let page = await this.fetch(this.options());
-    this.first = page.response;
-    this.requested.add(fingerprint(page.response.path));
-    for (;;) {
-      const { response } = page;
-      const items = this.accept(page);
-      const verdict = readPaging(page.paging, this.extent);
-      const plan = this.plan(page, verdict);
-      const isDeclaredEnd = plan === undefined && verdict.kind === 'whole' && verdict.isStated;
-      if (plan === undefined) await this.checkEnd(page, verdict);
-      const isEarlier = this.list.after && verdict.kind === 'unexplained' && verdict.isEarlier;
-      yield {
-        items,
-        response,
-        hasMore: plan !== undefined,
-        isDeclaredEnd,
-        unexplained: isEarlier ? verdict : undefined,
-      };
-      if (plan === undefined) return;
-      const next = await this.follow(plan, page);
-      if (next === undefined) {
-        const isMissing = this.list.after && plan.isCertain && page.items.length > 0 && plan.steps[0]?.kind !== 'link';
-        const unexplained = { kind: 'unexplained', signs: plan.signs, isEarlier: false } as const;
-        if (isMissing) yield { items: [], response, hasMore: false, isDeclaredEnd: false, unexplained };
+    const { idOf, rule } = this.list;
+    let progress: Progress = { items: 0, pages: 0, emptyPages: 0, step: undefined };
+    let page = await this.fetch(this.list.options());
+    this.firstPath = page.response.path;
+    this.requested.add(this.firstPath);
+    for (let step: PageStep | undefined; ; ) {
+      const { response, items: sent } = page;
+      // The items of the first page are remembered only if another one is requested: most lists have one.
+      const items = progress.pages === 0 ? sent : this.seen.add(sent);
+      progress = advance(progress, { sent: sent.length, fresh: items.length, step });
+      this.refuseEndless(progress);
+      const last = sent.at(-1);
+      const verdict = decideNext(page.paging, progress, rule, last && idOf(last));
+      if (this.isList) await this.checkEnd(page, verdict);
+      yield { items, response, verdict };
+      if (verdict.kind !== 'next') return;
+      if (progress.pages === 1) this.seen.add(sent);
+      const next = await this.requestNext(page, verdict.steps);
+      if ('failures' in next) {
+        const missing = this.endAfter(page, verdict, progress, next.failures);
+        if (missing) yield { items: [], response, verdict: missing };
         return;
       }
-      page = next;
+      ({ page, step } = next);
     }
   }
 
@@ -111,188 +84,157 @@ export class PageReader {
     return fetchPage(this.http, this.list, options);
   }
 
-  /** Counts a page. @returns its items that no earlier page had @throws ShapeError for an endless list */
-  private accept(page: FetchedPage): readonly JsonObject[] {
-    const { maxPages = MAX_PAGES, operation, after } = this.list;
-    const fresh = this.progress.add(page);
-    const { pages, emptyPages } = this.progress;
-    const isEmpty = emptyPages > MAX_EMPTY_PAGES && after === undefined;
-    if (pages <= maxPages && !isEmpty) return fresh;
-    const many = `The ${after ? 'history' : 'list'} has more than ${maxPages.toLocaleString('en')} pages.`;
+  /** @throws ShapeError for an endless list */
+  private refuseEndless({ pages, emptyPages }: Progress): void {
+    const { operation } = this.list;
+    const isEmpty = this.isList && emptyPages > MAX_EMPTY_PAGES;
+    if (pages <= MAX_PAGES && !isEmpty) return;
+    const many = `The ${this.isList ? 'list' : 'history'} has more than ${MAX_PAGES.toLocaleString('en')} pages.`;
     throw new ShapeError(isEmpty ? `${MAX_EMPTY_PAGES} pages of the list in a row are empty.` : many, {
       hint: 'A list of so many pages is most likely endless. Report it to the operator of the service.',
-      details: { operation: operation.name, leaf: `${operation.leaf}.next` },
+      details: { operation: operation.name, leaf: operation.leaf && `${operation.leaf}.next` },
     });
   }
 
-  /** What was read, with this page. */
-  private get extent(): Progress {
-    const { items, pages } = this.progress;
-    return { items, pages, step: this.step, extent: this.list.extent ?? 'list' };
-  }
-
-  /** Returns what to request next; undefined at the end. @throws ShapeError if there is more that nothing says how to request */
-  private plan(page: FetchedPage, verdict: Verdict): Plan | undefined {
-    const { http, list, strategy } = this;
-    const isHistory = list.after !== undefined;
-    if (http.contract.next(list.operation.leaf).kind === 'none') return undefined;
-    const signs = verdict.kind === 'whole' ? [] : verdict.signs;
-    const isCertain = verdict.kind === 'unexplained' || (verdict.kind === 'next' && verdict.isCertain);
-    if (strategy) {
-      const steps = this.stepsBy(strategy, page);
-      if (steps.length > 0) return { steps, isCertain, signs };
-      if (verdict.kind === 'whole' || this.step !== undefined || isHistory) return undefined;
-      throw this.refuseSetting(page, signs, `the response has nothing there, and more with ${signs.join(', ')}`);
-    }
-    if (isHistory) return this.planHistory(page, verdict);
-    if (verdict.kind === 'next') return verdict;
-    if (verdict.kind === 'whole') return undefined;
+  /** Checks whether the list may end with this page. @throws ShapeError if it does not */
+  private async checkEnd(page: FetchedPage, verdict: Verdict): Promise<void> {
+    if (verdict.kind === 'whole' && verdict.mayContinue) await this.askOnceMore(page);
+    if (verdict.kind !== 'unexplained') return;
     const message = verdict.isEarlier
       ? 'The list begins before the first page that the service sends.'
-      : 'The list continues, and nothing says how its next page is requested.';
-    throw this.refuse(page, message, signs);
+      : `The list continues, and ${this.setting ?? 'nothing says how its next page is requested'}.`;
+    throw this.refuse(page, message, verdict.signs);
   }
 
-  /** After the requests that a page announces, a history is read on after its last message. */
-  private planHistory(page: FetchedPage, verdict: Verdict): Plan | undefined {
-    if (verdict.kind === 'whole' || (verdict.kind === 'unexplained' && verdict.isEarlier)) return undefined;
-    if (verdict.kind === 'next' && verdict.steps[0]?.kind === 'link') return verdict;
-    const { emptyPages, items } = this.progress;
-    if (emptyPages > (items === 0 ? MAX_EMPTY_HISTORY_PAGES : MAX_EMPTY_PAGES)) return undefined;
-    const announced = verdict.kind === 'next' ? verdict.steps : [];
-    const lastId = this.progress.lastId(page.items);
-    const own: readonly PageStep[] = lastId === undefined ? [] : [{ kind: 'after', parameter: '', value: lastId }];
-    const steps = this.step?.kind === 'after' ? [...own, ...announced] : [...announced, ...own];
-    return { steps, isCertain: verdict.kind === 'unexplained' || verdict.isCertain, signs: verdict.signs };
+  /** How the contract requests the next page; undefined if it does not say. */
+  private get setting(): string | undefined {
+    const { operation, rule } = this.list;
+    if (operation.leaf === undefined || rule.next.kind === 'auto') return undefined;
+    const leaf = `${operation.leaf}.next` as const;
+    return `${leaf} is set to ${this.http.contract.leaf(leaf).value}, which leads to no other page`;
   }
 
-  private stepsBy(strategy: PagingStrategy, page: FetchedPage): readonly PageStep[] {
-    const isCounted = strategy.kind === 'page' || strategy.kind === 'offset' || strategy.kind === 'after';
-    const last = page.items.at(-1);
-    if (isCounted && last === undefined) return [];
-    // Whatever cannot be read of the id is what the user has to settle first.
-    if (strategy.kind === 'after' && last) page.response.read(() => this.progress.readId(last));
-    const step = stepBy(strategy, page.paging, this.extent, this.progress.lastId(page.items));
-    if (step === undefined) return [];
-    // Page 1 repeats the first page, or is the second one if pages count from 0.
-    const isOpen = step.kind === 'page' && strategy.kind === 'page' && strategy.first === undefined && step.value === 2;
-    return isOpen && this.step === undefined && !statesPageNumber(page.paging) ? [{ ...step, value: 1 }, step] : [step];
-  }
-
-  /** Requests the next page. @returns undefined at the end of the list @throws ShapeError if it cannot be read on */
-  private async follow(plan: Plan, page: FetchedPage): Promise<FetchedPage | undefined> {
-    if (this.progress.pages === 1) this.progress.remember(page.items);
+  /** Requests the next page in each way, until one brings it. @throws as a failed call */
+  private async requestNext(
+    page: FetchedPage,
+    steps: readonly PageStep[],
+  ): Promise<{ readonly page: FetchedPage; readonly step: PageStep } | { readonly failures: readonly Failure[] }> {
     const failures: Failure[] = [];
-    for (const step of plan.steps) {
-      const result = await this.attempt(step, page);
-      if (typeof result !== 'string') {
-        this.step = step;
-        return result;
-      }
-      failures.push(result);
+    for (const step of steps) {
+      const { options, key } = this.requestOf(step, page);
+      const isNew = !this.requested.has(key);
+      this.requested.add(key);
+      const next = isNew ? await this.attempt(step, options) : 'repeated';
+      if (typeof next !== 'string') return { page: next, step };
+      failures.push(next);
     }
-    if (this.list.after) return undefined;
-    return this.endOrRefuse(plan, page, failures);
+    return { failures };
+  }
+
+  /** Returns the request for a page, with a text that differs from that of any other page. @throws ShapeError for a bad link */
+  private requestOf(step: PageStep, page: FetchedPage): { readonly options: CallOptions; readonly key: string } {
+    const { http, list, firstPath } = this;
+    if (step.kind === 'message') return { options: list.options(step.value), key: `after ${step.value}` };
+    if (step.kind === 'link') {
+      const link = pathOfLink(http, page.response.path, step.value);
+      if (link !== undefined) return { options: { ...list.options(), link }, key: link };
+      throw this.refuse(page, 'The next page of the list is not an address below the base URL.', [step.path]);
+    }
+    const parameters = { [step.parameter]: String(step.value) };
+    const link = pathWith(http, firstPath, parameters);
+    return { options: { ...list.options(), ...(this.isGet ? { link } : { more: parameters }) }, key: link };
+  }
+
+  private get isGet(): boolean {
+    const { leaf } = this.list.operation;
+    return leaf === undefined || this.http.contract.operation(leaf)?.method === 'GET';
   }
 
   /** Requests a page. @returns why it is not the next one, if it is not @throws as a failed call */
-  private async attempt(step: PageStep, page: FetchedPage): Promise<FetchedPage | Failure> {
-    const request = requestOf(this.http, this.list, step, { page: page.response, first: this.first ?? page.response });
-    if (request === undefined || this.requested.has(fingerprint(request.key))) return 'repeated';
-    this.requested.add(fingerprint(request.key));
+  private async attempt({ kind }: PageStep, options: CallOptions): Promise<FetchedPage | Failure> {
     try {
-      const next = await this.fetch({ ...this.options(), ...request.options });
+      const next = await this.fetch(options);
       // A filter may be applied after a page was read: the next one has the rest.
-      if (next.items.length === 0) return step.kind === 'link' || step.kind === 'token' ? next : 'empty';
-      return next.items.some((item) => !this.progress.has(item)) ? next : 'repeated';
+      if (next.items.length === 0) return kind === 'link' || kind === 'token' ? next : 'empty';
+      return next.items.some((item) => !this.seen.has(item)) ? next : 'repeated';
     } catch (error) {
-      const status = step.kind === 'link' ? undefined : rejectedStatus(error);
+      const status = kind === 'link' ? undefined : rejectedStatus(error);
       if (status === undefined) throw error;
       return MISSING.includes(status) ? 'empty' : 'rejected';
     }
   }
 
-  /** Decides about a list whose next page has nothing new. @throws ShapeError if there is more */
-  private endOrRefuse(plan: Plan, page: FetchedPage, failures: readonly Failure[]): undefined {
-    const [step] = plan.steps;
-    const isProved = this.step !== undefined;
-    // Some services link the empty page after the last one to itself.
-    const isEmptyLink = step?.kind === 'link' && page.items.length === 0;
-    const areAll = (wanted: Failure) => failures.every((failure) => failure === wanted);
-    if (this.strategy) {
-      const isEnd = isProved || !plan.isCertain || isEmptyLink;
-      if (!isEnd) throw this.refuseSetting(page, plan.signs, WHY[failures.at(-1) ?? 'empty']);
-      if (!isProved && areAll('rejected')) this.warn();
-      return this.checkSizes(page);
+  /** Decides what it means that no next page came. @returns what a history lacks @throws ShapeError for a list that lacks it */
+  private endAfter(
+    page: FetchedPage,
+    verdict: NextVerdict,
+    progress: Progress,
+    failures: readonly Failure[],
+  ): Verdict | undefined {
+    const { steps, signs, isCertain } = verdict;
+    const [step] = steps;
+    if (!this.isList) {
+      const isMissing = isCertain && page.items.length > 0 && step?.kind !== 'link';
+      return isMissing ? { kind: 'unexplained', signs, isEarlier: false } : undefined;
     }
-    if (isEmptyLink || (!plan.isCertain && (isProved || areAll('empty')))) return this.checkSizes(page);
-    const next = step ? formatStep(step) : 'none';
-    if (areAll('repeated') && (isProved || step?.kind === 'link')) {
-      const message = 'The pages of the list form a circle: the next one repeats items of an earlier one.';
-      throw this.refuse(page, message, plan.signs, { hint: RETRY_HINT, next });
+    const isRead = progress.step !== undefined;
+    if (isEnd(verdict, failures, progress, this.list.rule)) {
+      if (!isRead && failures.every((failure) => failure === 'rejected')) this.warn(progress.items);
+      return undefined;
     }
-    const tried = plan.steps.flatMap((each) => (each.kind === 'link' ? [] : [each.parameter]));
-    const message = 'The list continues in a way that the tool cannot follow.';
-    const open = next.replace(/[^:]*$/, '<parameter>');
-    const fix = isProved ? { hint: RETRY_HINT, isRead: true, next } : { next: open };
-    throw this.refuse(page, message, plan.signs, { tried, ...fix });
-  }
-
-  /** Checks a list of which nothing speaks of more. @throws ShapeError if it may not be whole */
-  private async checkEnd(page: FetchedPage, verdict: Verdict): Promise<void> {
-    if (this.list.after || this.http.contract.next(this.list.operation.leaf).kind === 'none') return;
-    this.checkSizes(page);
-    const mayContinue =
-      verdict.kind === 'whole' && (verdict.isFull || (!verdict.isStated && isRoundLength(this.progress.items)));
-    if (mayContinue && this.progress.pages === 1 && !this.strategy) await this.askOnceMore(page);
-  }
-
-  /** @throws ShapeError if the service states another number of items than were read */
-  private checkSizes(page: FetchedPage): undefined {
-    const wrong = this.progress.mismatch();
-    if (wrong === undefined || (this.isOverride && this.strategy)) return;
-    const next = this.step ? formatStep(this.step) : 'none';
-    const message = 'The service states another number of items than it sent.';
-    throw this.refuse(page, message, [wrong], { hint: RETRY_HINT, isRead: true, next });
+    const next = step && formatStep(step);
+    const tried = [...new Set(steps.flatMap((each) => ('parameter' in each ? [each.parameter] : [])))];
+    const message = `The list continues, and ${this.setting ?? 'the requests for its next page bring nothing new'}.`;
+    throw this.refuse(page, message, signs, {
+      tried,
+      isRead,
+      next: isRead ? next : next?.replace(/[^:]*$/, '<parameter>'),
+    });
   }
 
   /** Asks a list for more that has as many items as a page usually has. @throws ShapeError if there are others */
   private async askOnceMore(page: FetchedPage): Promise<void> {
-    const { http, list } = this;
-    const { items } = this.progress;
-    this.progress.remember(page.items);
-    const link = pathWith(http, page.response, { offset: String(items), skip: String(items), page: '2' });
+    const { length } = page.items;
+    this.seen.add(page.items);
+    const link = pathWith(this.http, page.response.path, { offset: `${length}`, skip: `${length}`, page: '2' });
     try {
-      if (http.contract.operation(list.operation.leaf)?.method === 'GET') {
-        const more = await this.fetch({ ...this.options(), link });
-        if (more.items.every((item) => this.progress.has(item))) return;
-        const signs = ['other items for offset, skip, and page'];
-        throw this.refuse(page, `The list has more than the ${items} items of its first page.`, signs);
+      if (this.isGet) {
+        const more = await this.fetch({ ...this.list.options(), link });
+        if (more.items.every((item) => this.seen.has(item))) return;
+        const message = `The list has more than the ${length} items of its first page.`;
+        throw this.refuse(page, message, ['other items for offset, skip, and page']);
       }
     } catch (error) {
       // A service may also forbid what it does not know. That does not make the list forbidden.
       if (rejectedStatus(error, [401, 403, 405]) === undefined) throw error;
     }
-    this.warn();
+    this.warn(length);
   }
 
-  private warn(): void {
-    this.http.warn(partialWarning(this.list, this.progress.items));
+  /** Warns of a list that may go on, where the service does not let the tool find out. */
+  private warn(count: number): void {
+    const { resource, operation } = this.list;
+    const whole = operation.leaf && ` If it is whole, run: partnerctl contract set ${operation.leaf}.next none`;
+    this.http.warn(
+      `The list of ${resource} has ${count} items and may not be whole: nothing in it speaks of pages.${whole ?? ''}`,
+    );
   }
 
   private refuse(
     { response }: FetchedPage,
     message: string,
     signs: readonly string[],
-    more: Partial<Parameters<typeof incompleteListError>[0]> = {},
+    more: Pick<Parameters<typeof incompleteListError>[0], 'tried' | 'next' | 'isRead'> = {},
   ): ShapeError {
-    const seen = signs.join(', ') || 'nothing more';
-    return incompleteListError({ operation: this.list.operation, response, message, seen, ...more });
+    const { operation } = this.list;
+    return incompleteListError({ operation, response, message, seen: signs.join(', ') || 'nothing more', ...more });
   }
+}
 
-  private refuseSetting(page: FetchedPage, signs: readonly string[], why: string): ShapeError {
-    const leaf = `${this.list.operation.leaf}.next` as const;
-    const hint = `To read what a page announces instead, run: partnerctl contract set ${leaf} auto`;
-    return this.refuse(page, `${leaf} is set to ${this.http.contract.leaf(leaf).value}, but ${why}.`, signs, { hint });
-  }
+/** Counts a page. */
+function advance(
+  { items, pages, emptyPages }: Progress,
+  { sent, fresh, step }: { readonly sent: number; readonly fresh: number; readonly step: PageStep | undefined },
+): Progress {
+  return { items: items + fresh, pages: pages + 1, emptyPages: sent === 0 ? emptyPages + 1 : 0, step };
 }

@@ -1,9 +1,11 @@
-import { Contract } from '../contract/contract.ts';
+import type { Contract } from '../contract/contract.ts';
 import { type JsonObject, parseJson } from '../contract/json.ts';
-import { OPERATIONS, type RawOperation } from '../contract/operations.ts';
+import type { RawOperation } from '../contract/operations.ts';
 import { OutcomeUnknownError, PartnerctlError, ShapeError, UsageError, withHint } from '../errors.ts';
+import type { PagedList } from './fetch-page.ts';
 import type { Http } from './http.ts';
-import { listAll } from './list.ts';
+import { itemsOf } from './list.ts';
+import { readPages } from './page-reader.ts';
 import type { StreamedBody } from './streamed-body.ts';
 import type { HttpResponse } from './transport.ts';
 
@@ -57,24 +59,30 @@ export async function callRaw(http: Http, operation: RawOperation, body?: Stream
 }
 
 /**
- * Yields the items of a list at any path, page after page, and proves that it is the whole list as for every list. The
- * contract's settings for its own lists do not apply.
+ * Yields the items of a list at any path, page after page, and proves that it is the whole list as for every list. What the
+ * contract says about its own lists need not hold for this one.
  * @param path path and query of its first page, starting with the base path
  * @throws PartnerctlError; ShapeError for a response that is no list, or a list that cannot be read to its end
  */
 export async function* listRaw(http: Http, path: string): AsyncGenerator<JsonObject> {
-  const [pathname = ''] = path.split('?');
-  const operation = { ...OPERATIONS.listSpaces, name: `GET ${path}` };
-  const resource = pathname.split('/').findLast((segment) => segment !== '') ?? 'items';
+  const { pathname } = new URL(path, 'http://service');
+  const list: PagedList = {
+    operation: { name: `GET ${path}`, safety: 'safe', request: { method: 'GET', path, headers: {} } },
+    resource: pathname.split('/').findLast((segment) => segment !== '') ?? 'items',
+    place: undefined,
+    rule: { next: { kind: 'auto' }, isOverride: false, extent: 'list', takesMessage: false },
+    idOf: () => undefined,
+    options: () => ({}),
+  };
   try {
-    yield* listAll(http.withContract(new Contract()), operation, resource, { link: path });
+    for await (const page of itemsOf(readPages(http, list))) yield* page;
   } catch (error) {
     if (!(error instanceof ShapeError)) throw error;
     const { message, info } = error;
     throw new ShapeError(message, {
       ...info,
       hint: 'Leave out --paginate to see the response as it is, and ask for each page yourself.',
-      details: { operation: operation.name },
+      details: { operation: list.operation.name },
     });
   }
 }

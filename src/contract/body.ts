@@ -3,7 +3,6 @@ import { normalizeName } from './field-names.ts';
 import { describeJson, isEmptyObject, isJsonObject, type JsonObject } from './json.ts';
 import { descend } from './json-path.ts';
 import type { ListLeaf } from './leaves.ts';
-import { statedSizes } from './paging.ts';
 
 /** Normalized keys under which services customarily put a list. */
 const ENVELOPES = new Set(
@@ -105,8 +104,7 @@ function findCandidates(body: JsonObject, own: readonly string[]): readonly Cand
 /** Whether a body has only links and a page with a total of 0: HAL omits empty lists. */
 function isEmptyHal(body: JsonObject): boolean {
   const isBare = Object.keys(body).every((key) => ['links', 'page'].includes(normalizeName(key)));
-  const page = { body, headers: {}, status: 200, itemCount: -1, headerLinks: {} };
-  return isBare && statedSizes(page).some(({ value }) => value === 0);
+  return isBare && descend(body, 'page.totalElements') === 0;
 }
 
 /** @param path where the list probably is */

@@ -124,7 +124,9 @@ describe('a next page that no page announces', () => {
     const refused = await read(json({ items: spaceIds(5), has_more: true }), layers);
     expect(refused).toMatchObject({
       items: [],
-      error: { message: 'spaces.list.next is set to page:page, but the next page repeats items of an earlier one.' },
+      error: {
+        message: 'The list continues, and spaces.list.next is set to page:page, which leads to no other page.',
+      },
     });
   });
 });

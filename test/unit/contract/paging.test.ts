@@ -2,20 +2,15 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { checkLeafValue, parseNext } from '../../../src/contract/leaf-value.ts';
 import type { PageResponse } from '../../../src/contract/page-signs.ts';
-import {
-  formatStep,
-  isStrategy,
-  type Progress,
-  readPaging,
-  stepBy,
-  type Verdict,
-} from '../../../src/contract/paging.ts';
+import { formatStep, type Progress } from '../../../src/contract/page-steps.ts';
+import { decideNext, isEnd, type PagingRule, type Verdict } from '../../../src/contract/paging.ts';
 
-const FIRST: Progress = { items: 2, pages: 1, step: undefined, extent: 'list' };
+const FIRST: Progress = { items: 2, pages: 1, emptyPages: 0, step: undefined };
+const LIST: PagingRule = { next: { kind: 'auto' }, isOverride: false, extent: 'list', takesMessage: false };
 
 /** The first page of a list, with two items. */
 function page(body: unknown, more: Partial<PageResponse> = {}): PageResponse {
-  return { body, headers: {}, status: 200, itemCount: 2, headerLinks: {}, ...more };
+  return { body, headers: {}, status: 200, itemCount: 2, nextLink: undefined, ...more };
 }
 
 /** The requests for the next page, or the verdict if there are none. */
@@ -25,8 +20,15 @@ function say(verdict: Verdict): unknown {
   return verdict.kind === 'whole' ? 'whole' : verdict.signs;
 }
 
-const read = (body: unknown, more: Partial<PageResponse> = {}, progress: Partial<Progress> = {}) =>
-  say(readPaging(page(body, more), { ...FIRST, ...progress }));
+/** Reads a page whose last item has the id `s2`. */
+const decide = (
+  body: unknown,
+  more: Partial<PageResponse> = {},
+  progress: Partial<Progress> = {},
+  rule: Partial<PagingRule> = {},
+): Verdict => decideNext(page(body, more), { ...FIRST, ...progress }, { ...LIST, ...rule }, 's2');
+
+const read = (...given: Parameters<typeof decide>): unknown => say(decide(...given));
 
 describe('a page', () => {
   it.each([
@@ -87,7 +89,6 @@ describe('a page', () => {
 
   it.each([
     [{ has_more: true }, ['has_more']],
-    [{ paging: { has_older: true } }, ['paging.has_older']],
     [{ is_truncated: 'true' }, ['is_truncated']],
     [{ last: false }, ['last']],
     [{ nextPage: true }, ['nextPage']],
@@ -106,11 +107,12 @@ describe('a page', () => {
     [{ LastEvaluatedKey: { id: { S: 'x' } } }, ['LastEvaluatedKey']],
     [{ next: { pages: [2] } }, ['next.pages']],
     [{ next: ['?page=2'] }, ['next']],
-    [{ next: 'ftp://api.test/' }, ['next']],
     [{ has_previous: true }, ['has_previous']],
+    [{ paging: { has_older: true } }, ['paging.has_older']],
+    [{ total: 1 }, ['total: 1, and 2 read']],
     [{ pageInfo: { hasNextPage: false, hasPreviousPage: true } }, ['pageInfo.hasPreviousPage']],
   ])('that announces more, but not how to request it, is not explained: %j', (body, signs) => {
-    expect(readPaging(page(body), FIRST)).toMatchObject({ kind: 'unexplained', signs });
+    expect(decide(body)).toMatchObject({ kind: 'unexplained', signs });
   });
 
   it.each([
@@ -141,8 +143,8 @@ describe('a page', () => {
 
   it.each([
     [{ 'x-total-count': '5' }, ['header.x-total-count: 5, and 2 read']],
-    [{ 'x-pw-total': '5' }, ['header.x-pw-total: 5, and 2 read']],
     [{ 'x-next-page': '2', 'x-page': '1', 'x-per-page': '2' }, ['token:header.x-next-page:page=2']],
+    [{ 'x-wp-total': '5' }, ['header.x-wp-total: 5, and 2 read']],
     [{ 'x-next-page': '' }, 'whole'],
     [
       { 'x-ms-continuation': 'abc' },
@@ -152,7 +154,6 @@ describe('a page', () => {
     [{ 'content-range': 'items 0-1/5' }, ['header.content-range: 5, and 2 read']],
     [{ 'content-range': 'items 0-1/2' }, 'whole'],
     [{ 'content-range': '0-1/*' }, ['header.content-range']],
-    [{ 'x-pages': '2', 'x-records': '3' }, ['header.x-records: 3, and 2 read', 'header.x-pages: 2, and 1 page read']],
     [
       { 'x-ratelimit-limit': '2', 'x-rate-limit-remaining': '9', 'x-request-id': 'next', 'content-length': '12' },
       'whole',
@@ -165,14 +166,7 @@ describe('a page', () => {
   it('is also judged by its status and its Link header', () => {
     expect(read([], { status: 206 })).toEqual(['status 206']);
     expect(read([], { status: 206, headers: { 'content-range': 'items 0-1/2' } })).toBe('whole');
-    expect(read([], { headerLinks: { next: '?page=2' } })).toEqual(['header:link=?page=2']);
-    expect(read([], { headerLinks: { last: '?page=3' } })).toEqual(['header.link']);
-  });
-
-  it('is also judged by its last item', () => {
-    expect(read([], { lastItem: { id: 's2', _more_spaces: true } })).toEqual(['last item._more_spaces']);
-    expect(read([], { lastItem: { cursor: 'c2', space: { id: 's2' } } })).toHaveLength(2);
-    expect(read([], { lastItem: { id: 's2', cursor: 'pointer', more: true } })).toBe('whole');
+    expect(read([], { nextLink: '?page=2' })).toEqual(['header:link=?page=2']);
   });
 
   it('without items has no page number after it, but a token', () => {
@@ -204,46 +198,89 @@ describe('a further page', () => {
 
 describe('a page of a session', () => {
   it('that begins with its first message may say that others come before, and they cannot be requested', () => {
-    const verdict = readPaging(page({ has_older: true }), { ...FIRST, extent: 'session' });
-    expect(verdict).toMatchObject({ kind: 'unexplained', isEarlier: true });
+    for (const body of [{ has_older: true }, { has_previous: true }])
+      expect(decide(body, {}, {}, { extent: 'session' })).toMatchObject({ kind: 'unexplained', isEarlier: true });
   });
 
   it('that begins after a message is not measured by the size of the session', () => {
     const extent = 'rest of a session';
-    expect(read({ total: 9, has_previous: true, has_older: true }, {}, { extent })).toBe('whole');
-    expect(read({ total: 9, next_cursor: 'c' }, {}, { extent })).toHaveLength(2);
+    expect(read({ total: 9, has_previous: true, has_older: true }, {}, {}, { extent })).toBe('whole');
+    expect(read({ total: 9, next_cursor: 'c' }, {}, {}, { extent })).toHaveLength(2);
+  });
+
+  it('is read on after its last message, too, if more is announced', () => {
+    const rule = { extent: 'session', takesMessage: true } as const;
+    expect(read({ has_more: true }, {}, {}, rule)).toEqual(['auto=s2']);
+    expect(read({ page: 1, has_more: true }, {}, {}, rule)).toEqual(['page:page=2', 'auto=s2']);
+    expect(read({ next: '?page=2' }, {}, {}, rule)).toEqual(['link:next=?page=2']);
+    expect(read({ has_more: false }, {}, {}, rule)).toBe('whole');
+    expect(read({ next_cursor: 'c' }, { itemCount: 0 }, { emptyPages: 4 }, rule)).toBe('whole');
   });
 
   it('that begins after a message is read on by its page number, as the service may send the whole session', () => {
     const extent = 'rest of a session';
-    expect(read({ page: 1, pages: 2 }, {}, { extent })).toEqual(['page:page=2?']);
-    expect(read({ page: 1, pages: 1 }, {}, { extent })).toBe('whole');
+    expect(read({ page: 1, pages: 2 }, {}, {}, { extent })).toEqual(['page:page=2?']);
+    expect(read({ page: 1, pages: 1 }, {}, {}, { extent })).toBe('whole');
   });
 });
 
 describe('a contract that says how the next page is requested', () => {
+  const by = (value: string, isOverride = false): Partial<PagingRule> => ({ next: parseNext(value), isOverride });
+
   it.each([
-    ['header:link', 'header:link=?page=2'],
-    ['link:paging.next', 'link:paging.next=?b'],
-    ['token:meta.cursor:from', 'token:meta.cursor:from=c'],
-    ['token:header.x-next:from', 'token:header.x-next:from=h'],
-    ['page:p', 'page:p=2'],
-    ['page:p:0', 'page:p=1'],
-    ['offset:skip', 'offset:skip=2'],
-    ['after:since', 'after:since=s2'],
-    ['token:nothing:from', undefined],
-    ['link:empty', undefined],
-  ])('is followed: %s', (value, expected) => {
-    const body = { paging: { next: { href: '?b' } }, meta: { cursor: 'c' }, empty: '' };
-    const given = page(body, { headers: { 'x-next': 'h' }, headerLinks: { next: '?page=2' } });
-    const next = parseNext(value);
-    const step = isStrategy(next) ? stepBy(next, given, FIRST, 's2') : undefined;
-    expect(step && `${formatStep(step)}=${step.value}`).toBe(expected);
+    ['header:link', ['header:link=?page=2']],
+    ['link:paging.next', ['link:paging.next=?b']],
+    ['token:meta.cursor:from', ['token:meta.cursor:from=c']],
+    ['token:header.x-next:from', ['token:header.x-next:from=h']],
+  ])('is followed where the page has something there: %s', (value, expected) => {
+    const body = { meta: { cursor: 'c' }, paging: { next: { href: '?b' } } };
+    expect(read(body, { headers: { 'x-next': 'h' }, nextLink: '?page=2' }, {}, by(value))).toEqual(expected);
   });
 
-  it('counts on from the number that the page states', () => {
-    const next = parseNext('page:p');
-    expect(isStrategy(next) && stepBy(next, page({ page: 0 }), FIRST, undefined)).toMatchObject({ value: 1 });
+  it.each([
+    ['page:p', ['page:p=1?', 'page:p=2?']],
+    ['page:p:0', ['page:p=1?']],
+    ['offset:skip', ['offset:skip=2?']],
+    ['after:since', ['after:since=s2?']],
+    ['token:nothing:from', 'whole'],
+    ['link:empty', 'whole'],
+    ['none', 'whole'],
+  ])('is followed, though the page announces nothing: %s', (value, expected) => {
+    expect(read({ empty: '' }, {}, {}, by(value))).toEqual(expected);
+  });
+
+  it('counts on from the number that the page states, and from the page before', () => {
+    expect(read({ page: 0 }, {}, {}, by('page:p'))).toEqual(['page:p=1?']);
+    const step = { kind: 'page', parameter: 'p', value: 4 } as const;
+    expect(read({}, {}, { step, pages: 4 }, by('page:p'))).toEqual(['page:p=5?']);
+  });
+
+  it('does not make up for a page that announces more, and has nothing there', () => {
+    expect(read({ has_more: true }, {}, {}, by('link:paging.next'))).toEqual(['has_more']);
+  });
+});
+
+describe('a list after whose last page nothing new came', () => {
+  const next = { kind: 'next', steps: [], signs: [] } as const;
+  const step = { kind: 'page', parameter: 'page', value: 2 } as const;
+
+  it.each([
+    ['nothing announced more, and an earlier page was found in the same way', false, ['repeated'], step, {}, true],
+    ['nothing announced more, and the next page is empty', false, ['empty'], undefined, {}, true],
+    ['nothing announced more, and the next page repeats the first', false, ['repeated'], undefined, {}, false],
+    ['more was announced', true, ['empty'], step, {}, false],
+    [
+      'more was announced, and the user said how pages are requested',
+      true,
+      ['empty'],
+      step,
+      { isOverride: true },
+      true,
+    ],
+    ['more was announced, and the document said how pages are requested', true, ['empty'], step, {}, false],
+  ] as const)('is whole or not: %s', (name, isCertain, failures, step, more, expected) => {
+    const rule = { ...LIST, ...(name.includes('said') && { next: parseNext('page:page') }), ...more };
+    expect(isEnd({ ...next, isCertain }, failures, { ...FIRST, step }, rule)).toBe(expected);
   });
 });
 
@@ -275,7 +312,7 @@ describe('property:', () => {
   it('any body has a verdict, with two requests at most, each of which is a value of the leaf', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (body) => {
-        const verdict = readPaging(page(body), FIRST);
+        const verdict = decide(body);
         if (verdict.kind !== 'next') return;
         expect(verdict.steps.length).toBeLessThanOrEqual(2);
         for (const step of verdict.steps) {
