@@ -31,18 +31,15 @@ const byOffset =
     sendJson(response, spaceIds(count).slice(numberIn(query, 'offset'), numberIn(query, 'offset') + size));
 
 describe('a list of as many items as a page usually has', () => {
-  it.each([10, 20, 25, 50, 100, 200, 250, 500, 1_000])(
-    'is asked once more, and whole if nothing new comes: %i',
-    async (count) => {
-      for (const script of [json(spaceIds(count)), byOffset(count, count)]) {
-        const whole = await read(script);
-        expect(whole).toMatchObject({ items: spaceIds(count), error: undefined, warnings: [] });
-        expect(whole.queries).toEqual(['', `offset=${count}&skip=${count}&page=2`]);
-      }
-    },
-  );
+  it.each([10, 100, 1_000])('is asked once more, and whole if nothing new comes: %i', async (count) => {
+    for (const script of [json(spaceIds(count)), byOffset(count, count)]) {
+      const whole = await read(script);
+      expect(whole).toMatchObject({ items: spaceIds(count), error: undefined, warnings: [] });
+      expect(whole.queries).toEqual(['', `offset=${count}&skip=${count}&page=2`]);
+    }
+  });
 
-  it.each([400, 401, 403, 404, 405, 422, 500])('is shown with a warning if the service answers %i', async (status) => {
+  it.each([400, 403, 500])('is shown with a warning if the service answers %i', async (status) => {
     const shown = await read(({ query }, response) =>
       query.size > 0 ? sendJson(response, { detail: 'unknown parameter' }, status) : sendJson(response, spaceIds(10)),
     );
@@ -51,7 +48,7 @@ describe('a list of as many items as a page usually has', () => {
     expect(shown.warnings[0]).toContain('partnerctl contract set spaces.list.next none');
   });
 
-  it.each([402, 429, 503])('fails if the service answers %i', async (status) => {
+  it.each([402, 503])('fails if the service answers %i', async (status) => {
     const failed = await read(({ query }, response) =>
       query.size > 0 ? sendJson(response, {}, status) : sendJson(response, spaceIds(10)),
     );
@@ -66,7 +63,7 @@ describe('a list of as many items as a page usually has', () => {
     expect((await read(json(body), layers)).queries).toEqual(['']);
   });
 
-  it.each([1, 9, 11, 99])('is not asked again with another number: %i', async (count) => {
+  it.each([9, 11])('is not asked again with another number: %i', async (count) => {
     expect((await read(json(spaceIds(count)))).queries).toEqual(['']);
   });
 

@@ -177,6 +177,15 @@ describe('a page', () => {
   });
 });
 
+describe('a list that says nothing about pages', () => {
+  it.each([10, 20, 25, 50, 100, 200, 250, 500, 1_000])('may continue after %i items', (count) => {
+    const more = { itemCount: count };
+    expect(decide([], more, { items: count })).toMatchObject({ kind: 'whole', mayContinue: true });
+    expect(decide({ next: null }, more, { items: count })).toMatchObject({ kind: 'whole', mayContinue: false });
+    expect(decide([], { itemCount: count + 1 }, { items: count + 1 })).toMatchObject({ mayContinue: false });
+  });
+});
+
 describe('a further page', () => {
   it('is counted on from the one before it, under the parameter that worked', () => {
     const step = { kind: 'page', parameter: 'page', value: 2 } as const;
