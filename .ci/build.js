@@ -14,8 +14,8 @@ const BASE = /^(?!.*node_modules).*\/package\.json$|\/src\/(errors|clock|cli\/(c
 const CORE = [
   /\/src\/(main|shell-quote)\.ts$/,
   /\/src\/cli\/(args|command|command-tree|create-context|help-topics|input|parse|prompts|registry|run-command|service|shell-command|state-access|trace)\.ts$/,
-  /\/src\/api\/(?!call-errors|chat|check-|cron-jobs|dispatcher|fetch-document|fresh-list|history|list-failure|map-concurrent|provisioning|raw-|refusal-hints|session-probe|uploads|verify-token)/,
-  /\/src\/contract\/(?!chat-source|check-|cron|group-by|message|provisioning|resource|session-guard|uploads)/,
+  /\/src\/api\/(?!check-|dispatcher|fetch-document|fresh-list|history|list-failure|map-concurrent|raw-|session-probe|verify-token)/,
+  /\/src\/contract\/(?!check-|group-by|message-order|session-guard)/,
   /\/src\/config\/(?!keychain|read-secret-line|temporary-file|token-storage|update-|webhook-secret)/,
   /\/src\/commands\/(agents|spaces)\//,
   /\/src\/output\/(color|command-result|create-lazily|error-text|paged|progress|redact|render|sanitize|secret-pattern|sentences)\.ts$/,
@@ -26,7 +26,7 @@ const CORE = [
 /** What commands share that create something once. In files of their own, they would take 40 ms to load. */
 const GUARDED = [
   /\/src\/(cron\/(?!job-document|jobs-file)|state\/|yaml\/(identifier-problem|quote|suggest)\.ts)/,
-  /\/src\/(api\/(cron-jobs|fresh-list|list-failure|map-concurrent)|contract\/(cron|group-by|resource)|config\/make-directories)\.ts$/,
+  /\/src\/(api\/(fresh-list|list-failure|map-concurrent)|contract\/group-by|config\/make-directories)\.ts$/,
   /\/src\/output\/(batch-failure|batch-result|ci\/findings)\.ts$/,
   /\/node_modules\/leven\//,
 ];
@@ -58,7 +58,7 @@ const program = {
       groups: [
         { name: 'base', test: BASE, priority: 3 },
         { name: 'core', test: (id) => CORE.some((pattern) => pattern.test(id)), priority: 2 },
-        { name: 'undici', test: /\/src\/api\/(dispatcher)\.ts$/, priority: 1 },
+        { name: 'undici', test: /\/src\/api\/dispatcher\.ts$/, priority: 1 },
         { name: 'guarded', test: (id) => GUARDED.some((pattern) => pattern.test(id)), minShareCount: 2, includeDependenciesRecursively: false },
         { name: 'state', test: STATE, priority: 3, includeDependenciesRecursively: false },
         { name: 'schedules', test: SCHEDULES },
