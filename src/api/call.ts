@@ -1,4 +1,4 @@
-import type { Contract } from '../contract/contract.ts';
+import { Contract } from '../contract/contract.ts';
 import type { JsonObject } from '../contract/json.ts';
 import type { Operation, RawOperation } from '../contract/operations.ts';
 import { buildRequest, NoOperation, type RequestValues, type WireRequest } from '../contract/request.ts';
@@ -70,7 +70,7 @@ export function toWire(
     if (error instanceof RangeError) throw new UsageError(error.message);
     if (!(error instanceof NoOperation)) throw error;
     throw new NoOperationError(error.message, {
-      hint: `If it has, run: partnerctl contract unset ${operation.leaf}`,
+      hint: `If it has, run: partnerctl contract set ${operation.leaf} '${new Contract().leaf(operation.leaf).value}'`,
       details: { operation: operation.name, leaf: operation.leaf },
     });
   }

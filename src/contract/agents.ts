@@ -1,8 +1,7 @@
 import type { Contract } from './contract.ts';
-import { normalizeName } from './field-names.ts';
+import { normalizeName, ownNames } from './field-names.ts';
 import { type Fields, fieldsOf } from './fields.ts';
 import { isJsonObject, type JsonObject } from './json.ts';
-import type { FieldLeaf } from './leaves.ts';
 import { findRetirement, type Retirement } from './retirement.ts';
 import { canonicalId } from './uuid.ts';
 import { isTextOrNumber } from './values.ts';
@@ -29,122 +28,75 @@ interface ListedSource {
   readonly routing_mode: string | undefined;
 }
 
+const SOURCE_ID = 'agent.source_id';
+
 /** How deep the integration metadata may nest the source. */
 const METADATA_DEPTH = 4;
-/** Normalized names of the object with an agent's source, which may be null. */
-const SOURCE_NAMES = ['source', 'apichat', 'apichatsource'];
 
-/** An object in an agent's metadata, and the normalized name of its key; '' for the agent itself. */
-interface NestedObject {
-  readonly key: string;
+/** An object in an agent, and whether it is called a source. */
+interface Nested {
   readonly object: JsonObject;
+  readonly isSource: boolean;
 }
 
-/** The objects in an agent, the outer ones first; null for a source that the service says does not exist. */
-function* objectsIn(value: unknown, key: string, depth: number): Generator<NestedObject | null> {
-  if (value === null && SOURCE_NAMES.includes(key)) yield null;
-  if (Array.isArray(value)) for (const item of value) yield* objectsIn(item, key, depth);
-  if (!isJsonObject(value) || depth === 0) return;
-  yield { key, object: value };
-  for (const [name, inner] of Object.entries(value)) yield* objectsIn(inner, normalizeName(name), depth - 1);
+function isSourceName(key: string): boolean {
+  return ownNames('source').includes(normalizeName(key));
 }
 
-/** Returns the normalized names of the keys that hold a field. */
-function namesOf(leaf: FieldLeaf, contract: Contract): readonly string[] {
-  return contract
-    .field(leaf)
-    .flat()
-    .map((path) => normalizeName(path.at(-1) ?? ''));
+/** Returns an agent and the objects in it, the outer ones first. */
+function objectsIn(value: unknown, key = '', depth = METADATA_DEPTH): readonly Nested[] {
+  if (Array.isArray(value)) return value.flatMap((item: unknown) => objectsIn(item, key, depth));
+  if (!isJsonObject(value) || depth === 0) return [];
+  const inner = Object.entries(value).flatMap(([name, each]) => objectsIn(each, name, depth - 1));
+  return [{ object: value, isSource: isSourceName(key) }, ...inner];
 }
 
-function valueAt(object: JsonObject, names: readonly string[]): unknown {
-  return Object.entries(object).find(([key]) => names.includes(normalizeName(key)))?.[1];
+/** Returns the ids of sources in an object: under a name of the field, and its own if it is a source; null for none. */
+function sourceIdsIn({ object, isSource }: Nested, contract: Contract): readonly unknown[] {
+  const entries = Object.entries(object);
+  const names = contract.field(SOURCE_ID).flatMap((rank) => rank.map((path) => normalizeName(path.join('.'))));
+  const named = entries.filter(([key]) => names.includes(normalizeName(key))).map(([, value]) => value);
+  const own = isSource ? fieldsOf(object, 'source', contract).id('source.id') : undefined;
+  const isNone = entries.some(([key, value]) => value === null && isSourceName(key));
+  return [...named, ...(own === undefined ? [] : [own]), ...(isNone ? [null] : [])];
 }
 
-/** The id of an agent's source in one object: under a name of the field, or the id of an object that is called a source. */
-function sourceIdIn({ key, object }: NestedObject, names: readonly string[], contract: Contract): unknown {
-  const named = valueAt(object, names);
-  if (named !== undefined || !SOURCE_NAMES.includes(key)) return named;
-  const own = fieldsOf(object, 'source', contract).id('source.id');
-  // JSON:API relates a resource by `{data: {type, id}}`, and by null to none.
-  const { data } = object;
-  return own ?? (isJsonObject(data) ? fieldsOf(data, 'source', contract).id('source.id') : data);
-}
-
-/** The objects that hold the last key of a path; null where it leads to nothing. Lists do not count as a step. */
-function* holdersAt(value: unknown, path: readonly string[], key = ''): Generator<NestedObject | null> {
-  if (value === null || (Array.isArray(value) && value.length === 0)) yield null;
-  else if (Array.isArray(value)) for (const item of value) yield* holdersAt(item, path, key);
-  else if (isJsonObject(value) && path.length === 1) yield { key, object: value };
-  else if (isJsonObject(value)) {
-    const [step = '', ...rest] = path;
-    for (const [name, inner] of Object.entries(value))
-      if (normalizeName(name) === step) yield* holdersAt(inner, rest, step);
-  }
-}
-
-/** Where the id of the source may be: at the paths that are set for this service, else anywhere in the metadata. */
-function* placesOfSource(agent: JsonObject, contract: Contract): Generator<readonly [NestedObject | null, unknown]> {
-  const leaf = 'agent.source_id';
-  if (contract.namesOf('agent').rule(leaf).isChosen) {
-    for (const path of contract.field(leaf).flat()) {
-      const steps = path.map(normalizeName);
-      for (const holder of holdersAt(agent, steps)) yield [holder, holder && valueAt(holder.object, steps.slice(-1))];
-    }
-    return;
-  }
-  const names = namesOf(leaf, contract);
-  for (const nested of objectsIn(agent, '', METADATA_DEPTH))
-    yield [nested, nested && sourceIdIn(nested, names, contract)];
-}
-
-/** Finds an agent's source, whose place the spec leaves open: the first id, because an agent has one source (spec §2). */
-function findSource(agent: JsonObject, contract: Contract): Pick<ListedAgent, 'source_id' | 'source'> {
-  let isNull = false;
-  for (const [nested, id] of placesOfSource(agent, contract)) {
-    if (nested && isTextOrNumber(id)) return { source_id: String(id), source: readSettings(nested, contract) };
-    isNull ||= id === null;
-  }
-  return { source_id: isNull ? null : undefined };
+/**
+ * Finds an agent's source, whose place the spec leaves open: at the path that is set for it, else anywhere in the metadata.
+ * The first id counts, because an agent has one source (spec §2).
+ */
+function findSource(agent: JsonObject, fields: Fields, contract: Contract): Pick<ListedAgent, 'source_id' | 'source'> {
+  const objects = objectsIn(agent);
+  const ids = contract.namesOf('agent').rule(SOURCE_ID).isChosen
+    ? fields.all(SOURCE_ID).map(({ value }) => value)
+    : objects.flatMap((each) => sourceIdsIn(each, contract));
+  const id = ids.find(isTextOrNumber);
+  if (id === undefined) return { source_id: ids.includes(null) ? null : undefined };
+  const holder = objects.findLast(({ object }) => Object.values(object).includes(id));
+  return { source_id: String(id), source: holder && readSettings(holder, contract) };
 }
 
 /** Reads the settings beside the id of an agent's source. Agents and integrations have names of their own. */
-function readSettings({ key, object }: NestedObject, contract: Contract): ListedSource {
-  const read = (leaf: FieldLeaf, ...others: readonly string[]) =>
-    valueAt(object, [...namesOf(leaf, contract), ...others]);
-  const text = (value: unknown): string | undefined => (isTextOrNumber(value) ? String(value) : undefined);
-  const replyCapable = read('source.reply_capable');
+function readSettings({ object, isSource }: Nested, contract: Contract): ListedSource {
+  const fields = fieldsOf(object, 'source', contract);
+  const replyCapable = fields.value('source.reply_capable');
   return {
-    name: SOURCE_NAMES.includes(key) ? text(read('source.name')) : undefined,
+    name: isSource ? fields.text('source.name') : undefined,
     reply_capable: typeof replyCapable === 'boolean' ? replyCapable : undefined,
-    routing_mode: text(read('source.routing_mode', 'apichatroutingmode')),
+    routing_mode: fields.text('source.routing_mode'),
   };
 }
 
-/** Reads the id of the agent's space. A string in `space` may be a name. */
-function findSpaceId({ places }: Fields): string | undefined {
-  for (const place of places) {
-    const space = valueAt(place, ['space']);
-    const id = valueAt(place, ['spaceid']) ?? (isJsonObject(space) ? valueAt(space, ['spaceid', 'id']) : undefined);
-    if (isTextOrNumber(id)) return String(id);
-  }
-  return undefined;
-}
+/** The forms of ids: numbers, and UUIDs. */
+const KINDS = [/^\d+$/, /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/];
 
-/** The forms of ids: numbers, UUIDs in canonical form, and those of MongoDB. */
-const KINDS = [/^\d+$/, /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/, /^[\da-f]{24}$/i];
-
-/** Whether two ids can be compared: a service may show a space by another kind of id than the one in its path. */
-function isSameKind(one: string, other: string): boolean {
-  const [prefix, otherPrefix] = [one, other].map((id) => /^[a-z]+[_.:-]/i.exec(id)?.[0]);
-  return KINDS.some((kind) => kind.test(one) && kind.test(other)) || (prefix !== undefined && prefix === otherPrefix);
-}
-
-/** Whether a listed agent says that it is in another space. */
+/** Whether a listed agent says that it is in another space, by an id of the same kind. */
 export function isInOtherSpace({ space_id }: ListedAgent, spaceId: string): boolean {
-  if (space_id === undefined) return false;
-  const [own, wanted] = [canonicalId(space_id), canonicalId(spaceId)];
-  return own !== wanted && isSameKind(own, wanted);
+  const [own, wanted] = [canonicalId(space_id ?? spaceId), canonicalId(spaceId)];
+  const prefixes = [own, wanted].map((id) => /^[a-z]+[_.:-]/i.exec(id)?.[0]);
+  const isSameKind =
+    KINDS.some((kind) => kind.test(own) && kind.test(wanted)) || (prefixes[0] && prefixes[0] === prefixes[1]);
+  return own !== wanted && Boolean(isSameKind);
 }
 
 /**
@@ -153,12 +105,13 @@ export function isInOtherSpace({ space_id }: ListedAgent, spaceId: string): bool
  */
 export function readAgent(agent: JsonObject, contract: Contract): ListedAgent {
   const fields = fieldsOf(agent, 'agent', contract);
+  const [space] = Object.entries(agent).filter(([key]) => normalizeName(key) === 'spaceid');
   return {
     agent_id: fields.readId('agent.id'),
     name: fields.shownText('agent.name'),
     template_id: fields.text('agent.template_id'),
-    space_id: findSpaceId(fields),
+    space_id: isTextOrNumber(space?.[1]) ? String(space[1]) : undefined,
     retirement: findRetirement(agent),
-    ...findSource(agent, contract),
+    ...findSource(agent, fields, contract),
   };
 }

@@ -22,49 +22,47 @@ const MAX_TEXT = 500;
 const MAX_FIELD_ERRORS = 50;
 /** The title of an HTML page is near its start. */
 const MAX_HTML = 10_000;
-const MAX_TITLE = 200;
 
-function text(value: unknown): string | undefined {
+function cut(text: string, length: number): string {
+  return text.length > length ? `${text.slice(0, length)}…` : text;
+}
+
+function textOf(value: unknown): string | undefined {
   if (typeof value === 'number') return String(value);
-  if (typeof value !== 'string' || value.trim() === '') return undefined;
-  const trimmed = value.trim();
-  return trimmed.length > MAX_TEXT ? `${trimmed.slice(0, MAX_TEXT)}…` : trimmed;
+  return typeof value === 'string' && value.trim() !== '' ? cut(value.trim(), MAX_TEXT) : undefined;
 }
 
 /** Joins the texts of a value: a text, a list of texts, or objects with a message. */
 function textsIn(value: unknown): string | undefined {
-  const items = (Array.isArray(value) ? value.slice(0, MAX_FIELD_ERRORS) : [value]).map((item: unknown) =>
-    text(isJsonObject(item) ? (item.message ?? item.msg) : item),
-  );
-  return items.filter((item) => item !== undefined).join(' ') || undefined;
+  const items: readonly unknown[] = Array.isArray(value) ? value.slice(0, MAX_FIELD_ERRORS) : [value];
+  const texts = items.map((item) => textOf(isJsonObject(item) ? (item.message ?? item.msg) : item));
+  return texts.filter((text) => text !== undefined).join(' ') || undefined;
 }
 
 /** A path as text: `body.agents[0].name` for FastAPI's list of steps. */
 function pathOf(value: unknown): string | undefined {
-  if (!Array.isArray(value)) return text(value);
-  const steps = value.map((step) => (typeof step === 'number' ? `[${step}]` : `.${text(step) ?? '?'}`));
-  return text(steps.join('').replace(/^\./, ''));
+  if (!Array.isArray(value)) return textOf(value);
+  const steps = value.map((step) => (typeof step === 'number' ? `[${step}]` : `.${textOf(step) ?? '?'}`));
+  return textOf(steps.join('').replace(/^\./, ''));
 }
 
-function fieldError(item: unknown): readonly FieldError[] {
-  if (!isJsonObject(item)) return text(item) === undefined ? [] : [{ path: '', message: text(item) ?? '' }];
-  const source = isJsonObject(item.source) ? item.source : {};
-  const path = pathOf(item.path ?? item.field ?? item.loc ?? item.pointer ?? item.name ?? source.pointer);
-  const texts = [item.message, item.detail, item.msg, item.reason, item.title, item.code].map(text);
+function fieldErrors(item: unknown): readonly FieldError[] {
+  if (!isJsonObject(item)) return textOf(item) === undefined ? [] : [{ path: '', message: textOf(item) ?? '' }];
+  const pointer = isJsonObject(item.source) ? item.source.pointer : undefined;
+  const path = pathOf(item.path ?? item.field ?? item.loc ?? item.pointer ?? item.name ?? pointer);
+  const texts = [item.message, item.detail, item.msg, item.reason, item.title, item.code].map(textOf);
   const message = texts.find((each) => each !== undefined);
   return message === undefined ? [] : [{ path: path ?? '', message }];
 }
 
 /** Reads `[{field|path|loc|pointer, message|detail|msg}]`, `["text"]`, or `{name: ["text"]}`. */
 function readFieldErrors(value: unknown): readonly FieldError[] {
-  if (Array.isArray(value)) return value.slice(0, MAX_FIELD_ERRORS).flatMap(fieldError);
-  if (!isJsonObject(value)) return [];
-  return Object.entries(value)
-    .slice(0, MAX_FIELD_ERRORS)
-    .flatMap(([path, found]) => {
-      const message = textsIn(found);
-      return message === undefined ? [] : [{ path: text(path) ?? '', message }];
-    });
+  if (Array.isArray(value)) return value.slice(0, MAX_FIELD_ERRORS).flatMap(fieldErrors);
+  const entries = isJsonObject(value) ? Object.entries(value).slice(0, MAX_FIELD_ERRORS) : [];
+  return entries.flatMap(([path, found]) => {
+    const message = textsIn(found);
+    return message === undefined ? [] : [{ path: textOf(path) ?? '', message }];
+  });
 }
 
 const FIELD_ERRORS = ['fields', 'errors', 'field_errors', 'invalid_params', 'invalid-params', 'violations'];
@@ -73,52 +71,40 @@ const NESTED = ['error', 'errors', 'detail', 'fault', 'exception'];
 /** The `type` of problem+json without a code of its own (RFC 9457). */
 const NO_CODE = 'about:blank';
 
-/** The body, and the error nested in it. */
-function holdersOf(body: JsonObject): readonly JsonObject[] {
-  const nested = NESTED.map((key) => body[key]).map((value): unknown => (Array.isArray(value) ? value[0] : value));
-  return [body, ...nested.filter(isJsonObject)];
-}
-
-function findFieldErrors(holders: readonly JsonObject[]): readonly FieldError[] {
-  for (const holder of holders) {
-    // FastAPI has the list directly under `detail`.
-    for (const key of [...FIELD_ERRORS, ...(Array.isArray(holder.detail) ? ['detail'] : [])]) {
-      const found = readFieldErrors(holder[key]);
-      if (found.length > 0) return found;
-    }
-  }
-  return [];
+/** Returns the texts of a field, in the body and in the error that it nests. */
+function textsBy(holders: readonly JsonObject[], names: Contract, leaf: 'error.code' | 'error.message') {
+  return holders.flatMap((holder) => {
+    const texts = fieldsOf(holder, 'error', names)
+      .all(leaf)
+      .map(({ value }) => textsIn(value));
+    return texts.find((text) => text !== undefined && text !== NO_CODE) ?? [];
+  });
 }
 
 function readObject(body: JsonObject, contract: Contract): ErrorBody {
-  const holders = holdersOf(body);
-  const textsBy = (names: Contract, leaf: 'error.code' | 'error.message') =>
-    holders.flatMap((holder) => {
-      const values = fieldsOf(holder, 'error', names)
-        .all(leaf)
-        .map(({ value }) => textsIn(value));
-      return values.find((value) => value !== undefined && value !== NO_CODE) ?? [];
-    });
+  const nested = NESTED.map((key) => body[key]).map((value): unknown => (Array.isArray(value) ? value[0] : value));
+  const holders = [body, ...nested.filter(isJsonObject)];
   // An error of a gateway does not have the fields that are set for the service.
   const texts = (leaf: 'error.code' | 'error.message') => {
-    const found = textsBy(contract, leaf);
-    return found.length > 0 ? found : textsBy(new Contract(), leaf);
+    const found = textsBy(holders, contract, leaf);
+    return found.length > 0 ? found : textsBy(holders, new Contract(), leaf);
   };
   const [code] = texts('error.code');
-  const messages = new Set(texts('error.message'));
-  const fields = findFieldErrors(holders);
+  const message = [...new Set(texts('error.message'))].join(': ');
+  // FastAPI has the list directly under `detail`.
+  const lists = holders.flatMap((holder) => [
+    ...FIELD_ERRORS.map((key) => holder[key]),
+    Array.isArray(holder.detail) ? holder.detail : undefined,
+  ]);
+  const fields = lists.map(readFieldErrors).find((found) => found.length > 0) ?? [];
   // Django REST framework has the names of the fields at the top.
-  const own = messages.size === 0 && fields.length === 0 ? readFieldErrors(body) : fields;
-  return {
-    ...(code !== undefined && { code }),
-    ...(messages.size > 0 && { message: [...messages].join(': ') }),
-    fields: own,
-  };
+  const own = message === '' && fields.length === 0 ? readFieldErrors(body) : fields;
+  return { ...(code !== undefined && { code }), ...(message !== '' && { message }), fields: own };
 }
 
 function titleOf(html: string): string {
   const found = /<(title|h1)[^>]*>([^<]{1,201})/i.exec(html.slice(0, MAX_HTML))?.[2] ?? '';
-  const title = (found.length > MAX_TITLE ? `${found.slice(0, MAX_TITLE)}…` : found).replace(/\s+/g, ' ').trim();
+  const title = cut(found, 200).replace(/\s+/g, ' ').trim();
   return title ? `an HTML page: ${title}` : 'an HTML page';
 }
 
@@ -136,14 +122,14 @@ export function readErrorBody(
   if (/html/i.test(contentType ?? '') || /^<(!doctype|html|head|body)/i.test(trimmed)) {
     return { message: titleOf(trimmed), fields: [], fromGateway: true };
   }
-  let parsed: unknown;
+  let parsed: unknown = trimmed;
   try {
     parsed = JSON.parse(trimmed);
   } catch {
-    return { message: text(trimmed) ?? '', fields: [], fromGateway: true };
+    // Shown as it is.
   }
   if (isJsonObject(parsed)) return readObject(parsed, contract);
   if (Array.isArray(parsed)) return { fields: readFieldErrors(parsed) };
-  const message = text(parsed);
+  const message = textOf(parsed);
   return { ...(message !== undefined && { message }), fields: [], fromGateway: true };
 }

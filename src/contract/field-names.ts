@@ -52,6 +52,21 @@ export const GENERIC_IDS: ReadonlySet<string> = new Set([
   ...['id', '$id', 'uuid', 'uid', 'guid', 'pk', 'gid', 'sid', 'objectid', 'sysid', 'identifier', 'documentid'],
 ]);
 
+/** Fields that every resource has. Others may be absent. */
+export const ESSENTIAL: readonly FieldLeaf[] = [
+  'space.id',
+  'space.external_space_id',
+  'space.name',
+  'agent.id',
+  'agent.name',
+  'message.id',
+  'message.text',
+  'message.author',
+  'cron_job.id',
+  'cron_job.agent_id',
+  'cron_job.name',
+];
+
 /* Names that probably hold a field, but are not accepted for it: what is under them is not read, and not passed over. */
 
 const ID = '(?:id|uuid|guid|uid|key|ref|reference|identifier|number|no|code|slug|handle|urn|arn|sid)';
@@ -89,14 +104,15 @@ const NOT_SUSPECTS: Readonly<Record<string, RegExp>> = {
 const OTHERS =
   /^(?:owner|user|author|sender|creator|createdby|updatedby|account|organi[sz]ation|org|tenant|team|parent|customer|partner|recipient|recipients|to|target|audience|channel|attachments?|operation|task|request|command|links?|_links|meta|metadata|pagination|error|template)$/;
 
-/** Keys under which a field may be, with the normalized name, and the rest of the path below it. */
-export type Candidates = readonly { readonly key: string; readonly name: string; readonly rest: readonly string[] }[];
-
-/** What is known of objects with the same keys. */
-interface KnownKeys {
-  readonly keys: readonly string[];
-  readonly byRank: Map<FieldLeaf, readonly Candidates[]>;
-  readonly filled: Map<FieldLeaf, readonly Candidates[]>;
+/** A key under which an object may have a field. */
+export interface Candidate {
+  /** The position in the ranks of the field's rule. */
+  readonly rank: number;
+  readonly key: string;
+  /** Normalized. */
+  readonly name: string;
+  /** The rest of the path below the key. */
+  readonly rest: readonly string[];
 }
 
 const NO_MATCH = /^(?!)/;
@@ -111,7 +127,8 @@ export class FieldNames {
   private readonly spellings = new Map<string, string>();
   private readonly suspects = new Map<FieldLeaf, RegExp>();
   /** The keys of the last object, and where its fields are: most objects of a list have the same keys. */
-  private last: KnownKeys = { keys: [], byRank: new Map(), filled: new Map() };
+  private lastKeys: readonly string[] = [];
+  private readonly known = new Map<FieldLeaf, readonly Candidate[]>();
 
   /** @param places normalized paths to the objects that may hold the fields, beside the item itself */
   constructor(
@@ -141,31 +158,20 @@ export class FieldNames {
   }
 
   /** Returns the keys under which an object may have a field, by rank. */
-  candidates(leaf: FieldLeaf, keys: readonly string[]): readonly Candidates[] {
-    const { byRank } = this.knownKeys(keys);
-    const known = byRank.get(leaf);
+  candidates(leaf: FieldLeaf, keys: readonly string[]): readonly Candidate[] {
+    if (keys.length !== this.lastKeys.length || keys.some((key, index) => key !== this.lastKeys[index])) {
+      this.lastKeys = keys;
+      this.known.clear();
+    }
+    const known = this.known.get(leaf);
     if (known) return known;
-    const found = this.rule(leaf).ranks.map((rank) =>
-      rank.flatMap(([name = '', ...rest]) =>
-        keys.filter((key) => this.normalize(key) === name).map((key) => ({ key, name, rest })),
+    const found = this.rule(leaf).ranks.flatMap((paths, rank) =>
+      paths.flatMap(([name = '', ...rest]) =>
+        keys.filter((key) => this.normalize(key) === name).map((key) => ({ rank, key, name, rest })),
       ),
     );
-    byRank.set(leaf, found);
+    this.known.set(leaf, found);
     return found;
-  }
-
-  /** Like `candidates`, without the ranks that no key has. */
-  filled(leaf: FieldLeaf, keys: readonly string[]): readonly Candidates[] {
-    const { filled } = this.knownKeys(keys);
-    const known = filled.get(leaf) ?? this.candidates(leaf, keys).filter((rank) => rank.length > 0);
-    filled.set(leaf, known);
-    return known;
-  }
-
-  private knownKeys(keys: readonly string[]): KnownKeys {
-    const isLast = keys.length === this.last.keys.length && keys.every((key, index) => key === this.last.keys[index]);
-    if (!isLast) this.last = { keys, byRank: new Map(), filled: new Map() };
-    return this.last;
   }
 
   /** Whether a key that no field accepts probably holds this one. */

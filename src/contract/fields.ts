@@ -1,7 +1,7 @@
 import { assumptionOf, type ContractFix, UnknownShape } from './assumptions.ts';
 import type { Contract } from './contract.ts';
 import {
-  type Candidates,
+  type Candidate,
   type FieldNames,
   GENERIC_IDS,
   normalizeName,
@@ -102,7 +102,7 @@ export class Fields {
     const texts = this.all(leaf).flatMap(({ path, value }) =>
       isJsonObject(value)
         ? Object.keys(value)
-            .filter((key) => isScalar(value[key]))
+            .filter((key) => isScalar(value[key]) && !/^(?:type|kind|format|version|id)$/i.test(key))
             .map((key) => `${path}.${key}`)
         : [],
     );
@@ -169,7 +169,7 @@ export class Fields {
 
   /**
    * Returns the setting that would make a missing field readable: the object that holds the fields, or the path to a value
-   * with a suspicious name, the least nested one. Undefined if nothing looks like the field.
+   * with a suspicious name, the least nested one, and the next one beside it. Undefined if nothing looks like the field.
    */
   suspect(leaf: FieldLeaf): ContractFix | undefined {
     let level = [{ prefix: '', object: this.object }];
@@ -177,8 +177,10 @@ export class Fields {
       const entries = level.flatMap(({ prefix, object }) =>
         Object.entries(object).map(([key, value]) => ({ key, path: prefix + key, value: plain(value) })),
       );
-      const found = entries.find(({ key, value }) => isSent(value, leaf) && this.names.isSuspect(leaf, key));
-      if (found) return { leaf, value: found.path };
+      const isSuspect = ({ key, value }: (typeof entries)[number]) =>
+        isSent(value, leaf) && this.names.isSuspect(leaf, key);
+      const [found, other] = entries.filter(isSuspect);
+      if (found) return { leaf, value: found.path, ...(other && { other: other.path }) };
       const nested = entries.flatMap(({ key, path, value }) =>
         isJsonObject(value) && this.names.mayNest(key) ? [{ path, object: value }] : [],
       );
@@ -220,33 +222,26 @@ export class Fields {
 
   /** The values for a field by rank. A path that is set for this service is followed from the top, first as it is written. */
   private ranks(leaf: FieldLeaf): readonly (readonly Found[])[] {
-    const { ranks, isChosen } = this.names.rule(leaf);
-    if (isChosen) {
+    if (this.names.rule(leaf).isChosen) {
       return this.contract.field(leaf).map((rank) => {
         const found = rank.map((path) => this.atTop(path));
         return found.flatMap(({ exact, spelled }) => exact ?? spelled);
       });
     }
-    const [own, ...others] = this.holders;
-    // Most objects of a list are flat, and most names are not in them.
-    if (own && others.length === 0) return this.names.filled(leaf, own.keys).map((rank) => this.inHolder(own, rank));
-    const all = this.holders.map((holder) => ({ holder, byRank: this.names.candidates(leaf, holder.keys) }));
-    return [...ranks.keys()].map((rank) =>
-      all.flatMap(({ holder, byRank }) => this.inHolder(holder, byRank[rank] ?? [])),
-    );
+    const byRank: Found[][] = [];
+    for (const holder of this.holders) {
+      for (const candidate of this.names.candidates(leaf, holder.keys)) {
+        byRank[candidate.rank] = [...(byRank[candidate.rank] ?? []), ...this.inHolder(holder, candidate)];
+      }
+    }
+    // Without the holes of ranks that the object does not have.
+    return byRank.filter((rank) => rank.length > 0);
   }
 
-  /** The values of a field in one holder under candidates of one rank. */
-  private inHolder({ prefix, object }: Holder, candidates: Candidates): readonly Found[] {
-    const starts = candidates.map(({ key, name }) => ({ name, path: prefix + key, value: plain(object[key]) }));
-    if (candidates.every(({ rest }) => rest.length === 0)) return starts;
-    return starts.flatMap((start, index) => {
-      const { rest } = candidates[index] ?? { rest: [] };
-      return rest.reduce<readonly Found[]>(
-        (places, step) => places.flatMap((place) => this.step(place, step)),
-        [start],
-      );
-    });
+  /** The values of a field in one holder under one candidate. */
+  private inHolder({ prefix, object }: Holder, { key, name, rest }: Candidate): readonly Found[] {
+    const start: Found = { name, path: prefix + key, value: plain(object[key]) };
+    return rest.reduce<readonly Found[]>((places, step) => places.flatMap((place) => this.step(place, step)), [start]);
   }
 
   private atTop(path: readonly string[]): {

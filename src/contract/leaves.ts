@@ -174,7 +174,7 @@ const FIELD_LEAVES = {
   'source.id': idLeaf('source_id'),
   'source.name': leaf('field', 'assumed', 'name, display_name, title, descriptor', 'named as in requests'),
   'source.reply_capable': leaf('field', 'assumed', 'reply_capable', 'named as in requests'),
-  'source.routing_mode': leaf('field', 'assumed', 'routing_mode', 'named as in requests'),
+  'source.routing_mode': leaf('field', 'assumed', 'routing_mode, api_chat_routing_mode', 'named as in requests'),
   'message.id': idLeaf('message_id'),
   'message.session_id': leaf('field', 'assumed', 'session_id', 'named as in requests'),
   'message.source_id': leaf('field', 'assumed', 'source_id', 'named as in requests'),

@@ -1,9 +1,8 @@
 import { rejectErrorInBody, UnknownShape } from './assumptions.ts';
 import { Contract } from './contract.ts';
+import { normalizeName } from './field-names.ts';
 import { type Fields, fieldsOf } from './fields.ts';
 import { describeFields, describeJson, isJsonObject, type JsonObject } from './json.ts';
-import { type AuthorNames, readAuthor } from './message-author.ts';
-import { extractText, readTimestamp } from './message-text.ts';
 import { findCreated, findResource, layersOf } from './resource.ts';
 
 /** A message of a session's history. */
@@ -29,8 +28,55 @@ export interface Acknowledgement {
   readonly created: boolean | undefined;
 }
 
-function namesOfAuthors(contract: Contract): AuthorNames {
-  return { agent: contract.values('message.author.agent'), user: contract.values('message.author.user') };
+/** What a value says about the author: its name, and the side if it is recognized. */
+interface AuthorReading {
+  readonly side?: 'assistant' | 'user' | undefined;
+  readonly name?: string | undefined;
+}
+
+/** Normalized keys of an author object that tell the side. */
+const AUTHOR_KEYS = ['role', 'type', 'kind', 'sendertype', 'authortype', 'usertype'];
+
+/** Compares whole names: parts of one may be a person's (Agent Smith), or mean the opposite (to_agent). */
+function sideOf(name: string, contract: Contract): AuthorReading['side'] {
+  // As written first: `5` and `-5` normalize to the same name.
+  for (const spell of [(text: string) => text.toLowerCase(), normalizeName]) {
+    const isIn = (leaf: 'message.author.agent' | 'message.author.user'): boolean =>
+      contract.values(leaf).some((each) => spell(each) === spell(name));
+    const [isAgent, isUser] = [isIn('message.author.agent'), isIn('message.author.user')];
+    if (isAgent !== isUser) return isAgent ? 'assistant' : 'user';
+  }
+  return undefined;
+}
+
+function opposite(side: AuthorReading['side']): AuthorReading['side'] {
+  return side && (side === 'assistant' ? 'user' : 'assistant');
+}
+
+/** Reads a flag: `is_bot: false`, or `true` and `false` as names of the sides. */
+function sideOfFlag(key: string, value: boolean, contract: Contract): AuthorReading['side'] {
+  const whenTrue = sideOf(normalizeName(key).replace(/^(?:is|was|from|by)+/, ''), contract);
+  return (
+    sideOf(String(value), contract) ??
+    opposite(sideOf(String(!value), contract)) ??
+    (value ? whenTrue : opposite(whenTrue))
+  );
+}
+
+/** Reads a name of a side, a flag such as `is_bot`, or an object with either. @param key under which the value is */
+function readAuthor(key: string, value: unknown, contract: Contract): AuthorReading {
+  if (typeof value === 'boolean') return { side: sideOfFlag(key, value, contract), name: String(value) };
+  if (typeof value === 'string')
+    return value.trim() === '' ? {} : { name: value.trim(), side: sideOf(value.trim(), contract) };
+  if (!isJsonObject(value)) return {};
+  const readings = Object.entries(value)
+    .filter(
+      ([inner, each]) =>
+        typeof each === 'boolean' || (typeof each === 'string' && AUTHOR_KEYS.includes(normalizeName(inner))),
+    )
+    .map(([inner, each]) => ({ isFlag: typeof each === 'boolean', ...readAuthor(inner, each, contract) }));
+  const { side, name } = readings.find((each) => each.side) ?? readings.find(({ isFlag }) => !isFlag) ?? {};
+  return { side, name };
 }
 
 /** Fields that may hold the kind of message. Only a recognized author counts there. */
@@ -39,11 +85,10 @@ const KINDS = /(?:^|\.)(?:type|kind)$/i;
 /** @throws UnknownShape if two fields name different sides, or if the author is under a suspicious name */
 function roleOf(entry: JsonObject, fields: Fields, contract: Contract): string {
   const { isChosen } = contract.namesOf('message').rule('message.author');
-  const names = namesOfAuthors(contract);
   const readings = fields.all('message.author').map(({ path, value }) => {
     // A number counts only at a path that is set for this service: elsewhere, it may be the id of a person.
     const text = isChosen && ['number', 'bigint'].includes(typeof value) ? String(value) : value;
-    return { path, ...readAuthor(path.split('.').at(-1) ?? path, text, names) };
+    return { path, ...readAuthor(path.split('.').at(-1) ?? path, text, contract) };
   });
   const [first, ...others] = readings.filter(({ side }) => side !== undefined);
   const other = others.find(({ side }) => side !== first?.side);
@@ -58,34 +103,82 @@ function roleOf(entry: JsonObject, fields: Fields, contract: Contract): string {
   return named?.name ?? 'unknown';
 }
 
-/** @throws UnknownShape if the text is under a suspicious name */
-function textOf(fields: Fields): Pick<Message, 'text'> & { readonly isStep: boolean } {
-  const candidates = fields.all('message.text');
-  const texts = candidates.map(({ value }) => extractText(value));
-  const text = texts.find((each) => each !== undefined);
-  if (text === undefined) {
-    fields.rejectSuspect('message.text');
-    if (
-      candidates.some(
-        ({ value }) => isJsonObject(value) && Object.values(value).some((each) => typeof each === 'string'),
-      )
-    )
-      throw fields.unreadableWithin(
-        'message.text',
-        'The text of a message cannot be found in the object that holds it.',
-      );
+/** Normalized keys of an object that hold its text, in order. */
+const TEXT_KEYS = [
+  'text',
+  'plaintext',
+  'plain',
+  'value',
+  'content',
+  'body',
+  'message',
+  'markdown',
+  'rendered',
+  'parts',
+];
+
+/** Returns the text of a string, a list of parts, or an object with either; undefined for a document of nested lists. */
+function extractText(value: unknown, isPart = false): string | undefined {
+  if (typeof value === 'string') return value;
+  if (Array.isArray(value)) {
+    const texts = isPart ? [] : value.map((part) => extractText(part, true)).filter((text) => text !== undefined);
+    return texts.length === 0 ? undefined : texts.join('');
   }
-  // Null in every text field marks an intermediate step of the agent.
-  const isStep = candidates.length > 0 && candidates.every(({ value }) => value === null);
-  return { text: text ?? null, isStep };
+  if (!isJsonObject(value)) return undefined;
+  const named = new Map(Object.entries(value).map(([key, inner]) => [normalizeName(key), inner]));
+  return TEXT_KEYS.map((key) => extractText(named.get(key), isPart)).find((found) => found !== undefined);
 }
 
-/** @throws UnknownShape if the time is under a suspicious name */
+/** Whether there may be a text that was not found: in an object, or in the lists of the parts of a document. */
+function mayHoldText(value: unknown): boolean {
+  const parts: readonly unknown[] = Array.isArray(value) ? value : [];
+  const isText = (each: unknown) => typeof each === 'string';
+  return isJsonObject(value)
+    ? Object.values(value).some(isText)
+    : parts.some((part) => isJsonObject(part) && Object.values(part).some(Array.isArray));
+}
+
+/** @throws UnknownShape if the text is under a suspicious name, or in an object in which it cannot be found */
+function textOf(fields: Fields): Pick<Message, 'text'> & { readonly isStep: boolean } {
+  const candidates = fields.all('message.text').map(({ value }) => value);
+  const text = candidates.map((value) => extractText(value)).find((each) => each !== undefined);
+  if (text !== undefined) return { text, isStep: false };
+  fields.rejectSuspect('message.text');
+  if (candidates.some(mayHoldText)) {
+    const message = 'The text of a message cannot be found in the object that holds it.';
+    throw fields.unreadableWithin('message.text', message);
+  }
+  // Null in every text field marks an intermediate step of the agent.
+  return { text: null, isStep: candidates.length > 0 && candidates.every((value) => value === null) };
+}
+
+/** The units of numbers, by their size: seconds, milliseconds, microseconds since 1970. */
+const UNITS = [
+  { below: 1e11, perMs: 1e-3 },
+  { below: 1e14, perMs: 1 },
+  { below: 1e17, perMs: 1e3 },
+];
+
+/** Returns a time in ISO 8601 if it is a number, or its digits; any other text unchanged; undefined for anything else. */
+function readTimestamp(value: unknown): string | undefined {
+  const isDigits = typeof value === 'string' && /^\d{10,16}(\.\d+)?$/.test(value);
+  const isNumeric = typeof value === 'number' || typeof value === 'bigint' || isDigits;
+  if (!isNumeric) return typeof value === 'string' && value !== '' ? value : undefined;
+  const time = Number(value);
+  const { perMs } = UNITS.find(({ below }) => Math.abs(time) < below) ?? { perMs: Number.NaN };
+  const date = new Date(time / perMs);
+  return Number.isNaN(date.getTime()) ? undefined : date.toISOString();
+}
+
+/** @throws UnknownShape if the time is under a suspicious name, or in an object */
 function timeOf(fields: Fields): string | null {
-  const times = fields.all('message.created_at').map(({ value }) => readTimestamp(value));
-  const time = times.find((each) => each !== undefined);
-  if (time === undefined) fields.rejectSuspect('message.created_at');
-  return time ?? null;
+  const values = fields.all('message.created_at').map(({ value }) => value);
+  const time = values.map(readTimestamp).find((each) => each !== undefined);
+  if (time !== undefined) return time;
+  fields.rejectSuspect('message.created_at');
+  if (values.some((value) => typeof value === 'object' && value !== null))
+    throw fields.unreadableWithin('message.created_at', 'The time of a message cannot be read.');
+  return null;
 }
 
 /** Decodes the entries of a page of a history. @throws UnknownShape as `decodeMessage` */

@@ -5,7 +5,7 @@ import type { OpenApiDocument } from './document.ts';
 import { isPrintable, type Shape, shapeOf } from './schema.ts';
 
 /** A parameter in the path, the query, or a header. */
-interface EndpointParameter {
+export interface EndpointParameter {
   readonly name: string;
   readonly place: 'path' | 'query' | 'header' | 'cookie';
   readonly isRequired: boolean;
@@ -24,8 +24,8 @@ export interface Endpoint {
   readonly json: Shape | undefined;
   /** The multipart form, if the operation takes one. */
   readonly form: Shape | undefined;
-  /** The JSON body of the success response. */
-  readonly response: Shape | undefined;
+  /** The schema of the JSON body of the success response. */
+  readonly response: unknown;
   /** The names of the headers of the success response. */
   readonly responseHeaders: readonly string[];
 }
@@ -72,13 +72,17 @@ function parametersIn(document: OpenApiDocument, item: JsonObject, operation: Js
 const JSON_TYPE = /^(application|text)\/([\w.+-]*\+)?json\b|^\*\/\*$|^application\/\*$/i;
 const FORM_TYPE = /^multipart\//i;
 
-function contentIn(document: OpenApiDocument, holder: JsonObject | undefined, type: RegExp): Shape | undefined {
+function schemaIn(document: OpenApiDocument, holder: JsonObject | undefined, type: RegExp): unknown {
   const content = isJsonObject(holder?.content) ? holder.content : {};
-  for (const [mediaType, given] of Object.entries(content)) {
-    const schema = type.test(mediaType) ? document.resolve(given)?.schema : undefined;
-    if (schema !== undefined) return shapeOf(document, [schema]);
-  }
-  return undefined;
+  const schemas = Object.entries(content).map(([mediaType, given]) =>
+    type.test(mediaType) ? document.resolve(given)?.schema : undefined,
+  );
+  return schemas.find((schema) => schema !== undefined);
+}
+
+function shapeIn(document: OpenApiDocument, holder: JsonObject | undefined, type: RegExp): Shape | undefined {
+  const schema = schemaIn(document, holder, type);
+  return schema === undefined ? undefined : shapeOf(document, [schema]);
 }
 
 /** @param isRead for a write, the 201 has the created resource; its 200 may be an error */
@@ -86,85 +90,68 @@ function responseIn(document: OpenApiDocument, operation: JsonObject, isRead: bo
   const responses = isJsonObject(operation.responses) ? operation.responses : {};
   const statuses = Object.keys(responses).filter((status) => /^2/.test(status));
   const successes = (isRead ? statuses : statuses.reverse()).map((status) => document.resolve(responses[status]));
-  const success = successes.find((each) => contentIn(document, each, JSON_TYPE)) ?? successes[0];
+  const success = successes.find((each) => schemaIn(document, each, JSON_TYPE)) ?? successes[0];
   return {
-    response: contentIn(document, success, JSON_TYPE),
+    response: schemaIn(document, success, JSON_TYPE),
     responseHeaders: isJsonObject(success?.headers) ? Object.keys(success.headers) : [],
   };
 }
 
-/** Returns the path of the server that is the base URL, or else of the first one; nothing for a URL with variables. */
+/** Returns the path of the server whose path ends like the base URL, or else of the first one; variables count as nothing. */
 function serverOf(document: OpenApiDocument, holders: readonly JsonObject[], basePath: string): string {
   const given = holders.map(({ servers }) => servers).find((servers) => Array.isArray(servers) && servers.length > 0);
   const servers: readonly unknown[] = Array.isArray(given) ? given : [];
   const paths = servers.map((each) => {
     const url = textOf(document.resolve(each)?.url);
     const isFixed = URL.canParse(url, 'https://host.invalid') && !url.includes('{');
-    return isFixed ? new URL(url, 'https://host.invalid').pathname.replace(/\/+$/, '') : '';
+    return isFixed ? new URL(url, 'https://host.invalid').pathname : '';
   });
-  return paths.find((path) => path.endsWith(basePath)) ?? paths[0] ?? '';
-}
-
-/**
- * Returns a path relative to the base URL; undefined if the document does not say where that is.
- * @param full with the path of the server
- * @param basePath the path of the base URL, such as `/v1`
- */
-function relativePath(full: string, basePath: string): string | undefined {
-  // .NET documents versions as a placeholder: /api/v{version}/automation/spaces.
-  const version = `/${basePath.split('/').at(-1) ?? ''}/`;
-  const versioned = full.replace(/\/v\{[^{}]*\}\//, version);
-  if (versioned.startsWith(`${basePath}/`)) return versioned.slice(basePath.length);
-  const at = versioned.indexOf(version);
-  return version === '//' || at === -1 ? undefined : versioned.slice(at + version.length - 1);
+  return paths.find((path) => path.replace(/\/+$/, '').endsWith(basePath)) ?? paths[0] ?? '';
 }
 
 function segmentsOf(path: string): readonly string[] {
   return path.split('/').filter((segment) => segment !== '');
 }
 
-const PLACEHOLDER = /^\{[^{}]*\}$/;
+function isPlaceholder(segment: string): boolean {
+  return /^\{[^{}]*\}$/.test(segment);
+}
 
-/** More than any prefix has segments. */
-const CONTRADICTING = 1_000;
-
-/** Returns how many segments a path has before those of the spec; undefined if it is another path. */
-function prefixLength(path: string, specPath: string): number | undefined {
+/** Returns the segments before those of the spec; undefined if it is another path. */
+function prefixOf(path: string, specPath: string): readonly string[] | undefined {
   const [segments, own] = [segmentsOf(path), segmentsOf(specPath)];
-  const prefix = segments.length - own.length;
+  const prefix = segments.slice(0, Math.max(0, segments.length - own.length));
   const isSame = own.every((segment, index) => {
-    const other = segments[prefix + index] ?? '';
-    return PLACEHOLDER.test(segment) ? PLACEHOLDER.test(other) : segment === other;
+    const other = segments[prefix.length + index] ?? '';
+    return isPlaceholder(segment) ? isPlaceholder(other) : segment === other;
   });
-  return prefix >= 0 && isSame ? prefix : undefined;
+  return isSame ? prefix : undefined;
 }
 
 interface Candidate {
   readonly item: JsonObject;
   /** Relative to the base URL. */
   readonly path: string;
-  /** Lower is better: the spec's own path, one behind a prefix that may be the base URL, one that contradicts the spec. */
-  readonly rank: number;
+  /** The number of segments that contradict the spec, and then of those before its path. Fewer are better. */
+  readonly rank: readonly [extra: number, before: number];
 }
 
-/** Finds the paths of a document that end like one of the spec, the best first. */
+/** Finds the paths of a document that end like one of the spec. */
 function candidatesFor(document: OpenApiDocument, specPath: string, basePath: string): readonly Candidate[] {
   const paths = isJsonObject(document.root.paths) ? document.root.paths : {};
-  const own = segmentsOf(specPath);
-  const found = Object.entries(paths).flatMap(([key, given]): Candidate[] => {
+  const version = segmentsOf(basePath).at(-1);
+  return Object.entries(paths).flatMap(([key, given]): Candidate[] => {
     const item = key.startsWith('/') ? document.resolve(given) : undefined;
     if (item === undefined) return [];
-    const full = serverOf(document, [item, document.root], basePath) + key;
-    const prefix = prefixLength(full, specPath);
-    if (prefix === undefined) return [];
-    const relative = relativePath(full, basePath);
-    const extra = relative === undefined ? undefined : prefixLength(relative, specPath);
-    // Where the document does not name the base URL, the spec says what follows it.
-    const before = relative === undefined || extra === undefined ? [] : segmentsOf(relative).slice(0, extra);
-    const path = `/${[...before, ...own].join('/')}${key.endsWith('/') ? '/' : ''}`;
-    return [{ item, path, rank: extra === undefined ? 1 + prefix : extra * CONTRADICTING }];
+    const before = prefixOf(serverOf(document, [item, document.root], basePath) + key, specPath);
+    if (before === undefined) return [];
+    // .NET documents versions as a placeholder: /api/v{version}/automation/spaces.
+    const at = before.findLastIndex((segment) => segment === version || /^v\{[^{}]*\}$/.test(segment));
+    // What follows the version contradicts the spec. Where there is none, the base URL may have all of it.
+    const extra = at === -1 ? [] : before.slice(at + 1);
+    const path = `/${[...extra, ...segmentsOf(specPath)].join('/')}${key.endsWith('/') ? '/' : ''}`;
+    return [{ item, path, rank: [extra.length, at === -1 ? 1 + before.length : 0] }];
   });
-  return found.sort((one, other) => one.rank - other.rank);
 }
 
 function toEndpoint(document: OpenApiDocument, leaf: OperationLeaf, found: Found): Endpoint {
@@ -176,8 +163,8 @@ function toEndpoint(document: OpenApiDocument, leaf: OperationLeaf, found: Found
     path,
     operationId: textOf(operation.operationId),
     parameters: parametersIn(document, item, operation),
-    json: contentIn(document, body, JSON_TYPE),
-    form: contentIn(document, body, FORM_TYPE),
+    json: shapeIn(document, body, JSON_TYPE),
+    form: shapeIn(document, body, FORM_TYPE),
     ...responseIn(document, operation, method === 'GET'),
   };
 }
@@ -203,7 +190,10 @@ export function findEndpoints(document: OpenApiDocument, leaf: OperationLeaf, ba
       const operation = document.resolve(candidate.item[method.toLowerCase()]);
       return operation === undefined ? [] : [{ ...candidate, method, operation }];
     });
-    const best = found.filter(({ rank }) => rank === found[0]?.rank);
+    const best = [0, 1].reduce<readonly Found[]>((left, part) => {
+      const least = Math.min(...left.map(({ rank }) => rank[part] ?? 0));
+      return left.filter(({ rank }) => rank[part] === least);
+    }, found);
     if (best.length > 0) return best.map((each) => toEndpoint(document, leaf, each));
   }
   return [];

@@ -1,101 +1,63 @@
-import type { OpenApiDocument } from './document.ts';
-import type { Endpoint } from './endpoints.ts';
-import { plainName } from './names.ts';
-import { isInList, type Property, propertiesOf } from './schema.ts';
+import { normalizeName } from '../contract/field-names.ts';
+import { readSigns } from '../contract/page-signs.ts';
+import type { Endpoint, EndpointParameter } from './endpoints.ts';
 
-/** How deep what announces the next page is looked for. */
-const DEPTH = 4;
+/* Normalized names of query parameters, the best first. */
 
-/** Names as `plainName` writes them, the best first. */
-const words = (line: string): readonly string[] => line.split(' ');
-const LINKS = words('nexturl nextlink nextpageurl nextpagelink nexturi nextpageuri nexthref');
-const TOKENS = words(
-  'nextcursor nextpagetoken nexttoken nextpagecursor nextmarker nextafter continuationtoken continuation continue endcursor cursor marker pagetoken after',
-);
-const TOKEN_PARAMETERS = words(
-  'cursor pagetoken nexttoken continuationtoken continuation continue marker nextcursor nextpagetoken after startingafter startcursor token',
-);
-const PAGE_PARAMETERS = words('page pagenumber pageno pageindex');
-const OFFSET_PARAMETERS = words('offset skip start startindex');
-const AFTER_PARAMETERS = words('startingafter after afterid');
-const MORE = words('hasmore hasnext hasnextpage more islast last');
+const TOKENS =
+  'cursor pagetoken nexttoken continuationtoken continuation continue marker nextcursor nextpagetoken pageinfo $skiptoken after startingafter startcursor token'.split(
+    ' ',
+  );
+const PAGES = 'page pagenumber pageno pageindex'.split(' ');
+const OFFSETS = 'offset skip $skip start startindex from'.split(' ');
+const AFTER = 'startingafter after afterid before'.split(' ');
+const SIZES = 'limit size pagesize perpage count top maxresults'.split(' ');
 
-/** Returns the query parameter with one of these names; `page[cursor]` also counts as `cursor`. */
-function parameterCalled(endpoint: Endpoint, names: readonly string[], own: readonly string[]): string | undefined {
-  const query = endpoint.parameters.filter(({ name, place }) => place === 'query' && !own.includes(name));
-  for (const wanted of names) {
-    const found = query.find(({ name }) =>
-      [name, /\[(.*)\]$/.exec(name)?.[1] ?? ''].some((each) => plainName(each) === wanted),
-    );
-    if (found !== undefined) return found.name;
-  }
-  return undefined;
+/** Whether a parameter has one of these names; `page[cursor]` is also called `cursor`. */
+function isCalled({ name }: EndpointParameter, names: readonly string[]): boolean {
+  return [name, /\[(.*)\]$/.exec(name)?.[1] ?? ''].some((each) => names.includes(normalizeName(each)));
 }
 
-function isCalled({ path }: Property, names: readonly string[]): boolean {
-  return names.includes(plainName(path.at(-1) ?? ''));
+function parameterCalled(query: readonly EndpointParameter[], names: readonly string[]): EndpointParameter | undefined {
+  return names.map((name) => query.find((each) => isCalled(each, [name]))).find((found) => found !== undefined);
 }
 
-/** Returns the path of the link, or of the `href` in a link object (HAL). */
-function linkPath({ path, shape }: Property): string {
-  const href = [...shape.properties.keys()].find((name) => plainName(name) === 'href');
-  return [...path, ...(href === undefined ? [] : [href])].join('.');
-}
-
-function isUrl({ path, shape }: Property): boolean {
-  const isAmongLinks = path.slice(0, -1).some((key) => plainName(key) === 'links');
-  return isAmongLinks || shape.formats.some((format) => /^ur[il]/.test(format));
-}
-
-interface PagingParameters {
-  readonly token: string | undefined;
-  readonly offset: string | undefined;
-  readonly page: string | undefined;
-}
-
-function tokenFor({ path }: Property, parameter: string | undefined): string | undefined {
-  return parameter === undefined ? undefined : `token:${path.join('.')}:${parameter}`;
-}
-
-/** Returns how a property of a response leads to the next page: as a link, or as a token for a query parameter. */
-function nextIn(property: Property, { token, page, offset }: PagingParameters): string | undefined {
-  const { types, properties } = property.shape;
-  if (isCalled(property, LINKS)) return `link:${linkPath(property)}`;
-  if (isCalled(property, TOKENS)) return properties.size > 0 ? undefined : tokenFor(property, token);
-  if (isCalled(property, ['nextoffset'])) return tokenFor(property, offset);
-  if (!isCalled(property, ['next', 'nextpage'])) return undefined;
-  if (types.has('integer') || types.has('number')) return tokenFor(property, page);
-  const link = linkPath(property);
-  // The fields of an object without a link are examined one by one.
-  if (properties.size > 0) return link === property.path.join('.') ? undefined : `link:${link}`;
-  // If both are possible, `auto` looks at the value.
-  return isUrl(property) || token === undefined ? `link:${link}` : undefined;
+/** Returns the page number of a list, or else its only number that is no size: `seite`, which starts at 1. */
+function pageOf(query: readonly EndpointParameter[]): EndpointParameter | undefined {
+  const numbers = query.filter((each) => each.shape.types.has('integer') && !isCalled(each, SIZES));
+  const [only, other] = numbers;
+  return parameterCalled(query, PAGES) ?? (other === undefined && only?.shape.start === 1 ? only : undefined);
 }
 
 /**
  * Finds how the next page of a list is requested, as a value of `<list>.next`; undefined if the document does not say.
+ * @param body an example of the response
  * @param own the names of query parameters that have another use
  */
-export function matchNextPage(
-  document: OpenApiDocument,
-  endpoint: Endpoint,
-  own: readonly string[],
-): string | undefined {
-  const all = endpoint.response === undefined ? [] : propertiesOf(document, endpoint.response, DEPTH);
-  const properties = all.filter((property) => !isInList(property));
-  const token = parameterCalled(endpoint, TOKEN_PARAMETERS, own);
-  const page = parameterCalled(endpoint, PAGE_PARAMETERS, own);
-  const offset = parameterCalled(endpoint, OFFSET_PARAMETERS, own);
-  const after = parameterCalled(endpoint, AFTER_PARAMETERS, own);
-  for (const property of properties) {
-    const next = nextIn(property, { token, page, offset });
-    if (next !== undefined) return next;
+export function matchNextPage(endpoint: Endpoint, body: unknown, own: readonly string[]): string | undefined {
+  const query = endpoint.parameters.filter(({ name, place }) => place === 'query' && !own.includes(name));
+  const page = pageOf(query);
+  const offset = parameterCalled(query, OFFSETS)?.name;
+  const token = parameterCalled(query, TOKENS)?.name;
+  const { links, next, cursors, more } = readSigns({ body, headers: {}, status: 200, itemCount: 1, headerLinks: {} });
+  if (links[0]) return `link:${links[0].path}`;
+  for (const { path, name, isNumber } of next) {
+    if (!isNumber && /^next(page)?$/.test(name)) return nextValue(path, token);
+    const parameter = isNumber ? (/offset|skip|start/.test(name) ? offset : page?.name) : token;
+    if (parameter !== undefined) return `token:${path}:${parameter}`;
   }
+  if (cursors[0] && token !== undefined) return `token:${cursors[0].path}:${token}`;
   if (endpoint.responseHeaders.some((name) => name.toLowerCase() === 'link')) return 'header:link';
-  if (page !== undefined) {
-    const isFromZero = endpoint.parameters.some(({ name, shape }) => name === page && shape.startsAtZero);
-    return isFromZero ? `page:${page}:0` : `page:${page}`;
-  }
-  if (after !== undefined && properties.some((property) => isCalled(property, MORE))) return `after:${after}`;
-  return offset === undefined ? undefined : `offset:${offset}`;
+  const after = more.length > 0 ? parameterCalled(query, AFTER) : undefined;
+  return numbered('page', page) ?? numbered('after', after) ?? numbered('offset', parameterCalled(query, OFFSETS));
+}
+
+function numbered(kind: 'page' | 'after' | 'offset', parameter: EndpointParameter | undefined): string | undefined {
+  if (parameter === undefined) return undefined;
+  return `${kind}:${parameter.name}${kind === 'page' && parameter.shape.start === 0 ? ':0' : ''}`;
+}
+
+/** A bare `next` is a link, or a token if a parameter takes one: then only its value tells. */
+function nextValue(path: string, token: string | undefined): string | undefined {
+  return token === undefined || /(?:^|\.)_?links\./.test(path) ? `link:${path}` : undefined;
 }

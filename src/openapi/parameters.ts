@@ -1,19 +1,10 @@
 import { OMITTABLE } from '../contract/check-leaf.ts';
+import { normalizeName } from '../contract/field-names.ts';
 import { parseParameter } from '../contract/leaf-value.ts';
 import { LEAVES, type ParameterLeaf, parametersOf } from '../contract/leaves.ts';
 import type { OpenApiDocument } from './document.ts';
 import type { Endpoint } from './endpoints.ts';
-import { groupsOf, isCalled, parameterNames, plainName, plainPath, resourceOf } from './names.ts';
-import {
-  innerProperties,
-  isInList,
-  isOpen,
-  isPrintable,
-  type Property,
-  propertiesOf,
-  type Shape,
-  shapeOf,
-} from './schema.ts';
+import { isOpen, isPrintable, type Shape, shapeOf } from './schema.ts';
 
 export interface ParameterMatches {
   /** Leaf values such as `query:source_id`; `none` for what the document forbids and the tool need not send. */
@@ -21,161 +12,135 @@ export interface ParameterMatches {
   /** The parameters that the document describes under no known name. */
   readonly missing: readonly ParameterLeaf[];
   /** What the document requires, but the tool does not send, as `query:tenant`. */
-  readonly unknown: readonly string[];
+  readonly unsent: readonly string[];
 }
 
-/** How deep the properties of request bodies are read. */
-const BODY_DEPTH = 5;
-
-/** Headers that the tool sends with every request, as `plainName` writes them. */
+/** Normalized names of headers that the tool sends with every request. */
 const SENT_HEADERS = ['authorization', 'accept', 'contenttype', 'useragent', 'xrequestid'];
 
-/** A place for a value in a request. */
-interface Slot {
-  readonly value: string;
-  readonly path: readonly string[];
-  readonly isRequired: boolean;
-  /** Whether its type is text, number, or boolean, or is not declared. */
-  readonly isPlain: boolean;
+/** Normalized names of the parameters that the spec leaves open (§4.7), the best first. */
+const OPEN_NAMES: Partial<Record<ParameterLeaf, readonly string[]>> = {
+  'messages.history.source_id': 'sourceid source chatsourceid apichatsourceid channelid channel'.split(' '),
+  'messages.history.session_id':
+    'sessionid session sessionkey conversationid conversation threadid thread chatid'.split(' '),
+  'messages.history.after_message_id': 'aftermessageid afterid after sinceid since lastmessageid'.split(' '),
+  'documents.create.file': ['file', 'upload', 'document', 'attachment', 'content'],
+  'file_attachments.create.file': ['file', 'upload', 'attachment', 'content'],
+};
+
+/** Finds the places of an operation's parameters in a document. @throws OpenApiError as `shapeOf` */
+export function matchParameters(document: OpenApiDocument, endpoint: Endpoint): ParameterMatches {
+  const leaves = parametersOf(endpoint.leaf);
+  const [first] = leaves;
+  const isForm = first !== undefined && LEAVES[first].value.startsWith('form:');
+  const isOpenPlace = first !== undefined && Object.hasOwn(OPEN_NAMES, first);
+  const matched = isForm
+    ? matchFile(document, first, endpoint)
+    : isOpenPlace
+      ? matchNames(leaves, endpoint)
+      : undefined;
+  const { values, missing } = matched ?? matchBody(document, leaves, endpoint);
+  const sent = new Set(leaves.map((leaf) => values.get(leaf) ?? LEAVES[leaf].value));
+  const required = endpoint.parameters.filter(({ place, isRequired }) => isRequired && place !== 'path');
+  const unsent = required
+    .filter(({ name, place }) => !(place === 'header' && SENT_HEADERS.includes(normalizeName(name))))
+    .map(({ name, place }) => `${place}:${name}`)
+    .filter((value) => !sent.has(value));
+  const body = isForm ? endpoint.form : endpoint.json;
+  const inBody = body ? unsentIn(document, body, isForm ? 'form:' : 'body:', [...sent]) : [];
+  return { values, missing, unsent: [...unsent, ...inBody] };
 }
 
-function slotsOf(document: OpenApiDocument, { parameters, json }: Endpoint): readonly Slot[] {
-  const query = parameters
-    .filter(({ place }) => place === 'query')
-    .map(({ name, isRequired }) => ({ value: `query:${name}`, path: [name], isRequired, isPlain: true }));
-  const properties = json === undefined ? [] : propertiesOf(document, json, BODY_DEPTH);
-  const body = properties.map(({ path, isRequired, shape: { properties: inner, items, types } }) => {
-    const isPlain = inner.size === 0 && (items.length === 0 || !types.has('array'));
-    return { value: `body:${path.join('.')}`, path, isRequired, isPlain };
-  });
-  return [...query, ...body];
-}
+type Matches = Pick<ParameterMatches, 'values' | 'missing'>;
 
-function specPath(leaf: ParameterLeaf): readonly string[] {
-  return parseParameter(LEAVES[leaf].value)?.path ?? [];
-}
-
-/** Finds the place of a parameter by its names, which may be below keys that only group values. */
-function findSlot(leaf: ParameterLeaf, slots: readonly Slot[]): Slot | undefined {
-  const spec = specPath(leaf);
-  const isGroup = groupsOf(resourceOf(leaf), spec.slice(0, -1));
-  const possible = slots.filter((slot) => slot.isPlain && isInList(slot) === isInList({ path: spec }));
-  for (const name of parameterNames(leaf)) {
-    const found = possible.find(({ path }) => isCalled(path, name, isGroup));
-    if (found !== undefined) return found;
-  }
-  return undefined;
-}
-
-/** Finds the places of parameters. A place is for one parameter; the spec's own come first. */
-function findSlots(leaves: readonly ParameterLeaf[], slots: readonly Slot[]): ReadonlyMap<ParameterLeaf, Slot> {
-  const found = new Map<ParameterLeaf, Slot>();
+/** Finds parameters in the query or at the top of the body by their names. */
+function matchNames(leaves: readonly ParameterLeaf[], { parameters, json }: Endpoint): Matches {
+  const places = [
+    ...parameters.filter(({ place }) => place === 'query').map(({ name }) => ['query', name] as const),
+    ...[...(json?.properties.keys() ?? [])].map((name) => ['body', name] as const),
+  ];
+  const values = new Map<ParameterLeaf, string>();
   for (const leaf of leaves) {
-    const own = slots.find(({ path }) => plainPath(path) === plainPath(specPath(leaf)));
-    if (own?.isPlain) found.set(leaf, own);
+    const found = (OPEN_NAMES[leaf] ?? []).map((name) => places.find(([, each]) => normalizeName(each) === name));
+    const [place, name] = found.find((each) => each !== undefined) ?? [];
+    if (place !== undefined) values.set(leaf, `${place}:${name}`);
   }
-  for (const leaf of leaves.filter((each) => !found.has(each))) {
-    const taken = new Set(found.values());
-    const slot = findSlot(
-      leaf,
-      slots.filter((each) => !taken.has(each)),
+  const isSilent = places.length === 0 || (json !== undefined && isOpen(json));
+  return { values, missing: isSilent ? [] : leaves.filter((leaf) => !values.has(leaf)) };
+}
+
+/** Finds the parameters of a body where the spec has them, in whatever case the document writes their names. */
+function matchBody(document: OpenApiDocument, leaves: readonly ParameterLeaf[], { json }: Endpoint): Matches {
+  const values = new Map<ParameterLeaf, string>();
+  const missing: ParameterLeaf[] = [];
+  for (const leaf of json === undefined ? [] : leaves) {
+    const found = locate(document, json, parseParameter(LEAVES[leaf].value)?.path ?? []);
+    const isOmittable = OMITTABLE.includes(leaf);
+    if (Array.isArray(found)) values.set(leaf, `body:${found.join('.')}`);
+    else if (found === 'closed' && isOmittable) values.set(leaf, 'none');
+    else if (found !== 'open' && !isOmittable) missing.push(leaf);
+  }
+  return { values, missing };
+}
+
+/** Returns the names on a path as a schema spells them; or whether the object that lacks one may have it all the same. */
+function locate(
+  document: OpenApiDocument,
+  body: Shape | undefined,
+  path: readonly string[],
+): readonly string[] | 'open' | 'closed' | 'undeclared' {
+  let shape = body;
+  const found: string[] = [];
+  for (const step of path) {
+    if (shape === undefined || isOpen(shape)) return 'open';
+    const name = [...shape.properties.keys()].find(
+      (each) => normalizeName(each) === normalizeName(step.replace('[]', '')),
     );
-    if (slot !== undefined) found.set(leaf, slot);
+    if (name === undefined) return shape.isClosed ? 'closed' : 'undeclared';
+    const inner = shapeOf(document, shape.properties.get(name) ?? []);
+    const isList = step.endsWith('[]');
+    found.push(isList ? `${name}[]` : name);
+    shape = isList ? shapeOf(document, inner.items) : inner;
   }
   return found;
 }
 
-/**
- * Returns what a request body says of a parameter that it does not name: nothing where an object on the way is open, or
- * whether the last object on the way is closed.
- */
-function absence(document: OpenApiDocument, body: Shape, path: readonly string[]): 'open' | 'closed' | 'undeclared' {
-  let shape = body;
-  let isClosed = false;
-  for (const step of path) {
-    if (isOpen(shape)) return 'open';
-    isClosed = shape.isClosed;
-    const [, inner] = [...shape.properties].find(([name]) => plainName(name) === plainName(step)) ?? [];
-    if (inner === undefined) break;
-    const next = shapeOf(document, inner);
-    shape = step.endsWith('[]') ? shapeOf(document, next.items) : next;
-  }
-  return isClosed ? 'closed' : 'undeclared';
-}
-
-function isBinary({ shape }: Property): boolean {
-  return shape.formats.some((format) => format === 'binary' || format === 'application/octet-stream');
-}
-
-/** Returns the fields of a form by name: `file`, or `document[file]` for one in an object. */
-function formFields(document: OpenApiDocument, form: Shape): ReadonlyMap<string, Property> {
-  const fields = innerProperties(document, { path: [], shape: form, isRequired: true });
-  const named = fields.flatMap((field): [string, Property][] => {
-    const { path, shape } = field;
-    const inner = innerProperties(document, field);
-    if (inner.length > 0) return inner.map((each) => [`${path[0]}[${each.path[1]}]`, each]);
-    return [[path[0] ?? '', shape.items.length > 0 ? { ...field, shape: shapeOf(document, shape.items) } : field]];
+/** Returns what a body requires and no value of the tool is in. */
+function unsentIn(document: OpenApiDocument, shape: Shape, at: string, sent: readonly string[]): readonly string[] {
+  return [...shape.required].flatMap((name) => {
+    const path = `${at}${name}`;
+    if (sent.includes(path)) return [];
+    const inner = shapeOf(document, shape.properties.get(name) ?? []);
+    const isIn = (start: string) => sent.some((each) => each.startsWith(start));
+    if (isIn(`${path}[].`)) return unsentIn(document, shapeOf(document, inner.items), `${path}[].`, sent);
+    return isIn(`${path}.`) ? unsentIn(document, inner, `${path}.`, sent) : isIn(`${path}[`) ? [] : [path];
   });
-  return new Map(named.filter(([name]) => isPrintable(name)));
 }
 
 /** Finds the form field of the file: the only binary one, or else one with a usual name. */
-function findFile(leaf: ParameterLeaf, fields: ReadonlyMap<string, Property>): string | undefined {
-  const binary = [...fields].filter(([, field]) => isBinary(field)).map(([name]) => name);
-  if (binary.length === 1) return binary[0];
-  const possible = binary.length > 1 ? binary : [...fields.keys()];
-  const names = parameterNames(leaf);
-  return possible.find((name) => names.includes(plainName(name)));
+function matchFile(document: OpenApiDocument, leaf: ParameterLeaf, { form, json }: Endpoint): Matches {
+  if (form === undefined) return { values: new Map(), missing: json === undefined ? [] : [leaf] };
+  if (form.properties.size === 0 && isOpen(form)) return { values: new Map(), missing: [] };
+  const fields = [...form.properties].flatMap(([name, schemas]) => fieldsIn(document, name, schemas));
+  const binary = fields.filter(({ shape }) => isBinary(document, shape));
+  const possible = binary.length > 0 ? binary : fields;
+  const named = (OPEN_NAMES[leaf] ?? []).map((wanted) => possible.find(({ name }) => normalizeName(name) === wanted));
+  const file = binary.length === 1 ? binary[0] : named.find((each) => each !== undefined);
+  if (file === undefined) return { values: new Map(), missing: [leaf] };
+  return { values: new Map([[leaf, `form:${file.name}`]]), missing: [] };
 }
 
-function matchFile(document: OpenApiDocument, leaf: ParameterLeaf, { form, json }: Endpoint): ParameterMatches {
-  if (form === undefined) return { values: new Map(), missing: json === undefined ? [] : [leaf], unknown: [] };
-  if (isOpen(form) && form.properties.size === 0) return { values: new Map(), missing: [], unknown: [] };
-  const fields = formFields(document, form);
-  const file = findFile(leaf, fields);
-  const unknown = [...fields]
-    .filter(([name, { isRequired }]) => isRequired && name !== file)
-    .map(([name]) => `form:${name}`);
-  if (file === undefined) return { values: new Map(), missing: [leaf], unknown };
-  return { values: new Map([[leaf, `form:${file}`]]), missing: [], unknown };
+/** Returns a field of a form, or those in it: Rails names them `document[file]`. */
+function fieldsIn(document: OpenApiDocument, name: string, schemas: readonly unknown[]) {
+  const shape = shapeOf(document, schemas);
+  const inner = [...shape.properties].map(([key, each]) => ({
+    name: `${name}[${key}]`,
+    shape: shapeOf(document, each),
+  }));
+  return (inner.length > 0 ? inner : [{ name, shape }]).filter((field) => isPrintable(field.name));
 }
 
-/** Returns the required places that no value of the tool is in, without those within others. */
-function unsent(slots: readonly Slot[], leaves: readonly ParameterLeaf[], values: ReadonlyMap<ParameterLeaf, string>) {
-  const sent = leaves.map((leaf) => values.get(leaf) ?? LEAVES[leaf].value);
-  const isSent = ({ value }: Slot): boolean =>
-    sent.some((each) => each === value || each.startsWith(`${value}.`) || each.startsWith(`${value}[].`));
-  const unused = slots.filter((slot) => slot.isRequired && !isSent(slot)).map(({ value }) => value);
-  return unused.filter(
-    (value) => !unused.some((outer) => value.startsWith(`${outer}.`) || value.startsWith(`${outer}[].`)),
-  );
-}
-
-function requiredHeaders({ parameters }: Endpoint): readonly string[] {
-  return parameters
-    .filter(
-      ({ name, place, isRequired }) => place === 'header' && isRequired && !SENT_HEADERS.includes(plainName(name)),
-    )
-    .map(({ name }) => `header:${name}`);
-}
-
-/** Finds the places of an operation's parameters in a document. */
-export function matchParameters(document: OpenApiDocument, endpoint: Endpoint): ParameterMatches {
-  const { leaf: operation, json } = endpoint;
-  const headers = requiredHeaders(endpoint);
-  const leaves = parametersOf(operation);
-  const [file] = leaves.filter((leaf) => LEAVES[leaf].value.startsWith('form:'));
-  if (file !== undefined) {
-    const matched = matchFile(document, file, endpoint);
-    return { ...matched, unknown: [...headers, ...matched.unknown] };
-  }
-  const slots = slotsOf(document, endpoint);
-  const values = new Map([...findSlots(leaves, slots)].map(([leaf, { value }]) => [leaf, value]));
-  const missing: ParameterLeaf[] = [];
-  for (const leaf of leaves.filter((each) => !values.has(each))) {
-    const said = json === undefined ? 'undeclared' : absence(document, json, specPath(leaf));
-    if (said === 'closed' && OMITTABLE.includes(leaf)) values.set(leaf, 'none');
-    else if (said !== 'open' && slots.length > 0 && !OMITTABLE.includes(leaf)) missing.push(leaf);
-  }
-  return { values, missing, unknown: [...headers, ...unsent(slots, leaves, values)] };
+function isBinary(document: OpenApiDocument, { formats, items }: Shape): boolean {
+  const all = items.length === 0 ? formats : shapeOf(document, items).formats;
+  return all.some((format) => format === 'binary' || format === 'application/octet-stream');
 }

@@ -1,20 +1,24 @@
+import { readAgent } from '../contract/agents.ts';
+import { UnknownShape } from '../contract/assumptions.ts';
+import { readList } from '../contract/body.ts';
+import { decodeChatSource } from '../contract/chat-source.ts';
 import { checkLeaf } from '../contract/check-leaf.ts';
+import { Contract } from '../contract/contract.ts';
+import { readCreatedCronJob, readCronJob } from '../contract/cron.ts';
+import { ESSENTIAL } from '../contract/field-names.ts';
+import { fieldsOf } from '../contract/fields.ts';
+import { isEmptyObject, isJsonObject, type JsonObject } from '../contract/json.ts';
 import { LeafValueError } from '../contract/leaf-value.ts';
-import {
-  type FieldLeaf,
-  isLeafName,
-  LEAVES,
-  type LeafName,
-  type ListLeaf,
-  type OperationLeaf,
-} from '../contract/leaves.ts';
+import { isLeafName, LEAVES, type LeafName, type ListLeaf, type OperationLeaf } from '../contract/leaves.ts';
+import { decodeAcknowledgement, decodeMessage } from '../contract/messages.ts';
+import { readProvisionResponse } from '../contract/provisioning.ts';
+import { readSpace } from '../contract/spaces.ts';
+import { readUploadId } from '../contract/uploads.ts';
 import { type OpenApiDocument, openDocument } from './document.ts';
 import { type Endpoint, findEndpoints, OPERATION_LEAVES } from './endpoints.ts';
-import type { Resource } from './names.ts';
+import { type Example, exampleOf } from './example.ts';
 import { matchNextPage } from './paging.ts';
 import { matchParameters } from './parameters.ts';
-import { authorsOf, matchFields, matchItems, unwrapResource } from './response.ts';
-import { isOpen, type Shape } from './schema.ts';
 
 /** A value for a leaf that a document states. */
 export interface Proposal {
@@ -42,40 +46,41 @@ export interface DocumentProposals {
   readonly questions: readonly OpenQuestion[];
 }
 
-const SESSION = 'messages.history.session_id';
+type Read = (body: unknown, contract: Contract) => unknown;
 
-/** Fields that commands need. */
-const ESSENTIAL: readonly FieldLeaf[] = [
-  'space.id',
-  'space.external_space_id',
-  'agent.id',
-  'agent.name',
-  'source.id',
-  'message.id',
-  'message.text',
-  'message.author',
-  'cron_job.id',
-  'cron_job.agent_id',
-  'cron_job.name',
-  'document.id',
-  'file_attachment.id',
-];
-
-const LISTED: Readonly<Record<ListLeaf, Resource>> = {
+/** How the items of lists are read. */
+const ITEM_READERS: Readonly<Record<ListLeaf, Read>> = {
+  'spaces.list': ifObject(readSpace),
+  'agents.list': ifObject(readAgent),
+  'messages.history': ifObject(decodeMessage),
+  'cron_jobs.list': ifObject(readCronJob),
+};
+const LISTED = {
   'spaces.list': 'space',
   'agents.list': 'agent',
   'messages.history': 'message',
   'cron_jobs.list': 'cron_job',
+} as const satisfies Record<ListLeaf, string>;
+
+/** How the responses to writes are read. */
+const READERS: Readonly<Partial<Record<OperationLeaf, Read>>> = {
+  'spaces.provision': (body, contract) => readProvisionResponse(body, contract),
+  'sources.setup': decodeChatSource,
+  'messages.send': decodeAcknowledgement,
+  'documents.create': (body, contract) => readUploadId(body, 'document', contract),
+  'file_attachments.create': (body, contract) => readUploadId(body, 'attachment', contract),
+  'cron_jobs.create': readCreatedCronJob,
 };
 
-const CREATED: Partial<Record<OperationLeaf, Resource>> = {
-  'sources.setup': 'source',
-  'documents.create': 'document',
-  'file_attachments.create': 'file_attachment',
-};
+/** Every response has fewer fields to set. */
+const MAX_FIXES = 20;
 
 /** Names of authors on neither side of a conversation. */
 const NEITHER_SIDE = ['system', 'tool', 'event', 'function', 'notification', 'unknown', 'internal', 'note'];
+
+function ifObject(read: (item: JsonObject, contract: Contract) => unknown): Read {
+  return (item, contract) => (isJsonObject(item) ? read(item, contract) : undefined);
+}
 
 function isListLeaf(leaf: OperationLeaf): leaf is ListLeaf {
   return Object.hasOwn(LISTED, leaf);
@@ -85,6 +90,10 @@ function nameOf({ method, path }: Endpoint): string {
   return `${method} ${path}`;
 }
 
+/**
+ * Reads a document as the program reads the service: each response that it describes is made up and decoded, and where the
+ * decoder refuses it with the setting that would help, the document has said that setting.
+ */
 class Proposer {
   readonly proposals = new Map<LeafName, Proposal>();
   readonly questions: OpenQuestion[] = [];
@@ -95,20 +104,25 @@ class Proposer {
   }
 
   addEndpoint(endpoint: Endpoint): void {
+    const { leaf } = endpoint;
     const id = endpoint.operationId === '' ? '' : ` (${endpoint.operationId})`;
-    this.propose(endpoint.leaf, nameOf(endpoint), `${nameOf(endpoint)}${id}`);
-    const missing = this.addParameters(endpoint);
-    const { leaf, response } = endpoint;
-    const message = isListLeaf(leaf) ? this.addList(leaf, endpoint) : undefined;
-    for (const each of missing) {
-      if (each === SESSION && message !== undefined && this.namesSession(message)) {
-        this.propose(SESSION, 'none', `${nameOf(endpoint)}, request: no such parameter; each message names it`);
-      } else this.ask(each, `${nameOf(endpoint)} has no parameter that looks like ${each}`);
+    const { values, missing, unsent } = matchParameters(this.document, endpoint);
+    const [filter] = unsent.filter((value) => value.startsWith('query:'));
+    // It lists the jobs of something, and not all: only the state can tell whether one exists.
+    if (leaf === 'cron_jobs.list' && filter !== undefined)
+      this.propose(leaf, 'none', `${nameOf(endpoint)} requires ${filter}, which the tool does not send`);
+    this.propose(leaf, nameOf(endpoint), `${nameOf(endpoint)}${id}`);
+    for (const [name, value] of values) {
+      const why = value === 'none' ? ': no further properties' : '';
+      this.propose(name, value, `${nameOf(endpoint)}, request${why}`);
     }
-    const created = CREATED[leaf];
-    if (created !== undefined && response !== undefined) {
-      this.addFields(created, unwrapResource(this.document, created, response), `${nameOf(endpoint)}, response`);
-    }
+    for (const name of unsent) this.ask(null, `${nameOf(endpoint)} requires ${name}, which the tool does not send`);
+    for (const name of missing) this.ask(name, `${nameOf(endpoint)} has no parameter that looks like ${name}`);
+    const example = exampleOf(this.document, endpoint.response);
+    const read = READERS[leaf];
+    if (isListLeaf(leaf)) this.addList(leaf, endpoint, example);
+    else if (read && example.value !== undefined && !isEmptyObject(example.value))
+      this.readExample(example.value, read, `${nameOf(endpoint)}, response`);
   }
 
   ask(leaf: LeafName | null, message: string): void {
@@ -126,61 +140,95 @@ class Proposer {
     }
   }
 
-  /** Returns the parameters that were not found. */
-  private addParameters(endpoint: Endpoint) {
-    const { values, missing, unknown } = matchParameters(this.document, endpoint);
-    for (const [leaf, value] of values) {
-      const why = value === 'none' ? ': no further properties' : '';
-      this.propose(leaf, value, `${nameOf(endpoint)}, request${why}`);
-    }
-    for (const name of unknown) this.ask(null, `${nameOf(endpoint)} requires ${name}, which the tool does not send`);
-    return missing;
-  }
-
-  /** Returns the schema of the items. */
-  private addList(leaf: ListLeaf, endpoint: Endpoint): Shape | undefined {
-    const { response } = endpoint;
-    const items = response && matchItems(this.document, leaf, response);
+  private addList(leaf: ListLeaf, endpoint: Endpoint, { value: body, choices }: Example): void {
     const where = `${nameOf(endpoint)}, response`;
-    if (items) this.propose(`${leaf}.items`, items.value, where);
-    else if (response) this.ask(`${leaf}.items`, `${where} has no list that looks like the items`);
     const own = [...this.proposals.values()]
       .filter(({ leaf: name, value }) => name.startsWith(`${leaf}.`) && value.startsWith('query:'))
       .map(({ value }) => value.slice('query:'.length));
-    const next = matchNextPage(this.document, endpoint, own);
-    if (next !== undefined) this.propose(`${leaf}.next`, next, `${nameOf(endpoint)}, response and query`);
-    if (items) this.addFields(LISTED[leaf], items.shape, `${nameOf(endpoint)}, items`);
-    return items?.shape;
+    const next = matchNextPage(endpoint, body, own);
+    if (next !== undefined) this.propose(`${leaf}.next`, next, `${where} and query`);
+    if (body === undefined || isEmptyObject(body)) return;
+    const [item] = this.readExample(body, (page) => readList(page, leaf.split('.')[0] ?? ''), where) ?? [];
+    if (item === undefined) return;
+    const path = pathTo(body, item);
+    if (path) this.propose(`${leaf}.items`, path.length === 0 ? '$' : path.join('.'), where);
+    if (isEmptyObject(item)) return;
+    this.readExample(item, ITEM_READERS[leaf], `${nameOf(endpoint)}, items`);
+    this.askForEssential(leaf, item, `${nameOf(endpoint)}, items`);
+    if (leaf === 'messages.history') this.addAuthors(item, path ?? [], choices, `${nameOf(endpoint)}, items`);
   }
 
-  private namesSession(message: Shape): boolean {
-    const fields = matchFields(this.document, 'message', message);
-    return fields.some(({ leaf, path }) => leaf === 'message.session_id' && path !== undefined);
+  /** The contract of what was proposed so far. */
+  private get contract(): Contract {
+    return new Contract({
+      imported: Object.fromEntries([...this.proposals].map(([leaf, { value }]) => [leaf, value])),
+    });
   }
 
-  private addFields(resource: Resource, shape: Shape, where: string): void {
-    if (shape.properties.size === 0) return;
-    for (const { leaf, path, isDefault } of matchFields(this.document, resource, shape)) {
-      if (path === undefined && ESSENTIAL.includes(leaf) && !isOpen(shape))
-        this.ask(leaf, `${where} has no property that looks like ${leaf}`);
-      if (path === undefined || isDefault) continue;
-      // The id may have its usual name in other responses.
-      const others = leaf.endsWith('.id') ? `, ${LEAVES[leaf].value}` : '';
-      this.propose(leaf, `${path.join('.')}${others}`, where);
+  /** Reads a response, and proposes what its refusals say. @returns undefined if it stays unreadable */
+  private readExample<Result>(
+    body: unknown,
+    read: (body: unknown, contract: Contract) => Result,
+    where: string,
+  ): Result | undefined {
+    for (let count = 0; count < MAX_FIXES; count += 1) {
+      try {
+        return read(body, this.contract);
+      } catch (error) {
+        if (!(error instanceof UnknownShape)) throw error;
+        if (!this.adopt(error, where)) return undefined;
+      }
     }
-    if (resource === 'message') this.addAuthors(shape, where);
+    return undefined;
+  }
+
+  /** Proposes the setting of a refusal; asks if it does not know it. @returns whether there is a new proposal */
+  private adopt({ message, fix }: UnknownShape, where: string): boolean {
+    const known = fix && this.proposals.get(fix.leaf)?.value;
+    if (fix === undefined || fix.other !== undefined || fix.condition !== undefined || /[<>]/.test(fix.value)) {
+      const choice = fix?.other === undefined ? '' : ` Set ${fix.leaf} to ${fix.value} or ${fix.other}.`;
+      this.ask(fix?.leaf ?? null, `${where}: ${message}${choice}`);
+      return false;
+    }
+    const { leaf } = fix;
+    // The id may have its usual name in other responses.
+    const value = leaf.endsWith('.id') ? `${fix.value}, ${known ?? LEAVES[leaf].value}` : fix.value;
+    if (known === value || (known !== undefined && !/\.(?:id|at)$/.test(leaf))) return false;
+    this.proposals.delete(leaf);
+    this.propose(leaf, value, where);
+    return this.proposals.has(leaf);
+  }
+
+  private askForEssential(list: ListLeaf, item: JsonObject, where: string): void {
+    const fields = fieldsOf(item, LISTED[list], this.contract);
+    for (const leaf of ESSENTIAL.filter((each) => each.startsWith(`${LISTED[list]}.`))) {
+      if (fields.all(leaf).length === 0) this.ask(leaf, `${where} has no property that looks like ${leaf}`);
+    }
   }
 
   /** Adds the name of the agent, if the document lists all authors, and no other can be it. */
-  private addAuthors(message: Shape, where: string): void {
+  private addAuthors(item: JsonObject, list: readonly string[], choices: Example['choices'], where: string): void {
     const agents = LEAVES['message.author.agent'].value.split(', ');
     const users: readonly string[] = LEAVES['message.author.user'].value.split(', ');
-    const authors = authorsOf(this.document, message);
-    const others = authors.filter((author) => !users.includes(author) && !NEITHER_SIDE.includes(author));
-    if (others.length === 1 && others.length < authors.length && !agents.includes(others[0] ?? '')) {
+    const [author] = fieldsOf(item, 'message', this.contract).all('message.author');
+    const path = [...list, author?.path ?? ''].join('.');
+    const listed = [...choices].find(([at]) => at === path || at.startsWith(`${path}.`))?.[1] ?? [];
+    const authors = listed.filter((each) => typeof each === 'string').map((each) => each.toLowerCase());
+    const others = authors.filter((each) => !users.includes(each) && !NEITHER_SIDE.includes(each));
+    if (others.length === 1 && others.length < authors.length && !agents.includes(others[0] ?? ''))
       this.propose('message.author.agent', [...agents, ...others].join(', '), where);
-    }
   }
+}
+
+/** Returns the keys that lead to the list with an item, or to its edges. */
+function pathTo(value: unknown, item: JsonObject): readonly string[] | undefined {
+  if (Array.isArray(value))
+    return value.some((each) => each === item || (isJsonObject(each) && each.node === item)) ? [] : undefined;
+  for (const [key, inner] of isJsonObject(value) ? Object.entries(value) : []) {
+    const path = pathTo(inner, item);
+    if (path) return [key, ...path];
+  }
+  return undefined;
 }
 
 /**

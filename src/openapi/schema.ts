@@ -16,8 +16,8 @@ export interface Shape {
   readonly formats: readonly string[];
   /** The values of `enum` and `const`. */
   readonly choices: readonly unknown[];
-  /** Whether a number starts at 0: by its default, or by its minimum. */
-  readonly startsAtZero: boolean;
+  /** Where a number starts: its default, or else its minimum. */
+  readonly start: unknown;
 }
 
 /** Limits the nesting of `allOf`, `oneOf`, and `anyOf`. */
@@ -71,7 +71,7 @@ export function shapeOf(document: OpenApiDocument, schemas: readonly unknown[]):
     isExtensible: allows.some((allowed) => allowed === true || isJsonObject(allowed)),
     formats: parts.flatMap((part) => texts(part.format, part.contentMediaType)),
     choices: parts.flatMap((part) => [...list(part.enum), ...(part.const === undefined ? [] : [part.const])]),
-    startsAtZero: parts.some((part) => part.default === 0 || (part.default === undefined && part.minimum === 0)),
+    start: parts.map((part) => part.default ?? part.minimum).find((value) => value !== undefined),
   };
 }
 
@@ -81,63 +81,7 @@ export function isOpen({ types, properties, isClosed, isExtensible }: Shape): bo
   return canBeObject && !isClosed && (properties.size === 0 || isExtensible);
 }
 
-/** A property anywhere in a schema. */
-export interface Property {
-  /** The keys that lead to it; `[]` after the name of a list means each item. */
-  readonly path: readonly string[];
-  readonly shape: Shape;
-  readonly isRequired: boolean;
-}
-
-const MAX_PROPERTIES = 2_000;
-
 /** Whether a name is one that a person can read. */
 export function isPrintable(name: string): boolean {
   return name.length > 0 && name.length <= 100 && !/\p{Cc}/u.test(name);
-}
-
-/** Whether the path of a leaf can have this name. */
-function isExpressible(name: string): boolean {
-  return isPrintable(name) && !/[.[\]:,|\s]/.test(name);
-}
-
-/** Returns the properties of an object, whatever their names. */
-export function innerProperties(document: OpenApiDocument, { path, shape, isRequired }: Property): readonly Property[] {
-  return [...shape.properties].map(([name, schemas]) => ({
-    path: [...path, name],
-    shape: shapeOf(document, schemas),
-    isRequired: isRequired && shape.required.has(name),
-  }));
-}
-
-/** Returns the items of a list of objects as a property with `[]` in its path. */
-function eachItem(document: OpenApiDocument, { path, shape, isRequired }: Property): readonly Property[] {
-  const items = shape.items.length > 0 ? shapeOf(document, shape.items) : undefined;
-  if (items === undefined || items.properties.size === 0) return [];
-  return [{ path: [...path.slice(0, -1), `${path.at(-1) ?? ''}[]`], shape: items, isRequired }];
-}
-
-/**
- * Returns the properties of a value that a leaf can name, the outermost first.
- * @param maxDepth how many names a path may have
- */
-export function propertiesOf(document: OpenApiDocument, root: Shape, maxDepth: number): readonly Property[] {
-  let found: readonly Property[] = [];
-  let level: readonly Property[] = [{ path: [], shape: root, isRequired: true }];
-  for (let depth = 1; depth <= maxDepth; depth += 1) {
-    let next: readonly Property[] = [];
-    for (const holder of level) {
-      if (found.length + next.length >= MAX_PROPERTIES) break;
-      const inner = innerProperties(document, holder).filter(({ path }) => isExpressible(path.at(-1) ?? ''));
-      next = [...next, ...inner];
-    }
-    found = [...found, ...next];
-    level = next.flatMap((property) => [property, ...eachItem(document, property)]);
-  }
-  return found;
-}
-
-/** Whether a path leads through a list. */
-export function isInList({ path }: Pick<Property, 'path'>): boolean {
-  return path.some((step) => step.endsWith('[]'));
 }

@@ -9,7 +9,7 @@ export function describeService(service: Service): Data {
   const facts = new Facts(service.ids ?? prefixed, listStyle(service, 'space').size);
   const paths: Record<string, Record<string, unknown>> = {};
   for (const route of routesOf(service, facts)) {
-    if (route.lists === 'cron_job' && service.noJobList) continue;
+    if (route.lists === 'cron_job' && service.noJobList === 405) continue;
     const path = service.slash === undefined ? route.path : route.path.slice(0, -1);
     paths[path] = { ...paths[path], [route.method.toLowerCase()]: describe(service, facts, route, path) };
   }
@@ -17,7 +17,7 @@ export function describeService(service: Service): Data {
 }
 
 function describe(service: Service, facts: Facts, route: Route, path: string): Data {
-  const { method, lists, parameters = {}, body = {} } = route;
+  const { method, lists, parameters = {}, isRequired = false, body = {} } = route;
   const ids: Fact = { ...facts.space, ...facts.agent };
   const url = new URL(
     BASE_PATH + path.replace(/\{(\w+)\}/g, (_, name) => String(ids[name])),
@@ -33,7 +33,7 @@ function describe(service: Service, facts: Facts, route: Route, path: string): D
   return {
     parameters: [
       ...[...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({ name, in: 'path', required: true, ...text })),
-      ...Object.keys(parameters).map((name) => ({ name, in: 'query', ...text })),
+      ...Object.keys(parameters).map((name) => ({ name, in: 'query', required: isRequired, ...text })),
       ...(lists ? pagingParameters(service, lists) : []),
     ],
     ...(method === 'POST' && { requestBody: { required: true, content } }),

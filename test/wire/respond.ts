@@ -37,6 +37,8 @@ export interface Route {
   readonly lists?: Resource;
   readonly body?: Wire;
   readonly parameters?: Readonly<Record<string, string>>;
+  /** Whether the parameters are required. */
+  readonly isRequired?: boolean;
 }
 
 const INSTALLED = { template_id: 't', name: 'A', auto_create_api_chat: true, api_chat_routing_mode: 'agent_inbox' };
@@ -108,7 +110,8 @@ export function routesOf(service: Service, { agent, source }: Facts): readonly R
       method: 'GET',
       path: '/automation/partner-cron-jobs/',
       lists: 'cron_job',
-      handle: (context) => sendList(context, 'cron_job', context.facts.jobs),
+      handle: listJobs,
+      ...(service.noJobList === 400 && { parameters: { agent_id: String(agent.agent_id) }, isRequired: true }),
     },
   ];
 }
@@ -129,7 +132,6 @@ function route(service: Service, facts: Facts, request: ServiceRequest): Answer 
   if (!handler || (handler.lists === 'cron_job' && noJobList === 405)) {
     throw new Failed(405, 'method_not_allowed', `The method ${method} is not allowed here.`);
   }
-  if (handler.lists === 'cron_job' && noJobList === 400) throw required('agent_id');
   const ids = patternOf(handler).exec(wanted)?.slice(1) ?? [];
   return handler.handle({ ...request, service, facts }, ...ids.map(decodeURIComponent));
 }
@@ -173,6 +175,16 @@ function provision(context: Context): Answer {
 function listAgents(context: Context, id = ''): Answer {
   const space = find(context.facts.spaces, 'space', id);
   return sendList(context, 'agent', context.facts.agentsOf(space.space_id));
+}
+
+/** Jobs that are only listed agent by agent need the agent. */
+function listJobs(context: Context): Answer {
+  const { facts, service, url } = context;
+  const agentId = url.searchParams.get('agent_id');
+  if (service.noJobList === undefined) return sendList(context, 'cron_job', facts.jobs);
+  if (agentId === null) throw required('agent_id');
+  const jobs = facts.jobs.filter(({ agent_id }) => String(agent_id) === agentId);
+  return sendList(context, 'cron_job', jobs, ['agent_id']);
 }
 
 function setUpSource(context: Context, spaceId = '', agentId = ''): Answer {

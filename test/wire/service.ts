@@ -105,14 +105,14 @@ export interface Service extends ListStyle {
   readonly slash?: 'either' | 'redirects' | 'never' | undefined;
   /** Whether an unknown query parameter is an error. */
   readonly isStrict?: true;
-  /** The status of a request for the list of jobs, if there is none. */
+  /** The status of a request for the list of all jobs: there is none, or only one of each agent's (400). */
   readonly noJobList?: 400 | 405;
   /** The form field of a file. By default `file`. */
   readonly fileField?: string;
-  /** The operations that no contract makes possible: they are rightly refused. */
-  readonly impossible?: readonly string[];
-  /** Whether its document does not say what a refusal asks, so that no import settles it. */
-  readonly isUndocumented?: true;
+  /** The operations that no contract makes possible, and why: they are rightly refused. */
+  readonly impossible?: Readonly<Record<string, string>>;
+  /** What no document can tell, so that an operator has to set it, and the operations that need it: all by default. */
+  readonly untold?: { readonly fact: string; readonly operations?: readonly string[] };
 }
 
 /** How a service sends the list of a resource. A history with a list of its own also pages on its own. */

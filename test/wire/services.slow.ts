@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest';
-import { NOT_IMPORTED } from './not-yet.ts';
 import { explain, isDocumented, isWrong, printTable, runTable, shareOfWorking } from './table.ts';
 
 test('no operation is wrong at a service that the program does not know, and most work', async () => {
@@ -21,5 +20,5 @@ test('all operations that the document of a service describes work after its imp
   printTable('after the import of the document', cells);
   expect(explain(cells.filter(isWrong))).toEqual([]);
   const refused = cells.filter(isDocumented).filter(({ result }) => result.verdict === 'refused');
-  expect(explain(refused, NOT_IMPORTED)).toEqual([]);
+  expect(explain(refused)).toEqual([]);
 });

@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest';
-import { NOT_IMPORTED } from './not-yet.ts';
 import { explain, isDocumented, isWrong, runTable } from './table.ts';
 
 /* With few operations, those where a mistake is worst; `services.slow.ts` has all. */
@@ -13,5 +12,5 @@ test('histories work after the import of the document of the service', async () 
   const cells = await runTable('imported', ['chat tail']);
   expect(explain(cells.filter(isWrong))).toEqual([]);
   const refused = cells.filter(isDocumented).filter(({ result }) => result.verdict === 'refused');
-  expect(explain(refused, NOT_IMPORTED)).toEqual([]);
+  expect(explain(refused)).toEqual([]);
 });

@@ -42,19 +42,20 @@ export async function runTable(
   return cells;
 }
 
-function isPossible({ impossible = [] }: Service, operation: string): boolean {
-  return !impossible.includes(operation);
+function isPossible({ impossible = {} }: Service, operation: string): boolean {
+  return !Object.hasOwn(impossible, operation);
 }
 
-/** Whether the document of the service settles the cell. */
+/** Whether a document can tell all that the cell needs. */
 export function isDocumented({ service, operation }: Cell): boolean {
-  return isPossible(service, operation) && !service.isUndocumented;
+  const { untold } = service;
+  const isUntold = untold !== undefined && (untold.operations?.includes(operation) ?? true);
+  return isPossible(service, operation) && !isUntold;
 }
 
-/** The names of cells, and why they are what they are, but for those that begin like a known one. */
-export function explain(cells: readonly Cell[], known: readonly string[] = []): string[] {
-  const named = cells.map(({ service, operation, result }) => `${service.name} / ${operation}: ${result.reason}`);
-  return named.filter((text) => !known.some((start) => text.startsWith(start)));
+/** The names of cells, and why they are what they are. */
+export function explain(cells: readonly Cell[]): string[] {
+  return cells.map(({ service, operation, result }) => `${service.name} / ${operation}: ${result.reason}`);
 }
 
 /** Whether the cell is wrong. */

@@ -1,11 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { UnknownShape } from '../../../src/contract/assumptions.ts';
-import { readList } from '../../../src/contract/body.ts';
 import { Contract } from '../../../src/contract/contract.ts';
 import { readCreatedCronJob, readCronJob } from '../../../src/contract/cron.ts';
 import type { JsonObject } from '../../../src/contract/json.ts';
-import { OPERATIONS } from '../../../src/contract/operations.ts';
 
 const readJob = (item: JsonObject) => readCronJob(item, new Contract());
 const readCreated = (body: unknown) => readCreatedCronJob(body, new Contract());
@@ -24,17 +22,9 @@ const READ = {
   schedule: SCHEDULE,
 };
 
-it('reads a schedule whose list of months contains only "any"', () => {
-  expect(readJob({ ...JOB, schedule: { ...SCHEDULE, month: ['*'] } })).toEqual(READ);
-});
-
 it('reads a job whose fields are objects with a key toString', () => {
   const odd = JSON.parse('{"toString": 1}');
-  const { schedule, ...job } = READ;
-  expect(readJob({ ...JOB, schedule: { ...SCHEDULE, day: odd, month: [odd] } })).toEqual({
-    ...job,
-    schedule: undefined,
-  });
+  expect(readJob({ ...JOB, schedule: { ...SCHEDULE, day: odd } })).toEqual({ ...READ, schedule: undefined });
 });
 
 describe('a listed job', () => {
@@ -49,32 +39,15 @@ describe('a listed job', () => {
     ['with fields and timezone in the schedule', { ...JOB, schedule: SCHEDULE }],
     ['with the timezone among the data', { ...JOB, schedule: { type: 'cron', data: SCHEDULE } }],
     ['with the timezone next to the schedule', { ...JOB, schedule: DATA, timezone: 'Europe/Berlin' }],
-    ['with the fields on the job itself', { ...JOB, schedule: undefined, type: 'partner', ...SCHEDULE }],
     ['with a text', { ...JOB, schedule: ' 0 9 * * 1-5 ', timezone: 'Europe/Berlin' }],
     ['with a text with question marks', { ...JOB, schedule: '0 9 ? ? 1-5', timezone: 'Europe/Berlin' }],
     ['with a text as data', { ...JOB, schedule: { ...WIRE, data: '0 9 * * 1-5' } }],
     ['with a text in the schedule', { ...JOB, schedule: { expression: '0 9 * * 1-5', timezone: 'Europe/Berlin' } }],
     ['with a text on the job itself', { ...JOB, schedule: null, cron: '0 9 * * 1-5', timezone: 'Europe/Berlin' }],
     [
-      'with prefixed fields',
-      {
-        ...JOB,
-        schedule: undefined,
-        schedule_minute: '0',
-        schedule_hour: '9',
-        schedule_day_of_week: '1-5',
-        schedule_timezone: 'Europe/Berlin',
-      },
-    ],
-    [
-      'with prefixed parts',
-      { ...JOB, schedule: undefined, schedule_type: 'cron', schedule_data: DATA, timezone: 'Europe/Berlin' },
-    ],
-    [
       'with a prefixed text',
       { ...JOB, schedule: undefined, cron_schedule: '0 9 * * 1-5', cron_timezone: 'Europe/Berlin' },
     ],
-    ['with a schedule in a text of JSON', { ...JOB, schedule: JSON.stringify(WIRE) }],
     ['with numbers', { ...JOB, schedule: { ...WIRE, data: { minute: 0, hour: 9, day_of_week: '1-5' } } }],
     [
       'with other fields that limit nothing',
@@ -92,7 +65,7 @@ describe('a listed job', () => {
     ['an empty field', { ...WIRE, data: { ...DATA, hour: '' } }],
     ['a fraction', { ...WIRE, data: { ...DATA, minute: 0.5 } }],
     ['an object as a field', { ...WIRE, data: { ...DATA, day_of_week: { from: 1, to: 5 } } }],
-    ['an empty list as a field', { ...WIRE, data: { ...DATA, day_of_week: [] } }],
+    ['a list as a field', { ...WIRE, data: { ...DATA, day_of_week: [1, 5] } }],
     ['a limited day of the month', { ...WIRE, data: { ...DATA, day_of_month: '1' } }],
     ['a limited month', { ...WIRE, data: { ...DATA, month: 6 } }],
     ['a text with a day of the month', '0 9 1 * *', 'UTC'],
@@ -140,37 +113,9 @@ describe('a listed job', () => {
     expect(refusal).toThrow(expect.objectContaining({ fix: { leaf, value } }));
   });
 
-  it.each<[string, JsonObject]>([
-    ['camel case', { cronJobId: 'c1', agentId: 'a1', jobName: 'Digest', instructions: 'Sum up.', schedule: WIRE }],
-    ['JSON:API', { type: 'cron-jobs', id: 'c1', attributes: { ...JOB, cron_job_id: undefined } }],
-    [
-      'Pascal case',
-      {
-        Id: 'c1',
-        AgentId: 'a1',
-        Name: 'Digest',
-        Instructions: 'Sum up.',
-        Schedule: { Type: 'Cron', Data: { Minute: '0', Hour: '9', DayOfWeek: '1-5' }, TimeZone: 'Europe/Berlin' },
-      },
-    ],
-    [
-      'a cron expression and a zone',
-      {
-        id: 'c1',
-        agent: { id: 'a1' },
-        name: 'Digest',
-        prompt: 'Sum up.',
-        cronExpression: '0 9 * * 1-5',
-        timeZone: 'Europe/Berlin',
-      },
-    ],
-    [
-      'a cron object',
-      { ...JOB, schedule: { kind: 'cron', cron: { minutes: 0, hours: 9, daysOfWeek: '1-5' }, tz: 'Europe/Berlin' } },
-    ],
-    ['a number as the agent', { ...JOB, agent_id: undefined, agent: 'a1', agentId: 'a1' }],
-  ])('is read in %s', (_, item) => {
-    expect(readJob(item)).toMatchObject({ ...READ, agent_text: item.agent === 'a1' ? 'a1' : undefined });
+  it('is read with a cron expression and an agent that has an id', () => {
+    const item = { id: 'c1', agent: { id: 'a1' }, name: 'Digest', prompt: 'Sum up.' };
+    expect(readJob({ ...item, cronExpression: '0 9 * * 1-5', timeZone: 'Europe/Berlin' })).toEqual(READ);
   });
 
   it('without an id is an unknown shape', () => {
@@ -200,9 +145,6 @@ describe('a created job', () => {
     ['as a plain id', { id: 'c1' }],
     ['under data', { data: { id: 'c1' } }],
     ['under result', { result: { cron_job_id: 'c1' } }],
-    ['under job', { job: { id: 'c1' } }],
-    ['under cron_job', { cron_job: { id: 'c1' } }],
-    ['under partner_cron_job in data', { data: { partner_cron_job: { id: 'c1' } } }],
     ['under its own name before a plain one further in', { cron_job_id: 'c1', data: { id: 'x' } }],
     ['as a list of one', [{ id: 'c1' }]],
     ['next to an empty one', { cron_job_id: null, data: { id: 'c1' } }],
@@ -238,17 +180,5 @@ describe('a created job', () => {
     [{ success: false, cron_job_id: 'c1' }],
   ])('is rejected as an unknown shape without an id, or with a failure: %j', (body) => {
     expect(() => readCreated(body)).toThrow(UnknownShape);
-  });
-});
-
-describe('the operations for cron jobs', () => {
-  it('create jobs once and list them', () => {
-    expect(OPERATIONS.createCronJob.safety).toBe('once');
-    expect(OPERATIONS.listCronJobs.safety).toBe('safe');
-  });
-
-  it.each([['cron_jobs'], ['partner_cron_jobs'], ['jobs'], ['results']])('accept a list under %s', (key) => {
-    expect(readList({ [key]: [] }, 'cron_jobs')).toEqual([]);
-    expect(readList({ data: { [key]: [JOB] } }, 'cron_jobs')).toEqual([JOB]);
   });
 });

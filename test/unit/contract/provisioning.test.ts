@@ -26,21 +26,19 @@ describe('a listed agent', () => {
     ['in a list of the metadata', { integrations: { api_chat: [{ source_id: 's' }] } }],
     ['as a number', { api_chat: { source_id: 17 } }],
     ['beside data of its own', { source: { id: 's', data: { id: 'other' } } }],
-    ['in a relationship', { relationships: { 'api-chat-source': { data: { type: 'api-chat-sources', id: 's' } } } }],
   ])('may have its source id %s', (_, metadata) => {
     expect(readAgentOf({ agent_id: 'a', ...metadata }).source_id).toMatch(/^(s|17)$/);
   });
 
-  it('has no source if its relationship is empty', () => {
-    const agent = { id: 'a', relationships: { 'api-chat-source': { data: null, links: {} } } };
-    expect(readAgentOf(agent).source_id).toBeNull();
+  it('has no source if the metadata says so', () => {
+    expect(readAgentOf({ id: 'a', integrations: { api_chat: null } }).source_id).toBeNull();
   });
 
   it.each<[string, JsonObject, string | null | undefined]>([
     ['in an object', { chat: { id: 's' } }, 's'],
     ['in a list', { chat: [{ id: 's' }, { id: 'other' }] }, 's'],
-    ['in null', { chat: null }, null],
-    ['in an empty list', { chat: [] }, null],
+    ['in null', { chat: null }, undefined],
+    ['in an empty list', { chat: [] }, undefined],
     ['in an object with null', { chat: { id: null } }, null],
     ['in nothing', {}, undefined],
     ['in nothing, beside another source', { source: { id: 'other' } }, undefined],
@@ -51,7 +49,7 @@ describe('a listed agent', () => {
 
   it('never has its own id as that of its source', () => {
     const contract = new Contract({ override: { 'agent.source_id': 'chat_id, chat.id' } });
-    expect(readAgent({ id: 'a', chat: null }, contract).source_id).toBeNull();
+    expect(readAgent({ id: 'a', chat: null }, contract).source_id).toBeUndefined();
     expect(readAgent({ id: 'a', chat_id: 's' }, contract).source_id).toBe('s');
     expect(readAgent({ id: 'a' }, contract).source_id).toBeUndefined();
   });

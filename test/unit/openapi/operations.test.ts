@@ -4,7 +4,7 @@ import { proposeFromOpenApi } from '../../../src/openapi/propose.ts';
 import { publishedAt } from '../../../src/openapi/published.ts';
 import { type Data, list, object, openApi, operation, upload, write } from '../../support/openapi-documents.ts';
 
-const spaces = { get: operation(list(object('space_id', 'external_space_id'))) };
+const spaces = { get: operation(list(object('space_id', 'external_space_id', 'name'))) };
 const jobs = { post: write(object('agent_id', 'name'), object('id')) };
 
 /** The operations that a document states, and what it leaves open. */

@@ -82,12 +82,14 @@ test('A required parameter that the tool sends, whole or in parts, is no complai
   ]);
 });
 
-test('A name elsewhere is not taken for the parameter', async () => {
-  const post = write(object({ agent: object('id', 'name') }, 'title', 'instructions', { schedule: {} }), object('id'));
-  expect((await read({ [JOBS]: { post } })).changes).toEqual({
-    'cron_jobs.create.agent_id': 'body:agent.id',
-    'cron_jobs.create.name': 'body:title',
+test('A parameter of the specification has its name and its place, in any case', async () => {
+  const post = write(object('AgentId', 'title', 'Instructions', { Schedule: {} }), object('id'));
+  const { changes, questions } = await read({ [JOBS]: { post } });
+  expect(changes).toEqual({
+    'cron_jobs.create.agent_id': 'body:AgentId',
+    'cron_jobs.create.instructions': 'body:Instructions',
   });
+  expect(questions).toEqual([`POST ${JOBS} has no parameter that looks like cron_jobs.create.name`]);
 });
 
 test('The parameters of a history may be in the query or in the body', async () => {

@@ -95,6 +95,7 @@ export const HISTORIES: readonly Service[] = [
     fields: { 'message.created_at': null },
     list: all,
     history: { order: 'newest first' },
+    impossible: { 'chat tail': 'Nothing tells the order of the messages.' },
   },
   {
     name: 'inclusive-cursor',

@@ -248,7 +248,7 @@ const BACK_OFFICES: readonly Service[] = [
     one: (fields, resource) => (resource === 'cron_job' ? { operation_id: 'op-17', status: 'pending' } : fields),
     paging: byPage(),
     list: ({ items, number, pages }) => ({ items, page: number, pages }),
-    impossible: ['cron create'],
+    impossible: { 'cron create': 'The id of the new job is not known yet.' },
   },
   {
     name: 'no-list-of-jobs',
@@ -257,7 +257,7 @@ const BACK_OFFICES: readonly Service[] = [
     noJobList: 405,
     paging: byPage(),
     list: ({ items, number, pages }) => ({ data: items, pagination: { page: number, total_pages: pages } }),
-    impossible: ['cron list'],
+    impossible: { 'cron list': 'There is no list of jobs.' },
   },
   {
     // Jobs are only listed agent by agent, which the specification does not have; spaces without their external ids.
@@ -267,8 +267,8 @@ const BACK_OFFICES: readonly Service[] = [
     fields: { 'space.external_space_id': null },
     noJobList: 400,
     list: ({ key, items }) => ({ [key]: items }),
-    impossible: ['cron list'],
-    isUndocumented: true,
+    impossible: { 'cron list': 'There is no list of all jobs.' },
+    untold: { fact: 'whether to provision a space that may exist unseen', operations: ['provision'] },
   },
   {
     // The total counts what other customers have, too.
@@ -276,7 +276,7 @@ const BACK_OFFICES: readonly Service[] = [
     ids: numbers,
     id: 'id',
     list: ({ items, total }) => ({ items, total: total + 40 }),
-    isUndocumented: true,
+    untold: { fact: 'whether the total counts more than the token may see' },
   },
   {
     name: 'uncommon-page-parameter',
@@ -284,7 +284,6 @@ const BACK_OFFICES: readonly Service[] = [
     casing: 'camel',
     paging: byPage('seite'),
     list: ({ items, total }) => ({ items, total }),
-    isUndocumented: true,
   },
   {
     name: 'uncommon-names',
@@ -295,14 +294,14 @@ const BACK_OFFICES: readonly Service[] = [
     list: ({ items, number, pages }) => ({ items, page: number, pages }),
   },
   {
-    // Two ids that differ: a row number, and the id that requests take. Its document has both.
+    // Two ids that differ: a row number, and the id that requests take.
     name: 'row-numbers-and-uuids',
     ids: uuids,
     id: 'uuid',
     also: { '*.id': 7 },
     paging: byPage(),
     list: ({ items, number, pages, total }) => ({ data: items, page: number, pages, total }),
-    isUndocumented: true,
+    untold: { fact: 'which of its two ids requests take' },
   },
   {
     // Archived spaces and deleted jobs come along in a list of their own.
@@ -311,7 +310,7 @@ const BACK_OFFICES: readonly Service[] = [
     id: 'id',
     paging: byPage(),
     list: ({ items, number, pages }) => ({ current: items, archived: [{ id: 'old' }], page: number, pages }),
-    isUndocumented: true,
+    untold: { fact: 'whether archived spaces and deleted jobs count' },
   },
 ];
 
