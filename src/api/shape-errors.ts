@@ -1,4 +1,4 @@
-import { ASSUMPTIONS, describeFix, ErrorInBody, type UnknownShape } from '../contract/assumptions.ts';
+import { describeFix, ErrorInBody, type UnknownShape } from '../contract/assumptions.ts';
 import { readErrorBody } from '../contract/error-body.ts';
 import { describeJson, findIds, JsonLimitError } from '../contract/json.ts';
 import type { Operation } from '../contract/operations.ts';
@@ -92,7 +92,6 @@ interface Seen {
 
 function responseInfo({ call, status, requestId }: Answer, { seen, shape, ids = {} }: Seen): ErrorInfo {
   const { operation, name } = call;
-  const assumed = shape ? `Assumed (${shape.assumption}): ${ASSUMPTIONS[shape.assumption]}. ` : '';
   const fix = shape?.fix ? describeFix(shape.fix) : undefined;
   const named = Object.entries(ids).map(([path, id]) => `${path} ${JSON.stringify(id)}`);
   const why = [
@@ -103,7 +102,7 @@ function responseInfo({ call, status, requestId }: Answer, { seen, shape, ids = 
   ];
   return {
     why: why.join('\n'),
-    hint: `${fix === undefined ? '' : `${fix}\n`}${assumed}Run the command again with --debug to see the whole response.`,
+    hint: `${fix === undefined ? '' : `${fix}\n`}Run the command again with --debug to see the whole response.`,
     status,
     requestId,
     cause: shape,

@@ -1,6 +1,5 @@
 import ms from 'ms';
 import type { Context } from '../cli/context.ts';
-import { ASSUMPTIONS } from '../contract/assumptions.ts';
 import type { Message } from '../contract/messages.ts';
 import type { PartnerctlError } from '../errors.ts';
 import type { StreamEvent, Style, TonedText } from '../output/command-result.ts';
@@ -144,7 +143,7 @@ export function formatNotice(notice: FollowNotice): string {
     case 'skipped':
       return `session ${notice.session_id} of source ${notice.source_id} cannot be read: ${formatCause(notice.error)}`;
     case 'gap':
-      return `the history of ${notice.session_id} may be incomplete: ${notice.evidence}. Assumed (history.messages): ${ASSUMPTIONS['history.messages']}.`;
+      return `the history of ${notice.session_id} may be incomplete: ${notice.evidence}.`;
   }
 }
 

@@ -1,5 +1,4 @@
 import { pagingFixes } from '../api/incomplete-list.ts';
-import { ASSUMPTIONS } from '../contract/assumptions.ts';
 import { isJsonObject } from '../contract/json.ts';
 import {
   NotFoundError,
@@ -132,7 +131,7 @@ export function createIncompleteError(sessionId: string, { evidence }: HistoryGa
 export function createNewIdsError(sessionId: string): ShapeError {
   return new ShapeError('The service gives its messages new ids in every response, so they cannot be followed.', {
     why: `the history of ${sessionId} repeated the same messages, each time under new ids`,
-    hint: `Assumed (history.messages): ${ASSUMPTIONS['history.messages']}.`,
+    hint: "A message must have the same id in every response. To say where it is, run: partnerctl contract set message.id '<path>'",
     details: { session_id: sessionId, assumption: 'history.messages' },
   });
 }

@@ -3,40 +3,20 @@ import { normalizeName } from './field-names.ts';
 import { describeJson, isJsonObject, type JsonObject } from './json.ts';
 import type { FieldLeaf, LeafName } from './leaves.ts';
 
-/**
- * The assumptions about the wire format where the spec leaves it open. An error about an unexpected response names the one
- * that failed.
- */
-export const ASSUMPTIONS = {
-  'list.envelope':
-    'a list is a bare array, or the only array of objects in the body, at most two levels down; an empty one has the name of the resource or a customary one, such as results, data, or items',
-  'list.next':
-    'a list is complete when nothing in its last response announces more, and its first does not say that something comes before it; the next page is requested by the link, the token, or the number that a response announces, and counts only if it has new items',
-  'id.field':
-    'an id is the value of its own name or of `id`, at the top or one level down under the name of its resource',
-  'space.external_id': 'a listed space has its external_space_id under that name',
-  'agent.name': 'a listed agent has the name that it was installed with',
-  'provision.agents': 'the response to provisioning lists the installed agents with their names and ids',
-  'chat.source':
-    'the response to setting up API chat is the source, at the top or under source, api_chat, data, or result',
-  'chat.acknowledgement':
-    'the acknowledgement of a message has message_id (and created) at the top or under message, data, or result',
-  'history.query': 'the history is read by GET with the query source_id, session_id, and after_message_id',
-  'history.messages':
-    'the history is a list of the messages after the cursor, or of all messages without one, each with its message_id',
-  'message.author':
-    'the author is the value of role, author, sender, sender_type, or direction; assistant, agent, bot, ai, and outbound mark a reply',
-  'message.text':
-    'the text is the value of text, content, body, or message, as a string or a list of parts that hold text',
-  'message.created_at': 'the time of a message is the value of created_at, timestamp, or sent_at',
-  'cron.list': 'scheduled jobs are listed by GET on the path that creates them',
-  'cron.fields':
-    'a job has its id as cron_job_id or id, agent_id (or agent with an id), name, instructions, and a schedule as it was sent, as plain fields, or as one string of five cron fields',
-  'upload.multipart':
-    'documents and file attachments are created by POST with a multipart body that holds the file in the field `file`',
-} as const;
-
-export type AssumptionName = keyof typeof ASSUMPTIONS;
+/** What is assumed about the wire format where the spec leaves it open: an error names the assumption that failed. */
+export type AssumptionName =
+  | 'list.envelope'
+  | 'list.next'
+  | 'id.field'
+  | 'space.external_id'
+  | 'agent.name'
+  | 'provision.agents'
+  | 'chat.source'
+  | 'chat.acknowledgement'
+  | 'history.query'
+  | 'history.messages'
+  | 'message.author'
+  | 'cron.fields';
 
 /** Returns the assumption that fails if a field cannot be read. */
 export function assumptionOf(leaf: FieldLeaf): AssumptionName {
@@ -108,53 +88,35 @@ export class ErrorInBody extends UnknownShape {
   }
 }
 
-const FAILURES = new Set(['error', 'errors', 'errored', 'fail', 'failed', 'failure']);
 /** Fields that describe an error. An object with an id and none of these is a resource with its own `status`. */
-const ERROR_FIELDS = new Set([
-  'message',
-  'msg',
-  'detail',
-  'details',
-  'code',
-  'reason',
-  'errormessage',
-  'errorcode',
-  'title',
-]);
-const RESOURCE_ID = /^(?!(request|trace|correlation|error|log|event)id$).*id$/;
-const LOWEST_ERROR_STATUS = 400;
-const OK_VALUE = /^(0+|ok|success)$/i;
+const ERROR_FIELDS = /^(?:message|msg|details?|code|reason|errormessage|errorcode|title)$/;
+const RESOURCE_ID = /^(?!(?:request|trace|correlation|error|log|event)id$).*id$/;
+const OK_VALUE = /^(?:0+|ok|success)?$/i;
 
 /** Whether the value of an `error` field is an error: `{}`, `{code: 0}`, and `{code: "ok", message: ""}` are not. */
 function isError(value: unknown): boolean {
-  if (typeof value !== 'object' || value === null) return Boolean(value);
-  if (!isJsonObject(value)) return Object.keys(value).length > 0;
-  const { code, status = code, ...others } = value;
-  const isOk = [code, status].every((each) => each === 0 || (typeof each === 'string' && OK_VALUE.test(each)));
-  const details = Object.entries(others).filter(([key]) => ERROR_FIELDS.has(normalizeName(key)));
-  return isOk
-    ? details.some(([, each]) => isError(each) && !(typeof each === 'string' && OK_VALUE.test(each)))
-    : Object.keys(value).length > 0;
+  if (typeof value === 'string') return !OK_VALUE.test(value);
+  if (!isJsonObject(value)) return Array.isArray(value) ? value.length > 0 : Boolean(value);
+  const details = Object.entries(value).filter(([key]) => ERROR_FIELDS.test(normalizeName(key)));
+  return details.length > 0 ? details.some(([, each]) => isError(each)) : Object.keys(value).length > 0;
 }
 
 function saysFailure(name: string, value: unknown): boolean {
   if (typeof value === 'string')
-    return ['status', 'result', 'outcome'].includes(name) && FAILURES.has(value.toLowerCase());
-  if (typeof value !== 'number') return false;
-  return ['status', 'statuscode', 'code'].includes(name) && value >= LOWEST_ERROR_STATUS && value < 600;
+    return /^(?:status|result|outcome)$/.test(name) && /^(?:errors?|errored|fail|failed|failure)$/i.test(value);
+  return typeof value === 'number' && /^(?:status|statuscode|code)$/.test(name) && value >= 400 && value < 600;
 }
 
 function reportsError(object: JsonObject): boolean {
   const entries = Object.entries(object).map(([key, value]) => [normalizeName(key), value] as const);
   const isReported = entries.some(([name, value]) => {
-    if (['success', 'ok', 'succeeded', 'issuccess'].includes(name)) return value === false;
-    if (['iserror', 'haserror', 'haserrors'].includes(name)) return value === true;
-    return ['error', 'errors', 'fault', 'faults'].includes(name) && isError(value);
+    if (/^(?:is)?(?:success|ok|succeeded)$/.test(name)) return value === false;
+    if (/^(?:is|has)errors?$/.test(name)) return value === true;
+    return /^(?:error|fault)s?$/.test(name) && isError(value);
   });
-  if (isReported) return true;
-  const isResource =
-    entries.some(([name]) => RESOURCE_ID.test(name)) && !entries.some(([name]) => ERROR_FIELDS.has(name));
-  return !isResource && entries.some(([name, value]) => saysFailure(name, value));
+  const names = entries.map(([name]) => name);
+  const isResource = names.some((name) => RESOURCE_ID.test(name)) && !names.some((name) => ERROR_FIELDS.test(name));
+  return isReported || (!isResource && entries.some(([name, value]) => saysFailure(name, value)));
 }
 
 /**

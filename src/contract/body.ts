@@ -1,5 +1,5 @@
 import { rejectErrorInBody, UnknownShape } from './assumptions.ts';
-import { normalizeName } from './field-names.ts';
+import { listNames, normalizeName } from './field-names.ts';
 import { describeJson, isEmptyObject, isJsonObject, type JsonObject } from './json.ts';
 import { descend } from './json-path.ts';
 import type { ListLeaf } from './leaves.ts';
@@ -17,11 +17,11 @@ const NO_LISTS =
 
 /** The normalized names of the lists that the tool reads. */
 const NAMES = {
-  spaces: ['spaces', 'workspaces'],
-  agents: ['agents', 'assistants'],
-  cron_jobs: ['cronjobs', 'partnercronjobs', 'jobs', 'schedules'],
-  messages: ['messages', 'history', 'chatmessages'],
-} as const;
+  spaces: listNames('space'),
+  agents: listNames('agent'),
+  cron_jobs: listNames('cron_job'),
+  messages: listNames('message'),
+};
 
 const MAX_DEPTH = 2;
 

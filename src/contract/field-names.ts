@@ -34,6 +34,18 @@ export function ownNames(resource: Resource): readonly string[] {
   return OWN_NAMES[resource];
 }
 
+/** Other normalized names of lists, beside the plurals. */
+const OTHER_LISTS: Readonly<Partial<Record<Resource, readonly string[]>>> = {
+  agent: ['assistants'],
+  message: ['history', 'chatmessages'],
+  cron_job: ['schedules'],
+};
+
+/** Returns the normalized names of a list of a resource. */
+export function listNames(resource: Resource): readonly string[] {
+  return [...OWN_NAMES[resource].map((name) => `${name}s`), ...(OTHER_LISTS[resource] ?? [])];
+}
+
 function isResource(name: string): name is Resource {
   return Object.hasOwn(OWN_NAMES, name);
 }

@@ -1,4 +1,4 @@
-import { PARTS } from './field-names.ts';
+import { ownNames, PARTS, type Resource } from './field-names.ts';
 
 /** Where the value of a leaf comes from. */
 export const SOURCES = ['spec', 'assumed', 'imported', 'override'] as const;
@@ -20,6 +20,28 @@ function leaf(kind: LeafKind, source: LeafSpec['source'], value: string, note: s
   return { kind, source, value, note };
 }
 
+function field(value: string, note: string): LeafSpec {
+  return leaf('field', 'assumed', value, note);
+}
+
+function inRequests(value: string): LeafSpec {
+  return field(value, 'named as in requests');
+}
+
+/** An operation whose method the spec leaves open. */
+function openOperation(value: string, endpoint: string): LeafSpec {
+  return leaf('operation', 'assumed', value, `spec §4, endpoint ${endpoint} leaves the method open`);
+}
+
+function openParameter(value: string): LeafSpec {
+  return leaf(
+    'parameter',
+    'assumed',
+    value,
+    value.startsWith('form:') ? 'spec §4.7 leaves the field open' : 'spec §4.4 leaves the place open',
+  );
+}
+
 /** Generic names of ids. */
 const EQUAL_IDS = 'id|uuid|uid|guid|pk|_id|$id';
 /** Names of ids on well-known platforms. */
@@ -29,7 +51,7 @@ const OTHER_IDS = 'gid|sid|object_id|sys_id|identifier';
 function idLeaf(own: string, generic = `${EQUAL_IDS}|document_id, ${OTHER_IDS}`): LeafSpec {
   const [first = own] = own.split(',');
   const others = ['uuid', 'guid', 'arn'].map((kind) => first.replace(/id$/, kind)).join('|');
-  return leaf('field', 'assumed', `${own}, ${others}, ${generic}`, 'its own name first; equals must agree');
+  return field(`${own}, ${others}, ${generic}`, 'its own name first; equals must agree');
 }
 
 const ITEMS = leaf('items', 'assumed', 'auto', 'where the items are: auto takes the only list');
@@ -51,24 +73,9 @@ const OPERATION_LEAVES = {
     'spec §4, endpoint 4',
   ),
   'messages.send': leaf('operation', 'spec', 'POST /integrations/api-chat/message/', 'spec §4, endpoint 5'),
-  'messages.history': leaf(
-    'operation',
-    'assumed',
-    'GET /integrations/api-chat/history/',
-    'spec §4, endpoint 6 leaves the method open',
-  ),
-  'documents.create': leaf(
-    'operation',
-    'assumed',
-    'POST /automation/documents/',
-    'spec §4, endpoint 7 leaves the method open',
-  ),
-  'file_attachments.create': leaf(
-    'operation',
-    'assumed',
-    'POST /automation/file-attachments/',
-    'spec §4, endpoint 8 leaves the method open',
-  ),
+  'messages.history': openOperation('GET /integrations/api-chat/history/', '6'),
+  'documents.create': openOperation('POST /automation/documents/', '7'),
+  'file_attachments.create': openOperation('POST /automation/file-attachments/', '8'),
   'cron_jobs.create': leaf('operation', 'spec', 'POST /automation/partner-cron-jobs/', 'spec §4, endpoint 9'),
   'cron_jobs.list': leaf(
     'operation',
@@ -99,14 +106,9 @@ const PARAMETER_LEAVES = {
   'messages.send.text': inBody('text', '4.3'),
   'messages.send.external_message_id': inBody('external_message_id', '4.3'),
   'messages.send.response_mode': inBody('response_mode', '4.3'),
-  'messages.history.source_id': leaf('parameter', 'assumed', 'query:source_id', 'spec §4.4 leaves the place open'),
-  'messages.history.session_id': leaf('parameter', 'assumed', 'query:session_id', 'spec §4.4 leaves the place open'),
-  'messages.history.after_message_id': leaf(
-    'parameter',
-    'assumed',
-    'query:after_message_id',
-    'spec §4.4 leaves the place open',
-  ),
+  'messages.history.source_id': openParameter('query:source_id'),
+  'messages.history.session_id': openParameter('query:session_id'),
+  'messages.history.after_message_id': openParameter('query:after_message_id'),
   'cron_jobs.create.agent_id': inBody('agent_id', '4.5'),
   'cron_jobs.create.name': inBody('name', '4.5'),
   'cron_jobs.create.instructions': inBody('instructions', '4.5'),
@@ -115,8 +117,8 @@ const PARAMETER_LEAVES = {
   'cron_jobs.create.hour': inBody('schedule.data.hour', '4.5'),
   'cron_jobs.create.day_of_week': inBody('schedule.data.day_of_week', '4.5'),
   'cron_jobs.create.timezone': inBody('schedule.timezone', '4.5'),
-  'documents.create.file': leaf('parameter', 'assumed', 'form:file', 'spec §4.7 leaves the field open'),
-  'file_attachments.create.file': leaf('parameter', 'assumed', 'form:file', 'spec §4.7 leaves the field open'),
+  'documents.create.file': openParameter('form:file'),
+  'file_attachments.create.file': openParameter('form:file'),
 } as const;
 
 const LIST_LEAVES = {
@@ -130,115 +132,82 @@ const LIST_LEAVES = {
   'cron_jobs.list.next': NEXT,
 } as const;
 
-function atLeaf(...own: readonly string[]): LeafSpec {
-  return leaf('at', 'assumed', [...PARTS, ...own].join(', '), 'objects in an item that hold fields, beside the item');
+function atLeaf(resource: Resource): LeafSpec {
+  return leaf(
+    'at',
+    'assumed',
+    [...PARTS, ...ownNames(resource)].join(', '),
+    'objects in an item that hold fields, beside the item',
+  );
 }
 
 const AT_LEAVES = {
-  'space.at': atLeaf('space', 'workspace'),
+  'space.at': atLeaf('space'),
   'agent.at': atLeaf('agent'),
   'message.at': atLeaf('message'),
-  'cron_job.at': atLeaf('cron_job', 'partner_cron_job', 'job'),
+  'cron_job.at': atLeaf('cron_job'),
 } as const;
 
 const FIELD_LEAVES = {
   'space.id': idLeaf('space_id'),
-  'space.external_space_id': leaf(
-    'field',
-    'assumed',
+  'space.external_space_id': inRequests(
     'external_space_id, external_id|external_ref|external_reference|external_key|ext_id',
-    'named as in requests',
   ),
-  'space.name': leaf(
-    'field',
-    'assumed',
-    'name, space_name|workspace_name, display_name, title, label, descriptor',
-    'named as in requests',
-  ),
-  'space.description': leaf('field', 'assumed', 'description, space_description, desc', 'named as in requests'),
-  'space.is_org_wide': leaf('field', 'assumed', 'is_org_wide, org_wide', 'named as in requests'),
+  'space.name': inRequests('name, space_name|workspace_name, display_name, title, label, descriptor'),
+  'space.description': inRequests('description, space_description, desc'),
+  'space.is_org_wide': inRequests('is_org_wide, org_wide'),
   'agent.id': idLeaf('agent_id'),
-  'agent.name': leaf(
-    'field',
-    'assumed',
+  'agent.name': field(
     'name, agent_name, display_name, title, label, descriptor',
     'the name that it was installed with',
   ),
-  'agent.template_id': leaf(
-    'field',
-    'assumed',
+  'agent.template_id': field(
     'template_id, agent_template_id, template.template_id, template.id, agent_template.id',
     'as it was installed',
   ),
-  'agent.source_id': leaf('field', 'assumed', 'source_id, api_chat_source_id', 'anywhere in the integration metadata'),
+  'agent.source_id': field('source_id, api_chat_source_id', 'anywhere in the integration metadata'),
   'source.id': idLeaf('source_id'),
-  'source.name': leaf('field', 'assumed', 'name, display_name, title, descriptor', 'named as in requests'),
-  'source.reply_capable': leaf('field', 'assumed', 'reply_capable', 'named as in requests'),
-  'source.routing_mode': leaf('field', 'assumed', 'routing_mode, api_chat_routing_mode', 'named as in requests'),
+  'source.name': inRequests('name, display_name, title, descriptor'),
+  'source.reply_capable': inRequests('reply_capable'),
+  'source.routing_mode': inRequests('routing_mode, api_chat_routing_mode'),
   'message.id': idLeaf('message_id'),
-  'message.session_id': leaf('field', 'assumed', 'session_id', 'named as in requests'),
-  'message.source_id': leaf('field', 'assumed', 'source_id', 'named as in requests'),
-  'message.external_message_id': leaf(
-    'field',
-    'assumed',
-    'external_message_id, external_id, client_message_id',
-    'named as in requests',
-  ),
-  'message.text': leaf(
-    'field',
-    'assumed',
+  'message.session_id': inRequests('session_id'),
+  'message.source_id': inRequests('source_id'),
+  'message.external_message_id': inRequests('external_message_id, external_id, client_message_id'),
+  'message.text': field(
     'text, plain_text, body_text|text_body|body_plain|plain_body, content, body, message, parts, msg, markdown, blocks, payload, data',
     'a string, a list of parts with text, or an object with either',
   ),
-  'message.author': leaf(
-    'field',
-    'assumed',
+  'message.author': field(
     'role, author, sender, sender_type, author_type, sender_role, author_role, direction, from, actor, speaker, user, created_by, sent_by, written_by, is_bot, is_agent, is_assistant, is_ai, from_bot, from_agent, from_assistant, is_user, is_customer, is_human, from_user, from_customer, incoming, outgoing, is_incoming, is_outgoing, type, kind',
     'a name, an object with a role or type, or a flag such as is_bot',
   ),
-  'message.created_at': leaf(
-    'field',
-    'assumed',
+  'message.created_at': field(
     'created_at, timestamp, sent_at, created, created_on, created_time, create_time, create_at, date_created, created_utc, created_date, posted_at, published_at, inserted_at, time, date, date_gmt, ts',
     'ISO 8601, or the seconds or milliseconds since 1970',
   ),
   'cron_job.id': idLeaf('cron_job_id'),
-  'cron_job.agent_id': leaf(
-    'field',
-    'assumed',
+  'cron_job.agent_id': field(
     'agent_id, target_agent_id, agent_uuid|agent_guid|agent_arn, agent.agent_id, agent.id, assistant_id, assistant.id, relationships.agent.data.id',
     'named as in requests, or the id of an agent object',
   ),
-  'cron_job.name': leaf(
-    'field',
-    'assumed',
-    'name, job_name|cron_job_name, display_name, title, label, descriptor',
-    'named as in requests',
-  ),
-  'cron_job.instructions': leaf('field', 'assumed', 'instructions, instruction, prompt', 'named as in requests'),
-  'cron_job.schedule': leaf(
-    'field',
-    'assumed',
+  'cron_job.name': inRequests('name, job_name|cron_job_name, display_name, title, label, descriptor'),
+  'cron_job.instructions': inRequests('instructions, instruction, prompt'),
+  'cron_job.schedule': field(
     'schedule, cron_schedule, cron|cron_expression|crontab|expression',
     'as it was sent, as plain fields, or as one string of five cron fields',
   ),
-  'cron_job.timezone': leaf(
-    'field',
-    'assumed',
+  'cron_job.timezone': field(
     'timezone, tz, timezone_name|timezone_id|tz_name|iana_timezone, schedule_timezone|schedule_tz|cron_timezone|cron_tz',
     'of the schedule, or of the job',
   ),
   'document.id': idLeaf('document_id'),
   'file_attachment.id': idLeaf('file_attachment_id, attachment_id, file_id', `${EQUAL_IDS}, ${OTHER_IDS}`),
-  'error.code': leaf(
-    'field',
-    'assumed',
+  'error.code': field(
     'code, error_code, errcode, extensions.code, type',
     'of an error response, or in its error object',
   ),
-  'error.message': leaf(
-    'field',
-    'assumed',
+  'error.message': field(
     'message, detail, error_description, error_message, faultstring, msg, reason, description, title, error',
     'of an error response, or in its error object',
   ),

@@ -39,16 +39,19 @@ export function matchNextPage(endpoint: Endpoint, body: unknown, own: readonly s
   const page = pageOf(query);
   const offset = parameterCalled(query, OFFSETS)?.name;
   const token = parameterCalled(query, TOKENS)?.name;
-  const { links, next, cursors, more } = readSigns({ body, headers: {}, status: 200, itemCount: 1, headerLinks: {} });
-  if (links[0]) return `link:${links[0].path}`;
-  for (const { path, name, isNumber } of next) {
+  const signs = readSigns({ body, headers: {}, status: 200, itemCount: 1, nextLink: undefined });
+  const link = signs.find(({ kind }) => kind === 'link');
+  if (link) return `link:${link.path}`;
+  const tokens = signs.filter((sign) => sign.kind === 'token');
+  for (const { path, name, isNumber } of tokens.filter(({ isNext }) => isNext)) {
     if (!isNumber && /^next(page)?$/.test(name)) return nextValue(path, token);
     const parameter = isNumber ? (/offset|skip|start/.test(name) ? offset : page?.name) : token;
     if (parameter !== undefined) return `token:${path}:${parameter}`;
   }
-  if (cursors[0] && token !== undefined) return `token:${cursors[0].path}:${token}`;
+  const cursor = tokens.find(({ isNext }) => !isNext);
+  if (cursor && token !== undefined) return `token:${cursor.path}:${token}`;
   if (endpoint.responseHeaders.some((name) => name.toLowerCase() === 'link')) return 'header:link';
-  const after = more.length > 0 ? parameterCalled(query, AFTER) : undefined;
+  const after = signs.some(({ kind }) => kind === 'more') ? parameterCalled(query, AFTER) : undefined;
   return numbered('page', page) ?? numbered('after', after) ?? numbered('offset', parameterCalled(query, OFFSETS));
 }
 
