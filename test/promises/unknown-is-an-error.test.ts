@@ -187,7 +187,7 @@ test('A history that takes its parameters under other names is read after the im
 test('A source whose id is under another name is refused by that name', async () => {
   const service = await startFakeService({ 'POST *': json({ source_number: 7, name: 'Acme' }, 201) });
   const ran = await settle(service, ['chat', 'setup', 's1', 'a1'], {
-    names: ['POST /automation/spaces/{space_id}/agents/{agent_id}/api-chat/', 'source_number (number)'],
+    names: ['POST /automation/spaces/s1/agents/a1/api-chat/', 'source_number (number)'],
     command: 'partnerctl contract set source.id source_number',
   });
   expect(ran.stdout).toMatch(/^7\t/);
