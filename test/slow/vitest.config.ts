@@ -9,7 +9,7 @@ export default defineConfig({
       'test/unit/cron/at-most-once.test.ts',
       'test/unit/upload/at-most-once.test.ts',
       'test/promises/tail-loses-nothing.test.ts',
-      // Every operation at every declared service, and 2,000 generated ones.
+      // Every operation at every declared service, at services on real frameworks, and at 2,000 generated ones.
       'test/wire/*.slow.ts',
       'test/wire/generated.test.ts',
     ],

@@ -23,7 +23,7 @@ function install(): string | undefined {
   if (isCurrent) return undefined;
   const argv = ['ci', '--ignore-scripts', '--no-audit', '--no-fund'];
   const { status, stderr, error } = spawnSync('npm', argv, { cwd: DIRECTORY, encoding: 'utf8' });
-  return status === 0 ? undefined : (error?.message ?? stderr.trim());
+  return status === 0 ? undefined : (error?.message ?? stderr.trim().split('\n')[0]);
 }
 
 /** What a file of the package exports. */
@@ -91,19 +91,18 @@ async function findFaults(server: Server, commands: readonly string[][], accepte
 }
 
 const failure = install();
+if (failure !== undefined)
+  process.stdout.write(`The frameworks are not tested: they cannot be installed (${failure}).\n`);
 
-describe.skipIf(failure !== undefined).each(['express', 'fastify', 'feathers', 'hono', 'nest'])(
-  `%s${failure === undefined ? '' : ` (not installed: ${failure})`}`,
-  (file) => {
-    test('has no operation that is wrong before its document is imported', async () => {
-      const server = await serve(file);
-      expect(await findFaults(server, [], ['works', 'refused'])).toEqual([]);
-    });
+describe.skipIf(failure !== undefined).each(['express', 'fastify', 'feathers', 'hono', 'nest'])('%s', (file) => {
+  test('has no operation that is wrong before its document is imported', async () => {
+    const server = await serve(file);
+    expect(await findFaults(server, [], ['works', 'refused'])).toEqual([]);
+  });
 
-    test('has every operation once its document is imported', async () => {
-      const server = await serve(file);
-      const imports = [['contract', 'import', server.documentUrl, '--yes']];
-      expect(await findFaults(server, imports, ['works'])).toEqual([]);
-    });
-  },
-);
+  test('has every operation once its document is imported', async () => {
+    const server = await serve(file);
+    const imports = [['contract', 'import', server.documentUrl, '--yes']];
+    expect(await findFaults(server, imports, ['works'])).toEqual([]);
+  });
+});
