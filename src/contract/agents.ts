@@ -87,6 +87,15 @@ function readSettings({ object, isSource }: Nested, contract: Contract): ListedS
   };
 }
 
+/** Reads the id of the agent's space. A text in `space` may be a name. */
+function findSpaceId(agent: JsonObject, contract: Contract): string | undefined {
+  const named = new Map(Object.entries(agent).map(([key, value]) => [normalizeName(key), value]));
+  const space = named.get('space');
+  const id =
+    named.get('spaceid') ?? (isJsonObject(space) ? fieldsOf(space, 'space', contract).id('space.id') : undefined);
+  return isTextOrNumber(id) ? String(id) : undefined;
+}
+
 /** The forms of ids: numbers, and UUIDs. */
 const KINDS = [/^\d+$/, /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/];
 
@@ -105,12 +114,11 @@ export function isInOtherSpace({ space_id }: ListedAgent, spaceId: string): bool
  */
 export function readAgent(agent: JsonObject, contract: Contract): ListedAgent {
   const fields = fieldsOf(agent, 'agent', contract);
-  const [space] = Object.entries(agent).filter(([key]) => normalizeName(key) === 'spaceid');
   return {
     agent_id: fields.readId('agent.id'),
     name: fields.shownText('agent.name'),
     template_id: fields.text('agent.template_id'),
-    space_id: isTextOrNumber(space?.[1]) ? String(space[1]) : undefined,
+    space_id: findSpaceId(agent, contract),
     retirement: findRetirement(agent),
     ...findSource(agent, fields, contract),
   };

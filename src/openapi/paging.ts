@@ -11,7 +11,7 @@ const TOKENS =
 const PAGES = 'page pagenumber pageno pageindex'.split(' ');
 const OFFSETS = 'offset skip $skip start startindex from'.split(' ');
 const AFTER = 'startingafter after afterid before'.split(' ');
-const SIZES = 'limit size pagesize perpage count top maxresults'.split(' ');
+const SIZES = 'limit $limit size pagesize perpage count top $top first max maxresults maxitems'.split(' ');
 
 /** Whether a parameter has one of these names; `page[cursor]` is also called `cursor`. */
 function isCalled({ name }: EndpointParameter, names: readonly string[]): boolean {
