@@ -19,25 +19,28 @@ import type { StreamedBody } from './streamed-body.ts';
  * OutcomeUnknownError if they may have taken effect; every other PartnerctlError of theirs proves that they did not.
  */
 
+/** The limits of each request of a list. */
+type ReadLimits = Pick<CallOptions, 'retries' | 'timeoutMs'>;
+
 /** The limits of a call that must happen once. */
 export type OnceLimits = Pick<CallOptions, 'timeoutMs' | 'maySend'>;
 
 /** Lists the spaces that the token can access, as the service describes them (endpoint 1). */
-export function listSpaces(http: Http): Paged<JsonObject> {
-  return listAll(http, OPERATIONS.listSpaces, 'spaces');
+export function listSpaces(http: Http, limits: ReadLimits = {}): Paged<JsonObject> {
+  return listAll(http, OPERATIONS.listSpaces, 'spaces', limits);
 }
 
 /**
  * Lists the agents of a space with their public integration metadata (endpoint 3). Reading it throws NotFoundError when
  * the service does not know the space.
  */
-export function listAgents(http: Http, spaceId: string): Paged<JsonObject> {
-  return new Paged(readAgents(http, spaceId));
+export function listAgents(http: Http, spaceId: string, limits: ReadLimits = {}): Paged<JsonObject> {
+  return new Paged(readAgents(http, spaceId, limits));
 }
 
-async function* readAgents(http: Http, spaceId: string): AsyncGenerator<readonly JsonObject[]> {
+async function* readAgents(http: Http, spaceId: string, limits: ReadLimits): AsyncGenerator<readonly JsonObject[]> {
   try {
-    yield* listAll(http, OPERATIONS.listAgents, 'agents', { values: { space_id: spaceId } }).pages;
+    yield* listAll(http, OPERATIONS.listAgents, 'agents', { ...limits, values: { space_id: spaceId } }).pages;
   } catch (error) {
     if (!(error instanceof NotFoundError)) throw error;
     const { why, hint } = error.info;
@@ -54,8 +57,8 @@ async function* readAgents(http: Http, spaceId: string): AsyncGenerator<readonly
 }
 
 /** Lists the scheduled jobs that the token can access, as the service describes them (assumption `cron.list`). */
-export function listJobs(http: Http): Paged<JsonObject> {
-  return listAll(http, OPERATIONS.listCronJobs, 'cron_jobs');
+export function listJobs(http: Http, limits: ReadLimits = {}): Paged<JsonObject> {
+  return listAll(http, OPERATIONS.listCronJobs, 'cron_jobs', limits);
 }
 
 /** A space to provision (spec §4.1). */

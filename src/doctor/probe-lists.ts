@@ -1,11 +1,9 @@
-import type { ListOperation } from '../api/fetch-page.ts';
+import { listAgents, listJobs, listSpaces } from '../api/calls.ts';
 import type { Http } from '../api/http.ts';
-import { listAll } from '../api/list.ts';
 import { probeSession } from '../api/session-probe.ts';
 import { readAgent } from '../contract/agents.ts';
 import { findId } from '../contract/fields.ts';
 import type { JsonObject } from '../contract/json.ts';
-import { OPERATIONS } from '../contract/operations.ts';
 import { SCOPE } from '../contract/scopes.ts';
 import { NoOperationError, PartnerctlError, ShapeError } from '../errors.ts';
 import type { Facts, ListRead, Probe } from './facts.ts';
@@ -18,8 +16,6 @@ const MAX_ITEMS = 50;
 
 interface Listing {
   readonly what: string;
-  readonly operation: ListOperation;
-  readonly resource: string;
   readonly scope: ListRead['scope'];
   readonly neededBy: string;
   readonly recordedAs: string;
@@ -27,8 +23,6 @@ interface Listing {
 
 const SPACES: Listing = {
   what: 'the list of spaces',
-  operation: OPERATIONS.listSpaces,
-  resource: 'spaces',
   scope: SCOPE.readSpaces,
   neededBy: 'spaces list, plan, provision, and spaces given by name',
   recordedAs: 'space.',
@@ -36,8 +30,6 @@ const SPACES: Listing = {
 
 const AGENTS: Listing = {
   what: 'the agents of a space',
-  operation: OPERATIONS.listAgents,
-  resource: 'agents',
   scope: SCOPE.readAgents,
   neededBy: 'agents list, plan, provision, and agents given by name',
   recordedAs: 'space.',
@@ -45,8 +37,6 @@ const AGENTS: Listing = {
 
 const JOBS: Listing = {
   what: 'the list of scheduled jobs',
-  operation: OPERATIONS.listCronJobs,
-  resource: 'cron_jobs',
   scope: SCOPE.listJobs,
   neededBy: 'cron list and cron reconcile',
   recordedAs: 'cron.',
@@ -56,14 +46,13 @@ const JOBS: Listing = {
 export const LISTINGS: readonly Pick<Listing, 'scope' | 'neededBy'>[] = [SPACES, AGENTS, JOBS];
 
 async function probeList(
-  http: Http,
-  { what, operation, resource, scope, neededBy, recordedAs }: Listing,
-  values: Readonly<Record<string, string>> = {},
+  { what, scope, neededBy, recordedAs }: Listing,
+  list: AsyncIterable<JsonObject>,
 ): Promise<{ readonly read: ListRead; readonly items: readonly JsonObject[] }> {
   const items: JsonObject[] = [];
   const read = { what, scope, neededBy, recordedAs };
   try {
-    for await (const item of listAll(http, operation, resource, { ...READ_LIMITS, values })) {
+    for await (const item of list) {
       items.push(item);
       if (items.length >= MAX_ITEMS) break;
     }
@@ -104,10 +93,10 @@ function sourceOf(agents: readonly JsonObject[], http: Http): string | undefined
 export async function probeLists(http: Http, { status, error }: Probe): Promise<Pick<Facts, 'lists' | 'session'>> {
   const allWouldFail = error !== undefined && status !== 403 && !(error instanceof ShapeError);
   if (allWouldFail) return { lists: [], session: undefined };
-  const spaces = await probeList(http, SPACES);
+  const spaces = await probeList(SPACES, listSpaces(http, READ_LIMITS));
   const id = spaces.items.map((space) => idOf(space, http)).find((found) => found !== undefined);
-  const agents = id === undefined ? undefined : await probeList(http, AGENTS, { space_id: id });
-  const jobs = await probeList(http, JOBS);
+  const agents = id === undefined ? undefined : await probeList(AGENTS, listAgents(http, id, READ_LIMITS));
+  const jobs = await probeList(JOBS, listJobs(http, READ_LIMITS));
   const reads = [spaces, ...(agents ? [agents] : []), jobs].map(({ read }) => read);
   const source = sourceOf(agents?.items ?? [], http);
   return {
