@@ -9,7 +9,7 @@ import { serve } from './server.ts';
 const COUNT = Number(process.env.WIRE_SERVICES ?? 20);
 
 /** More than one thing of a generated service may need a command: how its lists continue, and the names of two resources. */
-const PASTED = 4;
+const PASTED = 3;
 
 const operations = fc.oneof(
   { weight: 1, arbitrary: fc.constant('chat tail') },
