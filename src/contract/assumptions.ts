@@ -1,7 +1,7 @@
 import { shellQuote } from '../shell-quote.ts';
 import { normalizeName } from './field-names.ts';
 import { describeJson, isJsonObject, type JsonObject } from './json.ts';
-import type { FieldLeaf, LeafName } from './leaves.ts';
+import { type FieldLeaf, LEAVES, type LeafName } from './leaves.ts';
 
 /** What is assumed about the wire format where the spec leaves it open: an error names the assumption that failed. */
 export type AssumptionName =
@@ -56,7 +56,8 @@ export function describeFix({ leaf, value, other, condition }: ContractFix): str
     const choices = [value, other].map((each) => `If it is ${each}, run: ${setCommand([{ leaf, value: each }])}`);
     return `The documentation of the service says which one is the ${leaf.replace('.', ' ')}.\n${choices.join('\n')}`;
   }
-  const when = condition === undefined ? 'To say where it is' : `If ${condition}`;
+  const isPlace = LEAVES[leaf].kind === 'field' || LEAVES[leaf].kind === 'at' || LEAVES[leaf].kind === 'items';
+  const when = condition !== undefined ? `If ${condition}` : isPlace ? 'To say where it is' : 'To change that';
   return `${when}, run: ${setCommand([{ leaf, value }])}${choiceFor(value, condition)}`;
 }
 
