@@ -228,20 +228,26 @@ export class Fields {
         return found.flatMap(({ exact, spelled }) => exact ?? spelled);
       });
     }
-    const byRank: Found[][] = [];
+    const places: { readonly holder: Holder; readonly candidate: Candidate }[] = [];
     for (const holder of this.holders) {
-      for (const candidate of this.names.candidates(leaf, holder.keys)) {
-        byRank[candidate.rank] = [...(byRank[candidate.rank] ?? []), ...this.inHolder(holder, candidate)];
-      }
+      for (const candidate of this.names.candidates(leaf, holder.keys)) places.push({ holder, candidate });
     }
-    // Without the holes of ranks that the object does not have.
-    return byRank.filter((rank) => rank.length > 0);
+    if (this.holders.length > 1) places.sort((one, other) => one.candidate.rank - other.candidate.rank);
+    const ranks: Found[][] = [];
+    let last: number | undefined;
+    for (const { holder, candidate } of places) {
+      const found = this.inHolder(holder, candidate);
+      if (candidate.rank === last) ranks.at(-1)?.push(...found);
+      else ranks.push(found);
+      last = candidate.rank;
+    }
+    return ranks;
   }
 
   /** The values of a field in one holder under one candidate. */
-  private inHolder({ prefix, object }: Holder, { key, name, rest }: Candidate): readonly Found[] {
+  private inHolder({ prefix, object }: Holder, { key, name, rest }: Candidate): Found[] {
     const start: Found = { name, path: prefix + key, value: plain(object[key]) };
-    return rest.reduce<readonly Found[]>((places, step) => places.flatMap((place) => this.step(place, step)), [start]);
+    return rest.reduce((places, step) => places.flatMap((place) => this.step(place, step)), [start]);
   }
 
   private atTop(path: readonly string[]): {
