@@ -15,10 +15,7 @@ import {
 } from '../output/output-schema.ts';
 import { ERROR, NULLABLE_TEXT } from './common.ts';
 
-const LISTENING = described(
-  'the first line',
-  object({ url: STRING }, { webhook_secret: described('with --print-secret', STRING) }),
-);
+const LISTENING = described('the first line', object({ url: STRING }));
 
 const DELIVERY = described(
   'each further line',

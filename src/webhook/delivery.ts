@@ -1,6 +1,8 @@
 import { hash } from 'node:crypto';
-import { type HeaderList, headerValue } from './headers.ts';
 import type { Verdict } from './verify.ts';
+
+/** The headers of a request, in the order of arrival. */
+export type HeaderList = readonly (readonly [name: string, value: string])[];
 
 /** A received webhook. */
 export interface Delivery extends Verdict {
@@ -10,6 +12,17 @@ export interface Delivery extends Verdict {
   readonly received_at: string;
   readonly headers: HeaderList;
   readonly body: Buffer;
+}
+
+/** Returns every value of a header, in order. @param name in any case */
+export function headerValues(headers: HeaderList, name: string): readonly string[] {
+  const lowerCase = name.toLowerCase();
+  return headers.flatMap(([key, value]) => (key.toLowerCase() === lowerCase ? [value] : []));
+}
+
+/** Returns the value of a header, or undefined if it is missing or empty. Several values are joined as HTTP does. */
+export function headerValue(headers: HeaderList, name: string): string | undefined {
+  return headerValues(headers, name).join(', ') || undefined;
 }
 
 /**
@@ -22,29 +35,25 @@ export function deliveryIdOf(headers: HeaderList, body: Buffer, idHeader: string
   return named ?? headerValue(headers, 'webhook-id') ?? `sha256:${hash('sha256', body, 'hex')}`;
 }
 
-/** Returns a hash of a delivery id, of fixed length and safe in file names. */
-export function keyOf(deliveryId: string): string {
-  return hash('sha256', deliveryId, 'hex').slice(0, 24);
-}
+/** Headers of one connection (RFC 9110, section 7.6.1), and headers that the HTTP client sets itself. */
+const HOP_BY_HOP = [
+  'connection',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+  'expect',
+  'host',
+  'content-length',
+];
 
-/** The keys of the newest deliveries, up to a limit. */
-export class RecentKeys {
-  private readonly keys = new Set<string>();
-  private readonly limit: number;
-
-  constructor(limit: number) {
-    this.limit = limit;
-  }
-
-  has(key: string): boolean {
-    return this.keys.has(key);
-  }
-
-  add(key: string): void {
-    this.keys.add(key);
-    for (const oldest of this.keys) {
-      if (this.keys.size <= this.limit) return;
-      this.keys.delete(oldest);
-    }
-  }
+/** Returns the headers to forward: all except those of the connection. */
+export function forwardedHeaders(headers: HeaderList): HeaderList {
+  const named = headerValues(headers, 'connection').flatMap((value) => value.toLowerCase().split(/[\s,]+/));
+  const dropped = new Set([...HOP_BY_HOP, ...named]);
+  return headers.filter(([name]) => !dropped.has(name.toLowerCase()));
 }

@@ -1,70 +1,69 @@
 import type { Clock } from '../clock.ts';
-import { type Delivery, deliveryIdOf, keyOf, RecentKeys } from './delivery.ts';
-import type { DeliveryOutcome } from './format-delivery.ts';
-import type { Forwarding } from './forwarding.ts';
+import { type Delivery, deliveryIdOf } from './delivery.ts';
 import type { ReceivedRequest, ReceiverResponse } from './receiver.ts';
-import type { Spool } from './spool.ts';
-import { isAccepted } from './target.ts';
+import { removeDelivery, saveDelivery } from './saved-delivery.ts';
+import { describeRefusal, isAccepted, type Target } from './target.ts';
 import type { Verifier } from './verify.ts';
 
-export interface IntakeDeps {
-  readonly clock: Clock;
+/** What became of a delivery. */
+export interface DeliveryOutcome {
+  /** Whether the target accepted it; null if it was not forwarded. */
+  readonly forwarded: boolean | null;
+  /** The HTTP status of the target's response; null without one. */
+  readonly forwardStatus: number | null;
+  /** The path of the file with its bytes; null if it is not saved. */
+  readonly saved: string | null;
+}
+
+export interface IntakeOptions {
   readonly verifier: Verifier;
   /** Whether only verified deliveries are accepted. */
   readonly mustVerify: boolean;
   /** The header that identifies a delivery; webhook-id by default. */
   readonly idHeader: string | undefined;
-  /** Undefined if deliveries are not saved. */
-  readonly spool: Spool | undefined;
-  /** Undefined without a target; needs a spool. */
-  readonly forwarding: Forwarding | undefined;
-  /** Whether the sender gets the target's response. */
-  readonly relaysStatus: boolean;
-  /** How many deliveries to accept at most. */
-  readonly limit: number;
-  /** Whether too many deliveries wait to be printed. */
-  isCongested(): boolean;
+  /** Where to save deliveries; undefined for nowhere. */
+  readonly directory: string | undefined;
+  /** Where to forward deliveries; undefined for nowhere. */
+  readonly target: Target | undefined;
+  /** How many deliveries to accept; undefined for any number. */
+  readonly exitAfter: number | undefined;
+}
+
+export interface IntakeDeps {
+  readonly clock: Clock;
+  /** Cancels the requests to the target. */
+  readonly cut: AbortSignal;
   /** Whether a text contains a secret of this tool. */
   hasSecret(text: string): boolean;
-  /** Called for each new delivery, but not for repeats. */
+  /** Called for each delivery, but not for repeats of an accepted one. */
   onDelivery(delivery: Delivery, outcome: DeliveryOutcome): void;
-  /** Called once, when the limit of accepted deliveries is reached. */
-  onLimit(): void;
   notice(text: string): Promise<void>;
   warn(text: string): Promise<void>;
 }
 
-/** How many deliveries are remembered, to drop their repeats. */
+/** How many accepted deliveries are remembered, to drop their repeats. */
 const MAX_REMEMBERED = 100_000;
 
-/** A delivery is printed after the first attempt to forward it, or after this time. In milliseconds. */
-const MAX_SHOW_DELAY_MS = 2_000;
-
-/** A delivery in the spool. */
-interface SpooledDelivery {
-  readonly name: string;
-  /** The path for the user; null if the user does not read the directory. */
-  readonly path: string | null;
-}
-
 const ACCEPTED: ReceiverResponse = { status: 200 };
-const BUSY: ReceiverResponse = { status: 503, headers: { 'retry-after': '5' } };
+/** The sender tries again. */
+export const BUSY: ReceiverResponse = { status: 503, headers: { 'retry-after': '5' } };
 
-/** Handles each delivery that arrives: verifies it, drops repeats, saves it, and starts to forward it. */
+/**
+ * Handles each delivery that arrives: verifies it, drops repeats, saves it, forwards it once, and answers the sender as the
+ * target does. The sender's repeats are the queue: what the target did not accept comes again.
+ */
 export class Intake {
   private readonly deps: IntakeDeps;
-  private readonly known = new RecentKeys(MAX_REMEMBERED);
-  /** Deliveries that are being accepted, by key. */
+  private readonly options: IntakeOptions;
+  /** The ids of accepted deliveries, the newest last. */
+  private readonly known = new Set<string>();
+  /** The answers to deliveries that are being handled, by id. */
   private readonly inProgress = new Map<string, Promise<ReceiverResponse>>();
-  private readonly showing = new Set<Promise<void>>();
   private accepted = 0;
-  /** How many deliveries were accepted or are being accepted. */
-  private reserved = 0;
 
-  /** @param keys of the deliveries of earlier runs */
-  constructor(deps: IntakeDeps, keys: readonly string[]) {
+  constructor(deps: IntakeDeps, options: IntakeOptions) {
     this.deps = deps;
-    for (const key of keys) this.known.add(key);
+    this.options = options;
   }
 
   /** How many deliveries were accepted. */
@@ -74,8 +73,8 @@ export class Intake {
 
   /** Handles a request. @returns the response for the sender */
   async handle({ headers: sent, body }: ReceivedRequest): Promise<ReceiverResponse> {
-    const { clock, verifier, mustVerify, idHeader, hasSecret, isCongested, onDelivery, notice } = this.deps;
-    if (isCongested()) return BUSY;
+    const { clock, hasSecret, onDelivery, notice } = this.deps;
+    const { verifier, mustVerify, idHeader, exitAfter } = this.options;
     const now = clock.now();
     const verdict = verifier({ headers: sent, body }, now);
     const headers = sent.filter(([, value]) => !hasSecret(value));
@@ -85,87 +84,58 @@ export class Intake {
       onDelivery(delivery, { forwarded: null, forwardStatus: null, saved: null });
       return { status: 401 };
     }
-    const key = keyOf(delivery_id);
-    const earlier = this.inProgress.get(key);
-    if (earlier || this.known.has(key)) {
+    const earlier = this.inProgress.get(delivery_id);
+    if (earlier || this.known.has(delivery_id)) {
       await notice(`Dropped a repeat of delivery ${delivery_id}.`);
       return earlier ?? ACCEPTED;
     }
-    const response = this.accept(delivery, key).finally(() => this.inProgress.delete(key));
-    this.inProgress.set(key, response);
+    if (exitAfter !== undefined && this.accepted + this.inProgress.size >= exitAfter) return BUSY;
+    const response = this.accept(delivery).finally(() => this.inProgress.delete(delivery_id));
+    this.inProgress.set(delivery_id, response);
     return response;
   }
 
-  /** Resolves when everything that was accepted is shown. */
-  async whenIdle(): Promise<void> {
-    await Promise.all(this.showing);
-  }
-
-  private async accept(delivery: Delivery, key: string): Promise<ReceiverResponse> {
-    const { spool, forwarding, relaysStatus, limit, onDelivery, warn } = this.deps;
-    if (this.reserved >= limit) return BUSY;
-    this.reserved += 1;
+  private async accept(delivery: Delivery): Promise<ReceiverResponse> {
+    const { directory, target } = this.options;
+    const { delivery_id } = delivery;
+    let saved: string | null = null;
     try {
-      const saved = spool && (await this.save(spool, delivery));
-      if (saved && forwarding && relaysStatus) return await this.relay(forwarding, saved, delivery, key);
-      this.known.add(key);
-      if (saved && forwarding) this.forward(forwarding, saved, delivery);
-      else onDelivery(delivery, { forwarded: null, forwardStatus: null, saved: saved?.path ?? null });
-      this.countAccepted();
-      return ACCEPTED;
+      if (directory !== undefined) saved = await saveDelivery(directory, delivery);
     } catch (error) {
-      this.reserved -= 1;
       const reason = error instanceof Error ? error.message : String(error);
-      await warn(`Delivery ${delivery.delivery_id} could not be saved, so the sender got a 500: ${reason}`);
+      await this.deps.warn(`Delivery ${delivery_id} could not be saved, so the sender got a 500: ${reason}`);
       return { status: 500 };
     }
+    if (target) return await this.forward(target, delivery, saved);
+    this.remember(delivery_id);
+    this.deps.onDelivery(delivery, { forwarded: null, forwardStatus: null, saved });
+    return ACCEPTED;
   }
 
-  private async save(spool: Spool, delivery: Delivery): Promise<SpooledDelivery> {
-    const name = await spool.save(delivery, this.deps.forwarding !== undefined);
-    return { name, path: spool.bodyPath(name) };
-  }
-
-  private countAccepted(): void {
-    this.accepted += 1;
-    if (this.accepted === this.deps.limit) this.deps.onLimit();
-  }
-
-  /** Lets the sender wait for the target's response. The sender repeats a delivery that the target does not accept. */
-  private async relay(
-    forwarding: Forwarding,
-    { name, path }: SpooledDelivery,
-    delivery: Delivery,
-    key: string,
-  ): Promise<ReceiverResponse> {
-    const { spool, onDelivery } = this.deps;
-    const result = await forwarding.sendOnce(name, delivery);
+  private async forward(target: Target, delivery: Delivery, saved: string | null): Promise<ReceiverResponse> {
+    const { cut, onDelivery, warn } = this.deps;
+    const result = await target.send(delivery, cut);
+    const forwardStatus = result.kind === 'responded' ? result.status : null;
     if (isAccepted(result)) {
-      this.known.add(key);
-      onDelivery(delivery, { forwarded: true, forwardStatus: result.response.status, saved: path });
-      this.countAccepted();
-      return result.response;
+      this.remember(delivery.delivery_id);
+      onDelivery(delivery, { forwarded: true, forwardStatus, saved });
+      return { status: forwardStatus ?? 200 };
     }
-    await spool?.discard(name);
-    onDelivery(delivery, { forwarded: false, forwardStatus: null, saved: null });
-    this.reserved -= 1;
-    if (result.kind === 'responded') return result.response;
-    return { status: result.isTimeout ? 504 : 502 };
+    // The sender's repeat is saved again.
+    if (saved !== null) await removeDelivery(saved);
+    onDelivery(delivery, { forwarded: false, forwardStatus, saved: null });
+    await warn(
+      `Delivery ${delivery.delivery_id} was not forwarded: ${describeRefusal(result)}. The sender repeats it.`,
+    );
+    return { status: result.kind === 'responded' ? result.status : result.isTimeout ? 504 : 502 };
   }
 
-  /** Starts to forward a delivery. Shows it after the first attempt, or earlier if that attempt takes long. */
-  private forward(forwarding: Forwarding, { name, path }: SpooledDelivery, delivery: Delivery): void {
-    const { clock, onDelivery } = this.deps;
-    const isShown = new AbortController();
-    const timeout = clock.sleep(MAX_SHOW_DELAY_MS, isShown.signal).then(
-      () => null,
-      () => null,
-    );
-    const shown = Promise.race([forwarding.add(name), timeout]).then((status) => {
-      isShown.abort();
-      onDelivery(delivery, { forwarded: status !== null, forwardStatus: status, saved: path });
-      this.showing.delete(shown);
-    });
-    this.showing.add(shown);
+  private remember(id: string): void {
+    this.accepted += 1;
+    this.known.add(id);
+    for (const oldest of this.known) {
+      if (this.known.size <= MAX_REMEMBERED) return;
+      this.known.delete(oldest);
+    }
   }
 }

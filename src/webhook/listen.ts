@@ -1,32 +1,38 @@
-import { setMaxListeners } from 'node:events';
-import type { Context } from '../cli/context.ts';
-import { proxyFor } from '../config/proxy.ts';
-import type { Contract } from '../contract/contract.ts';
-import { EXIT, InterruptedError, LocalError, NoReplyError } from '../errors.ts';
-import type { StreamEvent } from '../output/command-result.ts';
-import { EventQueue } from './event-queue.ts';
-import { toDeliveryEvent } from './format-delivery.ts';
-import { Forwarding } from './forwarding.ts';
-import { Intake } from './intake.ts';
-import { findContract, findSecrets, type ListenInput, RefusedRequests, spoolDirectory } from './listen-setup.ts';
-import { type Receiver, type ReceiverOptions, startReceiver } from './receiver.ts';
-import { openSpool, type Spool } from './spool.ts';
-import { claimSpool } from './spool-claim.ts';
-import { Target } from './target.ts';
-import { createVerifier, idHeaderOf, type Verifier } from './verify.ts';
+import { EXIT, InterruptedError, NoReplyError } from '../errors.ts';
+import type { Delivery } from './delivery.ts';
+import { BUSY, type DeliveryOutcome, Intake, type IntakeDeps, type IntakeOptions } from './intake.ts';
+import { startReceiver } from './receiver.ts';
+import { createDirectory } from './saved-delivery.ts';
 
-/** How many bytes of deliveries may wait to be printed. Beyond that, senders get a 503 and retry. */
+/** A delivery, and what became of it. */
+export interface HandledDelivery {
+  readonly kind: 'delivery';
+  readonly delivery: Delivery;
+  readonly outcome: DeliveryOutcome;
+}
+
+export type ListenEvent =
+  /** The address to configure at the sender. */
+  { readonly kind: 'listening'; readonly url: string } | HandledDelivery;
+
+export interface ListenOptions extends IntakeOptions {
+  /** 0 for a free one. */
+  readonly port: number;
+  /** A random one by default. */
+  readonly path: string | undefined;
+}
+
+export interface ListenDeps extends Omit<IntakeDeps, 'cut' | 'onDelivery'> {
+  /** Ends the listening: Ctrl-C or --timeout. */
+  readonly signal: AbortSignal;
+}
+
+/** How many bytes of deliveries may wait to be printed. Beyond that, senders get a 503 and try again. */
 const MAX_WAITING_BYTES = 16 * 1024 * 1024;
-
 /** The approximate size of a delivery without its body, in bytes. */
 const OVERHEAD_BYTES = 4 * 1024;
-
-/** How long running attempts to forward may continue after Ctrl-C, in milliseconds. */
+/** How long running requests to the target may take after Ctrl-C, in milliseconds. */
 const GRACE_MS = 2_000;
-
-function countDeliveries(count: number): string {
-  return count === 1 ? '1 delivery' : `${count} deliveries`;
-}
 
 /** Resolves when the signal aborts. */
 function aborted(signal: AbortSignal): Promise<void> {
@@ -36,198 +42,83 @@ function aborted(signal: AbortSignal): Promise<void> {
   });
 }
 
-/** A running `webhook listen`. */
-class Listener {
-  private readonly context: Context;
-  private readonly input: ListenInput;
-  private readonly contract: Contract;
-  private readonly queue = new EventQueue<StreamEvent>();
-  /** Aborts when no further attempt to forward may start. */
-  private readonly stopping = new AbortController();
-  /** Aborts when running attempts must end. */
-  private readonly ended = new AbortController();
-  private readonly isFull = new AbortController();
-  private receiver: Receiver | undefined;
-  private intake: Intake | undefined;
-  private forwarding: Forwarding | undefined;
-  private target: Target | undefined;
-  private directory: string | undefined;
-  private release: (() => Promise<void>) | undefined;
+/** Counts requests that are not deliveries, and reports them at 1, 10, 100, …. */
+function countRefusals(notice: ListenDeps['notice']): (status: number) => void {
+  const counts = new Map<number, number>();
+  let total = 0;
+  return (status) => {
+    total += 1;
+    counts.set(status, (counts.get(status) ?? 0) + 1);
+    if (!Number.isInteger(Math.log10(total))) return;
+    const byStatus = [...counts].map(([each, count]) => `${each}: ${count}`).join(', ');
+    const requests = total === 1 ? '1 request was' : `${total} requests were`;
+    void notice(`${requests} refused because of the path, the method, or the size (${byStatus}).`);
+  };
+}
 
-  constructor(context: Context, input: ListenInput, contract: Contract) {
-    this.context = context;
-    this.input = input;
-    this.contract = contract;
-    // Every delivery that waits for its next attempt adds a listener.
-    for (const { signal } of [this.stopping, this.ended]) setMaxListeners(0, signal);
-  }
-
-  /** Starts to listen. @returns the address @throws LocalError */
-  async start(verifier: Verifier): Promise<string> {
-    const { port, path } = this.input;
-    const refused = new RefusedRequests(this.context.notice);
-    let onDelivery: ReceiverOptions['onDelivery'] = async () => ({ status: 503 });
-    this.receiver = await startReceiver({
-      port,
-      path,
-      onDelivery: (request) => onDelivery(request),
-      onRefused: (status) => refused.add(status),
-    });
-    try {
-      const intake = await this.createIntake(verifier, this.receiver.url);
-      onDelivery = (request) => intake.handle(request);
-      return this.receiver.url;
-    } catch (error) {
-      await this.close();
-      throw error;
-    }
-  }
-
-  /** @param first says where it listens */
-  async *events(first: StreamEvent): AsyncGenerator<StreamEvent, void, void> {
-    const ending = this.waitForEnd();
-    try {
-      yield first;
-      yield* this.queue;
-      await ending;
-      this.throwFailure();
-    } finally {
-      await this.close();
-    }
-  }
-
-  private async createIntake(verifier: Verifier, url: string): Promise<Intake> {
-    const { clock, notice, warn, redact } = this.context;
-    const { scheme, relaysStatus, exitAfter } = this.input;
-    const { spool, keys, pending } = await this.openDirectory(url);
-    this.forwarding = spool && this.createForwarding(spool);
-    this.intake = new Intake(
-      {
-        clock,
-        verifier,
-        mustVerify: scheme.kind !== 'none',
-        idHeader: idHeaderOf(scheme),
-        spool,
-        forwarding: this.forwarding,
-        relaysStatus,
-        limit: exitAfter ?? Number.POSITIVE_INFINITY,
-        isCongested: () => this.queue.bytes > MAX_WAITING_BYTES,
-        hasSecret: (text) => redact(text) !== text,
-        onDelivery: (delivery, outcome) => {
-          const event = toDeliveryEvent(delivery, outcome, this.contract);
-          this.queue.push(event, delivery.body.length + OVERHEAD_BYTES);
-        },
-        onLimit: () => this.isFull.abort(),
-        notice,
-        warn,
-      },
-      keys,
-    );
-    if (pending.length > 0) {
-      const next = this.forwarding ? 'Forwarding now.' : 'Add --forward-to to forward them.';
-      await notice(`${countDeliveries(pending.length)} of an earlier run still to forward. ${next}`);
-    }
-    for (const name of pending) void this.forwarding?.add(name);
-    return this.intake;
-  }
-
-  private async openDirectory(url: string) {
-    const { context, input } = this;
-    this.directory = await spoolDirectory(context, input);
-    if (this.directory === undefined) return { spool: undefined, keys: [], pending: [] };
-    this.release = await claimSpool(this.directory, url);
-    return openSpool({
-      directory: this.directory,
-      isForUser: input.directory !== undefined,
-      now: context.clock.now(),
-    });
-  }
-
-  private createForwarding(spool: Spool): Forwarding | undefined {
-    const { clock, random, warn, notice, env } = this.context;
-    const { target: url, scheme } = this.input;
-    if (!url) return undefined;
-    const mustVerify = scheme.kind !== 'none';
-    this.target = new Target(url, proxyFor(url.href, env), clock);
-    const [stopping, ended] = [this.stopping.signal, this.ended.signal];
-    return new Forwarding({ spool, target: this.target, clock, random, mustVerify, stopping, ended, warn, notice });
-  }
-
-  /** Waits for Ctrl-C, --timeout, or the last requested delivery; then shuts down in order. */
-  private async waitForEnd(): Promise<void> {
-    const interrupted = aborted(this.context.abortSignal);
-    await Promise.race([interrupted, aborted(this.isFull.signal)]);
-    const closed = this.receiver?.close();
-    const idle = async (): Promise<void> => {
-      await closed;
-      await this.forwarding?.whenIdle();
-      await this.intake?.whenIdle();
-    };
-    await Promise.race([interrupted, idle()]);
-    this.stopping.abort();
-    const finished = new AbortController();
-    const grace = this.context.clock.sleep(GRACE_MS, finished.signal).catch(() => undefined);
-    await Promise.race([grace, idle()]);
-    finished.abort();
-    this.ended.abort();
-    await idle();
-    this.queue.close();
-  }
-
-  /** @throws if deliveries are pending or missing */
-  private throwFailure(): void {
-    const { signals } = this.context;
-    const { exitAfter } = this.input;
-    const pending = this.forwarding?.pending ?? 0;
-    const count = this.intake?.count ?? 0;
-    const unforwarded = `${countDeliveries(pending)} ${pending === 1 ? 'is' : 'are'} not forwarded yet`;
-    const hint = pending === 0 ? undefined : `Kept in ${this.directory}. Run the same command again to forward them.`;
-    const isMissing = exitAfter !== undefined && count < exitAfter;
-    const details = { pending, accepted: count };
-    if (signals.interrupt.aborted) {
-      const { reason } = signals.interrupt;
-      const code = reason instanceof InterruptedError ? reason.exitCode : EXIT.interrupted;
-      if (code === EXIT.interrupted && pending === 0 && !isMissing) return;
-      throw new InterruptedError(pending === 0 ? 'Interrupted.' : `Interrupted: ${unforwarded}.`, code, {
-        hint,
-        details,
-      });
-    }
-    if (isMissing) {
-      const message = `${count} of ${countDeliveries(exitAfter)} came within --timeout.`;
-      throw new NoReplyError(message, { hint: hint ?? 'Allow more time with --timeout.', details });
-    }
-    if (pending > 0) throw new LocalError(`The time limit (--timeout) was reached: ${unforwarded}.`, { hint, details });
-  }
-
-  private async close(): Promise<void> {
-    this.stopping.abort();
-    this.ended.abort();
-    await this.receiver?.close();
-    await this.forwarding?.whenIdle();
-    await this.target?.close();
-    await this.release?.();
-  }
+/** @throws if fewer deliveries than `exitAfter` were accepted, or a signal other than Ctrl-C ended the listening */
+function checkEnd({ aborted: isAborted, reason }: AbortSignal, count: number, exitAfter = 0): void {
+  const isMissing = count < exitAfter;
+  const isCtrlC = reason instanceof InterruptedError && reason.exitCode === EXIT.interrupted;
+  if (isAborted && reason instanceof InterruptedError && (isMissing || !isCtrlC)) throw reason;
+  if (!isMissing) return;
+  const wanted = exitAfter === 1 ? '1 delivery' : `${exitAfter} deliveries`;
+  throw new NoReplyError(`${count} of ${wanted} came within --timeout.`, {
+    hint: 'Allow more time with --timeout.',
+    details: { accepted: count },
+  });
 }
 
 /**
- * Starts to listen for webhooks.
- * @returns the events: first where it listens, then the deliveries. They end on Ctrl-C, at --timeout, and after the last
- *   requested delivery, and then throw a PartnerctlError if deliveries are pending or missing
- * @throws UsageError for an unusable secret; LocalError for a port or a directory that cannot be used
+ * Receives webhooks. Yields where it listens, then each delivery; ends on the signal, and after `exitAfter` deliveries.
+ * @throws LocalError for a port or a directory that cannot be used; NoReplyError if too few deliveries came in time;
+ *   InterruptedError
  */
-export async function listenForWebhooks(
-  context: Context,
-  input: ListenInput,
-): Promise<AsyncGenerator<StreamEvent, void, void>> {
-  const secrets = await findSecrets(context, input);
-  const verifier = await createVerifier(input.scheme, secrets);
-  const listener = new Listener(context, input, await findContract(context));
-  const url = await listener.start(verifier);
-  await context.notice('Listening for webhooks. Stop with Ctrl-C.');
-  const shown = input.printsSecret ? secrets : [];
-  return listener.events({
-    json: { url, ...(input.printsSecret && { webhook_secret: shown[0] }) },
-    text: [url, ...shown].join('\n'),
+export async function* listen(deps: ListenDeps, options: ListenOptions): AsyncGenerator<ListenEvent, void, void> {
+  const { clock, signal, notice } = deps;
+  const { port, path, directory, target, exitAfter } = options;
+  if (directory !== undefined) await createDirectory(directory);
+  const shown = new TransformStream<HandledDelivery, HandledDelivery>(undefined, {
+    highWaterMark: MAX_WAITING_BYTES,
+    size: ({ delivery }) => delivery.body.length + OVERHEAD_BYTES,
   });
+  const printer = shown.writable.getWriter();
+  const isFull = new AbortController();
+  const cut = new AbortController();
+  const over = new AbortController();
+  const onDelivery = (delivery: Delivery, outcome: DeliveryOutcome): void => {
+    void printer.write({ kind: 'delivery', delivery, outcome });
+  };
+  const intake = new Intake({ ...deps, cut: cut.signal, onDelivery }, options);
+  const receiver = await startReceiver({
+    port,
+    path,
+    async onDelivery(request) {
+      if ((printer.desiredSize ?? 0) <= 0) return BUSY;
+      const response = await intake.handle(request);
+      if (intake.count === exitAfter) isFull.abort();
+      return response;
+    },
+    onRefused: countRefusals(notice),
+  });
+  void aborted(signal)
+    .then(() => clock.sleep(GRACE_MS, over.signal))
+    .then(
+      () => cut.abort(),
+      () => undefined,
+    );
+  void aborted(AbortSignal.any([signal, isFull.signal])).then(async () => {
+    await receiver.close();
+    await printer.close();
+  });
+  try {
+    yield { kind: 'listening', url: receiver.url };
+    yield* shown.readable;
+    checkEnd(signal, intake.count, exitAfter);
+  } finally {
+    over.abort();
+    cut.abort();
+    await receiver.close();
+    await target?.close();
+  }
 }

@@ -2,12 +2,10 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { errorCode, LocalError } from '../errors.ts';
-import type { HeaderList } from './headers.ts';
+import type { HeaderList } from './delivery.ts';
 
 /** A POST request to the receiver's path. */
 export interface ReceivedRequest {
-  /** The path and the query, as sent. */
-  readonly target: string;
   /** Names as sent, in the order of arrival. */
   readonly headers: HeaderList;
   readonly body: Buffer;
@@ -16,7 +14,6 @@ export interface ReceivedRequest {
 export interface ReceiverResponse {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: string | Buffer;
 }
 
 export interface ReceiverOptions {
@@ -38,7 +35,7 @@ export interface Receiver {
 }
 
 /** The longest body of a delivery, in bytes. Payloads are small by convention (20 KiB). */
-export const MAX_BODY_BYTES = 1024 * 1024;
+const MAX_BODY_BYTES = 1024 * 1024;
 
 const MAX_CONNECTIONS = 100;
 
@@ -69,8 +66,8 @@ function headerPairs({ rawHeaders }: IncomingMessage): HeaderList {
   return rawHeaders.flatMap((name, index) => (index % 2 === 0 ? [[name, rawHeaders[index + 1] ?? ''] as const] : []));
 }
 
-function respond(response: ServerResponse, { status, headers = {}, body = '' }: ReceiverResponse): void {
-  response.writeHead(status, { ...headers, 'content-length': Buffer.byteLength(body) }).end(body);
+function respond(response: ServerResponse, { status, headers = {} }: ReceiverResponse): void {
+  response.writeHead(status, { ...headers, 'content-length': 0 }).end();
 }
 
 async function listenOn(server: Server, port: number): Promise<number> {
@@ -104,12 +101,12 @@ export async function startReceiver({ port, onDelivery, onRefused, ...options }:
     respond(response, refusal);
   }
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { url: target = '', method } = request;
-    if (target.split('?')[0] !== path) return refuse(response, { status: 404 });
+    const { url = '', method } = request;
+    if (url.split('?')[0] !== path) return refuse(response, { status: 404 });
     if (method !== 'POST') return refuse(response, { status: 405, headers: { allow: 'POST' } });
     const body = await readBody(request);
     if (!body) return refuse(response, { status: 413 });
-    const handled = onDelivery({ target, headers: headerPairs(request), body });
+    const handled = onDelivery({ headers: headerPairs(request), body });
     inProgress.add(handled);
     try {
       respond(response, await handled);

@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import ms from 'ms';
 import { UsageError } from '../errors.ts';
-import { type HeaderList, headerValue, headerValues } from './headers.ts';
+import { type HeaderList, headerValue, headerValues } from './delivery.ts';
 import type { HmacScheme, Scheme } from './scheme.ts';
 
 /** `not-checked`: the user chose no scheme. `unsigned`: the delivery has no signature. */
@@ -174,11 +174,4 @@ export async function createVerifier(scheme: Scheme, secrets: readonly string[])
     case 'hmac':
       return createHmacVerifier(scheme, secrets);
   }
-}
-
-/** Returns the header that a scheme signs as the id of the delivery, if the user named one. */
-export function idHeaderOf(scheme: Scheme): string | undefined {
-  if (scheme.kind !== 'hmac') return undefined;
-  const part = scheme.signedContent.find(({ kind }) => kind === 'id');
-  return part?.kind === 'id' ? part.header : undefined;
 }

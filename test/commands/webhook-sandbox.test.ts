@@ -2,6 +2,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/index.ts';
 import { startListening } from '../support/listening.ts';
 import { run, tempDirectory } from '../support/run.ts';
+import { SECRET } from '../support/webhook-receiver.ts';
 
 const VERIFYING = ['--verify', 'standard-webhooks'];
 
@@ -22,9 +23,8 @@ async function environmentOf(sandbox: Sandbox): Promise<Record<string, string>> 
 }
 
 test('webhook listen verifies what the sandbox signs, and shows it as the history has it', async () => {
-  const listening = await startListening([...VERIFYING, '--print-secret']);
-  const { webhook_secret: secret } = JSON.parse(listening.lines[0] ?? '');
-  const sandbox = await start({ webhook: { url: listening.url, secret } });
+  const listening = await startListening(VERIFYING, { env: { PARTNER_WEBHOOK_SECRET: SECRET } });
+  const sandbox = await start({ webhook: { url: listening.url, secret: SECRET } });
   const env = await environmentOf(sandbox);
   const provisioned = await run(['provision', '-', '-o', 'json'], {
     env,

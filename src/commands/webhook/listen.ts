@@ -1,8 +1,83 @@
 import { type Args, command } from '../../cli/command.ts';
+import type { Context } from '../../cli/context.ts';
+import { readContractLayers } from '../../config/contract-file.ts';
+import { proxyFor } from '../../config/proxy.ts';
+import { readWebhookSecrets } from '../../config/webhook-secret.ts';
+import { Contract } from '../../contract/contract.ts';
 import { UsageError } from '../../errors.ts';
-import type { ListenInput } from '../../webhook/listen-setup.ts';
-import { parseScheme, SCHEME_FLAGS } from '../../webhook/scheme.ts';
-import { parseTarget } from '../../webhook/target.ts';
+import type { StreamEvent } from '../../output/command-result.ts';
+import { idHeaderOf, type Scheme } from '../../webhook/scheme.ts';
+import { parseTarget, Target } from '../../webhook/target.ts';
+import { parseScheme, SCHEME_FLAGS } from './scheme-flags.ts';
+
+interface Input {
+  readonly port: number;
+  readonly path: string | undefined;
+  readonly target: URL | undefined;
+  readonly scheme: Scheme;
+  readonly secretFile: string | undefined;
+  readonly directory: string | undefined;
+  readonly exitAfter: number | undefined;
+}
+
+/** Reads the secrets to verify with. @throws UsageError if the scheme needs a secret and none is given */
+async function readSecrets(context: Context, { scheme, secretFile }: Input): Promise<readonly string[]> {
+  const { env, io, flags, abortSignal, addSecret, warn } = context;
+  if (scheme.kind === 'none') {
+    if (env.PARTNER_WEBHOOK_SECRET) {
+      await warn('PARTNER_WEBHOOK_SECRET is set, but nothing is verified without --verify.');
+    }
+    return [];
+  }
+  if (secretFile === '-' && flags.tokenFile === '-') {
+    throw new UsageError('Standard input cannot be both the webhook secret and the token.');
+  }
+  const found = await readWebhookSecrets({ secretFile, env, stdin: () => io.stdin, signal: abortSignal });
+  if (!found) {
+    throw new UsageError(`--verify ${scheme.kind} needs the secret of the webhook.`, {
+      hint: 'Set PARTNER_WEBHOOK_SECRET, or give --secret-file <path>.',
+    });
+  }
+  for (const secret of found.secrets) addSecret(secret);
+  return found.secrets;
+}
+
+/** Reads the contract of the configured service, or the defaults. */
+async function readContract({ config, baseUrl, contractKey }: Context): Promise<Contract> {
+  if ((await baseUrl()) === undefined) return new Contract();
+  return new Contract(await readContractLayers(config.directory, await contractKey()));
+}
+
+async function* eventsOf(context: Context, input: Input): AsyncGenerator<StreamEvent, void, void> {
+  const [{ listen }, { createVerifier }, { toDeliveryEvent }] = await Promise.all([
+    import('../../webhook/listen.ts'),
+    import('../../webhook/verify.ts'),
+    import('./delivery-view.ts'),
+  ]);
+  const { clock, env, abortSignal: signal, addSecret, redact, notice, warn } = context;
+  const { scheme, target: url } = input;
+  // Deliveries that carry the token are shown and forwarded without it.
+  if (env.PARTNER_TOKEN) addSecret(env.PARTNER_TOKEN);
+  const verifier = await createVerifier(scheme, await readSecrets(context, input));
+  const contract = await readContract(context);
+  const events = listen(
+    { clock, signal, notice, warn, hasSecret: (text) => redact(text) !== text },
+    {
+      ...input,
+      verifier,
+      mustVerify: scheme.kind !== 'none',
+      idHeader: idHeaderOf(scheme),
+      target: url && new Target(url, proxyFor(url.href, env), clock),
+    },
+  );
+  for await (const event of events) {
+    if (event.kind === 'delivery') yield toDeliveryEvent(event, contract);
+    else {
+      await notice('Listening for webhooks. Stop with Ctrl-C.');
+      yield { json: { url: event.url }, text: event.url };
+    }
+  }
+}
 
 function parsePath(args: Args): string | undefined {
   const path = args.value('path');
@@ -15,7 +90,6 @@ function parsePath(args: Args): string | undefined {
 function parseTargetOf(args: Args, port: number): URL | undefined {
   const text = args.value('forward-to');
   const target = text === undefined ? undefined : parseTarget(text);
-  if (!target && args.isSet('relay-status')) throw new UsageError('--relay-status needs --forward-to.');
   if (target?.protocol === 'http:' && port !== 0 && Number(target.port || 80) === port) {
     throw new UsageError(`--forward-to and --port use the same port: ${port}.`, {
       hint: 'Use another port for your program, or omit --port.',
@@ -24,9 +98,9 @@ function parseTargetOf(args: Args, port: number): URL | undefined {
   return target;
 }
 
-export default command<ListenInput>({
+export default command<Input>({
   description:
-    'Receives webhooks on a loopback address of this machine, and shows each delivery once. It can verify them, save them, and forward them to a program. Stop it with Ctrl-C.',
+    'Receives webhooks on a loopback address of this machine, and shows each delivery once. It can verify them, save them, and forward them to a program; the sender repeats what the program does not accept. Stop it with Ctrl-C.',
   flags: [
     { usage: '--port <n>', description: 'the port to listen on', defaultText: 'a free one' },
     {
@@ -36,15 +110,10 @@ export default command<ListenInput>({
     },
     {
       usage: '--forward-to <url>',
-      description: 'send each delivery on, with its bytes and headers, until a 2xx: https, or http on this machine',
-    },
-    {
-      usage: '--relay-status',
       description:
-        "respond to the sender with the target's response, so that the sender retries (default: 2xx at once)",
+        'send each delivery on once, with its bytes and headers, and answer the sender with the status of the response, so that the sender repeats what failed: https, or http on this machine',
     },
     ...SCHEME_FLAGS,
-    { usage: '--print-secret', description: 'show the secret with the address; creates one if none is given' },
     { usage: '--save <dir>', description: 'save each delivery in this directory before responding' },
     { usage: '--exit-after <n>', description: 'exit after n deliveries; exit 11 if fewer come within --timeout' },
   ],
@@ -65,24 +134,17 @@ export default command<ListenInput>({
   parse(args) {
     const port = args.count('port', { min: 0, max: 65_535, fallback: 0 });
     const scheme = parseScheme(args);
-    const printsSecret = args.isSet('print-secret');
-    if (printsSecret && scheme.kind === 'none') throw new UsageError('--print-secret needs --verify.');
     const directory = args.nonEmpty('save');
     const limit = args.count('exit-after', { min: 1, max: 1_000_000, fallback: 1 });
     return {
       port,
       path: parsePath(args),
       target: parseTargetOf(args, port),
-      relaysStatus: args.isSet('relay-status'),
       scheme,
       secretFile: args.value('secret-file'),
-      printsSecret,
       directory,
       exitAfter: args.value('exit-after') === undefined ? undefined : limit,
     };
   },
-  async run(context, input) {
-    const { listenForWebhooks } = await import('../../webhook/listen.ts');
-    return { kind: 'stream', events: await listenForWebhooks(context, input) };
-  },
+  run: async (context, input) => ({ kind: 'stream', events: eventsOf(context, input) }),
 });

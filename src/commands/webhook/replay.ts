@@ -1,9 +1,12 @@
 import { command } from '../../cli/command.ts';
-import { UsageError } from '../../errors.ts';
-import { batchResult } from '../../output/batch-result.ts';
+import { proxyFor } from '../../config/proxy.ts';
+import { type PartnerctlError, UsageError } from '../../errors.ts';
+import { type BatchItem, batchFailure } from '../../output/batch-failure.ts';
+import { batchResult, countByStatus, formatCounts } from '../../output/batch-result.ts';
 import type { Column } from '../../output/command-result.ts';
+import { toErrorObject } from '../../output/error-object.ts';
 import type { ReplayResult } from '../../webhook/replay.ts';
-import { parseTarget } from '../../webhook/target.ts';
+import { parseTarget, Target } from '../../webhook/target.ts';
 
 interface Input {
   readonly paths: readonly string[];
@@ -20,6 +23,33 @@ const COLUMNS: readonly Column<ReplayResult>[] = [
   { header: 'HTTP', value: ({ http_status }) => http_status },
   { header: 'FILE', value: ({ file }) => file, fit: 'start' },
 ];
+
+function toJson({ file, delivery_id, status, http_status, error }: ReplayResult): unknown {
+  return { file, delivery_id, status, http_status, error: error ? toErrorObject(error) : null };
+}
+
+function summarize(results: readonly ReplayResult[]): string {
+  return formatCounts(countByStatus(results, { sent: 0, failed: 0, unknown: 0, skipped: 0 }));
+}
+
+const OUTCOMES = { sent: 'done', failed: 'failed', unknown: 'skipped', skipped: 'skipped' } as const;
+
+function failureOf(results: readonly ReplayResult[], interruption: unknown): PartnerctlError | undefined {
+  const items = results.map(
+    ({ file, status, error }): BatchItem => ({ label: file, outcome: OUTCOMES[status], error }),
+  );
+  const isAnyUnknown = results.some(({ status }) => status === 'unknown');
+  const unknownNote = isAnyUnknown ? ' Deliveries with status unknown may have arrived.' : '';
+  const hint = `Run the command again with the files that were not sent.${unknownNote}`;
+  const messages = {
+    noun: 'deliveries',
+    summary: summarize(results),
+    details: { results: results.map(toJson) },
+    resumeHint: hint,
+    fixHint: hint,
+  };
+  return batchFailure(items, messages, interruption);
+}
 
 export default command<Input>({
   description:
@@ -42,17 +72,18 @@ export default command<Input>({
     return { paths: args.positionals, url };
   },
   async run(context, { paths, url }) {
-    const [{ findDeliveries }, replay] = await Promise.all([
-      import('../../webhook/saved-deliveries.ts'),
+    const [{ findDeliveries }, { replayDeliveries }] = await Promise.all([
+      import('../../webhook/saved-delivery.ts'),
       import('../../webhook/replay.ts'),
     ]);
-    const deliveries = await findDeliveries(paths);
-    const retries = context.flags.retries ?? DEFAULT_RETRIES;
-    return batchResult(replay.replayDeliveries(context, deliveries, { url, retries }), COLUMNS, {
+    const { abortSignal: signal, clock, random, env, flags, signals } = context;
+    const target = new Target(url, proxyFor(url.href, env), clock);
+    const deps = { clock, random, signal, target, retries: flags.retries ?? DEFAULT_RETRIES };
+    return batchResult(replayDeliveries(await findDeliveries(paths), deps), COLUMNS, {
       empty: 'Nothing to send.',
-      json: replay.replayResultJson,
-      summary: replay.summarizeReplay,
-      failure: (results) => replay.replayFailure(results, context.signals.interrupt.reason),
+      json: toJson,
+      summary: summarize,
+      failure: (results) => failureOf(results, signals.interrupt.reason),
     });
   },
 });

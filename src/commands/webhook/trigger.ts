@@ -2,12 +2,12 @@ import { command, SERVICE_EXITS } from '../../cli/command.ts';
 import type { Context } from '../../cli/context.ts';
 import { UsageError } from '../../errors.ts';
 import { type Column, listResult } from '../../output/command-result.ts';
-import { findSandbox } from '../../webhook/sandbox-admin.ts';
 import {
   deliveryFailure,
   describeLatestAttempt,
+  findSandbox,
   type SandboxDelivery,
-  triggerDeliveries,
+  triggerDelivery,
 } from '../../webhook/trigger.ts';
 
 const COLUMNS: readonly Column<SandboxDelivery>[] = [
@@ -41,12 +41,12 @@ async function secretFor({ to, secretFile }: Input, context: Context): Promise<s
 
 export default command<Input>({
   description:
-    'Makes the sandbox deliver an assistant message, and waits for the first attempt. With --source, the message is added to a session of that source, where the history shows it, and goes to the webhooks of that source; without --source, it is a test message that goes to the webhooks of every source. Needs PARTNER_SANDBOX_URL and PARTNER_SANDBOX_KEY. Exits with 8 if the receiver does not respond with a 2xx; the sandbox then retries.',
+    'Makes the sandbox deliver an assistant message, and waits for the first attempt. With --source, the message is added to a session of that source, where the history shows it, and goes to the webhook; without --source, it is a test message. Needs PARTNER_SANDBOX_URL and PARTNER_SANDBOX_KEY. Exits with 8 if the receiver does not respond with a 2xx; the sandbox then retries.',
   flags: [
     { usage: '--source <source_id>', description: 'the source of the message', defaultText: 'none: a test message' },
     { usage: '--session <session_id>', description: 'the session of the message', default: 'webhook-test' },
     { usage: '--text <text>', description: 'the text of the message', defaultText: 'a test' },
-    { usage: '--to <url>', description: 'deliver to this URL of this machine instead of the configured webhooks' },
+    { usage: '--to <url>', description: 'deliver to this URL of this machine instead of the configured webhook' },
     {
       usage: '--secret-file <path>',
       description:
@@ -69,7 +69,7 @@ export default command<Input>({
     const secretFile = args.value('secret-file');
     if (secretFile !== undefined && to === undefined) {
       throw new UsageError('--secret-file is for a delivery to --to, which is missing.', {
-        hint: 'Configured webhooks have secrets of their own. Add --to <url>, or remove --secret-file.',
+        hint: 'The configured webhook has a secret of its own. Add --to <url>, or remove --secret-file.',
       });
     }
     return { source: args.value('source'), session: args.value('session'), text: args.value('text'), to, secretFile };
@@ -79,22 +79,13 @@ export default command<Input>({
     const admin = findSandbox(env, await context.baseUrl());
     context.addSecret(admin.key);
     const secret = await secretFor(input, context);
-    const { source, session, text, to } = input;
+    const { source: source_id, session: session_id, text, to: url } = input;
     context.progress.start('Waiting for the receiver');
-    const deliveries = await triggerDeliveries(
-      admin,
-      {
-        ...(source !== undefined && { source_id: source }),
-        ...(session !== undefined && { session_id: session }),
-        ...(text !== undefined && { text }),
-        ...(to !== undefined && { url: to }),
-        ...(secret !== undefined && { secret }),
-      },
-      { clock, signal: abortSignal },
-    );
-    return listResult(deliveries, COLUMNS, {
+    const trigger = { source_id, session_id, text, url, secret };
+    const delivery = await triggerDelivery(admin, trigger, { clock, signal: abortSignal });
+    return listResult([delivery], COLUMNS, {
       empty: 'Nothing was delivered.',
-      failure: () => deliveryFailure(deliveries),
+      failure: () => deliveryFailure(delivery),
     });
   },
 });

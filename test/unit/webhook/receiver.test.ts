@@ -2,12 +2,14 @@ import { EventEmitter, once } from 'node:events';
 import { connect } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import {
-  MAX_BODY_BYTES,
   type ReceivedRequest,
   type Receiver,
   type ReceiverOptions,
   startReceiver,
 } from '../../../src/webhook/receiver.ts';
+
+/** The longest body that is accepted. */
+const MAX_BODY_BYTES = 1024 * 1024;
 
 async function start(options: Partial<ReceiverOptions> = {}): Promise<Receiver> {
   const receiver = await startReceiver({ port: 0, onDelivery: async () => ({ status: 204 }), ...options });
@@ -27,20 +29,20 @@ async function exchange(url: string, bytes: string): Promise<string> {
   return received;
 }
 
-test("a POST to the path is passed on with the exact bytes and header names, and gets the caller's response", async () => {
+test("a POST to the path is passed on with the exact bytes and header names, and gets the caller's status", async () => {
   const requests: ReceivedRequest[] = [];
   const { url } = await start({
     path: '/hooks',
     async onDelivery(request) {
       requests.push(request);
-      return { status: 202, headers: { 'x-seen': 'yes' }, body: 'thanks' };
+      return { status: 202, headers: { 'x-seen': 'yes' } };
     },
   });
   const body = Buffer.from([0, 255, 10, 13]);
   const response = await fetch(`${url}?a=1`, { method: 'POST', body, headers: { 'X-Custom': 'kept' } });
-  expect([response.status, response.headers.get('x-seen'), await response.text()]).toEqual([202, 'yes', 'thanks']);
+  expect([response.status, response.headers.get('x-seen')]).toEqual([202, 'yes']);
   expect(requests).toHaveLength(1);
-  expect(requests[0]).toMatchObject({ target: '/hooks?a=1', body });
+  expect(requests[0]?.body).toEqual(body);
   expect(requests[0]?.headers.find(([name]) => name.toLowerCase() === 'x-custom')?.[1]).toBe('kept');
 });
 

@@ -2,7 +2,7 @@ import { createHmac, randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { Webhook } from 'standardwebhooks';
 import { describe, expect, test } from 'vitest';
-import type { HeaderList } from '../../../src/webhook/headers.ts';
+import type { HeaderList } from '../../../src/webhook/delivery.ts';
 import type { HmacScheme } from '../../../src/webhook/scheme.ts';
 import { createVerifier, type SignedDelivery } from '../../../src/webhook/verify.ts';
 
