@@ -1,7 +1,7 @@
 import type { Http } from '../api/http.ts';
 import type { Context } from '../cli/context.ts';
 import type { ListedSpace } from '../contract/spaces.ts';
-import { type JobCreator, openJobCreator } from '../cron/create-jobs.ts';
+import { type JobCreator, openJobCreator } from '../cron-old/create-jobs.ts';
 import {
   type CronResult,
   createScheduleDescriber,

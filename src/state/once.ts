@@ -15,16 +15,18 @@ import { type OnceKind, type Reservation, type Standing, standingOf, standings }
  */
 
 /** The time of one request, unless a feature says otherwise. */
-export const REQUEST_MS = 30_000;
+const REQUEST_MS = 30_000;
 /** How long an owner may take before it sends. */
 const PATIENCE_MS = 30_000;
+/** How long a reservation may be acted on by its owner, unless a feature says otherwise. */
+export const LEASE_MS = REQUEST_MS + PATIENCE_MS;
 /** Small enough that all are sent within a lease, large enough that a push to git is worth it. */
 const BATCH = 50;
 const CONCURRENCY = 4;
 /** How often an item whose lease ended before it was sent is tried. */
 const MAX_TRIES = 3;
-/** How often `outlive` reads the log. */
-const POLL_MS = 2_000;
+/** How long `outlive` waits before it reads the log again, at first and at most. */
+const [FIRST_POLL_MS, MAX_POLL_MS] = [100, 2_000];
 
 /** An object to create. */
 export interface Item<Data> {
@@ -87,7 +89,7 @@ interface Attempt<Data, Each extends Item<Data>> {
 type Queued<Data, Each extends Item<Data>> = Pick<Attempt<Data, Each>, 'item' | 'tries'>;
 
 /** One call of `createOnce`. */
-class OnceRun<Data extends JsonObject, Each extends Item<Data>> {
+class OnceRun<Data, Each extends Item<Data>> {
   private readonly deps: OnceDeps;
   private readonly kind: OnceKind<Data>;
   private readonly steps: Steps<Data, Each>;
@@ -103,7 +105,8 @@ class OnceRun<Data extends JsonObject, Each extends Item<Data>> {
 
   /** @returns the items to try again */
   async createBatch(queued: readonly Queued<Data, Each>[]): Promise<readonly Queued<Data, Each>[]> {
-    const tries = new Map(queued.map(({ item, tries }) => [item, tries]));
+    const { keyOf } = this.kind;
+    const tries = new Map(queued.map(({ item, tries }) => [keyOf(item.data), tries]));
     const items = queued.map(({ item }) => item);
     const prepared = this.steps.prepare ? await this.steps.prepare(items) : items;
     if (prepared.length === 0) return [];
@@ -112,7 +115,7 @@ class OnceRun<Data extends JsonObject, Each extends Item<Data>> {
     const leftMs = (): number => this.requestMs + PATIENCE_MS - elapsed();
     const attempts = prepared.map((item) => ({
       item,
-      tries: tries.get(item) ?? 0,
+      tries: tries.get(keyOf(item.data)) ?? 0,
       reservation: this.reservation(item),
     }));
     const after = await this.reserve(attempts);
@@ -259,7 +262,7 @@ function isOwner(reservation: Reservation<unknown>, { objects, open }: Standing<
  * @throws LocalError if the state cannot be read or written before a batch is sent; the reason of the signal. The items of that
  *   batch and of later ones are not settled, and nothing was sent for them
  */
-export async function createOnce<Data extends JsonObject, Each extends Item<Data>>(
+export async function createOnce<Data, Each extends Item<Data>>(
   deps: OnceDeps,
   kind: OnceKind<Data>,
   items: readonly Each[],
@@ -273,29 +276,37 @@ export async function createOnce<Data extends JsonObject, Each extends Item<Data
   }
 }
 
+/** How to wait for the reservations of others. */
+export interface WaitOptions<Data> {
+  /** Whether a reservation is worth waiting for; all are by default. */
+  readonly isAwaited?: (reservation: Reservation<Data>) => boolean;
+  /** Called before each pause, with the time that is left. */
+  readonly onWait?: ((leftMs: number) => void) | undefined;
+}
+
 /**
  * Waits until some reservations have ended, or until their owners can no longer send: this process has then watched them for a
  * whole lease. Reads the log again and again.
  * @param ids of open reservations that this process has read
- * @param onWait called before each pause, with the time that is left
- * @returns those that are still open: their owners send nothing any more
+ * @returns those that are still open
  * @throws LocalError; the reason of the signal
  */
-export async function outlive<Data extends JsonObject>(
+export async function outlive<Data>(
   { log, clock, signal }: OnceDeps,
   kind: OnceKind<Data>,
   ids: ReadonlySet<string>,
-  onWait: (leftMs: number) => void = () => undefined,
+  { isAwaited = () => true, onWait }: WaitOptions<Data> = {},
 ): Promise<readonly Reservation<Data>[]> {
   // Not the wall clock: set forward, it would shorten the wait.
   const start = clock.monotonic();
-  for (;;) {
+  for (let pollMs = FIRST_POLL_MS; ; pollMs = Math.min(1.5 * pollMs, MAX_POLL_MS)) {
     const elapsed = clock.monotonic() - start;
     const all = [...standings(await log.read(), kind).values()].flatMap(({ open }) => open);
     const open = all.filter(({ id }) => ids.has(id));
-    const leftMs = Math.max(...open.map(({ leaseMs = REQUEST_MS + PATIENCE_MS }) => leaseMs)) - elapsed;
-    if (open.length === 0 || leftMs <= 0) return open;
-    onWait(leftMs);
-    await clock.sleep(Math.min(leftMs, POLL_MS), signal);
+    const leases = open.filter(isAwaited).map(({ leaseMs = LEASE_MS }) => leaseMs);
+    const leftMs = Math.max(0, ...leases) - elapsed;
+    if (leases.length === 0 || leftMs <= 0) return open;
+    onWait?.(leftMs);
+    await clock.sleep(Math.min(leftMs, pollMs), signal);
   }
 }

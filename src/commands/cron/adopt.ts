@@ -1,6 +1,6 @@
 import { command, SERVICE_EXITS } from '../../cli/command.ts';
 import { toWireSchedule } from '../../cron/cron-result.ts';
-import type { RecordedJob } from '../../cron/job-records.ts';
+import type { RecordedJob } from '../../cron-old/job-records.ts';
 import { JOB_SELECTION_FLAGS, type JobSelection, parseJobSelection } from '../../cron/job-selection.ts';
 import { UsageError } from '../../errors.ts';
 import { type Column, objectResult } from '../../output/command-result.ts';
@@ -52,7 +52,7 @@ export default command<Input>({
     yes: args.isSet('yes'),
   }),
   async run(context, { cron_job_id, selection, yes }) {
-    const { adopt } = await import('../../cron/adopt-forget.ts');
+    const { adopt } = await import('../../cron-old/adopt-forget.ts');
     const adopted = await adopt(context, cron_job_id, selection, yes);
     const { agent_id, name, schedule } = adopted.snapshot;
     const { key } = adopted;

@@ -2,7 +2,7 @@ import { agentFlags } from '../../cli/agent-args.ts';
 import { CODE_QUALITY_FLAG, command, SERVICE_EXITS, SUMMARY_FLAG } from '../../cli/command.ts';
 import type { Context } from '../../cli/context.ts';
 import { SCOPE } from '../../contract/scopes.ts';
-import type { WantedJob } from '../../cron/create-jobs.ts';
+import type { WantedJob } from '../../cron-old/create-jobs.ts';
 import type { CronResult } from '../../cron/cron-result.ts';
 import { type JobInput, parseJobInput } from '../../cron/job-input.ts';
 import { readJobFromFlags } from '../../cron/read-job-from-flags.ts';
@@ -168,7 +168,7 @@ export default command<Input>({
     if (from === 'schema') return printSchema();
     const wanted = await wantedJobs(context, from);
     const [{ createJobs }, { CI_VIEW, cronResultJson, jobsFailure, summarizeJobs }] = await Promise.all([
-      import('../../cron/create-jobs.ts'),
+      import('../../cron-old/create-jobs.ts'),
       import('../../cron/cron-result.ts'),
     ]);
     const http = await context.http();

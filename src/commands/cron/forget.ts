@@ -20,7 +20,7 @@ export default command<Input>({
   ],
   parse: (args) => ({ selection: parseJobSelection(args, args.positionals[0]), yes: args.isSet('yes') }),
   async run(context, { selection, yes }) {
-    const { forget } = await import('../../cron/adopt-forget.ts');
+    const { forget } = await import('../../cron-old/adopt-forget.ts');
     const { forgotten, job } = await forget(context, selection, yes);
     const json = { status: 'forgotten', key: forgotten.key, agent_id: job?.agent_id ?? null, name: job?.name ?? null };
     return objectResult(json, [

@@ -15,7 +15,7 @@ import {
   parseJobOwner,
   recordedOwnerAgents,
 } from '../../cron/job-agent.ts';
-import { openJobLedger } from '../../cron/job-ledger.ts';
+import { openJobLedger } from '../../cron-old/job-ledger.ts';
 import { JOB_LIST } from '../../cron/job-list.ts';
 import {
   findKnownJobs,
@@ -24,7 +24,7 @@ import {
   type KnownJobs,
   rowsOfAgents,
   toLocalRows,
-} from '../../cron/job-rows.ts';
+} from '../../cron-old/job-rows.ts';
 import { NoOperationError, PartnerctlError, UsageError, withHint } from '../../errors.ts';
 import { type Column, type CommandResult, listResult } from '../../output/command-result.ts';
 import { createAgentSpaces } from '../../provision/space-records.ts';

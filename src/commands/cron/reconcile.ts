@@ -3,8 +3,8 @@ import { shellCommand } from '../../cli/shell-command.ts';
 import type { GlobalFlags } from '../../config/global-flags.ts';
 import { SCOPE } from '../../contract/scopes.ts';
 import { toWireSchedule } from '../../cron/cron-result.ts';
-import type { RecordedJob } from '../../cron/job-records.ts';
-import type { ReconcileOptions, ReconcileResult } from '../../cron/reconcile.ts';
+import type { RecordedJob } from '../../cron-old/job-records.ts';
+import type { ReconcileOptions, ReconcileResult } from '../../cron-old/reconcile.ts';
 import { OutcomeUnknownError } from '../../errors.ts';
 import { type Column, listResult } from '../../output/command-result.ts';
 
@@ -116,9 +116,9 @@ export default command<ReconcileOptions & { readonly key: string | undefined }>(
   }),
   async run(context, options) {
     const [{ reconcileAll }, { reconcileDeps, replayRecoveryFiles }, { openJobLedger }] = await Promise.all([
-      import('../../cron/reconcile-all.ts'),
-      import('../../cron/reconcile-deps.ts'),
-      import('../../cron/job-ledger.ts'),
+      import('../../cron-old/reconcile-all.ts'),
+      import('../../cron-old/reconcile-deps.ts'),
+      import('../../cron-old/job-ledger.ts'),
     ]);
     const ledger = await openJobLedger(context);
     for (const replayed of await replayRecoveryFiles(context, ledger)) await context.notice(replayNote(replayed));

@@ -55,7 +55,7 @@ const COLUMNS: readonly Column<NumberedRecord>[] = [
 async function knownTypes(): Promise<readonly string[]> {
   const [spaces, jobs, messages, uploads, rows, sources, sessions, tails] = await Promise.all([
     import('../../provision/space-records.ts'),
-    import('../../cron/job-records.ts'),
+    import('../../cron-old/job-records.ts'),
     import('../../chat/message-records.ts'),
     import('../../upload/upload-records.ts'),
     import('../../chat/row-records.ts'),

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { adoptJob } from '../../../src/cron/adopt-forget.ts';
-import { createOnce } from '../../../src/cron/create-once.ts';
-import type { CronDeps } from '../../../src/cron/create-outcome.ts';
+import { adoptJob } from '../../../src/cron-old/adopt-forget.ts';
+import { createOnce } from '../../../src/cron-old/create-once.ts';
+import type { CronDeps } from '../../../src/cron-old/create-outcome.ts';
 import { LocalError } from '../../../src/errors.ts';
 import { keyOf } from './engine.ts';
 import { ALL, calmWorld, create, DAILY, LATER, shortRecords } from './examples.ts';

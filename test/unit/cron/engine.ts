@@ -1,15 +1,15 @@
 import { Contract } from '../../../src/contract/contract.ts';
 import type { JsonObject } from '../../../src/contract/json.ts';
-import { type AdoptDeps, adoptJob, forgetJob } from '../../../src/cron/adopt-forget.ts';
-import { createOnce } from '../../../src/cron/create-once.ts';
-import type { CreateOnceOptions, CreateOutcome, CronDeps } from '../../../src/cron/create-outcome.ts';
+import { type AdoptDeps, adoptJob, forgetJob } from '../../../src/cron-old/adopt-forget.ts';
+import { createOnce } from '../../../src/cron-old/create-once.ts';
+import type { CreateOnceOptions, CreateOutcome, CronDeps } from '../../../src/cron-old/create-outcome.ts';
 import { toWireSchedule } from '../../../src/cron/cron-result.ts';
 import { type CronJob, contentHash, cronKey } from '../../../src/cron/job.ts';
-import { withRefusals } from '../../../src/cron/job-ledger.ts';
+import { withRefusals } from '../../../src/cron-old/job-ledger.ts';
 import { createFreshJobLists, createJobFinder, type JobListOptions } from '../../../src/cron/job-list.ts';
-import { JOB_RECORDS, type JobRecord, type JobSnapshot } from '../../../src/cron/job-records.ts';
-import type { ReconcileResult } from '../../../src/cron/reconcile.ts';
-import { type ReconcileAllDeps, reconcileAll, replayRecovery } from '../../../src/cron/reconcile-all.ts';
+import { JOB_RECORDS, type JobRecord, type JobSnapshot } from '../../../src/cron-old/job-records.ts';
+import type { ReconcileResult } from '../../../src/cron-old/reconcile.ts';
+import { type ReconcileAllDeps, reconcileAll, replayRecovery } from '../../../src/cron-old/reconcile-all.ts';
 import {
   CredentialsError,
   LocalError,

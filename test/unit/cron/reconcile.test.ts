@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { adoptJob, forgetJob } from '../../../src/cron/adopt-forget.ts';
-import { createOnce } from '../../../src/cron/create-once.ts';
-import { replayRecovery } from '../../../src/cron/reconcile-all.ts';
+import { adoptJob, forgetJob } from '../../../src/cron-old/adopt-forget.ts';
+import { createOnce } from '../../../src/cron-old/create-once.ts';
+import { replayRecovery } from '../../../src/cron-old/reconcile-all.ts';
 import { keyOf } from './engine.ts';
 import { ALL, calmWorld, create, DAILY, LATER, reconcile, shortRecords } from './examples.ts';
 import { GRACE_MS } from './world.ts';

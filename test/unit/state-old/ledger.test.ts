@@ -2,7 +2,7 @@ import { rmdirSync, writeFileSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { JOB_RECORDS } from '../../../src/cron/job-records.ts';
+import { JOB_RECORDS } from '../../../src/cron-old/job-records.ts';
 import { fileStore } from '../../../src/state-old/file-store.ts';
 import { fromLogRecord, openLedger, otherLines, readOnce, toLogRecord } from '../../../src/state-old/ledger.ts';
 import { encodeRecord, type NewRecord } from '../../../src/state-old/record.ts';

@@ -4,8 +4,8 @@ import { type KeyState, type OnceResult, readKey, runOnce } from '../state-old/o
 import { LONGEST_RESERVATION_MS } from '../state-old/owner-watch.ts';
 import type { CreateOnceOptions, CreateOutcome, CreateRequest, CronDeps } from './create-outcome.ts';
 import { ambiguousOutcome, outcomeFromList, outcomeOfExisting } from './existing-job.ts';
-import { type CronJob, cronKey } from './job.ts';
-import type { FoundJobs } from './job-list.ts';
+import { type CronJob, cronKey } from '../cron/job.ts';
+import type { FoundJobs } from '../cron/job-list.ts';
 import { type JobSnapshot, toJobSnapshot } from './job-records.ts';
 
 /** How much longer a reservation lasts than its POST may take: an interrupted call takes some seconds to end. */

@@ -4,15 +4,15 @@ import { normalizeName } from '../contract/field-names.ts';
 import { isJsonObject, type JsonObject } from '../contract/json.ts';
 import { keyHistories } from '../state-old/once-records.ts';
 import { isText } from '../state-old/record.ts';
-import { toWireSchedule } from './cron-result.ts';
+import { toWireSchedule } from '../cron/cron-result.ts';
 import { LISTED_WITHIN_MS } from './existing-job.ts';
-import type { OwnerAgents } from './job-agent.ts';
-import { toListedJob } from './job-list.ts';
+import type { OwnerAgents } from '../cron/job-agent.ts';
+import { toListedJob } from '../cron/job-list.ts';
 import type { JobRecord, JobReservation, RecordedJob } from './job-records.ts';
-import { completeSchedule } from './listed-job.ts';
-import { nextRuns } from './next-runs.ts';
-import type { CronSchedule } from './schedule.ts';
-import { describeSchedule } from './schedule.ts';
+import { completeSchedule } from '../cron/listed-job.ts';
+import { nextRuns } from '../cron/next-runs.ts';
+import type { CronSchedule } from '../cron/schedule.ts';
+import { describeSchedule } from '../cron/schedule.ts';
 
 /** A job as `cron list` shows it. */
 export interface JobRow {

@@ -3,7 +3,7 @@ import type { GlobalFlags } from '../config/global-flags.ts';
 import { DuplicateError, OutcomeUnknownError, PartnerctlError, withHint } from '../errors.ts';
 import { unrecordedError } from '../state-old/unpublished.ts';
 import type { Blocked, CreateOutcome } from './create-outcome.ts';
-import type { CronDifference, CronJob } from './job.ts';
+import type { CronDifference, CronJob } from '../cron/job.ts';
 
 const MAX_QUOTED_LENGTH = 200;
 

@@ -11,11 +11,11 @@ import { randomRecordId } from '../state-old/record.ts';
 import { writeRecovery } from '../state-old/recovery.ts';
 import type { StateStore } from '../state-old/store.ts';
 import { createSecondJobCheck, holdForCheck, isCreated, type SecondJobCheck } from './check-after-create.ts';
-import { createGapWarner, createOtherNameWarner } from './create-notices.ts';
+import { createGapWarner, createOtherNameWarner } from '../cron/create-notices.ts';
 import { createOnce } from './create-once.ts';
 import type { CreateOnceOptions, CronDeps } from './create-outcome.ts';
-import { type CronResult, createScheduleDescriber, initialCronResult } from './cron-result.ts';
-import { type CronJob, cronKey, hasOneForm, identifyJob } from './job.ts';
+import { type CronResult, createScheduleDescriber, initialCronResult } from '../cron/cron-result.ts';
+import { type CronJob, cronKey, hasOneForm, identifyJob } from '../cron/job.ts';
 import { type JobLedgerOptions, openJobLedger } from './job-ledger.ts';
 import {
   createFreshJobLists,
@@ -24,12 +24,12 @@ import {
   type FreshJobLists,
   type JobListOptions,
   type JobSurvey,
-} from './job-list.ts';
+} from '../cron/job-list.ts';
 import { JOB_RECORDS, provesListRead } from './job-records.ts';
-import { memoize } from './memoize.ts';
+import { memoize } from '../cron/memoize.ts';
 import { outcomeError } from './outcome-error.ts';
 import { type LookUpDeps, postAndLookUp } from './post-and-look-up.ts';
-import { normalizeSchedule } from './schedule.ts';
+import { normalizeSchedule } from '../cron/schedule.ts';
 
 /** A job to create and its position in the input. */
 export interface WantedJob {

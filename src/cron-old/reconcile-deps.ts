@@ -8,7 +8,7 @@ import { hasEnded } from '../state-old/owner.ts';
 import { randomRecordId } from '../state-old/record.ts';
 import { readRecovery, removeRecovery } from '../state-old/recovery.ts';
 import type { JobLedger } from './job-ledger.ts';
-import { createJobFinder, JOB_LIST } from './job-list.ts';
+import { createJobFinder, JOB_LIST } from '../cron/job-list.ts';
 import { JOB_RECORDS, provesListRead, type RecordedJob } from './job-records.ts';
 import type { ReconcileResult } from './reconcile.ts';
 import { type ReconcileAllDeps, replayRecovery } from './reconcile-all.ts';
