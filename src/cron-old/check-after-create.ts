@@ -1,8 +1,8 @@
 import type { Clock } from '../clock.ts';
-import { DuplicateError, PartnerctlError } from '../errors.ts';
 import type { CronResult } from '../cron/cron-result.ts';
 import type { FindJob, FreshJobLists } from '../cron/job-list.ts';
 import type { ListedJob } from '../cron/listed-job.ts';
+import { DuplicateError, PartnerctlError } from '../errors.ts';
 
 /*
  * A state that other machines do not share cannot keep them from creating the same job at the same time. The service's list

@@ -3,20 +3,9 @@ import type { Http } from '../api/http.ts';
 import { mapConcurrent } from '../api/map-concurrent.ts';
 import { RunStopped, stopsRun, takeTurns } from '../api/take-turns.ts';
 import type { Context } from '../cli/context.ts';
-import { OutcomeUnknownError } from '../errors.ts';
-import { joinSentences } from '../output/sentences.ts';
-import { readOnce, toLogRecord } from '../state-old/ledger.ts';
-import { describeThisProcess, hasEnded } from '../state-old/owner.ts';
-import { randomRecordId } from '../state-old/record.ts';
-import { writeRecovery } from '../state-old/recovery.ts';
-import type { StateStore } from '../state-old/store.ts';
-import { createSecondJobCheck, holdForCheck, isCreated, type SecondJobCheck } from './check-after-create.ts';
 import { createGapWarner, createOtherNameWarner } from '../cron/create-notices.ts';
-import { createOnce } from './create-once.ts';
-import type { CreateOnceOptions, CronDeps } from './create-outcome.ts';
 import { type CronResult, createScheduleDescriber, initialCronResult } from '../cron/cron-result.ts';
 import { type CronJob, cronKey, hasOneForm, identifyJob } from '../cron/job.ts';
-import { type JobLedgerOptions, openJobLedger } from './job-ledger.ts';
 import {
   createFreshJobLists,
   createJobFinder,
@@ -25,11 +14,22 @@ import {
   type JobListOptions,
   type JobSurvey,
 } from '../cron/job-list.ts';
-import { JOB_RECORDS, provesListRead } from './job-records.ts';
 import { memoize } from '../cron/memoize.ts';
+import { normalizeSchedule } from '../cron/schedule.ts';
+import { OutcomeUnknownError } from '../errors.ts';
+import { joinSentences } from '../output/sentences.ts';
+import { readOnce, toLogRecord } from '../state-old/ledger.ts';
+import { describeThisProcess, hasEnded } from '../state-old/owner.ts';
+import { randomRecordId } from '../state-old/record.ts';
+import { writeRecovery } from '../state-old/recovery.ts';
+import type { StateStore } from '../state-old/store.ts';
+import { createSecondJobCheck, holdForCheck, isCreated, type SecondJobCheck } from './check-after-create.ts';
+import { createOnce } from './create-once.ts';
+import type { CreateOnceOptions, CronDeps } from './create-outcome.ts';
+import { type JobLedgerOptions, openJobLedger } from './job-ledger.ts';
+import { JOB_RECORDS, provesListRead } from './job-records.ts';
 import { outcomeError } from './outcome-error.ts';
 import { type LookUpDeps, postAndLookUp } from './post-and-look-up.ts';
-import { normalizeSchedule } from '../cron/schedule.ts';
 
 /** A job to create and its position in the input. */
 export interface WantedJob {

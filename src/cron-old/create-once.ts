@@ -1,11 +1,11 @@
 import { startStopwatch } from '../clock.ts';
+import { type CronJob, cronKey } from '../cron/job.ts';
+import type { FoundJobs } from '../cron/job-list.ts';
 import { LateTurn, requestTime } from '../state-old/late-turn.ts';
 import { type KeyState, type OnceResult, readKey, runOnce } from '../state-old/once.ts';
 import { LONGEST_RESERVATION_MS } from '../state-old/owner-watch.ts';
 import type { CreateOnceOptions, CreateOutcome, CreateRequest, CronDeps } from './create-outcome.ts';
 import { ambiguousOutcome, outcomeFromList, outcomeOfExisting } from './existing-job.ts';
-import { type CronJob, cronKey } from '../cron/job.ts';
-import type { FoundJobs } from '../cron/job-list.ts';
 import { type JobSnapshot, toJobSnapshot } from './job-records.ts';
 
 /** How much longer a reservation lasts than its POST may take: an interrupted call takes some seconds to end. */

@@ -1,11 +1,11 @@
 import type { InTurn } from '../api/take-turns.ts';
-import type { OnceDeps } from '../state-old/once.ts';
 import type { CronDifference, CronJob } from '../cron/job.ts';
-import type { JobLedger } from './job-ledger.ts';
 import type { FindJob } from '../cron/job-list.ts';
-import type { JobSnapshot } from './job-records.ts';
 import type { ScheduleGap } from '../cron/listed-job.ts';
 import type { CronSchedule } from '../cron/schedule.ts';
+import type { OnceDeps } from '../state-old/once.ts';
+import type { JobLedger } from './job-ledger.ts';
+import type { JobSnapshot } from './job-records.ts';
 
 /** What `createOnce` needs. */
 export interface CronDeps extends OnceDeps<JobSnapshot> {

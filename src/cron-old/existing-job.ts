@@ -1,9 +1,9 @@
+import { findDifferences, toNfc } from '../cron/job.ts';
+import { findScheduleGap, type ListedJob, matchContent, type ScheduleGap } from '../cron/listed-job.ts';
 import { InterruptedError, PartnerctlError } from '../errors.ts';
 import { keyHistories, stampRecord } from '../state-old/once-records.ts';
 import type { CreateOutcome, CreateRequest } from './create-outcome.ts';
-import { findDifferences, toNfc } from '../cron/job.ts';
 import { hasOtherContent, listedSnapshot, type RecordedJob, recordedIds } from './job-records.ts';
-import { findScheduleGap, type ListedJob, matchContent, type ScheduleGap } from '../cron/listed-job.ts';
 
 /*
  * Decides what it means for the creation of a job that the state or the service's list has one like it.

@@ -1,12 +1,12 @@
 import type { Context } from '../cli/context.ts';
 import { shellCommand } from '../cli/shell-command.ts';
 import type { GlobalFlags } from '../config/global-flags.ts';
+import { identifyJob, type JobIdentity } from '../cron/job.ts';
 import { OutcomeUnknownError } from '../errors.ts';
 import { type Ledger, openLedger, otherLines } from '../state-old/ledger.ts';
 import type { LineFilter } from '../state-old/line-reader.ts';
 import { type ObservedRecords, observeReads } from '../state-old/store.ts';
 import { type BlockingLine, lineWarner } from '../state-old/unusable-lines.ts';
-import { identifyJob, type JobIdentity } from '../cron/job.ts';
 import { JOB_RECORDS, type JobSnapshot } from './job-records.ts';
 
 /** The state file's records of scheduled jobs. */

@@ -1,11 +1,11 @@
 import { isJsonObject } from '../contract/json.ts';
 import { canonicalId } from '../contract/uuid.ts';
-import type { RecordFormat } from '../state-old/ledger.ts';
-import type { OnceRecord, RecordedObject, Reservation } from '../state-old/once-records.ts';
-import { isText, isTextOrNull, type LogRecord } from '../state-old/record.ts';
 import { type CronJob, contentHash, cronKey, instructionsHash, type JobIdentity, toNfc } from '../cron/job.ts';
 import { completeSchedule, hasSameSchedule, type ListedJob } from '../cron/listed-job.ts';
 import type { CronSchedule } from '../cron/schedule.ts';
+import type { RecordFormat } from '../state-old/ledger.ts';
+import type { OnceRecord, RecordedObject, Reservation } from '../state-old/once-records.ts';
+import { isText, isTextOrNull, type LogRecord } from '../state-old/record.ts';
 
 /** What the state file keeps of a job: enough to recognize it and to show differences, but not its instructions. */
 export interface JobSnapshot extends JobIdentity {

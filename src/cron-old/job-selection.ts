@@ -1,8 +1,8 @@
 import { type AgentInput, agentFlags } from '../cli/agent-args.ts';
 import type { Args } from '../cli/command.ts';
+import { parseJobAgent } from '../cron/job-agent.ts';
 import { NotFoundError, UsageError } from '../errors.ts';
 import { type KeyHistory, keyHistories, keyHistory } from '../state-old/once-records.ts';
-import { parseJobAgent } from '../cron/job-agent.ts';
 import type { JobRecord, JobSnapshot } from './job-records.ts';
 
 /** How the command line selects a recorded job: by its key or id, or by agent and name. */

@@ -1,9 +1,9 @@
 import { shellCommand } from '../cli/shell-command.ts';
 import type { GlobalFlags } from '../config/global-flags.ts';
+import type { CronDifference, CronJob } from '../cron/job.ts';
 import { DuplicateError, OutcomeUnknownError, PartnerctlError, withHint } from '../errors.ts';
 import { unrecordedError } from '../state-old/unpublished.ts';
 import type { Blocked, CreateOutcome } from './create-outcome.ts';
-import type { CronDifference, CronJob } from '../cron/job.ts';
 
 const MAX_QUOTED_LENGTH = 200;
 

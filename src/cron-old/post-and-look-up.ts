@@ -1,8 +1,8 @@
 import { startStopwatch } from '../clock.ts';
-import { isWithoutId, PartnerctlError } from '../errors.ts';
-import type { CronDeps } from './create-outcome.ts';
 import { type CronJob, cronKey } from '../cron/job.ts';
 import type { FindJob } from '../cron/job-list.ts';
+import { isWithoutId, PartnerctlError } from '../errors.ts';
+import type { CronDeps } from './create-outcome.ts';
 import { findReservedJob, openJobs } from './reconcile.ts';
 
 /** How long to look for a new job, and how long to wait before the second look. Each wait is twice as long. */

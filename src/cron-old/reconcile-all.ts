@@ -1,7 +1,7 @@
-import type { Ledger } from '../state-old/ledger.ts';
-import { type OwnerLiveness, OwnerWatch } from '../state-old/owner-watch.ts';
 import type { CronJob } from '../cron/job.ts';
 import type { FindJob } from '../cron/job-list.ts';
+import type { Ledger } from '../state-old/ledger.ts';
+import { type OwnerLiveness, OwnerWatch } from '../state-old/owner-watch.ts';
 import { type JobRecord, type JobReservation, type JobSnapshot, type RecordedJob, recordedIds } from './job-records.ts';
 import { unknownKeyError } from './job-selection.ts';
 import {

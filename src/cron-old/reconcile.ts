@@ -1,6 +1,7 @@
+import type { FoundJobs } from '../cron/job-list.ts';
+import { type ListedJob, matchIdentity } from '../cron/listed-job.ts';
 import type { OnceDeps } from '../state-old/once.ts';
 import { keyHistories, type OpenReservation, stampRecord } from '../state-old/once-records.ts';
-import type { FoundJobs } from '../cron/job-list.ts';
 import {
   adoptedSnapshot,
   hasOtherContent,
@@ -10,7 +11,6 @@ import {
   listedSnapshot,
   recordedIds,
 } from './job-records.ts';
-import { type ListedJob, matchIdentity } from '../cron/listed-job.ts';
 
 /** A reservation with an unknown outcome, and the other records that may account for a listed job. */
 export interface OpenJob extends OpenReservation<JobSnapshot> {

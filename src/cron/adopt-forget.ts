@@ -16,7 +16,7 @@ export interface ForgetDeps {
   readonly signal: AbortSignal;
   /** Resolves once the user has confirmed. @throws UsageError if the user declines or cannot be asked */
   readonly confirm: (question: string) => Promise<void>;
-  /** Called while waiting for another process, with the milliseconds that are left. */
+  /** Called before a wait for another process, with the milliseconds that it may take. */
   readonly onWait: (leftMs: number) => void;
 }
 

@@ -19,6 +19,7 @@ import {
   recordedIds,
   toJobData,
 } from './jobs.ts';
+import { findScheduleGap } from './listed-job.ts';
 import type { CreateOutcome } from './outcomes.ts';
 
 /** What `createJobs` needs. */
@@ -271,7 +272,11 @@ class CreateRun {
         if (match) {
           const fields = { key, of: reservation.id, object: match.cron_job_id, data: adoptedData(data, match, data) };
           await log.append([log.newRecord('cron.created', fields)]);
-          return { key, status: 'created', cron_job_id: match.cron_job_id };
+          const { cron_job_id } = match;
+          // A service that accepted the request without telling an id has created this one.
+          return isWithoutId(error)
+            ? { key, status: 'created', cron_job_id }
+            : { key, status: 'adopted', cron_job_id, gap: findScheduleGap(match) };
         }
         // Only a service that has accepted the request is worth waiting for.
         const isLast =

@@ -29,7 +29,7 @@ export interface ReconcileDeps {
   readonly findAnew: (wanted: readonly Pick<CronJob, 'name'>[]) => FindJob;
   /** Asks whether a job that is not listed was not created; undefined if nobody can be asked. */
   readonly confirm: ((reservation: JobReservation) => Promise<boolean>) | undefined;
-  /** Called while waiting, with the milliseconds that are left. */
+  /** Called before a wait, with the milliseconds that it may take. */
   readonly onWait: (leftMs: number) => void;
 }
 

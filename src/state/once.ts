@@ -280,7 +280,7 @@ export async function createOnce<Data, Each extends Item<Data>>(
 export interface WaitOptions<Data> {
   /** Whether a reservation is worth waiting for; all are by default. */
   readonly isAwaited?: (reservation: Reservation<Data>) => boolean;
-  /** Called before each pause, with the time that is left. */
+  /** Called once, before the first pause, with the milliseconds that it may take. */
   readonly onWait?: ((leftMs: number) => void) | undefined;
 }
 
@@ -306,7 +306,7 @@ export async function outlive<Data>(
     const leases = open.filter(isAwaited).map(({ leaseMs = LEASE_MS }) => leaseMs);
     const leftMs = Math.max(0, ...leases) - elapsed;
     if (leases.length === 0 || leftMs <= 0) return open;
-    onWait?.(leftMs);
+    if (pollMs === FIRST_POLL_MS) onWait?.(leftMs);
     await clock.sleep(Math.min(leftMs, pollMs), signal);
   }
 }

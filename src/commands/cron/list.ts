@@ -15,7 +15,6 @@ import {
   parseJobOwner,
   recordedOwnerAgents,
 } from '../../cron/job-agent.ts';
-import { openJobLedger } from '../../cron-old/job-ledger.ts';
 import { JOB_LIST } from '../../cron/job-list.ts';
 import {
   findKnownJobs,
@@ -24,7 +23,7 @@ import {
   type KnownJobs,
   rowsOfAgents,
   toLocalRows,
-} from '../../cron-old/job-rows.ts';
+} from '../../cron/job-rows.ts';
 import { NoOperationError, PartnerctlError, UsageError, withHint } from '../../errors.ts';
 import { type Column, type CommandResult, listResult } from '../../output/command-result.ts';
 import { createAgentSpaces } from '../../provision/space-records.ts';
@@ -128,9 +127,10 @@ async function* readList(http: Http, flags: GlobalFlags): AsyncGenerator<JsonObj
 
 /** @param origin the base URL of the service; undefined for the jobs of all services */
 async function readKnownJobs(context: Context, origin: string | undefined): Promise<KnownJobs> {
-  const { spaces, ...also } = createAgentSpaces(origin);
-  const ledger = await openJobLedger(context, { also });
-  return { ...findKnownJobs(await ledger.readAll(), origin), spaces };
+  const records = await (await context.log()).read();
+  const { spaces, observe } = createAgentSpaces(origin);
+  for (const record of records) observe({ kind: 'record', line: 0, record });
+  return { ...findKnownJobs(records, origin), spaces };
 }
 
 export default command<Input>({
