@@ -54,13 +54,12 @@ function select(records: readonly LogRecord[], key: string): Selected {
  * Waits until no process can create the job any more: an owner sends nothing after its lease. One that recorded an unknown
  * outcome has sent its request.
  */
-async function waitForOwners(deps: ForgetDeps, { key, standing }: Selected): Promise<Selected> {
+async function waitForOwners(deps: ForgetDeps, { standing }: Selected): Promise<void> {
   const ids = new Set(standing.open.map(({ id }) => id));
   await outlive(deps, JOBS, ids, { isAwaited: ({ isUnknown }) => !isUnknown, onWait: deps.onWait });
-  return select(await deps.log.read(), key);
 }
 
-/** The state may have changed while the prompt was open. */
+/** The state may have changed while this process waited, or while the prompt was open. */
 async function refuseIfChanged({ log }: ForgetDeps, { key, live, standing }: Selected): Promise<void> {
   const current = select(await log.read(), key);
   const unknown = ({ open }: JobStanding) => open.filter(({ isUnknown }) => isUnknown).length;
@@ -113,12 +112,12 @@ export async function adoptJob(
   selector: JobSelector,
 ): Promise<{ readonly key: string; readonly data: JobData; readonly cron_job_id: string }> {
   const { log } = deps;
-  const { selected: before, job } = await selectToAdopt(deps, selector);
-  const { key } = before;
+  const { selected, job } = await selectToAdopt(deps, selector);
+  const { key } = selected;
   const listed = await deps.fetchListed(cronJobId);
   if (listed) refuseOtherJob(job, listed);
   if (listed?.agent_id === undefined || listed.name === undefined) await refuseRecordedForOther(deps, key, cronJobId);
-  const selected = await waitForOwners(deps, before);
+  await waitForOwners(deps, selected);
   await deps.confirm(`Record ${cronJobId} as job ${JSON.stringify(job.name)} of agent ${job.agent_id}?`);
   await refuseIfChanged(deps, selected);
   const { objects, open } = selected.standing;
@@ -153,10 +152,10 @@ export async function forgetJob(
     'key' in target
       ? (findKeyById(all, target.key) ?? target.key)
       : cronKey(target.origin, target.agent_id, target.name);
-  const before = select(records, key);
-  const job = before.data;
+  const selected = select(records, key);
+  const job = selected.data;
   if (!job) throw 'key' in target ? unknownKeyError(key, 'key or id') : unknownJobError(target);
-  const selected = await waitForOwners(deps, before);
+  await waitForOwners(deps, selected);
   await deps.confirm(forgetQuestion(`${JSON.stringify(job.name)} of agent ${job.agent_id}`, selected.standing));
   await refuseIfChanged(deps, selected);
   await log.append([log.newRecord('cron.forgotten', { key, of: selected.live })]);

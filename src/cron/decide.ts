@@ -51,13 +51,13 @@ function different({ job, key }: Knowledge, listed: ListedJob): Blocked {
   return { key, status: 'blocked', why: 'different', cron_job_id: listed.cron_job_id, differences };
 }
 
-/** Whether the service no longer lists a job that it has had time to list. */
-function isGone({ found, now }: Knowledge, { object, at }: RecordedJob): boolean {
-  return found?.kind === 'read' && !found.isListed(object) && now >= Date.parse(at) + LISTED_WITHIN_MS;
+/** Whether the list does not show a recorded job. By id: the job still exists if it was renamed. */
+function isMissing({ found }: Knowledge, { object }: RecordedJob): boolean {
+  return found?.kind === 'read' && !found.isListed(object);
 }
 
 function decideRecorded(known: Knowledge, objects: readonly RecordedJob[], last: RecordedJob): Decision {
-  const { origin, job, key, found, ensure } = known;
+  const { origin, job, key, found, ensure, now } = known;
   const wanted = toJobData(origin, job);
   const recorded = objects.findLast(({ data }) => !hasOtherContent(data, wanted)) ?? last;
   const base = { key, cron_job_id: recorded.object, since: recorded.at };
@@ -67,8 +67,10 @@ function decideRecorded(known: Knowledge, objects: readonly RecordedJob[], last:
     const differences = findDifferences(before, job);
     return settled({ ...base, status: 'blocked', why: 'different', differences });
   }
-  if (!found && (ensure || schedule === null)) return { kind: 'list' };
-  if (ensure && isGone(known, recorded)) return settled({ ...base, status: 'blocked', why: 'gone' });
+  // A service may take a while to list a new job.
+  const mayBeGone = ensure && now >= Date.parse(recorded.at) + LISTED_WITHIN_MS;
+  if (!found && (mayBeGone || schedule === null)) return { kind: 'list' };
+  if (mayBeGone && isMissing(known, recorded)) return settled({ ...base, status: 'blocked', why: 'gone' });
   const listed = schedule === null && found?.kind === 'read' ? found.byId(recorded.object) : undefined;
   if (listed && matchContent(listed, job) === 'different') return settled({ ...base, ...different(known, listed) });
   const unlisted: ScheduleGap | undefined = schedule === null ? { kind: 'unlisted' } : undefined;

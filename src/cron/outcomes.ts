@@ -124,7 +124,7 @@ function explainBlocked(outcome: Blocked, context: ErrorContext): readonly [stri
       return [
         `${subject} is being created by another process.`,
         `It reserved the job at ${since}.`,
-        'Run it again later, or add --ensure to wait for its outcome.',
+        `Run it again later, or add --ensure to wait for its outcome. If that run was killed: ${command(['cron', 'reconcile'])}`,
       ];
   }
 }

@@ -16,10 +16,7 @@ export async function refuseOtherContent(log: Log): Promise<void> {
  * @throws NotFoundError if `from` does not exist; LocalError if a log cannot be read or written, if a line of one is damaged,
  *   or if `to` has other content than records
  */
-export async function copyRecords(
-  from: Log,
-  to: Log,
-): Promise<{ readonly copied: number; readonly present: number }> {
+export async function copyRecords(from: Log, to: Log): Promise<{ readonly copied: number; readonly present: number }> {
   const entries = await from.inspect();
   if (!entries) {
     throw new NotFoundError(`There is no state at ${from.label}.`, { hint: 'Check the address. Nothing was copied.' });

@@ -1,4 +1,5 @@
 import { command, SERVICE_EXITS } from '../../cli/command.ts';
+import { confirmChange } from '../../cli/confirm-change.ts';
 import type { Context } from '../../cli/context.ts';
 import { shellCommand } from '../../cli/shell-command.ts';
 import { toWireSchedule } from '../../cron/cron-result.ts';
@@ -34,17 +35,6 @@ function parseJobId(typed = ''): string {
   throw new UsageError(`${JSON.stringify(typed)} is not the id of a job.`, {
     hint: '`partnerctl cron list` shows the ids.',
   });
-}
-
-/** Asks before a record is changed. @throws UsageError if the user declines or cannot be asked */
-export async function confirmChange(context: Context, question: string): Promise<void> {
-  if (!context.isInteractive) {
-    throw new UsageError('Changing the record of a job needs a confirmation.', {
-      hint: 'Without a terminal, confirm with --yes.',
-    });
-  }
-  if (await context.confirm(question)) return;
-  throw new UsageError('Nothing was changed.', { hint: 'Run it again and answer y, or pass --yes.' });
 }
 
 /** Looks a job up by its id. @returns undefined, after a warning, if the list cannot be read at all */

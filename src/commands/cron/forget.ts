@@ -1,10 +1,10 @@
 import { command, STATE_EXITS } from '../../cli/command.ts';
+import { confirmChange } from '../../cli/confirm-change.ts';
 import type { Context } from '../../cli/context.ts';
 import type { JobIdentity } from '../../cron/job.ts';
 import { JOB_SELECTION_FLAGS, type JobSelection, parseJobSelection } from '../../cron/job-selection.ts';
 import { UsageError } from '../../errors.ts';
 import { objectResult } from '../../output/command-result.ts';
-import { confirmChange } from './adopt.ts';
 
 interface Input {
   readonly selection: JobSelection;

@@ -127,7 +127,12 @@ async function* readList(http: Http, flags: GlobalFlags): AsyncGenerator<JsonObj
 
 /** @param origin the base URL of the service; undefined for the jobs of all services */
 async function readKnownJobs(context: Context, origin: string | undefined): Promise<KnownJobs> {
-  const records = await (await context.log()).read();
+  const log = await context.log();
+  const entries = (await log.inspect()) ?? [];
+  for (const entry of entries) {
+    if (entry.kind === 'damaged') await context.warn(`${log.label}:${entry.line} cannot be used: ${entry.why}`);
+  }
+  const records = entries.flatMap((entry) => (entry.kind === 'record' ? [entry.record] : []));
   const { spaces, observe } = createAgentSpaces(origin);
   for (const record of records) observe({ kind: 'record', line: 0, record });
   return { ...findKnownJobs(records, origin), spaces };

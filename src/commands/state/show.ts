@@ -1,8 +1,8 @@
 import { command, STATE_EXITS } from '../../cli/command.ts';
 import type { Context } from '../../cli/context.ts';
+import { isJsonObject } from '../../contract/json.ts';
 import { UsageError } from '../../errors.ts';
 import { type Column, listResult } from '../../output/command-result.ts';
-import { isJsonObject } from '../../contract/json.ts';
 import type { LogEntry } from '../../state/log.ts';
 import type { LogRecord } from '../../state/record.ts';
 

@@ -1,0 +1,101 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { fileLog } from '../../../src/state/file-log.ts';
+import { Log } from '../../../src/state/log.ts';
+import { decode, encode, newRecord } from '../../../src/state/record.ts';
+import { anyCharacter } from '../../support/properties.ts';
+import { tempDirectory } from '../../support/run.ts';
+import { flipBit } from '../../support/state-file.ts';
+
+const AUTHOR = { user: 'ada', host: 'laptop', pid: 1, version: '0.0.0' };
+
+function recordOf(name: string) {
+  return newRecord('cron.reserved', { key: 'k', data: { name } }, { author: AUTHOR, now: 0 });
+}
+
+const anyLine = fc.string({ unit: anyCharacter, maxLength: 40 }).map((name) => encode(recordOf(name)));
+
+describe('A line', () => {
+  it('is read as it was written', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: anyCharacter }), (name) => {
+        const record = recordOf(name);
+        expect(decode(encode(record))).toEqual({ kind: 'record', record: JSON.parse(JSON.stringify(record)) });
+      }),
+    );
+  });
+
+  it('of which only the beginning was written is torn, wherever it was cut', () => {
+    fc.assert(
+      fc.property(anyLine, fc.nat(), (line, at) => {
+        const bytes = Buffer.from(line);
+        const start = bytes.subarray(0, 1 + (at % (bytes.length - 1))).toString();
+        expect(decode(start)).toEqual({ kind: 'torn' });
+      }),
+    );
+  });
+
+  it('with one flipped bit never counts for nothing: at least one of its parts is damaged', () => {
+    fc.assert(
+      fc.property(anyLine, fc.nat(), (line, bit) => {
+        const bytes = Buffer.from(line);
+        const parts = flipBit(bytes, bit % (8 * bytes.length))
+          .toString()
+          .split(/\r?\n/);
+        expect(parts.filter((part) => part !== '').map((part) => decode(part).kind)).toContain('damaged');
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  it.each([
+    ['a merge conflict marker', '<<<<<<< ours'],
+    ['not a whole record', '\0\0\0\0'],
+    ['not a whole record', '{"v":1,"type":"cron.reserved"'],
+    ['not a whole record', 'Hello.'],
+  ])('is damaged if it is %s: %j', (why, line) => {
+    expect(decode(line)).toEqual({ kind: 'damaged', why });
+  });
+});
+
+describe('A log', () => {
+  function open(path: string): Log {
+    return new Log({ driver: fileLog(path), author: AUTHOR, clock: { now: () => 0 }, redact: (text) => text });
+  }
+
+  it('goes on behind a torn line, and refuses to be read with a damaged one', async () => {
+    const path = join(tempDirectory(), 'state.jsonl');
+    const log = open(path);
+    const [first, second] = [recordOf('first'), recordOf('second')];
+    writeFileSync(path, `\n${encode(first)}\n\n${encode(recordOf('torn')).slice(0, 100)}`);
+    await log.append([second]);
+    expect((await log.read()).map(({ id }) => id)).toEqual([first.id, second.id]);
+    writeFileSync(path, readFileSync(path, 'utf8').replace('second', 'Second'));
+    await expect(log.read()).rejects.toMatchObject({
+      message: expect.stringMatching(/state\.jsonl:5 cannot be used: it is changed after it was written/),
+      info: { hint: expect.stringContaining('partnerctl state verify') },
+    });
+    await log.close();
+  });
+
+  it('writes what is appended during a write in one more write', async () => {
+    const writes: (readonly string[])[] = [];
+    const none = async () => undefined;
+    const driver = { ...fileLog('unused'), label: 'log', load: async () => writes.flat(), close: none };
+    const write = async (lines: readonly string[]): Promise<void> => {
+      writes.push(lines);
+      await new Promise((resolve) => setImmediate(resolve));
+    };
+    const log = new Log({
+      driver: { ...driver, write },
+      author: AUTHOR,
+      clock: { now: () => 0 },
+      redact: (text) => text,
+    });
+    await Promise.all(Array.from({ length: 20 }, (_, n) => log.append([recordOf(`r${n}`)])));
+    expect(writes.length).toBeLessThanOrEqual(2);
+    expect(await log.read()).toHaveLength(20);
+  });
+});
