@@ -1,16 +1,14 @@
 import { RunStopped, stopsRun } from '../api/take-turns.ts';
 import type { Clock } from '../clock.ts';
-import { InterruptedError, isWithoutId, PartnerctlError } from '../errors.ts';
+import { InterruptedError, PartnerctlError } from '../errors.ts';
 import type { Log } from '../state/log.ts';
 import { createOnce, type Item, outlive, type Result, type SendOptions } from '../state/once.ts';
 import type { LogRecord } from '../state/record.ts';
 import { standingOf, standings } from '../state/standing.ts';
 import { type Decision, decide, outcomeOfReserved } from './decide.ts';
-import { findCreated, openJobs } from './find-created.ts';
 import { type CronJob, cronKey } from './job.ts';
 import type { FindJob, FoundJobs } from './job-list.ts';
 import {
-  adoptedData,
   JOBS,
   type JobData,
   type JobReservation,
@@ -19,7 +17,7 @@ import {
   recordedIds,
   toJobData,
 } from './jobs.ts';
-import { findScheduleGap } from './listed-job.ts';
+import { lookUp } from './look-up.ts';
 import type { CreateOutcome } from './outcomes.ts';
 
 /** What `createJobs` needs. */
@@ -51,10 +49,6 @@ export interface CreateOptions {
   /** Called with each outcome as soon as it is known. */
   readonly onOutcome?: ((index: number, outcome: CreateOutcome) => void) | undefined;
 }
-
-/** How long to look for a new job whose response tells no id, and how long to wait before the second look. */
-const LOOK_UP_MS = 10_000;
-const FIRST_WAIT_MS = 250;
 
 /** A job that has no outcome yet. */
 interface Wanted extends Item<JobData> {
@@ -249,45 +243,9 @@ class CreateRun {
         return;
       case 'unknown': {
         const { error, reservation } = result;
-        const found = await this.lookUp(wanted, reservation, error);
+        const found = await lookUp(this.deps, wanted.job, { reservation, error });
         this.settle(wanted, found ?? { key, status: 'unknown', since: reservation.at, error });
       }
-    }
-  }
-
-  /** Looks for the job of an unknown outcome in the list, and records it. @returns undefined if it is not certain */
-  private async lookUp(
-    { job, key, data }: Wanted,
-    reservation: JobReservation,
-    error: unknown,
-  ): Promise<CreateOutcome | undefined> {
-    const { clock, signal, onWait, log, origin, findAnew } = this.deps;
-    const start = clock.monotonic();
-    try {
-      for (let waitMs = FIRST_WAIT_MS; ; waitMs *= 2) {
-        const found = await findAnew()(job);
-        const { all, recorded } = await this.readLog();
-        const open = openJobs(all, recorded, origin).find((each) => each.reservation.id === reservation.id);
-        const match = open && findCreated(open, found).match;
-        if (match) {
-          const fields = { key, of: reservation.id, object: match.cron_job_id, data: adoptedData(data, match, data) };
-          await log.append([log.newRecord('cron.created', fields)]);
-          const { cron_job_id } = match;
-          // A service that accepted the request without telling an id has created this one.
-          return isWithoutId(error)
-            ? { key, status: 'created', cron_job_id }
-            : { key, status: 'adopted', cron_job_id, gap: findScheduleGap(match) };
-        }
-        // Only a service that has accepted the request is worth waiting for.
-        const isLast =
-          found.kind === 'closed' || !isWithoutId(error) || clock.monotonic() - start + waitMs > LOOK_UP_MS;
-        if (isLast) return undefined;
-        onWait?.(waitMs);
-        await clock.sleep(waitMs, signal);
-      }
-    } catch (failure) {
-      if (failure instanceof PartnerctlError) return undefined;
-      throw failure;
     }
   }
 }

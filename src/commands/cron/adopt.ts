@@ -1,7 +1,7 @@
 import { command, SERVICE_EXITS } from '../../cli/command.ts';
-import { confirmChange } from '../../cli/confirm-change.ts';
 import type { Context } from '../../cli/context.ts';
 import { shellCommand } from '../../cli/shell-command.ts';
+import { confirmChange } from '../../cron/confirm-change.ts';
 import { toWireSchedule } from '../../cron/cron-result.ts';
 import { JOB_SELECTION_FLAGS, type JobSelection, parseJobSelection } from '../../cron/job-selection.ts';
 import type { JobData } from '../../cron/jobs.ts';

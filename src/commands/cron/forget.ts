@@ -1,6 +1,6 @@
 import { command, STATE_EXITS } from '../../cli/command.ts';
-import { confirmChange } from '../../cli/confirm-change.ts';
 import type { Context } from '../../cli/context.ts';
+import { confirmChange } from '../../cron/confirm-change.ts';
 import type { JobIdentity } from '../../cron/job.ts';
 import { JOB_SELECTION_FLAGS, type JobSelection, parseJobSelection } from '../../cron/job-selection.ts';
 import { UsageError } from '../../errors.ts';
