@@ -50,13 +50,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   entry('state path', 'Print the path or the address of the state', () => import('../commands/state/path.ts')),
   entry('state show', 'Show the records of the state', () => import('../commands/state/show.ts')),
   entry('state verify', 'Check every line of the state', () => import('../commands/state/verify.ts')),
-  entry(
-    'state blame',
-    'Show who created something, when, and in which run',
-    () => import('../commands/state/blame.ts'),
-  ),
   entry('state init', 'Prepare a database or a repository for the state', () => import('../commands/state/init.ts')),
-  entry('state prove', 'Test whether a place can keep the state', () => import('../commands/state/prove.ts')),
   entry('state copy', 'Copy the records of one place to another', () => import('../commands/state/copy.ts')),
   entry('upload', 'Upload files as attachments or documents, each once', () => import('../commands/upload.ts')),
   entry('cron create', 'Create scheduled jobs, each at most once', () => import('../commands/cron/create.ts')),

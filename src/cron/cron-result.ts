@@ -4,11 +4,11 @@ import { countByStatus, formatCounts } from '../output/batch-result.ts';
 import { endedAs, failedItem, itemSection } from '../output/ci/findings.ts';
 import type { CiView, Finding } from '../output/command-result.ts';
 import { toErrorObject } from '../output/error-object.ts';
-import type { Blocked, CreateOutcome } from './create-outcome.ts';
 import type { CronDifference, CronJob } from './job.ts';
 import type { ScheduleGap } from './listed-job.ts';
 import { memoize } from './memoize.ts';
 import { nextRuns } from './next-runs.ts';
+import type { Blocked, CreateOutcome } from './outcomes.ts';
 import type { CronSchedule } from './schedule.ts';
 import { describeSchedule, formatExpression } from './schedule.ts';
 

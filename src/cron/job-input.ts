@@ -4,7 +4,7 @@ import { parseTextArgument, type TextSource } from '../cli/input.ts';
 import { UsageError } from '../errors.ts';
 import { identifierProblem } from '../yaml/identifier-problem.ts';
 import { parseJobAgent } from './job-agent.ts';
-import { type CronSchedule, parseExpression, parseFields } from './schedule.ts';
+import { type CronSchedule, parseExpression } from './schedule.ts';
 import { ScheduleError } from './schedule-error.ts';
 import { parseTimezone } from './time-zone.ts';
 
@@ -15,36 +15,19 @@ export interface JobInput extends AgentInput {
   readonly schedule: CronSchedule;
 }
 
-const FIELD_FLAGS = ['minute', 'hour', 'day-of-week'] as const;
-
-function parseScheduleFlags(args: Args) {
-  const expression = args.value('schedule');
-  const fieldFlags = FIELD_FLAGS.filter((flag) => args.value(flag) !== undefined);
-  if (expression !== undefined && fieldFlags.length > 0) {
-    throw new UsageError(`--schedule and --${fieldFlags[0]} cannot be combined.`);
-  }
-  if (expression !== undefined) return parseExpression(expression);
-  return parseFields({
-    minute: args.value('minute'),
-    hour: args.value('hour'),
-    day_of_week: args.value('day-of-week'),
-  });
-}
-
 /** Names the flag with the invalid schedule. */
-function toFlagError(error: ScheduleError, args: Args): UsageError {
-  const inExpression = args.value('schedule') !== undefined && error.field !== 'timezone';
-  const flag = inExpression ? 'schedule' : error.field.replaceAll('_', '-');
-  const message = inExpression && error.field !== 'schedule' ? error.message : error.detail;
+function toFlagError(error: ScheduleError): UsageError {
+  const flag = error.field === 'timezone' ? 'timezone' : 'schedule';
+  const message = error.field === flag ? error.detail : error.message;
   const hint = error.hint && error.hint.charAt(0).toUpperCase() + error.hint.slice(1);
   return new UsageError(`--${flag}: ${message}`, { hint, cause: error });
 }
 
 function parseSchedule(args: Args): CronSchedule {
   try {
-    return { ...parseScheduleFlags(args), timezone: parseTimezone(args.value('timezone') ?? 'UTC') };
+    return { ...parseExpression(args.required('schedule')), timezone: parseTimezone(args.value('timezone') ?? 'UTC') };
   } catch (error) {
-    if (error instanceof ScheduleError) throw toFlagError(error, args);
+    if (error instanceof ScheduleError) throw toFlagError(error);
     throw error;
   }
 }

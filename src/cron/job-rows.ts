@@ -2,13 +2,13 @@ import { comparableAgent } from '../contract/agent-ids.ts';
 import type { Contract } from '../contract/contract.ts';
 import { normalizeName } from '../contract/field-names.ts';
 import { isJsonObject, type JsonObject } from '../contract/json.ts';
-import { keyHistories } from '../state/once-records.ts';
-import { isText } from '../state/record.ts';
+import type { LogRecord } from '../state/record.ts';
+import { standings } from '../state/standing.ts';
 import { toWireSchedule } from './cron-result.ts';
-import { LISTED_WITHIN_MS } from './existing-job.ts';
+import { LISTED_WITHIN_MS } from './decide.ts';
 import type { OwnerAgents } from './job-agent.ts';
 import { toListedJob } from './job-list.ts';
-import type { JobRecord, JobReservation, RecordedJob } from './job-records.ts';
+import { JOBS, type JobReservation, type RecordedJob } from './jobs.ts';
 import { completeSchedule } from './listed-job.ts';
 import { nextRuns } from './next-runs.ts';
 import type { CronSchedule } from './schedule.ts';
@@ -52,7 +52,7 @@ async function describeTimes(
 function listedExternalId(item: JsonObject): string | undefined {
   const key = Object.keys(item).find((name) => normalizeName(name) === EXTERNAL_ID);
   const id = key === undefined ? undefined : item[key];
-  if (isText(id)) return id;
+  if (typeof id === 'string') return id;
   return isJsonObject(item.space) ? listedExternalId(item.space) : undefined;
 }
 
@@ -63,8 +63,8 @@ async function toListedRow(
   now: number,
 ): Promise<JobRow> {
   const { cron_job_id, agent_id: listedAgentId, agent_text, name, schedule } = toListedJob(item, contract);
-  const { key, snapshot } = jobs.get(cron_job_id) ?? {};
-  const agent_id = listedAgentId ?? snapshot?.agent_id;
+  const { key, data } = jobs.get(cron_job_id) ?? {};
+  const agent_id = listedAgentId ?? data?.agent_id;
   const external_space_id = listedExternalId(item) ?? spaces.get(comparableAgent(agent_id ?? agent_text ?? ''));
   const times = await describeTimes(completeSchedule(schedule), now);
   return {
@@ -93,9 +93,9 @@ async function toLocalRow(
   now: number,
 ): Promise<JobRow> {
   const { key, at } = record;
-  const { origin, agent_id, name, schedule } = record.snapshot;
+  const { origin, agent_id, name, schedule } = record.data;
   const external_space_id = spaces.get(comparableAgent(agent_id));
-  const cron_job_id = record.kind === 'reserved' ? null : record.remoteId;
+  const cron_job_id = 'object' in record ? record.object : null;
   const times = await describeTimes(schedule ?? undefined, now);
   const remote = state === 'local' ? null : false;
   const json = {
@@ -144,15 +144,14 @@ export interface KnownJobs {
 
 /** The recorded jobs and open reservations of one service, or of all when `origin` is undefined. */
 export function findKnownJobs(
-  records: readonly JobRecord[],
+  records: readonly LogRecord[],
   origin: string | undefined,
 ): Pick<KnownJobs, 'jobs' | 'open'> {
-  const histories = [...keyHistories(records).values()];
-  const isOfService = ({ snapshot }: RecordedJob | JobReservation) =>
-    origin === undefined || snapshot.origin === origin;
+  const all = [...standings(records, JOBS).values()];
+  const isOfService = ({ data }: RecordedJob | JobReservation) => origin === undefined || data.origin === origin;
   return {
-    jobs: histories.flatMap(({ objects }) => objects).filter(isOfService),
-    open: histories.flatMap(({ open }) => open.map(({ reservation }) => reservation)).filter(isOfService),
+    jobs: all.flatMap(({ objects }) => objects).filter(isOfService),
+    open: all.flatMap(({ open }) => open).filter(isOfService),
   };
 }
 
@@ -171,7 +170,7 @@ export async function* joinRows(
   { jobs, open, spaces }: KnownJobs,
   now: number,
 ): AsyncGenerator<JobRow> {
-  const known = { jobs: new Map(jobs.map((job) => [job.remoteId, job])), spaces };
+  const known = { jobs: new Map(jobs.map((job) => [job.object, job])), spaces };
   const unseen = new Map(known.jobs);
   for await (const item of listed.items) {
     const row = await toListedRow(item, listed.contract, known, now);

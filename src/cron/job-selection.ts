@@ -1,9 +1,9 @@
 import { type AgentInput, agentFlags } from '../cli/agent-args.ts';
 import type { Args } from '../cli/command.ts';
 import { NotFoundError, UsageError } from '../errors.ts';
-import { type KeyHistory, keyHistories, keyHistory } from '../state/once-records.ts';
+import type { JobIdentity } from './job.ts';
 import { parseJobAgent } from './job-agent.ts';
-import type { JobRecord, JobSnapshot } from './job-records.ts';
+import type { JobStanding } from './jobs.ts';
 
 /** How the command line selects a recorded job: by its key or id, or by agent and name. */
 export type JobSelection = { readonly key: string } | (AgentInput & { readonly name: string });
@@ -27,31 +27,15 @@ export function parseJobSelection(args: Args, key: string | undefined): JobSelec
   return { ...parseJobAgent(args), name };
 }
 
-/** The records of a selected job. */
-export interface SelectedJob {
-  readonly key: string;
-  /** The last recorded snapshot; undefined if there is none. */
-  readonly snapshot: JobSnapshot | undefined;
-  readonly history: KeyHistory<JobSnapshot>;
-  readonly records: readonly JobRecord[];
-}
-
-/** Selects the records of one key. */
-export function selectByKey(all: readonly JobRecord[], key: string): SelectedJob {
-  const records = all.filter((record) => record.key === key);
-  const last = records.findLast((record) => 'snapshot' in record);
-  return { key, snapshot: last?.snapshot, history: keyHistory(records), records };
-}
-
 /** Returns the key of the recorded job with an id of the service; undefined unless exactly one has it. */
-export function findKeyById(all: readonly JobRecord[], cronJobId: string): string | undefined {
-  const jobs = [...keyHistories(all).values()].flatMap(({ objects }) => objects);
-  const [key, ...others] = new Set(jobs.filter(({ remoteId }) => remoteId === cronJobId).map((job) => job.key));
+export function findKeyById(all: ReadonlyMap<string, JobStanding>, cronJobId: string): string | undefined {
+  const jobs = [...all.values()].flatMap(({ objects }) => objects);
+  const [key, ...others] = new Set(jobs.filter(({ object }) => object === cronJobId).map((job) => job.key));
   return others.length === 0 ? key : undefined;
 }
 
 /** The error about a job, selected by its agent and name, that is not in the state. */
-export function unknownJobError({ agent_id, name }: Pick<JobSnapshot, 'agent_id' | 'name'>): NotFoundError {
+export function unknownJobError({ agent_id, name }: Pick<JobIdentity, 'agent_id' | 'name'>): NotFoundError {
   return new NotFoundError(`The state knows no job ${JSON.stringify(name)} of agent ${agent_id}.`, {
     hint: '`partnerctl cron list --local` shows the jobs. Is it in another state (--state)?',
   });

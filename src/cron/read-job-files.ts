@@ -4,10 +4,10 @@ import { refuseTokenOnStdin } from '../cli/input.ts';
 import { InputError, NotFoundError, UsageError, withHint } from '../errors.ts';
 import { problemsError } from '../yaml/problem.ts';
 import { readSources } from '../yaml/read-sources.ts';
-import type { WantedJob } from './create-jobs.ts';
 import { cronKey } from './job.ts';
 import { AgentFinder } from './job-agent.ts';
 import { parseJobFiles } from './jobs-file.ts';
+import type { WantedJob } from './wanted-job.ts';
 
 /** Runs after the agent lookup, because two references can name one agent. @throws InputError if a job is described twice */
 function refuseDuplicates(origin: string, wanted: readonly WantedJob[]): void {

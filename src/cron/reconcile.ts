@@ -1,143 +1,114 @@
-import type { OnceDeps } from '../state/once.ts';
-import { keyHistories, type OpenReservation, stampRecord } from '../state/once-records.ts';
-import type { FoundJobs } from './job-list.ts';
-import {
-  adoptedSnapshot,
-  hasOtherContent,
-  type JobRecord,
-  type JobReservation,
-  type JobSnapshot,
-  listedSnapshot,
-  recordedIds,
-} from './job-records.ts';
-import { type ListedJob, matchIdentity } from './listed-job.ts';
-
-/** A reservation with an unknown outcome, and the other records that may account for a listed job. */
-export interface OpenJob extends OpenReservation<JobSnapshot> {
-  /** Ids ever recorded for this service, under any key: other requests created those jobs. */
-  readonly recordedIds: ReadonlySet<string>;
-  /** Whether a job of the same key is recorded, so that the key stays blocked without the reservation. */
-  readonly isGuarded: boolean;
-  /** The open reservations of other keys. */
-  readonly rivals: readonly JobReservation[];
-  /** The open reservations of the same key that precede it in the log. */
-  readonly earlier: readonly JobReservation[];
-}
+import type { Clock } from '../clock.ts';
+import type { Log } from '../state/log.ts';
+import { outlive } from '../state/once.ts';
+import { standings } from '../state/standing.ts';
+import { findCreated, type OpenJob, openJobs } from './find-created.ts';
+import type { CronJob } from './job.ts';
+import type { FindJob } from './job-list.ts';
+import { unknownKeyError } from './job-selection.ts';
+import { adoptedData, JOBS, type JobReservation, recordedIds } from './jobs.ts';
 
 /** The result of reconciling one reservation. */
-export interface ReconcileResult {
+export interface Reconciled {
   readonly reservation: JobReservation;
-  /** `released`: treated as not created. `in_progress`: its process is still creating the job. */
-  readonly status: 'adopted' | 'released' | 'unknown' | 'in_progress';
+  /** `released`: treated as not created. */
+  readonly status: 'adopted' | 'released' | 'unknown';
   readonly cron_job_id: string | null;
   /** Listed jobs that may be the reserved one. */
   readonly candidates: readonly string[];
-  /** The time (ISO 8601) until which its job may still appear in the list, and the same by the monotonic clock. */
-  readonly settlesAt: string | null;
-  readonly waitUntil: number | null;
 }
 
-/** What `reconcileOnce` needs. */
-export interface ReconcileDeps extends Pick<OnceDeps<JobSnapshot>, 'clock' | 'newId'> {
-  readonly ledger: Pick<OnceDeps<JobSnapshot>['ledger'], 'append'>;
+/** What `reconcileJobs` needs. */
+export interface ReconcileDeps {
+  /** The base URL of the service. */
+  readonly origin: string;
+  readonly log: Log;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  /** Returns a function that looks in the list as it is from now on. @throws PartnerctlError when it cannot be read */
+  readonly findAnew: (wanted: readonly Pick<CronJob, 'name'>[]) => FindJob;
+  /** Asks whether a job that is not listed was not created; undefined if nobody can be asked. */
+  readonly confirm: ((reservation: JobReservation) => Promise<boolean>) | undefined;
+  /** Called before a wait, with the milliseconds that it may take. */
+  readonly onWait: (leftMs: number) => void;
 }
 
 export interface ReconcileOptions {
-  /** Whether to treat a job that is not listed after the grace period as not created. */
+  /** Limits it to one key. */
+  readonly key: string | undefined;
+  /** Whether to treat jobs that are not listed as not created. */
   readonly assumeNotCreated: boolean;
-  /** How long a job may take to appear in the list, in milliseconds. */
-  readonly graceMs: number;
 }
 
-/** All open reservations of a service, in log order. */
-export function openJobs(records: readonly JobRecord[], origin: string): readonly OpenJob[] {
-  const ids = recordedIds(records, origin);
-  const open = [...keyHistories(records).values()]
-    .flatMap((history) => history.open.map((each) => ({ ...each, isGuarded: history.objects.length > 0 })))
-    .filter(({ reservation }) => reservation.snapshot.origin === origin);
-  const reservations = open.map(({ reservation }) => reservation);
-  return open.map((each, index) => {
-    const hasSameKey = ({ key }: JobReservation) => key === each.reservation.key;
-    const rivals = reservations.filter((other) => !hasSameKey(other));
-    return { ...each, recordedIds: ids, rivals, earlier: reservations.slice(0, index).filter(hasSameKey) };
-  });
-}
-
-/** The listed jobs that appeared since the reservation and have no record in the state file. */
-function newlyListed(job: OpenJob, found: FoundJobs) {
-  if (found.kind === 'closed') return { same: [], maybe: [] };
-  const isNew = ({ cron_job_id }: ListedJob) =>
-    !job.recordedIds.has(cron_job_id) && !job.reservation.remoteIdsSeen?.includes(cron_job_id);
-  return { same: found.same.filter(isNew), maybe: found.maybe.filter(isNew) };
-}
-
-/** Whether a listed job may be the one posted for a reservation. Missing fields count as equal. */
-function mayBelongTo(listed: ListedJob, { snapshot }: JobReservation): boolean {
-  if (matchIdentity(listed, snapshot.agent_id, snapshot.name) === 'no') return false;
-  return !hasOtherContent(snapshot, listedSnapshot(snapshot, listed));
-}
-
-/** Whether a listed job without agent or name certainly belongs to this reservation. */
-function certainlyBelongsTo(listed: ListedJob, { reservation, rivals }: OpenJob): boolean {
-  // Without the agent, a new job with this name is the reserved one unless another open reservation may have created it.
-  if (listed.name === undefined || reservation.remoteIdsSeen === null) return false;
-  return !rivals.some((rival) => mayBelongTo(listed, rival));
-}
-
-/** Whether an earlier reservation of the key, with other content, may have created a listed job. */
-function mayBelongToEarlier(listed: ListedJob, { reservation, earlier }: OpenJob): boolean {
-  return earlier.some((other) => hasOtherContent(other.snapshot, reservation.snapshot) && mayBelongTo(listed, other));
-}
-
-/** Finds the one listed job to adopt; undefined if there is none, or if several match. */
-function findOnlyMatch(job: OpenJob, { same, maybe }: ReturnType<typeof newlyListed>): ListedJob | undefined {
-  const [only, ...others] = [...same, ...maybe];
-  if (!only || others.length > 0) return undefined;
-  if (!mayBelongTo(only, job.reservation) || mayBelongToEarlier(only, job)) return undefined;
-  return same.length === 1 || certainlyBelongsTo(only, job) ? only : undefined;
-}
-
-/** Returns the one listed job that a reservation led to; undefined if there is none, or if several match. */
-export function findReservedJob(job: OpenJob, found: FoundJobs): ListedJob | undefined {
-  return findOnlyMatch(job, newlyListed(job, found));
+interface Look {
+  readonly adopted: readonly Reconciled[];
+  /** The reservations that the list does not explain. */
+  readonly unexplained: readonly (OpenJob & { readonly candidates: readonly string[] })[];
 }
 
 /**
- * Settles one reservation by looking for its job in the service's list: adopts a new job if it is the only match, and
- * never guesses among several.
- * @param job read from the log after `found`, because every listed job was reserved before it was created; `actsUntil`
- *   is what `OwnerWatch` said before `found` was read
- * @param found the matching jobs that the service lists now
- * @throws LocalError when the state file cannot be written
+ * Looks for the jobs of open reservations in the list, and adopts those that are certain. Reads the log after the list: every
+ * listed job was reserved before it was created.
  */
-export async function reconcileOnce(
-  job: OpenJob & { readonly actsUntil: number },
-  found: FoundJobs,
+async function look({ log, origin, findAnew }: ReconcileDeps, wanted: readonly JobReservation[]): Promise<Look> {
+  const ids = new Set(wanted.map(({ id }) => id));
+  const find = findAnew(wanted.map(({ data }) => data));
+  const lists = new Map<string, Awaited<ReturnType<FindJob>>>();
+  for (const { id, data } of wanted) lists.set(id, await find(data));
+  const records = await log.read();
+  const known = new Set(recordedIds(records, origin));
+  const adopted: Reconciled[] = [];
+  const unexplained: (OpenJob & { candidates: readonly string[] })[] = [];
+  for (const open of openJobs(standings(records, JOBS), known, origin)) {
+    const { reservation } = open;
+    const found = lists.get(reservation.id);
+    if (!found || !ids.has(reservation.id)) continue;
+    const { match, candidates } = findCreated(open, found);
+    if (!match) {
+      unexplained.push({ ...open, candidates });
+      continue;
+    }
+    const { key, id, data } = reservation;
+    const fields = { key, of: id, object: match.cron_job_id, data: adoptedData(data, match, data) };
+    await log.append([log.newRecord('cron.created', fields)]);
+    known.add(match.cron_job_id);
+    adopted.push({ reservation, status: 'adopted', cron_job_id: match.cron_job_id, candidates: [] });
+  }
+  return { adopted, unexplained };
+}
+
+/**
+ * Settles the reservations with an unknown outcome by looking for their jobs in the service's list. What the list does not
+ * explain is looked for again after a lease: until then, its owner may send, and the service may not list it yet.
+ * @returns the outcome of each that was open; those that stay open are `unknown`
+ * @throws NotFoundError when the state does not know the key; PartnerctlError when the list cannot be read; LocalError when the
+ *   state cannot be read or written
+ */
+export async function reconcileJobs(
   deps: ReconcileDeps,
-  { assumeNotCreated, graceMs }: ReconcileOptions,
-): Promise<ReconcileResult> {
-  const { reservation, actsUntil } = job;
-  const unsettled = { reservation, cron_job_id: null, candidates: [], settlesAt: null, waitUntil: null };
-  if (actsUntil === Number.POSITIVE_INFINITY) return { ...unsettled, status: 'in_progress' };
-  const { ledger, clock } = deps;
-  const head = { ...stampRecord(deps), key: reservation.key };
-  const listed = newlyListed(job, found);
-  const match = findOnlyMatch(job, listed);
-  if (match) {
-    const snapshot = adoptedSnapshot(reservation.snapshot, match, reservation.snapshot);
-    const { cron_job_id } = match;
-    await ledger.append({ kind: 'adopted', ...head, snapshot, reservation: reservation.id, remoteId: cron_job_id });
-    return { ...unsettled, status: 'adopted', cron_job_id };
+  { key, assumeNotCreated }: ReconcileOptions,
+): Promise<readonly Reconciled[]> {
+  const { log, origin, confirm, onWait } = deps;
+  const all = standings(await log.read(), JOBS);
+  if (key !== undefined && !all.has(key)) throw unknownKeyError(key);
+  const reservations = [...all.values()].flatMap(({ open }) => open).filter(({ data }) => data.origin === origin);
+  const wanted = reservations.filter((each) => key === undefined || each.key === key);
+  if (wanted.length === 0) return [];
+  const first = await look(deps, wanted);
+  const missing = first.unexplained.filter(({ candidates }) => candidates.length === 0);
+  const open = await outlive(deps, JOBS, new Set(missing.map(({ reservation }) => reservation.id)), { onWait });
+  const second = open.length === 0 ? { adopted: [], unexplained: [] } : await look(deps, open);
+  const several = first.unexplained.filter(({ candidates }) => candidates.length > 0);
+  const results: Reconciled[] = [...first.adopted, ...second.adopted];
+  for (const { reservation, candidates, isGuarded } of [...several, ...second.unexplained]) {
+    const isMissing = candidates.length === 0;
+    const isReleased = isMissing && (isGuarded || assumeNotCreated || ((await confirm?.(reservation)) ?? false));
+    if (isReleased) {
+      await log.append([log.newRecord('cron.released', { key: reservation.key, of: reservation.id })]);
+    }
+    results.push({ reservation, status: isReleased ? 'released' : 'unknown', cron_job_id: null, candidates });
   }
-  const candidates = [...listed.same, ...listed.maybe].map(({ cron_job_id }) => cron_job_id);
-  if (candidates.length > 0 || found.kind === 'closed') return { ...unsettled, status: 'unknown', candidates };
-  const waitUntil = actsUntil + graceMs;
-  if (found.at < waitUntil) {
-    const settlesAt = new Date(clock.now() + waitUntil - clock.monotonic()).toISOString();
-    return { ...unsettled, status: found.at < actsUntil ? 'in_progress' : 'unknown', settlesAt, waitUntil };
-  }
-  if (!assumeNotCreated && !job.isGuarded) return { ...unsettled, status: 'unknown' };
-  const reason = job.isGuarded ? 'another_is_known' : 'assumed_not_created';
-  await ledger.append({ kind: 'released', ...head, reservation: reservation.id, reason });
-  return { ...unsettled, status: 'released' };
+  // In the order of the log.
+  const order = new Map(wanted.map(({ id }, index) => [id, index]));
+  return results.toSorted((a, b) => (order.get(a.reservation.id) ?? 0) - (order.get(b.reservation.id) ?? 0));
 }

@@ -37,51 +37,14 @@ export const STATE_VERIFY: CommandOutput = {
     exists: BOOLEAN,
     records: described('how many of each type', mapOf(INTEGER)),
     duplicates: described('lines that repeat an earlier one', arrayOf(INTEGER)),
-    newer: described(
-      'lines that a newer version wrote',
-      arrayOf(object({ line: INTEGER, version: { type: 'number' } })),
-    ),
+    torn: described('lines that a killed run left incomplete, which are ignored', arrayOf(INTEGER)),
     damaged: arrayOf(BAD_LINE),
-    tails: INTEGER,
     sound: BOOLEAN,
   }),
 };
 
-export const STATE_BLAME: CommandOutput = listOf(
-  object({
-    at: STRING,
-    type: STRING,
-    about: STRING,
-    object_id: NULLABLE_TEXT,
-    user: NULLABLE_TEXT,
-    host: NULLABLE_TEXT,
-    run: NULLABLE_TEXT,
-    version: NULLABLE_TEXT,
-    key: NULLABLE_TEXT,
-    id: described('the id of the record', STRING),
-  }),
-);
-
 export const STATE_INIT: CommandOutput = {
   json: object({ address: STRING, grant: described('what each other user needs to be granted', NULLABLE_TEXT) }),
-};
-
-export const STATE_PROVE: CommandOutput = {
-  json: object({
-    address: STRING,
-    proved: BOOLEAN,
-    keys: INTEGER,
-    processes: INTEGER,
-    killed: INTEGER,
-    connections_cut: INTEGER,
-    answers_held: INTEGER,
-    acknowledged: INTEGER,
-    records: INTEGER,
-    claimed: INTEGER,
-    seed: INTEGER,
-    run: STRING,
-    counterexample: nullable(openObject({ rule: STRING, message: STRING, key: STRING, record: NULLABLE_TEXT })),
-  }),
 };
 
 export const STATE_COPY: CommandOutput = {

@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.ts';
-import { isCreated } from '../cron/check-after-create.ts';
-import type { CreateJob, JobCreator } from '../cron/create-jobs.ts';
+import { isCreated } from '../cron-old/check-after-create.ts';
+import type { CreateJob, JobCreator } from '../cron-old/create-jobs.ts';
 import { type CronResult, initialCronResult } from '../cron/cron-result.ts';
 import { OutcomeUnknownError } from '../errors.ts';
 import { type Action, createJobAction } from './actions.ts';

@@ -1,7 +1,7 @@
 import type { Http } from '../api/http.ts';
 import type { Context } from '../cli/context.ts';
 import type { ListedSpace } from '../contract/spaces.ts';
-import { type JobCreator, openJobCreator } from '../cron/create-jobs.ts';
+import { type JobCreator, openJobCreator } from '../cron-old/create-jobs.ts';
 import {
   type CronResult,
   createScheduleDescriber,
@@ -13,9 +13,9 @@ import type { ListedJob } from '../cron/listed-job.ts';
 import { DuplicateError, isTokenRejected, NotFoundError, OutcomeUnknownError, PartnerctlError } from '../errors.ts';
 import type { CommandResult } from '../output/command-result.ts';
 import { joinSentences } from '../output/sentences.ts';
-import { readOnce } from '../state/ledger.ts';
-import { type KeyState, readKey } from '../state/once.ts';
-import { hasEnded } from '../state/owner.ts';
+import { readOnce } from '../state-old/ledger.ts';
+import { type KeyState, readKey } from '../state-old/once.ts';
+import { hasEnded } from '../state-old/owner.ts';
 import type { SpaceKnowledge } from './late-effects.ts';
 import { cronJobsOf, type ManifestDocument } from './manifest.ts';
 import { planResult } from './plan-result.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { type JobAnswer, schedules } from '../support/cron.ts';
-import { sendJson } from '../support/fake-service.ts';
+import { json, sendJson } from '../support/fake-service.ts';
 import { startCronBehindGateway } from '../support/gateway.ts';
 import { manualSignals } from '../support/run.ts';
 import { jobRecordKinds } from '../support/state-file.ts';
@@ -100,6 +100,7 @@ describe('cron adopt', () => {
   test('is refused when the state changes while the prompt is open', async () => {
     const { cron, gateway, path, run } = await startCronBehindGateway();
     gateway.onPost(gateway.passThen((response) => response.socket?.resetAndDestroy()));
+    gateway.onList(json([]));
     const { key } = (await run(cron.create('daily'))).json<{ key: string }>();
     gateway.onPost();
     const [job] = await cron.jobs();
@@ -110,7 +111,7 @@ describe('cron adopt', () => {
     const ran = await run(['cron', 'adopt', job?.cron_job_id ?? '', '--key', key, '--yes', '-o', 'json']);
     expect(ran.code).toBe(5);
     expect(ran.stderr).toContain('changed while you were asked');
-    expect(await jobRecordKinds(path)).not.toContain('adopted');
+    expect(await jobRecordKinds(path)).not.toContain('created');
   });
 
   test('rejects a job that the state file has under another name', async () => {

@@ -109,7 +109,7 @@ describe('cron create', () => {
     await service.create();
     const ran = await service.cron(
       ['create', '--agent', `name:Support`, '--space', 'ext:acme', '--name', 'daily', '--instructions', '-'].concat(
-        ['--minute', '0', '--hour', '09', '--day-of-week', 'mon,TUE,3-5', '--timezone', 'europe/berlin', '--ensure'],
+        ['--schedule', '0 09 * * mon,TUE,3-5', '--timezone', 'europe/berlin', '--ensure'],
         ['-o', 'json'],
       ),
       { stdin: 'Sum up the day.\r\n' },
@@ -173,7 +173,7 @@ describe('cron create', () => {
     const ran = await service.create(['-o', 'json']);
     expect(ran.code).toBe(0);
     expect(ran.json()).toMatchObject({ status: 'adopted', cron_job_id: id });
-    expect(await service.records()).toEqual(['adopted']);
+    expect(await service.records()).toEqual(['created']);
     await service.make({ name: 'twice' });
     await service.make({ name: 'twice' });
     const twice = await service.create(['--name', 'twice', '-o', 'json']);
@@ -233,7 +233,7 @@ describe('cron create sends nothing and exits with 2 for', () => {
     [
       'nothing',
       [],
-      "--agent, --name, --instructions, and --schedule are missing.\nhint: To read the jobs from a file instead: -f jobs.yaml\n  Add --schedule '0 9 * * 1-5'",
+      "--agent, --name, --instructions, and --schedule are missing.\nhint: To read the jobs from a file instead: -f jobs.yaml\n  For example: --schedule '0 9 * * 1-5'",
     ],
     ['a blank name', withDefaults(jobFlags('a'), ['--name', ' ']), '--name is empty.'],
     [
@@ -257,7 +257,6 @@ describe('cron create sends nothing and exits with 2 for', () => {
       withDefaults(jobFlags('a'), ['--space', 'ext:acme']),
       '--space can only be used with --agent name:<name>',
     ],
-    ['two schedules', withDefaults(jobFlags('a'), ['--minute', '0']), '--schedule and --minute cannot be combined.'],
     [
       'a day of the month',
       withDefaults(jobFlags('a'), ['--schedule', '0 9 1 * *']),
@@ -272,11 +271,6 @@ describe('cron create sends nothing and exits with 2 for', () => {
       'an unknown timezone',
       withDefaults(jobFlags('a'), ['--timezone', 'Europe/Berln']),
       '--timezone: "Europe/Berln" is not an IANA time zone name',
-    ],
-    [
-      'a wrong minute',
-      [...without('--schedule'), '--minute', '60', '--hour', '1'],
-      '--minute: "60" is out of range: 0 to 59',
     ],
     ['an offset', withDefaults(jobFlags('a'), ['--timezone', '+02:00']), '--timezone: "+02:00"'],
     [
@@ -384,7 +378,7 @@ jobs:
     const received = await service.received();
     expect(
       received.filter(({ method, path }) => `${method} ${path}`.startsWith('GET /v1/automation/partner')),
-    ).toHaveLength(2);
+    ).toHaveLength(1);
     const again = await service.cron(['create', '-f', '-', '--ensure', '-o', 'ndjson'], { stdin: MANY });
     expect(again.code).toBe(0);
     const lines = again.stdout
@@ -415,7 +409,7 @@ jobs:
 
   test('explains once how to reconcile several jobs of unknown outcome', async () => {
     const service = await schedules();
-    await service.faults({ kind: 'reset', stage: 'after', on: POST });
+    await service.faults({ kind: 'reset', stage: 'before', on: POST });
     const ran = await service.cron(['create', '-f', write('jobs.yaml', MANY)]);
     expect(ran.code).toBe(9);
     expect(ran.stderr).toContain('error: 3 of 3 jobs failed.');

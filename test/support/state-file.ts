@@ -44,7 +44,6 @@ export async function recordTypes(address: string): Promise<string[]> {
 const JOB_RECORDS = {
   'cron.reserved': 'reserved',
   'cron.created': 'created',
-  'cron.adopted': 'adopted',
   'cron.released': 'released',
   'cron.unknown': 'unknown',
   'cron.forgotten': 'forgotten',
@@ -69,10 +68,16 @@ interface JobLog {
   readonly damage: readonly string[];
 }
 
-function toJobRecord({ type, line, name, cron_job_id }: StateRecord): JobRecord[] {
+/** The data of a record, in which its name is. */
+function nameIn(data: unknown): string | null {
+  if (typeof data !== 'object' || data === null || !('name' in data)) return null;
+  return typeof data.name === 'string' ? data.name : null;
+}
+
+function toJobRecord({ type, line, data, object }: StateRecord): JobRecord[] {
   const known = Object.entries(JOB_RECORDS).find(([each]) => each === type);
-  const textOf = (value: unknown): string | null => (typeof value === 'string' ? value : null);
-  return known ? [{ kind: known[1], line, name: textOf(name), jobId: textOf(cron_job_id) }] : [];
+  const jobId = typeof object === 'string' ? object : null;
+  return known ? [{ kind: known[1], line, name: nameIn(data), jobId }] : [];
 }
 
 /** Reads the records of jobs in a state. */

@@ -1,8 +1,12 @@
 import { command, SERVICE_EXITS } from '../../cli/command.ts';
+import type { Context } from '../../cli/context.ts';
+import { shellCommand } from '../../cli/shell-command.ts';
+import { confirmChange } from '../../cron/confirm-change.ts';
 import { toWireSchedule } from '../../cron/cron-result.ts';
-import type { RecordedJob } from '../../cron/job-records.ts';
 import { JOB_SELECTION_FLAGS, type JobSelection, parseJobSelection } from '../../cron/job-selection.ts';
-import { UsageError } from '../../errors.ts';
+import type { JobData } from '../../cron/jobs.ts';
+import type { ListedJob } from '../../cron/listed-job.ts';
+import { NotFoundError, UsageError } from '../../errors.ts';
 import { type Column, objectResult } from '../../output/command-result.ts';
 
 interface Input {
@@ -11,11 +15,17 @@ interface Input {
   readonly yes: boolean;
 }
 
-const COLUMNS: readonly Column<RecordedJob>[] = [
-  { header: 'JOB', value: ({ remoteId }) => remoteId, fit: 'middle' },
+interface Adopted {
+  readonly key: string;
+  readonly cron_job_id: string;
+  readonly data: JobData;
+}
+
+const COLUMNS: readonly Column<Adopted>[] = [
+  { header: 'JOB', value: ({ cron_job_id }) => cron_job_id, fit: 'middle' },
   { header: 'STATUS', value: () => 'adopted', tone: () => 'good' },
-  { header: 'AGENT', value: ({ snapshot }) => snapshot.agent_id, fit: 'middle' },
-  { header: 'NAME', value: ({ snapshot }) => snapshot.name },
+  { header: 'AGENT', value: ({ data }) => data.agent_id, fit: 'middle' },
+  { header: 'NAME', value: ({ data }) => data.name },
   { header: 'KEY', value: ({ key }) => key, fit: 'middle', isOptional: true, tone: () => 'dim' },
 ];
 
@@ -25,6 +35,47 @@ function parseJobId(typed = ''): string {
   throw new UsageError(`${JSON.stringify(typed)} is not the id of a job.`, {
     hint: '`partnerctl cron list` shows the ids.',
   });
+}
+
+/** Looks a job up by its id. @returns undefined, after a warning, if the list cannot be read at all */
+async function fetchListed(context: Context, cronJobId: string): Promise<ListedJob | undefined> {
+  const { findListedJob } = await import('../../cron/find-listed-job.ts');
+  context.progress.start('Reading the jobs');
+  const found = await findListedJob(await context.http(), cronJobId);
+  context.progress.stop();
+  if (found.kind === 'listed') return found.job;
+  if (found.kind === 'unreadable') {
+    await context.warn(`cannot check whether the service has ${cronJobId}: ${found.reason.message}`);
+    return undefined;
+  }
+  throw new NotFoundError(`The service does not list a job ${cronJobId}.`, {
+    hint: 'Nothing was changed. partnerctl cron list shows the jobs that the service has.',
+  });
+}
+
+async function adopt(context: Context, { cron_job_id, selection, yes }: Input): Promise<Adopted> {
+  const [{ adoptJob }, { AgentFinder }] = await Promise.all([
+    import('../../cron/adopt-forget.ts'),
+    import('../../cron/job-agent.ts'),
+  ]);
+  const { clock, abortSignal: signal, flags, progress } = context;
+  const http = await context.http();
+  const deps = {
+    origin: http.baseUrl,
+    log: await context.log(),
+    clock,
+    signal,
+    fetchListed: (id: string) => fetchListed(context, id),
+    confirm: async (question: string) => {
+      progress.stop();
+      if (!yes) await confirmChange(context, question);
+    },
+    onWait: (ms: number) => progress.start('Waiting, because another process may still be creating the job', ms),
+    command: (words: readonly string[]) => shellCommand(words, flags),
+  };
+  if ('key' in selection) return await adoptJob(deps, cron_job_id, selection);
+  const agent_id = await new AgentFinder(context, http).find(selection);
+  return await adoptJob(deps, cron_job_id, { agent_id, name: selection.name });
 }
 
 export default command<Input>({
@@ -51,19 +102,14 @@ export default command<Input>({
     selection: parseJobSelection(args, args.value('key')),
     yes: args.isSet('yes'),
   }),
-  async run(context, { cron_job_id, selection, yes }) {
-    const { adopt } = await import('../../cron/adopt-forget.ts');
-    const adopted = await adopt(context, cron_job_id, selection, yes);
-    const { agent_id, name, schedule } = adopted.snapshot;
-    const { key } = adopted;
-    const json = {
-      cron_job_id,
-      status: 'adopted',
-      agent_id,
-      name,
-      schedule: schedule && toWireSchedule(schedule),
-      key,
+  async run(context, input) {
+    const adopted = await adopt(context, input);
+    const { key, cron_job_id, data } = adopted;
+    const { agent_id, name, schedule } = data;
+    const wire = schedule && toWireSchedule(schedule);
+    return {
+      ...objectResult(adopted, COLUMNS),
+      json: { cron_job_id, status: 'adopted', agent_id, name, schedule: wire, key },
     };
-    return { ...objectResult(adopted, COLUMNS), json };
   },
 });

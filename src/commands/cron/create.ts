@@ -1,15 +1,18 @@
+import type { Http } from '../../api/http.ts';
 import { agentFlags } from '../../cli/agent-args.ts';
-import { CODE_QUALITY_FLAG, command, SERVICE_EXITS, SUMMARY_FLAG } from '../../cli/command.ts';
+import { command, SERVICE_EXITS, SUMMARY_FLAG } from '../../cli/command.ts';
 import type { Context } from '../../cli/context.ts';
+import { shellCommand } from '../../cli/shell-command.ts';
 import { SCOPE } from '../../contract/scopes.ts';
-import type { WantedJob } from '../../cron/create-jobs.ts';
 import type { CronResult } from '../../cron/cron-result.ts';
 import { type JobInput, parseJobInput } from '../../cron/job-input.ts';
+import type { CreateOutcome } from '../../cron/outcomes.ts';
 import { readJobFromFlags } from '../../cron/read-job-from-flags.ts';
+import type { WantedJob } from '../../cron/wanted-job.ts';
 import { InterruptedError, UsageError } from '../../errors.ts';
 import { batchResult } from '../../output/batch-result.ts';
 import { type Column, type CommandResult, objectResult } from '../../output/command-result.ts';
-import { warnIfUnshared } from '../../state/warn-unshared.ts';
+import { warnIfUnshared } from '../../state-old/warn-unshared.ts';
 
 interface Input {
   readonly from: { readonly job: JobInput } | { readonly files: readonly string[] } | 'schema';
@@ -17,7 +20,7 @@ interface Input {
   readonly dryRun: boolean;
 }
 
-const JOB_FLAGS = ['agent', 'space', 'name', 'instructions', 'schedule', 'minute', 'hour', 'day-of-week', 'timezone'];
+const JOB_FLAGS = ['agent', 'space', 'name', 'instructions', 'schedule', 'timezone'];
 
 const TONES = {
   created: 'good',
@@ -31,8 +34,6 @@ const TONES = {
 } as const;
 
 const UNLESS_FILE = { unless: ['file', 'schema'], hint: 'To read the jobs from a file instead: -f jobs.yaml' };
-const SCHEDULE_HINT =
-  "Add --schedule '0 9 * * 1-5', or --minute and --hour (and --day-of-week, unless it is every day).";
 
 /** Formats the next runs; '' for a job that does not exist with this schedule. */
 function formatRuns({ status, next_runs, gap }: CronResult): string {
@@ -79,6 +80,100 @@ async function wantedJobs(context: Context, from: Exclude<Input['from'], 'schema
   }
 }
 
+/** Explains what Ctrl-C waits for while a request is in flight. */
+function explainInterrupt(context: Context, posting: Promise<string>): void {
+  const { interrupt } = context.signals;
+  const explain = (): void => {
+    void context.notice(
+      'The request was sent. Waiting briefly for the response, which contains the id of the job. If you press Ctrl-C again, run `partnerctl cron reconcile` to find out whether the job exists.',
+    );
+  };
+  interrupt.addEventListener('abort', explain, { once: true });
+  const end = (): void => interrupt.removeEventListener('abort', explain);
+  posting.then(end, end);
+}
+
+/** Yields what `act` emits, as soon as it does. @throws as `act` */
+async function* emitted<Value>(act: (emit: (value: Value) => void) => Promise<unknown>): AsyncGenerator<Value> {
+  const values: Value[] = [];
+  let isDone = false;
+  let wake = (): void => undefined;
+  const acting = act((value) => {
+    values.push(value);
+    wake();
+  }).finally(() => {
+    isDone = true;
+    wake();
+  });
+  acting.catch(() => undefined);
+  while (!isDone || values.length > 0) {
+    yield* values.splice(0);
+    if (isDone) continue;
+    await new Promise<void>((resolve) => {
+      wake = resolve;
+      if (values.length > 0) resolve();
+    });
+  }
+  await acting;
+}
+
+/** Creates the jobs, and yields each result as soon as it is known. */
+async function* createAll(
+  context: Context,
+  http: Http,
+  wanted: readonly WantedJob[],
+  options: Pick<Input, 'ensure' | 'dryRun'>,
+): AsyncGenerator<CronResult> {
+  const [
+    { createJobs },
+    { createDeps },
+    { createScheduleDescriber, initialCronResult },
+    { outcomeError },
+    { createGapWarner },
+  ] = await Promise.all([
+    import('../../cron/create.ts'),
+    import('../../cron/service-jobs.ts'),
+    import('../../cron/cron-result.ts'),
+    import('../../cron/outcomes.ts'),
+    import('../../cron/create-notices.ts'),
+  ]);
+  const { clock, abortSignal: signal, progress, flags } = context;
+  const describe = createScheduleDescriber();
+  const warnOfGap = createGapWarner(context);
+  const jobs = wanted.map(({ job }) => job);
+  const deps = createDeps({ http, log: await context.log(), clock, signal }, jobs, {
+    dryRun: options.dryRun,
+    onUnavailable: (error) =>
+      context.warn(`Cannot read the list of jobs: ${error.message} Only the state prevents duplicates.`),
+    onPost: (posting) => explainInterrupt(context, posting),
+    onWait: (ms) => progress.countdown(ms, (left) => `looking again in ${left}`),
+  });
+  const outcomes = emitted<{ readonly each: WantedJob; readonly outcome: CreateOutcome }>((emit) =>
+    createJobs(deps, jobs, {
+      ...options,
+      onOutcome(index, outcome) {
+        const each = wanted[index];
+        if (each) emit({ each, outcome });
+      },
+    }),
+  );
+  for await (const { each, outcome } of outcomes) {
+    const initial = await initialCronResult({ ...each, key: outcome.key }, clock.now(), describe);
+    const { job } = each;
+    const result: CronResult = {
+      ...initial,
+      status: outcome.status,
+      gap: 'gap' in outcome ? outcome.gap : undefined,
+      cron_job_id: 'cron_job_id' in outcome ? outcome.cron_job_id : null,
+      differences: outcome.status === 'blocked' ? (outcome.differences ?? []) : [],
+      why: outcome.status === 'blocked' ? outcome.why : undefined,
+      error: outcomeError(outcome, { job, command: (words) => shellCommand(words, flags) }),
+    };
+    await warnOfGap(result);
+    yield result;
+  }
+}
+
 export default command<Input>({
   description:
     'Creates scheduled jobs for agents, each at most once: a job that exists or may exist, according to the state or the service, is not created again.',
@@ -90,13 +185,6 @@ export default command<Input>({
       description: 'what the agent does on each run; @file reads a file, - standard input',
     },
     { usage: '--schedule <expression>', description: "a cron expression without days of the month: '0 9 * * 1-5'" },
-    { usage: '--minute <field>', description: 'instead of --schedule: 0 to 59, such as 0 or 0,30 or */10' },
-    { usage: '--hour <field>', description: 'instead of --schedule: 0 to 23, such as 9 or 8-18/2' },
-    {
-      usage: '--day-of-week <field>',
-      description: 'instead of --schedule: 0 to 7 or names, such as mon-fri',
-      defaultText: 'every day',
-    },
     { usage: '--timezone <zone>', description: 'an IANA name such as Europe/Berlin', default: 'UTC' },
     {
       usage: '-f, --file <path>',
@@ -110,7 +198,6 @@ export default command<Input>({
     { usage: '--dry-run', description: 'show what would be done; nothing is written' },
     { usage: '--schema', description: 'print the JSON Schema of a file for -f' },
     SUMMARY_FLAG,
-    CODE_QUALITY_FLAG,
   ],
   inputs: [
     {
@@ -128,7 +215,7 @@ export default command<Input>({
   ],
   required: [
     ...['agent', 'name', 'instructions'].map((flag) => ({ oneOf: [flag], ...UNLESS_FILE })),
-    { oneOf: ['schedule', 'minute', 'hour', 'day-of-week'], unless: UNLESS_FILE.unless, hint: SCHEDULE_HINT },
+    { oneOf: ['schedule'], unless: UNLESS_FILE.unless, hint: "For example: --schedule '0 9 * * 1-5'" },
   ],
   columns: COLUMNS,
   output: async () => (await import('../../output-schemas/cron.ts')).CRON_CREATE,
@@ -140,7 +227,7 @@ export default command<Input>({
       does: 'weekdays at 18:00',
     },
     {
-      line: 'partnerctl cron create --agent name:Support --space ext:acme-001 --name weekly --instructions @weekly.md --minute 0 --hour 9 --day-of-week mon --ensure',
+      line: "partnerctl cron create --agent name:Support --space ext:acme-001 --name weekly --instructions @weekly.md --schedule '0 9 * * mon' --ensure",
       does: 'safe to run on every deployment',
     },
     { line: 'partnerctl cron create -f jobs.yaml --dry-run', does: 'what a file would create' },
@@ -154,10 +241,8 @@ export default command<Input>({
     const modes = { ensure: args.isSet('ensure'), dryRun: args.isSet('dry-run') };
     const typed = JOB_FLAGS.filter((flag) => args.value(flag) !== undefined);
     if (args.isSet('schema')) return { from: 'schema', ...modes };
-    const report = (['summary', 'code-quality'] as const).find(
-      (flag) => args.isSet(flag) || args.value(flag) !== undefined,
-    );
-    if (files.length === 0 && report) throw new UsageError(`--${report} can only be used with -f.`);
+    const hasSummary = args.isSet('summary') || args.value('summary') !== undefined;
+    if (files.length === 0 && hasSummary) throw new UsageError('--summary can only be used with -f.');
     if (files.length === 0) return { from: { job: parseJobInput(args) }, ...modes };
     if (typed.length > 0) throw new UsageError(`-f and --${typed[0]} cannot be combined.`);
     return { from: { files }, ...modes };
@@ -167,16 +252,13 @@ export default command<Input>({
   async run(context, { from, ...options }) {
     if (from === 'schema') return printSchema();
     const wanted = await wantedJobs(context, from);
-    const [{ createJobs }, { CI_VIEW, cronResultJson, jobsFailure, summarizeJobs }] = await Promise.all([
-      import('../../cron/create-jobs.ts'),
-      import('../../cron/cron-result.ts'),
-    ]);
+    const { CI_VIEW, cronResultJson, jobsFailure, summarizeJobs } = await import('../../cron/cron-result.ts');
     const http = await context.http();
     if (!options.dryRun) await warnIfUnshared(context, 'jobs');
     context.progress.start(wanted.length === 1 ? 'Creating the job' : 'Creating the jobs');
     async function* counted(): AsyncGenerator<CronResult> {
       let count = 0;
-      for await (const result of createJobs(context, http, wanted, options)) {
+      for await (const result of createAll(context, http, wanted, options)) {
         count += 1;
         if (wanted.length > 1) context.progress.update(`Creating the jobs: ${count} of ${wanted.length}`);
         yield result;

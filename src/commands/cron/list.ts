@@ -15,7 +15,6 @@ import {
   parseJobOwner,
   recordedOwnerAgents,
 } from '../../cron/job-agent.ts';
-import { openJobLedger } from '../../cron/job-ledger.ts';
 import { JOB_LIST } from '../../cron/job-list.ts';
 import {
   findKnownJobs,
@@ -128,9 +127,15 @@ async function* readList(http: Http, flags: GlobalFlags): AsyncGenerator<JsonObj
 
 /** @param origin the base URL of the service; undefined for the jobs of all services */
 async function readKnownJobs(context: Context, origin: string | undefined): Promise<KnownJobs> {
-  const { spaces, ...also } = createAgentSpaces(origin);
-  const ledger = await openJobLedger(context, { also });
-  return { ...findKnownJobs(await ledger.readAll(), origin), spaces };
+  const log = await context.log();
+  const entries = (await log.inspect()) ?? [];
+  for (const entry of entries) {
+    if (entry.kind === 'damaged') await context.warn(`${log.label}:${entry.line} cannot be used: ${entry.why}`);
+  }
+  const records = entries.flatMap((entry) => (entry.kind === 'record' ? [entry.record] : []));
+  const { spaces, observe } = createAgentSpaces(origin);
+  for (const record of records) observe({ kind: 'record', line: 0, record });
+  return { ...findKnownJobs(records, origin), spaces };
 }
 
 export default command<Input>({

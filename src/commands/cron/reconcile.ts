@@ -1,42 +1,35 @@
 import { command, SERVICE_EXITS } from '../../cli/command.ts';
+import type { Context } from '../../cli/context.ts';
 import { shellCommand } from '../../cli/shell-command.ts';
 import type { GlobalFlags } from '../../config/global-flags.ts';
 import { SCOPE } from '../../contract/scopes.ts';
 import { toWireSchedule } from '../../cron/cron-result.ts';
-import type { RecordedJob } from '../../cron/job-records.ts';
-import type { ReconcileOptions, ReconcileResult } from '../../cron/reconcile.ts';
+import type { JobReservation } from '../../cron/jobs.ts';
+import type { Reconciled, ReconcileOptions } from '../../cron/reconcile.ts';
 import { OutcomeUnknownError } from '../../errors.ts';
 import { type Column, listResult } from '../../output/command-result.ts';
 
-const GRACE_MS = 10_000;
+const TONES = { adopted: 'good', released: 'warn', unknown: 'bad' } as const;
 
-const TONES = { adopted: 'good', released: 'warn', unknown: 'bad', in_progress: 'warn' } as const;
-
-function describeResult({ status, candidates, settlesAt }: ReconcileResult): string {
+function describeResult({ status, candidates }: Reconciled): string {
   if (status === 'adopted') return 'created';
   if (status === 'released') return 'treated as not created';
-  if (status === 'in_progress' && settlesAt !== null)
-    return `another machine may still be creating it; settled at ${settlesAt}`;
-  if (status === 'in_progress') return 'another process is creating it';
-  if (candidates.length > 0) return `could be ${candidates.join(' or ')}`;
-  if (settlesAt === null) return 'not listed';
-  // Each run counts anew, so that running it again later settles nothing.
-  return `not listed; it may still appear until ${settlesAt}, counted from this run: --assume-not-created waits until then`;
+  return candidates.length > 0 ? `could be ${candidates.join(' or ')}` : 'not listed';
 }
 
-const COLUMNS: readonly Column<ReconcileResult>[] = [
+const COLUMNS: readonly Column<Reconciled>[] = [
   { header: 'JOB', value: ({ cron_job_id }) => cron_job_id, fit: 'middle' },
   { header: 'STATUS', value: ({ status }) => status, tone: ({ status }) => TONES[status] },
-  { header: 'AGENT', value: ({ reservation }) => reservation.snapshot.agent_id, fit: 'middle' },
-  { header: 'NAME', value: ({ reservation }) => reservation.snapshot.name },
+  { header: 'AGENT', value: ({ reservation }) => reservation.data.agent_id, fit: 'middle' },
+  { header: 'NAME', value: ({ reservation }) => reservation.data.name },
   { header: 'RESERVED', value: ({ reservation }) => reservation.at, isTime: true },
   { header: 'NOTE', value: describeResult, fit: 'below' },
   { header: 'KEY', value: ({ reservation }) => reservation.key, fit: 'middle', isOptional: true, tone: () => 'dim' },
 ];
 
-function resultJson(result: ReconcileResult): object {
+function resultJson(result: Reconciled): object {
   const { reservation, status, cron_job_id, candidates } = result;
-  const { agent_id, name, schedule } = reservation.snapshot;
+  const { agent_id, name, schedule } = reservation.data;
   const { key, at } = reservation;
   const wire = schedule && toWireSchedule(schedule);
   return {
@@ -52,10 +45,10 @@ function resultJson(result: ReconcileResult): object {
   };
 }
 
-function openOutcomesError(results: readonly ReconcileResult[], flags: GlobalFlags): OutcomeUnknownError | undefined {
-  const open = results.filter(({ status }) => status === 'unknown' || status === 'in_progress');
+function openOutcomesError(results: readonly Reconciled[], flags: GlobalFlags): OutcomeUnknownError | undefined {
+  const open = results.filter(({ status }) => status === 'unknown');
   if (open.length === 0) return undefined;
-  const missing = open.filter(({ status, candidates }) => status === 'unknown' && candidates.length === 0);
+  const missing = open.filter(({ candidates }) => candidates.length === 0);
   const guessable = open.some(({ candidates }) => candidates.length > 0);
   const hints = [
     missing.length > 0 &&
@@ -70,19 +63,27 @@ function openOutcomesError(results: readonly ReconcileResult[], flags: GlobalFla
       : `The outcome of ${open.length} jobs is still unknown.`,
     {
       why: open
-        .map((each) => `${each.reservation.snapshot.name} (key ${each.reservation.key}): ${describeResult(each)}`)
+        .map((each) => `${each.reservation.data.name} (key ${each.reservation.key}): ${describeResult(each)}`)
         .join('\n'),
-      hint: hints.filter((line) => line !== false).join('\n') || 'Run it again in a while.',
+      hint: hints.filter((line) => line !== false).join('\n'),
       details: { keys: open.map(({ reservation }) => reservation.key) },
     },
   );
 }
 
-function replayNote({ remoteId, snapshot }: RecordedJob): string {
-  return `note: ${remoteId} (${snapshot.name}) was created when the state could not be written; it is recorded now.`;
+async function confirmNotCreated(context: Context, { data, at }: JobReservation): Promise<boolean> {
+  return await context.confirm(
+    `The service does not list job ${JSON.stringify(data.name)} of agent ${data.agent_id} (reserved ${at}). Treat it as not created?`,
+  );
 }
 
-export default command<ReconcileOptions & { readonly key: string | undefined }>({
+function hintWithoutList(flags: GlobalFlags): string {
+  const adopt = shellCommand(['cron', 'adopt', '<cron_job_id>', '--key', '<key>'], flags);
+  const forget = shellCommand(['cron', 'forget', '<key>'], flags);
+  return `Reconciling needs the service's list. If you know whether the job was created, record that yourself: ${adopt} or ${forget}`;
+}
+
+export default command<ReconcileOptions>({
   description:
     "Checks in the service's list whether jobs with an unknown outcome were created. Adopts a new job if it is the only match; never guesses among several.",
   flags: [
@@ -90,12 +91,6 @@ export default command<ReconcileOptions & { readonly key: string | undefined }>(
     {
       usage: '--assume-not-created',
       description: 'treat jobs that are not listed as not created; they may be created again',
-    },
-    {
-      usage: '--grace <duration>',
-      description:
-        'how long a job may take to appear in the list, from when this command first sees that its process has ended',
-      default: '10s',
     },
   ],
   columns: COLUMNS,
@@ -112,23 +107,30 @@ export default command<ReconcileOptions & { readonly key: string | undefined }>(
   parse: (args) => ({
     key: args.nonEmpty('key'),
     assumeNotCreated: args.isSet('assume-not-created'),
-    graceMs: args.duration('grace') ?? GRACE_MS,
   }),
   async run(context, options) {
-    const [{ reconcileAll }, { reconcileDeps, replayRecoveryFiles }, { openJobLedger }] = await Promise.all([
-      import('../../cron/reconcile-all.ts'),
-      import('../../cron/reconcile-deps.ts'),
-      import('../../cron/job-ledger.ts'),
+    const [{ reconcileJobs }, { findAnew }] = await Promise.all([
+      import('../../cron/reconcile.ts'),
+      import('../../cron/service-jobs.ts'),
     ]);
-    const ledger = await openJobLedger(context);
-    for (const replayed of await replayRecoveryFiles(context, ledger)) await context.notice(replayNote(replayed));
+    const { clock, abortSignal: signal, flags, isInteractive, progress } = context;
     const http = await context.http();
-    context.progress.start('Reconciling the jobs');
-    const results = await reconcileAll(reconcileDeps(context, http, ledger), options);
+    const log = await context.log();
+    progress.start('Reconciling the jobs');
+    const deps = {
+      origin: http.baseUrl,
+      log,
+      clock,
+      signal,
+      findAnew: findAnew({ http, log, clock, signal }, hintWithoutList(flags)),
+      confirm: isInteractive ? (reservation: JobReservation) => confirmNotCreated(context, reservation) : undefined,
+      onWait: (ms: number) => progress.start('Waiting, because a job may still be created or listed', ms),
+    };
+    const results = await reconcileJobs(deps, options);
     return listResult(results, COLUMNS, {
       empty: 'There is nothing to reconcile.',
       json: resultJson,
-      failure: () => openOutcomesError(results, context.flags),
+      failure: () => openOutcomesError(results, flags),
     });
   },
 });

@@ -17,9 +17,9 @@ export default command({
   ],
   parse: ({ positionals: [from = '', to = ''] }) => ({ from, to }),
   async run(context, addresses) {
-    const { copyRecords } = await import('../../state/copy-records.ts');
-    const from = await context.stateStore(addresses.from);
-    const to = await context.stateStore(addresses.to);
+    const { copyRecords } = await import('../../state/copy.ts');
+    const from = await context.log(addresses.from);
+    const to = await context.log(addresses.to);
     const { copied, present } = await copyRecords(from, to);
     const text = `${copied} ${copied === 1 ? 'record' : 'records'} copied, ${present} already there: ${to.label}`;
     return {

@@ -1,7 +1,7 @@
 import { command, STATE_EXITS } from '../../cli/command.ts';
 import { objectResult } from '../../output/command-result.ts';
 import { sanitizeLine } from '../../output/sanitize.ts';
-import { refuseOtherContent } from '../../state/store.ts';
+import { refuseOtherContent } from '../../state/copy.ts';
 
 export default command({
   description:
@@ -18,12 +18,12 @@ export default command({
   ],
   parse: ({ positionals: [address] }) => ({ address }),
   async run(context, { address }) {
-    const store = await context.stateStore(address);
-    const grant = (await store.init()) ?? null;
-    await refuseOtherContent(store);
-    const lines = [`The state is ready: ${store.label}`, ...(grant === null ? [] : [`For each other user: ${grant}`])];
+    const log = await context.log(address);
+    const grant = (await log.prepare()) ?? null;
+    await refuseOtherContent(log);
+    const lines = [`The state is ready: ${log.label}`, ...(grant === null ? [] : [`For each other user: ${grant}`])];
     return {
-      ...objectResult({ address: store.label, grant }, []),
+      ...objectResult({ address: log.label, grant }, []),
       text: lines.map((line) => `${sanitizeLine(line)}\n`).join(''),
     };
   },

@@ -1,10 +1,10 @@
+import { stat } from 'node:fs/promises';
 import { command } from '../../cli/command.ts';
 import type { Context } from '../../cli/context.ts';
 import { LocalError } from '../../errors.ts';
 import { objectResult } from '../../output/command-result.ts';
 import { sanitizeLine } from '../../output/sanitize.ts';
 import { joinSentences } from '../../output/sentences.ts';
-import { findStateFile, isPathTaken, isWritable } from '../../state/state-file.ts';
 
 /** The condition of the place where the state is kept. */
 interface Inspection {
@@ -22,21 +22,14 @@ function problemOf(error: unknown): Pick<Inspection, 'problem' | 'hint'> {
   return { problem: error.info.why ?? error.message, hint: error.info.hint ?? null };
 }
 
-async function inspectFile(path: string): Promise<Inspection> {
+async function inspect(context: Context): Promise<Inspection> {
   try {
-    const file = await findStateFile(path);
-    const exists = file !== undefined;
-    return { exists, bytes: file?.bytes ?? null, writable: await isWritable(path, exists), problem: null, hint: null };
-  } catch (error) {
-    return { exists: await isPathTaken(path), bytes: null, writable: false, ...problemOf(error) };
-  }
-}
-
-async function inspectShared(context: Context): Promise<Inspection> {
-  try {
-    const store = await context.stateStore();
-    await store.check();
-    return { exists: await store.exists(), bytes: null, writable: true, problem: null, hint: null };
+    const log = await context.log();
+    await log.check();
+    const { kind, path } = await context.stateLocation();
+    const size = kind === 'file' ? await stat(path).catch(() => undefined) : undefined;
+    const exists = kind === 'file' ? size !== undefined : (await log.inspect()) !== undefined;
+    return { exists, bytes: size?.size ?? null, writable: true, problem: null, hint: null };
   } catch (error) {
     return { exists: false, bytes: null, writable: false, ...problemOf(error) };
   }
@@ -56,8 +49,8 @@ export default command({
   ],
   parse: () => undefined,
   async run(context) {
-    const { kind, address, from } = await context.stateLocation();
-    const inspection = kind === 'file' ? await inspectFile(address) : await inspectShared(context);
+    const { address, from } = await context.stateLocation();
+    const inspection = await inspect(context);
     const result = { path: address, from, ...inspection };
     if (result.problem !== null) {
       const lines = [`The state cannot be kept there: ${result.problem}`, result.hint ?? []].flat();

@@ -1,10 +1,10 @@
 import { command, STATE_EXITS } from '../../cli/command.ts';
 import type { Context } from '../../cli/context.ts';
+import { isJsonObject } from '../../contract/json.ts';
 import { UsageError } from '../../errors.ts';
 import { type Column, listResult } from '../../output/command-result.ts';
+import type { LogEntry } from '../../state/log.ts';
 import type { LogRecord } from '../../state/record.ts';
-import { readStore, type StateStore } from '../../state/store.ts';
-import { lineWarner, unusableLine } from '../../state/unusable-lines.ts';
 
 interface NumberedRecord {
   readonly line: number;
@@ -37,89 +37,60 @@ const DESCRIBING_FIELDS = [
 ];
 
 function describeRecord(record: LogRecord): string {
+  const { object, data } = record;
+  const all = { ...record, ...(isJsonObject(data) && data) };
   const fields = DESCRIBING_FIELDS.flatMap((field) => {
-    const value = record[field];
+    const value: unknown = Object.hasOwn(all, field) ? Reflect.get(all, field) : undefined;
     return typeof value === 'string' && value !== '' ? [`${field}=${value}`] : [];
   });
-  return [...fields, ...(Array.isArray(record.rows) ? [`rows=${record.rows.length}`] : [])].join(' ');
+  return [...(typeof object === 'string' ? [`id=${object}`] : []), ...fields].join(' ');
+}
+
+/** The CI run that wrote a record, or else the user and the machine. */
+function describeAuthor({ by }: LogRecord): string {
+  if (!isJsonObject(by)) return '';
+  if (typeof by.run === 'string') return by.run;
+  return [by.user, by.host].filter((part) => typeof part === 'string').join('@');
 }
 
 const COLUMNS: readonly Column<NumberedRecord>[] = [
   { header: 'LINE', value: ({ line }) => line },
   { header: 'AT', value: ({ record }) => record.at, tone: () => 'dim', isTime: true },
   { header: 'TYPE', value: ({ record }) => record.type },
+  { header: 'BY', value: ({ record }) => describeAuthor(record), isOptional: true },
   { header: 'ABOUT', value: ({ record }) => describeRecord(record), fit: 'below' },
 ];
 
-/** All types of records that this version writes. */
-async function knownTypes(): Promise<readonly string[]> {
-  const [spaces, jobs, messages, uploads, rows, sources, sessions, tails] = await Promise.all([
-    import('../../provision/space-records.ts'),
-    import('../../cron/job-records.ts'),
-    import('../../chat/message-records.ts'),
-    import('../../upload/upload-records.ts'),
-    import('../../chat/row-records.ts'),
-    import('../../chat/source-memory.ts'),
-    import('../../chat/known-sessions.ts'),
-    import('../../state/checkpoint.ts'),
-  ]);
-  const formats = [spaces.SPACE_RECORDS, jobs.JOB_RECORDS, messages.MESSAGE_RECORDS, uploads.UPLOAD_RECORDS];
-  const others = [rows.ROWS_TYPE, sources.SOURCE_TYPE, sessions.SESSIONS_TYPE, tails.TAIL_TYPE];
-  return [...formats.flatMap(({ types }) => Object.values(types)), ...others];
+const FAMILIES = ['space', 'cron', 'upload'];
+
+function matches({ type, key }: LogRecord, filter: Filter): boolean {
+  const isOfType = filter.type === undefined || type === filter.type || type.startsWith(`${filter.type}.`);
+  return isOfType && (filter.key === undefined || key === filter.key);
 }
 
-/** @throws UsageError if no record can have the type. @param seen the types in the state, which a later version may write */
-async function checkType(type: string, seen: ReadonlySet<string>): Promise<void> {
-  const types = [...(await knownTypes()), ...seen];
-  const choices = [...new Set([...types.map((known) => known.split('.')[0] ?? known), ...types])];
-  if (choices.includes(type)) return;
-  const { suggest } = await import('../../yaml/suggest.ts');
-  const near = suggest(type, choices);
-  throw new UsageError(`No record has the type ${JSON.stringify(type)}.`, {
-    hint: near === undefined ? `Use one of: ${choices.join(', ')}.` : `Did you mean ${near}?`,
-  });
+/** @throws UsageError if no record has the type */
+function checkType(type: string | undefined, records: readonly NumberedRecord[]): void {
+  const types = [...new Set([...FAMILIES, ...records.map(({ record }) => record.type)])];
+  if (type === undefined || types.some((each) => each === type || each.startsWith(`${type}.`))) return;
+  throw new UsageError(`No record has the type ${JSON.stringify(type)}.`, { hint: `Use one of: ${types.join(', ')}.` });
 }
 
-/**
- * Yields the records that match the filter. Warns about unusable lines, regardless of the filter.
- * @throws UsageError for a type that no record can have
- */
-async function* readRecords(
-  store: StateStore,
-  { type, key }: Filter,
-  context: Context,
-): AsyncGenerator<NumberedRecord> {
-  const warn = lineWarner(store.label, (text) => context.warn(text));
-  const types = new Set<string>();
-  let unusable = 0;
-  // Read every line: a search would not notice damage in the lines it skips.
-  for await (const entry of readStore(store)) {
-    const problem = unusableLine(entry);
-    if (problem && unusable < MAX_WARNINGS) await warn(problem);
-    if (problem) unusable += 1;
-    if (entry.kind !== 'record') continue;
-    const { line, record } = entry;
-    types.add(record.type);
-    const isWanted =
-      (type === undefined || record.type === type || record.type.startsWith(`${type}.`)) &&
-      (key === undefined || record.key === key);
-    if (isWanted) yield { line, record };
+async function warnOfDamage(entries: readonly LogEntry[], label: string, context: Context): Promise<void> {
+  const damaged = entries.filter((entry) => entry.kind === 'damaged');
+  for (const { line, why } of damaged.slice(0, MAX_WARNINGS)) {
+    await context.warn(`${label}:${line} cannot be used: ${why}`);
   }
-  if (type !== undefined) await checkType(type, types);
-  if (unusable > MAX_WARNINGS) {
-    await context.warn(
-      `${unusable - MAX_WARNINGS} more lines are ignored; \`partnerctl state verify\` names them all.`,
-    );
-  }
+  const more = damaged.length - MAX_WARNINGS;
+  if (more > 0) await context.warn(`${more} more lines cannot be used; \`partnerctl state verify\` names them all.`);
 }
 
 export default command({
   description:
-    'Shows the records of the state in order. Shows lines that a merge repeated only once, and warns about lines that cannot be used.',
+    'Shows the records of the state in order, and who wrote them. Shows lines that a merge repeated only once, and warns about lines that cannot be used.',
   flags: [
     {
       usage: '--type <type>',
-      description: 'only records of this type, such as space, cron, message, upload, or upload.done',
+      description: 'only records of this type, such as space, cron, or cron.created',
     },
     { usage: '--key <key>', description: 'only records of this key' },
   ],
@@ -132,10 +103,14 @@ export default command({
   ],
   parse: ({ value, nonEmpty }) => ({ type: value('type'), key: nonEmpty('key') }),
   async run(context, filter) {
-    const store = await context.stateStore();
-    const exists = await store.exists();
-    return listResult(readRecords(store, filter, context), COLUMNS, {
-      empty: exists ? 'The state has no such record.' : `There is no state yet: ${store.label}`,
+    const log = await context.log();
+    const entries = await log.inspect();
+    await warnOfDamage(entries ?? [], log.label, context);
+    const records = (entries ?? []).flatMap((entry) => (entry.kind === 'record' ? [entry] : []));
+    checkType(filter.type, records);
+    const wanted = records.filter(({ record }) => matches(record, filter));
+    return listResult(wanted, COLUMNS, {
+      empty: entries ? 'The state has no such record.' : `There is no state yet: ${log.label}`,
       json: ({ line, record }) => ({ line, ...record }),
     });
   },

@@ -2,47 +2,37 @@ import { command, STATE_EXITS } from '../../cli/command.ts';
 import { LocalError } from '../../errors.ts';
 import { objectResult } from '../../output/command-result.ts';
 import { sanitizeLine } from '../../output/sanitize.ts';
-import { countCheckpointFiles } from '../../state/checkpoint-file.ts';
-import { readStore, type StateStore } from '../../state/store.ts';
-import { type UnusableLine, unusableLine } from '../../state/unusable-lines.ts';
+import { type Log, repairHint } from '../../state/log.ts';
 
-/** What a state file holds, with the numbers of the lines that are not ordinary records. */
-interface Audit {
-  /** How many records there are of each type. */
-  readonly records: Readonly<Record<string, number>>;
-  /** Lines that repeat an earlier one, as a union merge leaves them. Each record counts once. */
-  readonly duplicates: readonly number[];
-  /** Lines in a format that a later version of this program writes. */
-  readonly newer: readonly { readonly line: number; readonly version: number }[];
-  readonly damaged: readonly UnusableLine[];
-  /** The lines that cannot be used, in the order of the file. */
-  readonly unusable: readonly UnusableLine[];
-}
-
-interface Verified extends Omit<Audit, 'unusable'> {
+/** What a state holds, with the numbers of the lines that are not ordinary records. */
+interface Verified {
   readonly path: string;
   readonly exists: boolean;
-  /** How many sessions have a checkpoint beside the file. */
-  readonly tails: number;
+  /** How many records there are of each type. */
+  readonly records: Readonly<Record<string, number>>;
+  /** Lines that repeat an earlier one. Each record counts once. */
+  readonly duplicates: readonly number[];
+  /** Lines that a killed run left incomplete. Nothing was sent on their account. */
+  readonly torn: readonly number[];
+  readonly damaged: readonly { readonly line: number; readonly why: string }[];
   readonly sound: boolean;
 }
 
-async function auditLog(store: StateStore): Promise<Audit> {
+async function verify(log: Log): Promise<Verified> {
+  const entries = await log.inspect();
   const counts = new Map<string, number>();
-  const duplicates: number[] = [];
-  const newer: { line: number; version: number }[] = [];
-  const damaged: UnusableLine[] = [];
-  const unusable: UnusableLine[] = [];
-  for await (const entry of readStore(store)) {
+  const [duplicates, torn]: [number[], number[]] = [[], []];
+  const damaged: { line: number; why: string }[] = [];
+  for (const entry of entries ?? []) {
     const { line } = entry;
-    unusable.push(...[unusableLine(entry)].filter((each) => each !== undefined));
     if (entry.kind === 'record') counts.set(entry.record.type, (counts.get(entry.record.type) ?? 0) + 1);
     else if (entry.kind === 'duplicate') duplicates.push(line);
-    else if (entry.kind === 'newer') newer.push({ line, version: entry.version });
+    else if (entry.kind === 'torn') torn.push(line);
     else damaged.push({ line, why: entry.why });
   }
+  const base = { path: log.label, exists: entries !== undefined, duplicates, torn, damaged };
   // Object.fromEntries, because a type may be called `__proto__`.
-  return { records: Object.fromEntries(counts), duplicates, newer, damaged, unusable };
+  return { ...base, records: Object.fromEntries(counts), sound: damaged.length === 0 };
 }
 
 function formatCount(count: number, one: string, several = `${one}s`): string {
@@ -57,54 +47,35 @@ function formatRecordCounts({ exists, records }: Verified): string {
 }
 
 /** Formats the report, with line numbers in order. */
-function formatReport(verified: Verified, unusable: readonly UnusableLine[]): string {
-  const { path, duplicates, tails, sound } = verified;
-  const repeats = duplicates.map((line) => ({ line, why: 'the same record as on an earlier line; it counts once' }));
-  const lines = [...repeats, ...unusable].toSorted((a, b) => a.line - b.line);
+function formatReport(verified: Verified): string {
+  const { path, duplicates, torn, damaged, sound } = verified;
+  const lines = [
+    ...duplicates.map((line) => ({ line, why: 'the same record as on an earlier line; it counts once' })),
+    ...torn.map((line) => ({ line, why: 'left incomplete by a run that was killed; it is ignored' })),
+    ...damaged,
+  ].toSorted((a, b) => a.line - b.line);
   return [
     path,
     formatRecordCounts(verified),
-    ...(duplicates.length > 0 ? [formatCount(duplicates.length, 'duplicate')] : []),
     ...lines.map(({ line, why }) => `line ${line}: ${why}`),
-    ...(tails > 0 ? [`${formatCount(tails, 'tail')} beside it`] : []),
     sound ? 'all lines can be used' : 'not all lines can be used',
   ]
     .map((line) => `${sanitizeLine(line)}\n`)
     .join('');
 }
 
-function adviceFor({ newer, damaged }: Pick<Audit, 'newer' | 'damaged'>): string {
-  const isMarker = ({ why }: { readonly why: string }): boolean => why === 'a merge conflict marker';
-  const advice: string[] = [];
-  if (damaged.some(isMarker)) {
-    advice.push('Remove only the merge conflict markers: the records of both sides belong in the file.');
-  }
-  if (!damaged.every(isMarker)) {
-    advice.push(
-      'Restore the complete lines from a copy or from git. A line that a killed run left incomplete may be removed. All intact lines still count.',
-    );
-  }
-  if (newer.length > 0) advice.push('Update partnerctl: a newer version wrote some of the records.');
-  return advice.join('\n');
-}
-
-function damageError({ path, newer, damaged, sound }: Verified): LocalError | undefined {
+function damageError({ path, damaged, sound }: Verified): LocalError | undefined {
   if (sound) return undefined;
   return new LocalError(`The state has lines that cannot be used: ${path}`, {
-    why: [
-      ...(damaged.length > 0 ? [`${formatCount(damaged.length, 'line')} cannot be used.`] : []),
-      ...(newer.length > 0
-        ? [`${formatCount(newer.length, 'record')} came from a newer version of this program.`]
-        : []),
-    ].join('\n'),
-    hint: adviceFor({ newer, damaged }),
-    details: { newer, damaged },
+    why: `${formatCount(damaged.length, 'line')} cannot be used. Nothing is created until they are repaired.`,
+    hint: [...new Set(damaged.map(({ why }) => repairHint(why)))].join('\n'),
+    details: { damaged },
   });
 }
 
 export default command({
   description:
-    'Reads every line of the state and lists those that cannot be used, each with the reason. Exits with 1 if there are any. Lines that a merge repeated are harmless.',
+    'Reads every line of the state and lists those that cannot be used, each with the reason. Exits with 1 if there are any. Lines that a merge repeated, or that a killed run left incomplete, are harmless.',
   output: async () => (await import('../../output-schemas/state.ts')).STATE_VERIFY,
   exits: STATE_EXITS,
   examples: [
@@ -113,14 +84,9 @@ export default command({
   ],
   parse: () => undefined,
   async run(context) {
-    const { path } = await context.stateLocation();
-    const store = await context.stateStore();
-    const exists = await store.exists();
-    const { unusable, ...audit } = await auditLog(store);
-    const sound = unusable.length === 0;
-    const verified: Verified = { path: store.label, exists, ...audit, tails: await countCheckpointFiles(path), sound };
+    const verified = await verify(await context.log());
     const failure = damageError(verified);
-    const text = formatReport(verified, unusable);
+    const text = formatReport(verified);
     return { ...objectResult(verified, []), text, isWrapped: true, ...(failure && { failure }) };
   },
 });

@@ -1,15 +1,13 @@
 import { Contract } from '../../../src/contract/contract.ts';
 import type { JsonObject } from '../../../src/contract/json.ts';
 import { type AdoptDeps, adoptJob, forgetJob } from '../../../src/cron/adopt-forget.ts';
-import { createOnce } from '../../../src/cron/create-once.ts';
-import type { CreateOnceOptions, CreateOutcome, CronDeps } from '../../../src/cron/create-outcome.ts';
+import { type CreateDeps, type CreateOptions, createJobs } from '../../../src/cron/create.ts';
 import { toWireSchedule } from '../../../src/cron/cron-result.ts';
 import { type CronJob, contentHash, cronKey } from '../../../src/cron/job.ts';
-import { withRefusals } from '../../../src/cron/job-ledger.ts';
 import { createFreshJobLists, createJobFinder, type JobListOptions } from '../../../src/cron/job-list.ts';
-import { JOB_RECORDS, type JobRecord, type JobSnapshot } from '../../../src/cron/job-records.ts';
-import type { ReconcileResult } from '../../../src/cron/reconcile.ts';
-import { type ReconcileAllDeps, reconcileAll, replayRecovery } from '../../../src/cron/reconcile-all.ts';
+import { JOBS, type JobStanding } from '../../../src/cron/jobs.ts';
+import type { CreateOutcome } from '../../../src/cron/outcomes.ts';
+import { type Reconciled, reconcileJobs } from '../../../src/cron/reconcile.ts';
 import {
   CredentialsError,
   LocalError,
@@ -19,29 +17,19 @@ import {
   ServiceError,
   UsageError,
 } from '../../../src/errors.ts';
-import { fromLogRecord, openLedger } from '../../../src/state/ledger.ts';
-import { type KeyHistory, keyHistory, type Owner } from '../../../src/state/once-records.ts';
-import { type DecodedLine, decodeLine, encodeRecord, lineDigest } from '../../../src/state/record.ts';
-import type { RecordStore, StoreEntry } from '../../../src/state/store.ts';
+import { Log } from '../../../src/state/log.ts';
+import type { SendOptions } from '../../../src/state/once.ts';
+import { decode, type LogRecord } from '../../../src/state/record.ts';
+import { standingOf, standings } from '../../../src/state/standing.ts';
 
 /*
  * The engine that creates jobs, as the model sees it. Of the model's files, only this one imports the product: another engine
  * needs another one of these, and neither another world nor other scenarios.
  */
 
-export type { CreateOutcome, CronJob, JobRecord, Owner, ReconcileResult };
+export type { CreateOutcome, CronJob, LogRecord, SendOptions };
 
 const ORIGIN = 'https://partner.test/v1';
-
-const FLAGS = {
-  quiet: false,
-  verbose: false,
-  debug: false,
-  color: 'never',
-  input: false,
-  wide: false,
-  pager: true,
-} as const;
 
 export function keyOf({ agent_id, name }: Pick<CronJob, 'agent_id' | 'name'>): string {
   return cronKey(ORIGIN, agent_id, name);
@@ -60,6 +48,7 @@ export const failures = {
   refused: () => new RefusedError('The service refused it.', { status: 422 }),
   badGateway: () => new OutcomeUnknownError('The service answered 502.', { status: 502 }),
   noAnswer: () => new OutcomeUnknownError('No answer came.'),
+  late: () => new ServiceError('The request was not sent.'),
   declined: () => new UsageError('Nothing was changed.'),
 };
 
@@ -78,42 +67,32 @@ export interface ListedJob {
 }
 
 /** Reads the records of state files. */
-export class RecordReader {
-  private readonly decoded = new Map<string, DecodedLine>();
-
-  decode(line: string): DecodedLine {
-    const decoded = this.decoded.get(line) ?? decodeLine(Buffer.from(line));
-    this.decoded.set(line, decoded);
-    return decoded;
+export function recordsIn(lines: readonly string[]): readonly LogRecord[] {
+  const records = new Map<string, LogRecord>();
+  for (const line of lines) {
+    const decoded = decode(line);
+    if (decoded.kind === 'damaged') throw new Error(`a damaged line: ${line}`);
+    if (decoded.kind === 'record' && !records.has(decoded.record.id)) records.set(decoded.record.id, decoded.record);
   }
-
-  records(lines: readonly string[]): JobRecord[] {
-    return [...new Set(lines)].flatMap((line) => {
-      const decoded = this.decode(line);
-      return decoded.kind === 'record' ? (fromLogRecord(decoded.record, JOB_RECORDS) ?? []) : [];
-    });
-  }
+  return [...records.values()];
 }
 
 /** The jobs that exist by the records of a key, and its reservations that are open. */
-export function historyOf(records: readonly JobRecord[], key: string): KeyHistory<JobSnapshot> {
-  return keyHistory(records.filter((record) => record.key === key));
+export function standingIn(records: readonly LogRecord[], key: string): JobStanding {
+  return standingOf(standings(records, JOBS), key);
 }
 
 /** The id that a record says. */
-export function jobIdOf(record: JobRecord): string | undefined {
-  return 'remoteId' in record ? record.remoteId : undefined;
+export function jobIdOf({ object }: LogRecord): unknown {
+  return object;
 }
 
 /** What a run of the program needs of the world around it. */
 export interface Surroundings {
-  readonly owner: Owner;
-  readonly clock: CronDeps['clock'];
-  readonly reader: RecordReader;
-  newId(): string;
-  hasEnded(owner: Owner): Promise<boolean | undefined>;
-  /** Writes at the end of the state file: all of the bytes, or a part, or none. May throw. @param what the bytes say */
-  append(bytes: string, what: string): Promise<void>;
+  readonly pid: number;
+  readonly clock: CreateDeps['clock'];
+  /** Writes at the end of the state file: all of the bytes, or a part, or none. May throw. */
+  append(bytes: string): Promise<void>;
   /** The text of the state file. */
   read(): Promise<string>;
   /** Yields the jobs that the service lists. Steps, and may throw. */
@@ -121,72 +100,46 @@ export interface Surroundings {
   /** Looks at one job in the list, as the user of `cron adopt` does. */
   lookUp(jobId: string): ListedJob | undefined;
   /** @returns the id of the new job */
-  post(job: CronJob, timeoutMs: number): Promise<string>;
-  remainingMs(): number;
-  /** Keeps a record that cannot be appended. @returns false if that fails, too */
-  keepRecord(record: JobRecord): Promise<boolean>;
-}
-
-/** The shared file, read from where this run stopped. An unterminated last line is read again. */
-function fileStore({ append, read, reader }: Surroundings): RecordStore {
-  const sums = new Set<string>();
-  let seen = '';
-  return {
-    append: (record) => append(`\n${encodeRecord(record)}\n`, record.type),
-    async *readNew(): AsyncGenerator<StoreEntry> {
-      const text = await read();
-      if (!text.startsWith(seen)) {
-        yield { kind: 'restart' };
-        sums.clear();
-        seen = '';
-      }
-      const firstLine = seen.split('\n').length;
-      const lines = text.slice(seen.length).split('\n');
-      seen = text.slice(0, text.lastIndexOf('\n') + 1);
-      for (const [index, line] of lines.entries()) {
-        const number = firstLine + index;
-        const decoded = line === '' ? undefined : reader.decode(line);
-        if (decoded?.kind === 'damaged') {
-          const bytes = Buffer.from(line);
-          yield { kind: 'damaged', line: number, why: decoded.why, bytes, digest: lineDigest(bytes) };
-        }
-        if (decoded?.kind !== 'record' || sums.has(decoded.sum)) continue;
-        sums.add(decoded.sum);
-        yield { kind: 'record', line: number, record: decoded.record };
-      }
-    },
-  };
+  post(job: CronJob, options: SendOptions): Promise<string>;
 }
 
 /** The engine in one run of the program. */
 export class Engine {
-  readonly ledger: CronDeps['ledger'];
   private readonly around: Surroundings;
+  private readonly log: Log;
 
   constructor(around: Surroundings) {
     this.around = around;
-    const ledger = openLedger(fileStore(around), JOB_RECORDS, { onUnusable: async () => undefined });
-    this.ledger = withRefusals(ledger, 'state.jsonl', FLAGS);
+    const { pid, clock } = around;
+    this.log = new Log({
+      driver: {
+        label: 'state.jsonl',
+        load: async () => (await around.read()).split('\n'),
+        write: (lines) => around.append(`\n${lines.join('\n')}\n`),
+        prepare: async () => undefined,
+        check: async () => undefined,
+        close: async () => undefined,
+      },
+      author: { user: 'ada', host: 'laptop', pid, version: '0.0.0' },
+      clock,
+      redact: (text) => text,
+    });
   }
 
-  create(job: CronJob, options: CreateOnceOptions): Promise<CreateOutcome> {
-    return createOnce(job, this.createDeps(job), options);
+  async create(job: CronJob, options: CreateOptions): Promise<CreateOutcome> {
+    const { around, log } = this;
+    const lists = createFreshJobLists(this.listOptions([job]));
+    const { clock, post } = around;
+    const { find, readAgain: findAnew } = lists;
+    const [outcome] = await createJobs({ ...this.base(), log, clock, find, findAnew, post }, [job], options);
+    if (!outcome) throw new Error('A job has no outcome.');
+    return outcome;
   }
 
-  reconcile(options: {
-    readonly assumeNotCreated: boolean;
-    readonly graceMs: number;
-  }): Promise<readonly ReconcileResult[]> {
-    return reconcileAll(this.reconcileDeps(), { key: undefined, ...options });
-  }
-
-  /** Appends the records that were kept. @param remove called for each one that is in the file */
-  async appendKept(kept: readonly JobRecord[], remove: (record: JobRecord) => Promise<void>): Promise<void> {
-    await replayRecovery(
-      kept.map((record) => ({ record })),
-      this.ledger,
-      ({ record }) => remove(record),
-    );
+  reconcile(assumeNotCreated: boolean): Promise<readonly Reconciled[]> {
+    const findAnew = (wanted: readonly Pick<CronJob, 'name'>[]) => createJobFinder(this.listOptions(wanted));
+    const deps = { ...this.base(), findAnew, confirm: undefined, onWait: () => undefined };
+    return reconcileJobs(deps, { key: undefined, assumeNotCreated });
   }
 
   /** @param confirm asks the user; throws if the answer is no */
@@ -198,54 +151,18 @@ export class Engine {
     await forgetJob(this.adoptDeps(confirm), { key: keyOf(job) });
   }
 
-  createDeps(job: Pick<CronJob, 'name'> = { name: 'daily' }): CronDeps {
-    const { around, ledger } = this;
-    return {
-      origin: ORIGIN,
-      ledger,
-      clock: around.clock,
-      owner: around.owner,
-      hasEnded: around.hasEnded,
-      newId: around.newId,
-      find: createFreshJobLists(this.listOptions([job])).find,
-      post: around.post,
-      inTurn: (send) => send(),
-      remainingMs: around.remainingMs,
-      abortSignal: new AbortController().signal,
-      writeRecovery: async (record) => ((await around.keepRecord(record)) ? `recovery-${record.id}` : undefined),
-    };
+  private base() {
+    const { around, log } = this;
+    return { origin: ORIGIN, log, clock: around.clock, signal: new AbortController().signal };
   }
 
-  adoptDeps(confirm: () => Promise<void>): AdoptDeps {
-    const { around, ledger } = this;
-    const { clock } = around;
+  private adoptDeps(confirm: () => Promise<void>): AdoptDeps {
     return {
-      origin: ORIGIN,
-      ledger,
-      clock,
-      hasEnded: around.hasEnded,
-      newId: around.newId,
-      waitUntil: async (monotonic) => {
-        while (clock.monotonic() < monotonic) await clock.sleep(monotonic - clock.monotonic());
-      },
-      fetchListed: async (id) => around.lookUp(id),
+      ...this.base(),
+      fetchListed: async (id) => this.around.lookUp(id),
       confirm,
-      flags: FLAGS,
-    };
-  }
-
-  private reconcileDeps(): ReconcileAllDeps {
-    const { around, ledger } = this;
-    return {
-      origin: ORIGIN,
-      ledger,
-      clock: around.clock,
-      hasEnded: around.hasEnded,
-      newId: around.newId,
-      listJobs: (wanted) => createJobFinder(this.listOptions(wanted)),
-      confirm: undefined,
       onWait: () => undefined,
-      abortSignal: new AbortController().signal,
+      command: (words) => words.join(' '),
     };
   }
 

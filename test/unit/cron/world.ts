@@ -3,19 +3,18 @@ import {
   type CronJob,
   Engine,
   failures,
-  historyOf,
-  type JobRecord,
   keyOf,
   type ListedJob,
-  type Owner,
-  RecordReader,
+  type LogRecord,
+  recordsIn,
+  type SendOptions,
   type Surroundings,
+  standingIn,
 } from './engine.ts';
 
-/** The longest time a request is in transit, and a new job is missing from the list; together less than the grace period. */
+/** The longest time a request is in transit, and a new job is missing from the list; together less than a lease. */
 const TRANSIT_MS = 4_000;
 const UNLISTED_MS = 4_000;
-export const GRACE_MS = 10_000;
 
 /** How an append ends: `out` and `in` fail without and with the record in the file; a number is the share that is written. */
 export type AppendFate = 'ok' | 'out' | 'in' | number;
@@ -34,12 +33,10 @@ export interface Fate {
   readonly appends?: readonly AppendFate[] | undefined;
   readonly post?: PostFate | undefined;
   readonly list?: 'read' | 'closed' | 'failing' | undefined;
-  /** Whether a record that could not be appended can be written to a recovery file. */
-  readonly isRecovered?: boolean | undefined;
-  readonly machine?: number | undefined;
-  readonly remainingMs?: number | undefined;
   /** How far its machine's clock is ahead. */
   readonly clockMs?: number | undefined;
+  /** The step at which it is stopped, and for how long. */
+  readonly stop?: { readonly at: number; readonly ms: number } | undefined;
 }
 
 /** The fields in the service's list besides the id. */
@@ -75,8 +72,6 @@ class SharedFile {
 export class World {
   now = Date.parse('2026-03-02T09:00:00Z');
   file = new SharedFile();
-  /** The recovery records. */
-  readonly recovery: JobRecord[] = [];
   readonly jobs: MadeJob[] = [];
   readonly violations: string[] = [];
   /** The ids that processes received from the service while they were alive. */
@@ -84,9 +79,7 @@ export class World {
   readonly processes: Process[] = [];
   posts = 0;
   private readonly transit = new Map<string, number>();
-  readonly reader = new RecordReader();
   private readonly scheduler: Pick<fc.Scheduler, 'schedule'>;
-  private ids = 0;
 
   readonly says: ListSays;
 
@@ -100,23 +93,18 @@ export class World {
     this.now += 1;
   }
 
-  newId(): string {
-    this.ids += 1;
-    return `r${this.ids}`;
-  }
-
   process(fate: Fate = {}): Process {
     const process = new Process(this, this.processes.length + 1, fate);
     this.processes.push(process);
     return process;
   }
 
-  records(): JobRecord[] {
-    return this.reader.records(this.file.lines());
+  records(): readonly LogRecord[] {
+    return recordsIn(this.file.lines());
   }
 
-  history(key: string): ReturnType<typeof historyOf> {
-    return historyOf(this.records(), key);
+  standing(key: string): ReturnType<typeof standingIn> {
+    return standingIn(this.records(), key);
   }
 
   /** Creates a job at the service. */
@@ -165,7 +153,6 @@ export class World {
 /** One run of the program. */
 export class Process {
   readonly pid: number;
-  readonly owner: Owner;
   readonly engine: Engine;
   readonly died: Promise<'died'>;
   ended = false;
@@ -179,7 +166,6 @@ export class Process {
     this.world = world;
     this.pid = pid;
     this.fate = fate;
-    this.owner = { machine: `m${fate.machine ?? 0}`, pid, started: null };
     this.died = new Promise((resolve) => {
       this.die = resolve;
     });
@@ -190,10 +176,20 @@ export class Process {
   async step(label: string): Promise<void> {
     await this.world.step(`${this.pid} ${label}`);
     this.steps += 1;
+    if (this.steps === this.fate.stop?.at) await this.pause(this.fate.stop.ms);
     if (this.steps !== this.fate.diesAt) return;
     this.ended = true;
     this.die('died');
     await new Promise(() => undefined);
+  }
+
+  /** Others run while this process is stopped. */
+  private async pause(ms: number): Promise<void> {
+    const until = this.world.now + ms;
+    while (this.world.now < until) {
+      await this.world.step(`${this.pid} stopped`);
+      this.world.now += 5_000;
+    }
   }
 
   /** @returns the result of the run */
@@ -206,13 +202,13 @@ export class Process {
     }
   }
 
-  private async append(bytes: string, what: string): Promise<void> {
-    await this.step(`append ${what}`);
+  private async append(bytes: string): Promise<void> {
+    await this.step('append');
     const fate = this.fate.appends?.[this.appends] ?? 'ok';
     this.appends += 1;
     if (fate === 'out') throw failures.unwritable();
     this.world.file.text += typeof fate === 'number' ? bytes.slice(0, Math.floor(bytes.length * fate)) : bytes;
-    await this.step(`appended ${what}`);
+    await this.step('appended');
     if (fate !== 'ok') throw failures.unwritable();
   }
 
@@ -226,12 +222,6 @@ export class Process {
     },
   };
 
-  readonly hasEnded = async ({ machine, pid }: Owner): Promise<boolean | undefined> => {
-    await this.step('has it ended');
-    if (machine !== this.owner.machine) return undefined;
-    return this.world.processes[pid - 1]?.ended;
-  };
-
   private async *list(): AsyncGenerator<ListedJob> {
     await this.step('list');
     if (this.fate.list === 'failing') throw failures.unavailable();
@@ -241,12 +231,13 @@ export class Process {
     yield* listed;
   }
 
-  private async post(job: CronJob, timeoutMs: number): Promise<string> {
+  private async post(job: CronJob, { maySend, timeoutMs }: SendOptions): Promise<string> {
     const { world } = this;
     const fate = this.fate.post ?? 'answered';
     const deadline = world.now + timeoutMs;
     await this.step('connect');
     if (fate === 'unsent' || world.now >= deadline) throw failures.unreachable();
+    if (!maySend()) throw failures.late();
     const carried = world.carry(job, fate);
     await this.step('sent');
     const cron_job_id = await carried;
@@ -266,28 +257,18 @@ export class Process {
   }
 
   private surroundings(): Surroundings {
-    const { world, owner, clock, hasEnded } = this;
+    const { world, pid, clock } = this;
     return {
-      owner,
+      pid,
       clock,
-      hasEnded,
-      reader: world.reader,
-      newId: () => world.newId(),
-      append: (bytes, what) => this.append(bytes, what),
+      append: (bytes) => this.append(bytes),
       read: async () => {
         await this.step('read');
         return world.file.text;
       },
       list: () => this.list(),
       lookUp: (jobId) => world.listed().find(({ cron_job_id }) => cron_job_id === jobId),
-      post: (job, timeoutMs) => this.post(job, timeoutMs),
-      remainingMs: () => this.fate.remainingMs ?? 20_000,
-      keepRecord: async (record) => {
-        await this.step('write recovery');
-        if (!(this.fate.isRecovered ?? true)) return false;
-        world.recovery.push(record);
-        return true;
-      },
+      post: (job, options) => this.post(job, options),
     };
   }
 }

@@ -1,5 +1,5 @@
 import { describeStore } from '../../support/store-contract.ts';
 import { storeKinds } from '../../support/stores.ts';
 
-// The slow tests hold the other kinds to the same contract.
+// The slow tests hold all kinds to the whole contract.
 for (const kind of storeKinds().filter(({ name }) => name === 'a file')) describeStore(kind);

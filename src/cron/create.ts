@@ -1,0 +1,285 @@
+import { RunStopped, stopsRun } from '../api/take-turns.ts';
+import type { Clock } from '../clock.ts';
+import { InterruptedError, PartnerctlError } from '../errors.ts';
+import type { Log } from '../state/log.ts';
+import { createOnce, type Item, outlive, type Result, type SendOptions } from '../state/once.ts';
+import type { LogRecord } from '../state/record.ts';
+import { standingOf, standings } from '../state/standing.ts';
+import { type Decision, decide, outcomeOfReserved } from './decide.ts';
+import { type CronJob, cronKey } from './job.ts';
+import type { FindJob, FoundJobs } from './job-list.ts';
+import {
+  JOBS,
+  type JobData,
+  type JobReservation,
+  type JobStanding,
+  listedData,
+  recordedIds,
+  toJobData,
+} from './jobs.ts';
+import { lookUp } from './look-up.ts';
+import type { CreateOutcome } from './outcomes.ts';
+
+/** What `createJobs` needs. */
+export interface CreateDeps {
+  /** The base URL of the service. */
+  readonly origin: string;
+  readonly log: Log;
+  readonly clock: Clock;
+  /** Once it aborts, nothing more is sent. */
+  readonly signal: AbortSignal;
+  /** Looks for a job in a recent list of the service. @throws PartnerctlError when reading the list may succeed later */
+  readonly find: FindJob;
+  /** Returns a function that looks in the list as it is from now on. */
+  readonly findAnew: () => FindJob;
+  /**
+   * Sends the POST once.
+   * @throws OutcomeUnknownError if a job may have been created; any other PartnerctlError proves that none was
+   */
+  readonly post: (job: CronJob, options: SendOptions) => Promise<string>;
+  /** Called before a wait, with its length in milliseconds. */
+  readonly onWait?: ((ms: number) => void) | undefined;
+}
+
+export interface CreateOptions {
+  /** Whether an existing job counts as success. If so, waits for a job that another process is creating. */
+  readonly ensure: boolean;
+  /** Whether to skip all writes, both to the state and to the service, and all waits for other processes. */
+  readonly dryRun: boolean;
+  /** Called with each outcome as soon as it is known. */
+  readonly onOutcome?: ((index: number, outcome: CreateOutcome) => void) | undefined;
+}
+
+/** A job that has no outcome yet. */
+interface Wanted extends Item<JobData> {
+  readonly index: number;
+  readonly job: CronJob;
+  readonly key: string;
+}
+
+/** What the log says, once it has been read. */
+interface LogView {
+  readonly all: ReadonlyMap<string, JobStanding>;
+  readonly recorded: ReadonlySet<string>;
+}
+
+class CreateRun {
+  private readonly deps: CreateDeps;
+  private readonly options: CreateOptions;
+  private readonly outcomes = new Map<number, CreateOutcome>();
+  /** The jobs that another process may be creating. */
+  private waiting = new Map<Wanted, JobReservation>();
+  /** The jobs that another process reserved first. */
+  private lost: Wanted[] = [];
+  private stopped: { readonly error: PartnerctlError } | undefined;
+
+  constructor(deps: CreateDeps, options: CreateOptions) {
+    this.deps = deps;
+    this.options = options;
+  }
+
+  async readLog(): Promise<LogView> {
+    const records: readonly LogRecord[] = await this.deps.log.read();
+    return { all: standings(records, JOBS), recorded: recordedIds(records, this.deps.origin) };
+  }
+
+  settle({ index }: Wanted, outcome: CreateOutcome): void {
+    this.outcomes.set(index, outcome);
+    this.options.onOutcome?.(index, outcome);
+  }
+
+  /** The outcomes, in order; `skipped` where there is none. */
+  result(wanted: readonly Wanted[]): readonly CreateOutcome[] {
+    return wanted.map(({ index, key }) => this.outcomes.get(index) ?? { key, status: 'skipped' });
+  }
+
+  /** Decides about jobs. @returns those to create, and those about which the list has to be read */
+  async decideAll(wanted: readonly Wanted[], view: LogView, lists?: ReadonlyMap<Wanted, FoundJobs>) {
+    const create: Wanted[] = [];
+    const list: Wanted[] = [];
+    for (const each of wanted) {
+      const decision = this.decide(each, view, lists?.get(each));
+      if (decision.kind === 'create') create.push({ ...each, seen: decision.seen });
+      else if (decision.kind === 'list') list.push(each);
+      else if (decision.kind === 'wait' && !this.options.dryRun) this.waiting.set(each, decision.reservation);
+      else if (decision.kind === 'wait') this.settle(each, this.reserved(each, decision.reservation));
+      else if (decision.kind === 'adopt') await this.adopt(each, decision);
+      else this.settle(each, decision.outcome);
+    }
+    return { create, list };
+  }
+
+  /** Reads the list for jobs, and decides again. @returns those to create */
+  async decideByList(wanted: readonly Wanted[], view: LogView): Promise<readonly Wanted[]> {
+    const lists = new Map<Wanted, FoundJobs>();
+    for (const each of wanted) {
+      try {
+        lists.set(each, await this.deps.find(each.job));
+      } catch (error) {
+        if (!(error instanceof PartnerctlError)) throw error;
+        await this.settleUnlisted(each, view, error);
+      }
+    }
+    const listed = wanted.filter((each) => lists.has(each));
+    const mayBeKnown = [...lists.values()].some(
+      (found) => found.kind === 'read' && found.same.length + found.maybe.length > 0,
+    );
+    // A listed job may have been created since the log was read. Its reservation was in the log before.
+    const fresh = mayBeKnown ? await this.readLog() : view;
+    const { create } = await this.decideAll(listed, fresh, lists);
+    return create;
+  }
+
+  /** Creates jobs. Afterwards each has an outcome, waits, or is lost. @throws as `createOnce` */
+  async create(wanted: readonly Wanted[], view: LogView): Promise<void> {
+    await createOnce(this.deps, JOBS, wanted, {
+      prepare: async (batch) => {
+        if (!this.stopped) return await this.decideByList(batch, view);
+        for (const each of batch) this.settle(each, { key: each.key, status: 'skipped' });
+        return [];
+      },
+      act: async ({ job }, options) => {
+        if (this.stopped) throw new RunStopped(this.stopped.error);
+        return await this.deps.post(job, options);
+      },
+      settled: (each, result) => this.record(each, result),
+    });
+  }
+
+  /** Waits for the jobs that others are creating. @returns those to decide about again */
+  async waitForOthers(): Promise<readonly Wanted[]> {
+    const { waiting, lost, deps } = this;
+    this.lost = [];
+    this.waiting = new Map();
+    if (waiting.size === 0) return lost;
+    const ids = new Set([...waiting.values()].map(({ id }) => id));
+    const isAwaited = ({ isUnknown }: JobReservation): boolean => !isUnknown;
+    const open = await outlive(deps, JOBS, ids, { isAwaited, onWait: deps.onWait });
+    const stillOpen = new Map(open.map((each) => [each.id, each]));
+    const ended = [...waiting].flatMap(([wanted, { id }]) => {
+      const reservation = stillOpen.get(id);
+      if (!reservation) return [wanted];
+      this.settle(wanted, { key: wanted.key, status: 'unknown', since: reservation.at });
+      return [];
+    });
+    return [...lost, ...ended];
+  }
+
+  /** Gives an outcome to the jobs that have none, because of an error after which nothing was sent for them. */
+  fail(wanted: readonly Wanted[], error: PartnerctlError): void {
+    const [first, ...rest] = wanted.filter(({ index }) => !this.outcomes.has(index));
+    if (!first) return;
+    const { key } = first;
+    const isSkipped = error instanceof InterruptedError;
+    this.settle(first, isSkipped ? { key, status: 'skipped' } : { key, status: 'failed', error, isBlocked: false });
+    for (const each of rest) this.settle(each, { key: each.key, status: 'skipped' });
+  }
+
+  private reserved({ key }: Wanted, reservation: JobReservation): CreateOutcome {
+    return outcomeOfReserved(key, reservation, this.deps.clock.now());
+  }
+
+  private decide({ job, key }: Wanted, { all, recorded }: LogView, found: FoundJobs | undefined): Decision {
+    const { origin, clock } = this.deps;
+    const open = [...all.values()].flatMap((standing) => standing.open);
+    const rivals = open.filter((other) => other.data.origin === origin && other.key !== key);
+    const { ensure } = this.options;
+    return decide({
+      origin,
+      job,
+      key,
+      standing: standingOf(all, key),
+      found,
+      recorded,
+      rivals,
+      ensure,
+      now: clock.now(),
+    });
+  }
+
+  private async adopt(wanted: Wanted, { listed, outcome }: Extract<Decision, { kind: 'adopt' }>): Promise<void> {
+    const { log, origin } = this.deps;
+    const { agent_id, name } = wanted.job;
+    if (!this.options.dryRun) {
+      const fields = {
+        key: wanted.key,
+        object: listed.cron_job_id,
+        data: listedData({ origin, agent_id, name }, listed),
+      };
+      await log.append([log.newRecord('cron.created', fields)]);
+    }
+    this.settle(wanted, outcome);
+  }
+
+  /** That a recorded job exists is known without the list. */
+  private async settleUnlisted(wanted: Wanted, view: LogView, error: PartnerctlError): Promise<void> {
+    if (standingOf(view.all, wanted.key).objects.length > 0 && !(error instanceof InterruptedError)) {
+      await this.decideAll([wanted], view, new Map([[wanted, { kind: 'closed' }]]));
+      return;
+    }
+    if (stopsRun(error)) this.stopped ??= { error };
+    if (error instanceof InterruptedError) throw error;
+    this.settle(wanted, { key: wanted.key, status: 'failed', error, isBlocked: false });
+  }
+
+  private async record(wanted: Wanted, result: Result<JobData>): Promise<void> {
+    const { key } = wanted;
+    switch (result.kind) {
+      case 'created': {
+        const { id: cron_job_id, unrecorded } = result;
+        this.settle(wanted, { key, status: 'created', cron_job_id, ...(unrecorded !== undefined && { unrecorded }) });
+        return;
+      }
+      case 'failed': {
+        const { error, unreleased } = result;
+        if (stopsRun(error)) this.stopped ??= { error };
+        const isBlocked = unreleased !== undefined;
+        const isSkipped = !isBlocked && (error instanceof RunStopped || error instanceof InterruptedError);
+        this.settle(wanted, isSkipped ? { key, status: 'skipped' } : { key, status: 'failed', error, isBlocked });
+        return;
+      }
+      case 'lost':
+        this.lost.push(wanted);
+        return;
+      case 'unknown': {
+        const { error, reservation } = result;
+        const found = await lookUp(this.deps, wanted.job, { reservation, error });
+        this.settle(wanted, found ?? { key, status: 'unknown', since: reservation.at, error });
+      }
+    }
+  }
+}
+
+/**
+ * Creates jobs, each at most once (spec §4.5: the POST is not idempotent). The jobs must have different keys.
+ * @returns an outcome for each job, in order, including failures
+ * @throws LocalError before anything is sent, if the state cannot be read
+ */
+export async function createJobs(
+  deps: CreateDeps,
+  jobs: readonly CronJob[],
+  options: CreateOptions,
+): Promise<readonly CreateOutcome[]> {
+  const { origin } = deps;
+  const wanted = jobs.map((job, index): Wanted => {
+    return { index, job, key: cronKey(origin, job.agent_id, job.name), data: toJobData(origin, job) };
+  });
+  const run = new CreateRun(deps, options);
+  let view = await run.readLog();
+  try {
+    for (let left: readonly Wanted[] = wanted; left.length > 0; ) {
+      const { list } = await run.decideAll(left, view);
+      if (options.dryRun) {
+        for (const each of await run.decideByList(list, view)) run.settle(each, { key: each.key, status: 'planned' });
+      } else {
+        await run.create(list, view);
+      }
+      left = await run.waitForOthers();
+      if (left.length > 0) view = await run.readLog();
+    }
+  } catch (error) {
+    if (!(error instanceof PartnerctlError)) throw error;
+    run.fail(wanted, error);
+  }
+  return run.result(wanted);
+}

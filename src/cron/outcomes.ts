@@ -1,0 +1,216 @@
+import {
+  DuplicateError,
+  LocalError,
+  OutcomeUnknownError,
+  PartnerctlError,
+  StateUnavailableError,
+  withHint,
+} from '../errors.ts';
+import type { CronDifference, CronJob } from './job.ts';
+import type { ScheduleGap } from './listed-job.ts';
+
+interface Keyed {
+  readonly key: string;
+}
+
+/** A job that exists. `gap`: why its schedule could not be compared; undefined if it was. */
+interface Existing extends Keyed {
+  readonly cron_job_id: string;
+  readonly gap: ScheduleGap | undefined;
+}
+
+/** Why a job is not created. */
+export interface Blocked extends Keyed {
+  readonly status: 'blocked';
+  readonly cron_job_id: string | null;
+  readonly since?: string;
+  /**
+   * `same`: it exists. `different`: it exists with other content. `gone`: it was created, and the service no longer lists
+   * it. `several`: the service has more than one with this agent and name. `in_progress`: another process is creating it.
+   * `ambiguous`: the service has one with this name, its agent cannot be read, and the state has no record of it.
+   */
+  readonly why: 'same' | 'different' | 'gone' | 'several' | 'in_progress' | 'ambiguous';
+  readonly gap?: ScheduleGap | undefined;
+  readonly differences?: readonly CronDifference[];
+  readonly candidates?: readonly string[];
+}
+
+/** The outcome of creating a job. */
+export type CreateOutcome =
+  /** `unrecorded`: why it could not be recorded in the state. */
+  | (Keyed & { readonly status: 'created'; readonly cron_job_id: string; readonly unrecorded?: unknown })
+  /** `since` is when it was recorded. */
+  | (Existing & { readonly status: 'exists'; readonly since: string })
+  /** The service has the job, but the state had no record of it. */
+  | (Existing & { readonly status: 'adopted' })
+  | Blocked
+  /** The job may have been created; `error` is the failure of this command's POST, if it sent one. */
+  | (Keyed & { readonly status: 'unknown'; readonly since: string; readonly error?: unknown })
+  /** The job was not created. `isBlocked`: that could not be recorded, so that its name is blocked. */
+  | (Keyed & { readonly status: 'failed'; readonly error: unknown; readonly isBlocked: boolean })
+  /** Nothing was sent, because an earlier failure or an interruption ended the run. */
+  | (Keyed & { readonly status: 'skipped' })
+  | (Keyed & { readonly status: 'planned' });
+
+/** What error messages name. */
+export interface ErrorContext {
+  readonly job: Pick<CronJob, 'agent_id' | 'name'>;
+  /** Returns the command line to type, with the global flags that this command was given. */
+  readonly command: (words: readonly string[]) => string;
+}
+
+const MAX_QUOTED_LENGTH = 200;
+
+function quote(value: string | undefined): string {
+  if (value === undefined) return '(unknown)';
+  return JSON.stringify(value.length > MAX_QUOTED_LENGTH ? `${value.slice(0, MAX_QUOTED_LENGTH)}…` : value);
+}
+
+function describeDifference({ field, before, after }: CronDifference): string {
+  if (field === 'instructions' && before === undefined) {
+    return `instructions differ from the recorded ones (only their hash is recorded); the new job has ${quote(after)}`;
+  }
+  const verb = field === 'instructions' ? 'differ' : 'differs';
+  return `${field} ${verb}: the service has ${quote(before)}, the new job has ${quote(after)}`;
+}
+
+function describeJob({ name, agent_id }: ErrorContext['job']): string {
+  return `Job ${JSON.stringify(name)} of agent ${agent_id}`;
+}
+
+function adoptLine(id: string, agentId: string, { job, command }: ErrorContext, ...more: readonly string[]): string {
+  return command(['cron', 'adopt', id, '--agent', agentId, '--name', job.name, ...more]);
+}
+
+/** The message, the reason, and the hint of each kind of block. */
+function explainBlocked(outcome: Blocked, context: ErrorContext): readonly [string, string, string] {
+  const { key, cron_job_id, why, since, gap, differences = [], candidates = [] } = outcome;
+  const { job, command } = context;
+  const subject = describeJob(job);
+  const forget = command(['cron', 'forget', key]);
+  const [id = ''] = candidates;
+  switch (why) {
+    case 'same':
+      return [
+        `${subject} already exists: ${cron_job_id}.`,
+        `It was recorded at ${since}${gap ? '' : ' with the same content'}.`,
+        'Add --ensure to accept a job that already exists.',
+      ];
+    case 'different':
+      return [
+        `${subject} already exists with other content${cron_job_id ? `: ${cron_job_id}` : ''}.`,
+        differences.map(describeDifference).join('\n'),
+        `The API cannot change or delete a job. Give the new one another name. Or have the old one deleted in the organization's admin surface or by support, then run: ${forget}`,
+      ];
+    case 'gone':
+      return [
+        `${subject} was created as ${cron_job_id}, but the service no longer lists it.`,
+        `It was recorded at ${since}. It is not created again on its own: it may have been deleted on purpose.`,
+        `To let it be created again: ${forget}`,
+      ];
+    case 'several':
+      return [
+        `The service has more than one job ${JSON.stringify(job.name)} of agent ${job.agent_id}.`,
+        candidates.join(', '),
+        `Say which one is yours: ${adoptLine('<cron_job_id>', job.agent_id, context)}`,
+      ];
+    case 'ambiguous':
+      return [
+        `${subject} may already exist: the service has ${candidates.join(', ')}.`,
+        'It has the same name, the list does not say which agent it belongs to, and the state does not know it.',
+        `If it is this job: ${adoptLine(id, job.agent_id, context)}\nIf it belongs to another agent: ${adoptLine(id, '<agent_id>', context)}\nIf the list has its agent_id under another name: ${command(['contract', 'set', 'cron_job.agent_id', '<path>'])}`,
+      ];
+    case 'in_progress':
+      return [
+        `${subject} is being created by another process.`,
+        `It reserved the job at ${since}.`,
+        `Run it again later, or add --ensure to wait for its outcome. If that run was killed: ${command(['cron', 'reconcile'])}`,
+      ];
+  }
+}
+
+function blockedError(outcome: Blocked, context: ErrorContext): DuplicateError {
+  const [message, why, hint] = explainBlocked(outcome, context);
+  const { cron_job_id, key, why: reason, differences = [], candidates = [] } = outcome;
+  return new DuplicateError(message, { why, hint, details: { cron_job_id, key, reason, differences, candidates } });
+}
+
+function unknownError(outcome: Extract<CreateOutcome, { status: 'unknown' }>, { job, command }: ErrorContext) {
+  const { key, since, error } = outcome;
+  const hint = `Find out whether it exists: ${command(['cron', 'reconcile'])}\nUntil then, no job of this name is created.`;
+  if (error instanceof PartnerctlError) {
+    return new OutcomeUnknownError(`${describeJob(job)} may have been created.`, {
+      ...error.info,
+      why: `${error.info.why ?? error.message}\nIts key is ${key}.`,
+      hint,
+      details: { key, cause: error.info.details ?? null },
+      cause: error,
+    });
+  }
+  return new OutcomeUnknownError(`${describeJob(job)} may have been created by an earlier run.`, {
+    why: `It was reserved at ${since}, and the outcome was not recorded or is unknown. Its key is ${key}.`,
+    hint,
+    details: { key },
+    cause: error,
+  });
+}
+
+/** The job exists, and only this message knows it. */
+function unrecordedError(outcome: Extract<CreateOutcome, { status: 'created' }>, context: ErrorContext) {
+  const { unrecorded: error, cron_job_id, key } = outcome;
+  if (error === undefined) return undefined;
+  const adopt = adoptLine(cron_job_id, context.job.agent_id, context, '--yes');
+  const why = error instanceof PartnerctlError ? [error.message, error.info.why] : [String(error)];
+  const message = `The job was created as ${cron_job_id}, but this could not be recorded.`;
+  const info = {
+    why: why.filter((line) => line !== undefined).join('\n'),
+    hint: `When the state can be written again, record the job: ${adopt}\nUntil then, no job of this name is created.`,
+    details: { cron_job_id, key },
+    cause: error,
+  };
+  return error instanceof StateUnavailableError
+    ? new OutcomeUnknownError(message, info)
+    : new LocalError(message, info);
+}
+
+/** Whether a service that allows a name once refused a job because it has one. A 409 can also mean another conflict. */
+function saysJobExists({ info }: PartnerctlError): boolean {
+  const text = `${info.code ?? ''} ${info.why ?? ''}`.replaceAll('_', ' ');
+  return info.status === 409 && /exists|duplicate|already|taken|unique/i.test(text) && !/not exist/i.test(text);
+}
+
+function failedError(
+  { key, error, isBlocked }: Extract<CreateOutcome, { status: 'failed' }>,
+  context: ErrorContext,
+): unknown {
+  const { job, command } = context;
+  if (!(error instanceof PartnerctlError)) return error;
+  if (!isBlocked && saysJobExists(error)) {
+    return new DuplicateError(`The service refused ${describeJob(job)}, because it has such a job (409).`, {
+      ...error.info,
+      hint: `The job was not created. Look for the existing one: ${command(['cron', 'list'])}\nIf it is there: ${adoptLine('<cron_job_id>', job.agent_id, context)}`,
+      details: { key, reason: 'refused', cause: error.info.details ?? null },
+      cause: error,
+    });
+  }
+  const hint = isBlocked
+    ? `The job was not created, but that could not be recorded, so its name is blocked until you run: ${command(['cron', 'reconcile'])}`
+    : 'The job was not created.';
+  return withHint(error, { hint, details: { key } });
+}
+
+/** Returns the error to report for an outcome; undefined if there is none. */
+export function outcomeError(outcome: CreateOutcome, context: ErrorContext): unknown {
+  switch (outcome.status) {
+    case 'blocked':
+      return blockedError(outcome, context);
+    case 'unknown':
+      return unknownError(outcome, context);
+    case 'failed':
+      return failedError(outcome, context);
+    case 'created':
+      return unrecordedError(outcome, context);
+    default:
+      return undefined;
+  }
+}
