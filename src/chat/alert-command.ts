@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { kill } from 'node:process';
 import type { Context } from '../cli/context.ts';
-import type { SessionRef } from '../state/session-ref.ts';
+import type { SessionRef } from '../state-old/session-ref.ts';
 
 const TIME_LIMIT_MS = 60_000;
 

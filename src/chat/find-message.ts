@@ -3,7 +3,7 @@ import type { Http } from '../api/http.ts';
 import type { Context } from '../cli/context.ts';
 import { startStopwatch } from '../clock.ts';
 import { InterruptedError, PartnerctlError } from '../errors.ts';
-import type { SessionRef } from '../state/session-ref.ts';
+import type { SessionRef } from '../state-old/session-ref.ts';
 
 /** How long to look for a new message, and how long to wait before the second look. Each wait is twice as long. */
 const LOOK_UP_MS = 10_000;

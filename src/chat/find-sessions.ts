@@ -1,7 +1,7 @@
 import type { Http } from '../api/http.ts';
 import type { Context } from '../cli/context.ts';
 import { readText, refuseTokenOnStdin, type TextSource } from '../cli/input.ts';
-import type { SessionRef } from '../state/session-ref.ts';
+import type { SessionRef } from '../state-old/session-ref.ts';
 import { type FoundSource, findSource } from './find-source.ts';
 import type { SessionSelection } from './session-selection.ts';
 

@@ -6,7 +6,7 @@ import type { Context } from '../cli/context.ts';
 import { readAgent } from '../contract/agents.ts';
 import { describeFix } from '../contract/assumptions.ts';
 import { OPERATIONS } from '../contract/operations.ts';
-import type { SessionRef } from '../state/session-ref.ts';
+import type { SessionRef } from '../state-old/session-ref.ts';
 import { findSource } from './find-source.ts';
 import { readKnownSessions } from './known-sessions.ts';
 import type { SourceInput } from './session-args.ts';

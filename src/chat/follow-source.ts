@@ -1,5 +1,5 @@
 import { NotFoundError } from '../errors.ts';
-import type { SessionRef } from '../state/session-ref.ts';
+import type { SessionRef } from '../state-old/session-ref.ts';
 import type { FoundSource } from './find-source.ts';
 import { follow } from './follow.ts';
 import type { FollowDeps, FollowEvent, Follower, FollowOptions } from './follow-types.ts';

@@ -2,7 +2,7 @@ import type { Http } from '../api/http.ts';
 import type { Clock } from '../clock.ts';
 import type { Message } from '../contract/messages.ts';
 import type { PartnerctlError } from '../errors.ts';
-import type { SessionRef } from '../state/session-ref.ts';
+import type { SessionRef } from '../state-old/session-ref.ts';
 
 export interface FollowDeps {
   readonly http: Http;

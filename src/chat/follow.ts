@@ -8,7 +8,7 @@ import {
   RateLimitError,
   ShapeError,
 } from '../errors.ts';
-import { type SessionRef, sessionKey } from '../state/session-ref.ts';
+import { type SessionRef, sessionKey } from '../state-old/session-ref.ts';
 import { EndCondition } from './end-condition.ts';
 import type { EndReason, FollowDeps, FollowEvent, Follower, FollowOptions } from './follow-types.ts';
 import { FollowedSession } from './followed-session.ts';

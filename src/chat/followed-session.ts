@@ -1,7 +1,7 @@
 import type { HistoryOptions, HistoryPage, HistoryPosition, HistoryReader } from '../api/history.ts';
 import { EMPTY_PAGE } from '../api/history.ts';
 import type { Message } from '../contract/messages.ts';
-import { type SessionRef, sessionKey } from '../state/session-ref.ts';
+import { type SessionRef, sessionKey } from '../state-old/session-ref.ts';
 import type { SessionStart } from './follow-types.ts';
 import { GapDetector, type HistoryGap } from './gap-detector.ts';
 import { createNewIdsError } from './poll-failure.ts';

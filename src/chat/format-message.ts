@@ -7,7 +7,7 @@ import type { StreamEvent, Style, TonedText } from '../output/command-result.ts'
 import { stringifyJson } from '../output/formats/stringify-json.ts';
 import type { MarkdownStyle } from '../output/markdown.ts';
 import { sanitizeLine, sanitizeText } from '../output/sanitize.ts';
-import type { SessionRef } from '../state/session-ref.ts';
+import type { SessionRef } from '../state-old/session-ref.ts';
 import type { FollowEvent, FollowNotice } from './follow-types.ts';
 
 /** A message as JSON output shows it. */

@@ -14,7 +14,7 @@ import type { PromptLine } from '../output/prompt-line.ts';
 import { sanitizeText } from '../output/sanitize.ts';
 import { withReason } from '../output/sentences.ts';
 import { wrapText } from '../output/wrap.ts';
-import type { SessionRef } from '../state/session-ref.ts';
+import type { SessionRef } from '../state-old/session-ref.ts';
 import { followSource } from './follow-source.ts';
 import type { FollowDeps, FollowEvent, Follower } from './follow-types.ts';
 import { formatNotice, isNotice } from './format-message.ts';

@@ -1,10 +1,10 @@
 import type { Context } from '../cli/context.ts';
 import { PartnerctlError } from '../errors.ts';
-import { appendRecord } from '../state/append.ts';
-import { TAIL_TYPE } from '../state/checkpoint.ts';
-import { readLog } from '../state/file-store.ts';
-import { fieldText, isText, type LogRecord, randomRecordId, recordHead } from '../state/record.ts';
-import { type SessionRef, sessionKey } from '../state/session-ref.ts';
+import { appendRecord } from '../state-old/append.ts';
+import { TAIL_TYPE } from '../state-old/checkpoint.ts';
+import { readLog } from '../state-old/file-store.ts';
+import { fieldText, isText, type LogRecord, randomRecordId, recordHead } from '../state-old/record.ts';
+import { type SessionRef, sessionKey } from '../state-old/session-ref.ts';
 import { MESSAGE_RECORDS } from './message-records.ts';
 
 /** Names sessions that messages were sent to, or read in, and that no other record names: see `SessionMemory`. */

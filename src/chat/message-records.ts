@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto';
 import type { NewMessage } from '../api/chat.ts';
-import type { RecordFormat } from '../state/ledger.ts';
-import type { KeyState } from '../state/once.ts';
-import type { OpenReservation, Reservation } from '../state/once-records.ts';
-import { isText, type LogRecord } from '../state/record.ts';
+import type { RecordFormat } from '../state-old/ledger.ts';
+import type { KeyState } from '../state-old/once.ts';
+import type { OpenReservation, Reservation } from '../state-old/once-records.ts';
+import { isText, type LogRecord } from '../state-old/record.ts';
 
 /** What the state file keeps of a message: ids, never its text. */
 export interface MessageSnapshot {

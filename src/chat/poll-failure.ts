@@ -10,7 +10,7 @@ import {
   ShapeError,
   withHint,
 } from '../errors.ts';
-import type { SessionRef } from '../state/session-ref.ts';
+import type { SessionRef } from '../state-old/session-ref.ts';
 import type { HistoryGap } from './gap-detector.ts';
 
 /** This many unreadable responses in a row at the start mean an unknown shape rather than a broken connection. */

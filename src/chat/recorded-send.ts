@@ -4,13 +4,13 @@ import type { Http } from '../api/http.ts';
 import type { Context } from '../cli/context.ts';
 import { LocalError, type PartnerctlError, UsageError } from '../errors.ts';
 import { joinSentences } from '../output/sentences.ts';
-import { fileStore } from '../state/file-store.ts';
-import { openLedger } from '../state/ledger.ts';
-import { type OnceDeps, readKey } from '../state/once.ts';
-import { type Reservation, stampRecord } from '../state/once-records.ts';
-import { describeThisProcess, hasEnded } from '../state/owner.ts';
-import { fieldText, randomRecordId } from '../state/record.ts';
-import { lineWarner } from '../state/unusable-lines.ts';
+import { fileStore } from '../state-old/file-store.ts';
+import { openLedger } from '../state-old/ledger.ts';
+import { type OnceDeps, readKey } from '../state-old/once.ts';
+import { type Reservation, stampRecord } from '../state-old/once-records.ts';
+import { describeThisProcess, hasEnded } from '../state-old/owner.ts';
+import { fieldText, randomRecordId } from '../state-old/record.ts';
+import { lineWarner } from '../state-old/unusable-lines.ts';
 import { findUnacknowledged, MESSAGE_RECORDS, type MessageSnapshot, messageKey, ownsId } from './message-records.ts';
 
 /** A text to send to a session. */

@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.ts';
-import { fieldText, isText, isTextOrNull, type LogRecord, randomRecordId, recordHead } from '../state/record.ts';
-import type { StateStore } from '../state/store.ts';
+import { fieldText, isText, isTextOrNull, type LogRecord, randomRecordId, recordHead } from '../state-old/record.ts';
+import type { StateStore } from '../state-old/store.ts';
 
 /** The acknowledgement of a row. */
 export interface RowAck {

@@ -4,7 +4,7 @@ import { refuseTokenOnStdin } from '../cli/input.ts';
 import { InputError, PartnerctlError } from '../errors.ts';
 import { type CommandResult, listResult } from '../output/command-result.ts';
 import { joinSentences } from '../output/sentences.ts';
-import type { StateStore } from '../state/store.ts';
+import type { StateStore } from '../state-old/store.ts';
 import { type CheckedRows, checkRows } from './check-rows.ts';
 import { type FoundSource, findSource, knownSource } from './find-source.ts';
 import { SessionMemory } from './known-sessions.ts';

@@ -1,6 +1,6 @@
 import { sanitizeLine } from '../output/sanitize.ts';
 import { truncateMiddle } from '../output/width.ts';
-import { type SessionRef, sessionKey } from '../state/session-ref.ts';
+import { type SessionRef, sessionKey } from '../state-old/session-ref.ts';
 
 const SOURCE_WIDTH = 12;
 

@@ -1,6 +1,6 @@
 import { isJsonObject } from '../contract/json.ts';
-import { isText } from '../state/record.ts';
-import { type SessionRef, sessionKey } from '../state/session-ref.ts';
+import { isText } from '../state-old/record.ts';
+import { type SessionRef, sessionKey } from '../state-old/session-ref.ts';
 import { parseJsonText } from '../yaml/json-text.ts';
 import { ProblemList, problemsError } from '../yaml/problem.ts';
 import { toSourceText, type YamlSource } from '../yaml/source-text.ts';

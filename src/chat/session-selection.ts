@@ -2,7 +2,7 @@ import { agentFlags } from '../cli/agent-args.ts';
 import type { Args, FlagSpec, RequiredFlag } from '../cli/command.ts';
 import type { TextSource } from '../cli/input.ts';
 import { UsageError } from '../errors.ts';
-import { type SessionRef, sessionKey } from '../state/session-ref.ts';
+import { type SessionRef, sessionKey } from '../state-old/session-ref.ts';
 import { parseSource, REQUIRED_SESSION, type SourceInput } from './session-args.ts';
 
 /** How the command line names the sessions to follow. */

@@ -2,9 +2,9 @@ import { hash } from 'node:crypto';
 import type { AgentInput } from '../cli/agent-args.ts';
 import type { Context } from '../cli/context.ts';
 import { LocalError, UsageError } from '../errors.ts';
-import { appendRecord } from '../state/append.ts';
-import { readLog } from '../state/file-store.ts';
-import { fieldText, isText, isTextOrNull, type LogRecord, randomRecordId, recordHead } from '../state/record.ts';
+import { appendRecord } from '../state-old/append.ts';
+import { readLog } from '../state-old/file-store.ts';
+import { fieldText, isText, isTextOrNull, type LogRecord, randomRecordId, recordHead } from '../state-old/record.ts';
 
 /** What is remembered of an agent. */
 export interface RememberedSource {

@@ -1,5 +1,5 @@
 import type { Message } from '../contract/messages.ts';
-import type { SessionRef } from '../state/session-ref.ts';
+import type { SessionRef } from '../state-old/session-ref.ts';
 
 /** A message of the customer that no reply followed. */
 interface Unanswered {

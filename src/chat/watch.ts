@@ -5,7 +5,7 @@ import { shellCommand } from '../cli/shell-command.ts';
 import type { Message } from '../contract/messages.ts';
 import { NoReplyError, type PartnerctlError } from '../errors.ts';
 import type { StreamEvent } from '../output/command-result.ts';
-import { type SessionRef, sessionKey } from '../state/session-ref.ts';
+import { type SessionRef, sessionKey } from '../state-old/session-ref.ts';
 import { type Alert, AlertCommand } from './alert-command.ts';
 import { findEndFailure } from './end-failure.ts';
 import type { WatchedSessions } from './find-watched.ts';

@@ -1,7 +1,7 @@
 import type { Args, FlagSpec } from '../cli/command.ts';
 import type { Context } from '../cli/context.ts';
 import { UsageError } from '../errors.ts';
-import type { SessionRef } from '../state/session-ref.ts';
+import type { SessionRef } from '../state-old/session-ref.ts';
 import { type Receiver, startReceiver } from '../webhook/receiver.ts';
 import type { Follower, PollTrigger } from './follow-types.ts';
 

@@ -7,8 +7,9 @@ import type { Keychain } from '../config/keychain.ts';
 import type { Profiles, ProfilesChange } from '../config/profiles.ts';
 import type { Progress } from '../output/progress.ts';
 import type { PromptLine, PromptLineOptions } from '../output/prompt-line.ts';
-import type { StateLocation } from '../state/state-location.ts';
-import type { OtherMachine, StateStore } from '../state/store.ts';
+import type { StateLocation } from '../state/location.ts';
+import type { Log } from '../state/log.ts';
+import type { OtherMachine, StateStore } from '../state-old/store.ts';
 import type { Environment, Io } from './io.ts';
 
 /** The signals that end a command. */
@@ -104,6 +105,12 @@ export interface Context {
   stateLocation(address?: string): Promise<StateLocation>;
   /** Returns the path of this machine's own records: the state file, if the state is a file. @throws UsageError */
   statePath(): Promise<string>;
+  /**
+   * Opens the log of what must happen once (design §6), once for each address. Connects when it is first used.
+   * @param address overrides the configured place
+   * @throws UsageError if the place is invalid
+   */
+  log(address?: string): Promise<Log>;
   /**
    * Opens the store of the records that guard against duplicates.
    * @param address overrides the configured place

@@ -3,12 +3,13 @@ import type { Profile } from '../config/profiles.ts';
 import { resolveProfileName, type Sourced } from '../config/settings.ts';
 import { nameProfile } from '../config/token-sources.ts';
 import { CredentialsError } from '../errors.ts';
-import type { StateLocation } from '../state/state-location.ts';
-import type { OtherMachine, StateStore } from '../state/store.ts';
+import type { StateLocation } from '../state/location.ts';
+import type { Log } from '../state/log.ts';
+import type { OtherMachine, StateStore } from '../state-old/store.ts';
 import type { Context } from './context.ts';
 import type { ContextParts, RuntimeDeps } from './create-context.ts';
 
-type StateAccess = Pick<Context, 'privateDirectory' | 'stateLocation' | 'statePath' | 'stateStore'>;
+type StateAccess = Pick<Context, 'log' | 'privateDirectory' | 'stateLocation' | 'statePath' | 'stateStore'>;
 
 /** Creates access to the state. Opens nothing until a command needs it; `close` closes every store that was opened. */
 export function createState(
@@ -16,6 +17,7 @@ export function createState(
   parts: ContextParts & Pick<Context, 'abortSignal' | 'config' | 'flags' | 'warn'>,
 ): StateAccess & { close(): Promise<void> } {
   const stores = new Map<string, Promise<StateStore>>();
+  const logs = new Map<string | undefined, Promise<Log>>();
   async function readProfile(): Promise<Sourced<Profile | undefined>> {
     const profiles = await parts.config.read();
     const name = resolveProfileName(parts.flags, env, profiles).value;
@@ -34,7 +36,7 @@ export function createState(
     });
   }
   async function stateLocation(address = parts.flags.state) {
-    const location = await import('../state/state-location.ts');
+    const location = await import('../state/location.ts');
     const profile = address === undefined && !env.PARTNER_STATE ? (await readProfile()).value?.state : undefined;
     return location.stateLocation({ flag: address, env, profile, platform, home });
   }
@@ -44,14 +46,25 @@ export function createState(
     return { ...location, path: join(machine.directory, 'state.jsonl') };
   }
   async function open(address: string | undefined, machine: OtherMachine | undefined): Promise<StateStore> {
-    const { openStore } = await import('../state/open-store.ts');
-    const { describeAuthor } = await import('../state/record-author.ts');
+    const { openStore } = await import('../state-old/open-store.ts');
+    const { describeAuthor } = await import('../state-old/record-author.ts');
     const author = describeAuthor(env, version);
     const location = await locationOn(machine, address);
     const fromProfile = location.from === 'profile' ? { readPassword } : {};
     return openStore({ ...parts, ...fromProfile, location, env, clock, random, author, machine });
   }
+  async function openLog(address: string | undefined): Promise<Log> {
+    const { openLog } = await import('../state/open-log.ts');
+    const location = await stateLocation(address);
+    const own = { location, env, clock, random, version, signal: parts.abortSignal };
+    return openLog({ ...parts, ...own, readPassword: location.from === 'profile' ? readPassword : undefined });
+  }
   return {
+    log(address) {
+      const opened = logs.get(address) ?? openLog(address);
+      logs.set(address, opened);
+      return opened;
+    },
     stateLocation: (address) => stateLocation(address),
     stateStore(address, machine) {
       const name = JSON.stringify([address, machine?.directory]);
@@ -60,11 +73,12 @@ export function createState(
       return opened;
     },
     async close() {
+      for (const log of logs.values()) await (await log.catch(() => undefined))?.close();
       for (const store of stores.values()) await (await store.catch(() => undefined))?.close();
     },
     statePath: async () => (await stateLocation()).path,
     async privateDirectory() {
-      const location = await import('../state/state-location.ts');
+      const location = await import('../state/location.ts');
       const defaults = { flag: undefined, env: { ...env, PARTNER_STATE: undefined }, platform, home };
       return dirname(location.stateLocation(defaults).path);
     },

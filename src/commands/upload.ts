@@ -6,7 +6,7 @@ import { fileFieldOf, type UploadKind } from '../contract/uploads.ts';
 import { UsageError } from '../errors.ts';
 import { batchResult } from '../output/batch-result.ts';
 import type { Column, CommandResult } from '../output/command-result.ts';
-import { warnIfUnshared } from '../state/warn-unshared.ts';
+import { warnIfUnshared } from '../state-old/warn-unshared.ts';
 import type { UploadInput } from '../upload/open-sources.ts';
 import type { RunOptions } from '../upload/upload-files.ts';
 import {

@@ -1,7 +1,7 @@
 import { readKnownSessions } from '../chat/known-sessions.ts';
 import { isJsonObject } from '../contract/json.ts';
-import { readLog } from '../state/file-store.ts';
-import { fieldText, isText, type LogRecord } from '../state/record.ts';
+import { readLog } from '../state-old/file-store.ts';
+import { fieldText, isText, type LogRecord } from '../state-old/record.ts';
 import type { CacheLine } from './cache.ts';
 
 /** The ids in the state file of this machine. */

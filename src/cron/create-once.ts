@@ -1,7 +1,7 @@
 import { startStopwatch } from '../clock.ts';
-import { LateTurn, requestTime } from '../state/late-turn.ts';
-import { type KeyState, type OnceResult, readKey, runOnce } from '../state/once.ts';
-import { LONGEST_RESERVATION_MS } from '../state/owner-watch.ts';
+import { LateTurn, requestTime } from '../state-old/late-turn.ts';
+import { type KeyState, type OnceResult, readKey, runOnce } from '../state-old/once.ts';
+import { LONGEST_RESERVATION_MS } from '../state-old/owner-watch.ts';
 import type { CreateOnceOptions, CreateOutcome, CreateRequest, CronDeps } from './create-outcome.ts';
 import { ambiguousOutcome, outcomeFromList, outcomeOfExisting } from './existing-job.ts';
 import { type CronJob, cronKey } from './job.ts';

@@ -1,5 +1,5 @@
 import type { InTurn } from '../api/take-turns.ts';
-import type { OnceDeps } from '../state/once.ts';
+import type { OnceDeps } from '../state-old/once.ts';
 import type { CronDifference, CronJob } from './job.ts';
 import type { JobLedger } from './job-ledger.ts';
 import type { FindJob } from './job-list.ts';

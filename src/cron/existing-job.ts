@@ -1,5 +1,5 @@
 import { InterruptedError, PartnerctlError } from '../errors.ts';
-import { keyHistories, stampRecord } from '../state/once-records.ts';
+import { keyHistories, stampRecord } from '../state-old/once-records.ts';
 import type { CreateOutcome, CreateRequest } from './create-outcome.ts';
 import { findDifferences, toNfc } from './job.ts';
 import { hasOtherContent, listedSnapshot, type RecordedJob, recordedIds } from './job-records.ts';

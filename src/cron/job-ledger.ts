@@ -2,10 +2,10 @@ import type { Context } from '../cli/context.ts';
 import { shellCommand } from '../cli/shell-command.ts';
 import type { GlobalFlags } from '../config/global-flags.ts';
 import { OutcomeUnknownError } from '../errors.ts';
-import { type Ledger, openLedger, otherLines } from '../state/ledger.ts';
-import type { LineFilter } from '../state/line-reader.ts';
-import { type ObservedRecords, observeReads } from '../state/store.ts';
-import { type BlockingLine, lineWarner } from '../state/unusable-lines.ts';
+import { type Ledger, openLedger, otherLines } from '../state-old/ledger.ts';
+import type { LineFilter } from '../state-old/line-reader.ts';
+import { type ObservedRecords, observeReads } from '../state-old/store.ts';
+import { type BlockingLine, lineWarner } from '../state-old/unusable-lines.ts';
 import { identifyJob, type JobIdentity } from './job.ts';
 import { JOB_RECORDS, type JobSnapshot } from './job-records.ts';
 

@@ -1,8 +1,8 @@
 import { isJsonObject } from '../contract/json.ts';
 import { canonicalId } from '../contract/uuid.ts';
-import type { RecordFormat } from '../state/ledger.ts';
-import type { OnceRecord, RecordedObject, Reservation } from '../state/once-records.ts';
-import { isText, isTextOrNull, type LogRecord } from '../state/record.ts';
+import type { RecordFormat } from '../state-old/ledger.ts';
+import type { OnceRecord, RecordedObject, Reservation } from '../state-old/once-records.ts';
+import { isText, isTextOrNull, type LogRecord } from '../state-old/record.ts';
 import { type CronJob, contentHash, cronKey, instructionsHash, type JobIdentity, toNfc } from './job.ts';
 import { completeSchedule, hasSameSchedule, type ListedJob } from './listed-job.ts';
 import type { CronSchedule } from './schedule.ts';

@@ -1,7 +1,7 @@
 import { type AgentInput, agentFlags } from '../cli/agent-args.ts';
 import type { Args } from '../cli/command.ts';
 import { NotFoundError, UsageError } from '../errors.ts';
-import { type KeyHistory, keyHistories, keyHistory } from '../state/once-records.ts';
+import { type KeyHistory, keyHistories, keyHistory } from '../state-old/once-records.ts';
 import { parseJobAgent } from './job-agent.ts';
 import type { JobRecord, JobSnapshot } from './job-records.ts';
 

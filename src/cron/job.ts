@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { canonicalId } from '../contract/uuid.ts';
-import { fieldsText } from '../state/record.ts';
-import type { ObjectIdentity } from '../state/relevant-lines.ts';
+import { fieldsText } from '../state-old/record.ts';
+import type { ObjectIdentity } from '../state-old/relevant-lines.ts';
 import { type CronSchedule, normalizePart, normalizeSchedule, SCHEDULE_PARTS, type ScheduleParts } from './schedule.ts';
 import { ScheduleError } from './schedule-error.ts';
 

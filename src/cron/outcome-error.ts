@@ -1,7 +1,7 @@
 import { shellCommand } from '../cli/shell-command.ts';
 import type { GlobalFlags } from '../config/global-flags.ts';
 import { DuplicateError, OutcomeUnknownError, PartnerctlError, withHint } from '../errors.ts';
-import { unrecordedError } from '../state/unpublished.ts';
+import { unrecordedError } from '../state-old/unpublished.ts';
 import type { Blocked, CreateOutcome } from './create-outcome.ts';
 import type { CronDifference, CronJob } from './job.ts';
 

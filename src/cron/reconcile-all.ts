@@ -1,5 +1,5 @@
-import type { Ledger } from '../state/ledger.ts';
-import { type OwnerLiveness, OwnerWatch } from '../state/owner-watch.ts';
+import type { Ledger } from '../state-old/ledger.ts';
+import { type OwnerLiveness, OwnerWatch } from '../state-old/owner-watch.ts';
 import type { CronJob } from './job.ts';
 import type { FindJob } from './job-list.ts';
 import { type JobRecord, type JobReservation, type JobSnapshot, type RecordedJob, recordedIds } from './job-records.ts';

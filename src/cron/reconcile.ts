@@ -1,5 +1,5 @@
-import type { OnceDeps } from '../state/once.ts';
-import { keyHistories, type OpenReservation, stampRecord } from '../state/once-records.ts';
+import type { OnceDeps } from '../state-old/once.ts';
+import { keyHistories, type OpenReservation, stampRecord } from '../state-old/once-records.ts';
 import type { FoundJobs } from './job-list.ts';
 import {
   adoptedSnapshot,

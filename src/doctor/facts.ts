@@ -4,8 +4,8 @@ import type { ServiceSettings, Sourced } from '../config/settings.ts';
 import type { Leaf } from '../contract/contract.ts';
 import type { Scope } from '../contract/scopes.ts';
 import type { PartnerctlError } from '../errors.ts';
-import type { StateLocation } from '../state/state-location.ts';
-import type { UnusableLine } from '../state/unusable-lines.ts';
+import type { StateLocation } from '../state/location.ts';
+import type { UnusableLine } from '../state-old/unusable-lines.ts';
 
 /** A value, or the error that prevented finding it. */
 export type Result<Value> =

@@ -82,9 +82,9 @@ async function probe(http: Http, context: Context): Promise<Probe> {
 
 async function inspectState(context: Context): Promise<StateFacts> {
   const [{ readStore }, { unusableLine }, { findStateFile, isWritable }] = await Promise.all([
-    import('../state/store.ts'),
-    import('../state/unusable-lines.ts'),
-    import('../state/state-file.ts'),
+    import('../state-old/store.ts'),
+    import('../state-old/unusable-lines.ts'),
+    import('../state-old/state-file.ts'),
   ]);
   const location = await context.stateLocation();
   const store = await context.stateStore();

@@ -1,5 +1,5 @@
 import { shellQuote } from '../shell-quote.ts';
-import type { UnusableLine } from '../state/unusable-lines.ts';
+import type { UnusableLine } from '../state-old/unusable-lines.ts';
 import { broken, type Check, failed, ok, skipped, warning } from './check.ts';
 import type { Facts, StateFacts } from './facts.ts';
 

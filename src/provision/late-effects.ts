@@ -1,7 +1,7 @@
 import type { OutcomeUnknownError } from '../errors.ts';
-import type { OnceDeps } from '../state/once.ts';
-import { NO_ID, stampRecord } from '../state/once-records.ts';
-import type { BlockingLine } from '../state/unusable-lines.ts';
+import type { OnceDeps } from '../state-old/once.ts';
+import { NO_ID, stampRecord } from '../state-old/once-records.ts';
+import type { BlockingLine } from '../state-old/unusable-lines.ts';
 import type { Manifest } from './manifest.ts';
 import type { OpenSpace } from './post-once.ts';
 import type { ProvisionHistory } from './provision-history.ts';

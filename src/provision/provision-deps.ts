@@ -1,4 +1,4 @@
-import type { StateStore } from '../state/store.ts';
+import type { StateStore } from '../state-old/store.ts';
 import type { DocumentJobDeps } from './create-cron-jobs.ts';
 import type { PostDeps } from './post-once.ts';
 import type { ProvisionHistory } from './provision-history.ts';

@@ -1,11 +1,11 @@
 import type { Context } from '../cli/context.ts';
 import { LocalError } from '../errors.ts';
 import { joinSentences } from '../output/sentences.ts';
-import { type Ledger, openLedger, otherLines } from '../state/ledger.ts';
-import { keyHistories } from '../state/once-records.ts';
-import { fieldText, isText, type LogRecord, randomRecordId, recordHead } from '../state/record.ts';
-import { observeReads, type StateStore } from '../state/store.ts';
-import { type BlockingLine, lineWarner } from '../state/unusable-lines.ts';
+import { type Ledger, openLedger, otherLines } from '../state-old/ledger.ts';
+import { keyHistories } from '../state-old/once-records.ts';
+import { fieldText, isText, type LogRecord, randomRecordId, recordHead } from '../state-old/record.ts';
+import { observeReads, type StateStore } from '../state-old/store.ts';
+import { type BlockingLine, lineWarner } from '../state-old/unusable-lines.ts';
 import type { AgentResult } from './document-result.ts';
 import type { Manifest, ManifestDocument } from './manifest.ts';
 import type { PresentAgent, PresentSpace } from './provision-plan.ts';

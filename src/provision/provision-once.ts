@@ -1,8 +1,8 @@
 import { RunStopped, reasonOfStop } from '../api/take-turns.ts';
 import type { ListedSpace } from '../contract/spaces.ts';
 import { NotFoundError, type OutcomeUnknownError } from '../errors.ts';
-import { readKey } from '../state/once.ts';
-import { OwnerWatch } from '../state/owner-watch.ts';
+import { readKey } from '../state-old/once.ts';
+import { OwnerWatch } from '../state-old/owner-watch.ts';
 import { AttemptLimits, type FailedStep } from './attempt-limits.ts';
 import {
   type AppliedSpace,

@@ -7,8 +7,8 @@ import {
   ShapeError,
   withHint,
 } from '../errors.ts';
-import { type Unrecorded, unrecordedError } from '../state/unpublished.ts';
-import type { BlockingLine } from '../state/unusable-lines.ts';
+import { type Unrecorded, unrecordedError } from '../state-old/unpublished.ts';
+import type { BlockingLine } from '../state-old/unusable-lines.ts';
 import type { DocumentResult } from './document-result.ts';
 import type { ManifestDocument } from './manifest.ts';
 import type { OpenSpace } from './post-once.ts';

@@ -1,11 +1,11 @@
 import { hash } from 'node:crypto';
 import { comparableAgent } from '../contract/agent-ids.ts';
 import { isJsonObject } from '../contract/json.ts';
-import { otherLines, type RecordFormat } from '../state/ledger.ts';
-import type { Reservation } from '../state/once-records.ts';
-import { isText, type LogRecord } from '../state/record.ts';
-import { recordStart } from '../state/relevant-lines.ts';
-import type { ObservedRecords } from '../state/store.ts';
+import { otherLines, type RecordFormat } from '../state-old/ledger.ts';
+import type { Reservation } from '../state-old/once-records.ts';
+import { isText, type LogRecord } from '../state-old/record.ts';
+import { recordStart } from '../state-old/relevant-lines.ts';
+import type { ObservedRecords } from '../state-old/store.ts';
 import type { Manifest } from './manifest.ts';
 
 /** An agent as the state file records it. */

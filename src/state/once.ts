@@ -1,237 +1,301 @@
-import { isWithoutId, LocalError, OutcomeUnknownError, PartnerctlError, provesNothingDone } from '../errors.ts';
-import type { Ledger } from './ledger.ts';
-import {
-  type Ending,
-  type KeyHistory,
-  keyHistory,
-  NO_ID,
-  type OpenReservation,
-  type Owner,
-  type RecordedObject,
-  type Reservation,
-  stampRecord,
-} from './once-records.ts';
-import { isAbandoned, type OwnerLiveness } from './owner-watch.ts';
+import pLimit from 'p-limit';
+import { type Clock, startStopwatch } from '../clock.ts';
+import type { JsonObject } from '../contract/json.ts';
+import { LocalError, type PartnerctlError, provesNothingDone, StateUnavailableError } from '../errors.ts';
+import type { Log } from './log.ts';
+import { type OnceKind, type Reservation, type Standing, standingOf, standings } from './standing.ts';
 
 /*
- * Creates an object at most once (design §4 and §6): reserves the key in the log, sends the request, and records the
- * outcome. A run that is killed at any point leaves either nothing or an open reservation, which blocks its key until it is
- * reconciled.
+ * Creates objects at most once (design §6). The law: the first open reservation of a key owns the key. A run that dies at any
+ * instruction leaves nothing, or a reservation that blocks its key until somebody looks.
+ *
+ * No clock and no process id of another process is believed. An owner sends nothing once less than the time of one request is
+ * left of its lease, which began before it reserved. Who ends the reservation of another must have watched it for a whole
+ * lease: see `outlive`.
  */
 
-/** The history of a key, and whether each of its open reservations is abandoned. */
-export interface KeyState<Snapshot> extends KeyHistory<Snapshot> {
-  readonly open: readonly (OpenReservation<Snapshot> & { readonly isAbandoned: boolean })[];
+/** The time of one request, unless a feature says otherwise. */
+export const REQUEST_MS = 30_000;
+/** How long an owner may take before it sends. */
+const PATIENCE_MS = 30_000;
+/** Small enough that all are sent within a lease, large enough that a push to git is worth it. */
+const BATCH = 50;
+const CONCURRENCY = 4;
+/** How often an item whose lease ended before it was sent is tried. */
+const MAX_TRIES = 3;
+/** How often `outlive` reads the log. */
+const POLL_MS = 2_000;
+
+/** An object to create. */
+export interface Item<Data> {
+  readonly data: Data;
+  /** The ids at the service that could be mistaken for the new object; undefined if they could not be read. */
+  readonly seen?: readonly string[] | undefined;
 }
 
-/** Reads the current state of a key from the log. @throws LocalError if the log cannot be read */
-export async function readKey<Snapshot>(
-  key: string,
-  deps: OwnerLiveness & { readonly ledger: Pick<Ledger<Snapshot>, 'read'> },
-): Promise<KeyState<Snapshot>> {
-  const history = keyHistory(await deps.ledger.read(key));
-  const abandoned = new Set<string>();
-  for (const each of history.open) if (await isAbandoned(each, deps)) abandoned.add(each.reservation.id);
-  // Read again: an owner may have recorded its outcome after the first read and before it exited.
-  const current = abandoned.size === 0 ? history : keyHistory(await deps.ledger.read(key));
-  const open = current.open.map((each) => ({ ...each, isAbandoned: abandoned.has(each.reservation.id) }));
-  return { objects: current.objects, open };
+/** For the transport. */
+export interface SendOptions {
+  /** Whether the request may still be sent. The transport asks in the tick that writes it. */
+  readonly maySend: () => boolean;
+  /** The time for the whole call. */
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
 }
 
-/** The external dependencies of a run. */
-export interface OnceDeps<Snapshot> extends OwnerLiveness {
-  readonly ledger: Ledger<Snapshot>;
-  /** Returns a new record id. */
-  readonly newId: () => string;
-  /** This process. */
-  readonly owner: Owner;
-  /** Saves a record that could not be appended to the log. @returns the path; undefined if that failed, too */
-  readonly writeRecovery?: (record: RecordedObject<Snapshot>) => Promise<string | undefined>;
-}
+/** What became of an item. */
+export type Result<Data> =
+  /** `unrecorded`: why the id could not be recorded. The reservation then stays open, and blocks the key. */
+  | { readonly kind: 'created'; readonly id: string; readonly unrecorded?: unknown }
+  /** Another process owns the key, or has created the object. Nothing was sent. */
+  | { readonly kind: 'lost'; readonly standing: Standing<Data> }
+  /** The error proves that nothing was created. `unreleased`: why the reservation could not be released, and blocks the key. */
+  | { readonly kind: 'failed'; readonly error: PartnerctlError; readonly unreleased?: unknown }
+  /** The object may exist. The reservation blocks the key. */
+  | { readonly kind: 'unknown'; readonly error: unknown; readonly reservation: Reservation<Data> };
 
-/** The object to create. */
-type OnceItem<Snapshot> = Pick<Reservation<Snapshot>, 'key' | 'snapshot' | 'deadline' | 'remoteIdsSeen'>;
-
-export interface OnceTask<Snapshot, Objection> {
-  /** Called before reserving, or to record the outcome if the service responds before that. May throw. */
-  readonly describe: () => Promise<OnceItem<Snapshot>>;
+/** What a feature does for each item. */
+export interface Steps<Data, Each extends Item<Data>> {
   /**
-   * Returns why the request must not be sent in this state of the log; undefined to proceed.
-   * @param reservationId this run's reservation, once it is in the log
+   * Called before a batch is reserved: the time to read the service's list.
+   * @returns the items to reserve. The feature has settled the others itself
    */
-  readonly objection: (state: KeyState<Snapshot>, reservationId: string | undefined) => Objection | undefined;
+  readonly prepare?: (batch: readonly Each[]) => Promise<readonly Each[]>;
+  /**
+   * Sends the request once. @returns the id of the new object
+   * @throws an error that `provesNothingDone` if nothing was created; any other leaves the outcome unknown
+   */
+  readonly act: (item: Each, options: SendOptions) => Promise<string>;
+  /** Called with each result once it is recorded. */
+  readonly settled: (item: Each, result: Result<Data>) => void | Promise<void>;
 }
 
-export type OnceResult<Objection> =
-  /** `unrecorded` is set if the id could not be recorded in the log. */
-  | {
-      readonly kind: 'created';
-      readonly remoteId: string;
-      readonly unrecorded?: { readonly error: unknown; readonly recoveryPath: string | undefined };
+export interface OnceDeps {
+  readonly log: Log;
+  readonly clock: Clock;
+  /** Once it aborts, nothing more is sent, and what was reserved is released. */
+  readonly signal: AbortSignal;
+  /** The time of one request: `REQUEST_MS` by default. The lease is 30 s longer. */
+  readonly requestMs?: number;
+}
+
+interface Attempt<Data, Each extends Item<Data>> {
+  readonly item: Each;
+  readonly tries: number;
+  readonly reservation: Reservation<Data>;
+}
+
+type Queued<Data, Each extends Item<Data>> = Pick<Attempt<Data, Each>, 'item' | 'tries'>;
+
+/** One call of `createOnce`. */
+class OnceRun<Data extends JsonObject, Each extends Item<Data>> {
+  private readonly deps: OnceDeps;
+  private readonly kind: OnceKind<Data>;
+  private readonly steps: Steps<Data, Each>;
+  private readonly limit = pLimit(CONCURRENCY);
+  private readonly requestMs: number;
+
+  constructor(deps: OnceDeps, kind: OnceKind<Data>, steps: Steps<Data, Each>) {
+    this.deps = deps;
+    this.kind = kind;
+    this.steps = steps;
+    this.requestMs = deps.requestMs ?? REQUEST_MS;
+  }
+
+  /** @returns the items to try again */
+  async createBatch(queued: readonly Queued<Data, Each>[]): Promise<readonly Queued<Data, Each>[]> {
+    const tries = new Map(queued.map(({ item, tries }) => [item, tries]));
+    const items = queued.map(({ item }) => item);
+    const prepared = this.steps.prepare ? await this.steps.prepare(items) : items;
+    if (prepared.length === 0) return [];
+    // The lease begins before anybody can see the reservation.
+    const elapsed = startStopwatch(this.deps.clock);
+    const leftMs = (): number => this.requestMs + PATIENCE_MS - elapsed();
+    const attempts = prepared.map((item) => ({
+      item,
+      tries: tries.get(item) ?? 0,
+      reservation: this.reservation(item),
+    }));
+    const after = await this.reserve(attempts);
+    const mine = attempts.filter(({ reservation }) => isOwner(reservation, standingOf(after, reservation.key)));
+    const lost = attempts.filter((attempt) => !mine.includes(attempt));
+    const settling = [
+      this.lose(lost, after),
+      ...mine.map(async (attempt) => {
+        const result = await this.settle(attempt, leftMs);
+        if (result) await this.steps.settled(attempt.item, result);
+        return result ? undefined : { item: attempt.item, tries: attempt.tries + 1 };
+      }),
+    ];
+    // Wait for all of them, so that each request that was sent has its record.
+    const settled = await Promise.allSettled(settling);
+    const failure = settled.find((each) => each.status === 'rejected');
+    if (failure) throw failure.reason;
+    return settled.flatMap((each) => (each.status === 'fulfilled' && each.value) || []);
+  }
+
+  private reservation({ data, seen }: Each): Reservation<Data> {
+    const key = this.kind.keyOf(data);
+    const lease = this.deps.requestMs === undefined ? {} : { leaseMs: this.requestMs + PATIENCE_MS };
+    const { id, at, by } = this.deps.log.newRecord(`${this.kind.type}.reserved`, {});
+    return { id, at, by, key, data, ...(seen && { seen }), isUnknown: false, ...lease };
+  }
+
+  /** Reserves, and reads the log back. @throws LocalError, and nothing was sent */
+  private async reserve(attempts: readonly Attempt<Data, Each>[]): Promise<ReadonlyMap<string, Standing<Data>>> {
+    const { log } = this.deps;
+    try {
+      await log.append(
+        attempts.map(({ reservation: { isUnknown: _, ...fields } }) => ({
+          type: `${this.kind.type}.reserved`,
+          ...fields,
+        })),
+      );
+      const after = standings(await log.read(), this.kind);
+      const missing = attempts.find(
+        ({ reservation: { key, id } }) => !standingOf(after, key).open.some((open) => open.id === id),
+      );
+      if (!missing) return after;
+      throw new LocalError(`A record that was just written is not in the state: ${log.label}`, {
+        hint: 'Nothing was sent. Is it restored from a backup, or a copy that lags behind? Check it: partnerctl state verify',
+      });
+    } catch (error) {
+      // The log may hold the reservations. If it cannot be reached, a release would fail as well.
+      if (!(error instanceof StateUnavailableError)) await this.release(attempts).catch(() => undefined);
+      throw error;
     }
-  /** Nothing was sent. `releaseError` is set if the reservation could not be released and stays open in the log. */
-  | { readonly kind: 'refused'; readonly objection: Objection; readonly releaseError: PartnerctlError | undefined }
-  /** The error proves that nothing was created. */
-  | { readonly kind: 'failed'; readonly error: unknown; readonly isReleased: boolean }
-  | { readonly kind: 'unknown'; readonly error: unknown; readonly since: string };
+  }
 
-/** The state of one run. */
-interface OnceRun<Snapshot, Objection> {
-  readonly task: OnceTask<Snapshot, Objection>;
-  readonly deps: OnceDeps<Snapshot>;
-  reservation: Reservation<Snapshot> | undefined;
-  /** Shared by all calls of `commit`: a retried request must also wait until the reservation is on disk. */
-  reserving: Promise<Objection | undefined> | undefined;
-  /** Why `commit` threw, by the error that it threw. */
-  readonly refusals: Map<unknown, Refusal<Objection>>;
-}
+  private async lose(
+    lost: readonly Attempt<Data, Each>[],
+    after: ReadonlyMap<string, Standing<Data>>,
+  ): Promise<undefined> {
+    if (lost.length === 0) return;
+    // Ours is not the first: it would block the key once the first has ended. If this fails, `cron reconcile` ends it.
+    await this.release(lost).catch(() => undefined);
+    for (const { item, reservation } of lost) {
+      const { objects, open } = standingOf(after, reservation.key);
+      const others = open.filter(({ id }) => id !== reservation.id);
+      await this.steps.settled(item, { kind: 'lost', standing: { objects, open: others } });
+    }
+  }
 
-type Refusal<Objection> = { readonly objection: Objection } | { readonly error: unknown };
+  /** @returns undefined if the lease ended before the request was sent: the item is to be tried again */
+  private async settle(attempt: Attempt<Data, Each>, leftMs: () => number): Promise<Result<Data> | undefined> {
+    const { item, tries, reservation } = attempt;
+    const sent = await this.limit(() => this.send(item, leftMs));
+    if (sent.kind === 'created') {
+      const fields = { key: reservation.key, of: reservation.id, object: sent.id, data: item.data };
+      const unrecorded = await failureOf(this.record('created', [fields]));
+      return { ...sent, ...(unrecorded && { unrecorded: unrecorded.error }) };
+    }
+    if (sent.kind === 'unknown') {
+      // If this fails, the reservation is open all the same.
+      await failureOf(this.record('unknown', [{ key: reservation.key, of: reservation.id }]));
+      return { ...sent, reservation: { ...reservation, isUnknown: true } };
+    }
+    const unreleased = await failureOf(this.release([attempt]));
+    const isInterrupted = this.deps.signal.aborted;
+    if (sent.kind === 'late' && !unreleased && (isInterrupted || tries + 1 < MAX_TRIES)) return undefined;
+    const error = sent.kind === 'failed' ? sent.error : this.tooSlow();
+    return { kind: 'failed', error, ...(unreleased && { unreleased: unreleased.error }) };
+  }
 
-/** Thrown by `commit` to prevent the request from being sent. */
-class NotCommitted extends Error {}
+  private async send(item: Each, leftMs: () => number): Promise<Sent> {
+    const { signal } = this.deps;
+    let isLate = false;
+    const maySend = (): boolean => {
+      isLate ||= leftMs() < this.requestMs;
+      return !isLate && !signal.aborted;
+    };
+    if (!maySend()) return { kind: 'late' };
+    try {
+      return { kind: 'created', id: await this.steps.act(item, { maySend, timeoutMs: this.requestMs, signal }) };
+    } catch (error) {
+      if (!provesNothingDone(error)) return { kind: 'unknown', error };
+      return isLate ? { kind: 'late' } : { kind: 'failed', error };
+    }
+  }
 
-async function reserve<Snapshot, Objection>(run: OnceRun<Snapshot, Objection>): Promise<Objection | undefined> {
-  const { task, deps } = run;
-  const item = await task.describe();
-  const objection = task.objection(await readKey(item.key, deps), undefined);
-  if (objection !== undefined) return objection;
-  run.reservation = { kind: 'reserved', ...stampRecord(deps), ...item, owner: deps.owner };
-  await deps.ledger.append(run.reservation);
-  return undefined;
-}
+  private release(attempts: readonly Attempt<Data, Each>[]): Promise<void> {
+    return this.record(
+      'released',
+      attempts.map(({ reservation: { key, id } }) => ({ key, of: id })),
+    );
+  }
 
-/** Checks in the log whether this reservation is the first. Once it owns the key, no other record changes that. */
-async function objectionAfterReserving<Snapshot, Objection>(
-  { task, deps }: OnceRun<Snapshot, Objection>,
-  { key, id }: Reservation<Snapshot>,
-): Promise<Objection | undefined> {
-  const state = await readKey(key, deps);
-  const objection = task.objection(state, id);
-  if (objection === undefined && !state.open.some(({ reservation }) => reservation.id === id)) {
-    throw new LocalError('The reservation cannot be read back from the state.', {
-      hint: 'Nothing was sent. Check the state: partnerctl state verify',
+  private record(what: 'created' | 'released' | 'unknown', records: readonly JsonObject[]): Promise<void> {
+    const { log } = this.deps;
+    return log.append(records.map((fields) => log.newRecord(`${this.kind.type}.${what}`, fields)));
+  }
+
+  private tooSlow(): LocalError {
+    return new LocalError(`The state is too slow to create anything safely: ${this.deps.log.label}`, {
+      why: `Between reserving and sending, ${PATIENCE_MS / 1000}s passed ${MAX_TRIES} times. Nothing was sent.`,
+      hint: 'Run the command again when the state answers faster, with fewer at once.',
     });
   }
-  return objection;
 }
 
-async function commit<Snapshot, Objection>(run: OnceRun<Snapshot, Objection>): Promise<void> {
-  let refusal: Refusal<Objection>;
-  try {
-    run.reserving ??= reserve(run);
-    let objection = await run.reserving;
-    if (run.reservation) objection = await objectionAfterReserving(run, run.reservation);
-    if (objection === undefined) return;
-    refusal = { objection };
-  } catch (error) {
-    refusal = { error };
-  }
-  const thrown = new NotCommitted('The request must not be sent.');
-  run.refusals.set(thrown, refusal);
-  throw thrown;
+type Sent =
+  | { readonly kind: 'created'; readonly id: string }
+  | { readonly kind: 'failed'; readonly error: PartnerctlError }
+  | { readonly kind: 'unknown'; readonly error: unknown }
+  | { readonly kind: 'late' };
+
+async function failureOf(act: Promise<void>): Promise<{ readonly error: unknown } | undefined> {
+  return await act.then(
+    () => undefined,
+    (error: unknown) => ({ error }),
+  );
 }
 
-/** Ends the reservation, if there is one. @returns the error if the end could not be recorded */
-async function endReservation<Snapshot, Objection>(
-  { reservation, deps }: OnceRun<Snapshot, Objection>,
-  kind: Ending['kind'],
-  reason: string,
-): Promise<PartnerctlError | undefined> {
-  if (!reservation) return undefined;
-  const { id, key } = reservation;
-  try {
-    await deps.ledger.append({ kind, ...stampRecord(deps), key, reservation: id, reason });
-    return undefined;
-  } catch (error) {
-    // Also an interruption: the outcome of the request matters more.
-    if (error instanceof PartnerctlError) return error;
-    throw error;
-  }
+function isOwner(reservation: Reservation<unknown>, { objects, open }: Standing<unknown>): boolean {
+  return objects.length === 0 && open[0]?.id === reservation.id;
 }
 
-/** Reserves after an unknown outcome without a reservation, so that the next run knows of it. */
-async function reserveLate<Snapshot, Objection>(run: OnceRun<Snapshot, Objection>): Promise<void> {
-  const { task, deps } = run;
-  try {
-    const item = await task.describe();
-    run.reservation = { kind: 'reserved', ...stampRecord(deps), ...item, owner: deps.owner };
-    await deps.ledger.append(run.reservation);
-  } catch (error) {
-    if (!(error instanceof PartnerctlError)) throw error;
-  }
-}
-
-async function recordFailure<Snapshot, Objection>(
-  run: OnceRun<Snapshot, Objection>,
-  error: unknown,
-): Promise<OnceResult<Objection>> {
-  const { deps } = run;
-  const refusal = run.refusals.get(error);
-  if (refusal) {
-    const releaseError = await endReservation(run, 'released', 'error' in refusal ? 'not_reserved' : 'not_first');
-    if ('error' in refusal) throw refusal.error;
-    return { kind: 'refused', objection: refusal.objection, releaseError };
-  }
-  const status = error instanceof PartnerctlError ? error.info.status : undefined;
-  const mayExist = run.reservation !== undefined || error instanceof OutcomeUnknownError;
-  if (provesNothingDone(error) || !mayExist) {
-    const reason = status === undefined ? 'not_sent' : `http_${status}`;
-    const releaseError = await endReservation(run, 'released', reason);
-    return { kind: 'failed', error, isReleased: releaseError === undefined };
-  }
-  if (!run.reservation) await reserveLate(run);
-  const answer = status === undefined ? 'no_answer' : `http_${status}`;
-  await endReservation(run, 'unknown', isWithoutId(error) ? NO_ID : answer);
-  return { kind: 'unknown', error, since: run.reservation?.at ?? new Date(deps.clock.now()).toISOString() };
-}
-
-async function recordCreated<Snapshot, Objection>(
-  { task, deps, reservation }: OnceRun<Snapshot, Objection>,
-  remoteId: string,
-): Promise<OnceResult<Objection>> {
-  let record: RecordedObject<Snapshot> | undefined;
-  try {
-    const { key, snapshot } = reservation ?? (await task.describe());
-    const id = reservation?.id ?? null;
-    record = { kind: 'created', ...stampRecord(deps), key, snapshot, reservation: id, remoteId };
-    await deps.ledger.append(record);
-    return { kind: 'created', remoteId };
-  } catch (error) {
-    // Report the id, whatever the error.
-    const recoveryPath = record && (await deps.writeRecovery?.(record));
-    return { kind: 'created', remoteId, unrecorded: { error, recoveryPath } };
+/**
+ * Creates objects, each at most once, in batches: reserves the keys, reads the log back, sends the requests whose reservation
+ * is the first of its key, and records the outcomes. Items must have different keys.
+ * @throws LocalError if the state cannot be read or written before a batch is sent; the reason of the signal. The items of that
+ *   batch and of later ones are not settled, and nothing was sent for them
+ */
+export async function createOnce<Data extends JsonObject, Each extends Item<Data>>(
+  deps: OnceDeps,
+  kind: OnceKind<Data>,
+  items: readonly Each[],
+  steps: Steps<Data, Each>,
+): Promise<void> {
+  const run = new OnceRun(deps, kind, steps);
+  const queue: Queued<Data, Each>[] = items.map((item) => ({ item, tries: 0 }));
+  while (queue.length > 0) {
+    deps.signal.throwIfAborted();
+    queue.push(...(await run.createBatch(queue.splice(0, BATCH))));
   }
 }
 
 /**
- * Creates an object at most once per key. `act` sends the request, and calls `commit` before the service can have received
- * all of it.
- * @param act returns the id of the new object. It throws OutcomeUnknownError if the object may have been created; any
- *   other PartnerctlError proves that it was not. It must rethrow any error from `commit`.
- * @returns the outcome, including a failed request
- * @throws LocalError if the key cannot be reserved in the log, in which case nothing was sent
+ * Waits until some reservations have ended, or until their owners can no longer send: this process has then watched them for a
+ * whole lease. Reads the log again and again.
+ * @param ids of open reservations that this process has read
+ * @param onWait called before each pause, with the time that is left
+ * @returns those that are still open: their owners send nothing any more
+ * @throws LocalError; the reason of the signal
  */
-export async function runOnce<Snapshot, Objection>(
-  task: OnceTask<Snapshot, Objection>,
-  deps: OnceDeps<Snapshot>,
-  act: (commit: () => Promise<void>) => Promise<string>,
-): Promise<OnceResult<Objection>> {
-  const run: OnceRun<Snapshot, Objection> = {
-    task,
-    deps,
-    reservation: undefined,
-    reserving: undefined,
-    refusals: new Map(),
-  };
-  let remoteId: string;
-  try {
-    remoteId = await act(() => commit(run));
-  } catch (error) {
-    // Wait for the reservation, so that its end follows it in the log. The log may have it even if the append failed.
-    await run.reserving?.catch(() => undefined);
-    return await recordFailure(run, error);
+export async function outlive<Data extends JsonObject>(
+  { log, clock, signal }: OnceDeps,
+  kind: OnceKind<Data>,
+  ids: ReadonlySet<string>,
+  onWait: (leftMs: number) => void = () => undefined,
+): Promise<readonly Reservation<Data>[]> {
+  // Not the wall clock: set forward, it would shorten the wait.
+  const start = clock.monotonic();
+  for (;;) {
+    const elapsed = clock.monotonic() - start;
+    const all = [...standings(await log.read(), kind).values()].flatMap(({ open }) => open);
+    const open = all.filter(({ id }) => ids.has(id));
+    const leftMs = Math.max(...open.map(({ leaseMs = REQUEST_MS + PATIENCE_MS }) => leaseMs)) - elapsed;
+    if (open.length === 0 || leftMs <= 0) return open;
+    onWait(leftMs);
+    await clock.sleep(Math.min(leftMs, POLL_MS), signal);
   }
-  await run.reserving?.catch(() => undefined);
-  return await recordCreated(run, remoteId);
 }

@@ -23,9 +23,7 @@ const SSL_MODES = ['disable', 'require', 'verify-full'] as const;
 
 /** Whether a host is this machine: loopback, or the directory of a Unix socket. */
 function isLocal(host: string): boolean {
-  return (
-    host.startsWith('/') || host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'))
-  );
+  return host.startsWith('/') || host === 'localhost' || (isIP(host) === 4 && host.startsWith('127.'));
 }
 
 /** Quotes `state` or `schema.state`. @throws UsageError if it is not a valid name */
@@ -76,6 +74,10 @@ export function postgresTarget(address: string, { password, ca }: AddressExtras)
   }
   const host =
     url.searchParams.get('host') ?? (decodeURIComponent(url.hostname).replace(/^\[|\]$/g, '') || 'localhost');
+  // The library splits a host at its colons.
+  if (isIP(host) === 6) {
+    throw new UsageError('The address of the state has an IPv6 address.', { hint: 'Write the name of the host.' });
+  }
   const user = decodeURIComponent(url.username);
   const database = decodeURIComponent(url.pathname.slice(1));
   if (user === '' || database === '') {

@@ -2,8 +2,8 @@ import { readFile, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { LocalError } from '../errors.ts';
-import type { PostgresTarget } from './postgres-address.ts';
-import type { Environment } from './state-location.ts';
+import type { Environment } from '../state/location.ts';
+import type { PostgresTarget } from '../state/postgres-address.ts';
 
 /** Splits a line `host:port:database:user:password`. A backslash escapes a colon. */
 function fieldsOf(line: string): readonly string[] {

@@ -1,178 +1,150 @@
-import { isUtf8 } from 'node:buffer';
 import { hash, randomUUID } from 'node:crypto';
 import { isJsonObject, type JsonObject } from '../contract/json.ts';
 
-/** The format version that this program writes. Records with a higher version are reported but not read. */
-const VERSION = 1;
+/*
+ * A record is one line of JSON (design §6). It begins with its version and its length, and ends with a checksum of
+ * everything before it:
+ *
+ *   {"v":2,"bytes":<length of what follows the comma>,"type":…,"at":…,"id":…,…,"sum":"<16 hex digits>"}
+ *
+ * A line that is shorter than it says is what a killed or failed write left. That write was never acknowledged, so nothing
+ * was sent on its account: the line is torn, and ignored. A line whose end is intact is never torn, so that a damaged
+ * length does not hide a record.
+ */
 
-/** The maximum length of a line in bytes, without the line ending. */
-export const MAX_LINE_BYTES = 1024 * 1024;
-
-/** The fields of every record: its type, its creation time (ISO 8601), and a random id. */
-export interface RecordHead {
-  readonly type: string;
-  readonly at: string;
-  readonly id: string;
-}
-
-/** Who made a record. */
-export interface RecordAuthor {
+/** Who wrote a record. Decides nothing: it is for people. */
+export interface Author {
+  /** Null if the user id has no name, as often in containers. */
   readonly user: string | null;
   readonly host: string;
+  readonly pid: number;
   /** The version of this program. */
   readonly version: string;
   /** The URL of the CI run, if there is one. */
   readonly run?: string;
 }
 
-/** A record to write. The format reserves the fields `v` and `sum`. */
-export type NewRecord = RecordHead & { readonly by?: RecordAuthor; readonly v?: never; readonly sum?: never };
+/** The fields of every record. */
+export interface RecordHead {
+  /** The feature and what happened: `cron.reserved`. */
+  readonly type: string;
+  /** ISO 8601, for people: no decision depends on it. */
+  readonly at: string;
+  /** Random. A record that the log has twice counts where it stands first. */
+  readonly id: string;
+}
 
-/** A record from the log. Its head has been validated; its other fields may have any value. */
+/** A record of the log. Its head has been checked; its other fields may have any value. */
 export type LogRecord = RecordHead & JsonObject;
 
-export type DecodedLine =
-  | { readonly kind: 'record'; readonly record: LogRecord; readonly sum: string }
-  | { readonly kind: 'newer'; readonly version: number; readonly sum: string }
+/** What a line is. */
+export type Line =
+  | { readonly kind: 'record'; readonly record: LogRecord }
+  | { readonly kind: 'torn' }
   | { readonly kind: 'damaged'; readonly why: string };
 
-/** Returns the digest that identifies a line in the records of decisions about damaged lines. */
-export function lineDigest(line: Uint8Array): string {
-  return hash('sha256', line, 'hex').slice(0, SUM_DIGITS);
+export const CONFLICT_MARKER = 'a merge conflict marker';
+
+const VERSION = 2;
+const HEAD = `{"v":${VERSION},"bytes":`;
+const SUM = /,"sum":"([0-9a-f]{16})"\}$/;
+const SUM_LENGTH = ',"sum":"0123456789abcdef"}'.length;
+
+function checksum(covered: string): string {
+  return hash('sha256', covered, 'hex').slice(0, 16);
 }
 
-/** Supplies the time and the random id of a new record. */
-export interface Stamp {
-  /** Milliseconds since the epoch. */
-  readonly now: () => number;
-  /** Returns a new random id; `randomRecordId` outside of tests. */
-  readonly newId: () => string;
+/** Makes a record. @param now milliseconds since the epoch */
+export function newRecord(
+  type: string,
+  fields: JsonObject,
+  { author, now }: { author: Author; now: number },
+): LogRecord {
+  return { type, at: new Date(now).toISOString(), id: randomUUID(), ...fields, by: author };
 }
 
-/** Whether a field is a string. */
-export function isText(value: unknown): value is string {
-  return typeof value === 'string';
+/** Encodes a record as a line, without the line ending. */
+export function encode(record: LogRecord): string {
+  const fields = JSON.stringify(record).slice(1, -1);
+  const covered = `${HEAD}${Buffer.byteLength(fields) + SUM_LENGTH},${fields}`;
+  return `${covered},"sum":"${checksum(covered)}"}`;
 }
 
-/** Whether a field is a string or null. */
-export function isTextOrNull(value: unknown): value is string | null {
-  return value === null || isText(value);
+/** Whether a line is the beginning of a longer one. Expects that its end is not intact. */
+function isTorn(line: string): boolean {
+  if (HEAD.startsWith(line)) return true;
+  const [, bytes, comma, rest = ''] =
+    /^(\d*)(,?)(.*)$/s.exec(line.startsWith(HEAD) ? line.slice(HEAD.length) : '-') ?? [];
+  if (bytes === undefined) return false;
+  return comma === '' ? rest === '' : bytes !== '' && Buffer.byteLength(rest) < Number(bytes);
 }
 
-/** Whether a field is a list of strings. */
-export function isTexts(value: unknown): value is readonly string[] {
-  return Array.isArray(value) && value.every(isText);
-}
-
-/** Returns 64 random bits in hexadecimal, enough that no two records in a file share an id. */
-export function randomRecordId(): string {
-  // Faster than `randomBytes`: Node caches random bytes for UUIDs. The omitted part has the version and the variant.
-  const uuid = randomUUID();
-  return uuid.slice(0, 8) + uuid.slice(-8);
-}
-
-/** Returns the head of a new record of this type. */
-export function recordHead(type: string, { now, newId }: Stamp): RecordHead {
-  return { type, at: new Date(now()).toISOString(), id: newId() };
-}
-
-// The checksum ends the line and covers every byte before it. No format version may move it, because it distinguishes a
-// record of a newer version from a damaged one.
-const SUM_START = ',"sum":"';
-const SUM_END = '"}';
-const SUM_DIGITS = 16;
-const SUM_BYTES = SUM_START.length + SUM_DIGITS + SUM_END.length;
-
-function checksum(covered: Uint8Array | string): string {
-  return hash('sha256', covered, 'hex').slice(0, SUM_DIGITS);
-}
-
-/**
- * Encodes a record as one line of the file, without the line ending.
- * @returns `{"v":1,"type":…,"at":…,"id":…,…,"sum":"<16 hex digits>"}`
- */
-export function encodeRecord<Fields extends NewRecord>(record: Fields): string {
-  const { type, at, id, ...fields } = record;
-  const covered = JSON.stringify({ v: VERSION, type, at, id, ...fields }).slice(0, -1);
-  return `${covered}${SUM_START}${checksum(covered)}${SUM_END}`;
-}
-
-/**
- * Returns a text to search for in raw lines. Every record whose field has this value contains it; other lines may
- * contain it, too.
- */
-export function fieldText(name: string, value: string): string {
-  return fieldsText({ [name]: value });
-}
-
-/** Like `fieldText`, for fields that are adjacent in the record. */
-export function fieldsText(fields: Readonly<Record<string, string>>): string {
-  return JSON.stringify(fields).slice(1, -1);
-}
-
-/** Returns the line's checksum if it is valid, otherwise undefined. */
-function validChecksum(line: Buffer): string | undefined {
-  const start = line.length - SUM_BYTES;
-  if (start <= 0) return undefined;
-  const tail = line.toString('latin1', start);
-  if (!tail.startsWith(SUM_START) || !tail.endsWith(SUM_END)) return undefined;
-  const sum = tail.slice(SUM_START.length, -SUM_END.length);
-  return sum === checksum(line.subarray(0, start)) ? sum : undefined;
-}
-
-function parseLine(line: Buffer): unknown {
-  try {
-    return JSON.parse(line.toString('utf8'));
-  } catch {
-    return undefined;
-  }
-}
-
-function damaged(why: string): DecodedLine {
+function damaged(why: string): Line {
   return { kind: 'damaged', why };
 }
 
-/** Whether bytes are UTF-8 that may end within a character. */
-function isStartOfUtf8(bytes: Uint8Array): boolean {
+/** Decodes a line that is not empty. Lines of version 1 state no length. */
+export function decode(line: string): Line {
+  const [end, sum] = SUM.exec(line) ?? [];
+  if (end === undefined) {
+    if (/^(<{7}|\|{7}|={7}|>{7})( |$)/.test(line)) return damaged(CONFLICT_MARKER);
+    return isTorn(line) ? { kind: 'torn' } : damaged('not a whole record');
+  }
+  if (sum !== checksum(line.slice(0, -end.length))) return damaged('changed after it was written');
+  const { v, bytes: _bytes, sum: _sum, ...record } = parseObject(line);
+  if (typeof v === 'number' && v > VERSION) return damaged(`written by a newer version of partnerctl (format ${v})`);
+  const { type, at, id } = record;
+  if (typeof type !== 'string' || typeof at !== 'string' || typeof id !== 'string') return damaged('not a record');
+  const known = { ...record, type, at, id };
+  return { kind: 'record', record: v === VERSION ? known : fromVersion1(known) };
+}
+
+function parseObject(line: string): JsonObject {
   try {
-    new TextDecoder('utf-8', { fatal: true }).decode(bytes, { stream: true });
-    return true;
+    const value: unknown = JSON.parse(line);
+    return isJsonObject(value) ? value : {};
   } catch {
-    return false;
+    return {};
   }
 }
 
-/** Describes the likely damage to a line without a valid checksum. */
-function describeDamage(line: Buffer): string {
-  if (/^(<{7}|\|{7}|={7}|>{7})( |$)/.test(line.toString('latin1', 0, 8))) return 'a merge conflict marker';
-  // A torn write may end within a character.
-  if (!isStartOfUtf8(line)) return 'not valid UTF-8';
-  const value = parseLine(line);
-  if (value === undefined) return 'not a whole record: cut short, or overwritten';
-  if (!isJsonObject(value) || !('sum' in value)) return 'not a record: it carries no checksum';
-  return 'changed after it was written: its checksum does not match';
+/** How version 1 named the kinds of records, and the fields for a reservation and an id. */
+const VERSION_1: Readonly<Record<string, { readonly type: string; readonly of: string; readonly object: string }>> = {
+  ...version1('cron', 'reservation', 'cron_job_id', { adopted: 'created' }),
+  ...version1('upload', 'sent', 'upload_id', { sent: 'reserved', done: 'created', adopted: 'created' }),
+};
+
+function version1(feature: string, of: string, object: string, renamed: Readonly<Record<string, string>>) {
+  const kinds = {
+    reserved: 'reserved',
+    created: 'created',
+    released: 'released',
+    unknown: 'unknown',
+    forgotten: 'forgotten',
+  };
+  return Object.fromEntries(
+    Object.entries({ ...kinds, ...renamed }).map(([old, kind]) => [
+      `${feature}.${old}`,
+      { type: `${feature}.${kind}`, of, object },
+    ]),
+  );
 }
 
-function isRecord(value: JsonObject): value is LogRecord {
-  return typeof value.type === 'string' && typeof value.at === 'string' && typeof value.id === 'string';
-}
-
-/**
- * Decodes one line of the file.
- * @param line the bytes of a nonempty line, without the line ending
- */
-export function decodeLine(line: Buffer): DecodedLine {
-  const sum = validChecksum(line);
-  if (sum === undefined) return damaged(describeDamage(line));
-  // A valid checksum proves that the bytes are intact, not that this program wrote them.
-  if (!isUtf8(line)) return damaged('not valid UTF-8');
-  const value = parseLine(line);
-  if (!isJsonObject(value)) return damaged('not a record, though its checksum matches');
-  const { v: version, sum: _sum, ...record } = value;
-  if (typeof version !== 'number' || !Number.isInteger(version) || version < 1) {
-    return damaged('its format version is missing');
-  }
-  if (version > VERSION) return { kind: 'newer', version, sum };
-  if (!isRecord(record)) return damaged('its type, time, or id is missing');
-  return { kind: 'record', record, sum };
+/** Converts what version 1 recorded of jobs and uploads (design §6). Leaves other records as they are: nobody reads them. */
+function fromVersion1(record: LogRecord): LogRecord {
+  const form = VERSION_1[record.type];
+  if (!form) return record;
+  const { type: _type, at, id, by, key, seen, records, owner: _owner, until: _until, why: _why, ...rest } = record;
+  const { [form.of]: of, [form.object]: object, ...data } = rest;
+  return {
+    type: form.type,
+    at,
+    id,
+    key,
+    data,
+    ...(Array.isArray(seen) && { seen }),
+    ...(object !== undefined && { object }),
+    ...(form.type.endsWith('.forgotten') ? { of: records } : typeof of === 'string' && { of }),
+    by,
+  };
 }

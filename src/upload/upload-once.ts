@@ -2,10 +2,10 @@ import type { StreamedBody } from '../api/streamed-body.ts';
 import type { InTurn } from '../api/take-turns.ts';
 import { startStopwatch } from '../clock.ts';
 import { LocalError, OutcomeUnknownError } from '../errors.ts';
-import { LateTurn } from '../state/late-turn.ts';
-import { type KeyState, type OnceDeps, readKey, runOnce } from '../state/once.ts';
-import { type Reservation, stampRecord } from '../state/once-records.ts';
-import { fieldsText } from '../state/record.ts';
+import { LateTurn } from '../state-old/late-turn.ts';
+import { type KeyState, type OnceDeps, readKey, runOnce } from '../state-old/once.ts';
+import { type Reservation, stampRecord } from '../state-old/once-records.ts';
+import { fieldsText } from '../state-old/record.ts';
 import { type UploadIdentity, type UploadRecord, type UploadSnapshot, uploadKey } from './upload-records.ts';
 import { createBody, hashContent, type UploadSource } from './upload-source.ts';
 

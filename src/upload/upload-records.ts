@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import type { RecordFormat } from '../state/ledger.ts';
-import type { OnceRecord } from '../state/once-records.ts';
-import { isText, isTextOrNull, type LogRecord } from '../state/record.ts';
+import type { RecordFormat } from '../state-old/ledger.ts';
+import type { OnceRecord } from '../state-old/once-records.ts';
+import { isText, isTextOrNull, type LogRecord } from '../state-old/record.ts';
 
 /** What identifies an upload. */
 export interface UploadIdentity {

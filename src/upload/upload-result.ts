@@ -5,7 +5,7 @@ import { countByStatus, formatCounts } from '../output/batch-result.ts';
 import { endedAs, failedItem, itemSection } from '../output/ci/findings.ts';
 import type { CiView, Finding } from '../output/command-result.ts';
 import { toErrorObject } from '../output/error-object.ts';
-import { unrecordedError } from '../state/unpublished.ts';
+import { unrecordedError } from '../state-old/unpublished.ts';
 import type { UploadOutcome } from './upload-once.ts';
 
 /** The result of one file. */

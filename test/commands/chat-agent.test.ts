@@ -35,7 +35,7 @@ const GET = `GET ${HISTORY}`;
 
 /** Records in the state that the agent has another source, which does not exist at the service. */
 async function rememberStale({ state, chat }: Awaited<ReturnType<typeof startChat>>): Promise<void> {
-  const { encodeRecord } = await import('../../src/state/record.ts');
+  const { encodeRecord } = await import('../../src/state-old/record.ts');
   const { appendFileSync } = await import('node:fs');
   const line =
     readFileSync(state, 'utf8')

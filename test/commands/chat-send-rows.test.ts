@@ -131,7 +131,7 @@ describe('chat send -f', () => {
     const args = (rows: string) => ['chat', 'send', '-f', write('rows.ndjson', rows), '--agent', chat.agent_id];
     const first = await run([...args(lines({ session_id: 's1', text: 'a' })), '-o', 'json'], { env: it.env });
     expect(statuses(first)).toEqual(['sent']);
-    const { encodeRecord } = await import('../../src/state/record.ts');
+    const { encodeRecord } = await import('../../src/state-old/record.ts');
     const { appendFileSync } = await import('node:fs');
     const known = readFileSync(state, 'utf8')
       .split('\n')

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { InterruptedError } from '../../src/errors.ts';
-import { appendRecord } from '../../src/state/append.ts';
-import { randomRecordId, recordHead } from '../../src/state/record.ts';
+import { appendRecord } from '../../src/state-old/append.ts';
+import { randomRecordId, recordHead } from '../../src/state-old/record.ts';
 import { type Chat, createChat } from '../support/chat.ts';
 import {
   fastClock,

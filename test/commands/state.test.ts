@@ -3,7 +3,7 @@ import { hash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { encodeRecord } from '../../src/state/record.ts';
+import { encodeRecord } from '../../src/state-old/record.ts';
 import { createCronAgent } from '../support/cron.ts';
 import { run, tempDirectory } from '../support/run.ts';
 import { manifest, service, write } from '../support/service.ts';

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { encodeRecord } from '../../src/state/record.ts';
+import { encodeRecord } from '../../src/state-old/record.ts';
 import { createArgs } from '../support/cron.ts';
 import { sendJson, startFakeService } from '../support/fake-service.ts';
 import { run, tempDirectory } from '../support/run.ts';

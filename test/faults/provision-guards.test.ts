@@ -2,7 +2,7 @@ import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { agentKey, spaceKey } from '../../src/provision/space-records.ts';
-import { encodeRecord } from '../../src/state/record.ts';
+import { encodeRecord } from '../../src/state-old/record.ts';
 import { fastClock, fasterClock, tempDirectory } from '../support/run.ts';
 import { type Habits, type OddService, oddService, type Trouble } from './odd-service.ts';
 import { AGENTS, expectDone, machine, manifest, type Provisioned } from './provisioning.ts';

@@ -1,10 +1,10 @@
 import { systemClock } from '../../src/clock.ts';
 import { PartnerctlError } from '../../src/errors.ts';
-import { copyRecords } from '../../src/state/copy-records.ts';
-import { openStore } from '../../src/state/open-store.ts';
-import { encodeRecord, type NewRecord } from '../../src/state/record.ts';
-import { type Environment, stateLocation } from '../../src/state/state-location.ts';
-import { type LogEntry, readStore, type StateStore, type StoreEntry } from '../../src/state/store.ts';
+import { copyRecords } from '../../src/state-old/copy-records.ts';
+import { openStore } from '../../src/state-old/open-store.ts';
+import { encodeRecord, type NewRecord } from '../../src/state-old/record.ts';
+import { type Environment, stateLocation } from '../../src/state/location.ts';
+import { type LogEntry, readStore, type StateStore, type StoreEntry } from '../../src/state-old/store.ts';
 import { tempDirectory } from './run.ts';
 
 /*

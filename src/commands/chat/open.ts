@@ -18,7 +18,7 @@ import { SCOPE } from '../../contract/scopes.ts';
 import { UsageError } from '../../errors.ts';
 import { sanitizeLine } from '../../output/sanitize.ts';
 import { wrapText } from '../../output/wrap.ts';
-import type { SessionRef } from '../../state/session-ref.ts';
+import type { SessionRef } from '../../state-old/session-ref.ts';
 
 interface Input extends SessionInput {
   readonly webhook: WebhookInput | undefined;

@@ -24,7 +24,7 @@ import { describeFix } from '../../contract/assumptions.ts';
 import { SCOPE } from '../../contract/scopes.ts';
 import { PartnerctlError, ShapeError, UsageError } from '../../errors.ts';
 import { type Column, type CommandResult, objectResult } from '../../output/command-result.ts';
-import type { SessionRef } from '../../state/session-ref.ts';
+import type { SessionRef } from '../../state-old/session-ref.ts';
 
 interface MessageInput extends SessionInput {
   readonly external_message_id: string | undefined;

@@ -9,7 +9,7 @@ import { readJobFromFlags } from '../../cron/read-job-from-flags.ts';
 import { InterruptedError, UsageError } from '../../errors.ts';
 import { batchResult } from '../../output/batch-result.ts';
 import { type Column, type CommandResult, objectResult } from '../../output/command-result.ts';
-import { warnIfUnshared } from '../../state/warn-unshared.ts';
+import { warnIfUnshared } from '../../state-old/warn-unshared.ts';
 
 interface Input {
   readonly from: { readonly job: JobInput } | { readonly files: readonly string[] } | 'schema';

@@ -2,8 +2,8 @@ import { command, STATE_EXITS } from '../../cli/command.ts';
 import { isJsonObject } from '../../contract/json.ts';
 import { NotFoundError } from '../../errors.ts';
 import { type Column, listResult } from '../../output/command-result.ts';
-import type { LogRecord } from '../../state/record.ts';
-import { readStore, type StateStore } from '../../state/store.ts';
+import type { LogRecord } from '../../state-old/record.ts';
+import { readStore, type StateStore } from '../../state-old/store.ts';
 
 /** Fields that identify a space, an agent, a job, or a file. */
 const IDENTIFYING_FIELDS = [

@@ -17,7 +17,7 @@ export default command({
   ],
   parse: ({ positionals: [from = '', to = ''] }) => ({ from, to }),
   async run(context, addresses) {
-    const { copyRecords } = await import('../../state/copy-records.ts');
+    const { copyRecords } = await import('../../state-old/copy-records.ts');
     const from = await context.stateStore(addresses.from);
     const to = await context.stateStore(addresses.to);
     const { copied, present } = await copyRecords(from, to);

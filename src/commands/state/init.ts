@@ -1,7 +1,7 @@
 import { command, STATE_EXITS } from '../../cli/command.ts';
 import { objectResult } from '../../output/command-result.ts';
 import { sanitizeLine } from '../../output/sanitize.ts';
-import { refuseOtherContent } from '../../state/store.ts';
+import { refuseOtherContent } from '../../state-old/store.ts';
 
 export default command({
   description:

@@ -4,7 +4,7 @@ import { LocalError } from '../../errors.ts';
 import { objectResult } from '../../output/command-result.ts';
 import { sanitizeLine } from '../../output/sanitize.ts';
 import { joinSentences } from '../../output/sentences.ts';
-import { findStateFile, isPathTaken, isWritable } from '../../state/state-file.ts';
+import { findStateFile, isPathTaken, isWritable } from '../../state-old/state-file.ts';
 
 /** The condition of the place where the state is kept. */
 interface Inspection {

@@ -3,12 +3,12 @@ import { command, STATE_EXITS } from '../../cli/command.ts';
 import type { Context } from '../../cli/context.ts';
 import { LocalError, StateUnavailableError } from '../../errors.ts';
 import { type Column, objectResult } from '../../output/command-result.ts';
-import type { OnceRecord } from '../../state/once-records.ts';
-import type { Counterexample } from '../../state/prove/check.ts';
-import type { CuttingProxy } from '../../state/prove/proxy.ts';
-import type { ProofSnapshot } from '../../state/prove/records.ts';
-import type { Trial } from '../../state/prove/trial.ts';
-import type { WorkerTask } from '../../state/prove/worker.ts';
+import type { OnceRecord } from '../../state-old/once-records.ts';
+import type { Counterexample } from '../../state-old/prove/check.ts';
+import type { CuttingProxy } from '../../state-old/prove/proxy.ts';
+import type { ProofSnapshot } from '../../state-old/prove/records.ts';
+import type { Trial } from '../../state-old/prove/trial.ts';
+import type { WorkerTask } from '../../state-old/prove/worker.ts';
 
 interface Input {
   readonly address: string;
@@ -67,7 +67,7 @@ const SLOW = { killsPerProcess: 1, longestKillDelayMs: 1000 };
 
 /** Runs one of the processes that a proof starts. */
 async function runWorker(context: Context, address: string, task: WorkerTask): Promise<void> {
-  const { raceForKeys } = await import('../../state/prove/worker.ts');
+  const { raceForKeys } = await import('../../state-old/prove/worker.ts');
   const store = await context.stateStore(address, task);
   await raceForKeys(task, { store, clock: context.clock, io: context.io });
 }
@@ -76,15 +76,15 @@ async function startProxy(context: Context, address: string, random: () => numbe
   const location = await context.stateLocation(address);
   if (location.kind !== 'postgres') return undefined;
   const { postgresTarget } = await import('../../state/postgres-address.ts');
-  const { startCuttingProxy } = await import('../../state/prove/proxy.ts');
+  const { startCuttingProxy } = await import('../../state-old/prove/proxy.ts');
   const { connection } = postgresTarget(location.address, { password: undefined, ca: undefined });
   return await startCuttingProxy(connection, random);
 }
 
 /** Reads the records of the proof as another machine would. */
 async function readRecords(context: Context, address: string, directory: string, run: string) {
-  const { openLedger } = await import('../../state/ledger.ts');
-  const { PROOF_RECORDS, proofText } = await import('../../state/prove/records.ts');
+  const { openLedger } = await import('../../state-old/ledger.ts');
+  const { PROOF_RECORDS, proofText } = await import('../../state-old/prove/records.ts');
   const store = await context.stateStore(address, { directory, via: undefined });
   const log = store.open({ containing: [proofText(run)] });
   return await openLedger(log, PROOF_RECORDS, { onUnusable: async () => undefined }).readAll();
@@ -114,8 +114,8 @@ async function tryStore(
 ): Promise<Tried> {
   const { rm } = await import('node:fs/promises');
   const { makeTemporaryDirectory } = await import('../../config/temporary-file.ts');
-  const { runTrial } = await import('../../state/prove/trial.ts');
-  const { seededRandom } = await import('../../state/prove/seeded-random.ts');
+  const { runTrial } = await import('../../state-old/prove/trial.ts');
+  const { seededRandom } = await import('../../state-old/prove/seeded-random.ts');
   const { clock, env, abortSignal, progress } = context;
   const store = await context.stateStore(address);
   await store.check();
@@ -159,9 +159,9 @@ function refusal({ message, key, processes, stored }: Counterexample, seed: numb
 }
 
 async function prove(context: Context, input: Input) {
-  const { findCounterexample } = await import('../../state/prove/check.ts');
-  const { proofKey } = await import('../../state/prove/records.ts');
-  const { randomRecordId } = await import('../../state/record.ts');
+  const { findCounterexample } = await import('../../state-old/prove/check.ts');
+  const { proofKey } = await import('../../state-old/prove/records.ts');
+  const { randomRecordId } = await import('../../state-old/record.ts');
   const { address, keys, processes } = input;
   const seed = input.seed ?? Math.floor(context.random() * 1_000_000);
   const run = `proof-${randomRecordId()}`;
@@ -212,7 +212,7 @@ export default command<Input>({
     seed: args.value('seed') === undefined ? undefined : args.count('seed', { min: 0, max: 2 ** 31, fallback: 0 }),
   }),
   async run(context, input) {
-    const { WORKER_VARIABLE } = await import('../../state/prove/trial.ts');
+    const { WORKER_VARIABLE } = await import('../../state-old/prove/trial.ts');
     const task = context.env[WORKER_VARIABLE];
     if (task === undefined) return await prove(context, input);
     await runWorker(context, input.address, JSON.parse(task));

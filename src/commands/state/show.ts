@@ -2,9 +2,9 @@ import { command, STATE_EXITS } from '../../cli/command.ts';
 import type { Context } from '../../cli/context.ts';
 import { UsageError } from '../../errors.ts';
 import { type Column, listResult } from '../../output/command-result.ts';
-import type { LogRecord } from '../../state/record.ts';
-import { readStore, type StateStore } from '../../state/store.ts';
-import { lineWarner, unusableLine } from '../../state/unusable-lines.ts';
+import type { LogRecord } from '../../state-old/record.ts';
+import { readStore, type StateStore } from '../../state-old/store.ts';
+import { lineWarner, unusableLine } from '../../state-old/unusable-lines.ts';
 
 interface NumberedRecord {
   readonly line: number;
@@ -61,7 +61,7 @@ async function knownTypes(): Promise<readonly string[]> {
     import('../../chat/row-records.ts'),
     import('../../chat/source-memory.ts'),
     import('../../chat/known-sessions.ts'),
-    import('../../state/checkpoint.ts'),
+    import('../../state-old/checkpoint.ts'),
   ]);
   const formats = [spaces.SPACE_RECORDS, jobs.JOB_RECORDS, messages.MESSAGE_RECORDS, uploads.UPLOAD_RECORDS];
   const others = [rows.ROWS_TYPE, sources.SOURCE_TYPE, sessions.SESSIONS_TYPE, tails.TAIL_TYPE];

@@ -2,9 +2,9 @@ import { command, STATE_EXITS } from '../../cli/command.ts';
 import { LocalError } from '../../errors.ts';
 import { objectResult } from '../../output/command-result.ts';
 import { sanitizeLine } from '../../output/sanitize.ts';
-import { countCheckpointFiles } from '../../state/checkpoint-file.ts';
-import { readStore, type StateStore } from '../../state/store.ts';
-import { type UnusableLine, unusableLine } from '../../state/unusable-lines.ts';
+import { countCheckpointFiles } from '../../state-old/checkpoint-file.ts';
+import { readStore, type StateStore } from '../../state-old/store.ts';
+import { type UnusableLine, unusableLine } from '../../state-old/unusable-lines.ts';
 
 /** What a state file holds, with the numbers of the lines that are not ordinary records. */
 interface Audit {

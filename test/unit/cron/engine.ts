@@ -19,10 +19,10 @@ import {
   ServiceError,
   UsageError,
 } from '../../../src/errors.ts';
-import { fromLogRecord, openLedger } from '../../../src/state/ledger.ts';
-import { type KeyHistory, keyHistory, type Owner } from '../../../src/state/once-records.ts';
-import { type DecodedLine, decodeLine, encodeRecord, lineDigest } from '../../../src/state/record.ts';
-import type { RecordStore, StoreEntry } from '../../../src/state/store.ts';
+import { fromLogRecord, openLedger } from '../../../src/state-old/ledger.ts';
+import { type KeyHistory, keyHistory, type Owner } from '../../../src/state-old/once-records.ts';
+import { type DecodedLine, decodeLine, encodeRecord, lineDigest } from '../../../src/state-old/record.ts';
+import type { RecordStore, StoreEntry } from '../../../src/state-old/store.ts';
 
 /*
  * The engine that creates jobs, as the model sees it. Of the model's files, only this one imports the product: another engine

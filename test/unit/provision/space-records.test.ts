@@ -9,7 +9,7 @@ import {
   spaceContentHash,
   spaceKey,
 } from '../../../src/provision/space-records.ts';
-import type { LogRecord } from '../../../src/state/record.ts';
+import type { LogRecord } from '../../../src/state-old/record.ts';
 
 const ORIGIN = 'https://api.example.com/v1';
 

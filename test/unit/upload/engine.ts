@@ -1,8 +1,8 @@
 import type { StreamedBody } from '../../../src/api/streamed-body.ts';
 import { CredentialsError, LocalError, OutcomeUnknownError, RefusedError, ServiceError } from '../../../src/errors.ts';
-import { fromLogRecord, type Ledger, openLedger } from '../../../src/state/ledger.ts';
-import type { Owner } from '../../../src/state/once-records.ts';
-import type { LogRecord, NewRecord } from '../../../src/state/record.ts';
+import { fromLogRecord, type Ledger, openLedger } from '../../../src/state-old/ledger.ts';
+import type { Owner } from '../../../src/state-old/once-records.ts';
+import type { LogRecord, NewRecord } from '../../../src/state-old/record.ts';
 import {
   filenameIndex,
   type UploadDeps,

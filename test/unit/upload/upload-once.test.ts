@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { StreamedBody } from '../../../src/api/streamed-body.ts';
 import { CredentialsError, InterruptedError, LocalError, OutcomeUnknownError } from '../../../src/errors.ts';
-import type { LogRecord } from '../../../src/state/record.ts';
+import type { LogRecord } from '../../../src/state-old/record.ts';
 import { type UploadDeps, uploadOnce } from '../../../src/upload/upload-once.ts';
 import type { UploadSource } from '../../../src/upload/upload-source.ts';
 import { sha256 } from '../../support/forms.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { UsageError } from '../../../src/errors.ts';
-import { type LocationSources, stateLocation } from '../../../src/state/state-location.ts';
+import { type LocationSources, stateLocation } from '../../../src/state/location.ts';
 
 function located(sources: Partial<LocationSources>) {
   return stateLocation({ flag: undefined, env: {}, platform: 'linux', home: '/home/ada', ...sources });

@@ -2,9 +2,9 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { readLog } from '../../../src/state/file-store.ts';
-import { encodeRecord } from '../../../src/state/record.ts';
-import type { LogEntry, ReadOptions } from '../../../src/state/store.ts';
+import { readLog } from '../../../src/state-old/file-store.ts';
+import { encodeRecord } from '../../../src/state-old/record.ts';
+import type { LogEntry, ReadOptions } from '../../../src/state-old/store.ts';
 
 /** A new directory that is removed when the test ends. */
 export async function temporaryDirectory(): Promise<string> {

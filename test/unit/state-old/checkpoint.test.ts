@@ -3,16 +3,16 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../../src/clock.ts';
 import { LocalError } from '../../../src/errors.ts';
-import { appendRecord } from '../../../src/state/append.ts';
+import { appendRecord } from '../../../src/state-old/append.ts';
 import {
   type CheckpointDeps,
   createCheckpointRecord,
   readCheckpoints as readByKey,
   type SessionCheckpoint,
   TailCheckpoint,
-} from '../../../src/state/checkpoint.ts';
-import { randomRecordId } from '../../../src/state/record.ts';
-import { type SessionRef, sessionKey } from '../../../src/state/session-ref.ts';
+} from '../../../src/state-old/checkpoint.ts';
+import { randomRecordId } from '../../../src/state-old/record.ts';
+import { type SessionRef, sessionKey } from '../../../src/state-old/session-ref.ts';
 import { entries, temporaryDirectory, text } from './files.ts';
 
 const OF = { origin: 'https://api.example.com/v1', source_id: 'src_1' };

@@ -4,7 +4,7 @@ import { LocalError, OutcomeUnknownError, PartnerctlError } from '../errors.ts';
 import { type RecordFormat, toLogRecord } from './ledger.ts';
 import type { OnceDeps } from './once.ts';
 import { writeRecovery } from './recovery.ts';
-import type { StateLocation } from './state-location.ts';
+import type { StateLocation } from '../state/location.ts';
 
 /**
  * Returns `writeRecovery` for a shared state: keeps records that cannot be published for the next command on this machine.

@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline';
 import type { Clock } from '../../clock.ts';
 import { isJsonObject } from '../../contract/json.ts';
 import { LocalError } from '../../errors.ts';
-import type { Environment } from '../state-location.ts';
+import type { Environment } from '../../state/location.ts';
 import type { Life } from './check.ts';
 import type { WorkerEvent, WorkerTask } from './worker.ts';
 

@@ -1,5 +1,5 @@
 import { isPathTaken } from './state-file.ts';
-import type { Environment, StateLocation } from './state-location.ts';
+import type { Environment, StateLocation } from '../state/location.ts';
 
 interface CommandContext {
   readonly env: Environment;

@@ -4,10 +4,10 @@
  * recorded, each failure as JSON, each read as JSON, the path of each recovery file.
  */
 import { toErrorObject } from '../../../src/output/error-object.ts';
-import { appendRecord } from '../../../src/state/append.ts';
-import { fileStore, readLog } from '../../../src/state/file-store.ts';
-import { type NewRecord, randomRecordId } from '../../../src/state/record.ts';
-import { writeRecovery } from '../../../src/state/recovery.ts';
+import { appendRecord } from '../../../src/state-old/append.ts';
+import { fileStore, readLog } from '../../../src/state-old/file-store.ts';
+import { type NewRecord, randomRecordId } from '../../../src/state-old/record.ts';
+import { writeRecovery } from '../../../src/state-old/recovery.ts';
 
 function say(line: string): Promise<void> {
   return new Promise((resolve) => process.stdout.write(`${line}\n`, () => resolve()));

@@ -1,6 +1,6 @@
 import { connect as connectTcp, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
-import type { PostgresTarget } from './postgres-address.ts';
+import type { PostgresTarget } from '../state/postgres-address.ts';
 
 /** The SSLRequest message: 8 bytes, with the code 80877103. */
 const SSL_REQUEST = Buffer.from([0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f]);

@@ -2,9 +2,9 @@ import { appendFileSync, mkdirSync, readFileSync, renameSync, rmSync, truncateSy
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { fileStore } from '../../../src/state/file-store.ts';
-import { HeldFile } from '../../../src/state/held-file.ts';
-import { LogWriter } from '../../../src/state/log-writer.ts';
+import { fileStore } from '../../../src/state-old/file-store.ts';
+import { HeldFile } from '../../../src/state-old/held-file.ts';
+import { LogWriter } from '../../../src/state-old/log-writer.ts';
 import { entries, ids, lineOf, temporaryDirectory } from './files.ts';
 import { builtChild, runProgram } from './program.ts';
 

@@ -1,6 +1,6 @@
 import { LocalError, StateUnavailableError } from '../errors.ts';
 import { encodeLine, type Redact } from './append.ts';
-import type { PostgresTarget } from './postgres-address.ts';
+import type { PostgresTarget } from '../state/postgres-address.ts';
 import { type ConnectionDeps, PostgresConnection } from './postgres-connection.ts';
 import { entryOf, type ReadOptions, type StateStore, type StoreEntry } from './store.ts';
 

@@ -3,10 +3,10 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { JOB_RECORDS } from '../../../src/cron/job-records.ts';
-import { fileStore } from '../../../src/state/file-store.ts';
-import { fromLogRecord, openLedger, otherLines, readOnce, toLogRecord } from '../../../src/state/ledger.ts';
-import { encodeRecord, type NewRecord } from '../../../src/state/record.ts';
-import type { UnusableLine } from '../../../src/state/unusable-lines.ts';
+import { fileStore } from '../../../src/state-old/file-store.ts';
+import { fromLogRecord, openLedger, otherLines, readOnce, toLogRecord } from '../../../src/state-old/ledger.ts';
+import { encodeRecord, type NewRecord } from '../../../src/state-old/record.ts';
+import type { UnusableLine } from '../../../src/state-old/unusable-lines.ts';
 import { UPLOAD_RECORDS } from '../../../src/upload/upload-records.ts';
 import { temporaryDirectory } from './files.ts';
 

@@ -2,10 +2,10 @@ import { appendFile, mkdir, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { appendRecord } from '../../../src/state/append.ts';
-import { readLog } from '../../../src/state/file-store.ts';
-import { ensureWritable } from '../../../src/state/open-durably.ts';
-import { fieldText, MAX_LINE_BYTES } from '../../../src/state/record.ts';
+import { appendRecord } from '../../../src/state-old/append.ts';
+import { readLog } from '../../../src/state-old/file-store.ts';
+import { ensureWritable } from '../../../src/state-old/open-durably.ts';
+import { fieldText, MAX_LINE_BYTES } from '../../../src/state-old/record.ts';
 import { propertyRuns } from '../../support/properties.ts';
 import { entries, ids, lineOf, temporaryDirectory, text } from './files.ts';
 

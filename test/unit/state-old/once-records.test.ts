@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { keyHistories, keyHistory, liveRecordIds, type OnceRecord } from '../../../src/state/once-records.ts';
+import { keyHistories, keyHistory, liveRecordIds, type OnceRecord } from '../../../src/state-old/once-records.ts';
 
 const at = '2026-03-02T09:00:00.000Z';
 const snapshot = 'what it is about';

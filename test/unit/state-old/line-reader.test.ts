@@ -2,7 +2,7 @@ import { open, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { readBlocks, splitLines } from '../../../src/state/line-reader.ts';
+import { readBlocks, splitLines } from '../../../src/state-old/line-reader.ts';
 import { propertyRuns } from '../../support/properties.ts';
 import { temporaryDirectory } from './files.ts';
 

@@ -1,6 +1,6 @@
 import { hostname, userInfo } from 'node:os';
 import type { RecordAuthor } from './record.ts';
-import type { Environment } from './state-location.ts';
+import type { Environment } from '../state/location.ts';
 
 /** Returns the URL of the run in GitHub Actions, GitLab CI, or another system that provides it. */
 function runAddress(env: Environment): string | undefined {

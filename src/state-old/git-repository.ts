@@ -6,7 +6,7 @@ import { describeFileError, LocalError, PartnerctlError, StateUnavailableError }
 import { explanation, isRefusal, loginHint } from './git-errors.ts';
 import { removeLeftovers } from './git-leftovers.ts';
 import { type GitResult, runGit } from './run-git.ts';
-import type { Environment } from './state-location.ts';
+import type { Environment } from '../state/location.ts';
 
 /*
  * A branch of a remote repository that only moves forward and has the log as one file. This machine caches a bare, shallow

@@ -10,7 +10,7 @@ import type { GitTarget } from './git-repository.ts';
 import type { PostgresDeps } from './postgres-store.ts';
 import { type RecordAuthor, randomRecordId } from './record.ts';
 import { readRecovery, removeRecovery, writeRecovery } from './recovery.ts';
-import type { Environment, StateLocation } from './state-location.ts';
+import type { Environment, StateLocation } from '../state/location.ts';
 import { isKept, type OtherMachine, type RecordStore, type StateStore } from './store.ts';
 
 export interface StoreDeps {
@@ -59,8 +59,8 @@ async function readCertificates(path: string | null): Promise<string | undefined
 /** Prepares access to a database. @throws UsageError for an invalid address; LocalError if a file cannot be read */
 async function postgresDeps(deps: StoreDeps): Promise<PostgresDeps> {
   const { location, env, addSecret } = deps;
-  const { postgresTarget } = await import('./postgres-address.ts');
-  const { findPassword } = await import('./postgres-password.ts');
+  const { postgresTarget } = await import('../state/postgres-address.ts');
+  const { findPassword } = await import('../state/postgres-password.ts');
   const ca = await readCertificates(new URL(location.address).searchParams.get('sslrootcert'));
   const target = postgresTarget(location.address, { password: undefined, ca });
   const given = location.password ?? (env.PGPASSWORD || undefined) ?? (await deps.readPassword?.());

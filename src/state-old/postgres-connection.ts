@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import postgres from 'postgres';
 import type { Clock } from '../clock.ts';
-import type { PostgresTarget } from './postgres-address.ts';
+import type { PostgresTarget } from '../state/postgres-address.ts';
 import { kindOfFailure, unavailableError } from './postgres-errors.ts';
 import { openSocket } from './postgres-socket.ts';
 

@@ -8,7 +8,7 @@ import {
   fieldText,
   randomRecordId,
   recordHead,
-} from '../../../src/state/record.ts';
+} from '../../../src/state-old/record.ts';
 import { anyCharacter } from '../../support/properties.ts';
 import { lineOf } from './files.ts';
 

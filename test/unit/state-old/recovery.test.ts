@@ -2,8 +2,8 @@ import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { randomRecordId } from '../../../src/state/record.ts';
-import { readRecovery, removeRecovery, writeRecovery } from '../../../src/state/recovery.ts';
+import { randomRecordId } from '../../../src/state-old/record.ts';
+import { readRecovery, removeRecovery, writeRecovery } from '../../../src/state-old/recovery.ts';
 import { temporaryDirectory } from './files.ts';
 import { builtChild, runProgram } from './program.ts';
 

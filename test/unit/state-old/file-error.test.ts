@@ -3,8 +3,8 @@ import { chmod, mkdir, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { LocalError } from '../../../src/errors.ts';
-import { appendRecord } from '../../../src/state/append.ts';
-import { explainFileError } from '../../../src/state/file-error.ts';
+import { appendRecord } from '../../../src/state-old/append.ts';
+import { explainFileError } from '../../../src/state-old/file-error.ts';
 import { entries, ids, lineOf, temporaryDirectory } from './files.ts';
 import { builtChild, runProgram } from './program.ts';
 

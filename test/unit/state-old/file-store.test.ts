@@ -1,9 +1,9 @@
 import { appendFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { fileStore, readLog } from '../../../src/state/file-store.ts';
-import { encodeRecord } from '../../../src/state/record.ts';
-import type { StoreEntry } from '../../../src/state/store.ts';
+import { fileStore, readLog } from '../../../src/state-old/file-store.ts';
+import { encodeRecord } from '../../../src/state-old/record.ts';
+import type { StoreEntry } from '../../../src/state-old/store.ts';
 import { tempDirectory } from '../../support/run.ts';
 
 const line = (id: string): string => `${encodeRecord({ type: 't', at: '2026-01-01T00:00:00.000Z', id })}\n`;

@@ -1,0 +1,176 @@
+import type { JsonObject } from '../contract/json.ts';
+import { InputError, LocalError } from '../errors.ts';
+import { type Author, CONFLICT_MARKER, decode, encode, type LogRecord, newRecord } from './record.ts';
+
+/**
+ * Where the lines of a log are kept: a file, a table of a database, a branch of a git repository. All readers must see the
+ * same lines in the same order.
+ */
+export interface LogDriver {
+  /** The name in messages: the path of the file, or the address without a password. */
+  readonly label: string;
+  /** Returns all lines, in order; undefined if there is no such file or branch yet. @throws LocalError */
+  load(): Promise<readonly string[] | undefined>;
+  /**
+   * Resolves once the lines are durable, in this order; others' lines may stand between them. A repeat of a line is harmless.
+   * @throws LocalError; the log may still hold some of the lines
+   */
+  write(lines: readonly string[]): Promise<void>;
+  /**
+   * Creates the file, the table, or the branch, if it is missing.
+   * @returns the SQL that gives other users access; undefined if none is needed
+   * @throws LocalError
+   */
+  prepare(): Promise<string | undefined>;
+  /** Checks that records can be read and written. Writes nothing. @throws LocalError */
+  check(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** A line of a log. Line numbers start at 1, as in editors. Empty lines have no entry. */
+export type LogEntry =
+  | { readonly kind: 'record'; readonly line: number; readonly record: LogRecord; readonly text: string }
+  /** A repeat of an earlier record, which a repeated write or a merge of two copies leaves. Ignored. */
+  | { readonly kind: 'duplicate'; readonly line: number }
+  /** What a killed writer left. Ignored. */
+  | { readonly kind: 'torn'; readonly line: number }
+  /** Stops every write: it may be the record of something that exists. */
+  | { readonly kind: 'damaged'; readonly line: number; readonly why: string };
+
+export interface LogDeps {
+  readonly driver: LogDriver;
+  readonly author: Author;
+  readonly clock: { now(): number };
+  /** Replaces the secrets in a text; returns a text without secrets unchanged. */
+  readonly redact: (text: string) => string;
+}
+
+const MAX_LINE_BYTES = 1024 * 1024;
+
+/** Says how to repair a line that cannot be used. */
+export function repairHint(why: string): string {
+  if (why === CONFLICT_MARKER) return 'Remove the conflict markers and keep the records of both sides.';
+  if (why.startsWith('written by a newer version')) return 'Update partnerctl.';
+  return 'Restore the line from a backup or from git.';
+}
+
+/** An append-only log of records. Records that are appended during a write share the next one. */
+export class Log {
+  private readonly deps: LogDeps;
+  private waiting: string[] = [];
+  private writing: Promise<void> = Promise.resolve();
+  /** The write that has not started yet. */
+  private next: Promise<void> | undefined;
+
+  constructor(deps: LogDeps) {
+    this.deps = deps;
+  }
+
+  /** The path of the file, or the address without a password. */
+  get label(): string {
+    return this.deps.driver.label;
+  }
+
+  /** Makes a record of this process. `append` writes it. */
+  newRecord(type: string, fields: JsonObject): LogRecord {
+    const { author, clock } = this.deps;
+    return newRecord(type, fields, { author, now: clock.now() });
+  }
+
+  /** Reads every line; undefined if there is no log yet. @throws LocalError if the log cannot be reached */
+  async inspect(): Promise<readonly LogEntry[] | undefined> {
+    const ids = new Set<string>();
+    const lines = await this.deps.driver.load();
+    return lines?.flatMap((text, index): LogEntry[] => {
+      if (text === '') return [];
+      const line = index + 1;
+      const decoded = decode(text);
+      if (decoded.kind !== 'record') return [{ line, ...decoded }];
+      const { record } = decoded;
+      if (ids.has(record.id)) return [{ kind: 'duplicate', line }];
+      ids.add(record.id);
+      return [{ kind: 'record', line, record, text }];
+    });
+  }
+
+  /**
+   * Reads the records, in order; none if there is no log yet.
+   * @throws LocalError if the log cannot be reached, or if a line is damaged: it may be the record of something that exists
+   */
+  async read(): Promise<readonly LogRecord[]> {
+    const entries = (await this.inspect()) ?? [];
+    const damage = entries.find((entry) => entry.kind === 'damaged');
+    if (damage) {
+      throw new LocalError(`${this.label}:${damage.line} cannot be used: it is ${damage.why}.`, {
+        why: 'It may be the record of something that exists, so nothing is created until it is repaired.',
+        hint: `${repairHint(damage.why)} To check: partnerctl state verify`,
+        details: { path: this.label, line: damage.line, why: damage.why },
+      });
+    }
+    return entries.flatMap((entry) => (entry.kind === 'record' ? [entry.record] : []));
+  }
+
+  /**
+   * Resolves once the records are durable.
+   * @throws InputError if a record holds a secret, and nothing was written; LocalError if the write fails, and the log may
+   *   still hold some of them
+   */
+  async append(records: readonly LogRecord[]): Promise<void> {
+    if (records.length > 0) await this.write(records.map((record) => this.encode(record)));
+  }
+
+  /** Appends the records that another log has and this one lacks, unchanged. @returns how many, and how many it had */
+  async copyFrom(entries: readonly LogEntry[]): Promise<{ readonly copied: number; readonly present: number }> {
+    const known = new Set((await this.read()).map(({ id }) => id));
+    const all = entries.filter((entry) => entry.kind === 'record');
+    const missing = all.filter(({ record }) => !known.has(record.id));
+    if (missing.length > 0) await this.write(missing.map(({ text }) => text));
+    return { copied: missing.length, present: all.length - missing.length };
+  }
+
+  /** Creates the file, the table, or the branch: see `LogDriver.prepare`. */
+  prepare(): Promise<string | undefined> {
+    return this.deps.driver.prepare();
+  }
+
+  /** Checks that records can be read and written. Writes nothing. @throws LocalError */
+  check(): Promise<void> {
+    return this.deps.driver.check();
+  }
+
+  /** Waits for the writes that have started, and closes all connections. */
+  async close(): Promise<void> {
+    await (this.next ?? this.writing).catch(() => undefined);
+    await this.deps.driver.close();
+  }
+
+  private encode(record: LogRecord): string {
+    const line = encode(record);
+    if (this.deps.redact(line) !== line) {
+      throw new InputError('A secret would be written to the state.', {
+        why: 'A name or an id in this command contains the token, or another secret.',
+        hint: 'Use a name or an id without it.',
+      });
+    }
+    if (Buffer.byteLength(line) <= MAX_LINE_BYTES) return line;
+    throw new LocalError(
+      `A record of more than ${MAX_LINE_BYTES} bytes cannot be written to the state: ${this.label}`,
+      {
+        hint: 'Use shorter names and ids.',
+      },
+    );
+  }
+
+  private write(lines: readonly string[]): Promise<void> {
+    this.waiting.push(...lines);
+    this.next ??= this.writing.then(() => {
+      const batch = this.waiting;
+      this.waiting = [];
+      this.next = undefined;
+      return this.deps.driver.write(batch);
+    });
+    const mine = this.next;
+    this.writing = mine.catch(() => undefined);
+    return mine;
+  }
+}

@@ -1,0 +1,110 @@
+import { readFile } from 'node:fs/promises';
+import { hostname, userInfo } from 'node:os';
+import type { Clock } from '../clock.ts';
+import { describeFileError, LocalError } from '../errors.ts';
+import { fileLog } from './file-log.ts';
+import type { Environment, StateLocation } from './location.ts';
+import { Log, type LogDriver } from './log.ts';
+import type { PostgresDeps } from './postgres-log.ts';
+import type { Author } from './record.ts';
+
+export interface OpenDeps {
+  readonly location: StateLocation;
+  readonly env: Environment;
+  readonly clock: Clock;
+  readonly random: () => number;
+  /** The version of this program. */
+  readonly version: string;
+  /** Replaces the secrets in a text. */
+  readonly redact: (text: string) => string;
+  readonly addSecret: (text: string) => void;
+  readonly warn: (text: string) => Promise<void>;
+  /** Aborts when the command is interrupted or its time is up. */
+  readonly signal: AbortSignal;
+  /** Reads the password of the database from the profile. */
+  readonly readPassword?: (() => Promise<string | undefined>) | undefined;
+}
+
+/** How long the log may be used after the command was interrupted, to record what was created. */
+const GRACE_MS = 5000;
+
+/** Returns a signal that aborts `GRACE_MS` after another one. */
+function delayed(signal: AbortSignal, clock: Clock): AbortSignal {
+  const controller = new AbortController();
+  const abort = async (): Promise<void> => {
+    await clock.sleep(GRACE_MS);
+    controller.abort(signal.reason);
+  };
+  if (signal.aborted) void abort();
+  else signal.addEventListener('abort', () => void abort(), { once: true });
+  return controller.signal;
+}
+
+/** Returns the URL of the run in GitHub Actions, GitLab CI, or another system that provides it. */
+function runAddress(env: Environment): string | undefined {
+  const { GITHUB_SERVER_URL: server, GITHUB_REPOSITORY: repository, GITHUB_RUN_ID: id } = env;
+  if (server && repository && id) return `${server}/${repository}/actions/runs/${id}`;
+  return env.CI_JOB_URL || env.BUILD_URL || undefined;
+}
+
+function userName(): string | null {
+  try {
+    return userInfo().username;
+  } catch {
+    // The user id has no name, as often in containers.
+    return null;
+  }
+}
+
+function authorOf(env: Environment, version: string): Author {
+  const run = runAddress(env);
+  const user = env.GITHUB_ACTOR || env.GITLAB_USER_LOGIN || userName();
+  return { user, host: hostname(), pid: process.pid, version, ...(run !== undefined && { run }) };
+}
+
+async function readCertificates(path: string | null): Promise<string | undefined> {
+  if (path === null || path === 'system') return undefined;
+  try {
+    return await readFile(path, 'utf8');
+  } catch (error) {
+    throw new LocalError(`The certificates of the database cannot be read: ${path}`, {
+      why: describeFileError(error),
+      hint: 'Correct sslrootcert in the address of the state.',
+      cause: error,
+    });
+  }
+}
+
+async function postgresTarget({ location, env, addSecret, readPassword }: OpenDeps): Promise<PostgresDeps['target']> {
+  const address = await import('./postgres-address.ts');
+  const { findPassword } = await import('./postgres-password.ts');
+  const ca = await readCertificates(new URL(location.address).searchParams.get('sslrootcert'));
+  const target = address.postgresTarget(location.address, { password: undefined, ca });
+  const given = location.password ?? (env.PGPASSWORD || undefined) ?? (await readPassword?.());
+  const password = given ?? (await findPassword(target.connection, env));
+  if (password === undefined) return target;
+  addSecret(password);
+  return { ...target, connection: { ...target.connection, password } };
+}
+
+async function openDriver(deps: OpenDeps): Promise<LogDriver> {
+  const { location, signal, clock } = deps;
+  if (location.kind === 'file') return fileLog(location.path);
+  const shared = { ...deps, signal: delayed(signal, clock) };
+  if (location.kind === 'postgres') {
+    const { postgresLog } = await import('./postgres-log.ts');
+    return postgresLog({ ...shared, target: await postgresTarget(deps) });
+  }
+  const { gitLog } = await import('./git-log.ts');
+  const { gitTarget } = await import('./git-address.ts');
+  return gitLog({ ...shared, target: gitTarget(location) });
+}
+
+/**
+ * Opens the log at a location (design §6). Reads and connects only when it is first used; the caller closes it.
+ * @throws UsageError if the address is not valid; LocalError if a file that it names cannot be read
+ */
+export async function openLog(deps: OpenDeps): Promise<Log> {
+  const { env, version, clock, redact } = deps;
+  return new Log({ driver: await openDriver(deps), author: authorOf(env, version), clock, redact });
+}

@@ -1,0 +1,134 @@
+import { isJsonObject, type JsonObject } from '../contract/json.ts';
+import { LocalError } from '../errors.ts';
+import type { LogRecord } from './record.ts';
+
+/*
+ * What the log says about the objects of one feature. Its records are `reserved`, `created`, `released`, `unknown`, and
+ * `forgotten`; the order of the log decides, never a time.
+ */
+
+/** Describes the objects of one feature. */
+export interface OnceKind<Data> {
+  /** The types of its records are `<type>.reserved`, `<type>.created`, … */
+  readonly type: string;
+  /** Reads the data of a record; undefined if it is incomplete. */
+  readonly decode: (data: JsonObject) => Data | undefined;
+  /** The key of an object: at most one object per key is created. */
+  readonly keyOf: (data: Data) => string;
+}
+
+interface Recorded<Data> {
+  /** The id of the record. */
+  readonly id: string;
+  /** ISO 8601, for people. */
+  readonly at: string;
+  readonly key: string;
+  readonly data: Data;
+  /** Who wrote the record, for people: see `Author`. */
+  readonly by?: unknown;
+}
+
+/** A reservation that has not ended. */
+export interface Reservation<Data> extends Recorded<Data> {
+  /** The ids of jobs or files that existed before; undefined if they could not be read. */
+  readonly seen?: readonly string[];
+  /** Whether its owner recorded that the outcome is unknown. */
+  readonly isUnknown: boolean;
+  /** How long its owner may take, if not the usual time. */
+  readonly leaseMs?: number;
+}
+
+/** An object that exists at the service. */
+export interface RecordedObject<Data> extends Recorded<Data> {
+  /** The id at the service. */
+  readonly object: string;
+}
+
+/** What the log says about a key. */
+export interface Standing<Data> {
+  /** What exists: the last record of each id. Merged copies or adoption can leave several. */
+  readonly objects: readonly RecordedObject<Data>[];
+  /** The open reservations, in the order of the log: the first owns the key, unless an object exists. */
+  readonly open: readonly Reservation<Data>[];
+}
+
+interface MutableStanding<Data> {
+  readonly objects: Map<string, RecordedObject<Data>>;
+  readonly open: Reservation<Data>[];
+}
+
+function isTexts(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every((each) => typeof each === 'string');
+}
+
+/** The ids of the records that others end, and of the reservations with an unknown outcome. */
+function endsOf(records: readonly LogRecord[], type: string): { ended: Set<string>; unknown: Set<string> } {
+  const ended = new Set<string>();
+  const unknown = new Set<string>();
+  for (const { type: own, of } of records) {
+    const target = own === `${type}.unknown` ? unknown : ended;
+    if (isTexts(of)) for (const id of of) target.add(id);
+    else if (typeof of === 'string') target.add(of);
+  }
+  return { ended, unknown };
+}
+
+/**
+ * Reduces the records of one feature to the standing of each key, in the order in which the keys first appear. An id that was
+ * recorded counts, whatever became of its reservation, until it is forgotten.
+ * @throws LocalError if a record lacks a field
+ */
+export function standings<Data>(
+  records: readonly LogRecord[],
+  { type, decode, keyOf }: OnceKind<Data>,
+): ReadonlyMap<string, Standing<Data>> {
+  const own = records.filter((record) => record.type.startsWith(`${type}.`));
+  const { ended, unknown } = endsOf(own, type);
+  const found = new Map<string, MutableStanding<Data>>();
+  for (const record of own) {
+    const isCreated = record.type === `${type}.created`;
+    if (ended.has(record.id) || !(isCreated || record.type === `${type}.reserved`)) continue;
+    const { id, at, by, object, seen, leaseMs } = record;
+    const data = isJsonObject(record.data) ? decode(record.data) : undefined;
+    if (data === undefined || (isCreated && typeof object !== 'string')) throw incomplete(record);
+    const key = keyOf(data);
+    const standing: MutableStanding<Data> = found.get(key) ?? { objects: new Map(), open: [] };
+    found.set(key, standing);
+    const recorded = { id, at, by, key, data };
+    if (typeof object === 'string') {
+      standing.objects.delete(object);
+      standing.objects.set(object, { ...recorded, object });
+    } else {
+      const known = { ...(isTexts(seen) && { seen }), ...(typeof leaseMs === 'number' && { leaseMs }) };
+      standing.open.push({ ...recorded, ...known, isUnknown: unknown.has(id) });
+    }
+  }
+  return new Map([...found].map(([key, { objects, open }]) => [key, { objects: [...objects.values()], open }]));
+}
+
+function incomplete({ id, type }: LogRecord): LocalError {
+  return new LocalError(`The record ${id} (${type}) in the state lacks a field.`, {
+    why: 'It may be the record of something that exists, so nothing is created.',
+    hint: 'Update partnerctl: a newer version may have written it.',
+  });
+}
+
+/** The standing of a key; of one that the log does not know, too. */
+export function standingOf<Data>(all: ReadonlyMap<string, Standing<Data>>, key: string): Standing<Data> {
+  return all.get(key) ?? { objects: [], open: [] };
+}
+
+/** The records that forgetting a key must name, so that it does not void others after two copies of the log are merged. */
+export function liveRecords<Data>(records: readonly LogRecord[], kind: OnceKind<Data>, key: string): readonly string[] {
+  const { open } = standingOf(standings(records, kind), key);
+  const { ended } = endsOf(
+    records.filter(({ type }) => type.startsWith(`${kind.type}.`)),
+    kind.type,
+  );
+  const created = records.filter(({ type, id, data }) => {
+    if (type !== `${kind.type}.created` || ended.has(id) || !isJsonObject(data)) return false;
+    const decoded = kind.decode(data);
+    return decoded !== undefined && kind.keyOf(decoded) === key;
+  });
+  return [...created.map(({ id }) => id), ...open.map(({ id }) => id)];
+}
