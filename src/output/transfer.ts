@@ -29,7 +29,7 @@ export function transferLine({ files, finishedFiles, ...rest }: Transfer, column
   const full = Math.round(BAR_WIDTH * (bytes === 0 ? 1 : Math.min(1, sentBytes / bytes)));
   const rate = (sentBytes * 1000) / Math.max(1, elapsedMs);
   const details = [
-    `${'█'.repeat(full)}${'░'.repeat(BAR_WIDTH - full)} ${finishedFiles} of ${files} files`,
+    `${'█'.repeat(full)}${'░'.repeat(BAR_WIDTH - full)} ${finishedFiles} of ${files} ${files === 1 ? 'file' : 'files'}`,
     `${prettyBytes(sentBytes)} of ${prettyBytes(bytes)}`,
     `${prettyBytes(rate)}/s`,
     ...(rate > 0 && sentBytes < bytes ? [timeLeft((bytes - sentBytes) / rate)] : []),

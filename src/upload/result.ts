@@ -102,8 +102,9 @@ export function lostError(file: string, error: unknown): OutcomeUnknownError {
 /** The error of a file that was uploaded, but whose id could not be recorded. */
 export function unrecordedError(file: string, id: string, cause: unknown): PartnerctlError {
   const message = `${file} was uploaded as ${id}, but its id could not be recorded.`;
+  const reason = cause instanceof PartnerctlError ? (cause.info.why ?? []) : [];
   const info = {
-    why: cause instanceof Error ? cause.message : String(cause),
+    why: [cause instanceof Error ? cause.message : String(cause)].concat(reason).join('\n'),
     hint: 'Keep the id. The reservation of the file stays open, so that no run sends it again: later runs report it as unknown (exit code 9). Only --retry-unknown uploads it a second time, and records that copy.',
     details: { id },
     cause,

@@ -1,5 +1,17 @@
+import { createHash } from 'node:crypto';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
-import { appendFileSync, closeSync, openSync, utimesSync, writeSync } from 'node:fs';
+import {
+  appendFileSync,
+  closeSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  rmdirSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { createServer } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import {
@@ -13,6 +25,7 @@ import {
   type Step,
   startFakeService,
 } from '../support/fake-service.ts';
+import { sha256 } from '../support/forms.ts';
 import { fastClock, fasterClock, manualSignals, type Ran, type RunOptions } from '../support/run.ts';
 import { write } from '../support/service.ts';
 import { findClosedPort, listen, UNRESOLVABLE_HOST } from '../support/tcp-server.ts';
@@ -303,6 +316,68 @@ describe('A response that arrives when only the end of the form is missing', () 
     expect((await upload([largeFile()], { signals })).json()).toMatchObject([{ id: null, status: 'unknown' }]);
     expect(records()).toEqual(['reserved', 'unknown']);
   });
+});
+
+it('An id that cannot be recorded is in the error, and only --retry-unknown sends the file again', async () => {
+  let reserved = '';
+  const { service, upload, state, records } = await startUploads([
+    (_, response) => {
+      reserved = readFileSync(state, 'utf8');
+      rmSync(state);
+      mkdirSync(state);
+      sendId(response, 'att_1');
+    },
+    accept,
+  ]);
+  const path = smallFile();
+  const ran = await upload([path]);
+  expect(ran.code).toBe(1);
+  expect(ran.json()).toMatchObject([{ id: 'att_1', status: 'uploaded' }]);
+  expect(ran.error()).toMatchObject({
+    message: `${path} was uploaded as att_1, but its id could not be recorded.`,
+    hint: expect.stringMatching(/no run sends it again.*--retry-unknown/),
+    details: { id: 'att_1' },
+  });
+  rmdirSync(state);
+  writeFileSync(state, reserved);
+  for (const flags of [[], ['--force']]) {
+    const again = await upload([path, ...flags]);
+    expect({ code: again.code, statuses: statusesOf(again) }).toEqual({ code: 9, statuses: ['unknown'] });
+    expect(again.error().hint).toContain('--retry-unknown');
+  }
+  expect(service.requests).toHaveLength(1);
+  expect((await upload([path, '--retry-unknown'])).json()).toMatchObject([{ id: 'att_2', status: 'uploaded' }]);
+  expect((await upload([path])).json()).toMatchObject([{ id: 'att_2', status: 'skipped' }]);
+  expect(records()).toEqual(['reserved', 'forgotten', 'reserved', 'created']);
+});
+
+it('A file of the last version of the state is known, and one that it left open is unknown', async () => {
+  const { service, upload, state } = await startUploads(accept);
+  const [known, open] = [write('known.txt', 'known'), write('open.txt', 'open')];
+  const fields = (name: string) => ({
+    v: 1,
+    at: '2026-01-02T03:04:05.000Z',
+    key: createHash('sha256')
+      .update(JSON.stringify([service.baseUrl, 'attachment', sha256(name), `${name}.txt`]))
+      .digest('hex')
+      .slice(0, 24),
+    origin: service.baseUrl,
+    kind: 'attachment',
+    sha256: sha256(name),
+    filename: `${name}.txt`,
+  });
+  const lines = [
+    { ...fields('known'), type: 'upload.sent', id: 'r1' },
+    { ...fields('known'), type: 'upload.done', id: 'd1', sent: 'r1', upload_id: 'att_0', stamp: null },
+    { ...fields('open'), type: 'upload.sent', id: 'r2' },
+  ].map((record) => {
+    const covered = JSON.stringify(record).slice(0, -1);
+    return `${covered},"sum":"${sha256(covered).slice(0, 16)}"}\n`;
+  });
+  writeFileSync(state, lines.join(''));
+  const ran = await upload([known, open]);
+  expect(ran.json()).toMatchObject([{ id: 'att_0', status: 'skipped' }, { status: 'unknown' }]);
+  expect(service.requests).toEqual([]);
 });
 
 describe('A file that another process is uploading', () => {

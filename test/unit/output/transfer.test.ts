@@ -13,7 +13,7 @@ describe('the progress bar of a transfer', () => {
 
   it('shows empty files as complete', () => {
     const empty = { files: 1, finishedFiles: 0, bytes: 0, sentBytes: 0, elapsedMs: 0 };
-    expect(transferLine(empty, 120)).toBe(`${'█'.repeat(20)} 0 of 1 files, 0 B of 0 B, 0 B/s`);
+    expect(transferLine(empty, 120)).toBe(`${'█'.repeat(20)} 0 of 1 file, 0 B of 0 B, 0 B/s`);
   });
 
   it('property: is never as wide as the terminal', () => {
