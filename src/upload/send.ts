@@ -66,11 +66,13 @@ export interface SendOptions {
   readonly onSent: (file: LocalFile, bytes: number) => void;
 }
 
-/** Starts to send a file. */
-export function startUpload(file: LocalFile, { http, as, contentType, onSent }: SendOptions): HeldRequest {
+/** Starts to send a file. @param timeoutMs for the whole call; without it, a request may take any time while it makes progress */
+export function startUpload(file: LocalFile, options: SendOptions, timeoutMs?: number): HeldRequest {
+  const { http, as, contentType, onSent } = options;
   return startRequest(async (beforeEnd) => {
     const part = await filePart(fileFieldOf(as, http.contract), file, contentType);
     const content: FilePart['content'] = (ended) => countBytes(part.content(ended), (bytes) => onSent(file, bytes));
-    return await createUpload(http, as, formBody([{ ...part, content }], beforeEnd));
+    const body = formBody([{ ...part, content }], beforeEnd);
+    return await createUpload(http, as, body, timeoutMs === undefined ? {} : { timeoutMs });
   });
 }

@@ -166,7 +166,9 @@ class UploadRun {
         (upload.file.bytes <= MAX_BATCHED_BYTES ? batched : large).push({ ...upload, replaced });
       }
     }
-    await this.create(batched, (upload, { maySend }) => this.startRequest(upload).finish(maySend));
+    await this.create(batched, (upload, { maySend, timeoutMs }) =>
+      this.startRequest(upload, timeoutMs).finish(maySend),
+    );
     await Promise.all(large.map((upload) => this.limit(() => this.createLarge(upload))));
   }
 
@@ -193,9 +195,9 @@ class UploadRun {
     await request.finish(() => false).catch(() => undefined);
   }
 
-  private startRequest({ file }: Upload): HeldRequest {
+  private startRequest({ file }: Upload, timeoutMs?: number): HeldRequest {
     const { as, contentType } = this.options;
-    return startUpload(file, { ...this.deps, as, contentType });
+    return startUpload(file, { ...this.deps, as, contentType }, timeoutMs);
   }
 
   private async create(
