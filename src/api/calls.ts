@@ -5,7 +5,7 @@ import { type Acknowledgement, decodeAcknowledgement } from '../contract/message
 import { OPERATIONS } from '../contract/operations.ts';
 import { type ProvisionResponse, readProvisionResponse } from '../contract/provisioning.ts';
 import { readUploadId, type UploadKind } from '../contract/uploads.ts';
-import { isWithoutId, NotFoundError, PartnerctlError, withHint } from '../errors.ts';
+import { isWithoutId, NotFoundError, PartnerctlError } from '../errors.ts';
 import { Paged } from '../output/paged.ts';
 import type { ApiResponse } from './api-response.ts';
 import type { CallOptions } from './call.ts';
@@ -164,8 +164,8 @@ export async function createJob(http: Http, job: NewJob, limits: OnceLimits): Pr
 }
 
 /**
- * Uploads a file or a text (endpoints 7 and 8) and returns the id of the new document or attachment. A `once` call, which
- * is retried while the service cannot have received the whole request.
+ * Uploads a file (endpoints 7 and 8) and returns the id of the new document or attachment. A `once` call, which is retried
+ * while the service cannot have received the whole request.
  * @throws also errors of the body's source, unchanged
  */
 export async function createUpload(
@@ -175,18 +175,6 @@ export async function createUpload(
   limits: OnceLimits = {},
 ): Promise<string> {
   const operation = kind === 'document' ? OPERATIONS.createDocument : OPERATIONS.createFileAttachment;
-  const response = await http.call(operation, { ...limits, body }).catch((error: unknown) => {
-    throw hintAtFile(error, body);
-  });
+  const response = await http.call(operation, { ...limits, body });
   return response.read((uploaded, contract) => readUploadId(uploaded, kind, contract));
-}
-
-const SEND_AS_FILE =
-  'The text was sent as JSON. If the service takes only files, send it as one: partnerctl upload - --as document --filename <name>';
-
-/** Tells that a text can be sent as a file, if the service refuses it for its form. */
-function hintAtFile(error: unknown, { contentType }: StreamedBody): unknown {
-  const isText = contentType === 'application/json';
-  const isOfForm = error instanceof PartnerctlError && [400, 415, 422].includes(error.info.status ?? 0);
-  return isText && isOfForm ? withHint(error, { hint: SEND_AS_FILE }) : error;
 }

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { NewMessage } from '../api/chat.ts';
+import type { NewMessage } from '../api/calls.ts';
 import type { RecordFormat } from '../state-old/ledger.ts';
 import type { KeyState } from '../state-old/once.ts';
 import type { OpenReservation, Reservation } from '../state-old/once-records.ts';

@@ -1,4 +1,6 @@
+import type { FormPart } from '../api/form-body.ts';
 import { callRaw, isJobCreationPath, listRaw, resolveTypedPath } from '../api/raw-call.ts';
+import type { StreamedBody } from '../api/streamed-body.ts';
 import { type Args, command, SERVICE_EXITS } from '../cli/command.ts';
 import type { Context } from '../cli/context.ts';
 import { parseTextArgument, readText, refuseTokenOnStdin, type TextSource } from '../cli/input.ts';
@@ -6,7 +8,9 @@ import { HTTP_METHODS, type HttpMethod, type RawOperation } from '../contract/op
 import { InputError, UsageError } from '../errors.ts';
 import { type CommandResult, listResult } from '../output/command-result.ts';
 import { redactHeaders } from '../output/redact.ts';
-import type { FormField } from '../upload/multipart-body.ts';
+
+/** A field of a form, as typed: a text, or the content of a file. */
+type FormField = { readonly name: string } & ({ readonly text: string } | { readonly path: string });
 
 interface Input {
   readonly method: HttpMethod;
@@ -135,6 +139,23 @@ async function readData({ data, headers }: Input, context: Context): Promise<str
   );
 }
 
+/** Creates the body of a form. @throws InputError that names a file that cannot be read */
+async function readForm(fields: readonly FormField[], signal: AbortSignal): Promise<StreamedBody> {
+  const [{ formBody }, { filePart, findFiles }] = await Promise.all([
+    import('../api/form-body.ts'),
+    import('../upload/files.ts'),
+  ]);
+  const parts: FormPart[] = [];
+  for (const field of fields) {
+    if ('text' in field) parts.push(field);
+    else {
+      const { files } = await findFiles([field.path], { recursive: false, exclude: [] }, signal);
+      for (const file of files) parts.push(await filePart(field.name, file));
+    }
+  }
+  return formBody(parts);
+}
+
 /** Prevents creating a job without the guard against duplicates. With --unguarded, only warns. @throws UsageError */
 async function guardJobs({ method, unguarded }: Input, isJobPath: boolean, context: Context): Promise<void> {
   if (!isJobPath || !isWrite(method) || method === 'DELETE') return;
@@ -157,10 +178,7 @@ async function run(context: Context, input: Input): Promise<CommandResult> {
     return listResult(listRaw(http, path), [], { empty: 'The list is empty.', asJson: true });
   }
   const text = await readData(input, context);
-  const body =
-    form.length === 0
-      ? undefined
-      : await (await import('../upload/multipart-body.ts')).multipartBody(form, context.abortSignal);
+  const body = form.length === 0 ? undefined : await readForm(form, context.abortSignal);
   const safety = isWrite(method) ? (idempotent ? 'idempotent' : 'once') : 'safe';
   const operation: RawOperation = { name, safety, request: { method, path, headers, text } };
   context.progress.start(name);

@@ -1,25 +1,34 @@
+import { Readable } from 'node:stream';
 import { type Args, command, SERVICE_EXITS, SUMMARY_FLAG, summaryTakenHint } from '../cli/command.ts';
 import type { Context } from '../cli/context.ts';
-import { parseTextArgument, refuseTokenOnStdin } from '../cli/input.ts';
+import { readStdin, refuseTokenOnStdin } from '../cli/input.ts';
 import { SCOPE } from '../contract/scopes.ts';
-import { fileFieldOf, type UploadKind } from '../contract/uploads.ts';
-import { UsageError } from '../errors.ts';
-import { batchResult } from '../output/batch-result.ts';
-import type { Column, CommandResult } from '../output/command-result.ts';
+import type { UploadKind } from '../contract/uploads.ts';
+import { type PartnerctlError, UsageError } from '../errors.ts';
+import { batchFailure } from '../output/batch-failure.ts';
+import { batchResult, countByStatus, formatCounts } from '../output/batch-result.ts';
+import { endedAs, failedItem, itemSection } from '../output/ci/findings.ts';
+import type { CiView, Column, CommandResult } from '../output/command-result.ts';
+import { toErrorObject } from '../output/error-object.ts';
+import { sanitizeLine } from '../output/sanitize.ts';
+import { nameSome } from '../output/sentences.ts';
 import { warnIfUnshared } from '../state-old/warn-unshared.ts';
-import type { UploadInput } from '../upload/open-sources.ts';
-import type { RunOptions } from '../upload/upload-files.ts';
-import {
-  CI_VIEW,
-  summarizeUploads,
-  type UploadResult,
-  uploadFailure,
-  uploadResultJson,
-} from '../upload/upload-result.ts';
+import type { LocalFile } from '../upload/files.ts';
+import { isUnfinished, type UploadResult } from '../upload/result.ts';
+import type { UploadOptions } from '../upload/upload.ts';
+
+type Source =
+  | {
+      readonly from: 'files';
+      readonly paths: readonly string[];
+      readonly recursive: boolean;
+      readonly exclude: readonly string[];
+    }
+  | { readonly from: 'stdin'; readonly filename: string };
 
 interface Input {
-  readonly source: UploadInput;
-  readonly options: RunOptions;
+  readonly source: Source;
+  readonly options: UploadOptions;
 }
 
 const KINDS: readonly UploadKind[] = ['attachment', 'document'];
@@ -34,11 +43,13 @@ const COLUMNS: readonly Column<UploadResult>[] = [
   { header: 'SHA-256', value: ({ sha256 }) => sha256, tone: () => 'dim', fit: 'middle', isOptional: true },
 ];
 
-function parseFieldFlag(text: string): readonly [string, string] {
-  const at = text.indexOf('=');
-  if (at < 1) throw new UsageError(`--field takes name=value, not ${JSON.stringify(text)}.`);
-  return [text.slice(0, at), text.slice(at + 1)];
-}
+const CI_VIEW: CiView<UploadResult> = {
+  findings: ({ error }) => failedItem(error, undefined),
+  section({ file, id, status, error }) {
+    const ended = endedAs(status, error);
+    return itemSection(file, id === null ? ended : `${ended}, ${id}`, failedItem(error, undefined));
+  },
+};
 
 function parseContentType(args: Args): string | undefined {
   const type = args.value('content-type');
@@ -46,170 +57,175 @@ function parseContentType(args: Args): string | undefined {
   throw new UsageError(`--content-type takes a type such as application/pdf, not ${JSON.stringify(type)}.`);
 }
 
-/** What each flag can be used with, for messages. */
-const APPLIES_TO = {
-  recursive: 'directories',
-  include: 'directories',
-  exclude: 'directories',
-  field: 'files',
-  'content-type': 'files',
-  filename: 'standard input (-)',
-  name: '--text',
-} as const;
-
-type SourceFlag = keyof typeof APPLIES_TO;
-
-const ALLOWED_FLAGS: Readonly<Record<UploadInput['from'], readonly SourceFlag[]>> = {
-  files: ['recursive', 'include', 'exclude', 'field', 'content-type'],
-  stdin: ['field', 'content-type', 'filename'],
-  text: ['name'],
-};
-
-function refuseOtherFlags(args: Args, from: UploadInput['from']): void {
-  const flags: SourceFlag[] = [
-    ...(['recursive'] as const).filter((flag) => args.isSet(flag)),
-    ...(['include', 'exclude', 'field'] as const).filter((flag) => args.values(flag).length > 0),
-    ...(['content-type', 'filename', 'name'] as const).filter((flag) => args.value(flag) !== undefined),
-  ];
-  const other = flags.find((flag) => !ALLOWED_FLAGS[from].includes(flag));
-  if (other !== undefined) throw new UsageError(`--${other} can only be used with ${APPLIES_TO[other]}.`);
-}
-
-function parseTextInput(args: Args, text: string, as: UploadKind): UploadInput {
-  refuseOtherFlags(args, 'text');
-  const name = args.value('name');
-  if (as !== 'document') throw new UsageError('--text needs --as document.');
-  if (text === '') throw new UsageError('--text is empty.', { hint: 'Check whether a shell variable in it is unset.' });
-  if (!name) throw new UsageError('--text needs --name <name>.');
-  if (args.positionals.length > 0) throw new UsageError('--text and files cannot be combined.');
-  return { from: 'text', name, text: parseTextArgument('--text', text) };
-}
-
-function parseStdinInput(args: Args): UploadInput {
-  refuseOtherFlags(args, 'stdin');
+function parseStdin(args: Args): Source {
   const filename = args.value('filename');
   if (args.positionals.length > 1) throw new UsageError('Standard input (-) cannot be uploaded together with files.');
+  if (args.isSet('recursive') || args.values('exclude').length > 0) {
+    throw new UsageError('--recursive and --exclude can only be used with directories.');
+  }
   if (!filename) throw new UsageError('Standard input (-) needs --filename <name>.');
-  return { from: 'stdin', filename, ...parseForm(args) };
+  return { from: 'stdin', filename };
 }
 
-function parsePatterns(args: Args, flag: 'include' | 'exclude'): readonly string[] {
-  const patterns = args.values(flag);
-  const empty = patterns.find((pattern) => pattern === '' || pattern === '/');
-  if (empty === undefined) return patterns;
-  throw new UsageError(`--${flag} takes a pattern such as *.pdf, not ${JSON.stringify(empty)}.`);
-}
-
-function parseFilesInput(args: Args): UploadInput {
-  refuseOtherFlags(args, 'files');
-  if (args.positionals.length === 0) {
+function parseSource(args: Args): Source {
+  const paths = args.positionals;
+  if (paths.includes('-')) return parseStdin(args);
+  if (paths.length === 0) {
     const taken = args.value('summary');
-    throw new UsageError('No file to upload.', {
-      hint: taken ? summaryTakenHint(taken) : 'Name files, directories with --recursive, or - for standard input.',
-    });
+    const hint = taken ? summaryTakenHint(taken) : 'Name files, directories with --recursive, or - for standard input.';
+    throw new UsageError('No file to upload.', { hint });
   }
-  const [include, exclude] = [parsePatterns(args, 'include'), parsePatterns(args, 'exclude')];
-  const recursive = args.isSet('recursive');
-  if (!recursive && include.length + exclude.length > 0) {
-    throw new UsageError('--include and --exclude need --recursive.');
+  if (args.value('filename') !== undefined)
+    throw new UsageError('--filename can only be used with standard input (-).');
+  const [recursive, exclude] = [args.isSet('recursive'), args.values('exclude')];
+  if (!recursive && exclude.length > 0) throw new UsageError('--exclude needs --recursive.');
+  const empty = exclude.find((pattern) => pattern === '' || pattern === '/');
+  if (empty === undefined) return { from: 'files', paths, recursive, exclude };
+  throw new UsageError(`--exclude takes a pattern such as *.tmp, not ${JSON.stringify(empty)}.`);
+}
+
+const NO_UPLOADS = { uploaded: 0, skipped: 0, planned: 0, unknown: 0, failed: 0 };
+
+/** Counts the results by status, as text: `2 uploaded, 1 failed.` */
+function summarize(results: readonly UploadResult[]): string {
+  const { uploaded, failed, ...others } = countByStatus(results, NO_UPLOADS);
+  const unfinished = results.filter(isUnfinished).length;
+  const unrecorded = results.filter(({ status, error }) => status === 'uploaded' && error !== undefined).length;
+  return formatCounts({
+    uploaded: uploaded - unrecorded,
+    'uploaded but not recorded': unrecorded,
+    ...others,
+    failed: failed - unfinished,
+    'not uploaded': unfinished,
+  });
+}
+
+/** The error of a run that did not upload all of its files; undefined if it did. */
+function failureOf(
+  results: readonly UploadResult[],
+  force: boolean,
+  interruption: unknown,
+): PartnerctlError | undefined {
+  const items = results.map((result) => {
+    const outcome = isUnfinished(result) ? 'skipped' : result.error === undefined ? 'done' : 'failed';
+    return { label: result.file, outcome, error: result.error } as const;
+  });
+  const again = force
+    ? 'run it again with only these files: --force uploads every named file again.'
+    : 'run it again: uploaded files are not sent again.';
+  const messages = {
+    noun: 'files',
+    message: `The upload is not complete: ${summarize(results)}`,
+    summary: summarize(results),
+    details: countByStatus(results, NO_UPLOADS),
+    resumeHint: `To continue, ${again}`,
+    fixHint: `Fix the cause and ${again}`,
+  };
+  return batchFailure(items, messages, interruption);
+}
+
+/** What to upload, and how to remove what was made for it. */
+interface Opened {
+  readonly files: readonly LocalFile[];
+  close(): Promise<void>;
+}
+
+async function openSource(context: Context, source: Source): Promise<Opened> {
+  const { findFiles, spool } = await import('../upload/files.ts');
+  const { io, abortSignal, progress, notice } = context;
+  if (source.from === 'stdin') {
+    if (io.stdin.isTTY) await notice('Reading standard input. Press Ctrl-D to finish.');
+    else progress.start('Reading standard input');
+    const { file, remove } = await spool(readStdin(io.stdin, abortSignal), source.filename);
+    return { files: [file], close: remove };
   }
-  return { from: 'files', paths: args.positionals, recursive, include, exclude, ...parseForm(args) };
+  progress.start('Checking the files');
+  const { files, hidden, leaving } = await findFiles(source.paths, source, abortSignal);
+  const left = [
+    ...(hidden > 0 ? [`${hidden} hidden`] : []),
+    ...(leaving > 0
+      ? [`${leaving} ${leaving === 1 ? 'link that leads' : 'links that lead'} out of the directory`]
+      : []),
+  ];
+  if (left.length > 0) await notice(`Left out: ${left.join(', ')}. To upload one, name it.`);
+  return { files, close: async () => undefined };
 }
 
-function parseForm(args: Args) {
-  return { fields: args.values('field').map(parseFieldFlag), contentType: parseContentType(args) };
-}
-
-function parseInput(args: Args, as: UploadKind): UploadInput {
-  const text = args.value('text');
-  if (text !== undefined) return parseTextInput(args, text, as);
-  return args.positionals.includes('-') ? parseStdinInput(args) : parseFilesInput(args);
-}
-
-const SKIPPED_KEEP_FIELDS =
-  'Skipped files keep their earlier fields and content type. To upload them again, add --force.';
-
-function hasFormFlags(source: UploadInput): boolean {
-  return source.from !== 'text' && (source.fields.length > 0 || source.contentType !== undefined);
-}
-
-/** What standard input contains, for messages. @returns undefined if the command does not read it */
-function contentOfStdin(source: UploadInput): 'file' | 'text' | undefined {
-  if (source.from === 'stdin') return 'file';
-  return source.from === 'text' && source.text.from === 'stdin' ? 'text' : undefined;
-}
-
-/** @throws UsageError if --field sets the field that holds the file */
-function refuseFileField(source: UploadInput, fileField: string): void {
-  if (source.from === 'text' || !source.fields.some(([name]) => name === fileField)) return;
-  throw new UsageError(`--field cannot set ${fileField}, because that field is the file itself.`);
-}
-
-async function runUpload(context: Context, { source, options }: Input): Promise<CommandResult> {
-  const [{ openSources }, { uploadFiles }, { showUploadProgress }] = await Promise.all([
-    import('../upload/open-sources.ts'),
-    import('../upload/upload-files.ts'),
-    import('../upload/upload-progress.ts'),
+/** Uploads the files, and yields each result as soon as it is known. Runs to the end even if nobody reads the results. */
+async function* upload(context: Context, { source, options }: Input): AsyncGenerator<UploadResult> {
+  const [{ uploadFiles }, { TransferProgress }] = await Promise.all([
+    import('../upload/upload.ts'),
+    import('../output/transfer.ts'),
   ]);
-  const stdinContent = contentOfStdin(source);
-  if (stdinContent !== undefined) refuseTokenOnStdin(context.flags, stdinContent);
-  // Check the token first: standard input cannot be read again.
-  const hasFields = source.from !== 'text' && source.fields.length > 0;
-  const earlyHttp = stdinContent === undefined && !hasFields ? undefined : await context.http();
-  if (earlyHttp) refuseFileField(source, fileFieldOf(options.as, earlyHttp.contract));
-  const opened = await openSources(context, source);
-  async function* results(): AsyncGenerator<UploadResult> {
-    const progress = showUploadProgress(context, opened.sources);
-    try {
-      const http = earlyHttp ?? (await context.http());
-      if (!options.dryRun) await warnIfUnshared(context, 'uploads');
-      let hasSkipped = false;
-      for await (const result of uploadFiles(context, http, opened.sources, { ...options, progress })) {
-        hasSkipped ||= result.status === 'skipped';
-        yield result;
-      }
-      if (hasSkipped && hasFormFlags(source)) await context.notice(SKIPPED_KEEP_FIELDS);
-    } finally {
-      progress.close();
-      await opened.close();
-    }
+  // Before standard input is read, which cannot be read again.
+  const http = await context.http();
+  const { files, close } = await openSource(context, source);
+  const progress = new TransferProgress(context, files);
+  const forgetInFlight = context.signals.beforeExit(() => describeInFlight(progress.labels()));
+  const results = new Readable({ objectMode: true, read: () => undefined });
+  const deps = {
+    http,
+    log: await context.log(),
+    clock: context.clock,
+    signal: context.abortSignal,
+    onSent: (file: LocalFile, bytes: number) => progress.sent(file, bytes),
+    onWait: (leftMs: number) => context.progress.start('Waiting for another run that uploads the same file', leftMs),
+    onResult(result: UploadResult) {
+      const file = files[result.index];
+      if (file) progress.finished(file, result.status === 'uploaded');
+      results.push(result);
+    },
+  };
+  const running = uploadFiles(files, options, deps).then(
+    () => void results.push(null),
+    (error: unknown) => void results.destroy(error instanceof Error ? error : new Error(String(error))),
+  );
+  try {
+    yield* results;
+  } finally {
+    await running;
+    forgetInFlight();
+    context.progress.stop();
+    await close();
   }
-  return batchResult(results(), COLUMNS, {
+}
+
+/** For a second Ctrl-C, which ends the program at once. */
+function describeInFlight(files: readonly string[]): string | undefined {
+  if (files.length === 0) return undefined;
+  const names = sanitizeLine(nameSome(files));
+  return `Ended while files were being sent, so they may or may not be uploaded: ${names}. Run the same command again: it names those that may be, and sends the others.`;
+}
+
+async function runUpload(context: Context, input: Input): Promise<CommandResult> {
+  const { source, options } = input;
+  if (source.from === 'stdin') refuseTokenOnStdin(context.flags, 'file');
+  if (!options.dryRun) await warnIfUnshared(context, 'uploads');
+  return batchResult(upload(context, input), COLUMNS, {
     empty: 'Nothing to upload.',
-    json: uploadResultJson,
-    summary: summarizeUploads,
+    json: ({ index: _, error, ...result }) => ({ ...result, error: error === undefined ? null : toErrorObject(error) }),
+    summary: summarize,
     ci: CI_VIEW,
-    failure: (all) => uploadFailure(all, options.force, context.signals.interrupt.reason),
+    failure: (all) => failureOf(all, options.force, context.signals.interrupt.reason),
   });
 }
 
 export default command<Input>({
   description:
-    'Uploads files as attachments or documents, each once: a file that was already uploaded (same content, same name) is skipped. A file whose response was lost is not sent again without --retry-unknown.',
+    'Uploads files as attachments or documents, each once: a file that was already uploaded (same content, same name) is skipped. A file whose response was lost is not sent again without --retry-unknown. Hidden files in a directory, and links that lead out of it, are left out unless they are named.',
   args: [{ usage: '[file...]', description: 'files, directories with --recursive, or - for standard input' }],
   flags: [
     { usage: '--as <kind>', description: 'what to create from each file', choices: KINDS, default: 'attachment' },
     { usage: '-r, --recursive', description: 'upload everything below directories' },
-    {
-      usage: '--include <pattern>',
-      description: 'only these files of directories; a pattern without / matches the file name; repeatable',
-      repeatable: true,
-    },
-    { usage: '--exclude <pattern>', description: 'skip these files or directories; repeatable', repeatable: true },
+    { usage: '--exclude <pattern>', description: 'leave out these files or directories; repeatable', repeatable: true },
     { usage: '--filename <name>', description: 'the name of the file from standard input' },
     {
       usage: '--content-type <type>',
       description: 'the content type of all files',
       defaultText: 'from each file name',
     },
-    { usage: '--field <name=value>', description: 'an additional form field; repeatable', repeatable: true },
-    {
-      usage: '--text <text|@file|->',
-      description: 'a document with this text, instead of files; needs --as document and --name',
-    },
-    { usage: '--name <name>', description: 'the name of the document with --text' },
     { usage: '--concurrency <n>', description: 'how many files at a time, 1 to 32', default: '4' },
-    { usage: '--force', description: 'also upload files that were already uploaded, or may have been' },
+    { usage: '--force', description: 'also upload files that were already uploaded' },
     { usage: '--retry-unknown', description: 'upload a file again if the outcome of its last upload is unknown' },
     { usage: '--dry-run', description: 'show what would be uploaded; nothing is sent' },
     SUMMARY_FLAG,
@@ -221,32 +237,26 @@ export default command<Input>({
   examples: [
     { line: 'partnerctl upload report.pdf', does: 'one attachment' },
     {
-      line: "partnerctl upload manuals/ --recursive --include '*.pdf' --as document",
+      line: "partnerctl upload manuals/ --recursive --exclude 'drafts/' --as document",
       does: 'a directory of documents',
     },
     {
-      line: "partnerctl upload manuals/ --recursive --exclude .git --query '[].[file,id]'",
+      line: "partnerctl upload manuals/ --recursive --query '[].[file,id]'",
       does: 'print the id of each file; files that were already uploaded are not sent again',
     },
     { line: 'partnerctl upload - --filename acme.sql < acme.sql', does: 'standard input, with a file name' },
-    {
-      line: "partnerctl upload --as document --name faq.md --text 'Opening hours: 9 to 5'",
-      does: 'a document from a text',
-    },
   ],
   writes: ({ options }) => !options.dryRun,
-  parse(args) {
-    const as = KINDS.find((kind) => kind === args.value('as')) ?? 'attachment';
-    return {
-      source: parseInput(args, as),
-      options: {
-        as,
-        concurrency: args.count('concurrency', { min: 1, max: 32, fallback: 4 }),
-        force: args.isSet('force'),
-        retryUnknown: args.isSet('retry-unknown'),
-        dryRun: args.isSet('dry-run'),
-      },
-    };
-  },
+  parse: (args) => ({
+    source: parseSource(args),
+    options: {
+      as: KINDS.find((kind) => kind === args.value('as')) ?? 'attachment',
+      contentType: parseContentType(args),
+      concurrency: args.count('concurrency', { min: 1, max: 32, fallback: 4 }),
+      force: args.isSet('force'),
+      retryUnknown: args.isSet('retry-unknown'),
+      dryRun: args.isSet('dry-run'),
+    },
+  }),
   run: runUpload,
 });

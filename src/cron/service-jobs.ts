@@ -1,4 +1,4 @@
-import { createCronJob, listCronJobs } from '../api/cron-jobs.ts';
+import { createJob, listJobs } from '../api/calls.ts';
 import type { Http } from '../api/http.ts';
 import { nameListFailure } from '../api/list-failure.ts';
 import type { Clock } from '../clock.ts';
@@ -26,7 +26,7 @@ function listOptions(
   options: Pick<JobListOptions, 'failureHint' | 'refusalHint' | 'onUnavailable'>,
 ): JobListOptions {
   return {
-    list: () => listCronJobs(http),
+    list: () => listJobs(http),
     contract: http.contract,
     wanted,
     clock,
@@ -64,8 +64,8 @@ export function createDeps(access: JobAccess, wanted: Wanted, hooks: CreateHooks
     signal,
     find: lists.find,
     findAnew: lists.readAgain,
-    async post(job: CronJob, { timeoutMs }: SendOptions) {
-      const posting = createCronJob(http, job, timeoutMs);
+    async post(job: CronJob, { timeoutMs, maySend }: SendOptions) {
+      const posting = createJob(http, job, { timeoutMs, maySend });
       hooks.onPost(posting);
       return await posting;
     },

@@ -1,4 +1,4 @@
-import pLimit from 'p-limit';
+import pLimit, { type LimitFunction } from 'p-limit';
 import { type Clock, startStopwatch } from '../clock.ts';
 import type { JsonObject } from '../contract/json.ts';
 import { LocalError, type PartnerctlError, provesNothingDone, StateUnavailableError } from '../errors.ts';
@@ -22,6 +22,7 @@ const PATIENCE_MS = 30_000;
 export const LEASE_MS = REQUEST_MS + PATIENCE_MS;
 /** Small enough that all are sent within a lease, large enough that a push to git is worth it. */
 const BATCH = 50;
+/** How many requests are sent at a time, unless a feature says otherwise. */
 const CONCURRENCY = 4;
 /** How often an item whose lease ended before it was sent is tried. */
 const MAX_TRIES = 3;
@@ -78,6 +79,8 @@ export interface OnceDeps {
   readonly signal: AbortSignal;
   /** The time of one request: `REQUEST_MS` by default. The lease is 30 s longer. */
   readonly requestMs?: number;
+  /** How many requests are sent at a time. */
+  readonly concurrency?: number;
 }
 
 interface Attempt<Data, Each extends Item<Data>> {
@@ -93,7 +96,7 @@ class OnceRun<Data, Each extends Item<Data>> {
   private readonly deps: OnceDeps;
   private readonly kind: OnceKind<Data>;
   private readonly steps: Steps<Data, Each>;
-  private readonly limit = pLimit(CONCURRENCY);
+  private readonly limit: LimitFunction;
   private readonly requestMs: number;
 
   constructor(deps: OnceDeps, kind: OnceKind<Data>, steps: Steps<Data, Each>) {
@@ -101,6 +104,7 @@ class OnceRun<Data, Each extends Item<Data>> {
     this.kind = kind;
     this.steps = steps;
     this.requestMs = deps.requestMs ?? REQUEST_MS;
+    this.limit = pLimit(deps.concurrency ?? CONCURRENCY);
   }
 
   /** @returns the items to try again */

@@ -166,7 +166,6 @@ describe('state show', () => {
   test.each([
     ['bogus', /^Use one of: space, cron, .*cron\.created/],
     ['crno', /^Did you mean cron\?$/],
-    ['upload.snet', /^Did you mean upload\.sent\?$/],
     ['reserv', /^Did you mean reserve\?$/],
   ])('refuses a type that no record can have: %s', async (type, hint) => {
     const ran = await run(['state', 'show', '--state', soundFile(), '--type', type, '-o', 'json']);

@@ -40,7 +40,7 @@ const slowToRetry: Clock = {
 
 it('an upload has a known length, and the token in only one header', async () => {
   const { service, upload } = await startUploads(accept);
-  expect((await upload([smallFile(), '--field', 'kind=manual'])).code).toBe(0);
+  expect((await upload([smallFile()])).code).toBe(0);
   const [request] = service.requests;
   const { authorization, 'content-length': length, ...others } = request?.headers ?? {};
   expect(authorization).toBe(`Bearer ${UPLOAD_TOKEN}`);
@@ -75,14 +75,14 @@ it('a service that returns the token as an id leaves the file unknown, and the t
   expect(ran.stderr + readFileSync(state, 'utf8')).not.toContain(UPLOAD_TOKEN);
 });
 
-it('a file whose name contains the token is not completed, because the state file would have to contain it', async () => {
+it('a file whose name contains the token is not sent, because the state file would have to contain it', async () => {
   const { service, upload, state } = await startUploads(accept);
   const ran = await upload([write(`${UPLOAD_TOKEN}.txt`, 'hello')]);
   expect({ code: ran.code, message: ran.error().message }).toEqual({
     code: 2,
     message: 'A secret would be written to the state.',
   });
-  expect(completed(service)).toEqual([false]);
+  expect(service.requests).toEqual([]);
   expect(readFileSync(state, 'utf8')).not.toContain(UPLOAD_TOKEN);
 });
 
@@ -102,7 +102,7 @@ it.each([
   const ran = await upload([largeFile(), '--retries', '0']);
   // Whether the response or the reset arrives first depends on the system.
   expect(ran.code).toBeOneOf([exit, 8]);
-  expect(await records()).toEqual([]);
+  expect(records()).toEqual([]);
 });
 
 describe('an early rejection of a large file', () => {
@@ -122,7 +122,7 @@ describe('an early rejection of a large file', () => {
     await request?.closed();
     expect(completed(service)).toEqual([false]);
     expect(request?.bytes).toBeLessThan(LARGE / 2);
-    expect(await records()).toEqual([]);
+    expect(records()).toEqual([]);
   });
 
   it('with 307 is not followed, and leaves no connection or file open', async () => {
@@ -131,7 +131,7 @@ describe('an early rejection of a large file', () => {
     expect({ code: ran.code, type: ran.error().type }).toEqual({ code: 8, type: 'service' });
     expect(ran.stderr).toContain('/elsewhere');
     expect(service.requests).toHaveLength(1);
-    expect(await records()).toEqual([]);
+    expect(records()).toEqual([]);
   });
 });
 
@@ -158,7 +158,7 @@ it('a rate limit beyond the deadline ends the run immediately, and says when to 
   expect({ code: ran.code, type: ran.error().type }).toEqual({ code: 7, type: 'rate_limited' });
   expect(ran.error().hint).toMatch(/^Run the command again after \d{4}-/);
   expect(service.requests.length).toBeLessThanOrEqual(2);
-  expect(await records()).toEqual([]);
+  expect(records()).toEqual([]);
 });
 
 it('a file that no longer exists when its turn comes fails, and others of its name are uploaded', async () => {
@@ -245,7 +245,7 @@ describe('a service that reads slowly', () => {
 
   it('fails at the deadline of the command despite its progress', async () => {
     // Reading at this pace takes longer than any test may.
-    const path = largeFile(4_000 * MB);
+    const path = largeFile(240 * MB);
     const readSlowly: Handler = async (request) => {
       const closed = request.closed().then(() => true);
       void request.readBody();
@@ -257,11 +257,11 @@ describe('a service that reads slowly', () => {
       }
     };
     const { service, upload, records } = await startUploads({ onHeaders: readSlowly });
-    const ran = await upload([path, '--timeout', '2s'], { clock: slowToRetry });
+    const ran = await upload([path, '--timeout', '4s'], { clock: slowToRetry });
     expect(service.requests[0]?.bytes).toBeGreaterThan(8 * MB);
     expect({ code: ran.code, type: ran.error().type }).toEqual({ code: 8, type: 'service' });
     expect(completed(service)).toEqual([false]);
-    expect(await records()).toEqual([]);
+    expect(records()).toEqual([]);
   });
 
   it('and then stops is abandoned within --timeout, with nothing left open', async () => {
@@ -279,13 +279,13 @@ describe('a service that reads slowly', () => {
       /^\* POST \S+ → failed before all of it was sent: the rest of the request could not be sent in time /m,
     );
     expect(ran.json()).toMatchObject([{ id: null, status: 'failed' }]);
-    expect(await records()).toEqual([]);
+    expect(records()).toEqual([]);
   });
 
   it('and closes every connection is not reported as unreachable', async () => {
     const { service, upload, records } = await startUploads(onceReceived(1, reset));
     const ran = await upload([largeFile(), '--retries', '1']);
     expect(ran.error().message).toBe(`Could not send the whole request to ${service.baseUrl} after 2 attempts.`);
-    expect(await records()).toEqual([]);
+    expect(records()).toEqual([]);
   });
 });

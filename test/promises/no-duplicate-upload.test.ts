@@ -1,5 +1,17 @@
+import { createHash } from 'node:crypto';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
-import { appendFileSync, closeSync, openSync, utimesSync, writeSync } from 'node:fs';
+import {
+  appendFileSync,
+  closeSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  rmdirSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { createServer } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import {
@@ -13,6 +25,7 @@ import {
   type Step,
   startFakeService,
 } from '../support/fake-service.ts';
+import { sha256 } from '../support/forms.ts';
 import { fastClock, fasterClock, manualSignals, type Ran, type RunOptions } from '../support/run.ts';
 import { write } from '../support/service.ts';
 import { findClosedPort, listen, UNRESOLVABLE_HOST } from '../support/tcp-server.ts';
@@ -33,12 +46,16 @@ import {
 
 /* The specification does not call uploads safe to repeat: a file that the service may have is never sent again on its own. */
 
-/** Sends a response while the body is unread, and continues to read: only the end of the form is missing for a small file. */
-function respondFirst(handler: Handler): Step {
+/** The length of the end of a form, which begins with its boundary. */
+const END = '\r\n--partnerctl---\r\n'.length + 32;
+
+/** Responds as soon as only the end of the form may be missing, and continues to read. */
+function respondBeforeEnd(handler: Handler): Step {
   return {
-    onHeaders: (request, response, count) => {
+    onHeaders: async (request, response, count) => {
+      await request.readBytes(Number(request.headers['content-length']) - END);
       void request.readBody();
-      return handler(request, response, count);
+      await handler(request, response, count);
     },
   };
 }
@@ -55,7 +72,8 @@ describe('A file of which nothing left this machine has failed, and is not unkno
     const clock = fastClock();
     const ran = await upload([smallFile(), ...flags], { clock, ...options });
     expect(ran.json()).toMatchObject([{ id: null, status: 'failed' }]);
-    expect(await records()).toEqual([]);
+    const count = (kind: string): number => records().filter((type) => type === kind).length;
+    expect(count('released')).toBe(count('reserved'));
     return { ran, slept: clock.slept };
   }
 
@@ -148,7 +166,7 @@ describe('A file that the service received incompletely', () => {
     expect(ran.json()).toMatchObject([{ id: 'att_3', status: 'uploaded' }]);
     expect(ran.code).toBe(0);
     expect(completed(service)).toEqual([false, false, true]);
-    expect(await records()).toEqual(['sent', 'done']);
+    expect(records()).toEqual(['reserved', 'created']);
   });
 
   it('fails after the number of retries in --retries', async () => {
@@ -156,7 +174,7 @@ describe('A file that the service received incompletely', () => {
     const ran = await upload([largeFile(), '--retries', '2']);
     expect({ code: ran.code, type: ran.error().type }).toEqual({ code: 8, type: 'service' });
     expect(service.requests).toHaveLength(3);
-    expect(await records()).toEqual([]);
+    expect(records()).toEqual([]);
   });
 
   it('is not uploaded, even if its id arrives early', async () => {
@@ -165,7 +183,7 @@ describe('A file that the service received incompletely', () => {
     expect(ran.code).toBe(8);
     expect(ran.json()).toMatchObject([{ id: null, status: 'failed' }]);
     expect(ran.stderr).toContain('att_early');
-    expect(await records()).toEqual([]);
+    expect(records()).toEqual([]);
   });
 
   it.each<[string, (path: string) => void]>([
@@ -187,7 +205,7 @@ describe('A file that the service received incompletely', () => {
     expect({ code: ran.code, type: ran.error().type }).toEqual({ code: 1, type: 'local' });
     expect(ran.error().message).toContain('changed while it was being uploaded');
     expect(completed(service)).toEqual([false]);
-    expect(await records()).toEqual([]);
+    expect(records()).toEqual([]);
   });
 });
 
@@ -208,7 +226,7 @@ describe('A file that the service received completely', () => {
     const lost = await upload([path, '--timeout', '3s'], options);
     expectUnknown(lost);
     expect(lost.error().hint).toContain('--retry-unknown');
-    expect(await records()).toEqual(['sent', 'unknown']);
+    expect(records()).toEqual(['reserved', 'unknown']);
 
     const still = await upload([path]);
     expect({ code: still.code, statuses: statusesOf(still) }).toEqual({ code: 9, statuses: ['unknown'] });
@@ -231,7 +249,7 @@ describe('A file that the service received completely', () => {
     expect({ code: ran.code, type: ran.error().type }).toEqual({ code, type });
     expect(clock.slept).toEqual([]);
     expect(service.requests).toHaveLength(1);
-    expect(await records()).toEqual(['sent', 'released']);
+    expect(records()).toEqual(['reserved', 'released']);
     expect((await upload([path])).json()).toMatchObject([{ status: 'uploaded' }]);
   });
 
@@ -239,7 +257,7 @@ describe('A file that the service received completely', () => {
     const { upload, records } = await startUploads([json({}, 422), accept]);
     const path = smallFile();
     expect((await upload([path])).code).toBe(1);
-    expect(await records()).toEqual(['sent', 'released']);
+    expect(records()).toEqual(['reserved', 'released']);
     expect((await upload([path])).json()).toMatchObject([{ status: 'uploaded' }]);
   });
 
@@ -252,11 +270,11 @@ describe('A file that the service received completely', () => {
 
 describe('A response that arrives when only the end of the form is missing', () => {
   it('counts if it has an id', async () => {
-    const { upload, records } = await startUploads(respondFirst((_, response) => sendId(response, 'att_quick')));
-    const ran = await upload([smallFile()]);
+    const { upload, records } = await startUploads(respondBeforeEnd((_, response) => sendId(response, 'att_quick')));
+    const ran = await upload([largeFile()]);
     expect(ran.code).toBe(0);
     expect(ran.json()).toMatchObject([{ id: 'att_quick', status: 'uploaded', sha256: expect.any(String) }]);
-    expect((await records()).at(-1)).toBe('done');
+    expect(records().at(-1)).toBe('created');
   });
 
   it('may arrive in two parts', async () => {
@@ -267,20 +285,20 @@ describe('A response that arrives when only the end of the form is missing', () 
       await request.readBody();
       response.end(text.slice(5));
     };
-    const { service, upload, records } = await startUploads(respondFirst(respond));
-    expect((await upload([smallFile()])).json()).toMatchObject([{ id: 'att_slow', status: 'uploaded' }]);
+    const { service, upload, records } = await startUploads(respondBeforeEnd(respond));
+    expect((await upload([largeFile()])).json()).toMatchObject([{ id: 'att_slow', status: 'uploaded' }]);
     expect(service.requests).toHaveLength(1);
-    expect((await records()).toSorted()).toEqual(['done', 'sent']);
+    expect(records().toSorted()).toEqual(['created', 'reserved']);
   });
 
   it.each<[string, Handler]>([
     ['is not JSON', (_, response) => response.writeHead(201).end('not JSON')],
     ['is cut', cut('{"file_attachment_id": "att', 201)],
   ])('leaves the file unknown if it %s', async (_, respond) => {
-    const { service, upload, records } = await startUploads([respondFirst(respond), accept]);
-    const path = smallFile();
+    const { service, upload, records } = await startUploads([respondBeforeEnd(respond), accept]);
+    const path = largeFile();
     expectUnknown(await upload([path]));
-    expect((await records()).slice(-2)).toEqual(['sent', 'unknown']);
+    expect(records().slice(-2)).toEqual(['reserved', 'unknown']);
     expect((await upload([path])).json()).toMatchObject([{ status: 'unknown' }]);
     expect(service.requests).toHaveLength(1);
   });
@@ -294,10 +312,72 @@ describe('A response that arrives when only the end of the form is missing', () 
       response.writeHead(201, { 'content-type': 'application/json', 'content-length': '50' });
       response.write('{"file_attachment_id": "att');
     };
-    const { upload, records } = await startUploads(respondFirst(respond));
-    expect((await upload([smallFile()], { signals })).json()).toMatchObject([{ id: null, status: 'unknown' }]);
-    expect(await records()).toEqual(['sent', 'unknown']);
+    const { upload, records } = await startUploads(respondBeforeEnd(respond));
+    expect((await upload([largeFile()], { signals })).json()).toMatchObject([{ id: null, status: 'unknown' }]);
+    expect(records()).toEqual(['reserved', 'unknown']);
   });
+});
+
+it('An id that cannot be recorded is in the error, and only --retry-unknown sends the file again', async () => {
+  let reserved = '';
+  const { service, upload, state, records } = await startUploads([
+    (_, response) => {
+      reserved = readFileSync(state, 'utf8');
+      rmSync(state);
+      mkdirSync(state);
+      sendId(response, 'att_1');
+    },
+    accept,
+  ]);
+  const path = smallFile();
+  const ran = await upload([path]);
+  expect(ran.code).toBe(1);
+  expect(ran.json()).toMatchObject([{ id: 'att_1', status: 'uploaded' }]);
+  expect(ran.error()).toMatchObject({
+    message: `${path} was uploaded as att_1, but its id could not be recorded.`,
+    hint: expect.stringMatching(/no run sends it again.*--retry-unknown/),
+    details: { id: 'att_1' },
+  });
+  rmdirSync(state);
+  writeFileSync(state, reserved);
+  for (const flags of [[], ['--force']]) {
+    const again = await upload([path, ...flags]);
+    expect({ code: again.code, statuses: statusesOf(again) }).toEqual({ code: 9, statuses: ['unknown'] });
+    expect(again.error().hint).toContain('--retry-unknown');
+  }
+  expect(service.requests).toHaveLength(1);
+  expect((await upload([path, '--retry-unknown'])).json()).toMatchObject([{ id: 'att_2', status: 'uploaded' }]);
+  expect((await upload([path])).json()).toMatchObject([{ id: 'att_2', status: 'skipped' }]);
+  expect(records()).toEqual(['reserved', 'forgotten', 'reserved', 'created']);
+});
+
+it('A file of the last version of the state is known, and one that it left open is unknown', async () => {
+  const { service, upload, state } = await startUploads(accept);
+  const [known, open] = [write('known.txt', 'known'), write('open.txt', 'open')];
+  const fields = (name: string) => ({
+    v: 1,
+    at: '2026-01-02T03:04:05.000Z',
+    key: createHash('sha256')
+      .update(JSON.stringify([service.baseUrl, 'attachment', sha256(name), `${name}.txt`]))
+      .digest('hex')
+      .slice(0, 24),
+    origin: service.baseUrl,
+    kind: 'attachment',
+    sha256: sha256(name),
+    filename: `${name}.txt`,
+  });
+  const lines = [
+    { ...fields('known'), type: 'upload.sent', id: 'r1' },
+    { ...fields('known'), type: 'upload.done', id: 'd1', sent: 'r1', upload_id: 'att_0', stamp: null },
+    { ...fields('open'), type: 'upload.sent', id: 'r2' },
+  ].map((record) => {
+    const covered = JSON.stringify(record).slice(0, -1);
+    return `${covered},"sum":"${sha256(covered).slice(0, 16)}"}\n`;
+  });
+  writeFileSync(state, lines.join(''));
+  const ran = await upload([known, open]);
+  expect(ran.json()).toMatchObject([{ id: 'att_0', status: 'skipped' }, { status: 'unknown' }]);
+  expect(service.requests).toEqual([]);
 });
 
 describe('A file that another process is uploading', () => {
@@ -328,8 +408,8 @@ describe('A file that another process is uploading', () => {
     const { service, upload } = await startUploads([first, accept]);
     const path = smallFile();
     expect((await upload([path])).json()).toMatchObject([{ id: 'att_1', status: 'uploaded' }]);
-    expect((await second)?.json()).toMatchObject([{ id: 'att_3', status: 'uploaded' }]);
-    expect(completed(service)).toEqual([true, false, true]);
+    expect((await second)?.json()).toMatchObject([{ id: 'att_2', status: 'uploaded' }]);
+    expect(completed(service)).toEqual([true, true]);
   });
 
   it('is waited for and then skipped, for twelve files concurrently without a warning of Node.js', async () => {
@@ -341,7 +421,7 @@ describe('A file that another process is uploading', () => {
     const paths = Array.from({ length: 12 }, (_, index) => write(`${index}.txt`, String(index)));
     const args = [...paths, '--concurrency', '12'];
     const gate = createGate();
-    const clock = watchSleep((count) => count === paths.length && gate.open());
+    const clock = watchSleep((count) => count === 2 && gate.open());
     let second: Promise<Ran> | undefined;
     const { service, upload, records } = await startUploads(async (request, response, count) => {
       if (count === paths.length) second = upload(args, { clock });
@@ -353,7 +433,7 @@ describe('A file that another process is uploading', () => {
     expect(other?.code).toBe(0);
     expect(other && statusesOf(other)).toEqual(paths.map(() => 'skipped'));
     expect(service.requests).toHaveLength(12);
-    expect(new Set(await records())).toEqual(new Set(['sent', 'done']));
+    expect(new Set(records())).toEqual(new Set(['reserved', 'created']));
     expect(warnings).toEqual([]);
   });
 
@@ -389,5 +469,5 @@ it('Ctrl-C after an entire file was sent waits for the response', async () => {
   const ran = await upload([smallFile(), '-v'], { signals, clock: fasterClock(1) });
   expect(ran.json()).toMatchObject([{ id: 'att_1', status: 'uploaded' }]);
   expect(ran.stderr).toContain('waiting 5.0 s at most for the response');
-  expect(await records()).toEqual(['sent', 'done']);
+  expect(records()).toEqual(['reserved', 'created']);
 });

@@ -159,8 +159,8 @@ const CREATIONS: readonly Creation[] = [
     args: () => ['upload', write('a.txt', 'hello')],
     answer: { file_attachment_id: 'att_1' },
     ids: ['att_1'],
-    record: 'upload.done',
-    advice: /^Keep the id: the next run may upload the file again\./,
+    record: 'upload.created',
+    advice: /^Keep the id\. The reservation of the file stays open, so that no run sends it again/,
   },
   {
     command: 'provision',

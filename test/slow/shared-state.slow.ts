@@ -129,7 +129,7 @@ const CASES: readonly Case[] = [
     args: () => ['upload', write('a.txt', 'hello')],
     answer: { file_attachment_id: 'att_1' },
     id: 'att_1',
-    created: 'upload.done',
+    created: 'upload.created',
   },
   {
     command: 'provision',

@@ -140,7 +140,7 @@ test('500 small files through resets, 503s, and stalls before they were accepted
     { kind: 'reset', rate: 0.05 },
     { kind: 'status', status: 503, rate: 0.05 },
   ]);
-  const ran = await here.run('--concurrency', '12', '--retries', '8', '--timeout', '45s');
+  const ran = await here.run('--concurrency', '12', '--retries', '8');
   const struck = (await here.sandbox.received()).filter(({ fault }) => fault !== null).length;
   // All of a small file was sent even if the service reads nothing of it, so nobody can know whether it exists.
   const { uploaded = 0, unknown = 0 } = count(ran.said);

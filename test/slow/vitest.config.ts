@@ -7,7 +7,6 @@ export default defineConfig({
       'test/slow/**/*.slow.ts',
       // The models and the tails, which `npm test` checks with fewer schedules.
       'test/unit/cron/at-most-once.test.ts',
-      'test/unit/upload/at-most-once.test.ts',
       'test/promises/tail-loses-nothing.test.ts',
       // Every operation at every declared service, at services on real frameworks, and at 2,000 generated ones.
       'test/wire/*.slow.ts',

@@ -109,7 +109,6 @@ describe('values', () => {
     { words: ['cron', 'create', '-fjo'], wanted: { kind: 'files', prefix: '-f' } },
     { words: ['--state', ''], wanted: { kind: 'files' } },
     { words: ['sandbox', 'start', '--data', ''], wanted: { kind: 'directories' } },
-    { words: ['upload', '--text', '@no'], wanted: { kind: 'files', prefix: '@' } },
     { words: ['api', 'POST', '/x', '-F', 'file=@no'], wanted: { kind: 'files', prefix: 'file=@' } },
     { words: ['webhook', 'replay', ''], wanted: { kind: 'files' } },
     { words: ['profile', 'use', ''], wanted: { kind: 'profiles' } },

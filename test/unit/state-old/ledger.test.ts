@@ -4,10 +4,16 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { JOB_RECORDS } from '../../../src/cron-old/job-records.ts';
 import { fileStore } from '../../../src/state-old/file-store.ts';
-import { fromLogRecord, openLedger, otherLines, readOnce, toLogRecord } from '../../../src/state-old/ledger.ts';
+import {
+  fromLogRecord,
+  openLedger,
+  otherLines,
+  type RecordFormat,
+  readOnce,
+  toLogRecord,
+} from '../../../src/state-old/ledger.ts';
 import { encodeRecord, type NewRecord } from '../../../src/state-old/record.ts';
 import type { UnusableLine } from '../../../src/state-old/unusable-lines.ts';
-import { UPLOAD_RECORDS } from '../../../src/upload/upload-records.ts';
 import { temporaryDirectory } from './files.ts';
 
 const AT = '2026-01-02T03:04:05.000Z';
@@ -22,6 +28,34 @@ const JOB = {
   content_hash: 'bb',
 };
 const UPLOAD = { origin: 'https://api.partner.test/v1', kind: 'attachment', sha256: 'ab', filename: 'a.txt' };
+
+interface UploadSnapshot {
+  readonly origin: string;
+  readonly kind: string;
+  readonly sha256: string;
+  readonly filename: string;
+  readonly stamp: string | null;
+}
+
+const UPLOAD_RECORDS: RecordFormat<UploadSnapshot> = {
+  types: {
+    reserved: 'upload.sent',
+    created: 'upload.done',
+    adopted: 'upload.adopted',
+    released: 'upload.released',
+    unknown: 'upload.unknown',
+    forgotten: 'upload.forgotten',
+  },
+  reservationField: 'sent',
+  remoteIdField: 'upload_id',
+  noun: 'an upload',
+  family: 'upload.',
+  decodeSnapshot({ origin, kind, sha256, filename, stamp = null }) {
+    if (typeof origin !== 'string' || typeof kind !== 'string') return undefined;
+    if (typeof sha256 !== 'string' || typeof filename !== 'string') return undefined;
+    return stamp === null || typeof stamp === 'string' ? { origin, kind, sha256, filename, stamp } : undefined;
+  },
+};
 
 /** Every kind of record as the first version of the program wrote it: state files with these lines exist. */
 const JOB_LINES = {
