@@ -1,7 +1,7 @@
-import { toStreamEvent } from '../chat/format-message.ts';
 import type { Contract } from '../contract/contract.ts';
 import type { StreamEvent, TonedText } from '../output/command-result.ts';
 import { stringifyJson } from '../output/formats/stringify-json.ts';
+import { formatMessageLines } from '../output/message-lines.ts';
 import { redactHeaders } from '../output/redact.ts';
 import { sanitizeLine, sanitizeText } from '../output/sanitize.ts';
 import type { Delivery } from './delivery.ts';
@@ -34,10 +34,7 @@ function shorten(text: string): string {
 }
 
 function messageText(message: DeliveredMessage): TonedText {
-  const { session_id, source_id } = message;
-  const session = { session_id: session_id ?? '', source_id: source_id ?? '' };
-  const label = session_id === null ? undefined : sanitizeLine(session_id);
-  return toStreamEvent(session, message, { label, showTimestamp: false }).text;
+  return formatMessageLines(message, { label: message.session_id ?? undefined, showTimestamp: false });
 }
 
 function describeOutcome({ verification, reason }: Delivery, { forwarded, forwardStatus }: DeliveryOutcome): string {

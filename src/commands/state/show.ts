@@ -53,19 +53,13 @@ const COLUMNS: readonly Column<NumberedRecord>[] = [
 
 /** All types of records that this version writes. */
 async function knownTypes(): Promise<readonly string[]> {
-  const [spaces, jobs, messages, uploads, rows, sources, sessions, tails] = await Promise.all([
+  const [spaces, jobs, uploads] = await Promise.all([
     import('../../provision/space-records.ts'),
     import('../../cron/job-records.ts'),
-    import('../../chat/message-records.ts'),
     import('../../upload/upload-records.ts'),
-    import('../../chat/row-records.ts'),
-    import('../../chat/source-memory.ts'),
-    import('../../chat/known-sessions.ts'),
-    import('../../state/checkpoint.ts'),
   ]);
-  const formats = [spaces.SPACE_RECORDS, jobs.JOB_RECORDS, messages.MESSAGE_RECORDS, uploads.UPLOAD_RECORDS];
-  const others = [rows.ROWS_TYPE, sources.SOURCE_TYPE, sessions.SESSIONS_TYPE, tails.TAIL_TYPE];
-  return [...formats.flatMap(({ types }) => Object.values(types)), ...others];
+  const formats = [spaces.SPACE_RECORDS, jobs.JOB_RECORDS, uploads.UPLOAD_RECORDS];
+  return formats.flatMap(({ types }) => Object.values(types));
 }
 
 /** @throws UsageError if no record can have the type. @param seen the types in the state, which a later version may write */
