@@ -110,11 +110,11 @@ describe('chat watch --no-follow', () => {
     const path = join(env.HOME ?? '', 'rows.ndjson');
     const source = ['--source', support.source_id];
     writeFileSync(path, '{"session_id":"row","text":"Hi!"}\n{"session_id":"anna","text":"Hi!"}\n');
-    await run(['chat', 'send', '-f', path, '--dry-run', ...source], { env });
+    await run(['chat', 'send', '--rows', path, '--dry-run', ...source], { env });
     const known = async () => (await watch(['--no-follow', '-o', 'json', '--query', '[].session_id'])).json<string[]>();
     expect((await known()).sort()).toEqual(['anna', 'ben', 'zoe']);
     for (const _ of ['first', 'again']) {
-      await run(['chat', 'send', '-f', path, ...source], { env });
+      await run(['chat', 'send', '--rows', path, ...source], { env });
       await run(['chat', 'send', ...source, '--session', 'own', '--external-id', 'e1', 'Hi!'], { env });
     }
     expect((await known()).sort()).toEqual(['anna', 'ben', 'own', 'row', 'zoe']);

@@ -34,7 +34,7 @@ async function prepare(state: string): Promise<Place> {
   const sandbox = await service();
   const chat = await createChat(sandbox);
   const path = write('rows.ndjson', rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
-  const args = ['chat', 'send', '-f', path, '--source', chat.source_id, '-o', 'ndjson', '--state', state];
+  const args = ['chat', 'send', '--rows', path, '--source', chat.source_id, '-o', 'ndjson', '--state', state];
   return { sandbox, chat, args, state };
 }
 
