@@ -45,14 +45,9 @@ function previewOf({ last }: Conversation): string | undefined {
 
 const COLUMNS: readonly Column<Conversation>[] = [
   { header: 'CUSTOMER', value: ({ space }) => space, fit: 'end' },
-  { header: 'AGENT', value: ({ agent }) => agent, fit: 'end' },
+  // The id of its source, where the service does not tell its name.
+  { header: 'AGENT', value: ({ agent, source_id }) => agent ?? source_id, fit: 'middle' },
   { header: 'SESSION', value: ({ session_id }) => session_id },
-  // Names come first wherever they are known.
-  {
-    header: 'SOURCE',
-    value: ({ agent, source_id }) => (agent === undefined ? source_id : undefined),
-    isOptional: true,
-  },
   {
     header: 'STATUS',
     value: (conversation) => statusOf(conversation).replaceAll('_', ' '),
@@ -112,16 +107,18 @@ async function writeWatchNotice(context: Context, event: WatchEvent): Promise<vo
   else if ('ref' in event && event.kind !== 'session') await writeNotice(context, event);
 }
 
-/** New messages as they come. */
+/** New messages as they come. Those that a conversation began with while the watch ran are new, too. */
 async function* toStreamEvents(
   context: Context,
   events: AsyncIterable<WatchEvent>,
 ): AsyncGenerator<StreamEvent, void, void> {
   const conversations = new Conversations();
+  const startedAt = context.clock.now();
   for await (const event of events) {
     conversations.apply(event, context.clock.now());
     if (event.kind === 'message') {
-      if (event.isBacklog) continue;
+      const isNew = !event.isBacklog || Date.parse(event.message.created_at ?? '') >= startedAt;
+      if (!isNew) continue;
       const { space } = conversations.namesOf(event.ref);
       const label = [space, event.ref.session_id].filter((part) => part !== undefined).join(', ');
       yield toStreamEvent(event.ref, event.message, { label, showTimestamp: false });
