@@ -19,7 +19,7 @@ export interface TailOptions extends FollowOptions {
 /** `no-place`: there is no earlier tail to continue, so the session is shown from its first message on. */
 export type TailEvent = SessionEvent | { readonly kind: 'no-place'; readonly ref: SessionRef };
 
-export const MORE_TIME = 'Allow more time with --timeout.';
+const MORE_TIME = 'Allow more time with --timeout.';
 /** Reading what exists may not wait for ever. */
 const READ_OUTAGE_MS = 30_000;
 

@@ -42,7 +42,6 @@ export const STATE_VERIFY: CommandOutput = {
       arrayOf(object({ line: INTEGER, version: { type: 'number' } })),
     ),
     damaged: arrayOf(BAD_LINE),
-    tails: INTEGER,
     sound: BOOLEAN,
   }),
 };

@@ -209,10 +209,7 @@ describe('invalid rows', () => {
 
   test.each(MISTAKES)('exit with 2, line, and column for %s; nothing is sent', async (_, row, column, message) => {
     const { env, fake } = await answering(acknowledged);
-    const path = write(
-      'rows.ndjson',
-      `{"session_id": "a", "text": "x"}\n${row}`,
-    );
+    const path = write('rows.ndjson', `{"session_id": "a", "text": "x"}\n${row}`);
     const ran = await run(['chat', 'send', '--rows', path, '--source', 'src_1'], { env });
     expect(ran.code).toBe(2);
     expect(ran.stderr).toContain(`${path}:2:${column}: `);

@@ -189,7 +189,9 @@ describe('an error of chat send', () => {
     const people = await run([...to, '-', '--external-id', 'e 1'], { env, stdin: 'x' });
     expect(people.stderr).toMatch(/--external-id 'e 1' -\s.*standard input/);
     const file = write('a b.txt', 'x');
-    expect((await run([...to, '--text-file', file], { env })).stderr).toMatch(/--external-id \S+ --text-file '.*a b\.txt'/);
+    expect((await run([...to, '--text-file', file], { env })).stderr).toMatch(
+      /--external-id \S+ --text-file '.*a b\.txt'/,
+    );
     const odd = await run([...to, 'x\u001b[2J'], { env });
     expect(odd.stderr).not.toContain('\u001b');
     expect(odd.stderr).toMatch(/--external-id \S+ … \(with the same text\)/);

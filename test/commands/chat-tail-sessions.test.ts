@@ -15,7 +15,11 @@ async function twoSessions() {
   await say('ben', 'for ben');
   const { env } = service;
   const tail = (...args: string[]) =>
-    run(['chat', 'tail', '--no-follow', '--source', source_id, ...args], { env, clock: fastClock(), random: tinyRandom });
+    run(['chat', 'tail', '--no-follow', '--source', source_id, ...args], {
+      env,
+      clock: fastClock(),
+      random: tinyRandom,
+    });
   return { service, say, tail };
 }
 

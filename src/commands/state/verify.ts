@@ -2,7 +2,6 @@ import { command, STATE_EXITS } from '../../cli/command.ts';
 import { LocalError } from '../../errors.ts';
 import { objectResult } from '../../output/command-result.ts';
 import { sanitizeLine } from '../../output/sanitize.ts';
-import { countCheckpointFiles } from '../../state/checkpoint-file.ts';
 import { readStore, type StateStore } from '../../state/store.ts';
 import { type UnusableLine, unusableLine } from '../../state/unusable-lines.ts';
 
@@ -22,8 +21,6 @@ interface Audit {
 interface Verified extends Omit<Audit, 'unusable'> {
   readonly path: string;
   readonly exists: boolean;
-  /** How many sessions have a checkpoint beside the file. */
-  readonly tails: number;
   readonly sound: boolean;
 }
 
@@ -58,7 +55,7 @@ function formatRecordCounts({ exists, records }: Verified): string {
 
 /** Formats the report, with line numbers in order. */
 function formatReport(verified: Verified, unusable: readonly UnusableLine[]): string {
-  const { path, duplicates, tails, sound } = verified;
+  const { path, duplicates, sound } = verified;
   const repeats = duplicates.map((line) => ({ line, why: 'the same record as on an earlier line; it counts once' }));
   const lines = [...repeats, ...unusable].toSorted((a, b) => a.line - b.line);
   return [
@@ -66,7 +63,6 @@ function formatReport(verified: Verified, unusable: readonly UnusableLine[]): st
     formatRecordCounts(verified),
     ...(duplicates.length > 0 ? [formatCount(duplicates.length, 'duplicate')] : []),
     ...lines.map(({ line, why }) => `line ${line}: ${why}`),
-    ...(tails > 0 ? [`${formatCount(tails, 'tail')} beside it`] : []),
     sound ? 'all lines can be used' : 'not all lines can be used',
   ]
     .map((line) => `${sanitizeLine(line)}\n`)
@@ -113,12 +109,11 @@ export default command({
   ],
   parse: () => undefined,
   async run(context) {
-    const { path } = await context.stateLocation();
     const store = await context.stateStore();
     const exists = await store.exists();
     const { unusable, ...audit } = await auditLog(store);
     const sound = unusable.length === 0;
-    const verified: Verified = { path: store.label, exists, ...audit, tails: await countCheckpointFiles(path), sound };
+    const verified: Verified = { path: store.label, exists, ...audit, sound };
     const failure = damageError(verified);
     const text = formatReport(verified, unusable);
     return { ...objectResult(verified, []), text, isWrapped: true, ...(failure && { failure }) };
