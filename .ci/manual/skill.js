@@ -33,7 +33,7 @@ Write once:
 - After exit code 9, the outcome is unknown. Do what the hint says. Never create the same thing in another way.
 - Never delete or edit the state (\`partnerctl state path\`): it prevents duplicates.
 - Never print or log a token, or pass it as an argument. It comes from \`PARTNER_TOKEN\`, \`--token-file\`, or a profile.
-- \`--retry-unknown\`, \`--assume-not-created\`, \`--again\`, \`--force\`, \`--unguarded\`, and \`--yes\` accept a risk, and \`--confirm\`
+- \`--retry-unknown\`, \`--assume-not-created\`, \`--force\`, \`--unguarded\`, and \`--yes\` accept a risk, and \`--confirm\`
   writes with a protected profile. Ask the person first.
 
 ## Read the output

@@ -43,16 +43,6 @@ export interface HistoryPage {
   readonly requestedWaitMs: number | undefined;
 }
 
-/** A history without messages. */
-export const EMPTY_PAGE: HistoryPage = {
-  messages: [],
-  hasMore: false,
-  unexplained: undefined,
-  mayHideOlder: false,
-  respondedAt: undefined,
-  requestedWaitMs: undefined,
-};
-
 /** How many messages tell in which direction a history leads. */
 const MAX_COMPARED = 1_000;
 /** With fewer messages, the newest may be first by accident. */

@@ -54,7 +54,7 @@ const FORMS = [
  * @param whole when what was read is all, as a condition
  * @param next the likeliest value to set
  */
-export function pagingFixes(leaf: string, whole: string, next = 'page:<parameter>'): string {
+function pagingFixes(leaf: string, whole: string, next = 'page:<parameter>'): string {
   const others = FORMS.filter((form) => form !== next).map((form) => `'${form}'`);
   return [
     'If you know how the next page is requested, run:',

@@ -1,206 +1,254 @@
+import { hash } from 'node:crypto';
+import { type FileHandle, open, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { NewMessage } from '../api/calls.ts';
 import type { Http } from '../api/http.ts';
-import type { Context } from '../cli/context.ts';
-import { refuseTokenOnStdin } from '../cli/input.ts';
-import { InputError, PartnerctlError } from '../errors.ts';
-import { type CommandResult, listResult } from '../output/command-result.ts';
-import { joinSentences } from '../output/sentences.ts';
-import type { StateStore } from '../state-old/store.ts';
-import { type CheckedRows, checkRows } from './check-rows.ts';
-import { type FoundSource, findSource, knownSource } from './find-source.ts';
-import { SessionMemory } from './known-sessions.ts';
-import { mergeLanes } from './merge-lanes.ts';
-import { rowKey } from './row-ids.ts';
-import { type RowAck, RowRecorder, readRowAcks } from './row-records.ts';
-import { ciView, ROW_COLUMNS, type RowResult, RowTally, rowResultJson } from './row-result.ts';
-import { type HandledRow, RowSender } from './row-sender.ts';
-import type { SourceInput } from './session-args.ts';
+import { makeDirectories } from '../config/make-directories.ts';
+import {
+  describeFileError,
+  EXIT,
+  errorCode,
+  InterruptedError,
+  LocalError,
+  PartnerctlError,
+  RunFailure,
+  withHint,
+} from '../errors.ts';
+import { merge } from './merge.ts';
+import type { Places } from './places.ts';
+import type { Row } from './rows.ts';
+import { isRefused, registerMessage, UNKNOWN_SOURCE_HINT } from './send.ts';
+import { sessionKey } from './session.ts';
 
-/** Rows to send, as typed. */
-export interface RowsInput {
-  /** A file, or `-` for standard input. */
-  readonly path: string;
-  /** For rows without a source_id. */
-  readonly source: SourceInput | undefined;
-  /** For rows without a session_id. */
-  readonly session_id: string | undefined;
-  /** How many sessions at a time. */
-  readonly concurrency: number;
-  readonly dryRun: boolean;
+/** What became of a row. */
+export interface RowResult extends Omit<Row, 'text'> {
+  /** Null if the message is not sent, or if the response does not tell it. */
+  readonly message_id: string | null;
+  /** Whether this run registered it; undefined if it sent nothing, or if the response does not say. */
+  readonly created: boolean | undefined;
+  /**
+   * `skipped`: an earlier run sent it. `unknown`: Ctrl-C ended the call, so it may have been sent; a repeat is safe.
+   * `not_sent`: it was not tried.
+   */
+  readonly status: 'sent' | 'skipped' | 'planned' | 'failed' | 'unknown' | 'not_sent';
+  readonly error: unknown;
 }
 
-async function readRows(context: Context, input: RowsInput, source: FoundSource | undefined): Promise<CheckedRows> {
-  const { path, session_id, concurrency } = input;
-  const { io, progress } = context;
-  if (path === '-' && io.stdin.isTTY) await context.notice('Reading standard input. Press Ctrl-D to finish.');
-  else progress.start('Checking the rows');
-  const defaults = { source_id: source?.source_id, session_id };
-  return await checkRows(context, { path, defaults, lanes: concurrency });
-}
+const KEY_BYTES = 12;
 
-const MAX_NAMED_CHANGES = 10;
-
-/** Refuses rows whose text differs from the one that was sent under their id, which the service would drop. */
-function refuseChangedTexts({ name, messages }: CheckedRows, acks: ReadonlyMap<string, RowAck>): void {
-  const places = [...acks.values()].flatMap(({ key, digest }) => {
-    const given = messages.get(key);
-    return given && given.digest !== digest ? [given.place] : [];
-  });
-  if (places.length === 0) return;
-  const sorted = places.toSorted((a, b) => Number.parseInt(a, 10) - Number.parseInt(b, 10));
-  const lines = sorted
-    .slice(0, MAX_NAMED_CHANGES)
-    .map((place) => `${name}:${place}: an earlier run sent another text under this external_message_id`);
-  if (places.length > MAX_NAMED_CHANGES) lines.push(`and ${places.length - MAX_NAMED_CHANGES} more`);
-  throw new InputError(
-    `The input has ${places.length === 1 ? 'a mistake' : `${places.length} mistakes`}; nothing was sent.`,
-    {
-      why: lines.join('\n'),
-      hint: 'The service registers one message for each id. Restore the text, or give the message another id.',
-    },
-  );
-}
-
-/** Waits until all rows are sent and recorded. */
-async function finish(handled: AsyncGenerator<HandledRow>, waiting: readonly HandledRow[]): Promise<void> {
-  for await (const { recorded } of handled) await recorded;
-  for (const { recorded } of waiting) await recorded;
+function keyOf(origin: string, { source_id, session_id, external_message_id, text }: NewMessage): string {
+  const content = JSON.stringify([origin, source_id, session_id, external_message_id, text]);
+  return hash('sha256', content, 'buffer').toString('hex', 0, KEY_BYTES);
 }
 
 /**
- * Yields results once they are recorded. If the consumer stops early, the remaining rows are still sent and recorded.
- * @param ahead how many messages may be sent before the first of them is recorded
+ * The messages that the service acknowledged, a line each: a hash of the message, and its message_id. It saves requests: what
+ * it lacks is sent again under the same external id, and so registered once. A torn line is ignored for that reason.
  */
-async function* whenRecorded(handled: AsyncGenerator<HandledRow>, ahead: number): AsyncGenerator<RowResult> {
-  const waiting: HandledRow[] = [];
-  const receive = async (): Promise<boolean> => {
-    const { done, value } = await handled.next();
-    if (!done) waiting.push(value);
-    return !done;
-  };
-  let receiving = receive();
-  let isOpen = true;
-  try {
-    while (isOpen || waiting.length > 0) {
-      const [first] = waiting;
-      const isFull = !isOpen || waiting.length >= ahead;
-      const received =
-        first && isFull ? await first.recorded : await Promise.race([receiving, first?.recorded ?? receiving]);
-      if (received === false) isOpen = false;
-      else if (received) receiving = receive();
-      else if (first) {
-        waiting.shift();
-        yield first.result;
+export class SentLog {
+  private readonly path: string;
+  private readonly file: FileHandle | undefined;
+  private readonly origin: string;
+  private readonly sent: Map<string, string | null>;
+
+  private constructor(path: string, file: FileHandle | undefined, origin: string, sent: Map<string, string | null>) {
+    this.path = path;
+    this.file = file;
+    this.origin = origin;
+    this.sent = sent;
+  }
+
+  /**
+   * Opens the log of this machine.
+   * @param stateDirectory the directory of the local state
+   * @param origin the base URL of the service
+   * @throws LocalError
+   */
+  static async open(stateDirectory: string, origin: string, access: 'read' | 'write'): Promise<SentLog> {
+    const path = join(stateDirectory, 'chat', 'sent.log');
+    const isWritable = access === 'write';
+    try {
+      if (isWritable) await makeDirectories(join(stateDirectory, 'chat'));
+      const text = await readFile(path, 'utf8').catch((error: unknown) => {
+        if (errorCode(error) === 'ENOENT' || errorCode(error) === 'ENOTDIR') return '';
+        throw error;
+      });
+      const lines = text.split('\n').map((line) => /^([\da-f]{24}) (.*)$/.exec(line) ?? []);
+      const sent = new Map(lines.flatMap(([, key, id]) => (key === undefined ? [] : [[key, id || null]])));
+      const file = isWritable ? await open(path, 'a', 0o600) : undefined;
+      return new SentLog(path, file, origin, sent);
+    } catch (error) {
+      throw new LocalError(`${path} cannot be ${isWritable ? 'written' : 'read'}.`, {
+        why: describeFileError(error),
+        cause: error,
+      });
+    }
+  }
+
+  /** Returns the message_id of an acknowledged message (null if it is not known); undefined for any other message. */
+  find(message: NewMessage): string | null | undefined {
+    return this.sent.get(keyOf(this.origin, message));
+  }
+
+  /** @throws LocalError */
+  async add(message: NewMessage, messageId: string | null): Promise<void> {
+    const key = keyOf(this.origin, message);
+    this.sent.set(key, messageId);
+    try {
+      // The newline comes first, too, so that a torn line before it does not spoil this one.
+      await this.file?.appendFile(`\n${key} ${messageId ?? ''}\n`);
+    } catch (error) {
+      throw new LocalError(`${this.path} cannot be written.`, { why: describeFileError(error), cause: error });
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.file?.close();
+  }
+}
+
+export interface SendRowsDeps {
+  readonly http: Http;
+  readonly log: SentLog;
+  readonly places: Places;
+  /** Aborts when the command is interrupted. */
+  readonly interrupt: AbortSignal;
+  /** Aborts also when its time is up. */
+  readonly abortSignal: AbortSignal;
+  /** Called once, if what is sent cannot be recorded. */
+  readonly onUnrecorded: (error: PartnerctlError) => Promise<void>;
+}
+
+/** Whether all further messages would fail the same way: 401, 402, and 403. */
+function stopsSending(error: unknown): error is PartnerctlError {
+  return error instanceof PartnerctlError && (error.exitCode === EXIT.credentials || error.exitCode === EXIT.balance);
+}
+
+/** Repeating a row is safe, so an interrupted send needs no check of its outcome. */
+function unknownOutcome({ exitCode }: InterruptedError): InterruptedError {
+  return new InterruptedError(
+    'Interrupted. The message may have been sent. A repeat of the command registers it once.',
+    exitCode,
+  );
+}
+
+function initialResult({ text: _, ...row }: Row): RowResult {
+  return { ...row, message_id: null, created: undefined, status: 'not_sent', error: undefined };
+}
+
+class RowSender {
+  private readonly deps: SendRowsDeps;
+  private stopped: PartnerctlError | undefined;
+  private isRecording = true;
+
+  constructor(deps: SendRowsDeps) {
+    this.deps = deps;
+  }
+
+  /** Sends the rows of a session one after the other. After a failure, those that follow are not sent. */
+  async *send(rows: readonly Row[]): AsyncGenerator<RowResult, void, void> {
+    let failedLine: number | undefined;
+    for (const row of rows) {
+      const messageId = this.deps.log.find(row);
+      const reason = this.reasonNotToSend(failedLine);
+      const initial = initialResult(row);
+      if (messageId !== undefined) yield { ...initial, status: 'skipped', message_id: messageId };
+      else if (reason) yield { ...initial, error: reason };
+      else {
+        const result = await this.sendRow(row);
+        if (result.status !== 'sent') failedLine = row.line;
+        yield result;
       }
     }
-  } finally {
-    await receiving;
-    await finish(handled, waiting);
+  }
+
+  /** Why a row is not sent; undefined to send it. */
+  private reasonNotToSend(failedLine: number | undefined): PartnerctlError | undefined {
+    const { interrupt, abortSignal, http } = this.deps;
+    if (interrupt.aborted) return new LocalError('Not sent, because the command was interrupted.');
+    const reason: unknown = this.stopped ?? (abortSignal.aborted ? abortSignal.reason : undefined);
+    if (reason instanceof PartnerctlError) {
+      return new RunFailure(`Not sent. ${reason.message}`, reason, { details: null });
+    }
+    // The timer of the abort signal may be late.
+    if (http.remainingMs() <= 0) {
+      return new LocalError('Not sent, because the command did not finish within --timeout.');
+    }
+    if (failedLine === undefined) return undefined;
+    const details = { line: failedLine };
+    return new LocalError(`Not sent, because line ${failedLine} of the same session failed.`, { details });
+  }
+
+  private async sendRow(row: Row): Promise<RowResult> {
+    const { line: _, hasOwnId: __, ...message } = row;
+    try {
+      const { message_id, created } = await registerMessage(this.deps.http, message);
+      await this.record(row, message_id);
+      return { ...initialResult(row), status: 'sent', message_id, created };
+    } catch (error) {
+      if (stopsSending(error)) this.stopped ??= error;
+      if (error instanceof InterruptedError) {
+        return { ...initialResult(row), status: 'unknown', error: unknownOutcome(error) };
+      }
+      const isUnknownSource = error instanceof PartnerctlError && error.info.status === 404 && isRefused(error);
+      const explained = isUnknownSource ? withHint(error, { hint: UNKNOWN_SOURCE_HINT, details: {} }) : error;
+      return { ...initialResult(row), status: 'failed', error: explained };
+    }
+  }
+
+  private async record(row: Row, messageId: string | null): Promise<void> {
+    if (!this.isRecording) return;
+    try {
+      await this.deps.log.add(row, messageId);
+      await this.deps.places.remember(row);
+    } catch (error) {
+      if (!(error instanceof PartnerctlError)) throw error;
+      this.isRecording = false;
+      await this.deps.onUnrecorded(error);
+    }
   }
 }
 
-async function openAcks(
-  { progress }: Context,
-  rows: CheckedRows,
-  { store, origin, dryRun }: { readonly store: StateStore; readonly origin: string; readonly dryRun: boolean },
-): Promise<Map<string, RowAck>> {
-  progress.start('Reading the state');
-  if (!dryRun) await store.check();
-  const acks = await readRowAcks(store, origin, (key) => rows.messages.has(key));
-  refuseChangedTexts(rows, acks);
-  return acks;
-}
-
-async function warnRowsUnrecorded({ warn }: Context, error: unknown): Promise<void> {
-  if (!(error instanceof PartnerctlError)) throw error;
-  await warn(
-    joinSentences(
-      `${error.message}\nFrom here on, what is sent is not recorded: a repeated run sends it again under the same external ids, so that it is registered once.`,
-    ),
-  );
-}
-
-interface RunOptions {
-  readonly http: () => Promise<Http>;
-  /** Of the rows that name none. */
-  readonly source: FoundSource | undefined;
-  readonly dryRun: boolean;
-}
-
-async function* sendChecked(
-  context: Context,
-  rows: CheckedRows,
-  tally: RowTally,
-  { http: getHttp, source, dryRun }: RunOptions,
-): AsyncGenerator<RowResult> {
-  const { progress, clock } = context;
-  let closing: (() => Promise<void>) | undefined;
-  try {
-    const http = await getHttp();
-    const store = await context.stateStore();
-    const acks = await openAcks(context, rows, { store, origin: http.baseUrl, dryRun });
-    const onFailure = (error: unknown) => warnRowsUnrecorded(context, error);
-    const recorder = new RowRecorder(store, { origin: http.baseUrl, clock, onFailure });
-    const sessions = new SessionMemory(context, http.baseUrl);
-    closing = () => sessions.save();
-    const sender = new RowSender({ context, http, source, acks, recorder, sessions, dryRun });
-    const handled = mergeLanes(rows.spool.read().map((lane) => sender.send(lane)));
-    progress.start('Sending the messages');
-    let [count, known] = [0, 0];
-    for await (const result of whenRecorded(handled, store.reservationsAtOnce)) {
-      tally.add(result);
-      count += 1;
-      // A derived id depends on the text, so the registered text is the same.
-      if (result.created === false && rows.messages.get(rowKey(result))) known += 1;
-      progress.update(`Sending the messages: ${count} of ${rows.total}`);
-      yield result;
-    }
-    if (known > 0) {
-      await context.notice(
-        `note: ${known} of the messages were registered under their external_message_id before, and the service keeps the text of then.`,
-      );
-    }
-    if (tally.unidentified > 0) {
-      await context.notice(
-        `note: ${tally.unidentified} of the messages are registered, but their message_id is not known: the response is empty, and the history does not show their external ids.`,
-      );
-    }
-  } finally {
-    await closing?.();
-    await rows.spool.close();
+function groupBySession(rows: readonly Row[]): readonly (readonly Row[])[] {
+  const groups = new Map<string, Row[]>();
+  for (const row of rows) {
+    const key = sessionKey(row);
+    const group = groups.get(key);
+    if (group) group.push(row);
+    else groups.set(key, [row]);
   }
+  return [...groups.values()];
+}
+
+/** What would become of the rows. */
+export function planRows(rows: readonly Row[], log: SentLog): readonly RowResult[] {
+  return rows.map((row) => {
+    const message_id = log.find(row);
+    if (message_id === undefined) return { ...initialResult(row), status: 'planned' };
+    return { ...initialResult(row), status: 'skipped', message_id };
+  });
 }
 
 /**
- * Sends one message for each row of a file. A repeat sends only what is left: what was sent is in the state, and the ids of
- * the messages follow from the rows.
- *
- * Lanes run at the same time; a lane sends its rows one after the other. All rows of a session are in one lane (see
- * `RowChecker.laneOf`), so that they stay in order.
- *
- * Holds in memory, for each row, two hashes (see `RowChecker`) and the message_id of an acknowledgement; the rows themselves
- * are on disk. ndjson and tsv hold no results; the other formats hold them all.
- * @throws InputError that shows the mistakes in the file; nothing was sent then
+ * Sends one message for each row, so many sessions at a time, each in order. A repeat sends only what is left, and each row
+ * becomes one message however often it is sent, because its external id follows from the row.
+ * @returns the results as they come. If the consumer stops early, the remaining rows are still sent
  */
-export async function sendRows(context: Context, input: RowsInput): Promise<CommandResult> {
-  const { path, source: named, dryRun } = input;
-  if (path === '-') refuseTokenOnStdin(context.flags, 'input');
-  let opened: Promise<Http> | undefined;
-  const http = (): Promise<Http> => {
-    opened ??= context.http();
-    return opened;
-  };
-  // Check the token before reading standard input, which cannot be read again.
-  if (path === '-') await http();
-  const isAgent = named !== undefined && !('source_id' in named);
-  const source = isAgent ? await findSource(context, await http(), named) : named && knownSource(named.source_id);
-  const rows = await readRows(context, input, source);
-  const tally = new RowTally(rows);
-  return listResult(sendChecked(context, rows, tally, { http, source, dryRun }), ROW_COLUMNS, {
-    empty: 'No messages to send.',
-    json: rowResultJson,
-    ci: ciView(rows.name),
-    sortIndex: ({ line }) => line,
-    summary: () => (rows.total === 0 ? '' : tally.summary()),
-    failure: () => tally.failure(context.signals.interrupt.reason),
-  });
+export async function* sendRows(
+  deps: SendRowsDeps,
+  rows: readonly Row[],
+  concurrency: number,
+): AsyncGenerator<RowResult, void, void> {
+  const sender = new RowSender(deps);
+  // The lanes share the iterator: each takes the next session.
+  const sessions = groupBySession(rows).values();
+  async function* lane(): AsyncGenerator<RowResult, void, void> {
+    for (const session of sessions) yield* sender.send(session);
+  }
+  const results = merge(Array.from({ length: concurrency }, lane), () => undefined);
+  try {
+    for (let next = await results.next(); !next.done; next = await results.next()) yield next.value;
+  } finally {
+    while (!(await results.next()).done);
+  }
 }

@@ -1,291 +1,183 @@
-import type { Http } from '../api/http.ts';
-import type { Context } from '../cli/context.ts';
-import { shellCommand } from '../cli/shell-command.ts';
-import { formatDuration } from '../clock.ts';
-import type { Message } from '../contract/messages.ts';
-import { NoReplyError, PartnerctlError } from '../errors.ts';
-import type { StreamEvent } from '../output/command-result.ts';
-import { toErrorObject } from '../output/error-object.ts';
-import { joinSentences } from '../output/sentences.ts';
-import { readCheckpoints, type SessionCheckpoint, TailCheckpoint } from '../state-old/checkpoint.ts';
-import { randomRecordId } from '../state-old/record.ts';
-import { type SessionRef, sessionKey } from '../state-old/session-ref.ts';
-import { findEndFailure, hintAtMessage, MORE_TIME } from './end-failure.ts';
-import type { SelectedSessions } from './find-sessions.ts';
-import type { FollowInput } from './follow-args.ts';
-import { followSource } from './follow-source.ts';
-import type { EndEvent, FollowStart, PollTrigger } from './follow-types.ts';
-import { isNotice, toStreamEvent, writeFollowNotice } from './format-message.ts';
-import { maxPollRetries } from './poll-failure.ts';
-import { labelSessions } from './session-labels.ts';
-import type { SessionSelection } from './session-selection.ts';
-import { isUnfinished } from './unfinished-reply.ts';
-import { explainUnrecognized, isUnrecognized } from './unrecognized-author.ts';
-import { startWebhookPolls } from './webhook-polls.ts';
+import { EXIT, InterruptedError, PartnerctlError, RunFailure, ServiceError, ShapeError, withHint } from '../errors.ts';
+import { type FollowDeps, type FollowOptions, follow, type SessionEvent } from './follow.ts';
+import type { Places } from './places.ts';
+import { type FollowStart, type SessionRef, sessionKey } from './session.ts';
+import { isUnfinished } from './shown.ts';
 
-export interface TailOptions extends SelectedSessions, FollowInput {
-  readonly start: FollowStart | { readonly from: 'checkpoint' };
-  readonly untilReply: boolean;
+export interface TailDeps extends FollowDeps {
+  readonly places: Places;
+  /** Called once, if the place of a tail cannot be recorded. */
+  readonly onUnrecorded: (error: PartnerctlError) => Promise<void>;
 }
 
-/** A tail as typed. */
-export interface TailInput extends Omit<TailOptions, keyof SelectedSessions> {
-  readonly selection: SessionSelection;
+export interface TailOptions extends FollowOptions {
+  readonly intervalMs?: number | undefined;
+  /** `place`: where the last tail of the session ended. */
+  readonly start: FollowStart | { readonly from: 'place' };
 }
 
-/** By key (see `sessionKey`). */
-type Checkpoints = ReadonlyMap<string, SessionCheckpoint>;
+/** `no-place`: there is no earlier tail to continue, so the session is shown from its first message on. */
+export type TailEvent = SessionEvent | { readonly kind: 'no-place'; readonly ref: SessionRef };
 
-/** Enough for a history whose authors are the names of people. */
-const MAX_AUTHOR_WARNINGS = 3;
+const MORE_TIME = 'Allow more time with --timeout.';
+/** Reading what exists may not wait for ever. */
+const READ_OUTAGE_MS = 30_000;
 
 /** What to do if the service refuses the message that a tail starts after. */
 const START_HINTS: Partial<Record<TailOptions['start']['from'], string>> = {
   after: 'Check --after: it must be the message_id of a message of this session.',
-  checkpoint:
+  place:
     'The service may no longer have the message at which the last tail ended. Start again with --tail or --from-start.',
 };
 
-async function loadCheckpoints(context: Context, http: Http, options: TailOptions): Promise<Checkpoints> {
-  if (options.start.from !== 'checkpoint') return new Map();
-  const { sessions } = options;
-  const checkpoints = await readCheckpoints(await context.statePath(), http.baseUrl, sessions);
-  const labels = labelSessions(sessions);
-  const missing = [...labels].flatMap(([key, label]) => (checkpoints.has(key) ? [] : [label]));
-  if (missing.length > 0) {
-    await context.notice(
-      `note: no earlier tail of ${missing.join(', ')} is recorded; starting with the first message.`,
-    );
-  }
-  return checkpoints;
+/** Replaces the hint of a refusal with one about the message to read after, for which the service names its own parameter. */
+export function hintAtMessage(error: PartnerctlError, hint: string): PartnerctlError {
+  const isRefusal = error.type === 'refused' && (error.info.status === 400 || error.info.status === 422);
+  return isRefusal ? new RunFailure(error.message, error, { hint }) : error;
 }
 
-function findStart(session: SessionRef, { start }: TailOptions, checkpoints: Checkpoints): FollowStart {
-  if (start.from !== 'checkpoint') return start;
-  const checkpoint = checkpoints.get(sessionKey(session));
-  return checkpoint ? { from: 'after', ...checkpoint } : { from: 'start' };
+/** The error of a tail that was ended by a signal other than Ctrl-C. */
+export function interruption(signal: AbortSignal): InterruptedError | undefined {
+  const { reason } = signal;
+  return reason instanceof InterruptedError && reason.exitCode !== EXIT.interrupted ? reason : undefined;
 }
 
-async function openCheckpoint(context: Context, http: Http, checkpoints: Checkpoints): Promise<TailCheckpoint> {
-  const onError = (error: unknown): void => {
-    const reason = error instanceof Error ? error.message : String(error);
-    void context.warn(joinSentences(`${reason}\nThe next --resume may not find where this tail ended.`));
-  };
-  const path = await context.statePath();
-  const deps = { path, clock: context.clock, newId: randomRecordId, redact: context.redact, onError };
-  return new TailCheckpoint(deps, http.baseUrl, checkpoints);
-}
-
-function describeSessions(sessions: readonly SessionRef[]) {
-  const [source_id, ...others] = new Set(sessions.map((session) => session.source_id));
-  return others.length > 0 ? { sessions } : { source_id, sessions: sessions.map(({ session_id }) => session_id) };
-}
-
-function createNoReplyError(
-  { sessions }: TailOptions,
-  error: PartnerctlError | undefined,
-  lastIds: ReadonlyMap<string, string>,
-  context: Context,
-): PartnerctlError {
-  const [session, ...others] = sessions;
-  const after = session && others.length === 0 ? lastIds.get(sessionKey(session)) : undefined;
-  const { source_id = '', session_id = '' } = session ?? {};
-  const limit = context.flags.timeoutMs;
-  const args = [
-    'chat',
-    'tail',
-    '--source',
-    source_id,
-    '--session',
-    session_id,
-    '--after',
-    after ?? '',
-    '--until-reply',
-  ];
-  return new NoReplyError(
-    limit === undefined ? 'No reply came in time.' : `No reply came within ${formatDuration(limit)}.`,
-    {
-      hint: after === undefined ? MORE_TIME : `To keep waiting: ${shellCommand(args, context.flags)}`,
-      why: error?.message,
-      details: { ...describeSessions(sessions), ...(error && { last_error: toErrorObject(error) }) },
-      cause: error,
-    },
-  );
-}
-
-/** The error to exit with when following ended; undefined for a normal end, such as Ctrl-C. */
-function findFailure(
-  end: EndEvent,
-  options: TailOptions,
-  lastIds: ReadonlyMap<string, string>,
-  context: Context,
+/** The error of a tail whose time is up, unless it followed what could be read. */
+function timeoutError(
+  { once, wasRead }: { readonly once: boolean; readonly wasRead: boolean },
+  last: PartnerctlError | undefined,
 ): PartnerctlError | undefined {
-  const isAwaited = end.reason === 'timeout' && options.untilReply;
-  if (isAwaited) return createNoReplyError(options, end.error, lastIds, context);
-  return findEndFailure(end, options.follow, context);
+  if (wasRead && !once) return undefined;
+  if (last) return withHint(last, { hint: `The time limit was reached. ${MORE_TIME}`, details: {} });
+  const message = wasRead
+    ? 'The time limit was reached before all messages were read.'
+    : 'The service did not answer in time.';
+  return new ServiceError(message, { hint: MORE_TIME });
 }
 
-/** Says that the sessions have no messages to start with; undefined if none are wanted. */
-export function describeEmpty({ sessions, start }: Pick<TailOptions, 'sessions' | 'start'>): string | undefined {
-  if (start.from === 'last' && start.count === 0) return undefined;
-  const names = sessions.map(({ session_id }) => session_id);
-  const where = `${names.length === 1 ? 'session' : 'sessions'} ${names.join(', ')}`;
-  if (start.from === 'after') return `No messages after ${start.message_id} in ${where} yet.`;
-  return start.from === 'checkpoint' ? `No new messages in ${where}.` : `No messages in ${where} yet.`;
+/** The error of a complete read whose service says that it has more than it sent. */
+function incompleteError({ session_id }: SessionRef, evidence: string): ShapeError {
+  const leaf = 'messages.history.next';
+  return new ShapeError(`The history of ${session_id} could not be read completely.`, {
+    why: evidence,
+    hint: `The messages shown may not be all. If they are all: partnerctl contract set ${leaf} none`,
+    details: { session_id, assumption: 'history.messages', leaf, seen: evidence },
+  });
 }
 
-/** Tells the user at a terminal, which would otherwise stay blank, that the followed sessions have no messages so far. */
-class EmptyNotice {
-  private readonly context: Context;
-  private readonly options: TailOptions;
-  /** By key (see `sessionKey`). */
-  private readonly empty = new Set<string>();
+/** Records the place of each tail, once what it showed was written. */
+class PlaceRecorder {
+  private readonly deps: TailDeps;
+  private readonly isOnce: boolean;
+  /** The ids that earlier tails showed, by key. */
+  private readonly places: ReadonlyMap<string, readonly string[]>;
+  private readonly shown = new Set<string>();
+  private hasFailed = false;
 
-  constructor(context: Context, options: TailOptions) {
-    this.context = context;
-    this.options = options;
+  constructor(deps: TailDeps, isOnce: boolean, places: ReadonlyMap<string, readonly string[]>) {
+    this.deps = deps;
+    this.isOnce = isOnce;
+    this.places = places;
   }
 
-  /** Notes that all existing messages of a session were shown, and whether there were any. */
-  async add(key: string, hasMessages: boolean): Promise<void> {
-    const { io, notice } = this.context;
-    if (!hasMessages) this.empty.add(key);
-    if (this.empty.size < this.options.sessions.length || !this.options.follow || !io.stderr.isTTY) return;
-    const text = describeEmpty(this.options);
-    if (text !== undefined) await notice(`${text} Waiting for new ones; Ctrl-C ends the tail.`);
-  }
-}
-
-/** Warns of authors that are not recognized, of each only once. */
-class AuthorWarnings {
-  private readonly context: Context;
-  private readonly http: Http;
-  private readonly roles = new Set<string>();
-  /** One message of each role. */
-  private readonly messages: Message[] = [];
-
-  constructor(context: Context, http: Http) {
-    this.context = context;
-    this.http = http;
-  }
-
-  async add(message: Message): Promise<void> {
-    if (!isUnrecognized(message) || this.roles.has(message.role) || this.roles.size >= MAX_AUTHOR_WARNINGS) return;
-    this.roles.add(message.role);
-    this.messages.push(message);
-    const doubt = explainUnrecognized(this.messages, this.http.contract, this.context.flags);
-    if (doubt) await this.context.warn(`${doubt.why} ${doubt.hint.replaceAll('\n', ' ')}`);
-  }
-}
-
-/** The ids to record once all that exists was read: even if nothing was shown, the next tail starts after it. */
-function unrecordedIds(
-  latest: readonly string[],
-  wasWritten: boolean,
-  checkpoint: SessionCheckpoint | undefined,
-): readonly string[] {
-  return wasWritten || latest.at(-1) === checkpoint?.message_id ? [] : latest;
-}
-
-/** Records what was shown. A reply that --no-follow shows unfinished is left out, so that the next tail shows its whole text. */
-async function recordShown(
-  checkpoint: TailCheckpoint,
-  ref: SessionRef,
-  message: Message,
-  { follow }: TailOptions,
-): Promise<void> {
-  if (follow || !isUnfinished(message)) await checkpoint.record(ref, message.message_id);
-}
-
-function explainRefusedStart(error: unknown, { start }: TailOptions): unknown {
-  const hint = START_HINTS[start.from];
-  return hint !== undefined && error instanceof PartnerctlError ? hintAtMessage(error, hint) : error;
-}
-
-/** Follows the sessions. @returns the source to follow instead, if the service does not know this one */
-async function* tailSource(
-  context: Context,
-  http: Http,
-  options: TailOptions & { readonly trigger: PollTrigger | undefined },
-): AsyncGenerator<StreamEvent, string | undefined, void> {
-  const { renew, intervalMs, maxOutageMs, trigger } = options;
-  const { clock, random, signals } = context;
-  const checkpoints = await loadCheckpoints(context, http, options);
-  const sessions = options.sessions.map((ref) => ({ ...ref, start: findStart(ref, options, checkpoints) }));
-  const until = options.untilReply ? { replies: 1 } : undefined;
-  const { events } = followSource(
-    { http, clock, random, interrupt: signals.interrupt, trigger },
-    {
-      sessions,
-      renew,
-      follow: options.follow,
-      intervalMs,
-      maxOutageMs,
-      maxRetries: maxPollRetries(options, context.flags.retries),
-      until,
-    },
-  );
-  const labels = sessions.length > 1 ? labelSessions(sessions) : new Map<string, string>();
-  const lastIds = new Map(
-    sessions.flatMap(({ start, ...ref }) => (start.from === 'after' ? [[sessionKey(ref), start.message_id]] : [])),
-  );
-  const written = new Set<string>();
-  const emptyNotice = new EmptyNotice(context, options);
-  const checkpoint = await openCheckpoint(context, http, checkpoints);
-  const authors = new AuthorWarnings(context, http);
-  try {
-    for await (const event of events) {
-      if (event.kind === 'message') {
-        const { source_id, session_id, message } = event;
-        const ref = { source_id, session_id };
-        const key = sessionKey(ref);
-        yield toStreamEvent(ref, message, { label: labels.get(key), showTimestamp: options.showTimestamps });
-        lastIds.set(key, message.message_id);
-        written.add(key);
-        await recordShown(checkpoint, ref, message, options);
-        await authors.add(message);
-      } else if (event.kind === 'caught-up') {
-        const { source_id, session_id, latest } = event;
-        const key = sessionKey(event);
-        for (const id of unrecordedIds(latest, written.has(key), checkpoints.get(key))) {
-          lastIds.set(key, id);
-          await checkpoint.record({ source_id, session_id }, id);
-        }
-        await emptyNotice.add(key, written.has(key));
-      } else if (event.kind === 'end') {
-        const failure = findFailure(event, options, lastIds, context);
-        if (failure) throw failure;
-      } else if (event.kind === 'source-changed') {
-        return event.source_id;
-      } else if (isNotice(event)) {
-        await writeFollowNotice(context, event);
-      }
+  /** Records an event that the consumer has handled. */
+  async record(event: SessionEvent): Promise<void> {
+    const key = sessionKey(event.ref);
+    if (event.kind === 'message') {
+      this.shown.add(key);
+      // The next tail shows the whole text of a reply that is still being written.
+      if (!this.isOnce || !isUnfinished(event.message)) await this.add(event.ref, [event.message.message_id]);
+    } else if (event.kind === 'caught-up' && !this.shown.has(key)) {
+      // Even if nothing was shown, the next tail starts here.
+      if (event.latest.at(-1) !== this.places.get(key)?.at(-1)) await this.add(event.ref, event.latest);
     }
-  } finally {
-    await checkpoint.close();
   }
-  return undefined;
+
+  private async add(ref: SessionRef, ids: readonly string[]): Promise<void> {
+    if (this.hasFailed) return;
+    try {
+      await this.deps.places.add(ref, ids);
+    } catch (error) {
+      if (!(error instanceof PartnerctlError)) throw error;
+      this.hasFailed = true;
+      await this.deps.onUnrecorded(error);
+    }
+  }
+}
+
+function startAfter(ids: readonly string[] | undefined): FollowStart {
+  const message_id = ids?.at(-1);
+  return ids === undefined || message_id === undefined
+    ? { from: 'start' }
+    : { from: 'after', message_id, recent: ids.slice(0, -1) };
+}
+
+/** What was read of the followed sessions. */
+class Progress {
+  /** Sessions of which not everything that existed at the start was read. */
+  readonly unread: Set<string>;
+  wasRead = false;
+  incomplete: ShapeError | undefined;
+
+  constructor(sessions: readonly SessionRef[]) {
+    this.unread = new Set(sessions.map(sessionKey));
+  }
+
+  add(event: SessionEvent): void {
+    if (event.kind === 'caught-up') this.unread.delete(sessionKey(event.ref));
+    if (event.kind === 'gap' && event.isCertain) this.incomplete ??= incompleteError(event.ref, event.evidence);
+    this.wasRead ||= event.kind === 'message' || event.kind === 'polled' || event.kind === 'unknown-session';
+  }
+
+  /** The error of a tail that did not end as it should. */
+  failure(
+    { signal, remainingMs }: FollowDeps,
+    once: boolean,
+    lastError: PartnerctlError | undefined,
+  ): PartnerctlError | undefined {
+    const isTimeUp = !signal.aborted && remainingMs() <= 0 && (!once || this.unread.size > 0);
+    if (isTimeUp) return timeoutError({ once, wasRead: this.wasRead }, lastError);
+    // Without following, a normal end would claim that the messages are complete.
+    return interruption(signal) ?? (once ? this.incomplete : undefined);
+  }
 }
 
 /**
- * Follows sessions and records where the tail is, so that --resume can continue without gaps or repeats. Messages are
- * recorded after they were written: the next event is pulled only then.
- * @throws PartnerctlError as `follow` does, or if the tail did not end as it should
+ * Follows sessions and records where each tail is, so that the next one can continue without gaps or repeats. A message is
+ * recorded when the next event is requested: the consumer has written it by then.
+ * @throws PartnerctlError as `followSession` does, or if the tail did not end as it should
  */
-export async function* tailSessions(
-  context: Context,
-  http: Http,
-  options: TailOptions,
-): AsyncGenerator<StreamEvent, void, void> {
-  const trigger = await startWebhookPolls(context, options.webhook);
-  try {
-    const source_id = yield* tailSource(context, http, { ...options, trigger });
-    if (source_id === undefined) return;
-    const sessions = options.sessions.map(({ session_id }) => ({ source_id, session_id }));
-    yield* tailSource(context, http, { ...options, sessions, renew: async () => undefined, trigger });
-  } catch (error) {
-    throw explainRefusedStart(error, options);
-  } finally {
-    await trigger?.close();
+export async function* tail(
+  deps: TailDeps,
+  sessions: readonly SessionRef[],
+  { start, ...options }: TailOptions,
+): AsyncGenerator<TailEvent, void, void> {
+  const { once = false } = options;
+  const places = new Map<string, readonly string[]>();
+  for (const ref of sessions) {
+    const ids = await deps.places.read(ref);
+    places.set(sessionKey(ref), ids);
+    if (start.from === 'place' && ids.length === 0) yield { kind: 'no-place', ref };
   }
+  const recorder = new PlaceRecorder(deps, once, places);
+  const progress = new Progress(sessions);
+  const starts = sessions.map((ref) => ({
+    ...ref,
+    start: start.from === 'place' ? startAfter(places.get(sessionKey(ref))) : start,
+  }));
+  const maxOutageMs = options.maxOutageMs ?? (once ? READ_OUTAGE_MS : undefined);
+  const { health, events } = follow(deps, starts, { ...options, maxOutageMs });
+  try {
+    for await (const event of events) {
+      // The error at the end says it better.
+      if (!(once && event.kind === 'gap' && event.isCertain)) yield event;
+      await recorder.record(event);
+      progress.add(event);
+    }
+  } catch (error) {
+    const hint = START_HINTS[start.from];
+    throw hint !== undefined && error instanceof PartnerctlError ? hintAtMessage(error, hint) : error;
+  }
+  const failure = progress.failure(deps, once, health.lastError);
+  if (failure) throw failure;
 }

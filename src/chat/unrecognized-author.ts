@@ -1,9 +1,8 @@
-import { shellCommand } from '../cli/shell-command.ts';
-import type { GlobalFlags } from '../config/global-flags.ts';
 import type { Contract } from '../contract/contract.ts';
 import { fieldsOf } from '../contract/fields.ts';
 import { describeFields } from '../contract/json.ts';
 import type { Message } from '../contract/messages.ts';
+import type { FormatCommand } from './source.ts';
 
 /** Roles that say who wrote a message, or that nobody did: the user, and steps that no one waits for. */
 const KNOWN_ROLES = ['user', 'assistant', 'system', 'tool', 'function', 'event', 'notification', 'log', 'note'];
@@ -14,11 +13,11 @@ export function isUnrecognized({ role }: Message): boolean {
 }
 
 /** Explains which messages have an unrecognized author, and which command settles it. Undefined without such messages. */
-export function explainUnrecognized(messages: readonly Message[], contract: Contract, flags: GlobalFlags) {
+export function explainUnrecognized(messages: readonly Message[], contract: Contract, toCommand: FormatCommand) {
   const [first] = messages;
   if (first === undefined) return undefined;
   const roles = [...new Set(messages.map(({ role }) => role))].filter((role) => role !== 'unknown');
-  const set = (...settings: readonly string[]) => shellCommand(['contract', 'set', ...settings], flags);
+  const set = (...settings: readonly string[]) => toCommand(['contract', 'set', ...settings]);
   if (roles.length === 0) {
     const field = fieldsOf(first.raw, 'message', contract).suspect('message.author')?.value ?? '<path>';
     return {

@@ -1,204 +1,192 @@
-import ms from 'ms';
+import { readItem } from '../api/api-response.ts';
+import { listAgents, listSpaces } from '../api/calls.ts';
 import type { Http } from '../api/http.ts';
-import type { Context } from '../cli/context.ts';
-import { shellCommand } from '../cli/shell-command.ts';
-import type { Message } from '../contract/messages.ts';
-import { NoReplyError, type PartnerctlError } from '../errors.ts';
-import type { StreamEvent } from '../output/command-result.ts';
-import { type SessionRef, sessionKey } from '../state-old/session-ref.ts';
-import { type Alert, AlertCommand } from './alert-command.ts';
-import { findEndFailure } from './end-failure.ts';
-import type { WatchedSessions } from './find-watched.ts';
-import { follow } from './follow.ts';
-import type { FollowInput } from './follow-args.ts';
-import type { EndEvent, FollowEvent, Follower } from './follow-types.ts';
-import { isNotice, matchesMessage, toStreamEvent, writeFollowNotice } from './format-message.ts';
-import { maxPollRetries } from './poll-failure.ts';
-import { labelSessions } from './session-labels.ts';
-import { AlertDecision, addMessage, type Conversation, compareUrgency, unreadConversation } from './unanswered.ts';
-import { startWebhookPolls, type WebhookPolls } from './webhook-polls.ts';
+import { parseReference, resolveSpaceId } from '../api/references.ts';
+import { SpaceAgents } from '../api/space-agents.ts';
+import { readAgent } from '../contract/agents.ts';
+import { OPERATIONS } from '../contract/operations.ts';
+import { readSpace } from '../contract/spaces.ts';
+import { BalanceError, CredentialsError, PartnerctlError } from '../errors.ts';
+import { createShared, type FollowDeps, followSession, type SessionEvent } from './follow-session.ts';
+import { merge } from './merge.ts';
+import { Pace } from './pace.ts';
+import type { Places } from './places.ts';
+import { type SessionRef, sessionKey } from './session.ts';
+import { type AgentInput, type FormatCommand, findSource } from './source.ts';
+import { interruption } from './tail.ts';
 
-/** When to alert, and what to run then; without a command, an alert ends the watch. */
-export interface AlertInput {
-  readonly afterMs: number;
-  readonly command: string | undefined;
+/** Which of the known sessions to watch. */
+export type WatchSelection =
+  | { readonly by: 'all' }
+  | { readonly by: 'source'; readonly source_id: string }
+  | { readonly by: 'agent'; readonly agent: AgentInput }
+  | { readonly by: 'space'; readonly space: string };
+
+/** The names of a source's customer and agent. */
+export interface SourceNames {
+  readonly space: string | undefined;
+  readonly agent: string | undefined;
 }
 
-export interface WatchOptions extends WatchedSessions, FollowInput {
-  /** Shows only messages that match. */
-  readonly grep: RegExp | undefined;
-  /** Marks what matches; global. */
-  readonly highlight: RegExp | undefined;
-  readonly alert: AlertInput | undefined;
+export type WatchEvent =
+  | SessionEvent
+  /** A session to watch: one that is known at the start, or that began since. */
+  | { readonly kind: 'session'; readonly ref: SessionRef }
+  /** The session is not watched anymore. */
+  | { readonly kind: 'unreadable'; readonly ref: SessionRef; readonly error: PartnerctlError }
+  | { readonly kind: 'named'; readonly source_id: string; readonly names: SourceNames }
+  /** A second has passed. */
+  | { readonly kind: 'tick' };
+
+export interface WatchDeps extends FollowDeps {
+  readonly places: Places;
+  readonly warn: (text: string) => Promise<void>;
+  readonly toCommand: FormatCommand;
+}
+
+export interface WatchOptions {
+  /** Whether to end once every conversation was read. */
+  readonly once: boolean;
+  readonly intervalMs: number | undefined;
 }
 
 /** How many earlier messages of each session are read to tell since when it is unanswered. */
 const EARLIER_MESSAGES = 20;
 const READ_OUTAGE_MS = 30_000;
+const TICK_MS = 1_000;
+/** How often to look for sessions that began meanwhile, and for the names of new sources, in ticks. */
+const TICKS_BETWEEN_LOOKS = 2;
 
-/** Watches sessions: first reads the state of each, then follows them all. */
-export class Watch {
-  private readonly context: Context;
-  private readonly options: WatchOptions;
-  private readonly follower: Follower;
-  private readonly conversations: Map<string, Conversation>;
-  private readonly labels: ReadonlyMap<string, string>;
-  private readonly alerts: AlertDecision | undefined;
-  /** Messages to show, and conversations to alert about. */
-  private readonly pending: StreamEvent[] = [];
-  private readonly overdue: Conversation[] = [];
-  private readonly unread: Set<string>;
-  private end: EndEvent | undefined;
-
-  constructor(context: Context, http: Http, options: WatchOptions) {
-    const { clock, random, signals, flags } = context;
-    const { sessions, intervalMs, maxOutageMs } = options;
-    this.context = context;
-    this.options = options;
-    this.conversations = new Map(sessions.map((session) => [sessionKey(session), unreadConversation(session)]));
-    this.unread = new Set(this.conversations.keys());
-    this.labels = labelSessions(sessions);
-    this.alerts = options.alert && new AlertDecision(options.alert.afterMs);
-    this.follower = follow(
-      { http, clock, random, interrupt: signals.interrupt },
-      {
-        sessions: sessions.map((session) => ({ ...session, start: { from: 'last', count: EARLIER_MESSAGES } })),
-        follow: true,
-        intervalMs,
-        maxOutageMs: maxOutageMs ?? (options.follow ? undefined : READ_OUTAGE_MS),
-        maxRetries: maxPollRetries(options, flags.retries),
-        skipsUnreadable: true,
-        reportsPolls: true,
-      },
+/** The sources of a space's agents. Warns of agents whose source the service does not show. */
+async function sourcesOfSpace({ http, warn }: WatchDeps, spaceId: string): Promise<ReadonlySet<string>> {
+  const sources = new Set<string>();
+  const unknown: string[] = [];
+  const own = new SpaceAgents(spaceId);
+  for await (const item of listAgents(http, spaceId)) {
+    const agent = readItem(OPERATIONS.listAgents, () => readAgent(item, http.contract));
+    if (!own.includes(agent)) continue;
+    if (agent.source_id === undefined) unknown.push(agent.agent_id);
+    else if (agent.source_id !== null) sources.add(agent.source_id);
+  }
+  own.check();
+  if (unknown.length > 0) {
+    await warn(
+      `The service shows no API chat source for ${unknown.join(', ')}, so their conversations are left out. Name them with --source.`,
     );
   }
+  return sources;
+}
 
-  /**
-   * Reads the state of each conversation. Does not wait for unreachable sessions if it will follow them.
-   * @returns the conversations, the longest unanswered first
-   * @throws PartnerctlError as `follow` does, and if the time is up
-   */
-  async readConversations(): Promise<readonly Conversation[]> {
-    while (this.unread.size > 0) {
-      const { value: event, done } = await this.follower.events.next();
-      if (done) break;
-      await this.handleEvent(event);
-      if (event.kind === 'outage-started' && this.options.follow) break;
+/** Returns the test for the sessions to watch. @throws as `findSource` and `resolveSpaceId` do */
+async function selectionTest(deps: WatchDeps, selection: WatchSelection): Promise<(ref: SessionRef) => boolean> {
+  const { http, toCommand } = deps;
+  switch (selection.by) {
+    case 'all':
+      return () => true;
+    case 'source':
+      return ({ source_id }) => source_id === selection.source_id;
+    case 'agent': {
+      const wanted = await findSource(http, selection.agent, toCommand);
+      return ({ source_id }) => source_id === wanted;
     }
-    if (!this.options.follow) await this.follower.events.return();
-    if (this.end) this.throwFailure(this.end);
-    return [...this.conversations.values()].sort(compareUrgency);
+    case 'space': {
+      const sources = await sourcesOfSpace(deps, await resolveSpaceId(http, parseReference(selection.space)));
+      return ({ source_id }) => sources.has(source_id);
+    }
   }
+}
 
-  /**
-   * Follows the conversations, after `readConversations`.
-   * @throws NoReplyError if a conversation is unanswered for too long; PartnerctlError as `follow` does
-   */
-  async *follow(): AsyncGenerator<StreamEvent, void, void> {
-    const { alert } = this.options;
-    const command = alert?.command === undefined ? undefined : new AlertCommand(this.context, alert.command);
-    let trigger: WebhookPolls | undefined;
-    try {
-      trigger = await startWebhookPolls(this.context, this.options.webhook);
-      trigger?.connect(this.follower, this.options.sessions);
-      while (!this.end) {
-        yield* this.pending.splice(0);
-        const overdue = this.findOverdue();
-        if (overdue && !command) throw overdue;
-        for (const conversation of this.overdue.splice(0).sort(compareUrgency)) {
-          const found = this.toAlert(conversation);
-          command?.start(found);
-          yield this.toAlertEvent(found);
-        }
-        const { value: event, done } = await this.follower.events.next();
-        if (done) break;
-        await this.handleEvent(event);
+/** Looks for the names of sources in the lists of spaces and agents, until all are found. */
+async function* findNames(http: Http, sources: ReadonlySet<string>): AsyncGenerator<WatchEvent, void, void> {
+  const missing = new Set(sources);
+  try {
+    for await (const space of listSpaces(http)) {
+      const { space_id, name } = readItem(OPERATIONS.listSpaces, () => readSpace(space, http.contract));
+      for await (const item of listAgents(http, space_id)) {
+        const agent = readItem(OPERATIONS.listAgents, () => readAgent(item, http.contract));
+        const source_id = agent.source_id ?? undefined;
+        if (source_id === undefined || !missing.delete(source_id)) continue;
+        yield { kind: 'named', source_id, names: { space: name, agent: agent.name } };
       }
-      if (this.end) this.throwFailure(this.end);
-    } finally {
-      await this.follower.events.return();
-      await Promise.all([command?.close(), trigger?.close()]);
+      if (missing.size === 0) return;
+    }
+  } catch (error) {
+    // Without the lists, conversations are shown by their ids.
+    if (!(error instanceof PartnerctlError)) throw error;
+  }
+}
+
+/** Follows a session; one that cannot be read does not end the watch of the others. */
+async function* watchSession(
+  events: AsyncGenerator<SessionEvent, void, void>,
+  ref: SessionRef,
+  onEnd: () => void,
+): AsyncGenerator<WatchEvent, void, void> {
+  try {
+    yield* events;
+  } catch (error) {
+    const isForAll = error instanceof CredentialsError || error instanceof BalanceError;
+    if (!(error instanceof PartnerctlError) || isForAll) throw error;
+    onEnd();
+    yield { kind: 'unreadable', ref, error };
+  }
+}
+
+/**
+ * Watches the known sessions, and those that begin meanwhile.
+ * @throws PartnerctlError if the selection cannot be resolved, or for 401, 402, and 403
+ */
+export async function* watch(
+  deps: WatchDeps,
+  selection: WatchSelection,
+  { once, intervalMs }: WatchOptions,
+): AsyncGenerator<WatchEvent, void, void> {
+  const { http, clock, random, places, remainingMs } = deps;
+  const isWanted = await selectionTest(deps, selection);
+  const shared = createShared(http);
+  const control = new AbortController();
+  const signal = AbortSignal.any([deps.signal, control.signal]);
+  const watched = new Set<string>();
+  const unnamed = new Set<string>();
+  const sourcesSeen = new Set<string>();
+  const events: AsyncGenerator<WatchEvent, void, void>[] = [];
+
+  /** Starts to follow the sessions that are not followed yet. @returns them */
+  async function findSessions(): Promise<readonly SessionRef[]> {
+    const found = (await places.list()).filter((ref) => isWanted(ref) && !watched.has(sessionKey(ref)));
+    for (const ref of found) {
+      watched.add(sessionKey(ref));
+      if (!sourcesSeen.has(ref.source_id)) unnamed.add(ref.source_id);
+      sourcesSeen.add(ref.source_id);
+      const pace = new Pace(clock, random, { fixedMs: intervalMs, sessions: () => watched.size });
+      const start = { ...ref, start: { from: 'last', count: EARLIER_MESSAGES } } as const;
+      const options = { once, maxOutageMs: once ? READ_OUTAGE_MS : undefined };
+      const followed = followSession({ ...deps, ...shared, signal, pace }, start, options);
+      const forget = (): unknown => shared.health.succeed(sessionKey(ref), clock.now());
+      events.push(watchSession(followed, ref, forget));
+    }
+    return found;
+  }
+
+  function lookUpNames(): void {
+    if (unnamed.size > 0) events.push(findNames(http, new Set(unnamed)));
+    unnamed.clear();
+  }
+
+  async function* tick(): AsyncGenerator<WatchEvent, void, void> {
+    for (let ticks = 1; !signal.aborted && remainingMs() > 0; ticks += 1) {
+      await clock.sleep(Math.min(TICK_MS, remainingMs()), signal).catch(() => undefined);
+      yield { kind: 'tick' };
+      if (ticks % TICKS_BETWEEN_LOOKS !== 0) continue;
+      for (const ref of await findSessions()) yield { kind: 'session', ref };
+      lookUpNames();
     }
   }
 
-  /** The error for the conversations that are unanswered for too long, once they have been read; undefined without any. */
-  findOverdue(): PartnerctlError | undefined {
-    return this.overdue.length === 0 ? undefined : this.overdueError(this.overdue.toSorted(compareUrgency));
-  }
-
-  private throwFailure(end: EndEvent): void {
-    const { follow: isFollowing } = this.options;
-    const failure = findEndFailure(end, isFollowing, this.context);
-    if (failure) throw failure;
-  }
-
-  private async handleEvent(event: FollowEvent): Promise<void> {
-    if (event.kind === 'end') this.end = event;
-    else if (event.kind === 'message') this.addMessage(event, event.message, event.isBacklog);
-    else if (event.kind === 'polled') this.setRead(event, event.at);
-    else if (event.kind === 'skipped') this.unread.delete(sessionKey(event));
-    // Missing messages at the beginning of a history do not matter here.
-    if (isNotice(event) && event.kind !== 'gap') await writeFollowNotice(this.context, event);
-  }
-
-  /** @param readAt all messages that existed at this time are known */
-  private setRead(ref: SessionRef, readAt: number): void {
-    const key = sessionKey(ref);
-    const conversation = this.conversations.get(key);
-    this.unread.delete(key);
-    if (!conversation) return;
-    this.conversations.set(key, { ...conversation, isRead: true });
-    if (this.alerts?.take(conversation, readAt)) this.overdue.push(conversation);
-  }
-
-  private addMessage({ source_id, session_id }: SessionRef, message: Message, isBacklog: boolean): void {
-    const ref = { source_id, session_id };
-    const key = sessionKey(ref);
-    const before = this.conversations.get(key) ?? unreadConversation(ref);
-    const conversation = addMessage(before, message, this.context.clock.now());
-    this.conversations.set(key, conversation);
-    const dueAt = this.alerts?.dueAt(conversation);
-    if (dueAt !== undefined) this.follower.pollBy(dueAt, ref);
-    const { grep, highlight, showTimestamps: showTimestamp } = this.options;
-    if (isBacklog || (grep && !matchesMessage(message, grep))) return;
-    this.pending.push(toStreamEvent(ref, message, { label: this.labels.get(key), showTimestamp, highlight }));
-  }
-
-  private toAlert({ source_id, session_id, unanswered }: Conversation): Alert {
-    const unanswered_since = new Date(unanswered?.since ?? Number.NaN).toISOString();
-    const { space_id } = this.options;
-    return { space_id, source_id, session_id, unanswered_since, message_id: unanswered?.message_id ?? '' };
-  }
-
-  private describeWait({ unanswered_since }: Alert): string {
-    return `unanswered for ${ms(this.context.clock.now() - Date.parse(unanswered_since))}`;
-  }
-
-  private toAlertEvent(alert: Alert): StreamEvent {
-    const { source_id, session_id, message_id, unanswered_since, space_id = null } = alert;
-    const wait = this.describeWait(alert);
-    return {
-      json: { alert: 'unanswered', space_id, source_id, session_id, message_id, unanswered_since },
-      cells: [unanswered_since, session_id, message_id, 'alert', wait],
-      text: [{ text: `[${this.labels.get(sessionKey(alert))}] alert: ${wait}\n`, tone: 'warn' }],
-    };
-  }
-
-  private overdueError(overdue: readonly Conversation[]): PartnerctlError {
-    const [first, ...others] = overdue.map((conversation) => this.toAlert(conversation));
-    if (!first) throw new RangeError('no conversation is overdue');
-    const { source_id, session_id } = first;
-    const read = ['chat', 'tail', '--source', source_id, '--session', session_id];
-    const more =
-      others.length === 0
-        ? ''
-        : ` So ${others.length === 1 ? 'is' : 'are'} ${others.length} more: ${others.map((each) => this.labels.get(sessionKey(each))).join(', ')}.`;
-    return new NoReplyError(
-      `Session ${session_id} of source ${source_id} is ${this.describeWait(first)}, since ${first.unanswered_since}.${more}`,
-      {
-        hint: `To read it: ${shellCommand(read, this.context.flags)}`,
-        details: { ...first, ...(others.length > 0 && { others }) },
-      },
-    );
-  }
+  for (const ref of await findSessions()) yield { kind: 'session', ref };
+  lookUpNames();
+  if (!once) events.push(tick());
+  yield* merge(events, () => control.abort());
+  const failure = interruption(deps.signal);
+  if (failure) throw failure;
 }

@@ -70,7 +70,7 @@ export interface Context {
   /** Asks a yes/no question; the default is no. Requires `isInteractive`. */
   confirm(question: string): Promise<boolean>;
   /** Opens an input line that allows output above it. Requires `isInteractive`. */
-  openPrompt(options: Pick<PromptLineOptions, 'label' | 'history' | 'onHistory'>): Promise<PromptLine>;
+  openPrompt(options: Pick<PromptLineOptions, 'label'>): Promise<PromptLine>;
   /** Whether text on stderr is colored. */
   readonly hasColor: boolean;
   readonly config: {

@@ -1,4 +1,5 @@
-import { readKnownSessions } from '../chat/known-sessions.ts';
+import { dirname } from 'node:path';
+import { Places } from '../chat/places.ts';
 import { isJsonObject } from '../contract/json.ts';
 import { readLog } from '../state-old/file-store.ts';
 import { fieldText, isText, type LogRecord } from '../state-old/record.ts';
@@ -44,7 +45,7 @@ export async function readKnownIds(path: string, origin: string): Promise<KnownI
     if (isText(cron_job_id)) jobs.push({ value: cron_job_id, description: name, owner });
     if (isText(key)) keys.push({ value: key, description: name, owner });
   }
-  const sessions = (await readKnownSessions(path, origin)).map(({ session_id, source_id }) => {
+  const sessions = (await new Places(dirname(path), origin, (text) => text).list()).map(({ session_id, source_id }) => {
     if (!sources.has(source_id)) sources.set(source_id, { value: source_id, description: '', owner: '' });
     return { value: session_id, description: source_id, owner: source_id };
   });

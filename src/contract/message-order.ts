@@ -5,20 +5,20 @@ export interface MessageRef {
   readonly created_at: string | null;
 }
 
-export interface Timestamp {
+interface Timestamp {
   readonly ms: number;
   /** The digits after the seconds, without trailing zeros: a service may be more precise than milliseconds. */
   readonly fraction: string;
 }
 
 /** Parses `created_at`; undefined if it is missing or not a date. */
-export function parseTimestamp({ created_at }: MessageRef): Timestamp | undefined {
+function parseTimestamp({ created_at }: MessageRef): Timestamp | undefined {
   const ms = created_at === null ? Number.NaN : Date.parse(created_at);
   if (created_at === null || Number.isNaN(ms)) return undefined;
   return { ms, fraction: /:\d\d\.(\d+)/.exec(created_at)?.[1]?.replace(/0+$/, '') ?? '' };
 }
 
-export function compareTimestamps(left: Timestamp, right: Timestamp): number {
+function compareTimestamps(left: Timestamp, right: Timestamp): number {
   if (left.ms !== right.ms) return left.ms - right.ms;
   return left.fraction < right.fraction ? -1 : left.fraction > right.fraction ? 1 : 0;
 }
@@ -93,18 +93,7 @@ export function sortOldestFirst(messages: readonly MessageRef[]): readonly numbe
 const MIN_ORDERED = 3;
 
 /** How each message compares to the next one; undefined with too few messages or without timestamps. */
-function compareNeighbors(messages: readonly MessageRef[]): readonly number[] | undefined {
+function _compareNeighbors(messages: readonly MessageRef[]): readonly number[] | undefined {
   const order = messages.length < MIN_ORDERED ? undefined : orderOf(messages);
   return order && messages.slice(1).map((_, index) => order.compare(index, index + 1));
-}
-
-/** Whether each of at least three messages is older than the one before it. False if one has no timestamp. */
-export function isNewestFirst(messages: readonly MessageRef[]): boolean {
-  return compareNeighbors(messages)?.every((difference) => difference > 0) ?? false;
-}
-
-/** Like `isNewestFirst`, but messages may share a timestamp, as long as not all do. */
-export function isDescending(messages: readonly MessageRef[]): boolean {
-  const differences = compareNeighbors(messages) ?? [];
-  return differences.every((difference) => difference >= 0) && differences.some((difference) => difference > 0);
 }

@@ -72,24 +72,18 @@ export const CHAT_OPEN: CommandOutput = { json: null, text: 'a conversation in t
 
 export const CHAT_TAIL: CommandOutput = { json: null, ndjson: MESSAGE };
 
-const ALERT = object({
-  alert: oneOf('unanswered'),
-  space_id: NULLABLE_TEXT,
-  ...SESSION,
-  message_id: STRING,
-  unanswered_since: STRING,
-});
-
 export const CHAT_WATCH: CommandOutput = {
   json: null,
-  ndjson: { anyOf: [MESSAGE, ALERT] },
+  ndjson: MESSAGE,
   variants: [
     {
       flags: ['no-follow'],
       ...listOf(
         object({
           ...SESSION,
-          status: oneOf('unanswered', 'answered', 'empty', 'unread'),
+          space: described('the name of the customer', NULLABLE_TEXT),
+          agent: described('the name of the agent', NULLABLE_TEXT),
+          status: oneOf('unanswered', 'answered', 'empty', 'cannot_be_read'),
           unanswered_since: NULLABLE_TEXT,
           unanswered_message_id: NULLABLE_TEXT,
           last_message_at: NULLABLE_TEXT,

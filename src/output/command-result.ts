@@ -127,12 +127,17 @@ export interface ReportLine {
 /** A possibly endless stream of events: one JSON object per line for scripts, `text` for people. */
 export interface StreamResult {
   readonly kind: 'stream';
-  /** The table to show before the events, the most important row first. */
-  readonly header?: ListResult | undefined;
   /** Can be read only once. The renderer requests the next event after it has written the previous one. */
   readonly events: AsyncIterable<StreamEvent>;
-  /** The notice to write to stderr if there are no events. */
-  readonly empty?: string | undefined;
+  /** What a terminal shows instead of the events: tables, each drawn over the one before. */
+  readonly screens?: AsyncIterable<Screen> | undefined;
+}
+
+/** A table as it is at a time. */
+export interface Screen {
+  readonly list: ListResult;
+  /** In milliseconds since the epoch. Times are shown relative to it. */
+  readonly now: number;
 }
 
 export interface StreamEvent {

@@ -34,12 +34,8 @@ export interface PromptLineOptions {
   readonly input: Readable & { setRawMode?: (mode: boolean) => unknown };
   readonly output: NodeJS.WritableStream & { readonly rows?: number };
   readonly label: string;
-  /** Earlier entries, newest first. */
-  readonly history: readonly string[];
   /** Redacts secrets in the text that `printAbove` prints. */
   readonly redact: (text: string) => string;
-  /** Called with all entries, newest first, after each new entry. */
-  readonly onHistory: (entries: readonly string[]) => void;
 }
 
 /** Removes what would submit the line or control the terminal. */
@@ -81,7 +77,7 @@ class TerminalPrompt implements PromptLine {
   /** The cursor's row when last drawn, relative to the first row of the prompt. */
   private cursorRow = 0;
 
-  constructor({ input, output, label, history, redact, onHistory }: PromptLineOptions) {
+  constructor({ input, output, label, redact }: PromptLineOptions) {
     this.input = input;
     this.output = output;
     this.redact = redact;
@@ -91,7 +87,6 @@ class TerminalPrompt implements PromptLine {
       output,
       prompt: label,
       terminal: true,
-      history: [...history],
       historySize: HISTORY_SIZE,
       removeHistoryDuplicates: true,
     });
@@ -106,7 +101,6 @@ class TerminalPrompt implements PromptLine {
     output.prependListener('resize', this.handleResize);
     output.write(BRACKETED_PASTE_ON);
     this.line.on('line', () => this.redraw());
-    this.line.on('history', (entries) => onHistory(entries));
     this.line.on('SIGINT', () => this.handleInterrupt());
     // While the program is suspended, the shell turns it off.
     this.line.on('SIGCONT', () => output.write(BRACKETED_PASTE_ON));

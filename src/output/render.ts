@@ -1,4 +1,4 @@
-import { type ClosableSink, type Sink, withWrite } from '../cli/io.ts';
+import type { ClosableSink, Sink } from '../cli/io.ts';
 import { UsageError } from '../errors.ts';
 import type { Arrangement } from './arrange.ts';
 import {
@@ -9,7 +9,6 @@ import {
   type ObjectResult,
   type OutputFormat,
   objectResult,
-  type Row,
   type StreamResult,
 } from './command-result.ts';
 import { createEventFormatter } from './formats/events.ts';
@@ -28,8 +27,6 @@ export interface RenderOptions {
   readonly quiet: boolean;
   /** Whether tables shorten nothing. */
   readonly wide?: boolean;
-  /** Whether events follow the table. */
-  readonly isHeader?: boolean;
   /** The current time, in milliseconds since the epoch. Tables in a terminal show times relative to it. */
   readonly now?: number;
 }
@@ -81,7 +78,7 @@ async function renderTable(result: ListResult | ObjectResult, options: RenderOpt
   }
   if (result.kind === 'object' || options.quiet) return;
   if (!written.hasContent) await writeNotice(result.empty, io);
-  if (io.stderr.isTTY && !options.isHeader) await writeNotice(written.cut, io);
+  if (io.stderr.isTTY) await writeNotice(written.cut, io);
   if (result.summary && !result.report) await writeNotice(result.summary(), io);
 }
 
@@ -158,47 +155,14 @@ async function renderQuery(
   await render(queried, { ...options, query: undefined }, io);
 }
 
-/** Lines of the screen for the summary and the first events. */
-const FREE_LINES = 3;
-
-async function* iterate(rows: readonly Row[]): AsyncGenerator<Row> {
-  yield* rows;
-}
-
-/** Reverses rows that do not fit on the screen, so that the first ones do not scroll off: streams have no pager. */
-async function orderForScreen(
-  list: ListResult,
-  options: RenderOptions,
-  { stdout, redact }: RenderIo,
-): Promise<ListResult> {
-  const { isTTY, rows: height } = stdout;
-  if (!isTTY || height === undefined) return list;
-  const { countScreenLines } = await import('./width.ts');
-  const rows: Row[] = [];
-  for await (const row of list.rows) rows.push(row);
-  let lines = 0;
-  const counter = withWrite(async (text) => {
-    lines += countScreenLines(text, stdout.columns);
-  }, stdout);
-  await writeForPeople(await arrangeIfAsked({ ...list, rows: iterate(rows) }, options), counter, options, redact);
-  return { ...list, rows: iterate(lines > height - FREE_LINES ? rows.toReversed() : rows) };
-}
-
 async function renderStream(result: StreamResult, options: RenderOptions, io: RenderIo): Promise<void> {
   const formatEvent = await createEventFormatter(options.format, options.color, io.stdout);
   if (options.query === undefined) {
-    const { openPager: _, ...unpaged } = io;
-    const { header } = result;
-    if (header && options.format === 'table') {
-      const ordered = await orderForScreen(header, options, unpaged);
-      await renderData(ordered, { ...options, isHeader: true }, unpaged);
+    if (result.screens && options.format === 'table' && io.stdout.isTTY) {
+      const { writeScreens } = await import('./live-screen.ts');
+      return writeScreens(result.screens, io.stdout, { ...options, redact: io.redact });
     }
-    let isEmpty = true;
-    for await (const event of result.events) {
-      isEmpty = false;
-      await io.stdout.write(formatEvent(event));
-    }
-    if (isEmpty && options.format === 'table' && !options.quiet) await writeNotice(result.empty ?? '', io);
+    for await (const event of result.events) await io.stdout.write(formatEvent(event));
     return;
   }
   const { compileQuery, toHumanResult } = await import('./query.ts');

@@ -10,7 +10,7 @@ export type Redact = (text: string) => string;
 const noRedaction: Redact = (text) => text;
 
 /** @throws InputError if the line contains a secret: people share the state file */
-export function refuseSecret(line: string, redact: Redact): void {
+function refuseSecret(line: string, redact: Redact): void {
   if (redact(line) === line) return;
   throw new InputError('A secret would be written to the state.', {
     why: 'A name or an id in this command contains the token, or another secret.',
@@ -39,7 +39,7 @@ export function encodeLine<Fields extends NewRecord>(
  * Appends lines to the log at a path, as `LogWriter.append` does.
  * @throws LocalError if the write fails; the file may still contain some of the lines, or a part of one
  */
-export async function appendLines(path: string, lines: readonly string[]): Promise<void> {
+async function appendLines(path: string, lines: readonly string[]): Promise<void> {
   const writer = new LogWriter(path);
   try {
     await writer.append(lines);

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
+import { createUpload } from '../api/calls.ts';
 import { type FilePart, formBody } from '../api/form-body.ts';
 import type { Http } from '../api/http.ts';
-import { createUpload } from '../api/calls.ts';
 import { fileFieldOf, type UploadKind } from '../contract/uploads.ts';
 import { LocalError } from '../errors.ts';
 import { filePart, type LocalFile, readContent } from './files.ts';

@@ -62,7 +62,7 @@ describe('chat send', () => {
     ['a megabyte', 'ä\n'.repeat(349_525)],
   ])('sends %s byte for byte, from a file and from standard input', async (_, text) => {
     const { env, to, chat } = await startChat();
-    expect((await run([...to, '--file', write('text', text)], { env })).code).toBe(0);
+    expect((await run([...to, '--text-file', write('text', text)], { env })).code).toBe(0);
     expect((await run([...to, '-'], { env, stdin: text })).code).toBe(0);
     const said = (await chat.history()).filter(({ role }) => role === 'user');
     expect(said.map((message) => message.text === text)).toEqual([true, true]);
@@ -71,12 +71,12 @@ describe('chat send', () => {
   test.each([
     ['no text', []],
     ['an empty text', ['']],
-    ['a text twice', ['text', '--file', 'x']],
+    ['a text twice', ['text', '--text-file', 'x']],
     ['several words', ['two', 'words']],
     ['an empty id', ['text', '--external-id', '']],
     ['no replies', ['text', '--replies', '0']],
     ['a settle without a unit', ['text', '--settle', '3']],
-    ['a missing file', ['--file', '/nonexistent/x']],
+    ['a missing file', ['--text-file', '/nonexistent/x']],
   ])('rejects %s, and sends nothing', async (_, args) => {
     const { it, env, to } = await startChat();
     await it.forget();
@@ -97,17 +97,17 @@ describe('chat send', () => {
     await it.forget();
     const latin1 = Buffer.from('caf\xe9', 'latin1');
     const path = write('latin1.txt', latin1);
-    const file = await run([...to, '--file', path], { env });
+    const file = await run([...to, '--text-file', path], { env });
     expect(file).toMatchObject({ code: 2, stderr: expect.stringMatching(/latin1\.txt[\s\S]*UTF-8/) });
     const stdin = await run([...to, '-'], { env, stdin: latin1 });
     expect(stdin).toMatchObject({ code: 2, stderr: expect.stringMatching(/standard input[\s\S]*UTF-8/) });
     // Node replaces invalid UTF-8 in an argument with U+FFFD, so the original text is lost.
     const argument = await run([...to, 'caf\ufffd', '-o', 'json'], { env });
     expect(argument.code).toBe(2);
-    expect(argument.error()).toMatchObject({ type: 'usage', hint: expect.stringMatching(/ - .*--file/) });
+    expect(argument.error()).toMatchObject({ type: 'usage', hint: expect.stringMatching(/ - .*--text-file/) });
     expect(await it.received()).toEqual([]);
     expect((await run([...to, '-'], { env, stdin: 'a\ufffdb' })).code).toBe(0);
-    expect((await run([...to, '--file', write('real', 'a\ufffdb')], { env })).code).toBe(0);
+    expect((await run([...to, '--text-file', write('real', 'a\ufffdb')], { env })).code).toBe(0);
     const said = (await chat.history()).filter(({ role }) => role === 'user');
     expect(said).toMatchObject([{ text: 'a\ufffdb' }, { text: 'a\ufffdb' }]);
   });
@@ -189,7 +189,9 @@ describe('an error of chat send', () => {
     const people = await run([...to, '-', '--external-id', 'e 1'], { env, stdin: 'x' });
     expect(people.stderr).toMatch(/--external-id 'e 1' -\s.*standard input/);
     const file = write('a b.txt', 'x');
-    expect((await run([...to, '--file', file], { env })).stderr).toMatch(/--external-id \S+ --file '.*a b\.txt'/);
+    expect((await run([...to, '--text-file', file], { env })).stderr).toMatch(
+      /--external-id \S+ --text-file '.*a b\.txt'/,
+    );
     const odd = await run([...to, 'x\u001b[2J'], { env });
     expect(odd.stderr).not.toContain('\u001b');
     expect(odd.stderr).toMatch(/--external-id \S+ … \(with the same text\)/);

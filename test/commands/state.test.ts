@@ -160,7 +160,6 @@ describe('state show', () => {
     expect(await lines('--key', 'k1', '--type', 'created')).toEqual([6]);
     expect(await lines('--type', 'cron')).toEqual([]);
     expect(await lines('--type', 'cron.created')).toEqual([]);
-    expect(await lines('--type', 'tail')).toEqual([]);
   });
 
   test.each([
@@ -232,7 +231,6 @@ interface Verified {
   readonly duplicates: number[];
   readonly newer: { line: number; version: number }[];
   readonly damaged: { line: number; why: string }[];
-  readonly tails: number;
   readonly sound: boolean;
 }
 
@@ -248,7 +246,6 @@ describe('state verify', () => {
       duplicates: [],
       newer: [],
       damaged: [],
-      tails: 0,
       sound: true,
     });
     expect(await run(['state', 'verify', '--state', path])).toMatchObject({
@@ -320,14 +317,6 @@ describe('state verify', () => {
     const ran = await run(['state', 'verify', '--state', write('state.jsonl', lines.join('\n')), '-o', 'json']);
     expect(ran.code).toBe(1);
     expect(ran.error().hint).toMatch(hint);
-  });
-
-  test('counts the checkpoint files next to the state file', async () => {
-    const path = soundFile();
-    mkdirSync(`${path}.tails`);
-    for (const name of ['a', 'b']) writeFileSync(join(`${path}.tails`, name), line('tail', name));
-    const ran = await run(['state', 'verify', '--state', path]);
-    expect(ran.stdout).toContain('\n2 tails beside it\n');
   });
 
   test('counts record types with any name', async () => {

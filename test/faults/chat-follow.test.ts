@@ -1,14 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { follow } from '../../src/chat/follow.ts';
-import type { FollowEvent, FollowStart } from '../../src/chat/follow-types.ts';
+import type { SessionEvent } from '../../src/chat/follow.ts';
+import type { FollowStart } from '../../src/chat/session.ts';
 import { systemClock } from '../../src/clock.ts';
 import { ShapeError } from '../../src/errors.ts';
-import { createGate } from '../support/fake-service.ts';
 import { type HistoryRequest, historyServer, nextPath, stallingClock } from '../support/history-server.ts';
 import { fastClock } from '../support/run.ts';
-import { followDeps, followOptions, isEnd, readAll, summarize, until } from './following.ts';
+import { followDeps, followSessions, readAll, summarize, until, untilEnd } from './following.ts';
 
-function isMessage(id: string): (event: FollowEvent) => boolean {
+function isMessage(id: string): (event: SessionEvent) => boolean {
   return (event) => event.kind === 'message' && event.message.message_id === id;
 }
 
@@ -23,8 +22,8 @@ describe('following starts', () => {
   ])('%s', async (_, start, expected) => {
     const server = await historyServer();
     server.add('s', 4);
-    expect(summarize(await readAll(server, start))).toEqual([...expected, 'end:caught-up']);
-    const { events } = follow(followDeps(server.baseUrl), followOptions(start));
+    expect(summarize(await readAll(server, start))).toEqual([...expected]);
+    const events = followSessions(followDeps(server.baseUrl), { s: start });
     if (expected.length > 0) expect(summarize(await until(events, isMessage('s-3')))).toEqual(expected);
     else void server.nextRequest(() => server.requests.length === 4).then(() => server.add('s', 1));
     if (expected.length > 0) server.add('s', 1);
@@ -58,7 +57,7 @@ describe('pages of a history', () => {
     server.behave(({ json, url }, wellBehaved) =>
       json(200, { results: wellBehaved(), next: url.pathname + url.search }),
     );
-    const { events } = follow(followDeps(server.baseUrl), followOptions());
+    const events = followSessions(followDeps(server.baseUrl), { s: { from: 'start' } });
     expect(summarize(await until(events, isMessage('s-2')))).toEqual(['+s-0', '+s-1', '+s-2']);
     server.add('s', 1);
     expect(summarize(await until(events, isMessage('s-3')))).toContain('+s-3');
@@ -74,7 +73,7 @@ describe('pages of a history', () => {
         const results = habit === 'heeds' ? wellBehaved() : server.sessions.get('s');
         json(200, { results, next: url.pathname + url.search });
       });
-      expect(summarize(await readAll(server, { from: 'start' }))).toEqual(['+s-0', '+s-1', '+s-2', 'end:caught-up']);
+      expect(summarize(await readAll(server, { from: 'start' }))).toEqual(['+s-0', '+s-1', '+s-2']);
     },
   );
 });
@@ -100,7 +99,7 @@ describe('an outage', () => {
       if (fault) fault(request);
       else request.json(200, wellBehaved());
     });
-    const { events } = follow(followDeps(server.baseUrl), followOptions({ from: 'start' }, { intervalMs: 200 }));
+    const events = followSessions(followDeps(server.baseUrl), { s: { from: 'start' } }, { intervalMs: 200 });
     const shown = summarize(await until(events, isMessage('s-29')));
     expect(shown).toEqual(Array.from({ length: 30 }, (_, index) => `+s-${index}`));
     await events.return();
@@ -115,13 +114,13 @@ describe('an outage', () => {
   ])('is assumed for %s once the session has been read', async (_, fault) => {
     const server = await historyServer();
     server.add('s', 3);
-    const { events } = follow(followDeps(server.baseUrl), followOptions());
+    const events = followSessions(followDeps(server.baseUrl), { s: { from: 'start' } });
     await until(events, isMessage('s-2'));
     server.behave(fault);
-    expect(summarize(await until(events, ({ kind }) => kind === 'outage-started'))).toEqual(['outage-started']);
+    expect(summarize(await until(events, ({ kind }) => kind === 'outage'))).toEqual(['outage']);
     server.behave(undefined);
     server.add('s', 1);
-    expect(summarize(await until(events, ({ kind }) => kind === 'outage-ended'))).toEqual(['+s-3', 'outage-ended']);
+    expect(summarize(await until(events, ({ kind }) => kind === 'recovered'))).toEqual(['+s-3', 'recovered']);
     await events.return();
   });
 
@@ -133,12 +132,8 @@ describe('an outage', () => {
       if (server.requests.length === 1) void clock.stall(request);
       else request.json(200, wellBehaved());
     });
-    const { events } = follow(followDeps(server.baseUrl, clock), followOptions());
-    expect(summarize(await until(events, ({ kind }) => kind === 'outage-ended'))).toEqual([
-      'outage-started',
-      '+s-0',
-      'outage-ended',
-    ]);
+    const events = followSessions(followDeps(server.baseUrl, clock), { s: { from: 'start' } });
+    expect(summarize(await until(events, ({ kind }) => kind === 'recovered'))).toEqual(['outage', '+s-0', 'recovered']);
     await events.return();
   });
 
@@ -152,8 +147,8 @@ describe('an outage', () => {
       else json(200, { results: wellBehaved().slice(0, 3), next: nextPath(url, 'page', 2) });
     });
     await expect(readAll(server, { from: 'start' })).rejects.toThrow('The service has been out of reach for 30 s.');
-    const { events } = follow(followDeps(server.baseUrl), followOptions());
-    expect(summarize(await until(events, ({ kind }) => kind === 'outage-started'))).toContain('outage-started');
+    const events = followSessions(followDeps(server.baseUrl), { s: { from: 'start' } });
+    expect(summarize(await until(events, ({ kind }) => kind === 'outage'))).toContain('outage');
     await events.return();
   });
 });
@@ -171,14 +166,14 @@ describe('a poll that stalls', () => {
         if (durations.length === stalls) server.add('s', 1);
       } else request.json(200, wellBehaved());
     });
-    const { events } = follow(followDeps(server.baseUrl, clock), followOptions());
+    const events = followSessions(followDeps(server.baseUrl, clock), { s: { from: 'start' } });
     await until(events, isMessage('s-0'));
     await events.return();
     return durations;
   }
 
-  it('is abandoned after 15 s, and after longer if stalls repeat', async () => {
-    expect(await stalling(0, 2)).toEqual([15_000, 30_000]);
+  it('is abandoned after 15 s, each time', async () => {
+    expect(await stalling(0, 2)).toEqual([15_000, 15_000]);
   });
 
   it('is abandoned after 15 s, regardless of earlier immediate failures', async () => {
@@ -189,17 +184,14 @@ describe('a poll that stalls', () => {
     const server = await historyServer();
     server.add('s', 1);
     const clock = stallingClock();
-    const { events } = follow(
-      followDeps(server.baseUrl, clock),
-      followOptions({ from: 'start' }, { maxOutageMs: 5_000 }),
-    );
+    const events = followSessions(followDeps(server.baseUrl, clock), { s: { from: 'start' } }, { maxOutageMs: 5_000 });
     await until(events, isMessage('s-0'));
     let lost = 0;
     server.behave((request) => {
       lost ||= clock.now();
       void clock.stall(request);
     });
-    await expect(until(events, isEnd)).rejects.toMatchObject({ exitCode: 8 });
+    await expect(untilEnd(events)).rejects.toMatchObject({ exitCode: 8 });
     expect(clock.now() - lost).toBeLessThanOrEqual(6_000);
   });
 });
@@ -220,29 +212,29 @@ describe('a permanent failure', () => {
       { exitCode: 4 },
       { from: 'after', message_id: 'gone' },
     ],
-  ])('is %s, after one request', async (_, fault, error, start) => {
+  ])('is %s, after one request', async (_, fault, error, start = { from: 'start' }) => {
     const server = await historyServer();
     server.behave(fault);
-    const { events } = follow(followDeps(server.baseUrl), followOptions(start));
-    await expect(until(events, () => false)).rejects.toMatchObject(error);
+    const events = followSessions(followDeps(server.baseUrl), { s: start });
+    await expect(untilEnd(events)).rejects.toMatchObject(error);
     expect(server.requests).toHaveLength(1);
   });
 
   it('is a 402 of a session that has been read', async () => {
     const server = await historyServer();
     server.add('s', 1);
-    const { events } = follow(followDeps(server.baseUrl), followOptions({ from: 'last', count: 10 }));
+    const events = followSessions(followDeps(server.baseUrl), { s: { from: 'last', count: 10 } });
     await until(events, isMessage('s-0'));
     server.behave(({ json }) => json(402, {}));
-    await expect(until(events, () => false)).rejects.toMatchObject({ exitCode: 6, info: { status: 402 } });
+    await expect(untilEnd(events)).rejects.toMatchObject({ exitCode: 6, info: { status: 402 } });
   });
 
-  it('is an unknown shape, after three attempts', async () => {
+  it('is an unknown shape, after one request', async () => {
     const server = await historyServer();
     server.behave(({ json }) => json(200, { results: [{ text: 'without an id' }] }));
-    const { events } = follow(followDeps(server.baseUrl), followOptions());
-    await expect(until(events, () => false)).rejects.toThrow(ShapeError);
-    expect(server.requests).toHaveLength(3);
+    const events = followSessions(followDeps(server.baseUrl), { s: { from: 'start' } });
+    await expect(untilEnd(events)).rejects.toThrow(ShapeError);
+    expect(server.requests).toHaveLength(1);
   });
 });
 
@@ -252,8 +244,8 @@ describe('a session that does not exist at the service yet', () => {
     server.behave(({ json }, wellBehaved) =>
       server.sessions.has('s') ? json(200, wellBehaved()) : json(404, { code: 'session_not_found' }),
     );
-    expect(summarize(await readAll(server, { from: 'start' }))).toEqual(['unknown-session', 'end:caught-up']);
-    const { events } = follow(followDeps(server.baseUrl), followOptions({ from: 'last', count: 0 }));
+    expect(summarize(await readAll(server, { from: 'start' }))).toEqual(['unknown-session']);
+    const events = followSessions(followDeps(server.baseUrl), { s: { from: 'last', count: 0 } });
     void server.nextRequest(() => server.requests.length === 3).then(() => server.add('s', 1));
     const told = await until(events, isMessage('s-0'));
     expect(told.at(-1)).toMatchObject({ kind: 'message', isBacklog: false });
@@ -272,7 +264,7 @@ it('a 404 page of a gateway is an outage, not a session that does not exist yet'
     if (server.requests.length % 2 === 0) page(request);
     else request.json(200, wellBehaved());
   });
-  expect(summarize(await readAll(server, { from: 'start' }))).toEqual(['+s-0', 'end:caught-up']);
+  expect(summarize(await readAll(server, { from: 'start' }))).toEqual(['+s-0']);
 });
 
 describe('a service that ignores cursors', () => {
@@ -290,12 +282,9 @@ describe('a service that ignores cursors', () => {
         const end = isPaged ? at + 500 : entries.length;
         json(200, { results: entries.slice(at, end), next: end < entries.length ? nextPath(url, 'at', end) : null });
       });
-      const { events } = follow(
-        followDeps(server.baseUrl, fastClock()),
-        followOptions({ from: 'start' }, { timeoutMs: 6_000 }),
-      );
-      const shown = summarize(await until(events, isEnd));
-      expect(shown).toEqual([...entries.map(({ message_id }) => `+${message_id}`), 'end:timeout']);
+      const events = followSessions(followDeps(server.baseUrl, fastClock(), 6_000), { s: { from: 'start' } }, {});
+      const shown = summarize(await untilEnd(events));
+      expect(shown).toEqual([...entries.map(({ message_id }) => `+${message_id}`)]);
       expect(server.requests.length).toBeLessThan(isPaged ? 36 : 12);
     },
   );
@@ -308,11 +297,8 @@ describe('a service that ignores cursors', () => {
       const results = ['a', 'b'].map((message_id) => ({ message_id, role: 'assistant', text: 'x' }));
       json(200, { results: turn % 2 === 0 ? results : results.reverse(), has_more: true });
     });
-    const { events } = follow(
-      followDeps(server.baseUrl, fastClock()),
-      followOptions({ from: 'start' }, { timeoutMs: 6_000 }),
-    );
-    const shown = summarize(await until(events, isEnd));
+    const events = followSessions(followDeps(server.baseUrl, fastClock(), 6_000), { s: { from: 'start' } }, {});
+    const shown = summarize(await untilEnd(events));
     expect(shown.filter((text) => text.startsWith('+'))).toHaveLength(2);
     expect(server.requests.length).toBeLessThan(30);
   });
@@ -327,7 +313,7 @@ describe('a service that rejects old cursors', () => {
       if (after !== undefined && newest < (server.sessions.get('s')?.length ?? 0) - 2) json(status, {});
       else json(200, wellBehaved());
     });
-    const { events } = follow(followDeps(server.baseUrl), followOptions({ from: 'last', count: 2 }));
+    const events = followSessions(followDeps(server.baseUrl), { s: { from: 'last', count: 2 } });
     expect(summarize(await until(events, isMessage('s-2')))).toEqual(['+s-1', '+s-2']);
     server.add('s', 1);
     expect(summarize(await until(events, isMessage('s-3')))).toEqual(['+s-3']);
@@ -338,58 +324,39 @@ describe('a service that rejects old cursors', () => {
 });
 
 describe('following ends', () => {
-  it('with a reply created right after the backlog was read', async () => {
-    const server = await historyServer();
-    server.add('s', 2, 'user');
-    server.behave(({ json }, wellBehaved) => {
-      json(200, wellBehaved());
-      // The timestamp distinguishes it from a truncated part of the history.
-      if (server.requests.length === 1) server.add('s', 1, 'assistant', new Date());
-    });
-    const wanted = followOptions({ from: 'last', count: 1 }, { until: { replies: 1 }, timeoutMs: 5_000 });
-    expect(summarize(await until(follow(followDeps(server.baseUrl), wanted).events, isEnd))).toEqual([
-      '+s-1',
-      '+s-2',
-      'end:replied',
-    ]);
-  });
-
   it('at the time limit, even while a poll hangs', async () => {
     const server = await historyServer();
-    const idle = follow(followDeps(server.baseUrl), followOptions({ from: 'start' }, { timeoutMs: 2000 }));
-    expect(summarize(await until(idle.events, isEnd))).toEqual(['end:timeout']);
+    const idle = followSessions(followDeps(server.baseUrl, fastClock(), 2_000), { s: { from: 'start' } });
+    expect(summarize(await untilEnd(idle))).toEqual([]);
     server.behave(() => undefined);
-    const hanging = follow(
-      followDeps(server.baseUrl, systemClock),
-      followOptions({ from: 'start' }, { timeoutMs: 200 }),
-    );
+    const hanging = followSessions(followDeps(server.baseUrl, systemClock, 200), { s: { from: 'start' } });
     const started = Date.now();
-    expect(summarize(await until(hanging.events, isEnd))).toEqual(['end:timeout']);
+    expect(summarize(await untilEnd(hanging))).toEqual([]);
     expect(Date.now() - started).toBeLessThan(10_000);
   });
 
-  it('with the interrupt: while waiting, while a poll hangs, and before the start', async () => {
+  it('with the signal: while waiting, while a poll hangs, and before the start', async () => {
     const server = await historyServer();
     server.add('s', 1);
     const idle = followDeps(server.baseUrl, systemClock);
-    const first = follow(idle, followOptions());
-    await until(first.events, isMessage('s-0'));
-    const end = until(first.events, isEnd);
+    const first = followSessions(idle, { s: { from: 'start' } });
+    await until(first, isMessage('s-0'));
+    const end = untilEnd(first);
     idle.stop();
-    expect(summarize(await end)).toEqual(['end:interrupted']);
+    expect(summarize(await end)).toEqual([]);
 
     server.behave(() => undefined);
     const hanging = followDeps(server.baseUrl, systemClock);
-    const second = until(follow(hanging, followOptions()).events, isEnd);
+    const second = untilEnd(followSessions(hanging, { s: { from: 'start' } }));
     const { request } = await server.nextRequest(() => true);
     const closed = new Promise<void>((resolve) => request.socket.on('close', () => resolve()));
     hanging.stop();
-    expect(summarize(await second)).toEqual(['end:interrupted']);
+    expect(summarize(await second)).toEqual([]);
     await closed;
 
     const over = followDeps(server.baseUrl);
     over.stop();
-    expect(summarize(await until(follow(over, followOptions()).events, isEnd))).toEqual(['end:interrupted']);
+    expect(await untilEnd(followSessions(over, { s: { from: 'start' } }))).toEqual([]);
   });
 
   it('and aborts running polls when the events are no longer consumed', async () => {
@@ -400,51 +367,17 @@ describe('following ends', () => {
       // Otherwise there is no poll in flight that could be left running.
       if (session === 'a') void hanging.then(() => json(200, wellBehaved()));
     });
-    const sessions = ['a', 'b'].map((session_id) => ({
-      source_id: 'src',
-      session_id,
-      start: { from: 'start' } as const,
-    }));
-    const parts = followDeps(server.baseUrl, systemClock);
-    for await (const event of follow(parts, { ...followOptions(), sessions }).events) {
-      if (event.kind === 'message') break;
-    }
+    const events = followSessions(followDeps(server.baseUrl, systemClock), {
+      a: { from: 'start' },
+      b: { from: 'start' },
+    });
+    for await (const event of events) if (event.kind === 'message') break;
     const { request } = await hanging;
     if (!request.socket.destroyed) await new Promise<void>((resolve) => request.socket.on('close', () => resolve()));
   });
 });
 
 describe('the poll rate', () => {
-  it('is fast after a message was sent, however long it was idle', async () => {
-    const server = await historyServer();
-    const parts = followDeps(server.baseUrl);
-    const { now } = parts.clock;
-    const follower = follow(parts, followOptions());
-    const shown = until(follower.events, isMessage('s-0'));
-    const idleSince = now();
-    await server.nextRequest(() => now() - idleSince > 600_000);
-    follower.expectReply({ source_id: 'src', session_id: 's' });
-    server.add('s', 1);
-    const started = now();
-    expect(summarize(await shown)).toEqual(['+s-0']);
-    expect(now() - started).toBeLessThan(1500);
-    await follower.events.return();
-  });
-
-  it('allows an immediate poll on request', async () => {
-    const server = await historyServer();
-    const follower = follow(
-      followDeps(server.baseUrl, systemClock),
-      followOptions({ from: 'start' }, { intervalMs: 3_600_000 }),
-    );
-    const shown = until(follower.events, isMessage('s-0'));
-    await server.nextRequest(() => true);
-    server.add('s', 1);
-    follower.pollBy(0);
-    expect(summarize(await shown)).toEqual(['+s-0']);
-    await follower.events.return();
-  });
-
   it('follows Retry-After', async () => {
     const server = await historyServer();
     const parts = followDeps(server.baseUrl);
@@ -455,7 +388,7 @@ describe('the poll rate', () => {
       if (times.length === 2) json(429, {}, { 'retry-after': '7' });
       else json(200, wellBehaved(), { 'retry-after': '4' });
     });
-    const { events } = follow(parts, followOptions({ from: 'start' }, { intervalMs: 100 }));
+    const events = followSessions(parts, { s: { from: 'start' } }, { intervalMs: 100 });
     await until(events, isMessage('s-3'));
     const pauses = times.slice(1).map((time, index) => time - (times[index] ?? time));
     expect(pauses[0]).toBeGreaterThanOrEqual(3900);
@@ -464,31 +397,32 @@ describe('the poll rate', () => {
     await events.return();
   });
 
-  it.each(['while it waited', 'during a poll'])(
-    'catches up immediately when the machine has slept %s',
-    async (moment) => {
-      const server = await historyServer();
-      let offset = 0;
-      const waiting = createGate();
-      const clock = {
-        now: () => Date.now() + offset,
-        monotonic: systemClock.monotonic,
-        sleep: (ms: number, signal?: AbortSignal) => {
-          waiting.open();
-          return systemClock.sleep(ms, signal);
-        },
-      };
-      const { events } = follow(
-        followDeps(server.baseUrl, clock),
-        followOptions({ from: 'start' }, { intervalMs: 7_200_000 }),
-      );
-      const shown = until(events, isMessage('s-0'));
-      await (moment === 'while it waited' ? waiting.pass() : server.nextRequest(() => true));
-      server.add('s', 1);
-      offset += 3_600_000;
-      expect(summarize(await shown)).toEqual(['+s-0']);
-      expect(server.requests).toHaveLength(2);
-      await events.return();
-    },
-  );
+  it('is fast for six seconds after a message, and then waits for a tenth of the silence, up to ten seconds', async () => {
+    const server = await historyServer();
+    server.add('s', 1);
+    const parts = followDeps(server.baseUrl, fastClock(), 3_600_000);
+    const times: number[] = [];
+    server.behave(({ json }, wellBehaved) => {
+      times.push(parts.clock.now());
+      json(200, wellBehaved());
+    });
+    await untilEnd(followSessions({ ...parts, random: () => 0 }, { s: { from: 'start' } }));
+    const pauses = times
+      .slice(1)
+      .map((time, index) => ({ at: time - (times[0] ?? 0), ms: time - (times[index] ?? 0) }));
+    const waited = pauses.filter(({ ms }) => ms > 0);
+    for (const { at, ms } of waited.slice(0, -1))
+      expect(ms).toBeCloseTo(Math.min(10_000, Math.max(600, (at - ms) / 10)), 3);
+    expect(times.length).toBeLessThan(450);
+  });
+
+  it('of many idle sessions is few polls a second, together', async () => {
+    const server = await historyServer();
+    const starts = Object.fromEntries(
+      Array.from({ length: 40 }, (_, index) => [`s${index}`, { from: 'start' } as const]),
+    );
+    const parts = followDeps(server.baseUrl, fastClock(), 600_000);
+    await untilEnd(followSessions(parts, starts));
+    expect(server.requests.length).toBeLessThan(600 * 4);
+  });
 });

@@ -1,19 +1,13 @@
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { createMessageFormatter } from '../../src/chat/format-message.ts';
-import { InteractiveChat, type InteractiveChatDeps } from '../../src/chat/interactive-chat.ts';
+import { type ChatPrompt, type OpenDeps, openChat } from '../../src/chat/open.ts';
 import { systemClock } from '../../src/clock.ts';
 import { InterruptedError, LocalError } from '../../src/errors.ts';
-import type { PromptLine } from '../../src/output/prompt-line.ts';
 import { createGate, type Gate, sendJson, startFakeService } from '../support/fake-service.ts';
 import { client } from './http-client.ts';
 
-const HOSTILE = '\u001b[2J\u001b[Hgone?\u001b]0;title\u0007 \u202eevil';
-
-const TERMINAL = { columns: 80 };
-
 /** A prompt that enters the given texts, each once something was shown above it. */
-function entering(...entries: readonly string[]): PromptLine & { readonly shown: string[] } {
+function entering(...entries: readonly string[]): ChatPrompt & { readonly shown: string[] } {
   const shown: string[] = [];
   let wake = (): void => undefined;
   let open = true;
@@ -27,14 +21,19 @@ function entering(...entries: readonly string[]): PromptLine & { readonly shown:
       await next;
     }
   }
+  const say = (text: string): void => {
+    shown.push(text);
+    wake();
+  };
   return {
     shown,
     entries: typed(),
-    printAbove(text) {
-      shown.push(text);
-      wake();
+    say,
+    async show({ text }) {
+      say(text ?? '');
     },
-    setLabel: () => undefined,
+    showEvent: () => undefined,
+    setAwaiting: () => undefined,
     nextLeaveKey: () => new Promise(() => undefined),
     close() {
       open = false;
@@ -44,45 +43,27 @@ function entering(...entries: readonly string[]): PromptLine & { readonly shown:
 }
 
 /** A conversation with a service, with defaults for what a test does not set. */
-async function conversation(
+function conversation(
   baseUrl: string,
-  prompt: PromptLine,
-  more: Partial<InteractiveChatDeps> = {},
-  source_id = 'src',
-): Promise<InteractiveChat> {
-  const { interrupt = new AbortController().signal } = more;
-  const parts = {
-    http: client(baseUrl, { clock: systemClock, interrupt }).http,
+  prompt: ChatPrompt,
+  more: Partial<OpenDeps> = {},
+): { readonly run: () => Promise<void> } {
+  const { signal = new AbortController().signal } = more;
+  const deps: OpenDeps = {
+    http: client(baseUrl, { clock: systemClock, interrupt: signal }).http,
     clock: systemClock,
     random: Math.random,
-    interrupt,
+    signal,
+    remainingMs: () => Number.POSITIVE_INFINITY,
     newId: () => 'id-1',
-    renewSource: async () => undefined,
     resendCommand: () => '',
-    formatMessage: await createMessageFormatter(false, TERMINAL),
-    rememberSession: async () => undefined,
-    terminal: TERMINAL,
+    describeError: ({ message }) => message,
+    remember: async () => undefined,
     prompt,
+    ...more,
   };
-  return new InteractiveChat({ ...parts, ...more }, { source_id, session_id: 's' });
+  return { run: () => openChat(deps, { source_id: 'src', session_id: 's' }) };
 }
-
-it('errors of the service and typed commands are sanitized before they reach the terminal', async () => {
-  const server = await startFakeService((request, response) => {
-    if (request.method === 'POST') sendJson(response, { message: HOSTILE }, 400);
-    else sendJson(response, []);
-  });
-  const prompt = entering('hello', `/${HOSTILE}`, '/info');
-  let ids = 0;
-  const newId = (): string => {
-    ids += 1;
-    return `id-${ids}`;
-  };
-  const talk = await conversation(server.baseUrl, prompt, { newId }, `src${HOSTILE}`);
-  await expect(talk.run()).rejects.toMatchObject({ info: { status: 400 } });
-  expect(prompt.shown.join('\n')).toContain('gone?');
-  for (const text of prompt.shown) expect(text).not.toMatch(/[\x00-\x08\x0b-\x1f\x7f-\x9f]|\p{Bidi_Control}/u);
-});
 
 it('a signal ends the conversation and prints the command that resends an unsent message', async () => {
   const interrupt = new AbortController();
@@ -91,8 +72,8 @@ it('a signal ends the conversation and prints the command that resends an unsent
     if (method === 'POST') interrupt.abort(new InterruptedError('Interrupted.', 143));
     else sendJson(response, []);
   });
-  const talk = await conversation(server.baseUrl, entering('hello', 'never'), {
-    interrupt: interrupt.signal,
+  const talk = conversation(server.baseUrl, entering('hello', 'never'), {
+    signal: interrupt.signal,
     resendCommand: ({ session_id, external_message_id }) => `again ${session_id} ${external_message_id}`,
   });
   await expect(talk.run()).rejects.toMatchObject({
@@ -104,7 +85,7 @@ it('a signal ends the conversation and prints the command that resends an unsent
 it('SIGTERM ends the conversation with 143', async () => {
   const interrupt = new AbortController();
   const server = await startFakeService((_, response) => sendJson(response, []));
-  const talk = await conversation(server.baseUrl, entering(' ', 'never'), { interrupt: interrupt.signal });
+  const talk = conversation(server.baseUrl, entering(' ', 'never'), { signal: interrupt.signal });
   const running = talk.run();
   interrupt.abort(new InterruptedError('Interrupted.', 143));
   await expect(running).rejects.toMatchObject({ exitCode: 143 });
@@ -114,7 +95,7 @@ it.each(['before it begins', 'while the prompt is open'])('--timeout ends the co
   const interrupt = new AbortController();
   const expire = () => interrupt.abort(new LocalError('The command did not finish within --timeout.'));
   const server = await startFakeService((_, response) => sendJson(response, []));
-  const talk = await conversation(server.baseUrl, entering(' ', 'never'), { interrupt: interrupt.signal });
+  const talk = conversation(server.baseUrl, entering(' ', 'never'), { signal: interrupt.signal });
   if (moment === 'before it begins') expire();
   const running = talk.run();
   expire();
@@ -138,7 +119,7 @@ it('a person can switch to another session while a message is being sent', async
     yield 'hello';
     yield '/session other';
   }
-  const talk = await conversation(server.baseUrl, { ...entering(), entries: entries() });
+  const talk = conversation(server.baseUrl, { ...entering(), entries: entries() });
   await talk.run();
 });
 
@@ -157,8 +138,8 @@ it('the sessions that messages were sent to, or read in, are remembered', async 
     await expect.poll(() => remembered).toEqual(['src s', 'src read']);
   }
   const prompt = { ...entering(), entries: entries() };
-  const talk = await conversation(server.baseUrl, prompt, {
-    rememberSession: async ({ source_id, session_id }) => void remembered.push(`${source_id} ${session_id}`),
+  const talk = conversation(server.baseUrl, prompt, {
+    remember: async ({ source_id, session_id }) => void remembered.push(`${source_id} ${session_id}`),
   });
   await talk.run();
 });
@@ -172,11 +153,11 @@ it('a person who leaves while the session is recorded on a slow disk waits for t
     yield 'hello';
     await disk.arrived();
   }
-  const talk = await conversation(
+  const talk = conversation(
     server.baseUrl,
     { ...entering(), entries: entries(), close: () => void order.push('left') },
     {
-      async rememberSession() {
+      async remember() {
         await disk.pass();
         order.push('recorded');
       },
@@ -207,7 +188,7 @@ it('a message is not shown again while its session is recorded on a slow disk', 
     await expect.poll(() => isRecorded, { timeout: 10_000 }).toBe(true);
   }
   let records = 0;
-  async function rememberSession(): Promise<void> {
+  async function remember(): Promise<void> {
     records += 1;
     if (records > 1) return;
     // The first of two reads is processed before the second one begins.
@@ -215,28 +196,9 @@ it('a message is not shown again while its session is recorded on a slow disk', 
     isRecorded = true;
   }
   const prompt = { ...entering(), entries: entries() };
-  const talk = await conversation(server.baseUrl, prompt, { rememberSession });
+  const talk = conversation(server.baseUrl, prompt, { remember });
   await talk.run();
   expect(prompt.shown.join('\n')).not.toContain('hello there');
-});
-
-it('no reply is expected when a message is resent after its reply', async () => {
-  let posts = 0;
-  const server = await startFakeService((request, response) => {
-    if (request.method === 'POST') {
-      posts += 1;
-      sendJson(response, { message_id: 'm1', created: posts === 1 });
-    } else {
-      sendJson(response, posts === 0 ? [] : [{ message_id: 'm2', session_id: 's', role: 'assistant', text: 'Yes?' }]);
-    }
-  });
-  const labels: string[] = [];
-  const prompt = { ...entering('hello', '/resend'), setLabel: (text: string) => void labels.push(text) };
-  const talk = await conversation(server.baseUrl, prompt);
-  await talk.run();
-  expect(posts).toBe(2);
-  expect(prompt.shown.join('\n')).toContain('registered before');
-  expect(labels).toHaveLength(2);
 });
 
 describe('leaving', () => {
@@ -248,19 +210,21 @@ describe('leaving', () => {
       return `id-${ids}`;
     };
   }
-  const resendCommand: InteractiveChatDeps['resendCommand'] = ({ external_message_id, text }) =>
+  const resendCommand: OpenDeps['resendCommand'] = ({ external_message_id, text }) =>
     `again ${external_message_id} ${text}`;
 
-  it('names the messages that failed before and were not resent, with the commands that do so', async () => {
+  it('names the messages that failed, with the commands that send them again', async () => {
     let posts = 0;
     const server = await startFakeService(({ method }, response) => {
       if (method === 'POST') posts += 1;
-      if (method === 'POST' && posts <= 3) sendJson(response, { detail: 'Not now.' }, 422);
-      else if (method === 'POST') sendJson(response, { message_id: 'm1', created: false });
+      if (method === 'POST' && posts <= 2) sendJson(response, { detail: 'Not now.' }, 422);
+      else if (method === 'POST') sendJson(response, { message_id: 'm1', created: true });
       else sendJson(response, []);
     });
-    const prompt = entering('one', 'two', 'three', '/resend');
-    const talk = await conversation(server.baseUrl, prompt, { newId: counted(), resendCommand });
+    const talk = conversation(server.baseUrl, entering('one', 'two', '/help', '/session'), {
+      newId: counted(),
+      resendCommand,
+    });
     await expect(talk.run()).rejects.toMatchObject({
       info: {
         status: 422,
@@ -268,7 +232,7 @@ describe('leaving', () => {
         details: { external_message_ids: ['id-1', 'id-2'] },
       },
     });
-    expect(posts).toBe(4);
+    expect(posts).toBe(2);
   });
 
   it('names the messages, too, if the token is no longer accepted', async () => {
@@ -278,7 +242,7 @@ describe('leaving', () => {
       if (isRevoked) sendJson(response, { detail: 'Revoked.' }, 401);
       else sendJson(response, []);
     });
-    const talk = await conversation(server.baseUrl, entering('one'), { resendCommand });
+    const talk = conversation(server.baseUrl, entering('one'), { resendCommand });
     await expect(talk.run()).rejects.toMatchObject({
       info: { status: 401, hint: expect.stringMatching(/This message .*:\nagain id-1 one$/) },
     });
@@ -294,8 +258,8 @@ describe('leaving', () => {
     });
     const interrupt = new AbortController();
     const prompt = entering('one');
-    const parts = { resendCommand, interrupt: interrupt.signal };
-    const talk = await conversation(server.baseUrl, prompt, parts);
+    const parts = { resendCommand, signal: interrupt.signal };
+    const talk = conversation(server.baseUrl, prompt, parts);
     const running = talk.run();
     await expect.poll(() => prompt.shown.join('\n')).toContain('Waiting until a message is registered');
     interrupt.abort(new InterruptedError('Interrupted.'));

@@ -19,8 +19,6 @@ import { type Column, objectResult } from '../../output/command-result.ts';
 interface Input {
   readonly space: Reference;
   readonly agent: AgentReference;
-  /** As typed. */
-  readonly typedSpace: string;
   /** The fields given explicitly. */
   readonly asked: Partial<ChatSetup>;
 }
@@ -97,7 +95,6 @@ export default command<Input>({
     return {
       space: parseReference(space),
       agent: parseAgentReference(agent),
-      typedSpace: space,
       asked: {
         ...(name !== undefined && { name }),
         reply_capable: args.isSet('reply-capable'),
@@ -106,17 +103,12 @@ export default command<Input>({
     };
   },
   writes: () => true,
-  async run(context, { space, agent, typedSpace, asked }) {
-    // The source is remembered in the state once it exists: too late to find that the address of the state is invalid.
-    await context.stateLocation();
+  async run(context, { space, agent, asked }) {
     const http = await context.http();
     context.progress.start('Setting up the chat');
     const spaceId = await resolveSpaceId(http, space);
     const agentId = await resolveAgentId(http, spaceId, agent);
     const source = await setUp(http, spaceId, agentId, { ...CHAT_DEFAULTS, ...asked });
-    const { SourceMemory } = await import('../../chat/source-memory.ts');
-    const named = { agent, space: typedSpace };
-    await new SourceMemory(context, http.baseUrl).remember(named, { agent_id: agentId, source_id: source.source_id });
     const note = formatDifferences(source, asked);
     if (note !== undefined) await context.notice(note);
     const json = { ...source.raw, source_id: source.raw.source_id ?? source.source_id };

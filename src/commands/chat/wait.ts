@@ -1,20 +1,22 @@
-import { hintAtMessage } from '../../chat/end-failure.ts';
-import { joinTexts, toMessageJson } from '../../chat/format-message.ts';
+import { findSource } from '../../chat/source.ts';
+import { hintAtMessage } from '../../chat/tail.ts';
+import { command, SERVICE_EXITS } from '../../cli/command.ts';
+import { SCOPE } from '../../contract/scopes.ts';
+import { objectResult } from '../../output/command-result.ts';
+import { joinTexts, toMessageJson } from './shared/message-output.ts';
+import { awaitReplies, parseReplyCriteria, REPLY_FLAGS, type TypedCriteria } from './shared/replies.ts';
 import {
+  commandFormatter,
   parseSession,
   REQUIRED_SESSION,
   SESSION_FLAG,
   type SessionInput,
   SOURCE_FLAGS,
-} from '../../chat/session-args.ts';
-import { parseReplyCriteria, REPLY_FLAGS, type ReplyCriteria, waitForReplies } from '../../chat/wait-for-replies.ts';
-import { command, SERVICE_EXITS } from '../../cli/command.ts';
-import { SCOPE } from '../../contract/scopes.ts';
-import { objectResult } from '../../output/command-result.ts';
+} from './shared/session-flags.ts';
 
 interface Input extends SessionInput {
   readonly after_message_id: string;
-  readonly criteria: ReplyCriteria;
+  readonly criteria: TypedCriteria;
 }
 
 const CHECK_AFTER = 'Check --after: it must be the message_id of a message of this session, as `chat send` printed it.';
@@ -52,17 +54,18 @@ export default command<Input>({
     after_message_id: args.required('after'),
     criteria: parseReplyCriteria(args),
   }),
-  async run(context, { criteria, source: input, session_id, after_message_id: after }) {
-    const { findSource } = await import('../../chat/find-source.ts');
+  async run(context, { criteria, source, session_id, after_message_id }) {
     const http = await context.http();
-    const source = await findSource(context, http, input);
-    const details = { session_id, after_message_id: after };
-    const target = { source, session_id, after, isJustRegistered: false, details };
-    const { source_id, replies, failure } = await waitForReplies(context, http, target, criteria);
-    const json = replies.map((reply) => toMessageJson({ source_id, session_id }, reply));
-    const ids = { source_id, ...details };
+    const source_id = await findSource(http, source, commandFormatter(context));
+    const ids = { source_id, session_id, after_message_id };
+    const target = { ...ids, isJustRegistered: false };
+    const { replies, failure } = await awaitReplies(context, http, target, {
+      criteria,
+      details: { session_id, after_message_id },
+    });
+    const json = replies.map((reply) => toMessageJson(ids, reply));
     return {
-      ...objectResult({ ...ids, reply: json[0] ?? null, ...(criteria.isExplicit && { replies: json }) }, []),
+      ...objectResult({ ...ids, reply: json[0] ?? null, ...(criteria.flags.length > 0 && { replies: json }) }, []),
       text: joinTexts(replies),
       ...(failure && { failure: hintAtMessage(failure, CHECK_AFTER) }),
     };

@@ -1,20 +1,33 @@
-import type { WatchSelection } from '../../chat/find-watched.ts';
-import { FOLLOW_FLAGS, parseFollow } from '../../chat/follow-args.ts';
-import { toMessageJson } from '../../chat/format-message.ts';
-import { parseSource } from '../../chat/session-args.ts';
-import { type Conversation, statusOf } from '../../chat/unanswered.ts';
-import type { AlertInput, WatchOptions } from '../../chat/watch.ts';
+import { type Conversation, Conversations, statusOf } from '../../chat/conversations.ts';
+import { type WatchEvent, type WatchOptions, type WatchSelection, watch } from '../../chat/watch.ts';
 import { SPACE_DESCRIPTION } from '../../cli/agent-args.ts';
 import { type Args, command, SERVICE_EXITS } from '../../cli/command.ts';
+import type { Context } from '../../cli/context.ts';
 import { SCOPE } from '../../contract/scopes.ts';
-import { NotFoundError, UsageError } from '../../errors.ts';
-import { type Column, type ListResult, listResult } from '../../output/command-result.ts';
+import { UsageError } from '../../errors.ts';
+import {
+  type Column,
+  type CommandResult,
+  type ListResult,
+  listResult,
+  type Screen,
+  type StreamEvent,
+} from '../../output/command-result.ts';
+import { formatCause, formatNotice, toMessageJson, toStreamEvent, writeNotice } from './shared/message-output.ts';
+import {
+  commandFormatter,
+  followDeps,
+  INTERVAL_FLAG,
+  openPlaces,
+  parseInterval,
+  parseSource,
+} from './shared/session-flags.ts';
 
-interface Input extends Omit<WatchOptions, 'sessions' | 'space_id'> {
+interface Input extends WatchOptions {
   readonly selection: WatchSelection;
 }
 
-const TONES = { unanswered: 'warn', unread: 'bad', answered: 'good', empty: 'dim' } as const;
+const TONES = { unanswered: 'warn', cannot_be_read: 'bad', answered: 'good', empty: 'dim' } as const;
 
 function unansweredSince({ unanswered }: Conversation): string | null {
   return unanswered ? new Date(unanswered.since).toISOString() : null;
@@ -31,18 +44,26 @@ function previewOf({ last }: Conversation): string | undefined {
 }
 
 const COLUMNS: readonly Column<Conversation>[] = [
+  { header: 'CUSTOMER', value: ({ space }) => space, fit: 'end' },
+  // The id of its source, where the service does not tell its name.
+  { header: 'AGENT', value: ({ agent, source_id }) => agent ?? source_id, fit: 'middle' },
   { header: 'SESSION', value: ({ session_id }) => session_id },
-  { header: 'SOURCE', value: ({ source_id }) => source_id, fit: 'middle', isOptional: true },
-  { header: 'STATUS', value: statusOf, tone: (conversation) => TONES[statusOf(conversation)] },
+  {
+    header: 'STATUS',
+    value: (conversation) => statusOf(conversation).replaceAll('_', ' '),
+    tone: (conversation) => TONES[statusOf(conversation)],
+  },
   { header: 'SINCE', value: statusSince, isTime: true },
   { header: 'MESSAGE', value: previewOf, fit: 'end', isOptional: true },
 ];
 
 function toJson(conversation: Conversation) {
-  const { source_id, session_id, last, unanswered } = conversation;
+  const { source_id, session_id, last, unanswered, space, agent } = conversation;
   return {
     source_id,
     session_id,
+    space: space ?? null,
+    agent: agent ?? null,
     status: statusOf(conversation),
     unanswered_since: unansweredSince(conversation),
     unanswered_message_id: unanswered?.message_id ?? null,
@@ -51,151 +72,136 @@ function toJson(conversation: Conversation) {
   };
 }
 
-function toList(conversations: readonly Conversation[], more: Pick<ListResult, 'failure'> = {}): ListResult {
+function summaryOf(conversations: readonly Conversation[]): string {
+  if (conversations.length === 0) return '';
   const count = (status: string): number => conversations.filter((each) => statusOf(each) === status).length;
   const subject = conversations.length === 1 ? '1 conversation' : `${conversations.length} conversations`;
+  const unreadable = count('cannot_be_read');
+  return `${subject}, ${count('unanswered')} unanswered${unreadable === 0 ? '' : `, ${unreadable} cannot be read`}.`;
+}
+
+/** @param note follows the summary */
+function toList(conversations: readonly Conversation[], note?: string): ListResult {
   return listResult(conversations, COLUMNS, {
-    empty: 'This machine knows no such conversation.',
+    empty: 'No conversation matches.',
     json: toJson,
-    summary: () => {
-      if (conversations.length === 0) return '';
-      const unread = count('unread');
-      return `${subject}, ${count('unanswered')} unanswered${unread === 0 ? '' : `, ${unread} unread`}.`;
-    },
-    ...more,
+    summary: () => [summaryOf(conversations), note].filter(Boolean).join(' '),
   });
 }
 
-function parseWatchSelection(args: Args): WatchSelection {
-  const sources = args.values('source');
-  if (sources.includes('')) throw new UsageError('--source is empty.');
-  const space = args.value('space');
-  if (args.value('agent') !== undefined || sources.length > 0) {
-    const agent = parseSource(args);
-    return 'source_id' in agent ? { by: 'sources', source_ids: sources } : { by: 'agent', agent };
+function noticeOf(event: WatchEvent): string | undefined {
+  if (event.kind === 'unreadable') {
+    const { source_id, session_id } = event.ref;
+    return `session ${session_id} of source ${source_id} cannot be read: ${formatCause(event.error)}`;
   }
-  if (space?.trim() === '') throw new UsageError('--space is empty.');
+  // Missing messages at the beginning of a history do not matter here.
+  if (event.kind === 'tick' || event.kind === 'named' || event.kind === 'session' || event.kind === 'gap')
+    return undefined;
+  return formatNotice(event);
+}
+
+async function writeWatchNotice(context: Context, event: WatchEvent): Promise<void> {
+  const text = noticeOf(event);
+  if (text === undefined) return;
+  if (event.kind === 'unreadable') await context.warn(text);
+  else if ('ref' in event && event.kind !== 'session') await writeNotice(context, event);
+}
+
+/** New messages as they come. Those that a conversation began with while the watch ran are new, too. */
+async function* toStreamEvents(
+  context: Context,
+  events: AsyncIterable<WatchEvent>,
+): AsyncGenerator<StreamEvent, void, void> {
+  const conversations = new Conversations();
+  const startedAt = context.clock.now();
+  for await (const event of events) {
+    conversations.apply(event, context.clock.now());
+    if (event.kind === 'message') {
+      const isNew = !event.isBacklog || Date.parse(event.message.created_at ?? '') >= startedAt;
+      if (!isNew) continue;
+      const { space } = conversations.namesOf(event.ref);
+      const label = [space, event.ref.session_id].filter((part) => part !== undefined).join(', ');
+      yield toStreamEvent(event.ref, event.message, { label, showTimestamp: false });
+    } else await writeWatchNotice(context, event);
+  }
+}
+
+/** The table, whenever it changes. What a notice says is below it until the next one. */
+async function* toScreens(context: Context, events: AsyncIterable<WatchEvent>): AsyncGenerator<Screen, void, void> {
+  const conversations = new Conversations();
+  let note: string | undefined;
+  for await (const event of events) {
+    const now = context.clock.now();
+    const hasChanged = conversations.apply(event, now);
+    note = noticeOf(event) ?? note;
+    if (!conversations.isComplete || (!hasChanged && noticeOf(event) === undefined)) continue;
+    context.progress.stop();
+    const list = conversations.list();
+    const waiting = list.length === 0 ? 'No conversation matches yet. Those that begin are shown.' : undefined;
+    yield { list: toList(list, note ?? waiting), now };
+  }
+}
+
+async function readOnce(context: Context, events: AsyncIterable<WatchEvent>): Promise<CommandResult> {
+  const conversations = new Conversations();
+  for await (const event of events) {
+    conversations.apply(event, context.clock.now());
+    await writeWatchNotice(context, event);
+  }
+  context.progress.stop();
+  return toList(conversations.list());
+}
+
+function parseSelection(args: Args): WatchSelection {
+  const space = args.nonEmpty('space');
+  if (args.value('agent') !== undefined || args.value('source') !== undefined) {
+    const source = parseSource(args);
+    return 'source_id' in source ? { by: 'source', ...source } : { by: 'agent', agent: source };
+  }
   return space === undefined ? { by: 'all' } : { by: 'space', space };
-}
-
-/** @throws UsageError if the expression is not valid */
-function parseRegExp(args: Args, flag: string, flags: string): RegExp | undefined {
-  const text = args.value(flag);
-  if (text === undefined) return undefined;
-  if (text === '') throw new UsageError(`--${flag} is empty.`, { hint: 'Check the shell variable it comes from.' });
-  try {
-    return new RegExp(text, flags);
-  } catch (error) {
-    // V8 repeats the expression in front of the reason.
-    const why = error instanceof Error ? error.message.replace(/^.*\/[a-z]*: /s, '') : String(error);
-    throw new UsageError(`--${flag} takes a regular expression, not ${JSON.stringify(text)}: ${why}.`, {
-      hint: 'Escape special characters with a backslash: \\( \\? \\$',
-    });
-  }
-}
-
-function parseAlert(args: Args): AlertInput | undefined {
-  const afterMs = args.duration('alert-after');
-  const alertCommand = args.value('alert-command');
-  if (alertCommand !== undefined && afterMs === undefined) {
-    throw new UsageError('--alert-command needs --alert-after <duration>.');
-  }
-  if (alertCommand?.trim() === '') {
-    throw new UsageError('--alert-command is empty.', { hint: 'Check the shell variable it comes from.' });
-  }
-  return afterMs === undefined ? undefined : { afterMs, command: alertCommand };
-}
-
-const ONLY_WITH_FOLLOW = ['grep', 'highlight', 'alert-command', 'interval', 'webhook'];
-
-function refuseFollowFlags(args: Args): void {
-  const flag = ONLY_WITH_FOLLOW.find((each) => args.value(each) !== undefined);
-  if (flag !== undefined) throw new UsageError(`--${flag} and --no-follow cannot be combined.`);
 }
 
 export default command<Input>({
   description:
-    'Shows the status of every conversation of this machine, the longest unanswered first, and then new messages as they arrive. The conversations are those that this machine had sent messages to, or followed, when the watch started.',
+    'Shows the status of every conversation of this machine, the longest unanswered first, and keeps it up to date. The conversations are those that this machine has sent messages to, or followed, also while it watches. Without a terminal, it shows new messages as they arrive.',
   flags: [
-    {
-      usage: '--space <space>',
-      description: `only conversations in a space: ${SPACE_DESCRIPTION}`,
-    },
+    { usage: '--space <space>', description: `only conversations in a space: ${SPACE_DESCRIPTION}` },
     {
       usage: '--agent <agent>',
       description: 'only conversations with an agent: an agent_id, or name:<name> with --space',
     },
-    {
-      usage: '--source <source_id>',
-      description: 'only conversations of an API chat source; repeatable',
-      repeatable: true,
-    },
-    { usage: '--grep <regex>', description: 'show only messages that match a regular expression' },
-    { usage: '--highlight <regex>', description: 'highlight matches of a regular expression, if colors are on' },
-    {
-      usage: '--alert-after <duration>',
-      description: 'exit 11 as soon as a conversation is unanswered for this long',
-    },
-    {
-      usage: '--alert-command <command>',
-      description:
-        'instead of exiting, run this shell command once per unanswered conversation, which PARTNER_SPACE_ID, PARTNER_SOURCE_ID, and PARTNER_SESSION_ID name',
-    },
+    { usage: '--source <source_id>', description: 'only conversations of an API chat source' },
     { usage: '--no-follow', description: 'exit once the conversations are shown' },
-    ...FOLLOW_FLAGS,
+    INTERVAL_FLAG,
   ],
   columns: COLUMNS,
   output: async () => (await import('../../output-schemas/chat.ts')).CHAT_WATCH,
   scopes: [SCOPE.chat],
-  exits: [...SERVICE_EXITS, 'noReply'],
+  exits: SERVICE_EXITS,
   examples: [
+    { line: 'partnerctl chat watch --space ext:acme-001', does: 'the conversations in one space' },
     {
-      line: 'partnerctl chat watch --space ext:acme-001',
-      does: 'the conversations in one space',
-    },
-    {
-      line: 'partnerctl chat watch --alert-after 5m --alert-command \'notify-send "$PARTNER_SESSION_ID waits"\'',
-      does: 'a notification for each conversation that is unanswered for five minutes',
-    },
-    {
-      line: 'partnerctl chat watch --no-follow --alert-after 1h -o json',
-      does: 'a check for CI: exit 11 if one is unanswered for an hour',
+      line: 'partnerctl chat watch --no-follow -o json --query "[?status==\'unanswered\']"',
+      does: 'those that wait for an answer, for a script',
     },
   ],
   parse(args) {
-    if (!args.isSet('follow')) refuseFollowFlags(args);
-    return {
-      selection: parseWatchSelection(args),
-      ...parseFollow(args),
-      grep: parseRegExp(args, 'grep', 'u'),
-      highlight: parseRegExp(args, 'highlight', 'gu'),
-      alert: parseAlert(args),
-    };
+    const once = !args.isSet('follow');
+    const intervalMs = parseInterval(args);
+    if (once && intervalMs !== undefined) throw new UsageError('--interval and --no-follow cannot be combined.');
+    return { selection: parseSelection(args), once, intervalMs };
   },
   async run(context, { selection, ...options }) {
-    const [{ findWatched }, { Watch }] = await Promise.all([
-      import('../../chat/find-watched.ts'),
-      import('../../chat/watch.ts'),
-    ]);
     const http = await context.http();
     context.progress.start('Reading the conversations');
-    const watched = await findWatched(context, http, selection);
-    if (watched.sessions.length === 0) {
-      if (!options.follow) {
-        if (options.alert)
-          await context.warn('This machine knows no such conversation, so there is nothing to alert about.');
-        return toList([]);
-      }
-      throw new NotFoundError('This machine knows no such conversation.', {
-        why: 'It knows those that it has sent messages to, or followed.',
-        hint: 'Follow one first: partnerctl chat tail --source <source_id> --session <session_id>',
-      });
-    }
-    const watch = new Watch(context, http, { ...options, ...watched });
-    const conversations = await watch.readConversations();
-    context.progress.stop();
-    if (!options.follow) return toList(conversations, { failure: () => watch.findOverdue() });
-    if (context.signals.interrupt.aborted) return { kind: 'none' };
-    return { kind: 'stream', header: toList(conversations), events: watch.follow() };
+    const deps = {
+      ...followDeps(context, http),
+      places: await openPlaces(context, http),
+      warn: context.warn,
+      toCommand: commandFormatter(context),
+    };
+    const events = watch(deps, selection, options);
+    if (options.once) return await readOnce(context, events);
+    return { kind: 'stream', events: toStreamEvents(context, events), screens: toScreens(context, events) };
   },
 });

@@ -8,7 +8,7 @@ import { UsageError } from '../../errors.ts';
 import type { StreamEvent } from '../../output/command-result.ts';
 import { idHeaderOf, type Scheme } from '../../webhook/scheme.ts';
 import { parseTarget, Target } from '../../webhook/target.ts';
-import { parseScheme, SCHEME_FLAGS } from './scheme-flags.ts';
+import { parseScheme, SCHEME_FLAGS } from './shared/scheme-flags.ts';
 
 interface Input {
   readonly port: number;
@@ -52,7 +52,7 @@ async function* eventsOf(context: Context, input: Input): AsyncGenerator<StreamE
   const [{ listen }, { createVerifier }, { toDeliveryEvent }] = await Promise.all([
     import('../../webhook/listen.ts'),
     import('../../webhook/verify.ts'),
-    import('./delivery-view.ts'),
+    import('./shared/delivery-view.ts'),
   ]);
   const { clock, env, abortSignal: signal, addSecret, redact, notice, warn } = context;
   const { scheme, target: url } = input;

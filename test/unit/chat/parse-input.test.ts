@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { parseInput } from '../../../src/chat/parse-input.ts';
+import { parseInput } from '../../../src/chat/open.ts';
 import { anyCharacter } from '../../support/properties.ts';
 
 describe('input in a conversation', () => {

@@ -2,12 +2,11 @@ import { expect, test } from 'vitest';
 import { explainUnrecognized } from '../../../src/chat/unrecognized-author.ts';
 import { Contract } from '../../../src/contract/contract.ts';
 import { decodeMessage } from '../../../src/contract/messages.ts';
-
-const FLAGS = { quiet: false, verbose: false, debug: false, color: 'auto', input: true, wide: false, pager: true };
+import { shellQuote } from '../../../src/shell-quote.ts';
 
 function explain(contract: Contract, entries: readonly { readonly [key: string]: unknown }[]) {
   const messages = entries.map((entry, index) => decodeMessage({ id: `m${index}`, text: 'Hi', ...entry }, contract));
-  return explainUnrecognized(messages, contract, FLAGS);
+  return explainUnrecognized(messages, contract, (args) => ['partnerctl', ...args].map(shellQuote).join(' '));
 }
 
 test('the error for a message without a known author asks for the field that contains it', () => {

@@ -8,9 +8,7 @@ test('prints above itself in a terminal without a size, such as that of ssh -tt 
     input: new PassThrough(),
     output,
     label: '> ',
-    history: [],
     redact: (text) => text,
-    onHistory: () => undefined,
   });
   prompt.printAbove('hello');
   prompt.close();

@@ -1,0 +1,107 @@
+import type { Message } from '../contract/messages.ts';
+import { type SessionRef, sessionKey } from './session.ts';
+import type { SourceNames, WatchEvent } from './watch.ts';
+
+/** A message of the customer that no reply followed. */
+interface Unanswered {
+  readonly message_id: string;
+  /** When it was created or, if the service does not say, when it was first seen. Milliseconds since the epoch. */
+  readonly since: number;
+}
+
+/** The state of a watched session. */
+export interface Conversation extends SessionRef, Partial<SourceNames> {
+  /** Whether its history has been read. */
+  readonly isRead: boolean;
+  readonly last: Message | undefined;
+  /** The first message of the customer after the last reply. */
+  readonly unanswered: Unanswered | undefined;
+}
+
+/** `cannot_be_read`: the history was not read so far. */
+export type ConversationStatus = 'unanswered' | 'answered' | 'cannot_be_read' | 'empty';
+
+const ORDER: readonly ConversationStatus[] = ['unanswered', 'cannot_be_read', 'answered', 'empty'];
+
+export function statusOf({ isRead, last, unanswered }: Conversation): ConversationStatus {
+  if (unanswered) return 'unanswered';
+  if (last) return 'answered';
+  return isRead ? 'empty' : 'cannot_be_read';
+}
+
+/** Adds the next message of a session. @param now when it was seen, in milliseconds since the epoch */
+export function addMessage(conversation: Conversation, message: Message, now: number): Conversation {
+  if (message.isReply) return { ...conversation, last: message, unanswered: undefined };
+  if (message.role !== 'user') return { ...conversation, last: message };
+  const created = message.created_at === null ? Number.NaN : Date.parse(message.created_at);
+  // The clock of the service may be ahead.
+  const since = Number.isNaN(created) ? now : Math.min(created, now);
+  const { unanswered = { message_id: message.message_id, since } } = conversation;
+  return { ...conversation, last: message, unanswered };
+}
+
+function lastTime({ last }: Conversation): number {
+  const time = Date.parse(last?.created_at ?? '');
+  return Number.isNaN(time) ? Number.NEGATIVE_INFINITY : time;
+}
+
+/** Orders conversations: the longest unanswered first, and among the answered those with the newest messages. */
+export function compareUrgency(first: Conversation, second: Conversation): number {
+  const byStatus = ORDER.indexOf(statusOf(first)) - ORDER.indexOf(statusOf(second));
+  if (byStatus !== 0) return byStatus;
+  if (first.unanswered && second.unanswered) return first.unanswered.since - second.unanswered.since;
+  const [one, other] = [lastTime(first), lastTime(second)];
+  return one === other ? 0 : other - one;
+}
+
+/** The watched conversations, as the events of a watch tell of them. */
+export class Conversations {
+  private readonly all = new Map<string, Conversation>();
+  private readonly names = new Map<string, SourceNames>();
+  /** Sessions whose first reading has neither succeeded nor failed. */
+  private readonly beingRead = new Set<string>();
+
+  /** Whether every conversation was read, or cannot be. */
+  get isComplete(): boolean {
+    return this.beingRead.size === 0;
+  }
+
+  /** @returns whether the list changed. @param now in milliseconds since the epoch */
+  apply(event: WatchEvent, now: number): boolean {
+    if (event.kind === 'tick') return true;
+    if (event.kind === 'named') {
+      this.names.set(event.source_id, event.names);
+      return true;
+    }
+    if (event.kind === 'outage') this.beingRead.clear();
+    const key = sessionKey(event.ref);
+    const conversation = this.all.get(key);
+    switch (event.kind) {
+      case 'session':
+        this.all.set(key, { ...event.ref, isRead: false, last: undefined, unanswered: undefined });
+        this.beingRead.add(key);
+        return true;
+      case 'message':
+        if (conversation) this.all.set(key, addMessage(conversation, event.message, now));
+        return true;
+      case 'caught-up':
+        if (conversation) this.all.set(key, { ...conversation, isRead: true });
+        this.beingRead.delete(key);
+        return true;
+      case 'unreadable':
+        this.beingRead.delete(key);
+        return true;
+      default:
+        return false;
+    }
+  }
+
+  namesOf({ source_id }: SessionRef): Partial<SourceNames> {
+    return this.names.get(source_id) ?? {};
+  }
+
+  /** Returns the conversations, the most urgent first. */
+  list(): readonly Conversation[] {
+    return [...this.all.values()].map((each) => ({ ...each, ...this.namesOf(each) })).sort(compareUrgency);
+  }
+}

@@ -1,0 +1,224 @@
+import { type NewMessage, postMessage } from '../api/calls.ts';
+import type { Message } from '../contract/messages.ts';
+import { EXIT, InterruptedError, PartnerctlError, ServiceError, ShapeError, withHint } from '../errors.ts';
+import { createShared, type FollowDeps, followSession, type SessionEvent } from './follow-session.ts';
+import { Pace } from './pace.ts';
+import type { SessionRef } from './session.ts';
+
+/** A prompt below the conversation. What it shows may be hostile: the prompt cleans it. */
+export interface ChatPrompt {
+  /** What the person enters. Ends when they leave. */
+  readonly entries: AsyncIterable<string>;
+  /** Shows a text of ours, which may quote the service. */
+  say(text: string): void;
+  show(message: Message): Promise<void>;
+  /** Shows an event, if it says something to people. */
+  showEvent(event: SessionEvent): void;
+  /** Tells whether a reply is expected. */
+  setAwaiting(isAwaiting: boolean): void;
+  /** Resolves when the person presses a key to leave, after `entries` has ended. */
+  nextLeaveKey(): Promise<void>;
+  close(): void;
+}
+
+export interface OpenDeps extends FollowDeps {
+  readonly prompt: ChatPrompt;
+  /** Creates an external_message_id. */
+  readonly newId: () => string;
+  /** The command that sends a message again under its external_message_id. */
+  readonly resendCommand: (message: NewMessage) => string;
+  /** An error as one sentence. */
+  readonly describeError: (error: PartnerctlError) => string;
+  /** Records a session that has messages, so that `chat watch` knows it. */
+  readonly remember: (session: SessionRef) => Promise<void>;
+}
+
+/** What a person enters at the prompt: a message, or a command that starts with a slash. */
+export type Input =
+  | { readonly kind: 'message'; readonly text: string }
+  | { readonly kind: 'help' | 'quit' | 'empty' }
+  | { readonly kind: 'session'; readonly session: string | undefined }
+  | { readonly kind: 'unknown'; readonly name: string };
+
+const HELP = [
+  '/session [id]  show the session, or switch to another one',
+  '/quit          leave (like Ctrl-D, and Ctrl-C on an empty line)',
+  'Alt+Enter starts a new line. To send a message that starts with /, type two: //',
+].join('\n');
+
+/** How many earlier messages a conversation shows at first. */
+const EARLIER_MESSAGES = 10;
+
+/** Parses an entry of the prompt. A message keeps its white space; white space alone is `empty`. */
+export function parseInput(text: string): Input {
+  if (text.trim() === '') return { kind: 'empty' };
+  if (text.startsWith('//')) return { kind: 'message', text: text.slice(1) };
+  if (!text.startsWith('/')) return { kind: 'message', text };
+  const [name = '', session] = text.slice(1).trim().split(/\s+/);
+  if (name === 'help' || name === 'quit') return { kind: name };
+  return name === 'session' ? { kind: 'session', session } : { kind: 'unknown', name };
+}
+
+/** A conversation at a prompt: sends what is typed, and shows new messages above the line being typed. */
+class OpenChat {
+  private readonly deps: OpenDeps;
+  private session: SessionRef;
+  private pace: Pace;
+  private leavingSession = new AbortController();
+  /** Ids of the messages that were typed here and are on the screen already. */
+  private readonly ownIds = new Set<string>();
+  private sending: Promise<void> = Promise.resolve();
+  /** Messages that are not known to be registered, with the error of those that failed. */
+  private readonly unsent = new Map<NewMessage, PartnerctlError | undefined>();
+  private hasLeft = false;
+  private failure: { readonly error: unknown } | undefined;
+
+  constructor(deps: OpenDeps, session: SessionRef) {
+    this.deps = deps;
+    this.session = session;
+    this.pace = new Pace(deps.clock, deps.random);
+  }
+
+  async run(): Promise<void> {
+    const { prompt, signal } = this.deps;
+    const close = (): void => prompt.close();
+    signal.addEventListener('abort', close, { once: true });
+    if (signal.aborted) close();
+    let following = this.follow();
+    try {
+      for await (const text of prompt.entries) {
+        const input = parseInput(text);
+        if (input.kind === 'quit') break;
+        if (input.kind === 'session' && input.session !== undefined) {
+          this.leavingSession.abort();
+          await following;
+          this.session = { ...this.session, session_id: input.session };
+          following = this.follow();
+        }
+        this.handleInput(input);
+      }
+      this.hasLeft = true;
+      await this.finishSending();
+    } finally {
+      this.leavingSession.abort();
+      prompt.close();
+      signal.removeEventListener('abort', close);
+      await following;
+    }
+    this.throwFailure();
+    const { reason } = signal;
+    // Ctrl-C is a normal way to leave.
+    const isCtrlC = reason instanceof InterruptedError && reason.exitCode === EXIT.interrupted;
+    if (signal.aborted && !isCtrlC) throw reason;
+  }
+
+  /** Waits until every message is sent or has failed, or until the person leaves a second time. */
+  private async finishSending(): Promise<void> {
+    const pending = () => [...this.unsent.values()].filter((error) => error === undefined).length;
+    // The session of a registered message may still be being recorded.
+    if (pending() === 0) return await this.sending;
+    const subject = pending() === 1 ? 'a message is' : `${pending()} messages are`;
+    this.deps.prompt.say(`Waiting until ${subject} registered. Press Ctrl-C or Ctrl-D again to leave now.`);
+    const leaving = this.deps.prompt.nextLeaveKey().then(() => {
+      if (pending() > 0) this.failure ??= { error: new InterruptedError('Interrupted.') };
+    });
+    await Promise.race([this.sending, leaving]);
+  }
+
+  /** @throws what ended the conversation or kept messages from being sent, with the commands that send them again */
+  private throwFailure(): void {
+    const messages = [...this.unsent.keys()];
+    const { error } = this.failure ?? { error: [...this.unsent.values()].findLast((each) => each !== undefined) };
+    if (error === undefined) return;
+    if (messages.length === 0 || !(error instanceof PartnerctlError)) throw error;
+    const [subject, them] = messages.length === 1 ? ['This message is', 'it'] : ['These messages are', 'them'];
+    const commands = messages.map((message) => this.deps.resendCommand(message)).join('\n');
+    throw withHint(error, {
+      hint: `${subject} not confirmed. To send ${them} without duplicating ${them}:\n${commands}`,
+      details: {
+        source_id: this.session.source_id,
+        external_message_ids: messages.map(({ external_message_id }) => external_message_id),
+      },
+    });
+  }
+
+  private handleInput(input: Input): void {
+    const { prompt, newId } = this.deps;
+    if (input.kind === 'message') this.send({ ...this.session, external_message_id: newId(), text: input.text });
+    else if (input.kind === 'help') prompt.say(HELP);
+    else if (input.kind === 'session') prompt.say(`session ${this.session.session_id}`);
+    else if (input.kind === 'unknown') prompt.say(`Unknown command /${input.name}. /help lists the commands.`);
+  }
+
+  /** Sends messages one at a time, in the order they were typed. */
+  private send(message: NewMessage): void {
+    this.ownIds.add(message.external_message_id);
+    this.deps.prompt.setAwaiting(true);
+    this.unsent.set(message, undefined);
+    this.sending = this.sending.then(() => this.sendNow(message));
+  }
+
+  /** Whether a message belongs to the current session: the person may have switched to another one. */
+  private isCurrent({ session_id }: NewMessage): boolean {
+    return session_id === this.session.session_id;
+  }
+
+  private async sendNow(message: NewMessage): Promise<void> {
+    try {
+      const { message_id } = await postMessage(this.deps.http, message);
+      this.unsent.delete(message);
+      if (message_id !== null) this.ownIds.add(message_id);
+      if (this.isCurrent(message)) this.pace.wake();
+      await this.deps.remember(message);
+    } catch (error) {
+      if (this.isCurrent(message)) this.deps.prompt.setAwaiting(false);
+      this.handleSendError(message, error);
+    }
+  }
+
+  private handleSendError(message: NewMessage, error: unknown): void {
+    if (!(error instanceof PartnerctlError)) {
+      this.failure ??= { error };
+      return;
+    }
+    this.unsent.set(message, error);
+    if (this.hasLeft || this.deps.signal.aborted) return;
+    const isLost = error instanceof ServiceError || error instanceof ShapeError;
+    const next = 'When you leave, the command that sends it again is shown; it is registered once.';
+    this.deps.prompt.say(`${isLost ? 'Not confirmed' : 'Not sent'}: ${this.deps.describeError(error)}\n${next}`);
+  }
+
+  private async follow(): Promise<void> {
+    const { prompt, http, clock, random } = this.deps;
+    this.leavingSession = new AbortController();
+    this.pace = new Pace(clock, random);
+    prompt.setAwaiting(false);
+    const deps = { ...this.deps, ...createShared(http), signal: this.leavingSession.signal, pace: this.pace };
+    const session = { ...this.session, start: { from: 'last', count: EARLIER_MESSAGES } } as const;
+    try {
+      for await (const event of followSession(deps, session, {})) {
+        if (event.kind === 'message') await this.handleMessage(event);
+        else prompt.showEvent(event);
+      }
+    } catch (error) {
+      this.failure = { error };
+      prompt.close();
+    }
+  }
+
+  private async handleMessage({ ref, message, isBacklog }: Extract<SessionEvent, { kind: 'message' }>): Promise<void> {
+    if (message.isReply) this.deps.prompt.setAwaiting(false);
+    const isOwn = this.ownIds.has(message.external_message_id ?? '') || this.ownIds.has(message.message_id);
+    if (!isOwn || isBacklog) await this.deps.prompt.show(message);
+    await this.deps.remember(ref);
+  }
+}
+
+/**
+ * Runs a conversation at a prompt until the person leaves.
+ * @throws PartnerctlError if it cannot continue (credentials, balance, --timeout), or if messages were not sent when the
+ * person left
+ */
+export function openChat(deps: OpenDeps, session: SessionRef): Promise<void> {
+  return new OpenChat(deps, session).run();
+}

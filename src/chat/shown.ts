@@ -1,0 +1,125 @@
+import { normalizeName } from '../contract/field-names.ts';
+import type { Message } from '../contract/messages.ts';
+import type { FollowStart } from './session.ts';
+
+/** A message may become visible a moment after a later one, so every other poll starts at one that was shown this long ago. */
+const LAG_MS = 10_000;
+/** So many messages may be read again for that, in a busy session, and of those that existed at the start. */
+const MAX_LAG = 500;
+const MAX_BACKLOG_LAG = 8;
+/** Memory does not grow with the chat. */
+const MAX_IDS = 10_000;
+/** A service may mean something else by a status, so a text that stays as it is for this long is shown. */
+const MAX_UNCHANGED_MS = 30_000;
+
+const STATUS_FIELDS = ['status', 'state'];
+const UNFINISHED = ['inprogress', 'streaming', 'generating'];
+/** A text with one of these may be finished: `pending` may be about its delivery. Without a text, it is yet to come. */
+const WITHOUT_TEXT = [
+  ...UNFINISHED,
+  'pending',
+  'queued',
+  'processing',
+  'running',
+  'thinking',
+  'incomplete',
+  'partial',
+  'draft',
+  'typing',
+];
+
+/** Whether a message is a reply that the agent still writes, by its status. */
+export function isUnfinished({ role, text, raw }: Message): boolean {
+  if (role !== 'assistant') return false;
+  const names = (text ?? '').trim() === '' ? WITHOUT_TEXT : UNFINISHED;
+  return Object.entries(raw).some(
+    ([key, value]) =>
+      STATUS_FIELDS.includes(normalizeName(key)) && typeof value === 'string' && names.includes(normalizeName(value)),
+  );
+}
+
+/** What was shown of a session, and after which message to read on. Times in milliseconds since the epoch. */
+export class Shown {
+  private readonly ids: Set<string>;
+  /** A message that was shown `LAG_MS` ago, and those after it; oldest first. Undefined stands for the start of the session. */
+  private recent: readonly { readonly id: string | undefined; readonly at: number }[];
+  /** What precedes this message was shown by an earlier run, or its id is forgotten. */
+  private oldest: string | undefined;
+  private isLagging = false;
+  /** Whether the service accepts other cursors than the newest. */
+  private acceptsOld = true;
+  private unfinished = { key: '', since: 0 };
+
+  constructor(start: FollowStart, now: number) {
+    const known = start.from === 'after' ? [...(start.recent ?? []), start.message_id] : [];
+    this.ids = new Set(known);
+    this.oldest = known[0];
+    this.recent = (start.from === 'after' ? known : [undefined]).map((id) => ({ id, at: now }));
+  }
+
+  /** The last ids shown, oldest first. */
+  get latest(): readonly string[] {
+    return this.recent.flatMap(({ id }) => id ?? []);
+  }
+
+  get newest(): string | undefined {
+    return this.recent.at(-1)?.id;
+  }
+
+  /**
+   * Returns the message to read after; undefined to read from the first one. Some services send no more than a page from there,
+   * so every other poll starts at the newest message.
+   * @param isDraining whether the response before may have been cut short
+   */
+  nextCursor(now: number, isDraining: boolean): string | undefined {
+    this.isLagging = !isDraining && this.acceptsOld && !this.isLagging;
+    if (!this.isLagging) return this.newest;
+    return (this.recent.findLast(({ at }) => at <= now - LAG_MS) ?? this.recent[0])?.id;
+  }
+
+  /** Records that the service refused a cursor. @returns whether to try the newest one instead */
+  refuse(cursor: string | undefined): boolean {
+    // If it refuses the newest one, too, the cursor was not the reason.
+    this.acceptsOld = cursor === this.newest;
+    return !this.acceptsOld;
+  }
+
+  /**
+   * Adds the messages of a page. @returns those that are new
+   * @param isBacklog whether they existed at the start
+   * @param holdsUnfinished whether to leave out a reply at the end that the agent still writes
+   */
+  add(
+    messages: readonly Message[],
+    now: number,
+    { isBacklog, holdsUnfinished }: { readonly isBacklog: boolean; readonly holdsUnfinished: boolean },
+  ): readonly Message[] {
+    const start = this.oldest === undefined ? -1 : messages.findIndex(({ message_id }) => message_id === this.oldest);
+    const last = messages.at(-1);
+    const held = holdsUnfinished && last !== undefined && this.isBeingWritten(last, now) ? last : undefined;
+    const fresh = messages.slice(start + 1).filter((each) => each !== held && !this.ids.has(each.message_id));
+    for (const { message_id } of fresh) this.ids.add(message_id);
+    const all = [...this.recent, ...fresh.map(({ message_id: id }) => ({ id, at: now }))];
+    const first = all.findLastIndex(({ at }) => at <= now - LAG_MS);
+    this.recent = all.slice(Math.max(first, 0)).slice(isBacklog ? -MAX_BACKLOG_LAG : -MAX_LAG);
+    this.forgetOldest();
+    return fresh;
+  }
+
+  private forgetOldest(): void {
+    if (this.ids.size <= MAX_IDS) return;
+    for (const id of this.ids) {
+      if (this.ids.size === MAX_IDS) break;
+      this.ids.delete(id);
+    }
+    [this.oldest] = this.ids;
+  }
+
+  private isBeingWritten(message: Message, now: number): boolean {
+    if (!isUnfinished(message) || this.ids.has(message.message_id)) return false;
+    const text = message.text ?? '';
+    const key = `${message.message_id} ${text}`;
+    if (this.unfinished.key !== key) this.unfinished = { key, since: now };
+    return text.trim() === '' || now - this.unfinished.since < MAX_UNCHANGED_MS;
+  }
+}

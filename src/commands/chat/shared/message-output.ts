@@ -1,0 +1,79 @@
+import ms from 'ms';
+import type { SessionRef } from '../../../chat/session.ts';
+import type { TailEvent } from '../../../chat/tail.ts';
+import type { Context } from '../../../cli/context.ts';
+import type { Message } from '../../../contract/messages.ts';
+import type { PartnerctlError } from '../../../errors.ts';
+import type { StreamEvent } from '../../../output/command-result.ts';
+import { stringifyJson } from '../../../output/formats/stringify-json.ts';
+import { formatMessageLines, readableText } from '../../../output/message-lines.ts';
+
+/** A message as JSON output shows it. */
+export function toMessageJson({ source_id, session_id }: SessionRef, message: Message) {
+  const { message_id, role, text, created_at, raw } = message;
+  return { message_id, session_id, source_id, role, text, created_at, raw };
+}
+
+/** Joins the sanitized texts of messages, each ending with a newline. A message without text becomes its JSON. */
+export function joinTexts(messages: readonly Message[]): string {
+  return messages
+    .map(readableText)
+    .map((text) => (text.endsWith('\n') ? text : `${text}\n`))
+    .join('');
+}
+
+/** A message as `chat tail` writes it. @param label names the session among several */
+export function toStreamEvent(
+  ref: SessionRef,
+  message: Message,
+  options: { readonly label: string | undefined; readonly showTimestamp: boolean },
+): StreamEvent {
+  const { created_at, message_id, role, text, raw } = message;
+  return {
+    json: toMessageJson(ref, message),
+    cells: [created_at, ref.session_id, message_id, role, text ?? stringifyJson(raw)],
+    text: formatMessageLines(message, options),
+  };
+}
+
+function withoutPeriod(text: string): string {
+  return text.replace(/\.$/, '');
+}
+
+function reasonOf({ info }: PartnerctlError): string {
+  return info.why === undefined ? '' : ` (${withoutPeriod(info.why.split('\n')[0] ?? '')})`;
+}
+
+/** An error as one sentence. */
+export function formatCause(error: PartnerctlError): string {
+  return `${withoutPeriod(error.message)}${reasonOf(error)}.`;
+}
+
+/** An event as a notice for people, not sanitized; undefined for one that says nothing to them. */
+export function formatNotice(event: TailEvent): string | undefined {
+  const { session_id } = event.ref;
+  switch (event.kind) {
+    case 'outage':
+      return `connection lost: ${formatCause(event.error)} Retrying.`;
+    case 'recovered': {
+      const missed = event.missed === 1 ? '1 message' : `${event.missed} messages`;
+      return `connection restored after ${ms(event.outageMs)}; ${missed} arrived meanwhile.`;
+    }
+    case 'unknown-session':
+      return `the service does not know session ${session_id} yet${reasonOf(event.error)}; treating it as empty. If that is wrong, check the base URL, --source, and --session.`;
+    case 'gap':
+      return `the history of ${session_id} may be incomplete: ${event.evidence}.`;
+    case 'no-place':
+      return `no earlier tail of ${session_id} is recorded; starting with the first message.`;
+    default:
+      return undefined;
+  }
+}
+
+/** Writes the notice of an event to stderr, if it has one. --quiet hides those that are no warnings. */
+export async function writeNotice(context: Pick<Context, 'warn' | 'notice'>, event: TailEvent): Promise<void> {
+  const text = formatNotice(event);
+  if (text === undefined) return;
+  const isNote = event.kind === 'unknown-session' || event.kind === 'no-place';
+  await (isNote ? context.notice(`note: ${text}`) : context.warn(text));
+}

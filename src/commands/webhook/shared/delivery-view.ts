@@ -1,0 +1,75 @@
+import type { Contract } from '../../../contract/contract.ts';
+import type { StreamEvent, TonedText } from '../../../output/command-result.ts';
+import { stringifyJson } from '../../../output/formats/stringify-json.ts';
+import { redactHeaders } from '../../../output/redact.ts';
+import { sanitizeLine, sanitizeText } from '../../../output/sanitize.ts';
+import type { DeliveryOutcome } from '../../../webhook/intake.ts';
+import type { HandledDelivery } from '../../../webhook/listen.ts';
+import { type DeliveredMessage, readPayload } from '../../../webhook/payload.ts';
+import type { Verdict, Verification } from '../../../webhook/verify.ts';
+
+const TONES: Readonly<Record<Verification, 'good' | 'bad' | 'warn'>> = {
+  verified: 'good',
+  failed: 'bad',
+  unsigned: 'bad',
+  'not-checked': 'warn',
+};
+
+/** How many characters of a payload that is not a message people see. JSON output has all of it. */
+const MAX_SHOWN = 2_000;
+
+function shorten(text: string): string {
+  const more = text.length - MAX_SHOWN;
+  return more <= 0 ? text : `${text.slice(0, MAX_SHOWN)}… (${more} more characters; -o json shows them)`;
+}
+
+/** Continuation lines are indented, so that none looks like another delivery. */
+function indent(text: string): string {
+  return text.replace(/\n+$/, '').replaceAll('\n', '\n  ');
+}
+
+function messageText({ session_id, role, text, raw, isReply }: DeliveredMessage): Exclude<TonedText, string> {
+  return [
+    { text: session_id === null ? '' : `[${sanitizeLine(session_id)}] `, tone: 'dim' },
+    { text: sanitizeLine(role), tone: isReply ? 'good' : 'dim' },
+    { text: `: ${indent(sanitizeText(text ?? stringifyJson(raw)))}\n` },
+  ];
+}
+
+function describeOutcome({ verification, reason }: Verdict, { forwarded, forwardStatus }: DeliveryOutcome): string {
+  const verdict = reason === null ? verification : `${verification} (${reason})`;
+  if (forwarded === null) return sanitizeLine(verdict);
+  const forwarding = forwarded ? 'forwarded' : 'not forwarded';
+  return sanitizeLine(`${verdict}, ${forwarding}${forwardStatus === null ? '' : ` (${forwardStatus})`}`);
+}
+
+/** Converts a delivery to what `webhook listen` writes about it. */
+export function toDeliveryEvent({ delivery, outcome }: HandledDelivery, contract: Contract): StreamEvent {
+  const { delivery_id, received_at, verification, reason, headers } = delivery;
+  const { body, message } = readPayload(delivery.body, contract);
+  const shown = typeof body === 'string' ? body : stringifyJson(body);
+  const payload = `${sanitizeLine(delivery_id)}: ${indent(sanitizeText(shorten(shown)))}\n`;
+  const label = { text: describeOutcome(delivery, outcome), tone: TONES[verification] };
+  const { message_id = null, session_id = null, source_id = null, role = null, text = null } = message ?? {};
+  return {
+    json: {
+      delivery_id,
+      received_at,
+      verification,
+      reason,
+      forwarded: outcome.forwarded,
+      forward_status: outcome.forwardStatus,
+      message_id,
+      session_id,
+      source_id,
+      role,
+      text,
+      created_at: message?.created_at ?? null,
+      saved: outcome.saved,
+      headers: redactHeaders(Object.fromEntries(headers.map(([name, value]) => [name.toLowerCase(), value]))),
+      body,
+    },
+    cells: [received_at, verification, delivery_id, session_id, message_id, role, text ?? shorten(shown)],
+    text: [label, { text: ' ' }, ...(message ? messageText(message) : [{ text: payload }])],
+  };
+}
