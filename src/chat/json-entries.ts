@@ -1,4 +1,4 @@
-import type { Range } from '../yaml/source-text.ts';
+import type { Range } from '../yaml/problem.ts';
 
 /** A key of an object and its value, as they are in a JSON text. */
 export interface JsonEntry {

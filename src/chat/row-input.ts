@@ -1,6 +1,6 @@
 import { parseJsonText } from '../yaml/json-text.ts';
+import type { Range } from '../yaml/problem.ts';
 import { quoted } from '../yaml/quote.ts';
-import type { Range } from '../yaml/source-text.ts';
 import { suggest } from '../yaml/suggest.ts';
 import { type JsonEntry, readJsonEntries } from './json-entries.ts';
 

@@ -2,8 +2,7 @@ import { isJsonObject } from '../contract/json.ts';
 import { isText } from '../state-old/record.ts';
 import { type SessionRef, sessionKey } from '../state-old/session-ref.ts';
 import { parseJsonText } from '../yaml/json-text.ts';
-import { ProblemList, problemsError } from '../yaml/problem.ts';
-import { toSourceText, type YamlSource } from '../yaml/source-text.ts';
+import { ProblemList, problemsError, toSourceText, type YamlSource } from '../yaml/problem.ts';
 
 const HINT = 'Write one session per line: <source_id> <session_id>, or {"source_id": "…", "session_id": "…"}';
 

@@ -1,7 +1,7 @@
 import { toNfc } from '../cron/job.ts';
 import { checkSchedule, checkUniqueName } from '../cron/job-document.ts';
+import type { YamlDocument } from '../yaml/document.ts';
 import { quoted } from '../yaml/quote.ts';
-import type { YamlDocument } from '../yaml/read-yaml.ts';
 import type { Manifest } from './manifest.ts';
 
 /** Two documents for one space would undo each other's work. @param places where the spaces so far are described */

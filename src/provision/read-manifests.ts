@@ -1,8 +1,7 @@
 import type { Context } from '../cli/context.ts';
-import { type Problem, problemsError } from '../yaml/problem.ts';
-import { readSources } from '../yaml/read-sources.ts';
-import { readYaml } from '../yaml/read-yaml.ts';
-import type { YamlSource } from '../yaml/source-text.ts';
+import { readYaml } from '../yaml/check.ts';
+import { type Problem, problemsError, type YamlSource } from '../yaml/problem.ts';
+import { readSources } from '../yaml/sources.ts';
 import { checkManifest } from './check-manifest.ts';
 import { type ManifestDocument, manifestSchema } from './manifest.ts';
 import type { ManifestArgs } from './manifest-args.ts';
