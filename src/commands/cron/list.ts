@@ -26,7 +26,7 @@ import {
 } from '../../cron/job-rows.ts';
 import { NoOperationError, PartnerctlError, UsageError, withHint } from '../../errors.ts';
 import { type Column, type CommandResult, listResult } from '../../output/command-result.ts';
-import { createAgentSpaces } from '../../provision/space-records.ts';
+import { readAgentSpaces } from '../../provision/space-record.ts';
 
 const TONES = {
   recorded: 'good',
@@ -128,9 +128,7 @@ async function* readList(http: Http, flags: GlobalFlags): AsyncGenerator<JsonObj
 /** @param origin the base URL of the service; undefined for the jobs of all services */
 async function readKnownJobs(context: Context, origin: string | undefined): Promise<KnownJobs> {
   const records = await (await context.log()).read();
-  const { spaces, observe } = createAgentSpaces(origin);
-  for (const record of records) observe({ kind: 'record', line: 0, record });
-  return { ...findKnownJobs(records, origin), spaces };
+  return { ...findKnownJobs(records, origin), spaces: readAgentSpaces(records, origin) };
 }
 
 export default command<Input>({
