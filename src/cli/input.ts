@@ -1,7 +1,8 @@
-import { close, constants, createReadStream, fstat, open } from 'node:fs';
-import { addAbortSignal, type Readable } from 'node:stream';
-import { promisify } from 'node:util';
+import type { Readable } from 'node:stream';
 import { describeFileError, InputError, UsageError } from '../errors.ts';
+import { decodeText, readFileChunks, readStdin } from '../platform/input.ts';
+
+export { decodeText, readFileChunks, readStdin, streamLines } from '../platform/input.ts';
 
 /** The source of a text: an argument, standard input, or a file. */
 export type TextSource =
@@ -22,77 +23,6 @@ export const MAX_TEXT_MIB = 16;
  */
 export function refuseTokenOnStdin({ tokenFile }: { readonly tokenFile?: string | undefined }, what: string): void {
   if (tokenFile === '-') throw new UsageError(`Standard input cannot be both the ${what} and the token.`);
-}
-
-/**
- * Reads a stream chunk by chunk, and closes it when the caller stops early.
- * @throws the signal's reason when the signal aborts
- */
-async function* readStream(stream: Readable, signal: AbortSignal): AsyncGenerator<Buffer | string> {
-  addAbortSignal(signal, stream);
-  try {
-    yield* stream;
-  } catch (error) {
-    throw signal.aborted ? signal.reason : error;
-  }
-}
-
-/**
- * Reads standard input chunk by chunk.
- * @throws the signal's reason when the signal aborts
- */
-export async function* readStdin(stdin: Readable, signal: AbortSignal): AsyncGenerator<Buffer | string> {
-  signal.throwIfAborted();
-  yield* readStream(stdin, signal);
-}
-
-/**
- * Opens a file for a stream that can be destroyed at any time. Opening or reading a pipe through `fs` can block a
- * thread of Node forever, and the process cannot exit before that thread ends.
- */
-async function openStream(path: string): Promise<Readable> {
-  // Without O_NONBLOCK, opening a pipe waits for its writer.
-  const fd = await promisify(open)(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
-  try {
-    if ((await promisify(fstat)(fd)).isFIFO()) {
-      const { Socket } = await import('node:net');
-      return new Socket({ fd, readable: true, writable: false });
-    }
-    const tty = await import('node:tty');
-    return tty.isatty(fd) ? new tty.ReadStream(fd) : createReadStream(path, { fd });
-  } catch (error) {
-    await promisify(close)(fd);
-    throw error;
-  }
-}
-
-/**
- * Reads a file, a pipe, or a terminal chunk by chunk. Closes it at the end, or when the caller stops early.
- * @throws the signal's reason when the signal aborts
- */
-export async function* readFileChunks(path: string, signal: AbortSignal): AsyncGenerator<Buffer | string> {
-  signal.throwIfAborted();
-  yield* readStream(await openStream(path), signal);
-}
-
-/**
- * Reads UTF-8 text, including a byte order mark.
- * @throws Error if the text is longer than `maxMib` (MiB) or not UTF-8; its message is a clause without a period
- */
-export async function decodeText(chunks: AsyncIterable<Buffer | string>, maxMib: number): Promise<string> {
-  const parts: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of chunks) {
-    const part = Buffer.from(chunk);
-    size += part.length;
-    if (size > maxMib * 1024 * 1024) throw new Error(`it is larger than ${maxMib} MiB`);
-    parts.push(part);
-  }
-  try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(Buffer.concat(parts));
-  } catch {
-    throw new Error('it is not UTF-8 text; save it as UTF-8');
-  }
 }
 
 /**

@@ -7,7 +7,7 @@ import {
   MANIFEST_INPUT,
   type ManifestArgs,
   parseManifestArgs,
-} from '../provision/manifest-args.ts';
+} from './provisioning/args.ts';
 
 interface Input extends ManifestArgs {
   readonly hasDetailedExitCode: boolean;
@@ -15,13 +15,13 @@ interface Input extends ManifestArgs {
 
 export default command<Input>({
   description:
-    'Shows what provision would do, and why: for each space, in input order, what it would create (+), and to which spaces it would add something (~), what is unchanged (=), what differs and no call can change (!), what is not in the manifest (?), and what is blocked until somebody decides (x). Sends only reads, and writes nothing. The same as provision --dry-run.',
+    'Shows what provision would do, and why: for each space, in input order, what it would create (+), and to which spaces it would add something (~), what is unchanged (=), what differs and no call can change (!), what is not in the manifest (?), and what is blocked until somebody decides (x): then it exits as provision would. Sends only reads, and writes nothing. The same as provision --dry-run.',
   args: [{ usage: '<file...>', description: 'YAML files, directories of them, or - for standard input' }],
   flags: [...MANIFEST_FLAGS, EXIT_CODE_FLAG],
   output: async () => (await import('../output-schemas/provisioning.ts')).PLAN,
   inputs: [MANIFEST_INPUT],
   scopes: [SCOPE.readSpaces, SCOPE.readAgents, SCOPE.listJobs],
-  exits: [...SERVICE_EXITS, 'changesPending', 'differences'],
+  exits: [...SERVICE_EXITS, 'duplicate', 'unknown', 'partial', 'changesPending', 'differences'],
   examples: [
     { line: 'partnerctl plan acme.yaml', does: 'one file' },
     {
@@ -39,9 +39,8 @@ export default command<Input>({
   },
   async run(context, input) {
     if (input.files.includes('-')) refuseTokenOnStdin(context.flags, 'manifest');
-    const { readManifests } = await import('../provision/read-manifests.ts');
-    const { planManifests } = await import('../provision/plan-manifests.ts');
-    const documents = await readManifests(context, input);
-    return planManifests(context, documents, { ...input, retryUnknown: false });
+    const { readManifests } = await import('./provisioning/open.ts');
+    const { planDocuments } = await import('./provisioning/run.ts');
+    return planDocuments(context, await readManifests(context, input), input);
   },
 });

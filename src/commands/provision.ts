@@ -10,17 +10,13 @@ import {
   type ManifestArgs,
   parseManifestArgs,
   requireFiles,
-} from '../provision/manifest-args.ts';
+} from './provisioning/args.ts';
 
 interface Input extends ManifestArgs {
   readonly mode: 'apply' | 'check' | 'dry-run' | 'schema';
   readonly hasDetailedExitCode: boolean;
   readonly failFast: boolean;
-  readonly settleMs: number;
-  readonly retryUnknown: boolean;
 }
-
-const SETTLE_MS = 10_000;
 
 function parseMode(args: Args): Input['mode'] {
   const chosen = (['check', 'dry-run', 'schema'] as const).filter((flag) => args.isSet(flag));
@@ -47,7 +43,7 @@ async function printSchema(): Promise<CommandResult> {
 
 export default command<Input>({
   description:
-    'Creates or reuses spaces, installs agents, and creates their scheduled jobs, from YAML manifests. All input is checked before anything is sent. It reads what exists before it writes, so a repeated run installs nothing and creates no job twice. After a request with an unknown outcome, it posts again only when it is certain that nothing was installed.',
+    'Creates or reuses spaces, installs agents, and creates their scheduled jobs, from YAML manifests. All input is checked before anything is sent. It reads what exists before it writes, so a repeated run installs nothing again and creates no job twice. After a lost response it reads again, and posts what is still missing.',
   args: [{ usage: '[file...]', description: 'YAML files, directories of them, or - for standard input' }],
   flags: [
     { usage: '--check', description: 'check the manifests; send nothing' },
@@ -56,15 +52,6 @@ export default command<Input>({
     ...MANIFEST_FLAGS,
     { ...EXIT_CODE_FLAG, description: `with --dry-run: ${EXIT_CODE_FLAG.description}` },
     { usage: '--fail-fast', description: 'do not start further documents after a failure' },
-    {
-      usage: '--settle <duration>',
-      description: 'how long to look for the effect of a lost request before posting again',
-      default: '10s',
-    },
-    {
-      usage: '--retry-unknown',
-      description: 'post again, even if an earlier run with an unknown outcome may have installed the agents',
-    },
   ],
   columns: HEADERS.map((header) => ({ header })),
   output: async () => (await import('../output-schemas/provisioning.ts')).PROVISION,
@@ -85,8 +72,6 @@ export default command<Input>({
       mode,
       hasDetailedExitCode: args.isSet('detailed-exitcode'),
       failFast: args.isSet('fail-fast'),
-      settleMs: args.duration('settle') ?? SETTLE_MS,
-      retryUnknown: args.isSet('retry-unknown'),
     };
   },
   noTableFlag: ({ mode }) => (mode === 'dry-run' || mode === 'schema' ? `--${mode}` : undefined),
@@ -94,13 +79,10 @@ export default command<Input>({
   async run(context, input) {
     if (input.mode === 'schema') return printSchema();
     if (input.files.includes('-')) refuseTokenOnStdin(context.flags, 'manifest');
-    const { readManifests } = await import('../provision/read-manifests.ts');
+    const { readManifests } = await import('./provisioning/open.ts');
+    const { checkDocuments, planDocuments, provisionDocuments } = await import('./provisioning/run.ts');
     const documents = await readManifests(context, input);
-    if (input.mode === 'dry-run') {
-      const { planManifests } = await import('../provision/plan-manifests.ts');
-      return planManifests(context, documents, input);
-    }
-    const { applyManifests, listValidManifests } = await import('../provision/apply-manifests.ts');
-    return input.mode === 'check' ? listValidManifests(context, documents) : applyManifests(context, documents, input);
+    if (input.mode === 'dry-run') return planDocuments(context, documents, input);
+    return input.mode === 'check' ? checkDocuments(context, documents) : provisionDocuments(context, documents, input);
   },
 });

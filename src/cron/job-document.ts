@@ -1,8 +1,7 @@
 import * as v from 'valibot';
-import type { Path } from '../yaml/document-value.ts';
-import { describePath } from '../yaml/issue-message.ts';
+import { describePath } from '../yaml/check.ts';
+import type { Path, YamlDocument } from '../yaml/document.ts';
 import { quoted } from '../yaml/quote.ts';
-import type { YamlDocument } from '../yaml/read-yaml.ts';
 import { choice, identifier, nonBlankText } from '../yaml/schema.ts';
 import { describeAllowedValues, parseCronField, SCHEDULE_FIELDS } from './cron-field.ts';
 import { toNfc } from './job.ts';

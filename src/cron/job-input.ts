@@ -2,7 +2,7 @@ import type { AgentInput } from '../cli/agent-args.ts';
 import type { Args } from '../cli/command.ts';
 import { parseTextArgument, type TextSource } from '../cli/input.ts';
 import { UsageError } from '../errors.ts';
-import { identifierProblem } from '../yaml/identifier-problem.ts';
+import { identifierProblem } from '../yaml/schema.ts';
 import { parseJobAgent } from './job-agent.ts';
 import { type CronSchedule, parseExpression } from './schedule.ts';
 import { ScheduleError } from './schedule-error.ts';

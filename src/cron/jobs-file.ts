@@ -1,12 +1,10 @@
 import * as v from 'valibot';
 import { parseReference } from '../api/references.ts';
-import type { Path } from '../yaml/document-value.ts';
-import { describePath } from '../yaml/issue-message.ts';
+import { describePath, readYaml } from '../yaml/check.ts';
+import type { Path, YamlDocument } from '../yaml/document.ts';
 import { jsonSchema } from '../yaml/json-schema.ts';
-import type { Problem } from '../yaml/problem.ts';
-import { readYaml, type YamlDocument } from '../yaml/read-yaml.ts';
+import type { Problem, YamlSource } from '../yaml/problem.ts';
 import { choice, identifier } from '../yaml/schema.ts';
-import type { YamlSource } from '../yaml/source-text.ts';
 import { checkSchedule, checkTimezone, checkUniqueName, jobEntries, timezone, toSchedule } from './job-document.ts';
 import { memoize } from './memoize.ts';
 import type { CronSchedule } from './schedule.ts';

@@ -3,7 +3,7 @@ import type { Context } from '../cli/context.ts';
 import { refuseTokenOnStdin } from '../cli/input.ts';
 import { InputError, NotFoundError, UsageError, withHint } from '../errors.ts';
 import { problemsError } from '../yaml/problem.ts';
-import { readSources } from '../yaml/read-sources.ts';
+import { readSources } from '../yaml/sources.ts';
 import { cronKey } from './job.ts';
 import { AgentFinder } from './job-agent.ts';
 import { parseJobFiles } from './jobs-file.ts';

@@ -44,29 +44,26 @@ const ACTION: JsonSchema = {
   ],
 };
 
-const SPACE_PLAN = object({
-  source: SOURCE,
-  external_space_id: STRING,
-  space_id: NULLABLE_TEXT,
-  action: oneOf('create', 'change', 'none'),
-  actions: described('what would be created', arrayOf(ACTION)),
-  differences: described('what differs and no call can change', arrayOf(DIFFERENCE)),
-  unmanaged: described(
-    'what the manifest does not have',
-    arrayOf(
-      object(
-        { resource: oneOf('agent', 'job'), id: NULLABLE_TEXT, name: NULLABLE_TEXT },
-        { template_id: STRING, agent: STRING },
+const SPACE_PLAN = object(
+  {
+    source: SOURCE,
+    external_space_id: STRING,
+    space_id: NULLABLE_TEXT,
+    action: oneOf('create', 'change', 'none', 'blocked'),
+    actions: described('what would be created', arrayOf(ACTION)),
+    differences: described('what differs and no call can change', arrayOf(DIFFERENCE)),
+    unmanaged: described(
+      'what the manifest does not have',
+      arrayOf(
+        object(
+          { resource: oneOf('agent', 'job'), id: STRING, name: NULLABLE_TEXT },
+          { template_id: STRING, agent: STRING },
+        ),
       ),
     ),
-  ),
-  blocked: described(
-    'what a person must decide',
-    arrayOf(object({ resource: RESOURCE, name: STRING, type: STRING, message: STRING, hint: NULLABLE_TEXT })),
-  ),
-  unchanged: object({ spaces: INTEGER, agents: INTEGER, chats: INTEGER, jobs: INTEGER }),
-  notes: arrayOf(STRING),
-});
+  },
+  { error: described('why provision would fail', ERROR) },
+);
 
 export const PLAN: CommandOutput = {
   json: object({
@@ -78,6 +75,7 @@ export const PLAN: CommandOutput = {
       differences: INTEGER,
       unmanaged: INTEGER,
       blocked: INTEGER,
+      to_create: object({ spaces: INTEGER, agents: INTEGER, chats: INTEGER, jobs: INTEGER }),
     }),
   }),
   ndjson: SPACE_PLAN,
@@ -88,13 +86,13 @@ const SPACE_RESULT = object(
     source: SOURCE,
     external_space_id: STRING,
     space_id: described('a <space> of other commands', NULLABLE_TEXT),
-    status: oneOf('created', 'reused', 'unchanged', 'valid', 'failed', 'skipped'),
+    status: oneOf('created', 'reused', 'unchanged', 'planned', 'failed', 'skipped'),
     agents: arrayOf(
       object({
         agent_id: described('an <agent> of other commands', NULLABLE_TEXT),
         name: STRING,
         template_id: STRING,
-        status: oneOf('created', 'unchanged', 'valid', 'failed', 'skipped'),
+        status: oneOf('created', 'unchanged', 'planned', 'blocked', 'failed', 'skipped'),
         source_id: described('the --source of chat commands; null without a chat', NULLABLE_TEXT),
       }),
     ),
@@ -108,7 +106,7 @@ export const PROVISION: CommandOutput = {
     results: arrayOf(SPACE_RESULT),
     summary: object(
       { created: INTEGER, reused: INTEGER, unchanged: INTEGER, failed: INTEGER, skipped: INTEGER },
-      { valid: described('with --check', INTEGER) },
+      { planned: described('with --check', INTEGER) },
     ),
   }),
   ndjson: SPACE_RESULT,

@@ -1,13 +1,15 @@
 import { type ChatSetup, chatDifferences } from '../chat/chat-setup.ts';
+import type { ListedAgent } from '../contract/agents.ts';
 import type { ChatSource } from '../contract/chat-source.ts';
-import { findDifferences, toNfc } from '../cron/job.ts';
-import { matchContent } from '../cron/listed-job.ts';
+import { toNfc } from '../cron/job.ts';
 import type { Manifest, ManifestAgent } from './manifest.ts';
-import type { PlannedAgent, PresentAgent, PresentSpace } from './provision-plan.ts';
-import type { JobKnowledge } from './space-plan.ts';
+import type { Observation } from './observe.ts';
+import type { AgentPair } from './plan.ts';
+
+type PresentSpace = NonNullable<Observation['space']>;
 
 /** What a manifest describes. A chat is the API chat source of an agent. */
-export type ResourceKind = 'space' | 'agent' | 'chat' | 'job';
+type ResourceKind = 'space' | 'agent' | 'chat' | 'job';
 
 /** A field that differs between the service and the manifest, and that provisioning does not change. */
 export interface Difference {
@@ -21,7 +23,7 @@ export interface Difference {
 }
 
 /** Whether an agent has this name: in Unicode NFC, because a service may store another form than the one it got. */
-export function hasName(agent: Pick<PresentAgent, 'name'>, name: string): boolean {
+export function hasName(agent: Pick<ListedAgent, 'name'>, name: string): boolean {
   return agent.name !== undefined && toNfc(agent.name) === toNfc(name);
 }
 
@@ -54,12 +56,13 @@ export function spaceDifferences({ space, external_space_id }: Manifest, present
   // A space without a description may be listed with an empty one.
   const listed = space.description === '' ? (present.description ?? '') : present.description;
   const isSame = trimText(listed ?? undefined) === trimText(space.description);
+  const orgWide = typeof present.is_org_wide === 'boolean' ? present.is_org_wide : undefined;
   const description = isSame ? space.description : listed;
   return [
-    ...differing(subject, 'external_space_id', present.external_space_id, external_space_id),
+    ...differing(subject, 'external_space_id', present.external_space_id ?? undefined, external_space_id),
     ...differing(subject, 'name', present.name, space.name),
     ...differing(subject, 'description', description, space.description),
-    ...differing(subject, 'is_org_wide', present.is_org_wide, space.is_org_wide),
+    ...differing(subject, 'is_org_wide', orgWide, space.is_org_wide),
     ...retirementDifferences(subject, present),
   ];
 }
@@ -85,7 +88,7 @@ export function sourceDifferences(
 }
 
 /** The differences of an agent's chat. A chat that is yet to be set up has none. */
-function listedChatDifferences(wanted: ManifestAgent, { source_id, source }: PresentAgent): Difference[] {
+function listedChatDifferences(wanted: ManifestAgent, { source_id, source }: ListedAgent): Difference[] {
   const { name, api_chat_routing_mode: routing_mode } = wanted;
   if (source_id === null && wanted.chat === undefined) {
     return differing(
@@ -100,68 +103,22 @@ function listedChatDifferences(wanted: ManifestAgent, { source_id, source }: Pre
   return sourceDifferences(name, source, asked);
 }
 
-/** What the service lists for an agent that the state file knows by the name and template of the manifest. */
-function renamedDifferences({ name, template_id }: ManifestAgent, { listed }: PresentAgent): Difference[] {
-  if (!listed) return [];
-  const subject = { resource: 'agent', name } as const;
-  const listedName = hasName(listed, name) ? name : listed.name;
-  return [
-    ...differing(subject, 'name', listedName, name),
-    ...differing(subject, 'template_id', listed.template_id, template_id),
-  ];
-}
-
 /**
- * The agent that may be a missing one under another name or with another template: the only one of its template, or one of
- * its name. It is not taken for it: the missing agent is installed.
+ * The differences of an agent and its chat. An agent that the state recorded may have another name or template by now. For a
+ * missing agent, the template of the one that has its name: that is left as it is, and the missing one is installed.
+ * @param free the existing agents that no agent of the manifest was paired with
  */
-function likelyDifferences(
-  { name, template_id }: ManifestAgent,
-  agents: readonly PlannedAgent[],
-  free: readonly PresentAgent[],
-): Difference[] {
+export function agentDifferences({ wanted, present }: AgentPair, free: readonly ListedAgent[]): Difference[] {
+  const { name, template_id } = wanted;
   const subject = { resource: 'agent', name } as const;
-  const sameName = free.find((agent) => hasName(agent, name));
-  if (sameName) return differing(subject, 'template_id', sameName.template_id, template_id);
-  const rivals = agents.filter(({ wanted, present }) => !present && wanted.template_id === template_id);
-  const candidates = free.filter((agent) => agent.template_id === template_id);
-  if (rivals.length !== 1 || candidates.length !== 1) return [];
-  return differing(subject, 'name', candidates[0]?.name, name);
-}
-
-/**
- * The differences of an agent and its chat. For a missing agent, those of the one that may be it.
- * @param agents all agents of the manifest
- * @param free the existing agents that none of them was paired with
- */
-export function agentDifferences(
-  { wanted, present }: PlannedAgent,
-  agents: readonly PlannedAgent[],
-  free: readonly PresentAgent[],
-): Difference[] {
-  if (!present) return likelyDifferences(wanted, agents, free);
+  if (!present) {
+    const sameName = free.find((agent) => hasName(agent, name));
+    return sameName ? differing(subject, 'template_id', sameName.template_id, template_id) : [];
+  }
   return [
-    ...renamedDifferences(wanted, present),
-    ...retirementDifferences({ resource: 'agent', name: wanted.name }, present),
+    ...differing(subject, 'name', hasName(present, name) ? name : present.name, name),
+    ...differing(subject, 'template_id', present.template_id, template_id),
+    ...retirementDifferences(subject, present),
     ...listedChatDifferences(wanted, present),
-  ];
-}
-
-/** The differences of a job: those that the service lists, then those that the state file records. */
-export function jobDifferences({ result, listed }: JobKnowledge): Difference[] {
-  const { name, instructions, schedule } = result.job;
-  const subject = { resource: 'job', name } as const;
-  const renamed = listed?.name !== undefined && !hasName(listed, name);
-  const job = { agent_id: '', name, instructions, schedule };
-  const shown = listed && matchContent(listed, job) === 'different' ? findDifferences(listed, job) : [];
-  const recorded = result.differences.filter(({ field }) => !shown.some((each) => each.field === field));
-  return [
-    ...(renamed ? [{ ...subject, field: 'name', service: listed.name, manifest: name }] : []),
-    ...[...shown, ...recorded].map(({ field, before, after }) => ({
-      ...subject,
-      field,
-      service: before ?? null,
-      manifest: after ?? null,
-    })),
   ];
 }

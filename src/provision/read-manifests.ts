@@ -1,11 +1,45 @@
-import type { Context } from '../cli/context.ts';
-import { type Problem, problemsError } from '../yaml/problem.ts';
-import { readSources } from '../yaml/read-sources.ts';
-import { readYaml } from '../yaml/read-yaml.ts';
-import type { YamlSource } from '../yaml/source-text.ts';
-import { checkManifest } from './check-manifest.ts';
-import { type ManifestDocument, manifestSchema } from './manifest.ts';
-import type { ManifestArgs } from './manifest-args.ts';
+import { toNfc } from '../cron/job.ts';
+import { checkSchedule, checkUniqueName } from '../cron/job-document.ts';
+import { readYaml } from '../yaml/check.ts';
+import type { YamlDocument } from '../yaml/document.ts';
+import type { Problem, YamlSource } from '../yaml/problem.ts';
+import { quoted } from '../yaml/quote.ts';
+import { type Manifest, type ManifestDocument, manifestSchema } from './manifest.ts';
+
+/** Two documents for one space would undo each other's work. @param places where the spaces so far are described */
+function checkSpace(document: YamlDocument<Manifest>, places: Map<string, string>): void {
+  const path = ['external_space_id'];
+  const id = document.value.external_space_id;
+  const first = places.get(id);
+  if (first === undefined) places.set(id, document.location(path));
+  else document.report(path, `the space ${quoted(id)} is described twice, first at ${first}`);
+}
+
+/** A repeated run could not tell two agents of the same template and name apart. */
+function checkAgents(document: YamlDocument<Manifest>): void {
+  const places = new Map<string, string>();
+  for (const [index, { template_id, name }] of document.value.agents.entries()) {
+    const path = ['agents', index, 'name'];
+    const key = JSON.stringify([template_id, toNfc(name)]);
+    const first = places.get(key);
+    if (first === undefined) places.set(key, document.location(path));
+    else {
+      const message = `this agent has the same template and name as the one at ${first}`;
+      document.report(path, message, 'give each agent of a template a name of its own');
+    }
+  }
+}
+
+function checkJobs(document: YamlDocument<Manifest>): void {
+  for (const [index, { cron = [] }] of document.value.agents.entries()) {
+    const names = new Map<string, string>();
+    for (const number of cron.keys()) {
+      const path = ['agents', index, 'cron', number];
+      checkSchedule(document, path);
+      checkUniqueName(document, path, '', names);
+    }
+  }
+}
 
 /**
  * Parses and checks manifests (spec §4.1): every document of every source.
@@ -21,27 +55,11 @@ export function parseManifests(
   const { documents, problems } = readYaml(sources, {
     schema: manifestSchema,
     lookup,
-    review: (document) => checkManifest(document, spaces),
+    review(document) {
+      checkSpace(document, spaces);
+      checkAgents(document);
+      checkJobs(document);
+    },
   });
   return { documents: documents.map(({ source, value }, index) => ({ source, index, manifest: value })), problems };
-}
-
-/**
- * Reads the documents of manifest files; nothing is sent.
- * @throws InputError that shows every mistake with file, line, and column
- */
-export async function readManifests(
-  context: Context,
-  { files, variables }: Pick<ManifestArgs, 'files' | 'variables'>,
-): Promise<ManifestDocument[]> {
-  const sources = await readSources(files, context.io.stdin, context.abortSignal);
-  const used = new Set<string>();
-  const { documents, problems } = parseManifests(sources, (name) => {
-    used.add(name);
-    return variables.get(name) ?? context.env[name];
-  });
-  if (problems.length > 0) throw problemsError(problems);
-  const unused = [...variables.keys()].filter((name) => !used.has(name));
-  if (unused.length > 0) await context.notice(`note: no manifest uses --var ${unused.join(', ')}.`);
-  return documents;
 }

@@ -11,13 +11,13 @@ interface InterpolationFault {
   readonly hint: string;
 }
 
-export interface Interpolated {
+interface Interpolated {
   readonly text: string;
   readonly faults: readonly InterpolationFault[];
   /** The names of the variables in the text, in order. */
-  readonly variables: readonly string[];
+  readonly names: readonly string[];
   /** Whether the text is one substitution and nothing else. */
-  readonly isSingleVariable: boolean;
+  readonly isSingle: boolean;
 }
 
 type Fault = Pick<InterpolationFault, 'message' | 'hint'>;
@@ -54,7 +54,7 @@ function resolve(body: string, lookup: Lookup): { name: string; value: string } 
  */
 export function interpolate(text: string, lookup: Lookup): Interpolated {
   const faults: InterpolationFault[] = [];
-  const variables: string[] = [];
+  const names: string[] = [];
   const parts: string[] = [];
   let done = 0;
   for (let at = text.indexOf('${'); at !== -1; at = text.indexOf('${', done)) {
@@ -75,9 +75,32 @@ export function interpolate(text: string, lookup: Lookup): Interpolated {
     if ('message' in resolved) faults.push({ at, length: done - at, ...resolved });
     else {
       parts.push(resolved.value);
-      variables.push(resolved.name);
+      names.push(resolved.name);
     }
   }
-  const isSingleVariable = variables.length === 1 && text.startsWith('${') && text.indexOf('}') === text.length - 1;
-  return { text: parts.join('') + text.slice(done), faults, variables, isSingleVariable };
+  const isSingle = names.length === 1 && text.startsWith('${') && text.indexOf('}') === text.length - 1;
+  return { text: parts.join('') + text.slice(done), faults, names, isSingle };
+}
+
+function indexesOf(text: string, part: string): number[] {
+  const indexes: number[] = [];
+  for (let at = text.indexOf(part); at !== -1; at = text.indexOf(part, at + part.length)) indexes.push(at);
+  return indexes;
+}
+
+/**
+ * Maps the index of each `${` in the value of a scalar to its offset in the source. Quotes, escapes, and folded lines
+ * shift them but keep their order; if their number differs, the map is empty.
+ */
+export function locateVariables(
+  value: string,
+  source: string,
+  [start, end]: readonly [number, number],
+  isBlock: boolean,
+): ReadonlyMap<number, number> {
+  // A comment after the "|" of a block may also contain "${".
+  const from = isBlock ? source.indexOf('\n', start) : start;
+  const written = indexesOf(source.slice(from, end), '${');
+  const parsed = indexesOf(value, '${');
+  return new Map(written.length === parsed.length ? parsed.map((at, nth) => [at, from + (written[nth] ?? 0)]) : []);
 }

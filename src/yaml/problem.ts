@@ -1,7 +1,39 @@
 import stringWidth from 'string-width';
+import { LineCounter } from 'yaml';
 import { InputError } from '../errors.ts';
 import { printable } from './quote.ts';
-import { LIMITS, positionAt, type Range, type SourceText } from './source-text.ts';
+
+/** A text as it was read. */
+export interface YamlSource {
+  /** As shown to people: `acme.yaml`, `<stdin>`. */
+  readonly name: string;
+  readonly text: string;
+}
+
+/** A source without its byte order mark. */
+export interface SourceText extends YamlSource {
+  readonly lines: LineCounter;
+  /** The number of its first line: 1, unless it is a part of a file. */
+  readonly firstLine: number;
+}
+
+/** Start and end offsets in a source text, in UTF-16 units. */
+export type Range = readonly [start: number, end: number];
+
+/** @param firstLine the number of its first line, if the text is a part of a file */
+export function toSourceText({ name, text: raw }: YamlSource, firstLine = 1): SourceText {
+  const text = raw.replace(/^\uFEFF/, '');
+  const lines = new LineCounter();
+  lines.addNewLine(0);
+  for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) lines.addNewLine(at + 1);
+  return { name, text, lines, firstLine };
+}
+
+/** Line and column of an offset, both from 1; the column in UTF-16 units, as editors count. */
+export function positionAt({ lines, firstLine }: SourceText, offset: number): { line: number; column: number } {
+  const { line, col } = lines.linePos(offset);
+  return { line: line + firstLine - 1, column: col };
+}
 
 /** A mistake in a source, ready to be shown. */
 export interface Problem {
@@ -18,6 +50,9 @@ export interface Problem {
   /** How much of the source is meant, in UTF-16 units; absent where something is missing. */
   readonly length?: number;
 }
+
+/** More than a person corrects before the next run. */
+export const MAX_PROBLEMS = 1_000;
 
 const MAX_EXCERPT_WIDTH = 120;
 const MAX_BEFORE_CARET = 60;
@@ -45,7 +80,7 @@ export function formatExcerpt(source: SourceText, [start, end]: Range): string {
   return `${number} | ${before}${after}\n${' '.repeat(number.length)} | ${gap}${carets}`;
 }
 
-/** The problems of one source: each one once, and no more of them than a run shows. */
+/** The problems of one source, each one once. */
 export class ProblemList {
   private readonly source: SourceText;
   private readonly problems = new Map<string, Problem>();
@@ -60,7 +95,7 @@ export class ProblemList {
 
   add(range: Range, message: string, hint?: string): void {
     const key = `${range[0]} ${message}`;
-    if (this.size >= LIMITS.problems || this.problems.has(key)) return;
+    if (this.size >= MAX_PROBLEMS || this.problems.has(key)) return;
     this.problems.set(key, {
       source: this.source.name,
       ...positionAt(this.source, range[0]),
@@ -77,7 +112,7 @@ export class ProblemList {
   }
 }
 
-/** More than a screen shows. */
+/** More than a screen shows: the heading has scrolled away. */
 const MANY_PROBLEMS = 5;
 
 function formatProblem({ source, line, column, message, hint, excerpt: lines }: Problem): string {
@@ -94,13 +129,12 @@ function formatProblem({ source, line, column, message, hint, excerpt: lines }: 
 export function problemsError(
   problems: readonly Problem[],
   consequence = 'nothing was sent',
-  limit: number = LIMITS.problems,
+  limit: number = MAX_PROBLEMS,
 ): InputError {
-  const count =
-    problems.length === 1 ? 'a mistake' : `${problems.length < limit ? '' : 'at least '}${problems.length} mistakes`;
+  const number = `${problems.length < limit ? '' : 'at least '}${problems.length}`;
+  const count = problems.length === 1 ? 'a mistake' : `${number} mistakes`;
   return new InputError(`The input has ${count}; ${consequence}.`, {
     why: problems.map(formatProblem).join('\n\n'),
-    // The first line has scrolled off the screen.
     ...(problems.length > MANY_PROBLEMS && { hint: `Correct all of the ${problems.length} mistakes above.` }),
     details: { problems },
   });

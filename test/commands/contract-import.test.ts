@@ -271,20 +271,20 @@ const bomb = Array.from(
 
 describe('a document that cannot be used is rejected with its position, and nothing changes:', () => {
   test.each<readonly [string, string, RegExp]>([
-    ['broken JSON', '{\n  "openapi": "3.1.0",\n  "paths": {,}\n}', /doc:3:13: invalid JSON/],
-    ['JSON that is cut off', '{"openapi": "3.1.0", "paths": {', /doc:1:32: invalid JSON/],
+    ['broken JSON', '{\n  "openapi": "3.1.0",\n  "paths": {,}\n}', /doc:3:13: invalid YAML: Unexpected , in flow map/],
+    ['JSON that is cut off', '{"openapi": "3.1.0", "paths": {', /doc:1:31: this bracket is not closed/],
     ['broken YAML', 'openapi: 3.1.0\npaths:\n  /a: [\n', /doc:3:7: this bracket is not closed/],
     ['duplicate keys', 'openapi: 3.1.0\npaths:\n  /a: {}\n  /a: {}\n', /doc:4:3: duplicate key "\/a"/],
-    ['Swagger 2.0', '{"swagger": "2.0", "paths": {"/a": {}}}', /doc:1:2: it is a Swagger 2.0 document/],
+    ['Swagger 2.0', '{"swagger": "2.0", "paths": {"/a": {}}}', /doc:1:13: it is a Swagger 2.0 document/],
     ['a version that is an object', '{"swagger": {"toString": 1}, "paths": {}}', /it is a Swagger/],
-    ['OpenAPI 4', 'openapi: 4.0.0\npaths: {/a: {}}', /doc:1:1: its version "4.0.0" is not supported/],
+    ['OpenAPI 4', 'openapi: 4.0.0\npaths: {/a: {}}', /doc:1:10: its version "4.0.0" is not supported/],
     [
       'another kind of document',
       'name: acme\nagents: []\n',
       /it is not an OpenAPI document: it has no "openapi" version/,
     ],
     ['a list', '[1, 2]', /it is not an OpenAPI document, but an array of 2/],
-    ['HTML', '<!doctype html><title>API</title>', /this is HTML or XML/],
+    ['HTML', '<!doctype html><title>API</title>', /it is not an OpenAPI document, but the string "<!doctype html>/],
     ['nothing', '', /this source contains no document/],
     ['no paths', '{"openapi": "3.1.0", "paths": {}}', /it describes no paths/],
     [
@@ -302,12 +302,16 @@ describe('a document that cannot be used is rejected with its position, and noth
       JSON.stringify({ openapi: '3.1.0', paths: { '/a': { $ref: '#/components/x' } } }),
       /leads to nothing/,
     ],
-    ['a bomb of aliases', `openapi: 3.1.0\npaths:\n  /a: {}\n${bomb.join('\n')}\n`, /more than 1,000,000 values/],
-    ['deep nesting', `openapi: 3.1.0\npaths: ${'['.repeat(5_000)}`, /nested deeper than/],
+    [
+      'a bomb of aliases',
+      `openapi: 3.1.0\npaths:\n  /a: {}\n${bomb.join('\n')}\n`,
+      /doc:1:1: its aliases stand for too many values/,
+    ],
+    ['deep nesting', `openapi: 3.1.0\npaths: ${'['.repeat(5_000)}`, /doc:2:\d+: nested too deep/],
     [
       'deep nesting in JSON',
       `{"openapi": "3.1.0", "paths": ${'{"a":'.repeat(5_000)}1${'}'.repeat(5_000)}}`,
-      /nested deeper than 200 levels/,
+      /doc:1:\d+: nested too deep/,
     ],
     ['two documents', 'openapi: 3.1.0\npaths: {/a: {}}\n---\nopenapi: 3.1.0\n', /a second document/],
   ])('%s', async (_, text, message) => {
@@ -351,7 +355,7 @@ describe('a document that cannot be used is rejected with its position, and noth
     [
       'a page of HTML is refused',
       (_, response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<html><title>Docs</title></html>'),
-      /this is HTML or XML/,
+      /it is not an OpenAPI document, but the string "<html>/,
     ],
   ])('%s', async (_, handler, message) => {
     let written = 0;

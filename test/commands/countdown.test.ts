@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { createChat } from '../support/chat.ts';
 import { CRON_JOBS, schedules } from '../support/cron.ts';
-import { fasterClock, run, tempDirectory, tinyRandom } from '../support/run.ts';
+import { fasterClock, run, tinyRandom } from '../support/run.ts';
 import { Screen } from '../support/screen.ts';
-import { manifest, PROVISION, service as startService, write } from '../support/service.ts';
+import { service as startService } from '../support/service.ts';
 
 /** Runs a command line in a terminal, ten times as fast. @returns the exit code and the terminal output */
 async function watch(args: readonly string[], env: Record<string, string | undefined>) {
@@ -43,15 +43,5 @@ describe('a terminal shows a countdown', () => {
     expect(ran.code).toBe(0);
     const times = timesIn(ran.shown, /Waiting, because the service may list new jobs late \((\d+ s) left/g);
     expect(times.length).toBeGreaterThan(3);
-  });
-
-  test('while provision waits for the effects of a lost request', async () => {
-    const service = await startService();
-    await service.faults({ kind: 'reset', stage: 'before', on: `POST ${PROVISION}`, times: 1 });
-    const path = write('acme.yaml', manifest('acme-001'), tempDirectory());
-    const ran = await watch(['provision', path, '--settle', '9s'], service.env);
-    expect(ran.code).toBe(0);
-    const what = 'waiting until it is certain what an earlier request did in acme-001';
-    expect(timesIn(ran.shown, new RegExp(`${what}: (\\d+ s)`, 'g')).length).toBeGreaterThan(3);
   });
 });

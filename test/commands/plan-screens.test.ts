@@ -178,7 +178,8 @@ describe.each([80, 120])('in a terminal of %i columns', (columns) => {
 
   test('a plan of 30 files shows every important part, and truncates none', async () => {
     const ran = await screen(['plan', 'customers/', '--detailed-exitcode']);
-    expect(ran).toMatchObject({ code: 12, stderr: '' });
+    // One document is blocked, beside others.
+    expect(ran.code).toBe(10);
     expect(Math.max(...ran.stdout.split('\n').map((line) => line.length))).toBeLessThanOrEqual(columns);
     expect(ran.stdout).not.toContain('…');
     // The key of a job depends on the port of the service.
@@ -187,7 +188,7 @@ describe.each([80, 120])('in a terminal of %i columns', (columns) => {
   });
 
   test('provision ends with the same report of its changes', async () => {
-    const ran = await screen(['provision', 'customers/', '--concurrency', '1', '--settle', '1s']);
+    const ran = await screen(['provision', 'customers/', '--concurrency', '1']);
     expect(ran.code).toBe(10);
     expect(Math.max(...ran.stdout.split('\n').map((line) => line.length))).toBeLessThanOrEqual(columns);
     await expect(ran.stdout).toMatchFileSnapshot(`screens/provision-${columns}.txt`);

@@ -14,8 +14,6 @@ interface PlannedSpace {
   readonly actions: readonly { readonly op: string; readonly name: string }[];
   readonly differences: readonly object[];
   readonly unmanaged: readonly object[];
-  readonly blocked: readonly object[];
-  readonly notes: readonly string[];
 }
 
 interface PlanAnswer {
@@ -41,7 +39,8 @@ async function apply({ env }: Service, path: string): Promise<Ran> {
   return ran;
 }
 
-const SUMMARY = { create: 0, change: 0, none: 0, differences: 0, unmanaged: 0, blocked: 0 };
+const NOTHING = { spaces: 0, agents: 0, chats: 0, jobs: 0 };
+const SUMMARY = { create: 0, change: 0, none: 0, differences: 0, unmanaged: 0, blocked: 0, to_create: NOTHING };
 
 const ACME = `external_space_id: acme
 space: { name: Acme, description: Support for Acme, is_org_wide: false }
@@ -71,7 +70,7 @@ describe('a plan', () => {
     const ran = await plan(it, path);
     expect(ran).toMatchObject({ code: 12, stderr: '' });
     const { spaces, summary } = ran.json<PlanAnswer>();
-    expect(summary).toEqual({ ...SUMMARY, create: 1 });
+    expect(summary).toEqual({ ...SUMMARY, create: 1, to_create: { spaces: 1, agents: 2, chats: 1, jobs: 1 } });
     expect(spaces).toEqual([
       {
         source: `${path}:1`,
@@ -110,9 +109,6 @@ describe('a plan', () => {
         ],
         differences: [],
         unmanaged: [],
-        blocked: [],
-        unchanged: { spaces: 0, agents: 0, chats: 0, jobs: 0 },
-        notes: [],
       },
     ]);
     expect(await it.posts()).toEqual([]);
@@ -133,7 +129,7 @@ describe('a plan', () => {
     const ran = await plan(it, path);
     expect(ran).toMatchObject({ code: 0, stderr: '' });
     expect(ran.json()).toMatchObject({
-      spaces: [{ action: 'none', actions: [], unchanged: { spaces: 1, agents: 2, chats: 2, jobs: 1 } }],
+      spaces: [{ action: 'none', actions: [] }],
       summary: { ...SUMMARY, none: 1 },
     });
     const shown = await show(it, path, 80);
@@ -147,7 +143,11 @@ describe('a plan', () => {
     const ran = await run(['plan', path, '-o', 'ndjson'], { env: it.env });
     const lines = ran.stdout.trimEnd().split('\n');
     expect(lines.map((line) => JSON.parse(line).external_space_id)).toEqual(ids);
-    expect((await plan(it, path)).json<PlanAnswer>().summary).toEqual({ ...SUMMARY, create: 5 });
+    expect((await plan(it, path)).json<PlanAnswer>().summary).toEqual({
+      ...SUMMARY,
+      create: 5,
+      to_create: { ...NOTHING, spaces: 5, agents: 5 },
+    });
   });
 
   test('has rows of source, op, resource, name, detail, and external id without a terminal', async () => {
@@ -191,7 +191,6 @@ describe('a plan', () => {
 });
 
 describe('a difference that no call can change', () => {
-  const job = { resource: 'job', name: 'daily' };
   test.each<[string, string | RegExp, string, object]>([
     [
       'the name of the space',
@@ -241,19 +240,6 @@ describe('a difference that no call can change', () => {
       'name: Web, reply_capable: false',
       { resource: 'chat', name: 'Sales', field: 'reply_capable', service: true, manifest: false },
     ],
-    ['the schedule of a job', "'0 18", "'0 17", { ...job, field: 'hour', service: '18', manifest: '17' }],
-    [
-      'the timezone of a job',
-      'Europe/Berlin',
-      'UTC',
-      { ...job, field: 'timezone', service: 'Europe/Berlin', manifest: 'UTC' },
-    ],
-    [
-      'the instructions of a job',
-      'Sum up the day.',
-      'Summarize.',
-      { ...job, field: 'instructions', service: 'Sum up the day.', manifest: 'Summarize.' },
-    ],
   ])('in %s is shown with the old and the new value: exit 13', async (_, from, to, difference) => {
     const { it, path } = await applied(from, to);
     const ran = await plan(it, path);
@@ -267,6 +253,40 @@ describe('a difference that no call can change', () => {
     expect(shown.code).toBe(0);
     expect(shown.stdout).toMatch(/^ {4}! /m);
     expect(shown.stdout).toContain(`${field}: ${JSON.stringify(old)} → ${JSON.stringify(wanted)}`);
+    expect(await it.posts()).toEqual([]);
+  });
+
+  test.each<[string, string, string, object]>([
+    [
+      'the schedule of a job',
+      "'0 18",
+      "'0 17",
+      { resource: 'job', name: 'daily', field: 'hour', service: '18', manifest: '17' },
+    ],
+    [
+      'the timezone of a job',
+      'Europe/Berlin',
+      'UTC',
+      { resource: 'job', name: 'daily', field: 'timezone', service: 'Europe/Berlin', manifest: 'UTC' },
+    ],
+    [
+      'the instructions of a job',
+      'Sum up the day.',
+      'Summarize.',
+      { resource: 'job', name: 'daily', field: 'instructions', service: null, manifest: 'Summarize.' },
+    ],
+  ])('in %s blocks the space, as provision would: exit 5', async (_, from, to, difference) => {
+    const { it, path } = await applied(from, to);
+    const ran = await plan(it, path);
+    expect(ran.json<PlanAnswer>()).toMatchObject({
+      spaces: [{ action: 'blocked', actions: [], differences: [difference], error: { type: 'duplicate' } }],
+      summary: { none: 0, blocked: 1, differences: 1 },
+    });
+    expect(ran.code).toBe(5);
+    const shown = await show(it, path, 300);
+    expect(shown.code).toBe(5);
+    expect(shown.stdout).not.toContain('nothing to do');
+    expect((await run(['provision', path], { env: it.env, random: tinyRandom })).code).toBe(5);
     expect(await it.posts()).toEqual([]);
   });
 
@@ -309,28 +329,6 @@ describe('agents and jobs that the manifest does not have', () => {
     expect(stdout).toMatch(/^ {4}\? job "daily" \(of "Support", cron_\w+\): not in the manifest$/m);
   });
 
-  test('are shown for an agent that was renamed in the manifest, with the planned installation of the new one: exit 12', async () => {
-    const { it, path } = await applied('name: Sales', 'name: Vertrieb');
-    const ran = await plan(it, path);
-    expect(ran.code).toBe(12);
-    expect(ran.json()).toMatchObject({
-      spaces: [
-        {
-          action: 'change',
-          actions: [
-            { op: 'install_agent', name: 'Vertrieb' },
-            { op: 'setup_chat', name: 'Vertrieb' },
-          ],
-          differences: [{ resource: 'agent', name: 'Vertrieb', field: 'name', service: 'Sales', manifest: 'Vertrieb' }],
-          unmanaged: [{ resource: 'agent', name: 'Sales' }],
-        },
-      ],
-    });
-    const { results } = (await apply(it, path)).json<{ results: readonly object[] }>();
-    expect(results[0]).toMatchObject({ agents: [{}, { name: 'Vertrieb', status: 'created' }] });
-    expect(results[0]).not.toHaveProperty('differences');
-  });
-
   test('are shown for an agent whose template changed: exit 12', async () => {
     const { it, path } = await applied('tmpl_sales', 'tmpl_support');
     const ran = await plan(it, path);
@@ -351,6 +349,60 @@ describe('agents and jobs that the manifest does not have', () => {
         },
       ],
     });
+  });
+});
+
+describe('an agent that was probably renamed in the manifest', () => {
+  test('blocks its space in plan and provision, beside others with exit 10, and nothing is sent for it', async () => {
+    const { it, path } = await applied('name: Sales', 'name: Vertrieb');
+    const ran = await plan(it, path);
+    expect(ran.code).toBe(5);
+    expect(ran.json()).toMatchObject({
+      spaces: [
+        {
+          action: 'blocked',
+          actions: [],
+          unmanaged: [{ resource: 'agent', name: 'Sales' }],
+          error: {
+            type: 'duplicate',
+            message: expect.stringContaining('"Sales"'),
+            hint: expect.stringContaining('--install-renamed'),
+          },
+        },
+      ],
+      summary: { ...SUMMARY, blocked: 1, unmanaged: 1 },
+    });
+    const { stdout } = await show(it, path, 300);
+    expect(stdout).toMatch(/^x acme/m);
+    expect(stdout).toContain('cannot be renamed through the API');
+    expect(stdout).toContain('Plan: 1 space blocked; 1 not in the manifest.');
+    const failed = await run(['provision', path, '-o', 'json'], { env: it.env, random: tinyRandom });
+    expect(failed.code).toBe(5);
+    expect(failed.json()).toMatchObject({ results: [{ status: 'failed', error: { type: 'duplicate' } }] });
+    expect(await it.posts()).toEqual([]);
+    writeFileSync(path, `${readFileSync(path, 'utf8')}---\n${manifest('other')}`);
+    expect((await plan(it, path)).code).toBe(10);
+    expect((await run(['provision', path], { env: it.env, random: tinyRandom })).code).toBe(10);
+    expect(await it.spaces()).toHaveLength(2);
+  });
+
+  test('is installed beside the old one with --install-renamed', async () => {
+    const { it, path } = await applied('name: Sales', 'name: Vertrieb');
+    const ran = await plan(it, path, ['--install-renamed']);
+    expect(ran.code).toBe(12);
+    expect(ran.json()).toMatchObject({
+      spaces: [
+        {
+          action: 'change',
+          actions: [
+            { op: 'install_agent', name: 'Vertrieb' },
+            { op: 'setup_chat', name: 'Vertrieb' },
+          ],
+        },
+      ],
+    });
+    expect((await run(['provision', path, '--install-renamed'], { env: it.env, random: tinyRandom })).code).toBe(0);
+    expect((await plan(it, path)).code).toBe(0);
   });
 });
 
@@ -402,7 +454,7 @@ function fake(routes: Readonly<Record<string, Handler>> = {}) {
 }
 
 describe('the reads of a plan', () => {
-  test('are one list of spaces, the agents of each existing space, and one list of jobs; nothing is written', async () => {
+  test('are one list of spaces, the agents of each existing space, and the list of jobs; nothing is written', async () => {
     const it = await service();
     for (const id of ['a', 'b']) await it.partner('POST', PROVISION, { body: provisionBody(id) });
     await it.forget();
@@ -417,6 +469,7 @@ describe('the reads of a plan', () => {
     );
     expect(received.sort()).toEqual(
       [
+        `GET ${CRON_JOBS}`,
         `GET ${CRON_JOBS}`,
         'GET /automation/spaces/',
         'GET /automation/spaces/spc/agents/',
@@ -450,13 +503,11 @@ describe('the reads of a plan', () => {
             external_space_id: 'acme',
             space_id: 's1',
             action: 'none',
-            notes: [expect.stringContaining('what the state knows')],
           },
           {
             external_space_id: 'other',
             space_id: null,
             action: 'create',
-            notes: [expect.stringContaining('not known')],
           },
         ],
       });
@@ -465,28 +516,15 @@ describe('the reads of a plan', () => {
   );
 
   test.each([403, 404, 405])(
-    'block a space that the state does not know if its agents fail with %i',
+    'plan all agents of a space that the state does not know if its agents fail with %i, as the call is safe to repeat',
     async (status) => {
       const it = await fake({ 'GET /automation/spaces/{id}/agents/': json({ detail: 'no' }, status) });
       const ran = await planWith(envOf(it), write('acme.yaml', manifest('acme')));
       expect(ran.stderr.match(/^note: /gm)).toHaveLength(1);
       expect(ran.json()).toMatchObject({
-        spaces: [
-          {
-            space_id: 's1',
-            action: 'none',
-            blocked: [
-              {
-                resource: 'space',
-                type: 'outcome_unknown',
-                message: expect.stringContaining('may have the agents already'),
-              },
-            ],
-          },
-        ],
-        summary: { ...SUMMARY, none: 1, blocked: 1 },
+        spaces: [{ space_id: 's1', action: 'change', actions: [{ op: 'install_agent', name: 'Support' }] }],
       });
-      expect(ran.code).toBe(13);
+      expect(ran.code).toBe(12);
     },
   );
 
@@ -513,7 +551,6 @@ describe('the reads of a plan', () => {
   test.each([
     ['spaces', 'GET /automation/spaces/'],
     ['agents', 'GET /automation/spaces/{id}/agents/'],
-    ['jobs', 'GET /automation/partner-cron-jobs/'],
   ])('end the plan if %s have an unknown shape: exit 8', async (_, route) => {
     const it = await fake({ [route]: json({ a: [{}], b: [{}] }) });
     const text = `${manifest('acme').trimEnd().slice(0, -2)}, cron: [{ name: x, instructions: y, schedule: '0 9 * * *' }] }\n`;
@@ -525,7 +562,7 @@ describe('the reads of a plan', () => {
     const it = await fake({ 'GET /automation/partner-cron-jobs/': json({ a: [{}], b: [{}] }) });
     const ran = await planWith(envOf(it), write('acme.yaml', manifest('acme')));
     expect(ran.code).toBe(0);
-    expect(ran.stderr.match(/Jobs that the manifests do not have are not shown/g)).toHaveLength(1);
+    expect(ran.stderr.match(/jobs that no manifest has are not shown/g)).toHaveLength(1);
   });
 
   test('end the plan if they fail, and the error names the space and its file', async () => {
@@ -533,7 +570,7 @@ describe('the reads of a plan', () => {
     const path = write('acme.yaml', manifest('acme'));
     const ran = await planWith(envOf(it), path);
     expect(ran).toMatchObject({ code: 8, stdout: '' });
-    expect(ran.error().message).toContain(`Cannot read the agents of "acme" (${path}:1)`);
+    expect(ran.error().message).toContain(`Cannot plan "acme" (${path}:1)`);
   });
 
   test('end the plan if the token is invalid: exit 3', async () => {

@@ -140,9 +140,9 @@ describe('a failure', () => {
     const ran = await run(['provision', path, '--concurrency', '2', '-o', 'json'], { env });
     expect(ran.code).toBe(6);
     expect(ran.json<Answer & { results: { cron: unknown[] }[] }>().results[0]).toMatchObject({
-      status: 'created',
+      status: 'failed',
       space_id: 'space_s0',
-      cron: [{ status: 'skipped', cron_job_id: null }],
+      error: { type: 'balance_too_low' },
     });
     const chatted = await refusingOthers({ 'POST *': json({}, 500) });
     const chat = withAgent('chat: {}');
@@ -189,29 +189,6 @@ describe('a failure', () => {
     expect(results.flatMap(({ agents }) => agents).every(({ agent_id }) => agent_id !== null)).toBe(true);
   });
 
-  test('of a read is retried, even if its last response is a 429 instead of a 503', async () => {
-    const it = await service();
-    const list = 'GET /automation/spaces/';
-    await it.faults(
-      { kind: 'reset', on: POST, times: 1 },
-      { kind: 'status', status: 503, on: list, skip: 1, times: 3 },
-      { kind: 'status', status: 429, on: list, skip: 1, times: 1, retry_after: 0.01 },
-    );
-    const ran = await provision([many(1)], it);
-    expect((await it.received()).map(({ status }) => status)).toEqual([
-      200,
-      null,
-      503,
-      503,
-      503,
-      429,
-      // Reads until nothing more can be expected, and once more before it posts again.
-      ...[200, 200, 200],
-      201,
-    ]);
-    expect(ran.code).toBe(0);
-  });
-
   test.each([
     ['a 503', { kind: 'status', status: 503 }, 8],
     ['a 402', { kind: 'status', status: 402 }, 6],
@@ -256,7 +233,7 @@ describe('a failure', () => {
     expect(ran.stdout).toMatch(
       /^x bad .* failed\n +x The service refused the call \(422\)\. agents\[0\]\.template_id/m,
     );
-    expect(ran.stdout).toMatch(/^Done: 1 created, 1 failed\.$/m);
+    expect(ran.stdout).toMatch(/^Done: 1 space, 1 agent created; 1 space failed\.$/m);
     expect(ran.stderr).toContain(`${path}:6 (bad): The service refused the call`);
     expect(ran.stderr).toContain('tmpl_nowhere');
   });

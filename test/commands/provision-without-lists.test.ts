@@ -9,16 +9,16 @@ describe('--check', () => {
     const ran = await run(['provision', path, '--check', '-o', 'json']);
     expect(ran).toMatchObject({ code: 0, stderr: '' });
     const { results, summary } = ran.json<Answer>();
-    expect(summary).toEqual({ ...SUMMARY, valid: 1 });
-    expect(results[0]).toMatchObject({ external_space_id: 'acme-001', space_id: null, status: 'valid' });
+    expect(summary).toEqual({ ...SUMMARY, planned: 1 });
+    expect(results[0]).toMatchObject({ external_space_id: 'acme-001', space_id: null, status: 'planned' });
   });
 });
 
 describe('a token that cannot list spaces or agents', () => {
   test.each([
-    [['spaces.provision'], 'spaces and agents'],
+    [['spaces.provision'], 'spaces'],
     [['spaces.provision', 'spaces.read'], 'agents'],
-    [['spaces.provision', 'agents.read'], 'spaces and agents'],
+    [['spaces.provision', 'agents.read'], 'spaces'],
   ])(
     'with only %j posts with one notice, and the state file prevents another POST on a repeat',
     async (scopes, unread) => {
@@ -31,7 +31,7 @@ describe('a token that cannot list spaces or agents', () => {
       expect(first.json<Answer>().summary).toEqual({ ...SUMMARY, created: 2 });
       const again = await provision([path], it, { env });
       expect(again.stderr.match(/^note: /gm) ?? []).toHaveLength(1);
-      expect(again.stderr).toMatch(new RegExp(`cannot read the existing ${unread} \\(.*403`));
+      expect(again.stderr).toMatch(new RegExp(`cannot read the list of ${unread} \\(.*403`));
       const plan = await run(['plan', path], { env });
       expect(plan.stderr).not.toContain('prevents duplicates');
       expect(again.json<Answer>().summary).toEqual({ ...SUMMARY, unchanged: 2 });
@@ -56,35 +56,13 @@ describe('a token that cannot list spaces or agents', () => {
   });
 });
 
-describe('a list of spaces that rejects the token (401)', () => {
-  const rejected = { kind: 'status', status: 401, on: 'GET /automation/spaces/' };
-
-  test('fails a run that has nothing to do, as it fails a plan: exit 3', async () => {
-    const it = await service();
-    const env = await it.envFor(['spaces.provision']);
-    const path = write('acme.yaml', manifest('acme'));
-    expect((await provision([path], it, { env })).code).toBe(0);
-    await it.faults(rejected);
-    const again = await provision([path, '-q'], it, { env });
-    expect(again.code).toBe(3);
-    expect(again.json<Answer>().summary).toEqual({ ...SUMMARY, unchanged: 1 });
-    expect(again.error()).toMatchObject({ type: 'credentials', status: 401 });
-    expect(again.error().hint).toContain('partnerctl contract set spaces.list none');
-    expect(await run(['plan', path], { env })).toMatchObject({ code: 3 });
-  });
-
-  test('does not fail a run whose request the service accepts, even one that changes nothing', async () => {
-    const it = await service();
-    const env = await it.envFor(['spaces.provision', 'api_chat.setup']);
-    await it.faults(rejected);
-    const text = manifest('acme');
-    const first = await provision([write('acme.yaml', text)], it, { env });
-    expect(first).toMatchObject({ code: 0, stderr: expect.stringMatching(/^note: .*401/) });
-    const { space_id, agents } = first.json<Answer>().results[0] ?? {};
-    await run(['chat', 'setup', String(space_id), String(agents?.[0]?.agent_id)], { env });
-    const withChat = write('acme.yaml', text.replace('name: "Support"', '$&, chat: {}'));
-    const again = await provision([withChat], it, { env });
-    expect(again).toMatchObject({ code: 0, stderr: expect.stringMatching(/^note: .*401/) });
-    expect(again.json<Answer>().summary).toEqual({ ...SUMMARY, unchanged: 1 });
-  });
+test('A list of spaces that rejects the token (401) ends plan and provision with exit 3, and nothing is sent', async () => {
+  const it = await service();
+  await it.faults({ kind: 'status', status: 401, on: 'GET /automation/spaces/' });
+  for (const command of ['plan', 'provision']) {
+    const ran = await run([command, write('acme.yaml', manifest('acme')), '-o', 'json'], { env: it.env });
+    expect(ran).toMatchObject({ code: 3, stdout: '' });
+    expect(ran.error()).toMatchObject({ type: 'credentials', status: 401 });
+  }
+  expect(await it.posts()).toEqual([]);
 });

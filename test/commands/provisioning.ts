@@ -27,7 +27,7 @@ export const SUMMARY = { created: 0, reused: 0, unchanged: 0, failed: 0, skipped
 
 /** Runs `provision -o json` against a service, which carries out nothing late. */
 export function provision(args: readonly string[], { env }: Service, more: RunOptions = {}): Promise<Ran> {
-  return run(['provision', ...args, '-o', 'json', '--settle', '1s'], {
+  return run(['provision', ...args, '-o', 'json'], {
     random: tinyRandom,
     clock: fasterClock(),
     ...more,

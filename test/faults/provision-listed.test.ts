@@ -47,28 +47,6 @@ function hidingAgents(reads: number, habits: Habits = {}) {
 const [NAME = ''] = AGENTS;
 
 describe('agents that the response to provisioning lacks', () => {
-  it('are awaited until the list shows them', async () => {
-    const { service: started } = hidingAgents(3);
-    const service = await started;
-    const clock = fastClock();
-    const ran = await machine(manifest('acme-1'), { clock })(service);
-    expectDone(service, ran, ['acme-1']);
-    expect(ran.json<Provisioned>().results[0]?.status).toBe('created');
-    expect(clock.slept.length).toBeGreaterThan(0);
-    expect(service.posts()).toHaveLength(1);
-  });
-
-  it('are awaited if the service does not know the new space at once (404)', async () => {
-    let misses = 2;
-    const service = await oddService({
-      answer: (space) => space,
-      trouble: ({ path }) => (path.endsWith('/agents/') && misses-- > 0 ? 404 : undefined),
-    });
-    const ran = await machine(manifest('acme-1'), { clock: fastClock() })(service);
-    expectDone(service, ran, ['acme-1']);
-    expect(service.posts()).toHaveLength(1);
-  });
-
   it('are looked up in the space, not in the operation that the response names', async () => {
     const service = await oddService({ answer: () => ({ id: 'op1', kind: 'operation', done: false }) });
     const provision = machine(manifest('acme-1'), { clock: fastClock() });
@@ -78,97 +56,6 @@ describe('agents that the response to provisioning lacks', () => {
     expect(service.posts()).toHaveLength(1);
   });
 
-  it('block the space (exit 9) while the list lacks them, whatever else the manifest changes, and are found later', async () => {
-    const { hidden, service: started } = hidingAgents(Number.POSITIVE_INFINITY);
-    const service = await started;
-    const state = join(tempDirectory(), 'state.jsonl');
-    const provision = (text: string, ...flags: string[]) =>
-      machine(text, { clock: fastClock() })(service, '--state', state, ...flags);
-    const text = manifest('acme-1');
-    const space_id = 'space-101';
-    for (const each of [text, text, text.replace('description: x', 'description: y')]) {
-      const ran = await provision(each);
-      expect(ran.code).toBe(9);
-      expect(ran.json<Provisioned>().results).toMatchObject([
-        { status: 'failed', space_id, error: { type: 'outcome_unknown' } },
-      ]);
-      expect(ran.error().hint).toContain(`partnerctl agents list ${space_id}`);
-      expect(ran.error().hint).toContain('--retry-unknown');
-      expect(ran.stderr).not.toContain('contract set');
-    }
-    expect(readFileSync(state, 'utf8')).toContain(`"space_id":"${space_id}"`);
-    const plan = await provision(text, '--dry-run');
-    expect(plan.json<{ spaces: unknown }>().spaces).toMatchObject([
-      { action: 'none', blocked: [{ resource: 'space' }] },
-    ]);
-    expect(service.posts()).toHaveLength(1);
-    hidden.reads = 0;
-    const found = await provision(text);
-    expectDone(service, found, ['acme-1']);
-    expect(found.json<Provisioned>().summary).toMatchObject({ unchanged: 1 });
-    expect(service.posts()).toHaveLength(1);
-  });
-
-  it('are installed again by --retry-unknown', async () => {
-    const { hidden, service: started } = hidingAgents(Number.POSITIVE_INFINITY);
-    const service = await started;
-    const provision = machine(manifest('acme-1'), { clock: fastClock() });
-    expect((await provision(service)).code).toBe(9);
-    service.spaces.get('acme-1')?.agents.splice(0);
-    hidden.reads = 1;
-    expectDone(service, await provision(service, '--retry-unknown'), ['acme-1']);
-    expect(service.posts()).toHaveLength(2);
-  });
-
-  it('do not hide the ids of those that it has', async () => {
-    const { service: started } = hidingAgents(Number.POSITIVE_INFINITY, {
-      answer: (space, agents) => ({ ...space, agents: agents.slice(0, 1) }),
-    });
-    const service = await started;
-    const state = join(tempDirectory(), 'state.jsonl');
-    const ran = await machine(manifest('acme-1'), { clock: fastClock() })(service, '--state', state);
-    expect(ran.code).toBe(9);
-    const [agent] = service.spaces.get('acme-1')?.agents ?? [];
-    expect(ran.json<Provisioned>().results[0]?.agents).toMatchObject([
-      { agent_id: `agent-${agent?.id}`, status: 'created' },
-      { agent_id: null, status: 'failed' },
-      { agent_id: null, status: 'failed' },
-    ]);
-    expect(readFileSync(state, 'utf8')).toContain(`"agent_id":"agent-${agent?.id}"`);
-  });
-
-  it('are named if the list has them with other templates', async () => {
-    const service = await oddService({
-      answer: (space) => space,
-      item: (resource, id, fields) => ({
-        [`${resource}_id`]: `${resource}-${id}`,
-        ...fields,
-        ...(resource === 'agent' && { template_id: `${Object(fields).template_id}@v3` }),
-      }),
-    });
-    const ran = await machine(manifest('acme-1', [NAME]), { clock: fastClock() })(service);
-    expect(ran.code).toBe(9);
-    expect(ran.error().details).toMatchObject({ why: expect.stringContaining('Sales (tmpl_sales@v3)') });
-    expect(ran.error().hint).toContain('in the manifest');
-    const written = manifest('acme-1', [NAME]).replace('tmpl_sales', 'tmpl_sales@v3');
-    expect((await machine(written)(service)).json<Provisioned>().summary).toMatchObject({ unchanged: 1 });
-    expect(service.posts()).toHaveLength(1);
-  });
-
-  it('are not installed again if the list could not be read then, and lacks them later', async () => {
-    let isDown = true;
-    const { hidden, service: started } = hidingAgents(Number.POSITIVE_INFINITY, {
-      trouble: ({ path }) => (isDown && path.endsWith('/agents/') ? 503 : undefined),
-    });
-    const service = await started;
-    const provision = machine(manifest('acme-1'), { clock: fastClock() });
-    expect((await provision(service)).code).toBe(8);
-    isDown = false;
-    expect((await provision(service)).code).toBe(9);
-    hidden.reads = 0;
-    expectDone(service, await provision(service), ['acme-1']);
-    expect(service.posts()).toHaveLength(1);
-  });
 });
 
 describe('a list of agents that ignores the space in its path', () => {

@@ -19,6 +19,7 @@ agents:
 type Mistake = readonly [name: string, from: string | RegExp, to: string, place: string, says: string];
 
 const MISTAKES: readonly Mistake[] = [
+  ['a key that is cut short', 'template_id', 'template', '4:5', 'unknown key "template"'],
   ['an unknown key', /$/, 'color: red\n', '8:1', 'unknown key "color"'],
   ['a near miss of a key', 'template_id', 'templateid', '4:5', 'unknown key "templateid"'],
   ['an unknown key in the space', 'is_org_wide', 'org_wide', '2:53', 'unknown key "org_wide"'],
@@ -58,7 +59,6 @@ const MISTAKES: readonly Mistake[] = [
   ['an unknown tag', 'name: Support', 'name: !secret Support', '5:19', 'tags are not supported'],
   ['a list instead of the document', /^.*$/s, '- just\n- a list\n', '1:1', 'must be a mapping, not a list'],
   ['a text instead of the document', /^.*$/s, 'just a text\n', '1:1', 'must be a mapping, not "just a text"'],
-  ['nesting that is too deep', 'Support for Acme', '['.repeat(1000), '2:66', 'nested deeper than 32 levels'],
   ['a control character in an id', 'tmpl_support', '"tmpl\\a"', '4:18', 'must not contain control characters'],
 ];
 
@@ -90,6 +90,15 @@ it.each(MISTAKES)(
     expect(requests).toEqual([]);
   },
 );
+
+it('A manifest that is nested too deep exits with 2, names the line, and sends nothing', async () => {
+  const { env, requests } = await startUnreached();
+  const path = write('deep.yaml', GOOD('deep').replace('Support for Acme', '['.repeat(10_000)));
+  const ran = await run(['provision', path], { env });
+  expect(ran).toMatchObject({ code: 2, stdout: '' });
+  expect(ran.stderr).toMatch(/deep\.yaml:2:\d+: nested too deep\n/);
+  expect(requests).toEqual([]);
+});
 
 it.each([
   ['first', 'provision'],

@@ -103,7 +103,7 @@ interface Answer {
  */
 async function runProvision(sandbox: Service, path: string, retriesLeft = 2): Promise<Ran> {
   const { exitCode, stdout, stderr } = await start(
-    ['provision', path, '-o', 'json', '--concurrency', '20', '--settle', '300ms'],
+    ['provision', path, '-o', 'json', '--concurrency', '20'],
     {
       env: sandbox.env,
     },
@@ -136,7 +136,7 @@ async function expectRepeatWritesNothing(sandbox: Service, path: string, count: 
  */
 async function killAfter(sandbox: Service, path: string, requests: number): Promise<boolean> {
   await sandbox.forget();
-  const child = start(['provision', path, '-o', 'json', '--settle', '300ms'], { env: sandbox.env });
+  const child = start(['provision', path, '-o', 'json'], { env: sandbox.env });
   let ended = false;
   void child.then(() => {
     ended = true;

@@ -31,6 +31,9 @@ interface DocumentText {
 
 const MAX_MIB = 10;
 
+/** What a mistake in the document prevents. */
+const UNCHANGED = 'nothing was changed';
+
 const TONES: Readonly<Record<ProposedChange['status'], Tone>> = {
   change: 'good',
   conflict: 'bad',
@@ -118,18 +121,27 @@ async function readSource(source: Source, context: Context): Promise<DocumentTex
   }
 }
 
+/** The value of a JSON text; undefined for YAML, which takes far longer to read. */
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
 /** @throws InputError with line and column if the document cannot be used */
 async function readProposals(source: DocumentText, basePath: string): Promise<DocumentProposals> {
-  const { readPlainDocument } = await import('../../yaml/plain-document.ts');
-  const document = readPlainDocument(source);
+  const { readDocument } = await import('../../yaml/load.ts');
+  const document = parseJson(source.text) ?? readDocument(source, UNCHANGED).value;
   try {
-    const read = await proposeFromOpenApi(document.value, basePath);
-    const flaw = findFlaw(document.value);
+    const read = await proposeFromOpenApi(document, basePath);
+    const flaw = findFlaw(document);
     const doubts = flaw === undefined ? [] : [{ leaf: null, message: `the document is not valid OpenAPI: ${flaw}` }];
     return { ...read, questions: [...read.questions, ...doubts] };
   } catch (error) {
     if (!(error instanceof OpenApiError)) throw error;
-    throw document.error(error.pointer, error.message, error.hint);
+    throw readDocument(source, UNCHANGED).error(error.pointer, UNCHANGED, error.message, error.hint);
   }
 }
 

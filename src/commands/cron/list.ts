@@ -26,7 +26,7 @@ import {
 } from '../../cron/job-rows.ts';
 import { NoOperationError, PartnerctlError, UsageError, withHint } from '../../errors.ts';
 import { type Column, type CommandResult, listResult } from '../../output/command-result.ts';
-import { createAgentSpaces } from '../../provision/space-records.ts';
+import { readAgentSpaces } from '../../provision/space-record.ts';
 
 const TONES = {
   recorded: 'good',
@@ -133,9 +133,7 @@ async function readKnownJobs(context: Context, origin: string | undefined): Prom
     if (entry.kind === 'damaged') await context.warn(`${log.label}:${entry.line} cannot be used: ${entry.why}`);
   }
   const records = entries.flatMap((entry) => (entry.kind === 'record' ? [entry.record] : []));
-  const { spaces, observe } = createAgentSpaces(origin);
-  for (const record of records) observe({ kind: 'record', line: 0, record });
-  return { ...findKnownJobs(records, origin), spaces };
+  return { ...findKnownJobs(records, origin), spaces: readAgentSpaces(records, origin) };
 }
 
 export default command<Input>({

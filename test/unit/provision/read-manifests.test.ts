@@ -44,10 +44,10 @@ describe('keys', () => {
   });
 
   test.each([
-    ['1: x', 'a.yaml:7:1 a key must be text'],
-    ['true: x', 'a.yaml:7:1 a key must be text'],
-    ['null: x', 'a.yaml:7:1 a key must be text'],
-    [': x', 'a.yaml:7:1 a key must be text'],
+    ['1: x', 'a.yaml:7:1 unknown key "1"'],
+    ['true: x', 'a.yaml:7:1 unknown key "true"'],
+    ['null: x', 'a.yaml:7:1 unknown key "null"'],
+    [': x', 'a.yaml:7:3 unknown key ""'],
     ['? [a]\n: x', 'a.yaml:7:3 a key must be text'],
     ['{a: b}: x', 'a.yaml:7:1 a key must be text'],
     ['${KEY}: x', 'a.yaml:7:1 variables can be used in values, not in keys'],
@@ -78,7 +78,6 @@ describe('values', () => {
       undefined,
     ],
     ['acme-001', '"a\\eb"', '1:20 "external_space_id" must not contain control characters', undefined],
-    ['acme-001', '"a\\ud800b"', '1:20 this text contains half a character (a lone surrogate)', undefined],
     ['tmpl_support', '"a\\tb"', '5:18 "agents[0].template_id" must not contain control characters', undefined],
     ['Support', '"  "', '6:11 "agents[0].name" must not be empty', undefined],
     ['Support', '{}', '6:11 "agents[0].name" must be text, not a mapping', undefined],

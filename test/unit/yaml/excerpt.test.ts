@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import stringWidth from 'string-width';
 import { describe, expect, test } from 'vitest';
-import { formatExcerpt } from '../../../src/yaml/problem.ts';
-import { toSourceText } from '../../../src/yaml/source-text.ts';
+import { formatExcerpt, toSourceText } from '../../../src/yaml/problem.ts';
 
 function shownAt(text: string, offset: number, length: number): string[] {
   return formatExcerpt(toSourceText({ name: 'a.yaml', text }), [offset, offset + length]).split('\n');

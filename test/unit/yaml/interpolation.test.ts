@@ -46,7 +46,7 @@ describe('interpolate', () => {
     fc.assert(
       fc.property(fc.string(), (text) => {
         fc.pre(!text.includes('${'));
-        expect(interpolate(text, () => 'x')).toEqual({ text, faults: [], variables: [], isSingleVariable: false });
+        expect(interpolate(text, () => 'x')).toEqual({ text, faults: [], names: [], isSingle: false });
       }),
     );
   });

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { describe, expect, test } from 'vitest';
+import { readYaml } from '../../../src/yaml/check.ts';
 import { jsonSchema } from '../../../src/yaml/json-schema.ts';
-import { readYaml } from '../../../src/yaml/read-yaml.ts';
 
 const schema = v.array(
   v.strictObject({

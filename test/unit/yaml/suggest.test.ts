@@ -9,6 +9,7 @@ describe('suggest', () => {
     ['templateId', 'template_id'],
     ['TEMPLATE-ID', 'template_id'],
     ['names', 'name'],
+    ['template', 'template_id'],
     ['agent', 'agents'],
     ['external_id', undefined],
     ['colour', undefined],

@@ -5,8 +5,8 @@ import {
   type InputSpec,
   SUMMARY_FLAG,
   summaryTakenHint,
-} from '../cli/command.ts';
-import { UsageError } from '../errors.ts';
+} from '../../cli/command.ts';
+import { UsageError } from '../../errors.ts';
 
 /** The flags of all commands that take manifests. */
 export const MANIFEST_FLAGS: readonly FlagSpec[] = [
@@ -16,6 +16,10 @@ export const MANIFEST_FLAGS: readonly FlagSpec[] = [
     repeatable: true,
   },
   { usage: '--concurrency <n>', description: 'how many documents at a time', default: '4' },
+  {
+    usage: '--install-renamed',
+    description: 'install an agent although the space has one of its template that the manifest does not name',
+  },
   SUMMARY_FLAG,
   CODE_QUALITY_FLAG,
 ];
@@ -37,7 +41,7 @@ agents:
 export const EXIT_CODE_FLAG: FlagSpec = {
   usage: '--detailed-exitcode',
   description:
-    'exit with 0 if there is nothing to do, 12 if changes are pending, and 13 if none are pending but something is blocked or differs and no call can change it',
+    'exit with 0 if there is nothing to do, 12 if changes are pending, and 13 if only differences are left, which no call can change',
 };
 
 /** The manifests that a command line names. */
@@ -46,6 +50,8 @@ export interface ManifestArgs {
   readonly variables: ReadonlyMap<string, string>;
   /** How many documents at a time. */
   readonly concurrency: number;
+  /** Whether an agent that was probably renamed in the manifest is installed beside the old one. */
+  readonly installRenamed: boolean;
 }
 
 function parseVariable(text: string): [string, string] {
@@ -69,6 +75,7 @@ export function parseManifestArgs(args: Args): ManifestArgs {
     files: args.positionals,
     variables: parseVariables(args.values('var')),
     concurrency: args.count('concurrency', { min: 1, max: 64, fallback: 4 }),
+    installRenamed: args.isSet('install-renamed'),
   };
 }
 

@@ -1,13 +1,13 @@
 import { readdir, realpath, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
-import { decodeText, readFileChunks, readStdin } from '../cli/input.ts';
 import { describeFileError, InputError } from '../errors.ts';
-import { LIMITS, type YamlSource } from './source-text.ts';
+import { decodeText, readFileChunks, readStdin } from '../platform/input.ts';
+import type { YamlSource } from './problem.ts';
 
 const YAML_FILE = /\.ya?ml$/i;
-/** UTF-8 takes at most three bytes for one UTF-16 unit. */
-const MAX_MIB = (LIMITS.sourceLength * 3) / 1024 / 1024;
+/** The largest source, in MiB: some 20,000 spaces. */
+const MAX_MIB = 8;
 /** Far below the usual limit of a process, 1,024. */
 const MAX_OPEN_FILES = 64;
 
@@ -24,7 +24,7 @@ async function readSource(
   signal: AbortSignal,
 ): Promise<YamlSource | Unreadable> {
   try {
-    return { name, text: (await decodeText(chunks, MAX_MIB)).replace(/^\ufeff/, '') };
+    return { name, text: await decodeText(chunks, MAX_MIB) };
   } catch (error) {
     signal.throwIfAborted();
     return { source: name, message: describeFileError(error) };

@@ -1,0 +1,132 @@
+import { listJobs } from '../../api/calls.ts';
+import { ListUnavailable, toListFailure } from '../../api/list-failure.ts';
+import { DEFAULT_RETRIES } from '../../api/retry.ts';
+import type { Context } from '../../cli/context.ts';
+import { shellCommand } from '../../cli/shell-command.ts';
+import { createJobs } from '../../cron/create.ts';
+import { createGapWarner } from '../../cron/create-notices.ts';
+import { type CronResult, createScheduleDescriber, initialCronResult } from '../../cron/cron-result.ts';
+import type { CronJob } from '../../cron/job.ts';
+import { toListedJob } from '../../cron/job-list.ts';
+import type { ListedJob } from '../../cron/listed-job.ts';
+import { outcomeError } from '../../cron/outcomes.ts';
+import { createDeps, type JobAccess } from '../../cron/service-jobs.ts';
+import { InterruptedError, PartnerctlError } from '../../errors.ts';
+import type { ProvisionDeps } from '../../provision/apply.ts';
+import type { ManifestDocument } from '../../provision/manifest.ts';
+import { Observer } from '../../provision/observe.ts';
+import { parseManifests } from '../../provision/read-manifests.ts';
+import { readFacts } from '../../provision/space-record.ts';
+import { problemsError } from '../../yaml/problem.ts';
+import { readSources } from '../../yaml/sources.ts';
+import type { ManifestArgs } from './args.ts';
+
+/**
+ * Reads the documents of manifest files; nothing is sent.
+ * @throws InputError that shows every mistake with file, line, and column
+ */
+export async function readManifests(
+  context: Context,
+  { files, variables }: Pick<ManifestArgs, 'files' | 'variables'>,
+): Promise<readonly ManifestDocument[]> {
+  const sources = await readSources(files, context.io.stdin, context.abortSignal);
+  const used = new Set<string>();
+  const { documents, problems } = parseManifests(sources, (name) => {
+    used.add(name);
+    return variables.get(name) ?? context.env[name];
+  });
+  if (problems.length > 0) throw problemsError(problems);
+  const unused = [...variables.keys()].filter((name) => !used.has(name));
+  if (unused.length > 0) await context.notice(`note: no manifest uses --var ${unused.join(', ')}.`);
+  return documents;
+}
+
+/** Opens the state and the service for the documents. @throws as `Log.read` */
+export async function openProvisioning(
+  context: Context,
+  documents: readonly ManifestDocument[],
+  { isPlan }: { readonly isPlan: boolean },
+): Promise<ProvisionDeps> {
+  const { clock, random, flags, signals, progress } = context;
+  const http = await context.http();
+  const log = await context.log();
+  progress.start('Reading the spaces');
+  const facts = readFacts(await log.read(), http.baseUrl);
+  let isReported = false;
+  const observer = new Observer(http, documents, facts, async (list, reason) => {
+    if (isReported) return;
+    isReported = true;
+    const known = isPlan
+      ? 'The plan knows only what the state recorded.'
+      : 'What the state recorded is not sent again.';
+    await context.notice(`note: cannot read the list of ${list} (${reason.message}) ${known}`);
+  });
+  return {
+    http,
+    clock,
+    random,
+    retries: flags.retries ?? DEFAULT_RETRIES,
+    interrupt: signals.interrupt,
+    observer,
+    log,
+    facts,
+    describe: createScheduleDescriber(),
+    createJobs: (jobs) => createAll(context, { http, log, clock, signal: context.abortSignal }, jobs, isPlan),
+  };
+}
+
+/** Creates the jobs of all documents, or tells what would be done. One result for each job, in order. */
+async function createAll(
+  context: Context,
+  access: JobAccess,
+  jobs: readonly CronJob[],
+  isPlan: boolean,
+): Promise<readonly CronResult[]> {
+  const { clock, progress, flags } = context;
+  const describe = createScheduleDescriber();
+  const warnOfGap = createGapWarner(context);
+  const deps = createDeps(access, jobs, {
+    dryRun: isPlan,
+    onUnavailable: (error) =>
+      context.warn(`Cannot read the list of jobs: ${error.message} Only the state prevents duplicates.`),
+    onPost: () => undefined,
+    onWait: (ms) => progress.countdown(ms, (left) => `looking again in ${left}`),
+  });
+  const outcomes = await createJobs(deps, jobs, { ensure: true, dryRun: isPlan });
+  const results: CronResult[] = [];
+  for (const [index, job] of jobs.entries()) {
+    const outcome = outcomes[index];
+    if (!outcome) continue;
+    const initial = await initialCronResult({ index, source: undefined, job, key: outcome.key }, clock.now(), describe);
+    const result = {
+      ...initial,
+      status: outcome.status,
+      gap: 'gap' in outcome ? outcome.gap : undefined,
+      cron_job_id: 'cron_job_id' in outcome ? outcome.cron_job_id : null,
+      differences: outcome.status === 'blocked' ? (outcome.differences ?? []) : [],
+      why: outcome.status === 'blocked' ? outcome.why : undefined,
+      error: outcomeError(outcome, { job, command: (words) => shellCommand(words, flags) }),
+    };
+    await warnOfGap(result);
+    results.push(result);
+  }
+  return results;
+}
+
+/** The jobs that the service lists; none, with a notice, if they cannot be listed: they are only shown. */
+export async function readListedJobs(context: Context): Promise<readonly ListedJob[]> {
+  const http = await context.http();
+  const jobs: ListedJob[] = [];
+  try {
+    for await (const item of listJobs(http)) jobs.push(toListedJob(item, http.contract));
+    return jobs;
+  } catch (error) {
+    if (!(error instanceof PartnerctlError) || error instanceof InterruptedError) throw error;
+    if (toListFailure(error, { name: 'the list', wasRead: false, isPartlyRead: false }) instanceof ListUnavailable)
+      return [];
+    await context.notice(
+      `note: jobs that no manifest has are not shown: cannot read the list of jobs. ${error.message}`,
+    );
+    return [];
+  }
+}

@@ -1,0 +1,96 @@
+import { close, constants, createReadStream, fstat, open } from 'node:fs';
+import { addAbortSignal, type Readable } from 'node:stream';
+import { promisify } from 'node:util';
+
+/**
+ * Reads a stream chunk by chunk, and closes it when the caller stops early.
+ * @throws the signal's reason when the signal aborts
+ */
+async function* readStream(stream: Readable, signal: AbortSignal): AsyncGenerator<Buffer | string> {
+  addAbortSignal(signal, stream);
+  try {
+    yield* stream;
+  } catch (error) {
+    throw signal.aborted ? signal.reason : error;
+  }
+}
+
+/**
+ * Reads standard input chunk by chunk.
+ * @throws the signal's reason when the signal aborts
+ */
+export async function* readStdin(stdin: Readable, signal: AbortSignal): AsyncGenerator<Buffer | string> {
+  signal.throwIfAborted();
+  yield* readStream(stdin, signal);
+}
+
+/**
+ * Opens a file for a stream that can be destroyed at any time. Opening or reading a pipe through `fs` can block a
+ * thread of Node forever, and the process cannot exit before that thread ends.
+ */
+async function openStream(path: string): Promise<Readable> {
+  // Without O_NONBLOCK, opening a pipe waits for its writer.
+  const fd = await promisify(open)(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
+  try {
+    if ((await promisify(fstat)(fd)).isFIFO()) {
+      const { Socket } = await import('node:net');
+      return new Socket({ fd, readable: true, writable: false });
+    }
+    const tty = await import('node:tty');
+    return tty.isatty(fd) ? new tty.ReadStream(fd) : createReadStream(path, { fd });
+  } catch (error) {
+    await promisify(close)(fd);
+    throw error;
+  }
+}
+
+/**
+ * Reads a file, a pipe, or a terminal chunk by chunk. Closes it at the end, or when the caller stops early.
+ * @throws the signal's reason when the signal aborts
+ */
+export async function* readFileChunks(path: string, signal: AbortSignal): AsyncGenerator<Buffer | string> {
+  signal.throwIfAborted();
+  yield* readStream(await openStream(path), signal);
+}
+
+/**
+ * Reads UTF-8 text, including a byte order mark.
+ * @throws Error if the text is longer than `maxMib` (MiB) or not UTF-8; its message is a clause without a period
+ */
+export async function decodeText(chunks: AsyncIterable<Buffer | string>, maxMib: number): Promise<string> {
+  const parts: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of chunks) {
+    const part = Buffer.from(chunk);
+    size += part.length;
+    if (size > maxMib * 1024 * 1024) throw new Error(`it is larger than ${maxMib} MiB`);
+    parts.push(part);
+  }
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(Buffer.concat(parts));
+  } catch {
+    throw new Error('it is not UTF-8 text; save it as UTF-8');
+  }
+}
+
+/**
+ * Splits a stream into lines, one at a time. The caller decodes them, so that it can name a line that is not UTF-8.
+ * @throws Error if a line is longer than `maxMib` (MiB); its message is a clause without a period
+ */
+export async function* streamLines(chunks: AsyncIterable<Buffer | string>, maxMib: number): AsyncGenerator<Buffer> {
+  let parts: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of chunks) {
+    let rest = Buffer.from(chunk);
+    for (let end = rest.indexOf(0x0a); end !== -1; end = rest.indexOf(0x0a)) {
+      yield Buffer.concat([...parts, rest.subarray(0, end)]);
+      parts = [];
+      size = 0;
+      rest = rest.subarray(end + 1);
+    }
+    parts.push(rest);
+    size += rest.length;
+    if (size > maxMib * 1024 * 1024) throw new Error(`a line of it is longer than ${maxMib} MiB`);
+  }
+  if (size > 0) yield Buffer.concat(parts);
+}
