@@ -9,7 +9,6 @@ import type { Progress } from '../output/progress.ts';
 import type { PromptLine, PromptLineOptions } from '../output/prompt-line.ts';
 import type { StateLocation } from '../state/location.ts';
 import type { Log } from '../state/log.ts';
-import type { OtherMachine, StateStore } from '../state-old/store.ts';
 import type { Environment, Io } from './io.ts';
 
 /** The signals that end a command. */
@@ -111,11 +110,4 @@ export interface Context {
    * @throws UsageError if the place is invalid
    */
   log(address?: string): Promise<Log>;
-  /**
-   * Opens the store of the records that guard against duplicates.
-   * @param address overrides the configured place
-   * @param machine keeps local files elsewhere, as if on another machine
-   * @throws UsageError if the place is invalid
-   */
-  stateStore(address?: string, machine?: OtherMachine): Promise<StateStore>;
 }

@@ -5,18 +5,16 @@ import { nameProfile } from '../config/token-sources.ts';
 import { CredentialsError } from '../errors.ts';
 import type { StateLocation } from '../state/location.ts';
 import type { Log } from '../state/log.ts';
-import type { OtherMachine, StateStore } from '../state-old/store.ts';
 import type { Context } from './context.ts';
 import type { ContextParts, RuntimeDeps } from './create-context.ts';
 
-type StateAccess = Pick<Context, 'log' | 'privateDirectory' | 'stateLocation' | 'statePath' | 'stateStore'>;
+type StateAccess = Pick<Context, 'log' | 'privateDirectory' | 'stateLocation' | 'statePath'>;
 
-/** Creates access to the state. Opens nothing until a command needs it; `close` closes every store that was opened. */
+/** Creates access to the state. Opens nothing until a command needs it; `close` closes every log that was opened. */
 export function createState(
   { env, platform, home, clock, random, version }: RuntimeDeps,
   parts: ContextParts & Pick<Context, 'abortSignal' | 'config' | 'flags' | 'warn'>,
 ): StateAccess & { close(): Promise<void> } {
-  const stores = new Map<string, Promise<StateStore>>();
   const logs = new Map<string | undefined, Promise<Log>>();
   async function readProfile(): Promise<Sourced<Profile | undefined>> {
     const profiles = await parts.config.read();
@@ -40,19 +38,6 @@ export function createState(
     const profile = address === undefined && !env.PARTNER_STATE ? (await readProfile()).value?.state : undefined;
     return location.stateLocation({ flag: address, env, profile, platform, home });
   }
-  async function locationOn(machine: OtherMachine | undefined, address: string | undefined): Promise<StateLocation> {
-    const location = await stateLocation(address);
-    if (!machine || location.kind === 'file') return location;
-    return { ...location, path: join(machine.directory, 'state.jsonl') };
-  }
-  async function open(address: string | undefined, machine: OtherMachine | undefined): Promise<StateStore> {
-    const { openStore } = await import('../state-old/open-store.ts');
-    const { describeAuthor } = await import('../state-old/record-author.ts');
-    const author = describeAuthor(env, version);
-    const location = await locationOn(machine, address);
-    const fromProfile = location.from === 'profile' ? { readPassword } : {};
-    return openStore({ ...parts, ...fromProfile, location, env, clock, random, author, machine });
-  }
   async function openLog(address: string | undefined): Promise<Log> {
     const { openLog } = await import('../state/open-log.ts');
     const location = await stateLocation(address);
@@ -66,15 +51,8 @@ export function createState(
       return opened;
     },
     stateLocation: (address) => stateLocation(address),
-    stateStore(address, machine) {
-      const name = JSON.stringify([address, machine?.directory]);
-      const opened = stores.get(name) ?? open(address, machine);
-      stores.set(name, opened);
-      return opened;
-    },
     async close() {
       for (const log of logs.values()) await (await log.catch(() => undefined))?.close();
-      for (const store of stores.values()) await (await store.catch(() => undefined))?.close();
     },
     statePath: async () => (await stateLocation()).path,
     async privateDirectory() {

@@ -12,7 +12,7 @@ import type { CiView, Column, CommandResult } from '../output/command-result.ts'
 import { toErrorObject } from '../output/error-object.ts';
 import { sanitizeLine } from '../output/sanitize.ts';
 import { nameSome } from '../output/sentences.ts';
-import { warnIfUnshared } from '../state-old/warn-unshared.ts';
+import { warnIfUnshared } from '../cli/warn-unshared.ts';
 import type { LocalFile } from '../upload/files.ts';
 import { isUnfinished, type UploadResult } from '../upload/result.ts';
 import type { UploadOptions } from '../upload/upload.ts';

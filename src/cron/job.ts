@@ -1,7 +1,5 @@
 import { createHash } from 'node:crypto';
 import { canonicalId } from '../contract/uuid.ts';
-import { fieldsText } from '../state-old/record.ts';
-import type { ObjectIdentity } from '../state-old/relevant-lines.ts';
 import { type CronSchedule, normalizePart, normalizeSchedule, SCHEDULE_PARTS, type ScheduleParts } from './schedule.ts';
 import { ScheduleError } from './schedule-error.ts';
 
@@ -49,25 +47,6 @@ export interface JobIdentity {
 /** Whether a name has one Unicode form only. */
 export function hasOneForm(name: string): boolean {
   return toNfc(name) === name && name.normalize('NFD') === name;
-}
-
-/** The spellings of an agent_id that programs use, and the one that was typed. */
-function agentSpellings(agentId: string): readonly string[] {
-  const canonical = canonicalId(agentId);
-  const others = [canonical, canonical.toUpperCase()]
-    .flatMap((each) => [each, each.replaceAll('-', '')])
-    .flatMap((each) => [each, `{${each}}`]);
-  return [...new Set([canonical, agentId, ...others.filter((each) => canonicalId(each) === canonical)])];
-}
-
-/** How lines of the state file name a job. Earlier versions took the key from the agent_id and the name as they were typed. */
-export function identifyJob({ origin, agent_id, name }: JobIdentity): ObjectIdentity {
-  const names = [...new Set([toNfc(name), name, name.normalize('NFD')])];
-  const spelled = agentSpellings(agent_id).flatMap((id) => names.map((each) => ({ agent_id: id, name: each })));
-  return {
-    keys: spelled.map((each) => hashKey(origin, each.agent_id, each.name)),
-    texts: spelled.map(fieldsText),
-  };
 }
 
 /** Removes differences that editors and shells introduce: line ends and trailing white space. */

@@ -5,7 +5,6 @@ import type { Leaf } from '../contract/contract.ts';
 import type { Scope } from '../contract/scopes.ts';
 import type { PartnerctlError } from '../errors.ts';
 import type { StateLocation } from '../state/location.ts';
-import type { UnusableLine } from '../state-old/unusable-lines.ts';
 
 /** A value, or the error that prevented finding it. */
 export type Result<Value> =
@@ -44,7 +43,8 @@ export interface StateFacts {
   readonly records: number;
   /** The number of records by type. */
   readonly types: Readonly<Record<string, number>>;
-  readonly unusable: readonly UnusableLine[];
+  /** The lines that cannot be used. */
+  readonly damaged: readonly { readonly line: number; readonly why: string }[];
 }
 
 /** The input of the checks. A field is undefined if an earlier failure prevented finding it. See also `gatherFacts`. */

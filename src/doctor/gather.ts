@@ -8,6 +8,7 @@ import { resolveService, type ServiceSettings, type Sourced } from '../config/se
 import { isSameService, nameProfile } from '../config/token-sources.ts';
 import { OPERATIONS } from '../contract/operations.ts';
 import { LocalError, PartnerctlError } from '../errors.ts';
+import type { Log } from '../state/log.ts';
 import type { Facts, Probe, Result, StateFacts } from './facts.ts';
 import { probeLists, READ_LIMITS } from './probe-lists.ts';
 
@@ -80,32 +81,33 @@ async function probe(http: Http, context: Context): Promise<Probe> {
   }
 }
 
+/** Whether records can be read and written. A state that cannot be read is an error of its own. */
+async function canWrite(log: Log): Promise<boolean> {
+  try {
+    await log.check();
+    return true;
+  } catch (error) {
+    if (error instanceof LocalError) return false;
+    throw error;
+  }
+}
+
 async function inspectState(context: Context): Promise<StateFacts> {
-  const [{ readStore }, { unusableLine }, { findStateFile, isWritable }] = await Promise.all([
-    import('../state-old/store.ts'),
-    import('../state-old/unusable-lines.ts'),
-    import('../state-old/state-file.ts'),
-  ]);
   const location = await context.stateLocation();
-  const store = await context.stateStore();
-  const isFile = location.kind === 'file';
-  const exists = isFile ? (await findStateFile(location.address)) !== undefined : await store.exists();
-  if (!isFile) await store.check();
-  const unusable: StateFacts['unusable'][number][] = [];
+  const log = await context.log();
+  if (location.kind !== 'file') await log.check();
+  const entries = await log.inspect();
   const types = new Map<string, number>();
-  for await (const entry of readStore(store)) {
-    const problem = unusableLine(entry);
-    if (problem) unusable.push(problem);
+  for (const entry of entries ?? []) {
     if (entry.kind === 'record') types.set(entry.record.type, (types.get(entry.record.type) ?? 0) + 1);
   }
-  const records = [...types.values()].reduce((sum, count) => sum + count, 0);
   return {
     location,
-    exists,
-    isWritable: !isFile || (await isWritable(location.address, exists)),
-    records,
+    exists: entries !== undefined,
+    isWritable: location.kind !== 'file' || (await canWrite(log)),
+    records: [...types.values()].reduce((sum, count) => sum + count, 0),
     types: Object.fromEntries(types),
-    unusable,
+    damaged: (entries ?? []).filter((entry) => entry.kind === 'damaged'),
   };
 }
 

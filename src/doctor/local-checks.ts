@@ -1,5 +1,5 @@
 import { shellQuote } from '../shell-quote.ts';
-import type { UnusableLine } from '../state-old/unusable-lines.ts';
+import { repairHint } from '../state/log.ts';
 import { broken, type Check, failed, ok, skipped, warning } from './check.ts';
 import type { Facts, StateFacts } from './facts.ts';
 
@@ -63,24 +63,13 @@ export function checkSettings(facts: Facts): Check {
   return warning('settings', `Two settings name different services: ${message}`, backToProfile(facts) ?? '');
 }
 
-/** Whether a killed run may have left the line incomplete. Other damage may hide a record, and must not be deleted. */
-function isTorn({ why }: UnusableLine): boolean {
-  return why.startsWith('not a whole record');
-}
-
-function damageHint({ location, unusable }: StateFacts): string {
-  const list = 'List the lines with: partnerctl state verify.';
-  if (unusable.some(({ why }) => why.includes('newer version')))
-    return `${list} Update partnerctl: a newer version wrote some of them.`;
-  const restore = 'Restore each from a copy or from git.';
-  if (location.kind !== 'file' || !unusable.every(isTorn)) return `${list} ${restore}`;
-  const script = unusable.map(({ line }) => `${line}d`).join(';');
-  return `${list} ${restore} If a killed run left them incomplete, you may remove them: sed -i.bak ${shellQuote(script)} ${shellQuote(location.address)}`;
+function damageHint({ damaged: [first] }: StateFacts): string {
+  return `List the lines with: partnerctl state verify. ${first ? repairHint(first.why) : ''}`;
 }
 
 function describeState({ location, exists, records }: StateFacts): string {
   const { kind, address, from } = location;
-  const where = kind === 'file' ? 'a file, which guards only those who use it' : 'shared';
+  const where = kind === 'file' ? 'a file: guards this machine only' : 'shared';
   const content = exists ? `${records} ${records === 1 ? 'record' : 'records'}` : 'nothing recorded yet';
   const source = from === 'default' ? ', the default' : ` from ${from}`;
   return `${address}${source}: ${where}; ${content}`;
@@ -94,11 +83,11 @@ export function checkState({ state, isCi, profiles, settings }: Facts): Check {
     const isOfProfiles = profiles.error !== undefined && state.error.message === profiles.error.message;
     return isOfProfiles ? skipped('state', 'not checked: the profiles cannot be read') : failed('state', state.error);
   }
-  const { location, exists, isWritable, unusable } = state.value;
+  const { location, exists, isWritable, damaged } = state.value;
   const message = describeState(state.value);
-  if (unusable.length > 0) {
-    const [first] = unusable;
-    const count = unusable.length === 1 ? 'A line' : `${unusable.length} lines`;
+  if (damaged.length > 0) {
+    const [first] = damaged;
+    const count = damaged.length === 1 ? 'A line' : `${damaged.length} lines`;
     const what = `${count} of the state cannot be used: ${location.address}:${first?.line}: ${first?.why}.`;
     return broken('state', what, damageHint(state.value));
   }

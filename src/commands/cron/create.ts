@@ -12,7 +12,7 @@ import type { WantedJob } from '../../cron/wanted-job.ts';
 import { InterruptedError, UsageError } from '../../errors.ts';
 import { batchResult } from '../../output/batch-result.ts';
 import { type Column, type CommandResult, objectResult } from '../../output/command-result.ts';
-import { warnIfUnshared } from '../../state-old/warn-unshared.ts';
+import { warnIfUnshared } from '../../cli/warn-unshared.ts';
 
 interface Input {
   readonly from: { readonly job: JobInput } | { readonly files: readonly string[] } | 'schema';
