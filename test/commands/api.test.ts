@@ -362,7 +362,7 @@ describe('api --paginate', () => {
     const ran = await api(['GET', '/things/?page=1', '--paginate']);
     expect(ran).toMatchObject({
       code: 8,
-      stderr: expect.stringContaining('responded to GET /v1/things/?page=1 with 200'),
+      stderr: expect.stringContaining('responded to GET /things/ with 200'),
     });
   });
 
