@@ -1,5 +1,5 @@
-import type { Http } from '../api/http.ts';
 import { provisionSpace } from '../api/calls.ts';
+import type { Http } from '../api/http.ts';
 import { backoffMs } from '../api/retry.ts';
 import type { ListedAgent } from '../contract/agents.ts';
 import { describeFix } from '../contract/assumptions.ts';

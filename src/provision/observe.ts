@@ -1,9 +1,8 @@
-import { listAgents } from '../api/calls.ts';
-import { SpaceAgents } from '../api/space-agents.ts';
 import { readItem } from '../api/api-response.ts';
+import { listAgents, listSpaces } from '../api/calls.ts';
 import type { Http } from '../api/http.ts';
 import { ListUnavailable, nameListFailure, toListFailure } from '../api/list-failure.ts';
-import { listSpaces } from '../api/calls.ts';
+import { SpaceAgents } from '../api/space-agents.ts';
 import { type ListedAgent, readAgent } from '../contract/agents.ts';
 import { fieldsOf } from '../contract/fields.ts';
 import type { JsonObject } from '../contract/json.ts';

@@ -3,8 +3,8 @@ import { hash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { encodeRecord } from '../../src/state-old/record.ts';
 import { createCronAgent } from '../support/cron.ts';
+import { encodeVersion1 } from '../support/earlier-version.ts';
 import { run, tempDirectory } from '../support/run.ts';
 import { manifest, service, write } from '../support/service.ts';
 import { bareRepository } from '../support/stores.ts';
@@ -12,7 +12,7 @@ import { bareRepository } from '../support/stores.ts';
 const AT = '2026-01-02T03:04:05.000Z';
 
 function line(type: string, id: string, fields: Readonly<Record<string, unknown>> = {}): string {
-  return encodeRecord({ ...fields, type, at: AT, id });
+  return encodeVersion1({ ...fields, type, at: AT, id });
 }
 
 /** A complete line of a later format. */
@@ -657,7 +657,7 @@ describe('state blame', () => {
       },
       { type: 'upload.done', at: AT, id: '6', key: 'u1', filename: 'faq.pdf', upload_id: 'att_1', by },
     ];
-    writeFileSync(path, records.map((record) => `${encodeRecord(record)}\n`).join(''));
+    writeFileSync(path, records.map((record) => `${encodeVersion1(record)}\n`).join(''));
     return path;
   }
 

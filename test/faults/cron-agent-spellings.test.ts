@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { encodeRecord } from '../../src/state-old/record.ts';
 import { createArgs } from '../support/cron.ts';
+import { encodeVersion1 } from '../support/earlier-version.ts';
 import { sendJson, startFakeService } from '../support/fake-service.ts';
 import { run, tempDirectory } from '../support/run.ts';
 
@@ -57,7 +57,7 @@ function asEarlierVersion(path: string, baseUrl: string, agentId: string): strin
     .filter((line) => line !== '');
   const earlier = lines.map((line) => {
     const { v: _, sum: __, ...record } = JSON.parse(line);
-    return `${encodeRecord({ ...record, key })}\n`;
+    return `${encodeVersion1({ ...record, key })}\n`;
   });
   writeFileSync(path, earlier.join(''));
   return key;

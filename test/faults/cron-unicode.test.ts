@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { encodeRecord } from '../../src/state-old/record.ts';
 import { createArgs } from '../support/cron.ts';
+import { encodeVersion1 } from '../support/earlier-version.ts';
 import { type FakeService, json, sendJson, startFakeService } from '../support/fake-service.ts';
 import { run, tempDirectory } from '../support/run.ts';
 
@@ -37,7 +37,7 @@ function asFirstVersion(text: string, baseUrl: string): { text: string; key: str
   const lines = text.split('\n').map((line) => {
     if (line === '') return line;
     const { v: _, sum: __, ...record } = JSON.parse(line);
-    return encodeRecord({ ...record, key });
+    return encodeVersion1({ ...record, key });
   });
   return { text: lines.join('\n'), key };
 }

@@ -55,7 +55,6 @@ describe('agents that the response to provisioning lacks', () => {
     expect(ran.json<Provisioned>().results[0]?.status).toBe('created');
     expect(service.posts()).toHaveLength(1);
   });
-
 });
 
 describe('a list of agents that ignores the space in its path', () => {

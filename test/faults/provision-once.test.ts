@@ -113,6 +113,4 @@ describe('an external_space_id that the service lists in another form', () => {
     expect(again.json<Provisioned>().results).toMatchObject([{ status: 'created' }]);
     expect(service.posts()).toHaveLength(2);
   });
-
 });
-

@@ -227,7 +227,6 @@ describe('agents that the service renames', () => {
     expect(again.stderr).toContain('partnerctl contract set agent.name');
     expect(service.posts().length).toBe(1);
   });
-
 });
 
 describe('a list', () => {

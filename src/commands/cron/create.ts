@@ -3,6 +3,7 @@ import { agentFlags } from '../../cli/agent-args.ts';
 import { command, SERVICE_EXITS, SUMMARY_FLAG } from '../../cli/command.ts';
 import type { Context } from '../../cli/context.ts';
 import { shellCommand } from '../../cli/shell-command.ts';
+import { warnIfUnshared } from '../../cli/warn-unshared.ts';
 import { SCOPE } from '../../contract/scopes.ts';
 import type { CronResult } from '../../cron/cron-result.ts';
 import { type JobInput, parseJobInput } from '../../cron/job-input.ts';
@@ -12,7 +13,6 @@ import type { WantedJob } from '../../cron/wanted-job.ts';
 import { InterruptedError, UsageError } from '../../errors.ts';
 import { batchResult } from '../../output/batch-result.ts';
 import { type Column, type CommandResult, objectResult } from '../../output/command-result.ts';
-import { warnIfUnshared } from '../../cli/warn-unshared.ts';
 
 interface Input {
   readonly from: { readonly job: JobInput } | { readonly files: readonly string[] } | 'schema';
