@@ -1,5 +1,6 @@
 import { hash, randomUUID } from 'node:crypto';
-import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { renameSync, writeFileSync } from 'node:fs';
+import { readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { makeDirectories } from '../config/make-directories.ts';
 import { isJsonObject } from '../contract/json.ts';
@@ -107,9 +108,10 @@ export class Places {
     }
     const temporary = `${path}.${randomUUID()}.tmp`;
     try {
-      await makeDirectories(this.directory);
-      await writeFile(temporary, text, { mode: 0o600 });
-      await rename(temporary, path);
+      if (this.known.size === 0) await makeDirectories(this.directory);
+      // Synchronous: it only reaches the page cache, which takes a fraction of the time of asynchronous calls.
+      writeFileSync(temporary, text, { mode: 0o600 });
+      renameSync(temporary, path);
       this.known.set(key, all);
     } catch (error) {
       await rm(temporary, { force: true }).catch(() => undefined);

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { listAgents, SpaceAgents } from '../api/agents.ts';
 import { readItem } from '../api/api-response.ts';
 import type { Http } from '../api/http.ts';
@@ -149,6 +150,8 @@ export async function* watch(
   const shared = createShared(http);
   const control = new AbortController();
   const signal = AbortSignal.any([deps.signal, control.signal]);
+  // Every session listens to it.
+  setMaxListeners(0, signal);
   const watched = new Set<string>();
   const unnamed = new Set<string>();
   const sourcesSeen = new Set<string>();
