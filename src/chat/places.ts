@@ -100,12 +100,7 @@ export class Places {
     const all = [...(this.known.get(key) ?? []), ...ids].slice(-MAX_IDS);
     const place: Place = { origin: this.origin, source_id: ref.source_id, session_id: ref.session_id, ids: all };
     const text = `${JSON.stringify(place)}\n`;
-    if (this.redact(text) !== text) {
-      throw new InputError('A secret would be written to the state.', {
-        why: 'An id in this command contains the token, or another secret.',
-        hint: 'Use an id without it.',
-      });
-    }
+    this.refuseSecret(text);
     const temporary = `${path}.${randomUUID()}.tmp`;
     try {
       if (this.known.size === 0) await makeDirectories(this.directory);
@@ -117,6 +112,19 @@ export class Places {
       await rm(temporary, { force: true }).catch(() => undefined);
       throw toLocalError(path, 'written', error);
     }
+  }
+
+  /** Checks a session before anything is sent to it. @throws InputError if an id contains a secret */
+  check({ source_id, session_id }: SessionRef): void {
+    this.refuseSecret(JSON.stringify([source_id, session_id]));
+  }
+
+  private refuseSecret(text: string): void {
+    if (this.redact(text) === text) return;
+    throw new InputError('A secret would be written to the state.', {
+      why: 'An id in this command contains the token, or another secret.',
+      hint: 'Use an id without it.',
+    });
   }
 
   private pathOf({ source_id, session_id }: SessionRef): string {
