@@ -57,6 +57,8 @@ export interface FollowOptions {
   readonly once?: boolean | undefined;
   /** How long an outage may last, in milliseconds; no limit by default. */
   readonly maxOutageMs?: number | undefined;
+  /** Fail once this many further polls in a row have failed, however short the outage is. */
+  readonly maxRetries?: number | undefined;
   /** Until this time (milliseconds since the epoch) the history may lack the message to start after. */
   readonly lagsUntil?: number | undefined;
 }
@@ -195,7 +197,7 @@ class FollowedSession {
   ): AsyncGenerator<SessionEvent, Response | undefined, void> {
     const { clock, health, remainingMs } = this.deps;
     const { ref, wasRead } = this;
-    const { once = false, lagsUntil = 0, maxOutageMs = Number.POSITIVE_INFINITY } = this.options;
+    const { once = false, lagsUntil = 0, maxRetries, maxOutageMs = Number.POSITIVE_INFINITY } = this.options;
     const mayLag = clock.now() < lagsUntil;
     const meaning = judgeFailure(error, { wasRead, hasCursor: cursor !== undefined, mayLag, once });
     if (meaning === 'unknown') {
@@ -210,6 +212,7 @@ class FollowedSession {
       return undefined;
     }
     this.failures += 1;
+    if (this.failures > (maxRetries ?? Number.POSITIVE_INFINITY)) throw error;
     if (health.fail(this.key, error, startedAt, clock.now())) yield { kind: 'outage', ref, error };
     const retryAt = Date.parse(error.info.retryAt ?? '');
     await this.pause(Number.isNaN(retryAt) ? 0 : retryAt - clock.now());

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import {
   createShared,
   type FollowDeps,
@@ -25,6 +26,8 @@ export function follow(
   const shared = createShared(deps.http);
   const control = new AbortController();
   const signal = AbortSignal.any([deps.signal, control.signal]);
+  // Every session listens to it.
+  setMaxListeners(0, signal);
   const followed = sessions.map((session) => {
     const pace = new Pace(deps.clock, deps.random, { fixedMs: intervalMs, sessions: () => sessions.length });
     return followSession({ ...deps, ...shared, signal, pace }, session, options);

@@ -1,5 +1,6 @@
 import { hash, randomUUID } from 'node:crypto';
-import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { renameSync, writeFileSync } from 'node:fs';
+import { readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { makeDirectories } from '../config/make-directories.ts';
 import { isJsonObject } from '../contract/json.ts';
@@ -99,22 +100,31 @@ export class Places {
     const all = [...(this.known.get(key) ?? []), ...ids].slice(-MAX_IDS);
     const place: Place = { origin: this.origin, source_id: ref.source_id, session_id: ref.session_id, ids: all };
     const text = `${JSON.stringify(place)}\n`;
-    if (this.redact(text) !== text) {
-      throw new InputError('A secret would be written to the state.', {
-        why: 'An id in this command contains the token, or another secret.',
-        hint: 'Use an id without it.',
-      });
-    }
+    this.refuseSecret(text);
     const temporary = `${path}.${randomUUID()}.tmp`;
     try {
-      await makeDirectories(this.directory);
-      await writeFile(temporary, text, { mode: 0o600 });
-      await rename(temporary, path);
+      if (this.known.size === 0) await makeDirectories(this.directory);
+      // Synchronous: it only reaches the page cache, which takes a fraction of the time of asynchronous calls.
+      writeFileSync(temporary, text, { mode: 0o600 });
+      renameSync(temporary, path);
       this.known.set(key, all);
     } catch (error) {
       await rm(temporary, { force: true }).catch(() => undefined);
       throw toLocalError(path, 'written', error);
     }
+  }
+
+  /** Checks a session before anything is sent to it. @throws InputError if an id contains a secret */
+  check({ source_id, session_id }: SessionRef): void {
+    this.refuseSecret(JSON.stringify([source_id, session_id]));
+  }
+
+  private refuseSecret(text: string): void {
+    if (this.redact(text) === text) return;
+    throw new InputError('A secret would be written to the state.', {
+      why: 'An id in this command contains the token, or another secret.',
+      hint: 'Use an id without it.',
+    });
   }
 
   private pathOf({ source_id, session_id }: SessionRef): string {

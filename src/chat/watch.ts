@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { readItem } from '../api/api-response.ts';
 import { listAgents, listSpaces } from '../api/calls.ts';
 import type { Http } from '../api/http.ts';
@@ -6,7 +7,7 @@ import { SpaceAgents } from '../api/space-agents.ts';
 import { readAgent } from '../contract/agents.ts';
 import { OPERATIONS } from '../contract/operations.ts';
 import { readSpace } from '../contract/spaces.ts';
-import { BalanceError, CredentialsError, PartnerctlError } from '../errors.ts';
+import { NotFoundError, PartnerctlError, RefusedError, ShapeError } from '../errors.ts';
 import { createShared, type FollowDeps, followSession, type SessionEvent } from './follow-session.ts';
 import { merge } from './merge.ts';
 import { Pace } from './pace.ts';
@@ -48,6 +49,8 @@ export interface WatchOptions {
   /** Whether to end once every conversation was read. */
   readonly once: boolean;
   readonly intervalMs: number | undefined;
+  /** With `once`: how often a failed poll is repeated; for 30 seconds by default. */
+  readonly maxRetries?: number | undefined;
 }
 
 /** How many earlier messages of each session are read to tell since when it is unanswered. */
@@ -125,8 +128,8 @@ async function* watchSession(
   try {
     yield* events;
   } catch (error) {
-    const isForAll = error instanceof CredentialsError || error instanceof BalanceError;
-    if (!(error instanceof PartnerctlError) || isForAll) throw error;
+    const isOwn = error instanceof NotFoundError || error instanceof RefusedError || error instanceof ShapeError;
+    if (!isOwn) throw error;
     onEnd();
     yield { kind: 'unreadable', ref, error };
   }
@@ -134,18 +137,21 @@ async function* watchSession(
 
 /**
  * Watches the known sessions, and those that begin meanwhile.
- * @throws PartnerctlError if the selection cannot be resolved, or for 401, 402, and 403
+ * @throws PartnerctlError if the selection cannot be resolved, for 401, 402, and 403 and, with `once`, if the service is out of
+ *   reach
  */
 export async function* watch(
   deps: WatchDeps,
   selection: WatchSelection,
-  { once, intervalMs }: WatchOptions,
+  { once, intervalMs, maxRetries }: WatchOptions,
 ): AsyncGenerator<WatchEvent, void, void> {
   const { http, clock, random, places, remainingMs } = deps;
   const isWanted = await selectionTest(deps, selection);
   const shared = createShared(http);
   const control = new AbortController();
   const signal = AbortSignal.any([deps.signal, control.signal]);
+  // Every session listens to it.
+  setMaxListeners(0, signal);
   const watched = new Set<string>();
   const unnamed = new Set<string>();
   const sourcesSeen = new Set<string>();
@@ -160,7 +166,7 @@ export async function* watch(
       sourcesSeen.add(ref.source_id);
       const pace = new Pace(clock, random, { fixedMs: intervalMs, sessions: () => watched.size });
       const start = { ...ref, start: { from: 'last', count: EARLIER_MESSAGES } } as const;
-      const options = { once, maxOutageMs: once ? READ_OUTAGE_MS : undefined };
+      const options = { once, ...(once && { maxOutageMs: READ_OUTAGE_MS, maxRetries }) };
       const followed = followSession({ ...deps, ...shared, signal, pace }, start, options);
       const forget = (): unknown => shared.health.succeed(sessionKey(ref), clock.now());
       events.push(watchSession(followed, ref, forget));

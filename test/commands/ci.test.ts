@@ -79,7 +79,7 @@ describe('annotations in GitHub Actions', () => {
     expect(ran.stderr).not.toMatch(/SECRET-PLAN|OTHER-PLAN/);
   });
 
-  test('show jobs and rows of files that failed', async () => {
+  test('show jobs of files that failed', async () => {
     const fake = await startFakeService({
       'GET *': json([]),
       'POST /chat/sources/{id}/messages/': json({ code: 'no', message: 'not now' }, 422),
@@ -92,13 +92,6 @@ describe('annotations in GitHub Actions', () => {
       'file=jobs.yaml,line=3',
       'file=jobs.yaml,line=4',
     ]);
-    const rows = write('rows.jsonl', '{"text":"Hello PRIVATE"}\n{"text":"Bye PRIVATE"}\n');
-    const sent = await runIn(it, ['chat', 'send', '--rows', rows, '--source', 's', '--session', 'x'], actions(rows));
-    expect(annotations(sent.stderr).map((line) => /file=[^,]*,line=\d+/.exec(line)?.[0])).toEqual([
-      'file=rows.jsonl,line=1',
-      'file=rows.jsonl,line=2',
-    ]);
-    expect(sent.stderr).not.toContain('PRIVATE');
   });
 
   test('have no file if the failure is not about a file', async () => {
@@ -288,10 +281,6 @@ describe('--summary', () => {
       argv: (path: string) => ['plan', dirname(path), `--code-quality=${path}.yaml`],
     },
     { input: 'jobs', argv: (path: string) => ['cron', 'create', '-f', path, `--code-quality=${path}`] },
-    {
-      input: 'rows',
-      argv: (path: string) => ['chat', 'send', '--rows', path, '--source', 's', `--code-quality=${path}`],
-    },
     { input: 'an upload', argv: (path: string) => ['upload', path, `--summary=${dirname(path)}/./manifest`] },
   ])('never overwrites $input', async ({ argv }) => {
     const it = await service();
@@ -375,7 +364,5 @@ describe('--code-quality', () => {
   test('is rejected by commands that read no files', async () => {
     const job = ['cron', 'create', '--agent', 'a', '--name', 'b', '--instructions', 'c', '--schedule', '0 9 * * *'];
     expect((await run([...job, '--code-quality', 'q.json'])).stderr).toContain('can only be used with -f');
-    const message = ['chat', 'send', 'hi', '--source', 's', '--session', 'x'];
-    expect((await run([...message, '--code-quality', 'q.json'])).stderr).toContain('can only be used with --rows');
   });
 });

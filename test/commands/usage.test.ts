@@ -93,7 +93,7 @@ describe('wrong arguments', () => {
     [['spaces', 'list', '--query', ''], '--query is empty.'],
     [['state', 'show', '--key', ''], '--key is empty.'],
     [['cron', 'reconcile', '--key', ''], '--key is empty.'],
-    [['chat', 'send', '--source', 's', '--session', 's', '--file', ''], '--file is empty.'],
+    [['chat', 'send', '--source', 's', '--session', 's', '--text-file', ''], '--text-file is empty.'],
     [['sandbox', 'start', '--data', ''], '--data is empty.'],
     [['sandbox', 'start', '--faults', ''], '--faults is empty.'],
     [['sandbox', 'run', '--script', '', '--', 'true'], '--script is empty.'],

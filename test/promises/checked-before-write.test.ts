@@ -357,7 +357,7 @@ const LAST_IS_WRONG: Readonly<
     '{nowhere.md}',
   ],
   'the file of a message is missing': [
-    'chat send --source src_1 --session s --file {nowhere.txt}',
+    'chat send --source src_1 --session s --text-file {nowhere.txt}',
     {},
     '{nowhere.txt}',
   ],

@@ -58,7 +58,7 @@ export const COMMAND_LINES: readonly CommandLine[] = [
   { words: `chat wait ${IN_SESSION} --after {message}`, sends: 'reads' },
   { words: `chat tail ${IN_SESSION} --from-start --no-follow`, sends: 'reads' },
   { words: `chat tail ${IN_SESSION} --resume --no-follow`, sends: 'reads' },
-  { words: 'chat watch --no-follow', sends: 'reads', after: SEND },
+  { words: 'chat watch --space {space} --no-follow', sends: 'reads', after: SEND },
   { words: 'state path', sends: 'nothing' },
   { words: 'state show', sends: 'nothing' },
   { words: 'state verify', sends: 'nothing' },

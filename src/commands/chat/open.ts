@@ -50,6 +50,7 @@ export default command<SessionInput>({
     const http = await context.http();
     const source_id = await findSource(http, source, toCommand);
     const places = await openPlaces(context, http);
+    places.check({ source_id, session_id });
     const prompt = await openChatPrompt(context);
     prompt.say(sanitizeLine(`Source ${source_id}, session ${session_id}. /help lists the commands; Ctrl-D leaves.`));
     let isRecording = true;

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { NewMessage, SentMessage } from '../../api/calls.ts';
+import type { Places } from '../../chat/places.ts';
 import { sendMessage } from '../../chat/send.ts';
 import { findSource } from '../../chat/source.ts';
 import { type Args, command, SERVICE_EXITS } from '../../cli/command.ts';
@@ -113,12 +114,12 @@ function noteOf({ created, wasRetried, message_id }: SentMessage, externalId: st
 }
 
 /** Records the session, so that `chat watch` knows it. The message is sent: a failure is only a warning. */
-async function remember(context: Context, message: NewMessage, http: Parameters<typeof openPlaces>[1]): Promise<void> {
+async function remember({ warn }: Context, places: Places, message: NewMessage): Promise<void> {
   try {
-    await (await openPlaces(context, http)).remember(message);
+    await places.remember(message);
   } catch (error) {
     if (!(error instanceof PartnerctlError)) throw error;
-    await context.warn(joinSentences(`${error.message}\n\`chat watch\` does not show this session.`));
+    await warn(joinSentences(`${error.message}\n\`chat watch\` does not show this session.`));
   }
 }
 
@@ -127,7 +128,9 @@ async function sendOne(context: Context, input: MessageInput): Promise<CommandRe
   if (input.text.from === 'stdin') refuseTokenOnStdin(context.flags, 'message');
   const text = await readText(input.text, 'The message', () => context.io.stdin, context.abortSignal);
   const http = await context.http();
+  const places = await openPlaces(context, http);
   const source_id = await findSource(http, input.source, commandFormatter(context));
+  places.check({ source_id, session_id });
   const message = { source_id, session_id, external_message_id, text };
   context.progress.start('Sending the message');
   const moreFlags = criteria ? ['--wait', ...criteria.flags] : [];
@@ -135,7 +138,7 @@ async function sendOne(context: Context, input: MessageInput): Promise<CommandRe
   const { message_id, created } = sent;
   const note = noteOf(sent, external_message_id);
   if (note !== undefined) await context.notice(note);
-  await remember(context, message, http);
+  await remember(context, places, message);
   const ids = { source_id, session_id, external_message_id, message_id };
   const { replies, failure } = await waitIfAsked();
   const replyJson = replies.map((reply) => toMessageJson(ids, reply));

@@ -104,6 +104,8 @@ export default command<Input>({
   },
   writes: () => true,
   async run(context, { space, agent, asked }) {
+    // A write is refused while the address of the state is invalid, although this one keeps nothing there.
+    await context.stateLocation();
     const http = await context.http();
     context.progress.start('Setting up the chat');
     const spaceId = await resolveSpaceId(http, space);

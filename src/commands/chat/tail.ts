@@ -78,6 +78,9 @@ async function* toStreamEvents(
   { options, showTimestamp }: Pick<Input, 'options' | 'showTimestamp'>,
 ): AsyncGenerator<StreamEvent, void, void> {
   const places = await openPlaces(context, http);
+  // If nothing else says how long an outage may be, --retries does.
+  const isByRetries = options.once && options.maxOutageMs === undefined;
+  const maxRetries = isByRetries ? context.flags.retries : undefined;
   const deps = {
     ...followDeps(context, http),
     places,
@@ -87,7 +90,7 @@ async function* toStreamEvents(
   const warnOfAuthor = warnOfAuthors(context, http);
   const withMessages = new Set<string>();
   let empty = 0;
-  for await (const event of tail(deps, sessions, options)) {
+  for await (const event of tail(deps, sessions, { ...options, maxRetries })) {
     const { session_id } = event.ref;
     if (event.kind === 'message') {
       withMessages.add(session_id);
@@ -121,7 +124,8 @@ export default command<Input>({
     { usage: '--timestamps', description: 'show when each message was created' },
     {
       usage: '--max-outage <duration>',
-      description: 'exit 8 when the service is out of reach for this long (default with --no-follow: 30s)',
+      description:
+        'exit 8 when the service is out of reach for this long (default with --no-follow: 30s, or --retries if given)',
     },
   ],
   required: REQUIRED_SESSION,

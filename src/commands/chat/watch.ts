@@ -200,7 +200,7 @@ export default command<Input>({
       warn: context.warn,
       toCommand: commandFormatter(context),
     };
-    const events = watch(deps, selection, options);
+    const events = watch(deps, selection, { ...options, maxRetries: context.flags.retries });
     if (options.once) return await readOnce(context, events);
     return { kind: 'stream', events: toStreamEvents(context, events), screens: toScreens(context, events) };
   },

@@ -154,6 +154,7 @@ export async function sendRowsOf(context: Context, input: RowsInput): Promise<Co
   const rows = readRows(name, text, { source_id, session_id });
   const directory = dirname(await context.statePath());
   const places = await openPlaces(context, http);
+  for (const row of rows) places.check(row);
   const tally = new RowTally(name);
 
   async function* results(): AsyncGenerator<RowResult> {
