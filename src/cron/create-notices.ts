@@ -2,8 +2,7 @@ import type { Context } from '../cli/context.ts';
 import { shellCommand } from '../cli/shell-command.ts';
 import { joinSentences } from '../output/sentences.ts';
 import type { CronResult } from './cron-result.ts';
-import { toNfc } from './job.ts';
-import type { ListedJob, ScheduleGap } from './listed-job.ts';
+import type { ScheduleGap } from './listed-job.ts';
 
 const COMPARE = 'Compare it at the service.';
 
@@ -34,26 +33,5 @@ export function createGapWarner(context: Context): (result: CronResult) => Promi
     await context.warn(
       joinSentences(`${subject} exists as ${cron_job_id}. Its schedule could not be compared: ${why}`),
     );
-  };
-}
-
-/**
- * Returns a function that warns, once per command, of a new job that the list shows with another name or agent: no other state
- * recognizes it.
- */
-export function createOtherNameWarner(context: Context): (result: CronResult, listed: ListedJob) => Promise<void> {
-  let isWarned = false;
-  return async ({ job, cron_job_id }, { name = '', agent_id, agent_text }) => {
-    if (isWarned) return;
-    isWarned = true;
-    const isRenamed = toNfc(name) !== toNfc(job.name);
-    const shown = `${JSON.stringify(name)} of agent ${agent_id ?? agent_text ?? '(unknown)'}`;
-    const leaf = ['contract', 'set', isRenamed ? 'cron_job.name' : 'cron_job.agent_id', '<path>'];
-    const lines = [
-      `The list shows the new job ${cron_job_id} as ${shown}; it was created as ${JSON.stringify(job.name)} of agent ${job.agent_id}.`,
-      'So the list cannot tell other machines that it exists: only the state prevents duplicates. Let all machines share one state: partnerctl help state',
-      `If the list has the ${isRenamed ? 'name' : 'agent_id'} in another field: ${shellCommand(leaf, context.flags)}`,
-    ];
-    await context.warn(joinSentences(lines.join('\n')));
   };
 }

@@ -2,7 +2,7 @@ import { readItem } from '../api/api-response.ts';
 import { createFreshList } from '../api/fresh-list.ts';
 import { ListUnavailable, nameListFailure, toListFailure } from '../api/list-failure.ts';
 import type { Clock } from '../clock.ts';
-import { comparableAgent, namesAgent } from '../contract/agent-ids.ts';
+import { comparableAgent } from '../contract/agent-ids.ts';
 import type { Contract } from '../contract/contract.ts';
 import { readCronJob } from '../contract/cron.ts';
 import { fieldsOf } from '../contract/fields.ts';
@@ -11,7 +11,7 @@ import type { JsonObject } from '../contract/json.ts';
 import { OPERATIONS } from '../contract/operations.ts';
 import { type PartnerctlError, RefusedError } from '../errors.ts';
 import { type CronJob, toNfc } from './job.ts';
-import { type ListedJob, type ListedJobIdentity, matchIdentity } from './listed-job.ts';
+import { type ListedJob, matchIdentity } from './listed-job.ts';
 
 /** The job to look up. */
 type Wanted = Pick<CronJob, 'agent_id' | 'name'>;
@@ -45,8 +45,6 @@ export const JOB_LIST = 'the list of jobs';
 export type FoundJobs =
   | {
       readonly kind: 'read';
-      /** When reading it began, by the monotonic clock. */
-      readonly at: number;
       /** The listed jobs of this agent and name. */
       readonly same: readonly ListedJob[];
       /** Listed jobs that may match: the service does not return their agent or name. */
@@ -67,12 +65,6 @@ export interface JobListOptions {
   readonly contract: Contract;
   /** The jobs to look up; for all others only the ids are kept. */
   readonly wanted: readonly Pick<Wanted, 'name'>[];
-  /** Keeps the jobs of these agents, whatever their names, and of others only where the service does not return agents. */
-  readonly agents?: ReadonlySet<string> | undefined;
-  /** The ids of jobs to keep, whatever their names and agents. */
-  readonly watched?: ReadonlySet<string> | undefined;
-  /** Whether to keep what identifies each job, whatever its name and agent. */
-  readonly keepsIdentities?: boolean | undefined;
   readonly clock: Pick<Clock, 'now' | 'monotonic'>;
   /** Whether the state file proves that the service has this list. */
   readonly wasReadBefore: () => Promise<boolean>;
@@ -86,26 +78,12 @@ export interface JobListOptions {
 
 /** What one read of the list showed. */
 interface JobList {
-  readonly at: number;
   readonly ids: ReadonlySet<string>;
   /** The jobs that were kept. */
   readonly byId: ReadonlyMap<string, ListedJob>;
   /** The jobs with a wanted name, by name and agent; see `identityKey`. */
   readonly byIdentity: ReadonlyMap<string, readonly ListedJob[]>;
   readonly nameless: readonly ListedJob[];
-  /** The jobs of the chosen agents, by agent. */
-  readonly byAgent: ReadonlyMap<string, readonly ListedJob[]>;
-  /** Empty unless asked for. */
-  readonly identities: readonly ListedJobIdentity[];
-}
-
-function agentOf({ agent_id, agent_text }: ListedJobIdentity): string | undefined {
-  const agent = agent_id ?? agent_text;
-  return agent === undefined ? undefined : comparableAgent(agent);
-}
-
-function comparableAgents(ids: Iterable<string>): ReadonlySet<string> {
-  return new Set([...ids].map(comparableAgent));
 }
 
 /** @param agentId undefined for jobs whose agent the service does not return */
@@ -113,29 +91,10 @@ function identityKey(name: string, agentId: string | undefined): string {
   return JSON.stringify([toNfc(name), agentId === undefined ? null : comparableAgent(agentId)]);
 }
 
-function groupJobs(
-  jobs: readonly ListedJob[],
-  agents: ReadonlySet<string>,
-): Omit<JobList, 'at' | 'ids' | 'byId' | 'identities'> {
-  return {
-    byIdentity: groupBy(jobs, ({ name, agent_id }) => (name === undefined ? undefined : identityKey(name, agent_id))),
-    nameless: jobs.filter(({ name }) => name === undefined),
-    byAgent: groupBy(jobs, (job) => {
-      const agent = agentOf(job);
-      return agent !== undefined && agents.has(agent) ? agent : undefined;
-    }),
-  };
-}
-
-/** Returns a function that says which jobs of a list to keep. */
-function selectKept({ wanted, watched, agents: chosen }: JobListOptions): (listed: ListedJob) => boolean {
+/** Says which jobs of a list to keep. */
+function selectKept({ wanted }: JobListOptions): (listed: ListedJob) => boolean {
   const names = new Set(wanted.map(({ name }) => toNfc(name)));
-  const agents = chosen && comparableAgents(chosen);
-  return (listed) => {
-    if (listed.name === undefined || watched?.has(listed.cron_job_id)) return true;
-    if (agents?.has(agentOf(listed) ?? '')) return true;
-    return names.has(toNfc(listed.name)) && (agents === undefined || listed.agent_id === undefined);
-  };
+  return ({ name }) => name === undefined || names.has(toNfc(name));
 }
 
 /**
@@ -145,25 +104,26 @@ function selectKept({ wanted, watched, agents: chosen }: JobListOptions): (liste
  */
 async function readJobList(options: JobListOptions, wasRead: boolean): Promise<JobList | undefined> {
   const isKept = selectKept(options);
-  const at = options.clock.monotonic();
   const ids = new Set<string>();
-  const identities: ListedJobIdentity[] = [];
   // A map, because a job may be listed twice: pages shift while the list grows.
   const jobs = new Map<string, ListedJob>();
   const nameless: JsonObject[] = [];
   try {
     for await (const item of options.list()) {
       const listed = toListedJob(item, options.contract);
-      const { cron_job_id, agent_id, agent_text, name } = listed;
+      const { cron_job_id, name } = listed;
       if (name === undefined) nameless.push(item);
-      if (options.keepsIdentities && !ids.has(cron_job_id))
-        identities.push({ cron_job_id, agent_id, agent_text, name });
       ids.add(cron_job_id);
       if (isKept(listed)) jobs.set(cron_job_id, listed);
     }
     refuseNameless(nameless, nameless.length < ids.size, options.contract);
     const kept = [...jobs.values()];
-    return { at, ids, byId: jobs, identities, ...groupJobs(kept, comparableAgents(options.agents ?? [])) };
+    return {
+      ids,
+      byId: jobs,
+      byIdentity: groupBy(kept, ({ name, agent_id }) => (name === undefined ? undefined : identityKey(name, agent_id))),
+      nameless: kept.filter(({ name }) => name === undefined),
+    };
   } catch (error) {
     const fail = (known: boolean) =>
       toListFailure(error, { name: JOB_LIST, wasRead: known, isPartlyRead: ids.size > 0 });
@@ -183,14 +143,13 @@ async function readJobList(options: JobListOptions, wasRead: boolean): Promise<J
 
 function findIn(list: JobList | undefined, { agent_id, name }: Wanted): FoundJobs {
   if (!list) return { kind: 'closed' };
-  const { at, ids, byId, byIdentity, nameless } = list;
+  const { ids, byId, byIdentity, nameless } = list;
   const named = [agent_id, undefined].flatMap((agent) => byIdentity.get(identityKey(name, agent)) ?? []);
   const candidates = [...named, ...nameless];
   const matching = (identity: 'yes' | 'maybe') =>
     candidates.filter((listed) => matchIdentity(listed, agent_id, name) === identity);
   return {
     kind: 'read',
-    at,
     same: matching('yes'),
     maybe: matching('maybe'),
     isListed: (id) => ids.has(id),
@@ -198,72 +157,36 @@ function findIn(list: JobList | undefined, { agent_id, name }: Wanted): FoundJob
   };
 }
 
-/** One read of the service's list, which the first call starts. */
-export interface JobSurvey {
-  readonly find: FindJob;
-  /** The listed jobs of an agent that was chosen; undefined if the list is unavailable. */
-  readonly jobsOf: (agentId: string) => Promise<readonly ListedJob[] | undefined>;
-}
-
-/** Creates a survey of the jobs of `options.agents`. */
-export function createJobSurvey(options: JobListOptions): JobSurvey {
-  let reading: Promise<JobList | undefined> | undefined;
-  const read = () => {
-    reading ??= readJobList(options, false);
-    return reading;
-  };
-  return {
-    find: async (job) => findIn(await read(), job),
-    async jobsOf(agentId) {
-      const list = await read();
-      const jobs = list && (list.byAgent.get(comparableAgent(agentId)) ?? []);
-      return jobs?.filter((job) => namesAgent(job.agent_id ?? job.agent_text ?? '', agentId));
-    },
-  };
-}
-
 /** Creates a function that looks up jobs in one read of the service's list, which the first lookup starts. */
 export function createJobFinder(options: JobListOptions): FindJob {
-  return createJobSurvey(options).find;
+  let reading: Promise<JobList | undefined> | undefined;
+  return async (job) => {
+    reading ??= readJobList(options, false);
+    return findIn(await reading, job);
+  };
 }
 
 /** Looks jobs up in a list that is read again and again. */
 export interface FreshJobLists {
   /** Looks in a recent read. Lookups at the same time share one. */
   readonly find: FindJob;
-  /** When the last complete read began, by the monotonic clock; -Infinity before the first. */
-  readonly readAt: () => number;
-  /** Looks in the last complete read. */
-  readonly findInLast: FindJob;
-  /** What identifies the jobs of some agents in the last complete read, if identities are kept. */
-  readonly identitiesInLast: (agentIds: ReadonlySet<string>) => readonly ListedJobIdentity[];
   /** Returns a function that looks in a read that begins now. */
   readonly readAgain: () => FindJob;
-  /** Keeps how the reads that begin from now on name a job. */
-  readonly watch: (cronJobId: string) => void;
 }
 
 /** Creates lookups in the service's list. An unavailable list is not read again. */
 export function createFreshJobLists(options: JobListOptions): FreshJobLists {
-  const watched = new Set<string>();
-  let last: JobList | undefined;
+  let wasRead = false;
   let isClosed = false;
   const list = createFreshList(async () => {
     if (isClosed) return undefined;
-    const read = await readJobList({ ...options, watched }, last !== undefined);
-    if (read) last = read;
+    const read = await readJobList(options, wasRead);
+    if (read) wasRead = true;
     else isClosed = true;
     return read;
   }, options.clock);
   return {
     find: async (job) => findIn(await list.recent(), job),
-    readAt: () => last?.at ?? Number.NEGATIVE_INFINITY,
-    findInLast: async (job) => findIn(last, job),
-    identitiesInLast(agentIds) {
-      const ids = comparableAgents(agentIds);
-      return (last?.identities ?? []).filter((each) => ids.has(agentOf(each) ?? ''));
-    },
-    watch: (id) => watched.add(id),
     readAgain() {
       const reading = list.anew();
       return async (job) => findIn(await reading, job);

@@ -44,11 +44,6 @@ export interface JobIdentity {
   readonly name: string;
 }
 
-/** Whether a name has one Unicode form only. */
-export function hasOneForm(name: string): boolean {
-  return toNfc(name) === name && name.normalize('NFD') === name;
-}
-
 /** Removes differences that editors and shells introduce: line ends and trailing white space. */
 function normalizeInstructions(text: string): string {
   return text.replaceAll('\r\n', '\n').trimEnd();

@@ -15,9 +15,6 @@ export interface ListedJob {
   readonly schedule: ScheduleParts | undefined;
 }
 
-/** What identifies a listed job. */
-export type ListedJobIdentity = Pick<ListedJob, 'cron_job_id' | 'agent_id' | 'agent_text' | 'name'>;
-
 function matchAgent({ agent_id, agent_text }: ListedJob, agentId: string): 'yes' | 'no' | 'maybe' {
   if (agent_id !== undefined) return namesAgent(agent_id, agentId) ? 'yes' : 'no';
   if (agent_text !== undefined && namesAgent(agent_text, agentId)) return 'yes';
