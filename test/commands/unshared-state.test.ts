@@ -41,8 +41,7 @@ interface Job {
   readonly name: string;
 }
 
-/** A service on which another machine creates jobs of these names while this one does. */
-async function startService(rivals: readonly string[] = [], isListable = true): Promise<FakeService> {
+async function startService(): Promise<FakeService> {
   const jobs: Job[] = [];
   const add = (name: string): Job => {
     const job = { cron_job_id: `cron_${jobs.length + 1}`, agent_id: 'agt_1', name };
@@ -54,20 +53,14 @@ async function startService(rivals: readonly string[] = [], isListable = true): 
       return sendJson(response, { ...SPACE, created: true, agents: [AGENT] }, 201);
     if (request.path.includes('attachment')) return sendJson(response, { file_attachment_id: 'att_1' }, 201);
     const { name = '' } = request.json<{ name?: string }>();
-    if (rivals.includes(name)) add(name);
     return sendJson(response, add(name), 201);
   };
   return await startFakeService({
     'POST *': post,
     'GET *': (request, response) =>
-      request.path.includes('cron') && isListable
-        ? sendJson(response, jobs)
-        : sendJson(response, { message: 'Not allowed.' }, 403),
+      request.path.includes('cron') ? sendJson(response, jobs) : sendJson(response, { message: 'Not allowed.' }, 403),
   });
 }
-
-const lists = ({ requests }: FakeService): number =>
-  requests.filter(({ method, path }) => method === 'GET' && path.includes('cron')).length;
 
 function start({ baseUrl }: FakeService, args: readonly string[], options: RunOptions = {}): Promise<Ran> {
   const env = { PARTNER_BASE_URL: baseUrl, PARTNER_TOKEN: 'secret-token', ...options.env };
@@ -107,54 +100,5 @@ describe('in CI, without a state file,', () => {
     ]) {
       expect(ran.stderr).not.toContain('this machine alone');
     }
-  });
-});
-
-describe('a second job that another machine created at the same time', () => {
-  test('is an error that names both ids, after the id was printed', async () => {
-    const service = await startService(['daily']);
-    const ran = await start(service, CRON);
-    expect(ran.code).toBe(5);
-    expect(ran.json()).toMatchObject({ cron_job_id: 'cron_2', status: 'created', error: { type: 'duplicate' } });
-    expect(ran.error()).toMatchObject({
-      type: 'duplicate',
-      message: 'Job "daily" of agent agt_1 exists more than once: cron_2, cron_1.',
-      details: { reason: 'second', cron_job_id: 'cron_2', candidates: ['cron_2', 'cron_1'] },
-    });
-  });
-
-  test('is detected with one more read for all jobs of a file', async () => {
-    const service = await startService(['weekly']);
-    const ran = await start(service, ['cron', 'create', '-f', write('jobs.yaml', JOBS)]);
-    expect(ran.code).toBe(10);
-    const results = ran.json<readonly { name: string; status: string; error?: { type: string } }[]>();
-    expect(results.map(({ name, status, error }) => [name, status, error?.type])).toEqual([
-      ['daily', 'created', undefined],
-      ['weekly', 'created', 'duplicate'],
-      ['hourly', 'created', undefined],
-    ]);
-    expect(lists(service)).toBe(2);
-  });
-
-  test('is detected by provision', async () => {
-    const service = await startService(['daily']);
-    const ran = await start(service, ['provision', write('a.yaml', MANIFEST)]);
-    expect(ran.code).toBe(5);
-    expect(ran.json()).toMatchObject({
-      results: [{ space_id: 'sp_1', status: 'failed', cron: [{ status: 'created', error: { type: 'duplicate' } }] }],
-    });
-    expect(ran.stderr).toMatch(/cron_2, cron_1/);
-  });
-
-  test('is not checked for if the list cannot be read, or if nothing was created', async () => {
-    const closed = await startService(['daily'], false);
-    expect((await start(closed, CRON)).code).toBe(0);
-    expect(lists(closed)).toBe(1);
-    const service = await startService();
-    const state = ['--state', join(tempDirectory(), 'state.jsonl')];
-    await start(service, [...CRON, ...state]);
-    const before = lists(service);
-    expect((await start(service, [...CRON, '--ensure', ...state])).code).toBe(0);
-    expect(lists(service)).toBe(before);
   });
 });

@@ -1,10 +1,11 @@
 import type { Context } from '../../cli/context.ts';
+import { warnIfUnshared } from '../../cli/warn-unshared.ts';
 import { createScheduleDescriber } from '../../cron/cron-result.ts';
 import { batchResult } from '../../output/batch-result.ts';
 import { type CommandResult, listResult } from '../../output/command-result.ts';
 import { applyManifests } from '../../provision/apply.ts';
 import { withUnmanagedJobs } from '../../provision/jobs.ts';
-import type { ManifestDocument } from '../../provision/manifest.ts';
+import { cronJobsOf, type ManifestDocument } from '../../provision/manifest.ts';
 import type { SpacePlan } from '../../provision/plan.ts';
 import { listChecked, type ProvisionOptions, planManifests } from '../../provision/plan-manifests.ts';
 import { planJson, planSummary, resultJson, resultSummary } from './json.ts';
@@ -67,6 +68,8 @@ export async function provisionDocuments(
   documents: readonly ManifestDocument[],
   options: ProvisionOptions & { readonly failFast: boolean },
 ): Promise<CommandResult> {
+  const hasJobs = documents.some(({ manifest }) => manifest.agents.some((agent) => cronJobsOf(agent).length > 0));
+  if (hasJobs) await warnIfUnshared(context, 'jobs');
   const deps = await openProvisioning(context, documents, { isPlan: false });
   await deps.observer.prepare();
   return toResult(context, applyManifests(deps, documents, options), documents.length);
