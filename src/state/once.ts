@@ -186,7 +186,7 @@ class OnceRun<Data, Each extends Item<Data>> {
     }
   }
 
-  /** @returns undefined if the lease ended before the request was sent: the item is to be tried again */
+  /** @returns undefined if the lease or the run ended before the request was sent: the item is to be tried again */
   private async settle(attempt: Attempt<Data, Each>, leftMs: () => number): Promise<Result<Data> | undefined> {
     const { item, tries, reservation } = attempt;
     const sent = await this.limit(() => this.send(item, leftMs));
@@ -209,17 +209,17 @@ class OnceRun<Data, Each extends Item<Data>> {
 
   private async send(item: Each, leftMs: () => number): Promise<Sent> {
     const { signal } = this.deps;
-    let isLate = false;
+    let isHeldBack = false;
     const maySend = (): boolean => {
-      isLate ||= leftMs() < this.requestMs;
-      return !isLate && !signal.aborted;
+      isHeldBack ||= signal.aborted || leftMs() < this.requestMs;
+      return !isHeldBack;
     };
     if (!maySend()) return { kind: 'late' };
     try {
       return { kind: 'created', id: await this.steps.act(item, { maySend, timeoutMs: this.requestMs, signal }) };
     } catch (error) {
       if (!provesNothingDone(error)) return { kind: 'unknown', error };
-      return isLate ? { kind: 'late' } : { kind: 'failed', error };
+      return isHeldBack ? { kind: 'late' } : { kind: 'failed', error };
     }
   }
 
@@ -247,6 +247,7 @@ type Sent =
   | { readonly kind: 'created'; readonly id: string }
   | { readonly kind: 'failed'; readonly error: PartnerctlError }
   | { readonly kind: 'unknown'; readonly error: unknown }
+  /** Nothing was sent: the lease ended, or the run was interrupted. */
   | { readonly kind: 'late' };
 
 async function failureOf(act: Promise<void>): Promise<{ readonly error: unknown } | undefined> {
