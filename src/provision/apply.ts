@@ -26,6 +26,10 @@ export interface ProvisionDeps extends InstallDeps {
   readonly facts: ReadonlyMap<string, SpaceFact>;
 }
 
+function hasSkippedJob({ steps }: SpacePlan): boolean {
+  return steps.some(({ op, status }) => op === 'create_job' && status === 'skipped');
+}
+
 /** Carries out documents. What a failure of one means for the others is kept here. */
 class Provisioner {
   private readonly deps: ProvisionDeps;
@@ -55,7 +59,12 @@ class Provisioner {
     const stop = interrupt.aborted ? { reason: interrupt.reason as unknown } : this.stop;
     if (stop) return plans.map((plan) => failRest(plan, stop.reason));
     try {
-      return await createPlannedJobs(plans, createJobs, true);
+      const done = await createPlannedJobs(plans, createJobs, true);
+      // What ended the run is also the error of the documents whose jobs were not begun.
+      const end = interrupt.aborted
+        ? (interrupt.reason as unknown)
+        : done.find(({ error }) => error !== undefined)?.error;
+      return done.map((plan) => (plan.error === undefined && hasSkippedJob(plan) ? { ...plan, error: end } : plan));
     } catch (error) {
       return plans.map((plan) => failRest(plan, error));
     }

@@ -172,7 +172,7 @@ const CREATIONS: readonly Creation[] = [
       agents: [{ agent_id: 'agt_1', name: 'Support', template_id: 'tmpl_support' }],
     },
     ids: ['sp_1', 'agt_1'],
-    record: 'space.created',
+    record: 'space',
     advice: /^Run it again when the state can be written/,
   },
 ];
@@ -185,7 +185,7 @@ interface Machine {
 
 /** A machine whose token may read nothing. @param onPost called once a POST has arrived, before its response */
 async function machine(answer: object, onPost: (state: string) => unknown): Promise<Machine> {
-  const state = join(tempDirectory(), 'state.jsonl');
+  const state = write('state.jsonl', '');
   const service = await startFakeService({
     'POST *': async (_, response) => {
       await onPost(state);
@@ -268,17 +268,34 @@ describe('An interrupted provision', () => {
     return { PARTNER_BASE_URL: baseUrl, PARTNER_TOKEN: 'secret-token', HOME: tempDirectory() };
   }
 
-  it('records the job in flight, creates no other, and is completed by the next run', async () => {
+  /** Interrupts the run once four jobs are in flight, as many as it sends at once, and then lets the service answer. */
+  function interruptAtFour({ ctrlC }: ReturnType<typeof manualSignals>, answer: Handler): Handler {
+    const waiting: (() => void)[] = [];
+    return async (request, response, count) => {
+      await new Promise<void>((resolve) => {
+        waiting.push(resolve);
+        if (waiting.length < 4) return;
+        ctrlC();
+        for (const proceed of waiting) proceed();
+      });
+      return answer(request, response, count);
+    };
+  }
+
+  const SIX = ['first', 'second', 'third', 'fourth', 'fifth', 'sixth'];
+
+  it('records the jobs in flight, creates no others, and is completed by the next run', async () => {
     const signals = manualSignals();
     const jobs: unknown[] = [];
-    const env = await startWithSpace(jobs, ({ body }, response, count) => {
-      if (count === 1) signals.ctrlC();
-      const job = { cron_job_id: `cron_${count}`, ...JSON.parse(body) };
+    const answer: Handler = ({ body }, response) => {
+      const { name } = JSON.parse(body);
+      const job = { ...JSON.parse(body), cron_job_id: `cron_${name}` };
       jobs.push(job);
       sendJson(response, job, 201);
-    });
+    };
+    const env = await startWithSpace(jobs, interruptAtFour(signals, answer));
     const argv = ['provision', '-', '-o', 'json'];
-    const stdin = scheduled('first', 'second');
+    const stdin = scheduled(...SIX);
     const ran = await run(argv, { env, stdin, signals });
     expect(ran.code).toBe(130);
     expect(ran.json()).toMatchObject({
@@ -286,19 +303,18 @@ describe('An interrupted provision', () => {
         {
           status: 'failed',
           space_id: 's1',
-          cron: [
-            { status: 'created', cron_job_id: 'cron_1' },
-            { status: 'skipped', cron_job_id: null },
-          ],
+          cron: SIX.map((name, index) =>
+            index < 4 ? { status: 'created', cron_job_id: `cron_${name}` } : { status: 'skipped', cron_job_id: null },
+          ),
           error: { type: 'interrupted' },
         },
       ],
     });
     const again = await run(argv, { env, stdin });
     expect(again.json()).toMatchObject({
-      results: [{ status: 'reused', cron: [{ status: 'exists' }, { status: 'created' }] }],
+      results: [{ status: 'reused', cron: SIX.map((_, index) => ({ status: index < 4 ? 'exists' : 'created' })) }],
     });
-    expect(jobs).toHaveLength(2);
+    expect(jobs).toHaveLength(SIX.length);
   });
 
   it('says that the space may have been provisioned if its request was lost', async () => {
@@ -322,20 +338,21 @@ describe('An interrupted provision', () => {
     ['two', 130],
   ])('of %s documents still reports an earlier lost response and how to reconcile it: exit %i', async (count, code) => {
     const signals = manualSignals();
-    const env = await startWithSpace([], (request, response, number) => {
-      if (number === 2) signals.ctrlC();
-      if (number === 1) reset(request, response, number);
-      else sendJson(response, { cron_job_id: `cron_${number}` }, 201);
-    });
-    const first = scheduled('first', 'second', 'third');
+    const answer: Handler = (request, response, number) => {
+      const { name } = JSON.parse(request.body);
+      if (name === 'first') reset(request, response, number);
+      else sendJson(response, { cron_job_id: `cron_${name}` }, 201);
+    };
+    const env = await startWithSpace([], interruptAtFour(signals, answer));
+    const first = scheduled(...SIX);
     const stdin = count === 'one' ? first : `${first}---\n${manifest('b')}`;
-    const ran = await run(['provision', '-', '-o', 'json', '--concurrency', '1'], { env, stdin, signals });
+    const ran = await run(['provision', '-', '-o', 'json'], { env, stdin, signals });
     expect(ran.code).toBe(code);
     const hint = expect.stringContaining('partnerctl cron reconcile');
     expect(ran.error()).toMatchObject({ hint });
     expect(ran.json<{ results: object[] }>().results[0]).toMatchObject({
       status: 'failed',
-      cron: [{ status: 'unknown' }, { status: 'created' }, { status: 'skipped' }],
+      cron: ['unknown', 'created', 'created', 'created', 'skipped', 'skipped'].map((status) => ({ status })),
       error: { type: 'outcome_unknown', hint },
     });
   });
