@@ -101,7 +101,7 @@ export class Log {
     const entries = (await this.inspect()) ?? [];
     const damage = entries.find((entry) => entry.kind === 'damaged');
     if (damage) {
-      throw new LocalError(`${this.label}:${damage.line} cannot be used: it is ${damage.why}.`, {
+      throw new LocalError(`${this.label}:${damage.line} cannot be used: ${damage.why}.`, {
         why: 'It may be the record of something that exists, so nothing is created until it is repaired.',
         hint: `${repairHint(damage.why)} To check: partnerctl state verify`,
         details: { path: this.label, line: damage.line, why: damage.why },

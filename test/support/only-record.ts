@@ -9,11 +9,11 @@ import { flipBit, lineAt, readJobLog } from './state-file.ts';
 /** A job whose only record is in a state file that a test damages. The token may not read the service's list. */
 interface OnlyRecord {
   readonly path: string;
-  /** The file with only the record. */
+  /** The file with only the record, on its second line. */
   readonly bytes: Buffer;
   /** Rewrites the file. */
   write(bytes: Uint8Array): void;
-  /** The number of jobs created since. */
+  /** The number of requests since that may have created something. */
   posts(): number;
   run(...args: string[]): Promise<Ran>;
   create(...more: string[]): Promise<Ran>;
@@ -39,9 +39,10 @@ export async function onlyRecord(kind: 'created' | 'reserved'): Promise<OnlyReco
   };
 }
 
-/** Creates the job again with the bit of its record flipped, and checks that nothing is sent. */
+/** Creates the job again with the bit of its record flipped, and checks that nothing is sent and that the line is named. */
 export async function expectBlocked(record: OnlyRecord, bit: number): Promise<void> {
   record.write(flipBit(record.bytes, bit));
-  const { code } = await record.create();
-  expect({ bit, blocked: code === 5 || code === 9, posts: record.posts() }).toEqual({ bit, blocked: true, posts: 0 });
+  const { code, stderr } = await record.create();
+  const isNamed = /state\.jsonl:[123] cannot be used: /.test(stderr);
+  expect({ bit, code, isNamed, posts: record.posts() }).toEqual({ bit, code: 1, isNamed: true, posts: 0 });
 }

@@ -74,7 +74,7 @@ describe('A log', () => {
     expect((await log.read()).map(({ id }) => id)).toEqual([first.id, second.id]);
     writeFileSync(path, readFileSync(path, 'utf8').replace('second', 'Second'));
     await expect(log.read()).rejects.toMatchObject({
-      message: expect.stringMatching(/state\.jsonl:5 cannot be used: it is changed after it was written/),
+      message: expect.stringMatching(/state\.jsonl:5 cannot be used: changed after it was written/),
       info: { hint: expect.stringContaining('partnerctl state verify') },
     });
     await log.close();
