@@ -1,27 +1,14 @@
-import { createHash } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { startCronService } from '../support/cron.ts';
+import { encodeVersion1, version1Job } from '../support/earlier-version.ts';
 import { run } from '../support/run.ts';
-
-/** A line as the version before wrote it: without a length. */
-function line(record: Readonly<Record<string, unknown>>): string {
-  const covered = JSON.stringify({ v: 1, ...record }).slice(0, -1);
-  return `${covered},"sum":"${createHash('sha256').update(covered).digest('hex').slice(0, 16)}"}`;
-}
-
-const HEAD = { at: '2026-01-01T00:00:00.000Z', key: '0123456789abcdef01234567' };
-const CONTENT = {
-  schedule: { minute: '0', hour: '9', day_of_week: '1-5', timezone: 'UTC' },
-  instructions_hash: null,
-  content_hash: null,
-};
 
 /** Runs `cron create` with a state of the version before. */
 async function createWith(records: readonly Readonly<Record<string, unknown>>[], ...more: readonly string[]) {
   const { service, cron, path } = await startCronService();
-  const job = { origin: service.env.PARTNER_BASE_URL, agent_id: cron.agent_id, name: 'daily', ...CONTENT };
-  const lines = records.map((record) => line({ ...HEAD, ...job, ...record }));
+  const job = version1Job(service.env.PARTNER_BASE_URL ?? '', cron.agent_id, 'daily');
+  const lines = records.map((record) => encodeVersion1({ ...job, ...record }));
   writeFileSync(path, lines.map((each) => `${each}\n`).join(''));
   const { code, stdout } = await run([...cron.create('daily', ...more), '--state', path], { env: service.env });
   return { code, status: JSON.parse(stdout).status, posted: await cron.posted() };
