@@ -140,7 +140,11 @@ class CreateRun {
       },
       act: async ({ job }, options) => {
         if (this.stopped) throw new RunStopped(this.stopped.error);
-        return await this.deps.post(job, options);
+        return await this.deps.post(job, options).catch((error: unknown) => {
+          // Before the release is recorded: that may take a second, in which others would be sent.
+          if (stopsRun(error)) this.stopped ??= { error };
+          throw error;
+        });
       },
       settled: (each, result) => this.record(each, result),
     });
@@ -232,7 +236,6 @@ class CreateRun {
       }
       case 'failed': {
         const { error, unreleased } = result;
-        if (stopsRun(error)) this.stopped ??= { error };
         const isBlocked = unreleased !== undefined;
         const isSkipped = !isBlocked && (error instanceof RunStopped || error instanceof InterruptedError);
         this.settle(wanted, isSkipped ? { key, status: 'skipped' } : { key, status: 'failed', error, isBlocked });

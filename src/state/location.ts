@@ -24,9 +24,7 @@ export interface StateLocation {
   readonly address: string;
   /** The password in the address, if it has one. */
   readonly password: string | undefined;
-  /**
-   * The state file. For another store, the path of local files: checkpoints of tails, and recovery files.
-   */
+  /** The state file. For another store, a path beside which this machine keeps its own files. */
   readonly path: string;
   /** The setting that the address comes from. */
   readonly from: '--state' | 'PARTNER_STATE' | 'profile' | 'XDG_STATE_HOME' | 'LOCALAPPDATA' | 'default';

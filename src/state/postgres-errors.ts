@@ -33,7 +33,10 @@ function refusalHint(code: string, message: string, { table, user, label }: Post
   return 'Check the address: partnerctl state path';
 }
 
-function connectionHint(code: string): string {
+function connectionHint(code: string, message: string): string {
+  if (message.includes('secure TLS connection')) {
+    return 'Does the server offer TLS? It must, unless the host is this machine. Check the address: partnerctl state path';
+  }
   if (code === 'ENOTFOUND') return 'Check the host in the address: partnerctl state path';
   if (PERMANENT.test(code)) {
     return "Name the certificate of the server's authority: ?sslrootcert=<path>. Or encrypt without verifying: ?sslmode=require";
@@ -51,6 +54,6 @@ export function unavailable(error: unknown, target: PostgresTarget): StateUnavai
   const isRefusal = error instanceof postgres.PostgresError && kindOfFailure(error) !== 'transient';
   return new StateUnavailableError(
     `The database of the state ${isRefusal ? 'refused a query' : 'cannot be reached'}: ${target.label}`,
-    { why, hint: isRefusal ? refusalHint(code, message, target) : connectionHint(code), cause: error },
+    { why, hint: isRefusal ? refusalHint(code, message, target) : connectionHint(code, message), cause: error },
   );
 }

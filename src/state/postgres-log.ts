@@ -126,6 +126,8 @@ function insertStatement(table: string): string {
 export function postgresLog(deps: PostgresDeps): LogDriver {
   const { table, label } = deps.target;
   const database = new Database(deps);
+  /** Whether the table is known to be a log: without unique positions, two writers could each believe that they are first. */
+  let isChecked = false;
 
   async function readPage(after: string): Promise<readonly { readonly position: string; readonly line: string }[]> {
     const page = `select position::text, line from ${table} where position > $1::bigint order by position limit ${PAGE}`;
@@ -165,6 +167,7 @@ export function postgresLog(deps: PostgresDeps): LogDriver {
   // Inserts nothing, but fails without the table, its columns, its unique positions, or the permission.
   async function check(): Promise<void> {
     await database.run(`${insertStatement(table)} on conflict (position) do nothing`, [[]]);
+    isChecked = true;
   }
 
   return {
@@ -180,6 +183,7 @@ export function postgresLog(deps: PostgresDeps): LogDriver {
       }
     },
     async write(lines) {
+      if (!isChecked) await check();
       for (let start = 0; start < lines.length; start += PAGE) await insert(lines.slice(start, start + PAGE));
     },
     async prepare() {

@@ -109,10 +109,10 @@ function parseObject(line: string): JsonObject {
 }
 
 /** How version 1 named the kinds of records, and the fields for a reservation and an id. */
-const VERSION_1: Readonly<Record<string, { readonly type: string; readonly of: string; readonly object: string }>> = {
+const VERSION_1 = new Map<string, { readonly type: string; readonly of: string; readonly object: string }>([
   ...version1('cron', 'reservation', 'cron_job_id', { adopted: 'created' }),
   ...version1('upload', 'sent', 'upload_id', { sent: 'reserved', done: 'created', adopted: 'created' }),
-};
+]);
 
 function version1(feature: string, of: string, object: string, renamed: Readonly<Record<string, string>>) {
   const kinds = {
@@ -122,17 +122,14 @@ function version1(feature: string, of: string, object: string, renamed: Readonly
     unknown: 'unknown',
     forgotten: 'forgotten',
   };
-  return Object.fromEntries(
-    Object.entries({ ...kinds, ...renamed }).map(([old, kind]) => [
-      `${feature}.${old}`,
-      { type: `${feature}.${kind}`, of, object },
-    ]),
+  return Object.entries({ ...kinds, ...renamed }).map(
+    ([old, kind]) => [`${feature}.${old}`, { type: `${feature}.${kind}`, of, object }] as const,
   );
 }
 
 /** Converts what version 1 recorded of jobs and uploads (design §6). Leaves other records as they are: nobody reads them. */
 function fromVersion1(record: LogRecord): LogRecord {
-  const form = VERSION_1[record.type];
+  const form = VERSION_1.get(record.type);
   if (!form) return record;
   const { type: _type, at, id, by, key, seen, records, owner: _owner, until: _until, why: _why, ...rest } = record;
   const { [form.of]: of, [form.object]: object, ...data } = rest;

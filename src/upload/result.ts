@@ -6,6 +6,7 @@ import {
   OutcomeUnknownError,
   PartnerctlError,
   RunFailure,
+  StateUnavailableError,
   withHint,
 } from '../errors.ts';
 import type { LocalFile } from './files.ts';
@@ -109,7 +110,9 @@ export function unrecordedError(file: string, id: string, cause: unknown): Partn
     details: { id },
     cause,
   };
-  return cause instanceof PartnerctlError ? new RunFailure(message, cause, info) : new LocalError(message, info);
+  return cause instanceof StateUnavailableError
+    ? new OutcomeUnknownError(message, info)
+    : new LocalError(message, info);
 }
 
 /** The error of a file that was not uploaded. @param unreleased why its reservation is still open, if it is */

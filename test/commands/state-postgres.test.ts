@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type PostgresServer, postgresPrograms, startPostgres } from '../support/postgres.ts';
 import { run, tempDirectory } from '../support/run.ts';
 import { write } from '../support/service.ts';
@@ -24,7 +24,6 @@ describe.skipIf(programs === undefined)('the password of a PostgreSQL state', ()
     address = server.overTcp(socket);
   });
   afterAll(() => server?.stop());
-  afterEach(() => vi.unstubAllEnvs());
 
   const withPassword = (): string => address.replace('ops@', `ops:${encodeURIComponent(PASSWORD)}@`);
   const SOURCES: readonly (readonly [string, () => Record<string, string>])[] = [
@@ -81,16 +80,6 @@ describe.skipIf(programs === undefined)('the password of a PostgreSQL state', ()
     expect(ran.code, ran.stderr).toBe(8);
     expect(ran.stderr).toContain('password authentication failed');
     expect(ran.stdout + ran.stderr).not.toMatch(/pa:ss|pa%3Ass/);
-  });
-
-  test.each([
-    ['PGTARGETSESSIONATTRS', 'any'],
-    ['PGTARGETSESSIONATTRS', 'standby'],
-    ['PGSSL', 'require'],
-  ])('is the only driver setting taken from the environment, which ignores %s=%s', async (name, value) => {
-    vi.stubEnv(name, value);
-    const env = { HOME: tempDirectory(), PARTNER_STATE: withPassword() };
-    expect(await run(['state', 'init'], { env })).toMatchObject({ code: 0, stderr: '' });
   });
 
   test('is not read from a password file that others can read, or that is missing', async () => {

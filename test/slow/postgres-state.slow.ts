@@ -64,7 +64,7 @@ describe.skipIf(programs === undefined)('A state in PostgreSQL', () => {
       const ran = await create(name);
       expect(ran.code, ran.stderr).toBe(0);
     }
-    expect(cuts()).toBeGreaterThan(10);
+    expect(cuts()).toBeGreaterThan(4);
     await expectJobs(...names);
   });
 
@@ -120,7 +120,7 @@ describe.skipIf(programs === undefined)('A state in PostgreSQL', () => {
     expect(wrong).not.toContain('Wr0ng-word');
     expect(await refusalAt(as('trusted', address))).toMatch(/^8 .*28P01.*PGPASSWORD, PGPASSFILE/s);
     expect(await refusalAt(address.replace(/state\d+/, 'nowhere'))).toMatch(
-      /^8 .*"nowhere" does not exist.*Check the database/s,
+      /^8 .*"nowhere" does not exist.*Check the address/s,
     );
     expect(await refusalAt(`postgres://ops@${UNRESOLVABLE_HOST}/main?sslmode=require`)).toMatch(
       /^8 .*(ENOTFOUND|EAI_)/s,
@@ -138,7 +138,7 @@ describe.skipIf(programs === undefined)('A state in PostgreSQL', () => {
       const { port } = await listen(createServer(onConnection));
       return await refusalAt(server.overTcp('postgres://ops@localhost/main', port));
     };
-    expect(await at(() => undefined)).toMatch(/^8 .*cannot be reached.*The server sent nothing for 10s/s);
+    expect(await at(() => undefined)).toMatch(/^8 .*cannot be reached.*CONNECT_TIMEOUT/s);
     expect(await at((client) => client.destroy())).toMatch(/^8 .*cannot be reached.*(closed|reset|ECONNRESET)/is);
   });
 
@@ -159,11 +159,13 @@ describe.skipIf(programs === undefined)('A state in PostgreSQL', () => {
     const refusing = createServer((client) => {
       client.on('data', (chunk) => {
         received.push(chunk.toString('latin1'));
-        client.write('N');
+        // As PostgreSQL does without TLS, if the client insists.
+        if (chunk.length > 8) client.destroy();
+        else client.write('N');
       });
     });
     const asked = `${server.overTcp(address, (await listen(refusing)).port)}?sslmode=require`;
-    expect(await refusalAt(asked, { PGPASSWORD: 'S3cret' })).toMatch(/^8 .*does not offer TLS/s);
+    expect(await refusalAt(asked, { PGPASSWORD: 'S3cret' })).toMatch(/^8 .*Does the server offer TLS\?/s);
     expect(received.join('')).not.toMatch(/ops|S3cret/);
   });
 
@@ -191,7 +193,7 @@ describe.skipIf(programs === undefined)('A state in PostgreSQL', () => {
   test('is refused if its table drops inserted rows', async () => {
     const address = await fresh();
     server.sql(address, 'create rule drop_all as on insert to partnerctl_state do instead nothing');
-    expect(await refusalAt(address)).toMatch(/^8 .*(did not store the record.*triggers and rules|refused a query)/s);
+    expect(await refusalAt(address)).toMatch(/^(1 .*just written is not in the state|8 .*refused a query)/s);
   });
 
   test('names the rows that were changed', async () => {

@@ -3,7 +3,8 @@ import { describe, expect, test } from 'vitest';
 import { killEverywhere, killWays, type PrepareRun, stageCounter } from '../support/kill.ts';
 import { fastClock, type Ran, run, tempDirectory } from '../support/run.ts';
 import { type Service, service, write } from '../support/service.ts';
-import { type Kept, recordsIn, type UploadAnswer } from '../support/uploads.ts';
+import { recordTypes } from '../support/state-file.ts';
+import type { Kept, UploadAnswer } from '../support/uploads.ts';
 
 const WAYS = killWays();
 
@@ -62,7 +63,7 @@ describe('An upload that is killed', () => {
         const stageOf = async ({ stdout }: { readonly stdout: string }): Promise<Stage> => {
           const ids = await idsOf(sandbox, name);
           expectReportedIdsExist(stdout, ids);
-          const types = recordsIn(path).map(({ type }) => type);
+          const types = await recordTypes(path);
           if (types.includes('upload.created')) return 'uploaded and recorded';
           // A file that has arrived was reserved before.
           if (types.length === 0) expect(ids).toEqual([]);

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { run } from './run.ts';
 
@@ -120,5 +120,15 @@ export function lineAt(path: string, line: number): string {
 export function asNewerVersion(line: string): string {
   const { sum: _, ...record } = JSON.parse(line);
   const covered = JSON.stringify({ ...record, v: record.v + 1 }).slice(0, -1);
-  return `${covered},"sum":"${createHash('sha256').update(covered).digest('hex').slice(0, 16)}"}`;
+  return withSum(covered);
+}
+
+function withSum(covered: string): string {
+  return `${covered},"sum":"${hash('sha256', covered, 'hex').slice(0, 16)}"}`;
+}
+
+/** The line of a record, as this version of the program writes it. */
+export function encodeLine(record: object): string {
+  const fields = JSON.stringify(record).slice(1, -1);
+  return withSum(`{"v":2,"bytes":${Buffer.byteLength(fields) + withSum('').length},${fields}`);
 }

@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import { type Cron, createCronAgent } from './cron.ts';
 import { errorIn, type Ran, run, tempDirectory } from './run.ts';
 import { type Service, service } from './service.ts';
-import { readState } from './state-file.ts';
+import { readJobLog } from './state-file.ts';
 
 /* A service whose jobs several machines create with one shared state. */
 
@@ -34,10 +34,9 @@ export async function openSite(address: string, variables: Variables = {}): Prom
     async expectJobs(...names) {
       const jobs = await cron.jobs();
       expect(jobs.map(({ name }) => name).toSorted()).toEqual(names.toSorted());
-      const { records, warnings } = await readState(address, common);
-      const ids = records.flatMap(({ cron_job_id }) => cron_job_id ?? []);
+      const { ids, damage } = await readJobLog(address, common);
       expect(ids.toSorted()).toEqual(jobs.map(({ cron_job_id }) => cron_job_id).toSorted());
-      expect(warnings).toBe('');
+      expect(damage).toEqual([]);
     },
   };
 }
