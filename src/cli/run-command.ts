@@ -9,7 +9,7 @@ import { render } from '../output/render.ts';
 import { withReason } from '../output/sentences.ts';
 import { isReaderGone, waitForReader } from '../output/stream-sink.ts';
 import type { CiDeps, CiReport } from './ci-report.ts';
-import { CODE_QUALITY_FLAG, SUMMARY_FLAG } from './command.ts';
+import { SUMMARY_FLAG } from './command.ts';
 import { createContext, type RuntimeDeps } from './create-context.ts';
 import { type ClosableSink, type Environment, lazyIo, type Sink, withWrite } from './io.ts';
 import type { PagerDeps } from './pager.ts';
@@ -82,9 +82,9 @@ function workflowSafeSink(sink: Sink, env: Environment): Sink {
 /** Opens the report for CI systems. @returns undefined if none is wanted @throws as `CiReport.open` */
 async function openReport(parsed: ParsedCommand, deps: CiDeps): Promise<CiReport | undefined> {
   const { flags } = parsed.command;
-  if (!flags.includes(SUMMARY_FLAG) && !flags.includes(CODE_QUALITY_FLAG)) return undefined;
+  if (!flags.includes(SUMMARY_FLAG)) return undefined;
   const { args } = parsed;
-  const isAsked = args.isSet('summary') || ['summary', 'code-quality'].some((flag) => args.value(flag) !== undefined);
+  const isAsked = args.isSet('summary') || args.value('summary') !== undefined;
   if (!isAsked && !isGitHubActions(deps.env)) return undefined;
   const { CiReport } = await import('./ci-report.ts');
   return CiReport.open(parsed, deps);
