@@ -20,9 +20,10 @@ function hasWidth(terminal: NodeJS.WritableStream): boolean {
   return !('columns' in terminal) || terminal.columns !== 0;
 }
 
-/** @throws UsageError for an unknown format in PARTNER_OUTPUT */
-async function outputFormat(flags: GlobalFlags, { env, io }: RuntimeDeps): Promise<OutputFormat> {
-  const chosen = flags.output ?? (env.PARTNER_OUTPUT || (io.stdout.isTTY ? 'table' : 'tsv'));
+/** @returns undefined if the user chose none @throws UsageError for an unknown format in PARTNER_OUTPUT */
+async function chosenFormat({ output }: GlobalFlags, { env }: RuntimeDeps): Promise<OutputFormat | undefined> {
+  const chosen = output ?? (env.PARTNER_OUTPUT || undefined);
+  if (chosen === undefined) return undefined;
   const format = OUTPUT_FORMATS.find((candidate) => candidate === chosen);
   if (format) return format;
   const near = (await import('../yaml/suggest.ts')).suggest(chosen, OUTPUT_FORMATS);
@@ -144,7 +145,8 @@ export async function runCommand(parsed: ParsedCommand, deps: RuntimeDeps, run: 
   });
   run.abortSignal = context.abortSignal;
   try {
-    const format = await outputFormat(flags, deps);
+    const chosen = await chosenFormat(flags, deps);
+    const format = chosen ?? (io.stdout.isTTY ? 'table' : 'tsv');
     const prepared = parsed.command.prepare(parsed.args);
     const arrangement =
       flags.columns === undefined && flags.sort === undefined
@@ -154,7 +156,14 @@ export async function runCommand(parsed: ParsedCommand, deps: RuntimeDeps, run: 
     const annotate = (lines: string) => rawStderr.write(lines);
     const report = await openReport(parsed, { env, format, redact, warn: context.warn, annotate });
     const { query, quiet, wide, color } = flags;
-    const options = { format, query, ...(arrangement && { arrangement }), quiet, wide };
+    const options = {
+      format,
+      isFormatChosen: chosen !== undefined,
+      query,
+      ...(arrangement && { arrangement }),
+      quiet,
+      wide,
+    };
     const openPager = pagerFor(flags, deps, { redactor, onOpen: () => progress.stop(), warn: context.warn });
     const finish = async (result: CommandResult): Promise<number> => {
       const out = result.kind === 'body' ? stdout : workflowSafeSink(stdout, env);
