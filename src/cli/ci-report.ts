@@ -2,7 +2,6 @@ import { open, realpath, stat, writeFile } from 'node:fs/promises';
 import { isAbsolute, relative, resolve, sep } from 'node:path';
 import { describeFileError, InterruptedError, LocalError, UsageError } from '../errors.ts';
 import { formatAnnotations } from '../output/ci/annotations.ts';
-import { formatCodeQuality } from '../output/ci/code-quality.ts';
 import { failureFindings, findingText } from '../output/ci/findings.ts';
 import { formatSummary } from '../output/ci/summary.ts';
 import { isGitHubActions } from '../output/ci/workflow-commands.ts';
@@ -69,24 +68,24 @@ async function isSameFile(one: string, other: string): Promise<boolean> {
   return first === second;
 }
 
-/** @throws UsageError if a report would replace what the command reads */
-async function refuseInput(path: string, flag: string, args: Args): Promise<void> {
+/** @throws UsageError if the summary would replace what the command reads */
+async function refuseInput(path: string, args: Args): Promise<void> {
   const inputs = [...args.positionals, ...args.values('file'), args.value('file'), args.value('rows')].filter(
     (input) => input !== undefined,
   );
   const same = await Promise.all(inputs.map((input) => isSameFile(input, path)));
   // The file could also be in a directory of manifests.
   if (same.some(Boolean) || /\.(ya?ml|jsonl|csv)$/i.test(path)) {
-    throw new UsageError(`--${flag} would overwrite ${path}.`, { hint: `Write --${flag}=<file> with another file.` });
+    throw new UsageError(`--summary would overwrite ${path}.`, { hint: 'Write --summary=<file> with another file.' });
   }
 }
 
 /** @throws LocalError if the file cannot be written */
-async function checkWritable(path: string, flag: string): Promise<void> {
+async function checkWritable(path: string): Promise<void> {
   try {
     await (await open(path, 'a')).close();
   } catch (error) {
-    throw new LocalError(`The file ${path} (--${flag}) cannot be written.`, {
+    throw new LocalError(`The file ${path} (--summary) cannot be written.`, {
       why: describeFileError(error),
       hint: 'Nothing was sent.',
       cause: error,
@@ -96,7 +95,7 @@ async function checkWritable(path: string, flag: string): Promise<void> {
 
 /** Returns the path of a file relative to the repository, if the CI system tells where that is. */
 function fromRepository(file: string, env: Environment): string {
-  const root = env.GITHUB_WORKSPACE || env.CI_PROJECT_DIR;
+  const root = env.GITHUB_WORKSPACE;
   if (!root) return file;
   const path = relative(root, resolve(file));
   return path.startsWith('..') || isAbsolute(path) ? file : path.replaceAll(sep, '/');
@@ -131,32 +130,23 @@ export class CiReport {
   private readonly title: string;
   private readonly deps: CiDeps;
   private readonly summary: SummaryFile | undefined;
-  private readonly codeQuality: string | undefined;
   private counts: ListResult['summary'];
 
   private constructor(parsed: ParsedCommand, deps: CiDeps, summary: SummaryFile | undefined) {
     this.title = `partnerctl ${parsed.commandPath}`;
     this.deps = deps;
     this.summary = summary;
-    this.codeQuality = parsed.args.nonEmpty('code-quality');
   }
 
   /**
    * Creates the report that the flags and the environment ask for. Call it before the command runs.
-   * @throws UsageError if a report cannot go to its file, LocalError if the file cannot be written
+   * @throws UsageError if the summary cannot go to its file, LocalError if the file cannot be written
    */
   static async open(parsed: ParsedCommand, deps: CiDeps): Promise<CiReport> {
     const report = new CiReport(parsed, deps, summaryFile(parsed, deps.env));
-    const { summary, codeQuality } = report;
-    if (codeQuality !== undefined) await refuseInput(codeQuality, 'code-quality', parsed.args);
-    if (summary && !summary.isShared) await refuseInput(summary.path, 'summary', parsed.args);
-    if (summary && codeQuality !== undefined && (await isSameFile(summary.path, codeQuality))) {
-      throw new UsageError('--summary and --code-quality name the same file.', {
-        hint: 'Name two different files.',
-      });
-    }
-    if (summary) await checkWritable(summary.path, 'summary');
-    if (codeQuality !== undefined) await checkWritable(codeQuality, 'code-quality');
+    const { summary } = report;
+    if (summary && !summary.isShared) await refuseInput(summary.path, parsed.args);
+    if (summary) await checkWritable(summary.path);
     return report;
   }
 
@@ -203,14 +193,11 @@ export class CiReport {
 
   private async finish(error?: unknown): Promise<void> {
     const { env, format, annotate } = this.deps;
-    const { codeQuality, summary } = this;
+    const { summary } = this;
     this.findings.sort(byPlace);
     const isForProgram = format === 'json' || format === 'ndjson';
     if (isGitHubActions(env) && !isForProgram && this.findings.length > 0) {
       await annotate(formatAnnotations(this.findings, this.total, this.title));
-    }
-    if (codeQuality !== undefined) {
-      await this.write(codeQuality, () => writeFile(codeQuality, formatCodeQuality(this.findings)));
     }
     if (summary) await this.write(summary.path, () => this.writeSummary(summary, error));
   }

@@ -160,12 +160,6 @@ export function summaryTakenHint(taken: string): string {
   return `${taken} is the file of --summary. Name the other files before --summary, or after --summary=<file>.`;
 }
 
-/** Writes failures for GitLab merge requests. */
-export const CODE_QUALITY_FLAG: FlagSpec = {
-  usage: '--code-quality <file>',
-  description: 'write the failures, with file and line, as a GitLab Code Quality report',
-};
-
 const CONFIRM_FLAG: FlagSpec = {
   usage: '--confirm <profile>',
   description: 'confirm a write with the name of the protected profile, instead of at a prompt',

@@ -26,7 +26,6 @@ const BY_ARGUMENT: Readonly<Record<string, ValueKind>> = {
   'contract set value': 'free',
   'sandbox run command': 'command',
   'contract show prefix': 'leaf',
-  'state blame what': 'job',
   'api path': 'free',
 };
 

@@ -9,7 +9,7 @@ import { render } from '../output/render.ts';
 import { withReason } from '../output/sentences.ts';
 import { isReaderGone, waitForReader } from '../output/stream-sink.ts';
 import type { CiDeps, CiReport } from './ci-report.ts';
-import { CODE_QUALITY_FLAG, SUMMARY_FLAG } from './command.ts';
+import { SUMMARY_FLAG } from './command.ts';
 import { createContext, type RuntimeDeps } from './create-context.ts';
 import { type ClosableSink, type Environment, lazyIo, type Sink, withWrite } from './io.ts';
 import type { PagerDeps } from './pager.ts';
@@ -20,9 +20,10 @@ function hasWidth(terminal: NodeJS.WritableStream): boolean {
   return !('columns' in terminal) || terminal.columns !== 0;
 }
 
-/** @throws UsageError for an unknown format in PARTNER_OUTPUT */
-async function outputFormat(flags: GlobalFlags, { env, io }: RuntimeDeps): Promise<OutputFormat> {
-  const chosen = flags.output ?? (env.PARTNER_OUTPUT || (io.stdout.isTTY ? 'table' : 'tsv'));
+/** @returns undefined if the user chose none @throws UsageError for an unknown format in PARTNER_OUTPUT */
+async function chosenFormat({ output }: GlobalFlags, { env }: RuntimeDeps): Promise<OutputFormat | undefined> {
+  const chosen = output ?? (env.PARTNER_OUTPUT || undefined);
+  if (chosen === undefined) return undefined;
   const format = OUTPUT_FORMATS.find((candidate) => candidate === chosen);
   if (format) return format;
   const near = (await import('../yaml/suggest.ts')).suggest(chosen, OUTPUT_FORMATS);
@@ -82,9 +83,9 @@ function workflowSafeSink(sink: Sink, env: Environment): Sink {
 /** Opens the report for CI systems. @returns undefined if none is wanted @throws as `CiReport.open` */
 async function openReport(parsed: ParsedCommand, deps: CiDeps): Promise<CiReport | undefined> {
   const { flags } = parsed.command;
-  if (!flags.includes(SUMMARY_FLAG) && !flags.includes(CODE_QUALITY_FLAG)) return undefined;
+  if (!flags.includes(SUMMARY_FLAG)) return undefined;
   const { args } = parsed;
-  const isAsked = args.isSet('summary') || ['summary', 'code-quality'].some((flag) => args.value(flag) !== undefined);
+  const isAsked = args.isSet('summary') || args.value('summary') !== undefined;
   if (!isAsked && !isGitHubActions(deps.env)) return undefined;
   const { CiReport } = await import('./ci-report.ts');
   return CiReport.open(parsed, deps);
@@ -144,7 +145,8 @@ export async function runCommand(parsed: ParsedCommand, deps: RuntimeDeps, run: 
   });
   run.abortSignal = context.abortSignal;
   try {
-    const format = await outputFormat(flags, deps);
+    const chosen = await chosenFormat(flags, deps);
+    const format = chosen ?? (io.stdout.isTTY ? 'table' : 'tsv');
     const prepared = parsed.command.prepare(parsed.args);
     const arrangement =
       flags.columns === undefined && flags.sort === undefined
@@ -154,7 +156,14 @@ export async function runCommand(parsed: ParsedCommand, deps: RuntimeDeps, run: 
     const annotate = (lines: string) => rawStderr.write(lines);
     const report = await openReport(parsed, { env, format, redact, warn: context.warn, annotate });
     const { query, quiet, wide, color } = flags;
-    const options = { format, query, ...(arrangement && { arrangement }), quiet, wide };
+    const options = {
+      format,
+      isFormatChosen: chosen !== undefined,
+      query,
+      ...(arrangement && { arrangement }),
+      quiet,
+      wide,
+    };
     const openPager = pagerFor(flags, deps, { redactor, onOpen: () => progress.stop(), warn: context.warn });
     const finish = async (result: CommandResult): Promise<number> => {
       const out = result.kind === 'body' ? stdout : workflowSafeSink(stdout, env);

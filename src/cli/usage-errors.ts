@@ -49,7 +49,7 @@ const FLAG_SYNONYMS: Readonly<Record<string, string | readonly string[]>> = {
   '--cron': '--schedule',
   '--endpoint': '--base-url',
   '--fields': '--columns',
-  '--filter': ['--include', '--query'],
+  '--filter': '--query',
   '--format': '--output',
   '--host': '--base-url',
   '--jmespath': '--query',

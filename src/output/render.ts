@@ -19,6 +19,8 @@ import { sanitizeText } from './sanitize.ts';
 
 export interface RenderOptions {
   readonly format: OutputFormat;
+  /** Whether the user chose the format. By default, a pipe gets rows, but a report as a terminal shows it. */
+  readonly isFormatChosen?: boolean;
   /** A JMESPath expression to apply to the result's JSON form. Its output replaces the result. */
   readonly query?: string | undefined;
   /** The columns and the order of the rows, for tables and tsv. */
@@ -112,6 +114,9 @@ async function renderData(given: ListResult | ObjectResult, options: RenderOptio
     case 'ndjson':
       return writeNdjson(result, io.stdout);
     case 'tsv':
+      if (result.kind === 'list' && result.report && options.isFormatChosen === false) {
+        return renderTable(result, options, io);
+      }
       return writeTsv(result, io.stdout);
     case 'yaml': {
       const { writeYaml } = await import('./formats/yaml.ts');

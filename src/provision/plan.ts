@@ -122,9 +122,10 @@ function renameError(pairs: readonly AgentPair[], free: readonly ListedAgent[], 
     );
     if (present || !other) continue;
     const name = JSON.stringify(wanted.name);
-    return new DuplicateError(`The agent ${name} is missing, and the agent ${named(other)} may be the one.`, {
-      why: `Both are of the template ${wanted.template_id}, and the manifest does not name ${named(other)}. An agent cannot be renamed through the API.`,
-      hint: `To keep the agent, give it its name in the manifest. To install ${name} beside it, add --install-renamed.`,
+    const own = other.name === undefined ? other.agent_id : JSON.stringify(other.name);
+    return new DuplicateError(`The agent ${name} is missing. It may be ${named(other)}, renamed in the manifest.`, {
+      why: `Both have the template ${wanted.template_id}, and ${own} is not in the manifest. The API cannot rename an agent.`,
+      hint: `To keep ${own}, use its present name in the manifest. To install ${name} beside it, add --install-renamed.`,
       details: { agent: wanted.name, agent_id: other.agent_id, name: other.name ?? null },
     });
   }

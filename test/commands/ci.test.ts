@@ -73,10 +73,8 @@ describe('annotations in GitHub Actions', () => {
     expect((await runIn(it, ['provision', path], env)).code).toBe(0);
     const other = write('acme.yaml', withJob('acme').replace('SECRET', 'OTHER'));
     const ran = await runIn(it, ['plan', other], { ...env, GITHUB_WORKSPACE: dirname(other) });
-    expect(annotations(ran.stderr)).toEqual([
-      expect.stringMatching(/^::warning file=acme\.yaml,line=1,.*other content/),
-    ]);
-    expect(ran.stderr).not.toMatch(/SECRET-PLAN|OTHER-PLAN/);
+    expect(annotations(ran.stderr)).toEqual([expect.stringMatching(/^::error file=acme\.yaml,line=1,.*other content/)]);
+    expect(annotations(ran.stderr).join('\n')).not.toMatch(/SECRET-PLAN|OTHER-PLAN/);
   });
 
   test('show jobs of files that failed', async () => {
@@ -99,7 +97,7 @@ describe('annotations in GitHub Actions', () => {
     const path = write('acme.yaml', manifest('acme'));
     const ran = await runIn(it, ['plan', path], actions(path, { PARTNER_TOKEN: 'pt_wrong_token' }));
     expect(annotations(ran.stderr)).toEqual([
-      expect.stringMatching(/^::error title=partnerctl plan::The service rejected/),
+      expect.stringMatching(/^::error title=partnerctl plan::Cannot read the list of spaces: The service rejected/),
     ]);
   });
 
@@ -147,8 +145,8 @@ describe('--summary', () => {
     expect((await runIn(it, ['plan', path, '--summary'], env)).code).toBe(0);
     expect((await runIn(it, ['provision', path, '--summary'], env)).code).toBe(0);
     const text = read(env.GITHUB_STEP_SUMMARY ?? '');
-    expect(text).toMatch(/^### partnerctl plan\n\n<p>Plan: 2 spaces to create\.<\/p>/);
-    expect(text).toMatch(/### partnerctl provision\n\n<p>2 created\.<\/p>/);
+    expect(text).toMatch(/^### partnerctl plan\n\n<p>Plan: 2 spaces, 2 agents, 1 job to create\.<\/p>/);
+    expect(text).toMatch(/### partnerctl provision\n\n<p>Done: 2 spaces, 2 agents, 1 job created\.<\/p>/);
     expect(text).toMatch(/<code>acme {2}.*acme\.yaml:1, created<\/code><\/summary>\n<pre>\+ created space/);
     expect(text.match(/<details>/g)).toHaveLength(4);
     expect(text).not.toContain('SECRET-PLAN');
@@ -271,16 +269,16 @@ describe('--summary', () => {
   });
 
   test.each([
-    { input: 'a manifest', argv: (path: string) => ['plan', path, `--code-quality=${path}`] },
+    { input: 'a manifest', argv: (path: string) => ['plan', path, `--summary=${path}`] },
     {
       input: 'a manifest by another name',
       argv: (path: string) => ['plan', path, `--summary=${dirname(path)}/./manifest`],
     },
     {
       input: 'a manifest in a directory',
-      argv: (path: string) => ['plan', dirname(path), `--code-quality=${path}.yaml`],
+      argv: (path: string) => ['plan', dirname(path), `--summary=${path}.yaml`],
     },
-    { input: 'jobs', argv: (path: string) => ['cron', 'create', '-f', path, `--code-quality=${path}`] },
+    { input: 'jobs', argv: (path: string) => ['cron', 'create', '-f', path, `--summary=${dirname(path)}/./manifest`] },
     { input: 'an upload', argv: (path: string) => ['upload', path, `--summary=${dirname(path)}/./manifest`] },
   ])('never overwrites $input', async ({ argv }) => {
     const it = await service();
@@ -315,7 +313,6 @@ describe('--summary', () => {
   test.each([
     { name: 'without a file, outside of GitHub Actions', argv: ['--summary'], says: 'GITHUB_STEP_SUMMARY is not set' },
     { name: 'that would overwrite a manifest', argv: ['--summary', 'acme.yaml'], says: 'would overwrite acme.yaml' },
-    { name: 'that would be the report, too', argv: ['--summary=r', '--code-quality=./r'], says: 'name the same file' },
     { name: 'in a directory that does not exist', argv: ['--summary=/nonexistent/s.md'], says: 'cannot be written' },
   ])('$name is an error before anything is sent', async ({ argv, says }) => {
     const it = await service();
@@ -341,28 +338,4 @@ test('a terminal shows no progress if CI is set', async () => {
   const [elsewhere, inCi] = await Promise.all([shown({}), shown({ CI: 'true' })]);
   expect(elsewhere).toContain('Reading the spaces');
   expect(inCi).toBe('');
-});
-
-describe('--code-quality', () => {
-  test('writes failures for GitLab with paths relative to the repository, and an empty report if nothing failed', async () => {
-    const it = await service();
-    const path = write('acme.yaml', `${manifest('acme')}colour: red\n`);
-    const report = join(dirname(path), 'gl-code-quality-report.json');
-    const env = { GITLAB_CI: 'true', CI: 'true', CI_PROJECT_DIR: dirname(path) };
-    const plan = (file: string) => runIn(it, ['plan', file, '--code-quality', report], env);
-    expect((await plan(path)).stderr).not.toContain('::');
-    expect(JSON.parse(read(report))).toEqual([
-      expect.objectContaining({
-        check_name: 'partnerctl/invalid_input',
-        location: { path: 'acme.yaml', lines: { begin: 5 } },
-      }),
-    ]);
-    expect((await plan(write('good.yaml', manifest('acme')))).code).toBe(0);
-    expect(JSON.parse(read(report))).toEqual([]);
-  });
-
-  test('is rejected by commands that read no files', async () => {
-    const job = ['cron', 'create', '--agent', 'a', '--name', 'b', '--instructions', 'c', '--schedule', '0 9 * * *'];
-    expect((await run([...job, '--code-quality', 'q.json'])).stderr).toContain('can only be used with -f');
-  });
 });

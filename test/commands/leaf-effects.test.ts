@@ -23,7 +23,7 @@ agents:
   - { template_id: t1, name: Helper, auto_create_api_chat: true, api_chat_routing_mode: session_workflow }
 `;
 const SESSION = ['--source', 'src_1', '--session', 's-1'];
-const JOB = ['--agent', 'a1', '--instructions', 'Sum up.', '--minute', '0', '--hour', '9'];
+const JOB = ['--agent', 'a1', '--instructions', 'Sum up.', '--schedule', '0 9 * * *'];
 const SETUP = ['chat', 'setup', 's1', 'a1', '--name', 'Web', '--routing-mode', 'session_workflow'];
 const SPACES = () => ['spaces', 'list'];
 const SEND = () => ['chat', 'send', ...SESSION, '--external-id', 'x1', 'Hello'];

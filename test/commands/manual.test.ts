@@ -92,7 +92,7 @@ describe('the manual', () => {
     expect(page).toMatch(/With -o json, an object with these fields:\n\.TP\ncron_job_id\n/);
     expect(page).toMatch(/With --file -o json, a list of objects with these fields:\n/);
     expect(page).toContain('With --schema, it prints\nthe JSON Schema of a file of jobs.\n');
-    expect(page).toMatch(/^--day-of-week field\n.*\nDefault: every day\.$/m);
+    expect(page).toMatch(/^--timezone zone\n.*\nDefault: .*\.$/m);
   });
 
   it('marks a flag as required, unless another flag replaces it', () => {

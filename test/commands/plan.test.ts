@@ -150,10 +150,10 @@ describe('a plan', () => {
     });
   });
 
-  test('has rows of source, op, resource, name, detail, and external id without a terminal', async () => {
+  test('has rows of source, op, resource, name, detail, and external id with -o tsv', async () => {
     const { it, path } = await applied(/Acme,/, 'Acme Corp,');
     writeFileSync(path, `${readFileSync(path, 'utf8')}---\n${manifest('new')}`);
-    const { stdout, code } = await run(['plan', path], { env: it.env });
+    const { stdout, code } = await run(['plan', path, '-o', 'tsv'], { env: it.env });
     expect(code).toBe(0);
     const space = expect.stringMatching(/^spc_/);
     expect(
@@ -167,6 +167,16 @@ describe('a plan', () => {
       [`${path}:12`, 'create_space', 'space', 'Space new', '', 'new'],
       [`${path}:12`, 'install_agent', 'agent', 'Support', 'from tmpl_support', 'new'],
     ]);
+  });
+
+  test.each(['plan', 'provision'])('reads the same through a pipe as in a terminal: %s', async (name) => {
+    const path = write('acme.yaml', ACME);
+    const shown = async (columns?: number) => {
+      const it = await service();
+      const ran = await run([name, path, '--color', 'never'], { env: it.env, ...(columns && { columns }) });
+      return ran.stdout.replaceAll(/\b(spc|agt|src|cron)_\w+/g, '$1');
+    };
+    expect(await shown()).toBe(await shown(1_000));
   });
 
   test('leaves nothing to do once provision applied it and reported the same lines', async () => {
@@ -374,7 +384,7 @@ describe('an agent that was probably renamed in the manifest', () => {
     });
     const { stdout } = await show(it, path, 300);
     expect(stdout).toMatch(/^x acme/m);
-    expect(stdout).toContain('cannot be renamed through the API');
+    expect(stdout).toContain('The API cannot rename an agent');
     expect(stdout).toContain('Plan: 1 space blocked; 1 not in the manifest.');
     const failed = await run(['provision', path, '-o', 'json'], { env: it.env, random: tinyRandom });
     expect(failed.code).toBe(5);

@@ -61,7 +61,7 @@ describe('agents[].chat', () => {
     const env = it.env;
     const source = 'src_\\w+';
     const one = write('one.yaml', asking('one', { Support: 'chat: {}' }));
-    const cells = (await run(['provision', one], { env })).stdout.trimEnd().split('\t');
+    const cells = (await run(['provision', one, '-o', 'tsv'], { env })).stdout.trimEnd().split('\t');
     expect(cells).toHaveLength(7);
     expect(cells[6]).toMatch(new RegExp(`^${source}$`));
     const two = write(

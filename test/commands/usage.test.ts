@@ -116,7 +116,6 @@ describe('wrong arguments', () => {
     [['sandbox', 'run', '--dat', '/x', '--', 'ls'], 'Did you mean --data?'],
     [['webhook', 'trigger', '--url', 'http://127.0.0.1:1'], 'Did you mean --to?'],
     [['webhook', 'listen', '--url', 'http://127.0.0.1:1'], 'Did you mean --forward-to?'],
-    [['upload', '--filter', '*.pdf'], 'Did you mean --include?'],
     [['chat', 'send', '--message', 'hi'], 'Give the text as an argument, without a flag.'],
     [['cron', 'ls'], 'Did you mean list?'],
     [['chat', 'ls'], 'Did you mean `partnerctl chat watch --no-follow`?'],

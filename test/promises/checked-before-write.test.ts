@@ -389,7 +389,6 @@ it.each([
   'chat tail --source s --session s --interval 0',
   'chat tail --source s --session s --max-outage -1s',
   'chat watch --interval often',
-  'cron reconcile --grace 1day',
 ])('`partnerctl %s` has a wrong duration: it exits with 2, and sends nothing', async (words) => {
   const { env, requests } = await startUnreached();
   const ran = await run(words.split(' '), { env });

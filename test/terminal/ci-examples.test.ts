@@ -109,16 +109,16 @@ test('the workflow of GitHub Actions plans a pull request, shows its mistakes, a
   host.commit(manifest('acme'));
   const planned = await runJob('plan', host, state);
   expect(planned).toMatchObject({ exitCode: 0, stderr: '' });
-  expect(planned.summary).toContain('<p>Plan: 1 space to create.</p>');
+  expect(planned.summary).toContain('<p>Plan: 1 space, 1 agent to create.</p>');
   expect(await host.service.posts()).toEqual([]);
   const merged = await runJob('provision', host, state);
   expect(merged).toMatchObject({ exitCode: 0 });
-  expect(merged.summary).toContain('<p>1 created.</p>');
+  expect(merged.summary).toContain('<p>Done: 1 space, 1 agent created.</p>');
   expect(await host.service.spaces()).toHaveLength(1);
   expect(host.installed()).toContain(`install --global partnerctl@${pkg.version}`);
 }, 60_000);
 
-test('the pipeline of GitLab plans, reports failures at their lines, and provisions', async () => {
+test('the pipeline of GitLab plans, shows failures with their lines in its summary, and provisions', async () => {
   const host = await checkout({ GITLAB_CI: 'true' });
   const pipeline = parse(PIPELINE);
   const before: readonly string[] = pipeline.default.before_script;
@@ -130,12 +130,10 @@ test('the pipeline of GitLab plans, reports failures at their lines, and provisi
     });
   host.commit(BROKEN);
   expect((await runStage('plan')).exitCode).toBe(2);
-  const [problem] = JSON.parse(host.read(pipeline.plan.artifacts.reports.codequality));
-  expect(problem.location).toEqual({ path: 'customers/acme.yaml', lines: { begin: 4 } });
+  expect(host.read(pipeline.plan.artifacts.paths[0])).toContain('customers/acme.yaml:4:');
   host.commit(manifest('acme'));
   expect(await runStage('plan')).toMatchObject({ exitCode: 0, stderr: '' });
-  expect(JSON.parse(host.read(pipeline.plan.artifacts.reports.codequality))).toEqual([]);
-  expect(host.read(pipeline.plan.artifacts.paths[0])).toContain('<p>Plan: 1 space to create.</p>');
+  expect(host.read(pipeline.plan.artifacts.paths[0])).toContain('<p>Plan: 1 space, 1 agent to create.</p>');
   expect((await runStage('provision')).exitCode).toBe(0);
-  expect(host.read(pipeline.provision.artifacts.paths[0])).toContain('<p>1 created.</p>');
+  expect(host.read(pipeline.provision.artifacts.paths[0])).toContain('<p>Done: 1 space, 1 agent created.</p>');
 }, 60_000);

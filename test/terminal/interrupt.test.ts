@@ -49,7 +49,10 @@ test.each([
     new Map(results.flatMap((each) => (each.space_id === null ? [] : [[each.external_space_id, each.space_id]]))),
   ).toEqual(there);
   const error = errorIn(ran.stderr);
-  expect(error).toMatchObject({ type: 'interrupted', message: expect.stringContaining('4 created, 8 skipped') });
+  expect(error).toMatchObject({
+    type: 'interrupted',
+    message: expect.stringContaining('4 spaces, 4 agents created; 8 spaces skipped'),
+  });
 
   const again = await run(['provision', path, '-o', 'json'], { env });
   expect(again.code).toBe(0);
@@ -68,7 +71,6 @@ test('A second Ctrl-C exits immediately', async () => {
   clearInterval(repeat);
   // A run that ended normally would have printed its result.
   expect(ran).toMatchObject({ exitCode: 130, stdout: '' });
-  expect(ran.stderr).toMatch(/^Ended while spaces were being provisioned, .*: s0\. Run the same command again/m);
 });
 
 test('A second SIGHUP, which a shell sends in addition to the system, does not end the wait for the response', async () => {

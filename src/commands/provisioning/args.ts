@@ -1,11 +1,4 @@
-import {
-  type Args,
-  CODE_QUALITY_FLAG,
-  type FlagSpec,
-  type InputSpec,
-  SUMMARY_FLAG,
-  summaryTakenHint,
-} from '../../cli/command.ts';
+import { type Args, type FlagSpec, type InputSpec, SUMMARY_FLAG, summaryTakenHint } from '../../cli/command.ts';
 import { UsageError } from '../../errors.ts';
 
 /** The flags of all commands that take manifests. */
@@ -21,7 +14,6 @@ export const MANIFEST_FLAGS: readonly FlagSpec[] = [
     description: 'install an agent although the space has one of its template that the manifest does not name',
   },
   SUMMARY_FLAG,
-  CODE_QUALITY_FLAG,
 ];
 
 /** What a manifest looks like. */

@@ -1,4 +1,5 @@
 import { cronResultJson } from '../../cron/cron-result.ts';
+import { endedAs } from '../../output/ci/findings.ts';
 import { toErrorObject } from '../../output/error-object.ts';
 import type { SpacePlan, Step } from '../../provision/plan.ts';
 
@@ -28,6 +29,15 @@ export function statusOf(plan: SpacePlan): Status {
   if (spaceStep(plan)?.status === 'created') return 'created';
   if (isAny('created')) return 'reused';
   return isAny('skipped') ? 'skipped' : 'unchanged';
+}
+
+/** The statuses that people see under another word than scripts. */
+const STATUS_WORDS: Readonly<Partial<Record<Status, string>>> = { reused: 'changed', planned: 'valid' };
+
+/** What became of a document, in a word for people. */
+export function statusWord(plan: SpacePlan): string {
+  const status = statusOf(plan);
+  return endedAs(STATUS_WORDS[status] ?? status, plan.error);
 }
 
 export function agentName({ document }: SpacePlan, { agent }: Step): string {

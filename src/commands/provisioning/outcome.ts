@@ -1,10 +1,10 @@
-import { EXIT, type ExitCode, type PartnerctlError } from '../../errors.ts';
+import { EXIT, type ExitCode, InterruptedError, type PartnerctlError } from '../../errors.ts';
 import { batchFailure } from '../../output/batch-failure.ts';
-import { endedAs, failedItem, failureLines } from '../../output/ci/findings.ts';
+import { failedItem, failureLines } from '../../output/ci/findings.ts';
 import type { CiView, Finding, SummarySection } from '../../output/command-result.ts';
 import type { SpacePlan } from '../../provision/plan.ts';
-import { actionOf, planSummary, resultSummary, statusOf, type Tense } from './json.ts';
-import { detailLines, planSign, planTotal, resultTotal, SIGNS } from './report.ts';
+import { actionOf, planSummary, resultSummary, statusOf, statusWord, type Tense } from './json.ts';
+import { detailLines, planSign, planTotal, resultCounts, SIGNS } from './report.ts';
 
 /**
  * The failures of a document. The reason of a job's failure is left out, because it may quote the instructions. The error of
@@ -18,11 +18,11 @@ function failuresOf({ document: { source }, steps, error }: SpacePlan): Finding[
 function toSection(plan: SpacePlan, tense: Tense): SummarySection {
   const { document, error } = plan;
   const ended =
-    tense === 'planned' ? (planSign(plan) === SIGNS.none ? 'nothing to do' : actionOf(plan)) : statusOf(plan);
+    tense === 'planned' ? (planSign(plan) === SIGNS.none ? 'nothing to do' : actionOf(plan)) : statusWord(plan);
   return {
     name: document.manifest.external_space_id,
-    detail: `${document.source}, ${endedAs(ended, error)}`,
-    isFailure: error !== undefined,
+    detail: `${document.source}, ${ended}`,
+    isFailure: error !== undefined && !(error instanceof InterruptedError),
     lines: [...failuresOf(plan).flatMap(failureLines), ...detailLines(plan, tense, true)],
   };
 }
@@ -60,7 +60,7 @@ export function failureOf(
     ...(isPlan && {
       message: `${items.filter(({ outcome }) => outcome === 'failed').length} of ${items.length} documents cannot be carried out.`,
     }),
-    summary: isPlan ? planTotal(plans) : resultTotal(plans),
+    summary: isPlan ? planTotal(plans) : `${resultCounts(plans)}.`,
     details: isPlan ? planSummary(plans) : resultSummary(plans),
     resumeHint: 'Run it again to continue: it reads what exists before it writes.',
     fixHint: 'Fix the cause and run it again: finished documents are not changed.',

@@ -1,4 +1,4 @@
-import { PartnerctlError } from '../../errors.ts';
+import { InterruptedError, PartnerctlError } from '../../errors.ts';
 import type { ReportLine } from '../../output/command-result.ts';
 import { withReason } from '../../output/sentences.ts';
 import type { Difference } from '../../provision/differences.ts';
@@ -12,6 +12,7 @@ import {
   resultSummary,
   type Status,
   statusOf,
+  statusWord,
   sum,
   type Tense,
 } from './json.ts';
@@ -175,20 +176,27 @@ export const SIGNS = {
   skipped: { marker: '-', tone: 'dim' },
 } as const satisfies Record<string, Sign>;
 
-const STATUS_SIGNS: Readonly<Record<Status, Sign>> = {
+/** The sign of a space to which nothing is or was added. */
+function idleSign({ differences, unmanaged }: SpacePlan): Sign {
+  if (differences.length > 0) return { marker: '!', tone: 'warn' };
+  return unmanaged.length > 0 ? { marker: '?', tone: 'warn' } : SIGNS.none;
+}
+
+export function planSign(plan: SpacePlan): Sign {
+  const action = actionOf(plan);
+  return action === 'none' ? idleSign(plan) : SIGNS[action];
+}
+
+const STATUS_SIGNS: Readonly<Record<Exclude<Status, 'unchanged'>, Sign>> = {
   created: SIGNS.create,
   reused: SIGNS.change,
-  unchanged: SIGNS.none,
   planned: SIGNS.none,
   failed: SIGNS.blocked,
   skipped: SIGNS.skipped,
 };
 
-export function planSign(plan: SpacePlan): Sign {
-  const action = actionOf(plan);
-  if (action !== 'none') return SIGNS[action];
-  if (plan.differences.length > 0) return { marker: '!', tone: 'warn' };
-  return plan.unmanaged.length > 0 ? { marker: '?', tone: 'warn' } : SIGNS.none;
+function resultSign(plan: SpacePlan, status: Status): Sign {
+  return status === 'unchanged' ? idleSign(plan) : STATUS_SIGNS[status];
 }
 
 function headerLine({ document, space_id }: SpacePlan, sign: Sign, more = ''): ReportLine {
@@ -217,10 +225,6 @@ export function detailLines(plan: SpacePlan, tense: Tense, isPublic = false): Re
   ];
 }
 
-function isUnchanged(plan: SpacePlan): boolean {
-  return actionOf(plan) === 'none' && plan.differences.length === 0 && plan.unmanaged.length === 0;
-}
-
 function leftovers(plans: readonly SpacePlan[]): string[] {
   const differences = sum(plans, 'differences');
   const unmanaged = sum(plans, 'unmanaged');
@@ -230,7 +234,7 @@ function leftovers(plans: readonly SpacePlan[]): string[] {
   ];
 }
 
-/** What a plan does in all: `Plan: 1 space, 2 agents, and 1 job to create; 3 spaces unchanged.` */
+/** What a plan does in all: `Plan: 1 space, 2 agents, 1 job to create; 3 spaces with nothing to do.` */
 export function planTotal(plans: readonly SpacePlan[]): string {
   const things = countedThings(countSteps(plans, 'planned'));
   const { none, blocked } = planSummary(plans);
@@ -246,11 +250,11 @@ export function planTotal(plans: readonly SpacePlan[]): string {
 /** A plan as people see it: for each space, in the order of the input, what will happen. Unchanged spaces are one line. */
 export function planReport(plans: readonly SpacePlan[]): ReportLine[] {
   if (plans.length === 0) return [];
-  const unchanged = plans.filter(isUnchanged);
+  const unchanged = plans.filter((plan) => planSign(plan) === SIGNS.none);
   const ids = unchanged.map(({ document }) => document.manifest.external_space_id).join(', ');
   return [
     ...plans
-      .filter((plan) => !isUnchanged(plan))
+      .filter((plan) => !unchanged.includes(plan))
       .flatMap((plan) => [headerLine(plan, planSign(plan)), ...detailLines(plan, 'planned')]),
     ...(unchanged.length === 0
       ? []
@@ -259,19 +263,26 @@ export function planReport(plans: readonly SpacePlan[]): ReportLine[] {
   ];
 }
 
-/** What provision did in all: `Done: 1 space, 2 agents, 1 job created; 3 spaces unchanged.` */
-export function resultTotal(plans: readonly SpacePlan[]): string {
+/** What provision did in all: `1 space, 2 agents, 1 job created; 3 spaces unchanged` */
+export function resultCounts(plans: readonly SpacePlan[]): string {
   const things = countedThings(countSteps(plans, 'created'));
-  const { unchanged = 0, failed = 0, skipped = 0, planned = 0 } = resultSummary(plans);
+  const { unchanged = 0, failed: ended = 0, skipped = 0, planned = 0 } = resultSummary(plans);
+  const interrupted = plans.filter(({ error }) => error instanceof InterruptedError).length;
+  const failed = ended - interrupted;
   const parts = [
     ...(things.length === 0 ? [] : [`${things.join(', ')} created`]),
     ...(failed === 0 ? [] : [`${counted(failed, 'space').join('')} failed`]),
+    ...(interrupted === 0 ? [] : [`${counted(interrupted, 'space').join('')} interrupted`]),
     ...(skipped === 0 ? [] : [`${counted(skipped, 'space').join('')} skipped`]),
     ...(unchanged === 0 ? [] : [`${counted(unchanged, 'space').join('')} unchanged`]),
     ...(planned === 0 ? [] : [`${counted(planned, 'document').join('')} valid`]),
     ...leftovers(plans),
   ];
-  return `Done: ${parts.join('; ')}.`;
+  return parts.join('; ');
+}
+
+export function resultTotal(plans: readonly SpacePlan[]): string {
+  return `Done: ${resultCounts(plans)}.`;
 }
 
 /** What provision did, as people see it: as a plan shows it beforehand. */
@@ -280,7 +291,7 @@ export function resultReport(plans: readonly SpacePlan[]): ReportLine[] {
   const lines = plans.flatMap((plan) => {
     const status = statusOf(plan);
     const isBrief = status === 'skipped' || status === 'planned';
-    const header = headerLine(plan, STATUS_SIGNS[status], status === 'planned' ? 'valid' : status);
+    const header = headerLine(plan, resultSign(plan, status), statusWord(plan));
     return [header, ...(isBrief ? [] : detailLines(plan, 'created'))];
   });
   return [...lines, { indent: 0, tone: 'heading', text: resultTotal(plans) }];

@@ -1,7 +1,6 @@
 import { marked } from 'marked';
 import { describe, expect, test } from 'vitest';
 import { formatAnnotations } from '../../../src/output/ci/annotations.ts';
-import { formatCodeQuality } from '../../../src/output/ci/code-quality.ts';
 import { formatSummary } from '../../../src/output/ci/summary.ts';
 import { escapeWorkflowCommands } from '../../../src/output/ci/workflow-commands.ts';
 import type { Finding, SummarySection } from '../../../src/output/command-result.ts';
@@ -74,26 +73,6 @@ describe('annotations', () => {
     expect(lines[9]).toBe('::error title=t::31 more failures: see the log of this step.');
     expect(lines[10]).toMatch(/^::warning file=.*::w$/);
   });
-});
-
-test('a Code Quality report has a unique fingerprint for each finding, which does not depend on the line', () => {
-  const elsewhere = finding({ place: { file: 'a.yaml', line: 9 } });
-  const report = JSON.parse(
-    formatCodeQuality([finding({ place: { file: 'a.yaml' } }), elsewhere, finding({ place: undefined })]),
-  );
-  expect(report).toEqual([
-    {
-      description: expect.stringContaining('100% wrong'),
-      check_name: 'partnerctl/invalid_input',
-      fingerprint: expect.stringMatching(/^[0-9a-f]{64}$/),
-      severity: 'major',
-      location: { path: 'a.yaml', lines: { begin: 1 } },
-    },
-    expect.objectContaining({ location: { path: 'a.yaml', lines: { begin: 9 } } }),
-  ]);
-  expect(report[0].fingerprint).not.toBe(report[1].fingerprint);
-  const [moved] = JSON.parse(formatCodeQuality([elsewhere]));
-  expect(moved.fingerprint).toBe(report[0].fingerprint);
 });
 
 const section = (more: Partial<SummarySection> = {}): SummarySection => ({
