@@ -30,7 +30,7 @@ function findAgents(layers: readonly JsonObject[]): readonly unknown[] {
 const EXTERNAL_ID = 'space.external_space_id';
 
 /** Returns an id as it is compared: a service may change its case, surrounding white space, or Unicode form. */
-export function foldExternalId(id: string): string {
+function foldExternalId(id: string): string {
   return id.normalize('NFC').trim().toLowerCase();
 }
 
