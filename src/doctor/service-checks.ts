@@ -1,5 +1,5 @@
 import { shellCommand } from '../cli/shell-command.ts';
-import { describeFix } from '../contract/assumptions.ts';
+import { describeFix } from '../contract/unknown-shape.ts';
 import { ErrorInSuccessBody, isBalanceTooLow, NotJsonError, type PartnerctlError, ShapeError } from '../errors.ts';
 import { type Check, failed, ok, skipped, warning } from './check.ts';
 import type { Facts, ListRead, Probe } from './facts.ts';
