@@ -1,8 +1,8 @@
 import { formatDuration } from '../clock.ts';
-import { describeFix } from '../contract/assumptions.ts';
 import { type ErrorBody, readErrorBody } from '../contract/error-body.ts';
 import type { Operation, RawOperation } from '../contract/operations.ts';
 import { readSlashRedirect } from '../contract/slash-redirect.ts';
+import { describeFix } from '../contract/unknown-shape.ts';
 import {
   BalanceError,
   CredentialsError,

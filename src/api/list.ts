@@ -1,8 +1,8 @@
-import { UnknownShape } from '../contract/assumptions.ts';
 import type { Contract } from '../contract/contract.ts';
 import { findId } from '../contract/fields.ts';
 import type { JsonObject } from '../contract/json.ts';
 import type { FieldLeaf, ListLeaf } from '../contract/leaves.ts';
+import { UnknownShape } from '../contract/unknown-shape.ts';
 import { ShapeError } from '../errors.ts';
 import { Paged } from '../output/paged.ts';
 import type { CallOptions } from './call.ts';

@@ -1,8 +1,8 @@
-import { describeFix, describeMethod } from '../contract/assumptions.ts';
 import type { Contract } from '../contract/contract.ts';
 import type { ErrorBody } from '../contract/error-body.ts';
 import { normalizeName } from '../contract/field-names.ts';
 import { type OperationLeaf, type ParameterLeaf, parametersOf } from '../contract/leaves.ts';
+import { describeFix, describeMethod } from '../contract/unknown-shape.ts';
 
 /** What a refused request was. */
 export interface RefusedRequest {

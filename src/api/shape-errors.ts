@@ -1,7 +1,7 @@
-import { describeFix, ErrorInBody, type UnknownShape } from '../contract/assumptions.ts';
 import { readErrorBody } from '../contract/error-body.ts';
 import { describeJson, findIds, JsonLimitError } from '../contract/json.ts';
 import type { Operation } from '../contract/operations.ts';
+import { describeFix, ErrorInBody, type UnknownShape } from '../contract/unknown-shape.ts';
 import {
   EmptyResponseError,
   type ErrorInfo,

@@ -1,6 +1,6 @@
-import { rejectErrorInBody } from '../contract/assumptions.ts';
 import { isJsonObject } from '../contract/json.ts';
 import { OPERATIONS, type Operation } from '../contract/operations.ts';
+import { rejectErrorInBody } from '../contract/unknown-shape.ts';
 import { PartnerctlError } from '../errors.ts';
 import type { Http } from './http.ts';
 

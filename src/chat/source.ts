@@ -7,7 +7,7 @@ import {
   resolveAgent,
   resolveSpaceId,
 } from '../api/references.ts';
-import { describeFix } from '../contract/assumptions.ts';
+import { describeFix } from '../contract/unknown-shape.ts';
 import { NotFoundError } from '../errors.ts';
 
 /** An agent as the command line names it: by id, or by name within a space. */

@@ -2,8 +2,6 @@ import type { Readable } from 'node:stream';
 import { describeFileError, InputError, UsageError } from '../errors.ts';
 import { decodeText, readFileChunks, readStdin } from '../platform/input.ts';
 
-export { decodeText, readFileChunks, readStdin, streamLines } from '../platform/input.ts';
-
 /** The source of a text: an argument, standard input, or a file. */
 export type TextSource =
   | { readonly from: 'argument'; readonly text: string }

@@ -1,10 +1,11 @@
 import { describeFileError, InputError, LocalError, UsageError } from '../errors.ts';
+import { decodeText, readFileChunks } from '../platform/input.ts';
 import type { FaultPlan } from '../sandbox/faults.ts';
 import type { Sandbox, SandboxOptions } from '../sandbox/index.ts';
 import type { Script } from '../sandbox/script.ts';
 import type { Args, FlagSpec } from './command.ts';
 import type { Context } from './context.ts';
-import { decodeText, MAX_TEXT_MIB, readFileChunks } from './input.ts';
+import { MAX_TEXT_MIB } from './input.ts';
 
 /** The options of `sandbox start` and `sandbox run`. */
 export interface SandboxInput {

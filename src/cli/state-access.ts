@@ -1,9 +1,8 @@
-import { dirname, join } from 'node:path';
+import { dirname } from 'node:path';
 import type { Profile } from '../config/profiles.ts';
 import { resolveProfileName, type Sourced } from '../config/settings.ts';
 import { nameProfile } from '../config/token-sources.ts';
 import { CredentialsError } from '../errors.ts';
-import type { StateLocation } from '../state/location.ts';
 import type { Log } from '../state/log.ts';
 import type { Context } from './context.ts';
 import type { ContextParts, RuntimeDeps } from './create-context.ts';

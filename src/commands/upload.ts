@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { type Args, command, SERVICE_EXITS, SUMMARY_FLAG, summaryTakenHint } from '../cli/command.ts';
 import type { Context } from '../cli/context.ts';
-import { readStdin, refuseTokenOnStdin } from '../cli/input.ts';
+import { refuseTokenOnStdin } from '../cli/input.ts';
 import { warnIfUnshared } from '../cli/warn-unshared.ts';
 import { SCOPE } from '../contract/scopes.ts';
 import type { UploadKind } from '../contract/uploads.ts';
@@ -13,6 +13,7 @@ import type { CiView, Column, CommandResult } from '../output/command-result.ts'
 import { toErrorObject } from '../output/error-object.ts';
 import { sanitizeLine } from '../output/sanitize.ts';
 import { nameSome } from '../output/sentences.ts';
+import { readStdin } from '../platform/input.ts';
 import type { LocalFile } from '../upload/files.ts';
 import { isUnfinished, type UploadResult } from '../upload/result.ts';
 import type { UploadOptions } from '../upload/upload.ts';

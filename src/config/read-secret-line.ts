@@ -4,8 +4,8 @@ import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { kill } from 'node:process';
 import type { Readable } from 'node:stream';
-import { readFileChunks, readStdin } from '../cli/input.ts';
 import { CredentialsError, describeFileError, errorCode } from '../errors.ts';
+import { readFileChunks, readStdin } from '../platform/input.ts';
 
 /** In bytes, which are characters: a token is ASCII. */
 const MAX_TOKEN_LENGTH = 16 * 1024;

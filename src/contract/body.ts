@@ -1,8 +1,8 @@
-import { rejectErrorInBody, UnknownShape } from './assumptions.ts';
 import { listNames, normalizeName } from './field-names.ts';
 import { describeJson, isEmptyObject, isJsonObject, type JsonObject } from './json.ts';
 import { descend } from './json-path.ts';
 import type { ListLeaf } from './leaves.ts';
+import { rejectErrorInBody, UnknownShape } from './unknown-shape.ts';
 
 /** Normalized keys under which services customarily put a list. */
 const ENVELOPES = new Set(

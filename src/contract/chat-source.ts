@@ -1,8 +1,8 @@
-import { rejectErrorInBody, UnknownShape } from './assumptions.ts';
 import type { Contract } from './contract.ts';
 import { fieldsOf } from './fields.ts';
 import { describeJson, isJsonObject, type JsonObject } from './json.ts';
 import { findCreated, findResource, layersOf } from './resource.ts';
+import { rejectErrorInBody, UnknownShape } from './unknown-shape.ts';
 
 /** An API chat source (spec §2, §4.2). */
 export interface ChatSource {

@@ -1,5 +1,4 @@
 import { readAgent } from './agents.ts';
-import { UnknownShape } from './assumptions.ts';
 import type { Contract, Leaf } from './contract.ts';
 import { readCronJob } from './cron.ts';
 import { ESSENTIAL } from './field-names.ts';
@@ -7,6 +6,7 @@ import { fieldsOf } from './fields.ts';
 import { describeFields, type JsonObject } from './json.ts';
 import { type FieldLeaf, LEAVES, type LeafName } from './leaves.ts';
 import { decodeMessages, type Message } from './messages.ts';
+import { UnknownShape } from './unknown-shape.ts';
 
 /** Whether responses of the service confirm a leaf. */
 export interface LeafCheck extends Pick<Leaf, 'name' | 'value' | 'source'> {

@@ -1,9 +1,9 @@
-import { rejectErrorInBody, UnknownShape } from './assumptions.ts';
 import type { Contract } from './contract.ts';
 import { normalizeName } from './field-names.ts';
 import { type Fields, fieldsOf } from './fields.ts';
 import { describeJson, isJsonObject, type JsonObject } from './json.ts';
 import { findResource, layersOf } from './resource.ts';
+import { rejectErrorInBody, UnknownShape } from './unknown-shape.ts';
 
 /** When a job runs: cron fields and a time zone, in the service's format. */
 export interface WireSchedule {

@@ -1,4 +1,3 @@
-import { assumptionOf, type ContractFix, UnknownShape } from './assumptions.ts';
 import type { Contract } from './contract.ts';
 import {
   type Candidate,
@@ -10,6 +9,7 @@ import {
 } from './field-names.ts';
 import { describeFields, isJsonObject, type JsonObject } from './json.ts';
 import type { FieldLeaf, LeafName } from './leaves.ts';
+import { assumptionOf, type ContractFix, UnknownShape } from './unknown-shape.ts';
 import { asId, isSame, isScalar, plain } from './values.ts';
 
 /** A value under an accepted name of a field. */

@@ -1,9 +1,9 @@
-import { rejectErrorInBody, UnknownShape } from './assumptions.ts';
 import { Contract } from './contract.ts';
 import { normalizeName } from './field-names.ts';
 import { type Fields, fieldsOf } from './fields.ts';
 import { describeFields, describeJson, isJsonObject, type JsonObject } from './json.ts';
 import { findCreated, findResource, layersOf } from './resource.ts';
+import { rejectErrorInBody, UnknownShape } from './unknown-shape.ts';
 
 /** A message of a session's history. */
 export interface Message {

@@ -1,10 +1,10 @@
 import { type ListedAgent, readAgent } from './agents.ts';
-import { rejectErrorInBody, UnknownShape } from './assumptions.ts';
 import type { Contract } from './contract.ts';
 import { normalizeName } from './field-names.ts';
 import { fieldsOf } from './fields.ts';
 import { describeJson, isJsonObject, type JsonObject } from './json.ts';
 import { findCreated, findResource, layersOf } from './resource.ts';
+import { rejectErrorInBody, UnknownShape } from './unknown-shape.ts';
 
 /** The response to provisioning, whose shape spec §4.1 leaves open. */
 export interface ProvisionResponse {
@@ -30,7 +30,7 @@ function findAgents(layers: readonly JsonObject[]): readonly unknown[] {
 const EXTERNAL_ID = 'space.external_space_id';
 
 /** Returns an id as it is compared: a service may change its case, surrounding white space, or Unicode form. */
-export function foldExternalId(id: string): string {
+function foldExternalId(id: string): string {
   return id.normalize('NFC').trim().toLowerCase();
 }
 

@@ -1,9 +1,9 @@
-import { UnknownShape } from './assumptions.ts';
 import type { Contract } from './contract.ts';
 import { normalizeName, ownNames, type Resource } from './field-names.ts';
 import { type Fields, fieldsOf } from './fields.ts';
 import { describeFields, isJsonObject, type JsonObject } from './json.ts';
 import type { FieldLeaf } from './leaves.ts';
+import { UnknownShape } from './unknown-shape.ts';
 
 /** Names under which a response to a write may nest the resource that it is about, beside its own name. */
 const ENVELOPES = ['data', 'result', 'results', 'response', 'payload', 'item', 'items', 'details', 'd'];

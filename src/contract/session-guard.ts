@@ -1,8 +1,8 @@
-import { UnknownShape } from './assumptions.ts';
 import type { Contract } from './contract.ts';
 import { normalizeName } from './field-names.ts';
 import { fieldsOf } from './fields.ts';
 import type { JsonObject } from './json.ts';
+import { UnknownShape } from './unknown-shape.ts';
 import { canonicalId } from './uuid.ts';
 import { isTextOrNumber } from './values.ts';
 

@@ -1,8 +1,8 @@
-import { rejectErrorInBody, UnknownShape } from './assumptions.ts';
 import type { Contract } from './contract.ts';
 import { fieldsOf } from './fields.ts';
 import { describeJson, isJsonObject } from './json.ts';
 import { findResource, layersOf } from './resource.ts';
+import { rejectErrorInBody, UnknownShape } from './unknown-shape.ts';
 
 /** The kind of resource that an upload creates (spec §2). */
 export type UploadKind = 'attachment' | 'document';

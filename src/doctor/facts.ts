@@ -30,7 +30,7 @@ export interface ListRead {
   readonly scope: Scope;
   /** The commands that need the scope. */
   readonly neededBy: string;
-  /** The prefix of the record types that those commands write to the state. */
+  /** What the types of the records begin with that those commands write to the state. */
   readonly recordedAs: string;
   readonly error: PartnerctlError | undefined;
 }

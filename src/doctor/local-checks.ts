@@ -3,6 +3,8 @@ import { repairHint } from '../state/log.ts';
 import { broken, type Check, failed, ok, skipped, warning } from './check.ts';
 import type { Facts, StateFacts } from './facts.ts';
 
+const PROFILES_UNREADABLE = 'not checked: the profiles cannot be read';
+
 function isOlder(version: string, than: string): boolean {
   const [own, other] = [version, than].map((text) => text.split('.').map(Number));
   for (const [index, part] of (other ?? []).entries()) {
@@ -53,7 +55,11 @@ export function backToProfile({ settings, overridden }: Facts): string | undefin
 /** Shows the service, the token's source, and the profile in use. Warns if settings name different services. */
 export function checkSettings(facts: Facts): Check {
   const { settings, overridden, profiles } = facts;
-  if (settings.error) return failed('settings', settings.error);
+  if (settings.error) {
+    // `checkProfiles` reports it.
+    const isOfProfiles = settings.error === profiles.error;
+    return isOfProfiles ? skipped('settings', PROFILES_UNREADABLE) : failed('settings', settings.error);
+  }
   const { baseUrl, profile, token, shadowed } = settings.value;
   const others = shadowed.length === 0 ? '' : ` (${shadowed.join('; ')})`;
   const isStored = profiles.value?.names.includes(profile.value);
@@ -81,7 +87,7 @@ export function checkState({ state, isCi, profiles, settings }: Facts): Check {
   if (state.error) {
     // `checkProfiles` reports it.
     const isOfProfiles = profiles.error !== undefined && state.error.message === profiles.error.message;
-    return isOfProfiles ? skipped('state', 'not checked: the profiles cannot be read') : failed('state', state.error);
+    return isOfProfiles ? skipped('state', PROFILES_UNREADABLE) : failed('state', state.error);
   }
   const { location, exists, isWritable, damaged } = state.value;
   const message = describeState(state.value);

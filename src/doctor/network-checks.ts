@@ -58,6 +58,7 @@ export function checkConnection(facts: Facts): Check {
   const code = failureCode(probe);
   if (probe?.error === undefined || code === undefined) return skipped('connection', whySkipped(facts));
   const owner = ownerOf(code);
+  if (owner === 'tls') return ok('connection', 'established');
   if (owner !== undefined) return skipped('connection', `not checked: ${owner} failed`);
   return failed('connection', probe.error, unreachableHint(facts));
 }

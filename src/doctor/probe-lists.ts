@@ -25,21 +25,21 @@ const SPACES: Listing = {
   what: 'the list of spaces',
   scope: SCOPE.readSpaces,
   neededBy: 'spaces list, plan, provision, and spaces given by name',
-  recordedAs: 'space.',
+  recordedAs: 'space',
 };
 
 const AGENTS: Listing = {
   what: 'the agents of a space',
   scope: SCOPE.readAgents,
   neededBy: 'agents list, plan, provision, and agents given by name',
-  recordedAs: 'space.',
+  recordedAs: 'space',
 };
 
 const JOBS: Listing = {
   what: 'the list of scheduled jobs',
   scope: SCOPE.listJobs,
   neededBy: 'cron list and cron reconcile',
-  recordedAs: 'cron.',
+  recordedAs: 'cron',
 };
 
 /** All lists, for the test that compares their scopes with those of the commands. */

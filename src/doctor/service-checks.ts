@@ -1,5 +1,5 @@
 import { shellCommand } from '../cli/shell-command.ts';
-import { describeFix } from '../contract/assumptions.ts';
+import { describeFix } from '../contract/unknown-shape.ts';
 import { ErrorInSuccessBody, isBalanceTooLow, NotJsonError, type PartnerctlError, ShapeError } from '../errors.ts';
 import { type Check, failed, ok, skipped, warning } from './check.ts';
 import type { Facts, ListRead, Probe } from './facts.ts';
@@ -117,7 +117,7 @@ export function checkToken(facts: Facts): Check {
 
 /** Whether the state has records of commands that need the list. */
 function isUsed({ recordedAs }: ListRead, { state }: Facts): boolean {
-  return Object.keys(state?.value?.types ?? {}).some((type) => type.startsWith(recordedAs));
+  return Object.keys(state?.value?.types ?? {}).some((type) => type.split('.')[0] === recordedAs);
 }
 
 function joinNames(lists: readonly ListRead[]): string {
@@ -136,7 +136,7 @@ export function checkScopes(facts: Facts): Check {
   if (isForbidden(facts) || read.length + missing.length === 0)
     return skipped('scopes', 'not checked: nothing can be read');
   const may = read.length === 0 ? '' : ` It may read ${joinNames(read)}.`;
-  if (missing.length === 0) return ok('scopes', `No read shows the scopes for writes.${may}`);
+  if (missing.length === 0) return ok('scopes', `Write scopes cannot be checked without writing.${may}`);
   const names = missing.map(({ scope, neededBy }) => `${scope} (for ${neededBy})`).join(', ');
   const from = settings.value?.token;
   const use =
@@ -147,7 +147,7 @@ export function checkScopes(facts: Facts): Check {
   const message = `The token has no scope to read ${joinNames(missing)}: ${names}.${may}`;
   const used = missing.find((list) => isUsed(list, facts));
   if (used?.error === undefined) return warning('scopes', message, `If commands need them, ${hint}`);
-  const why = `The state has records of commands that need them (${used.recordedAs}*).`;
+  const why = `The state has records of commands that need them (${used.recordedAs}).`;
   return { ...failed('scopes', used.error, upperFirst(hint)), message: `${message} ${why}` };
 }
 

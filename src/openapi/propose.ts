@@ -1,5 +1,4 @@
 import { readAgent } from '../contract/agents.ts';
-import { UnknownShape } from '../contract/assumptions.ts';
 import { readList } from '../contract/body.ts';
 import { decodeChatSource } from '../contract/chat-source.ts';
 import { checkLeaf } from '../contract/check-leaf.ts';
@@ -13,6 +12,7 @@ import { isLeafName, LEAVES, type LeafName, type ListLeaf, type OperationLeaf } 
 import { decodeAcknowledgement, decodeMessage } from '../contract/messages.ts';
 import { readProvisionResponse } from '../contract/provisioning.ts';
 import { readSpace } from '../contract/spaces.ts';
+import { UnknownShape } from '../contract/unknown-shape.ts';
 import { readUploadId } from '../contract/uploads.ts';
 import { type OpenApiDocument, openDocument } from './document.ts';
 import { type Endpoint, findEndpoints, OPERATION_LEAVES } from './endpoints.ts';

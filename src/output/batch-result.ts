@@ -12,7 +12,7 @@ export function countByStatus<Status extends string>(
 }
 
 /** Joins the counts that are not zero: `2 created, 1 failed` */
-export function joinCounts(counts: Readonly<Record<string, number>>): string {
+function joinCounts(counts: Readonly<Record<string, number>>): string {
   const parts = Object.entries(counts).filter(([, count]) => count > 0);
   // `exists` is the only status that has a plural.
   const inflect = (status: string, count: number) => (status === 'exists' && count > 1 ? 'exist' : status);

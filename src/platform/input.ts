@@ -72,25 +72,3 @@ export async function decodeText(chunks: AsyncIterable<Buffer | string>, maxMib:
     throw new Error('it is not UTF-8 text; save it as UTF-8');
   }
 }
-
-/**
- * Splits a stream into lines, one at a time. The caller decodes them, so that it can name a line that is not UTF-8.
- * @throws Error if a line is longer than `maxMib` (MiB); its message is a clause without a period
- */
-export async function* streamLines(chunks: AsyncIterable<Buffer | string>, maxMib: number): AsyncGenerator<Buffer> {
-  let parts: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of chunks) {
-    let rest = Buffer.from(chunk);
-    for (let end = rest.indexOf(0x0a); end !== -1; end = rest.indexOf(0x0a)) {
-      yield Buffer.concat([...parts, rest.subarray(0, end)]);
-      parts = [];
-      size = 0;
-      rest = rest.subarray(end + 1);
-    }
-    parts.push(rest);
-    size += rest.length;
-    if (size > maxMib * 1024 * 1024) throw new Error(`a line of it is longer than ${maxMib} MiB`);
-  }
-  if (size > 0) yield Buffer.concat(parts);
-}

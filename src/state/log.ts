@@ -128,6 +128,11 @@ export class Log {
     return { copied: missing.length, present: all.length - missing.length };
   }
 
+  /** Refuses texts that will be in records, before anything is sent. @throws InputError if one holds a secret */
+  refuseSecrets(texts: readonly string[]): void {
+    this.refuseSecretIn(JSON.stringify(texts));
+  }
+
   /** Creates the file, the table, or the branch: see `LogDriver.prepare`. */
   prepare(): Promise<string | undefined> {
     return this.deps.driver.prepare();
@@ -144,14 +149,17 @@ export class Log {
     await this.deps.driver.close();
   }
 
+  private refuseSecretIn(text: string): void {
+    if (this.deps.redact(text) === text) return;
+    throw new InputError('A secret would be written to the state.', {
+      why: 'A name or an id in this command contains the token, or another secret.',
+      hint: 'Use a name or an id without it.',
+    });
+  }
+
   private encode(record: LogRecord): string {
     const line = encode(record);
-    if (this.deps.redact(line) !== line) {
-      throw new InputError('A secret would be written to the state.', {
-        why: 'A name or an id in this command contains the token, or another secret.',
-        hint: 'Use a name or an id without it.',
-      });
-    }
+    this.refuseSecretIn(line);
     if (Buffer.byteLength(line) <= MAX_LINE_BYTES) return line;
     throw new LocalError(
       `A record of more than ${MAX_LINE_BYTES} bytes cannot be written to the state: ${this.label}`,

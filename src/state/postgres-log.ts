@@ -22,7 +22,7 @@ export interface PostgresDeps {
 }
 
 /** In milliseconds. */
-export interface PostgresLimits {
+interface PostgresLimits {
   /** How long a statement may take. */
   readonly statement: number;
   /** How long to repeat statements. */

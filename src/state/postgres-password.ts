@@ -11,10 +11,7 @@ function fieldsOf(line: string): readonly string[] {
 }
 
 /** Finds the password in the text of a PGPASSFILE. */
-export function passwordIn(
-  text: string,
-  { host, port, database, user }: PostgresTarget['connection'],
-): string | undefined {
+function passwordIn(text: string, { host, port, database, user }: PostgresTarget['connection']): string | undefined {
   const expected = [host.startsWith('/') ? 'localhost' : host, String(port), database, user];
   for (const line of text.split(/\r?\n/)) {
     if (line.startsWith('#')) continue;

@@ -25,7 +25,7 @@ export interface Author {
 }
 
 /** The fields of every record. */
-export interface RecordHead {
+interface RecordHead {
   /** The feature and what happened: `cron.reserved`. */
   readonly type: string;
   /** ISO 8601, for people: no decision depends on it. */

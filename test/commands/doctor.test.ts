@@ -221,14 +221,15 @@ const FAULTS: readonly Fault[] = [
   {
     fault: 'a damaged state',
     check: 'state',
-    finds: { status: 'failed', code: 1, message: /cannot be used: .*not a whole record/ },
-    advice: /may remove them: (sed .*)$/,
+    finds: { status: 'failed', code: 1, message: /cannot be used: .*changed after it was written/ },
+    advice: /^List the lines with: (partnerctl state verify)\. Restore the line from a backup or from git\.$/,
     async plant() {
       const { machine } = await healthyMachine();
-      const file = write('notes.txt', 'some notes');
-      await shell(`partnerctl upload ${file}`, machine);
-      writeFileSync(machine.env.PARTNER_STATE ?? '', '\n{"v":1,"type":"upl', { flag: 'a' });
-      return { machine, follow: (line) => shell(line, machine) };
+      const state = machine.env.PARTNER_STATE ?? '';
+      await shell(`partnerctl upload ${write('notes.txt', 'some notes')}`, machine);
+      const backup = readFileSync(state, 'utf8');
+      writeFileSync(state, backup.replace('"type":"upload.created"', '"type":"upload.crxated"'));
+      return { machine, follow: async () => writeFileSync(state, backup) };
     },
   },
   {
@@ -453,7 +454,7 @@ describe('doctor', () => {
     await shell('partnerctl login --profile acme --token-file -', machine, lacking);
     const { code, report, stderr } = await doctor(machine);
     const { message, hint } = named(report, 'scopes');
-    expect(message).toMatch(/spaces\.read .* The state has records of commands that need them \(space\.\*\)\.$/);
+    expect(message).toMatch(/spaces\.read .* The state has records of commands that need them \(space\)\.$/);
     expect({ code, failed: JSON.parse(stderr).error.details.failed }).toEqual({ code: 3, failed: ['scopes'] });
     await shell(
       /^Create a token .* store it with: (partnerctl login .*)$/.exec(hint ?? '')?.[1] ?? '',

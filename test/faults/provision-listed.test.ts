@@ -1,7 +1,5 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { fastClock, partnerctl, tempDirectory } from '../support/run.ts';
+import { fastClock, partnerctl } from '../support/run.ts';
 import { type Habits, type OddService, oddService } from './odd-service.ts';
 import { AGENTS, expectDone, machine, manifest, type Provisioned } from './provisioning.ts';
 
@@ -28,21 +26,6 @@ describe('a second agent of the same name and template', () => {
     ]);
   });
 });
-
-/** Hides the agents for a number of reads of their list. The response to provisioning never has them. */
-function hidingAgents(reads: number, habits: Habits = {}) {
-  const hidden = { reads };
-  const service = oddService({
-    answer: (space) => space,
-    envelope: (items, resource) => {
-      if (resource !== 'agents') return items;
-      hidden.reads -= 1;
-      return hidden.reads >= 0 ? [] : items;
-    },
-    ...habits,
-  });
-  return { hidden, service };
-}
 
 const [NAME = ''] = AGENTS;
 

@@ -1,18 +1,10 @@
-import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { fastClock, fasterClock, tempDirectory } from '../support/run.ts';
-import { type Habits, type OddService, oddService, type Trouble } from './odd-service.ts';
+import { fastClock, tempDirectory } from '../support/run.ts';
+import { type Habits, type OddService, oddService } from './odd-service.ts';
 import { AGENTS, expectDone, machine, manifest, type Provisioned } from './provisioning.ts';
 
 /* Against a service that installs the named agents again on every POST. */
-
-const firstPost =
-  (trouble: Trouble): NonNullable<Habits['trouble']> =>
-  ({ method }, count) =>
-    method === 'POST' && count === 1 ? trouble : undefined;
-
-const unreadable: Habits['forbidden'] = ({ method }) => method === 'GET';
 
 describe('a document that fails after a lost request had installed some agents', () => {
   it('names only the agents of the last request', async () => {

@@ -310,10 +310,16 @@ testNoTokenLeak(
 
 const JOB = ['--instructions', 'x', '--schedule', '@daily'];
 
+function withJob(name: string): string {
+  const job = `{ name: the ${name}, instructions: x, schedule: '@daily', timezone: UTC }`;
+  return manifest('acme').replace('name: "Support" }', `name: Support, cron: [${job}] }`);
+}
+
 test.each<[string, (token: string) => readonly string[]]>([
   ['an agent', (token) => ['cron', 'create', '--agent', token, '--name', 'daily', ...JOB]],
   ['a job', (token) => ['cron', 'create', '--agent', 'agt_1', '--name', `the ${token}`, ...JOB]],
   ['a space', (token) => ['provision', write('acme.yaml', manifest(token))]],
+  ['a job of a manifest', (token) => ['provision', write('acme.yaml', withJob(token))]],
   ['a session', (token) => ['chat', 'send', '--source', 'src_1', '--session', token, 'Hello']],
 ])('Nothing is sent or written if the token is typed in place of %s', async (_, args) => {
   const { env, posts } = await startService();

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { type Args, command } from '../../cli/command.ts';
 import type { Context } from '../../cli/context.ts';
-import { decodeText, readFileChunks, readStdin, refuseTokenOnStdin } from '../../cli/input.ts';
+import { refuseTokenOnStdin } from '../../cli/input.ts';
 import { isLoopback } from '../../config/base-url.ts';
 import { readContractLayers, type StoredContract, updateContract } from '../../config/contract-file.ts';
 import { findLeaf } from '../../config/find-leaf.ts';
@@ -13,6 +13,7 @@ import { type DocumentProposals, proposeFromOpenApi } from '../../openapi/propos
 import { publishedAt } from '../../openapi/published.ts';
 import { findFlaw } from '../../openapi/validate.ts';
 import { type Column, type CommandResult, listResult, type Tone } from '../../output/command-result.ts';
+import { decodeText, readFileChunks, readStdin } from '../../platform/input.ts';
 
 type Source = { readonly kind: 'url'; readonly url: URL } | { readonly kind: 'file'; readonly path: string };
 

@@ -41,7 +41,16 @@ export async function readManifests(
   return documents;
 }
 
-/** Opens the state and the service for the documents. @throws as `Log.read` */
+/** What the state will hold of a document: ids, and the names of jobs. */
+function recordedTexts({ manifest }: ManifestDocument): readonly string[] {
+  const { external_space_id, agents } = manifest;
+  return [
+    external_space_id,
+    ...agents.flatMap(({ template_id, cron = [] }) => [template_id, ...cron.map(({ name }) => name)]),
+  ];
+}
+
+/** Opens the state and the service for the documents. @throws as `Log.refuseSecrets` and `Log.read` */
 export async function openProvisioning(
   context: Context,
   documents: readonly ManifestDocument[],
@@ -50,6 +59,7 @@ export async function openProvisioning(
   const { clock, random, flags, signals, progress } = context;
   const http = await context.http();
   const log = await context.log();
+  log.refuseSecrets(documents.flatMap(recordedTexts));
   progress.start('Reading the spaces');
   const facts = readFacts(await log.read(), http.baseUrl);
   let isReported = false;

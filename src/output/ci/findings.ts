@@ -3,7 +3,7 @@ import type { Finding, Place, ReportLine, SummarySection } from '../command-resu
 import { toErrorObject } from '../error-object.ts';
 
 /** Parses a place such as `acme.yaml:3`. @returns undefined for standard input */
-export function placeOf(source: string | undefined): Place | undefined {
+function placeOf(source: string | undefined): Place | undefined {
   const [, file, line] = /^(.*):(\d+)$/s.exec(source ?? '') ?? [];
   return file === undefined || file === '<stdin>' ? undefined : { file, line: Number(line) };
 }

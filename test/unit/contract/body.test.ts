@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { UnknownShape } from '../../../src/contract/assumptions.ts';
 import { readList } from '../../../src/contract/body.ts';
+import { UnknownShape } from '../../../src/contract/unknown-shape.ts';
 
 const ITEMS = [{ space_id: 'a' }, { space_id: 'b' }];
 

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { UnknownShape } from '../../../src/contract/assumptions.ts';
 import { Contract } from '../../../src/contract/contract.ts';
 import { readCreatedCronJob, readCronJob } from '../../../src/contract/cron.ts';
 import type { JsonObject } from '../../../src/contract/json.ts';
+import { UnknownShape } from '../../../src/contract/unknown-shape.ts';
 
 const readJob = (item: JsonObject) => readCronJob(item, new Contract());
 const readCreated = (body: unknown) => readCreatedCronJob(body, new Contract());

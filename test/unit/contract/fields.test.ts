@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { UnknownShape } from '../../../src/contract/assumptions.ts';
 import { Contract } from '../../../src/contract/contract.ts';
 import type { Resource } from '../../../src/contract/field-names.ts';
 import { type Fields, fieldsOf, findId } from '../../../src/contract/fields.ts';
 import type { JsonObject } from '../../../src/contract/json.ts';
 import type { FieldLeaf } from '../../../src/contract/leaves.ts';
+import { UnknownShape } from '../../../src/contract/unknown-shape.ts';
 
 const CONTRACT = new Contract();
 

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { ErrorInBody, UnknownShape } from '../../../src/contract/assumptions.ts';
 import { decodeChatSource } from '../../../src/contract/chat-source.ts';
 import { Contract } from '../../../src/contract/contract.ts';
 import type { JsonObject } from '../../../src/contract/json.ts';
 import * as messages from '../../../src/contract/messages.ts';
+import { ErrorInBody, UnknownShape } from '../../../src/contract/unknown-shape.ts';
 import { anyCharacter } from '../../support/properties.ts';
 
 const contract = new Contract();

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { readAgent } from '../../../src/contract/agents.ts';
-import { ErrorInBody, UnknownShape } from '../../../src/contract/assumptions.ts';
 import { Contract } from '../../../src/contract/contract.ts';
 import type { JsonObject } from '../../../src/contract/json.ts';
 import { readProvisionResponse } from '../../../src/contract/provisioning.ts';
+import { ErrorInBody, UnknownShape } from '../../../src/contract/unknown-shape.ts';
 
 const readAgentOf = (agent: JsonObject) => readAgent(agent, new Contract());
 const readResponse = (body: unknown) => readProvisionResponse(body, new Contract());

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { ErrorInBody, UnknownShape } from '../../../src/contract/assumptions.ts';
 import { Contract } from '../../../src/contract/contract.ts';
+import { ErrorInBody, UnknownShape } from '../../../src/contract/unknown-shape.ts';
 import { readUploadId, type UploadKind } from '../../../src/contract/uploads.ts';
 
 const readId = (body: unknown, kind: UploadKind) => readUploadId(body, kind, new Contract());

@@ -3,13 +3,14 @@ import { readRows } from '../../../chat/rows.ts';
 import { planRows, type RowResult, SentLog, sendRows } from '../../../chat/send-rows.ts';
 import { findSource, type SourceInput } from '../../../chat/source.ts';
 import type { Context } from '../../../cli/context.ts';
-import { decodeText, readFileChunks, readStdin, refuseTokenOnStdin } from '../../../cli/input.ts';
+import { refuseTokenOnStdin } from '../../../cli/input.ts';
 import { describeFileError, InputError, PartnerctlError, RunFailure } from '../../../errors.ts';
 import { type BatchItem, batchFailure } from '../../../output/batch-failure.ts';
 import { formatCounts } from '../../../output/batch-result.ts';
 import { type Column, type CommandResult, listResult } from '../../../output/command-result.ts';
 import { toErrorObject } from '../../../output/error-object.ts';
 import { joinSentences, withReason } from '../../../output/sentences.ts';
+import { decodeText, readFileChunks, readStdin } from '../../../platform/input.ts';
 import { commandFormatter, openPlaces } from './session-flags.ts';
 
 /** Rows to send, as typed. */
