@@ -1,7 +1,8 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { writeFileSync } from 'node:fs';
 import { createServer as createTlsServer } from 'node:https';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { CERTIFICATE, KEY } from '../support/certificate.ts';
 import { createChat } from '../support/chat.ts';
 import { CRON_JOBS, createArgs, scheduleBody, startCronService } from '../support/cron.ts';
@@ -285,6 +286,43 @@ describe('a POST that was never sent does not block the job:', () => {
       expect((await run(at, createArgs('a1', 'daily', '--retries', '0', ...more))).code).toBe(8);
     }
     expect(await jobRecordKinds(path)).toEqual([]);
+  });
+});
+
+describe('a lease that ran out while the connection was being made', () => {
+  /** Creates a job while the clock moves 31 seconds ahead in some connects; the first connection is that of the list. */
+  async function createWith(isSlow: (connection: number) => boolean) {
+    const at = await startCronBehindGateway();
+    const clock = fastClock();
+    let [ahead, connections] = [0, 0];
+    const onConnected = (message: unknown): void => {
+      // The gateway itself connects to the sandbox.
+      if (!at.gateway.baseUrl.includes(`:${Object(message).connectParams.port}/`)) return;
+      connections += 1;
+      if (isSlow(connections)) ahead += 31_000;
+    };
+    subscribe('undici:client:connected', onConnected);
+    onTestFinished(() => void unsubscribe('undici:client:connected', onConnected));
+    const moved = { ...clock, now: () => clock.now() + ahead, monotonic: () => clock.monotonic() + ahead };
+    const ran = await at.run(at.cron.create('daily'), { clock: moved });
+    return { ...at, ran };
+  }
+
+  it('sends nothing, and the next lease does', async () => {
+    const { ran, gateway, path } = await createWith((connection) => connection === 2);
+    expect(ran.json()).toMatchObject({ status: 'created' });
+    expect(await jobRecordKinds(path)).toEqual(['reserved', 'released', 'reserved', 'created']);
+    expect(gateway.posts()).toHaveLength(1);
+  });
+
+  it('three times is an error, and the job can be created later', async () => {
+    const { ran, gateway, path, run, cron } = await createWith((connection) => connection > 1);
+    expect(ran.code).toBe(1);
+    expect(ran.error().message).toContain('The state is too slow to create anything safely');
+    expect(gateway.posts()).toEqual([]);
+    const tries = ['reserved', 'released'];
+    expect(await jobRecordKinds(path)).toEqual([...tries, ...tries, ...tries]);
+    expect((await run(cron.create('daily'))).code).toBe(0);
   });
 });
 
