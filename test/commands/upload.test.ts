@@ -19,7 +19,8 @@ import { sendJson, startFakeService } from '../support/fake-service.ts';
 import { ATTACHMENTS, downloadContent, sha256 } from '../support/forms.ts';
 import { manualSignals, type Ran, run, tempDirectory } from '../support/run.ts';
 import { write } from '../support/service.ts';
-import { recordsIn, type UploadAnswer, uploads } from '../support/uploads.ts';
+import { readState } from '../support/state-file.ts';
+import { type UploadAnswer, uploads } from '../support/uploads.ts';
 
 function statuses(ran: Ran): string[] {
   return ran.json<UploadAnswer[]>().map(({ status }) => status);
@@ -135,7 +136,7 @@ describe('upload', () => {
     const it = await uploads();
     await it.upload([write('faq.md', 'hello')]);
     const [kept] = await it.kept();
-    const [reserved, created] = recordsIn(it.state);
+    const [reserved, created] = (await readState(it.state)).records;
     expect(reserved).toMatchObject({ type: 'upload.reserved', data: { filename: 'faq.md', sha256: sha256('hello') } });
     expect(created).toMatchObject({ type: 'upload.created', object: kept?.file_attachment_id, of: reserved?.id });
   });

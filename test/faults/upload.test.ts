@@ -102,7 +102,7 @@ it.each([
   const ran = await upload([largeFile(), '--retries', '0']);
   // Whether the response or the reset arrives first depends on the system.
   expect(ran.code).toBeOneOf([exit, 8]);
-  expect(records()).toEqual([]);
+  expect(await records()).toEqual([]);
 });
 
 describe('an early rejection of a large file', () => {
@@ -122,7 +122,7 @@ describe('an early rejection of a large file', () => {
     await request?.closed();
     expect(completed(service)).toEqual([false]);
     expect(request?.bytes).toBeLessThan(LARGE / 2);
-    expect(records()).toEqual([]);
+    expect(await records()).toEqual([]);
   });
 
   it('with 307 is not followed, and leaves no connection or file open', async () => {
@@ -131,7 +131,7 @@ describe('an early rejection of a large file', () => {
     expect({ code: ran.code, type: ran.error().type }).toEqual({ code: 8, type: 'service' });
     expect(ran.stderr).toContain('/elsewhere');
     expect(service.requests).toHaveLength(1);
-    expect(records()).toEqual([]);
+    expect(await records()).toEqual([]);
   });
 });
 
@@ -158,7 +158,7 @@ it('a rate limit beyond the deadline ends the run immediately, and says when to 
   expect({ code: ran.code, type: ran.error().type }).toEqual({ code: 7, type: 'rate_limited' });
   expect(ran.error().hint).toMatch(/^Run the command again after \d{4}-/);
   expect(service.requests.length).toBeLessThanOrEqual(2);
-  expect(records()).toEqual([]);
+  expect(await records()).toEqual([]);
 });
 
 it('a file that no longer exists when its turn comes fails, and others of its name are uploaded', async () => {
@@ -261,7 +261,7 @@ describe('a service that reads slowly', () => {
     expect(service.requests[0]?.bytes).toBeGreaterThan(8 * MB);
     expect({ code: ran.code, type: ran.error().type }).toEqual({ code: 8, type: 'service' });
     expect(completed(service)).toEqual([false]);
-    expect(records()).toEqual([]);
+    expect(await records()).toEqual([]);
   });
 
   it('and then stops is abandoned within --timeout, with nothing left open', async () => {
@@ -279,13 +279,13 @@ describe('a service that reads slowly', () => {
       /^\* POST \S+ → failed before all of it was sent: the rest of the request could not be sent in time /m,
     );
     expect(ran.json()).toMatchObject([{ id: null, status: 'failed' }]);
-    expect(records()).toEqual([]);
+    expect(await records()).toEqual([]);
   });
 
   it('and closes every connection is not reported as unreachable', async () => {
     const { service, upload, records } = await startUploads(onceReceived(1, reset));
     const ran = await upload([largeFile(), '--retries', '1']);
     expect(ran.error().message).toBe(`Could not send the whole request to ${service.baseUrl} after 2 attempts.`);
-    expect(records()).toEqual([]);
+    expect(await records()).toEqual([]);
   });
 });

@@ -72,7 +72,8 @@ describe('A file of which nothing left this machine has failed, and is not unkno
     const clock = fastClock();
     const ran = await upload([smallFile(), ...flags], { clock, ...options });
     expect(ran.json()).toMatchObject([{ id: null, status: 'failed' }]);
-    const count = (kind: string): number => records().filter((type) => type === kind).length;
+    const kinds = await records();
+    const count = (kind: string): number => kinds.filter((type) => type === kind).length;
     expect(count('released')).toBe(count('reserved'));
     return { ran, slept: clock.slept };
   }
@@ -166,7 +167,7 @@ describe('A file that the service received incompletely', () => {
     expect(ran.json()).toMatchObject([{ id: 'att_3', status: 'uploaded' }]);
     expect(ran.code).toBe(0);
     expect(completed(service)).toEqual([false, false, true]);
-    expect(records()).toEqual(['reserved', 'created']);
+    expect(await records()).toEqual(['reserved', 'created']);
   });
 
   it('fails after the number of retries in --retries', async () => {
@@ -174,7 +175,7 @@ describe('A file that the service received incompletely', () => {
     const ran = await upload([largeFile(), '--retries', '2']);
     expect({ code: ran.code, type: ran.error().type }).toEqual({ code: 8, type: 'service' });
     expect(service.requests).toHaveLength(3);
-    expect(records()).toEqual([]);
+    expect(await records()).toEqual([]);
   });
 
   it('is not uploaded, even if its id arrives early', async () => {
@@ -183,7 +184,7 @@ describe('A file that the service received incompletely', () => {
     expect(ran.code).toBe(8);
     expect(ran.json()).toMatchObject([{ id: null, status: 'failed' }]);
     expect(ran.stderr).toContain('att_early');
-    expect(records()).toEqual([]);
+    expect(await records()).toEqual([]);
   });
 
   it.each<[string, (path: string) => void]>([
@@ -205,7 +206,7 @@ describe('A file that the service received incompletely', () => {
     expect({ code: ran.code, type: ran.error().type }).toEqual({ code: 1, type: 'local' });
     expect(ran.error().message).toContain('changed while it was being uploaded');
     expect(completed(service)).toEqual([false]);
-    expect(records()).toEqual([]);
+    expect(await records()).toEqual([]);
   });
 });
 
@@ -226,7 +227,7 @@ describe('A file that the service received completely', () => {
     const lost = await upload([path, '--timeout', '3s'], options);
     expectUnknown(lost);
     expect(lost.error().hint).toContain('--retry-unknown');
-    expect(records()).toEqual(['reserved', 'unknown']);
+    expect(await records()).toEqual(['reserved', 'unknown']);
 
     const still = await upload([path]);
     expect({ code: still.code, statuses: statusesOf(still) }).toEqual({ code: 9, statuses: ['unknown'] });
@@ -249,7 +250,7 @@ describe('A file that the service received completely', () => {
     expect({ code: ran.code, type: ran.error().type }).toEqual({ code, type });
     expect(clock.slept).toEqual([]);
     expect(service.requests).toHaveLength(1);
-    expect(records()).toEqual(['reserved', 'released']);
+    expect(await records()).toEqual(['reserved', 'released']);
     expect((await upload([path])).json()).toMatchObject([{ status: 'uploaded' }]);
   });
 
@@ -257,7 +258,7 @@ describe('A file that the service received completely', () => {
     const { upload, records } = await startUploads([json({}, 422), accept]);
     const path = smallFile();
     expect((await upload([path])).code).toBe(1);
-    expect(records()).toEqual(['reserved', 'released']);
+    expect(await records()).toEqual(['reserved', 'released']);
     expect((await upload([path])).json()).toMatchObject([{ status: 'uploaded' }]);
   });
 
@@ -274,7 +275,7 @@ describe('A response that arrives when only the end of the form is missing', () 
     const ran = await upload([largeFile()]);
     expect(ran.code).toBe(0);
     expect(ran.json()).toMatchObject([{ id: 'att_quick', status: 'uploaded', sha256: expect.any(String) }]);
-    expect(records().at(-1)).toBe('created');
+    expect((await records()).at(-1)).toBe('created');
   });
 
   it('may arrive in two parts', async () => {
@@ -288,7 +289,7 @@ describe('A response that arrives when only the end of the form is missing', () 
     const { service, upload, records } = await startUploads(respondBeforeEnd(respond));
     expect((await upload([largeFile()])).json()).toMatchObject([{ id: 'att_slow', status: 'uploaded' }]);
     expect(service.requests).toHaveLength(1);
-    expect(records().toSorted()).toEqual(['created', 'reserved']);
+    expect((await records()).toSorted()).toEqual(['created', 'reserved']);
   });
 
   it.each<[string, Handler]>([
@@ -298,7 +299,7 @@ describe('A response that arrives when only the end of the form is missing', () 
     const { service, upload, records } = await startUploads([respondBeforeEnd(respond), accept]);
     const path = largeFile();
     expectUnknown(await upload([path]));
-    expect(records().slice(-2)).toEqual(['reserved', 'unknown']);
+    expect((await records()).slice(-2)).toEqual(['reserved', 'unknown']);
     expect((await upload([path])).json()).toMatchObject([{ status: 'unknown' }]);
     expect(service.requests).toHaveLength(1);
   });
@@ -314,7 +315,7 @@ describe('A response that arrives when only the end of the form is missing', () 
     };
     const { upload, records } = await startUploads(respondBeforeEnd(respond));
     expect((await upload([largeFile()], { signals })).json()).toMatchObject([{ id: null, status: 'unknown' }]);
-    expect(records()).toEqual(['reserved', 'unknown']);
+    expect(await records()).toEqual(['reserved', 'unknown']);
   });
 });
 
@@ -348,7 +349,7 @@ it('An id that cannot be recorded is in the error, and only --retry-unknown send
   expect(service.requests).toHaveLength(1);
   expect((await upload([path, '--retry-unknown'])).json()).toMatchObject([{ id: 'att_2', status: 'uploaded' }]);
   expect((await upload([path])).json()).toMatchObject([{ id: 'att_2', status: 'skipped' }]);
-  expect(records()).toEqual(['reserved', 'forgotten', 'reserved', 'created']);
+  expect(await records()).toEqual(['reserved', 'forgotten', 'reserved', 'created']);
 });
 
 it('A file of the last version of the state is known, and one that it left open is unknown', async () => {
@@ -433,7 +434,7 @@ describe('A file that another process is uploading', () => {
     expect(other?.code).toBe(0);
     expect(other && statusesOf(other)).toEqual(paths.map(() => 'skipped'));
     expect(service.requests).toHaveLength(12);
-    expect(new Set(records())).toEqual(new Set(['reserved', 'created']));
+    expect(new Set(await records())).toEqual(new Set(['reserved', 'created']));
     expect(warnings).toEqual([]);
   });
 
@@ -469,5 +470,5 @@ it('Ctrl-C after an entire file was sent waits for the response', async () => {
   const ran = await upload([smallFile(), '-v'], { signals, clock: fasterClock(1) });
   expect(ran.json()).toMatchObject([{ id: 'att_1', status: 'uploaded' }]);
   expect(ran.stderr).toContain('waiting 5.0 s at most for the response');
-  expect(records()).toEqual(['reserved', 'created']);
+  expect(await records()).toEqual(['reserved', 'created']);
 });

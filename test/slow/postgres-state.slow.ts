@@ -139,7 +139,7 @@ describe.skipIf(programs === undefined)('A state in PostgreSQL', () => {
       return await refusalAt(server.overTcp('postgres://ops@localhost/main', port));
     };
     expect(await at(() => undefined)).toMatch(/^8 .*cannot be reached.*CONNECT_TIMEOUT/s);
-    expect(await at((client) => client.destroy())).toMatch(/^8 .*cannot be reached.*(closed|reset|ECONNRESET)/is);
+    expect(await at((client) => client.destroy())).toMatch(/^8 .*cannot be reached.*did not answer/s);
   });
 
   test('verifies certificates unless the URL says otherwise, and sends nothing in plain text', async () => {

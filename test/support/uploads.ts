@@ -1,8 +1,9 @@
-import { existsSync, readFileSync, truncateSync } from 'node:fs';
+import { truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { type FakeService, type Handler, type Script, type Step, sendJson, startFakeService } from './fake-service.ts';
 import { fastClock, type Ran, type RunOptions, run, tempDirectory, tinyRandom, withDefaults } from './run.ts';
 import { type Service, service, write } from './service.ts';
+import { recordTypes } from './state-file.ts';
 
 /** A result as `upload -o json` writes it. */
 export interface UploadAnswer {
@@ -65,13 +66,7 @@ interface Uploader {
   /** Runs `partnerctl upload … -o json`. Waits take no time unless a clock is given. */
   upload(args: readonly string[], options?: RunOptions): Promise<Ran>;
   /** The types of the records in the state, in order, without `upload.`. */
-  records(): string[];
-}
-
-/** The records of a state file, in order. A line that a kill tore is left out. */
-export function recordsIn(path: string): { readonly type: string; readonly [field: string]: unknown }[] {
-  const lines = existsSync(path) ? readFileSync(path, 'utf8').split('\n') : [];
-  return lines.filter((line) => line.endsWith('}')).map((line) => JSON.parse(line));
+  records(): Promise<string[]>;
 }
 
 export function createUploader(baseUrl: string): Uploader {
@@ -85,7 +80,7 @@ export function createUploader(baseUrl: string): Uploader {
         ...options,
         env: { PARTNER_BASE_URL: baseUrl, PARTNER_TOKEN: UPLOAD_TOKEN, ...options.env },
       }),
-    records: () => recordsIn(state).map(({ type }) => type.replace('upload.', '')),
+    records: async () => (await recordTypes(state)).map((type) => type.replace('upload.', '')),
   };
 }
 
