@@ -50,11 +50,11 @@ const FORMS = [
 ];
 
 /**
- * Returns the commands that settle how a list continues.
+ * Returns the commands that settle how a list, or a history, continues.
  * @param whole when what was read is all, as a condition
  * @param next the likeliest value to set
  */
-function pagingFixes(leaf: string, whole: string, next = 'page:<parameter>'): string {
+export function pagingFixes(leaf: string, whole: string, next = 'page:<parameter>'): string {
   const others = FORMS.filter((form) => form !== next).map((form) => `'${form}'`);
   return [
     'If you know how the next page is requested, run:',

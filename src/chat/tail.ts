@@ -1,3 +1,4 @@
+import { pagingFixes } from '../api/incomplete-list.ts';
 import { EXIT, InterruptedError, PartnerctlError, RunFailure, ServiceError, ShapeError, withHint } from '../errors.ts';
 import { type FollowDeps, type FollowOptions, follow, type SessionEvent } from './follow.ts';
 import type { Places } from './places.ts';
@@ -60,7 +61,7 @@ function incompleteError({ session_id }: SessionRef, evidence: string): ShapeErr
   const leaf = 'messages.history.next';
   return new ShapeError(`The history of ${session_id} could not be read completely.`, {
     why: evidence,
-    hint: `The messages shown may not be all. If they are all: partnerctl contract set ${leaf} none`,
+    hint: `The messages shown may not be all. ${pagingFixes(leaf, 'they are all')}`,
     details: { session_id, assumption: 'history.messages', leaf, seen: evidence },
   });
 }

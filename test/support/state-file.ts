@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
+import { decode, encode } from '../../src/state/record.ts';
 import { run } from './run.ts';
 
 /*
@@ -97,6 +98,18 @@ export async function readJobLog(
 /** The kinds of the records of jobs in a state, in order. */
 export async function jobRecordKinds(address: string): Promise<JobRecordKind[]> {
   return (await readJobLog(address)).records.map(({ kind }) => kind);
+}
+
+/** Rewrites a state file so that no one waits longer than this for the owner of a reservation. */
+export function shortenLeases(path: string, leaseMs: number): void {
+  const lines = readFileSync(path, 'utf8')
+    .split('\n')
+    .filter((line) => line !== '');
+  const records = lines.flatMap((line) => {
+    const decoded = decode(line);
+    return decoded.kind === 'record' ? [decoded.record] : [];
+  });
+  writeFileSync(path, records.map((record) => `\n${encode({ ...record, leaseMs })}\n`).join(''));
 }
 
 /** Replaces the bytes of a state file. */

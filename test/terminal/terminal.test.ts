@@ -10,6 +10,7 @@ import { holdRequests } from '../support/hold-requests.ts';
 import { PROGRAM, startFile, until } from '../support/program.ts';
 import { tempDirectory } from '../support/run.ts';
 import { manifest, service, write } from '../support/service.ts';
+import { shortenLeases } from '../support/state-file.ts';
 
 const hasScript = spawnSync('script', ['--version'], { encoding: 'utf8' }).stdout?.includes('util-linux') ?? false;
 
@@ -251,11 +252,12 @@ describe.skipIf(!hasScript)('in a real terminal (needs script of util-linux)', (
     expect(await jobs.records()).toEqual([...before, 'forgotten']);
   });
 
-  test('cron reconcile asks about a job that is not listed after the grace period', async () => {
+  test('cron reconcile asks about a job that is not listed after the lease', async () => {
     const jobs = await schedules();
     await jobs.faults({ kind: 'reset', on: 'POST', times: 1 });
     await jobs.create();
-    const args = ['cron', 'reconcile', '--grace', '1ms', '--state', jobs.state];
+    shortenLeases(jobs.state, 1);
+    const args = ['cron', 'reconcile', '--state', jobs.state];
     for (const [typed, code, status] of [
       ['n\r', 9, 'unknown'],
       ['y\r', 0, 'released'],
