@@ -5,9 +5,9 @@ import { outlive } from '../state/once.ts';
 import type { LogRecord } from '../state/record.ts';
 import { liveRecords, standingOf, standings } from '../state/standing.ts';
 import { type CronJob, cronKey, type JobIdentity } from './job.ts';
-import { findKeyById, unknownJobError, unknownKeyError } from './job-selection.ts';
 import { adoptedData, JOBS, type JobData, type JobStanding } from './jobs.ts';
 import { type ListedJob, matchIdentity } from './listed-job.ts';
+import { findKeyById, unknownJobError, unknownKeyError } from './recorded-job.ts';
 
 /** What `adoptJob` and `forgetJob` need. */
 export interface ForgetDeps {

@@ -6,13 +6,20 @@ import type { LogRecord } from '../state/record.ts';
 import { standings } from '../state/standing.ts';
 import { toWireSchedule } from './cron-result.ts';
 import { LISTED_WITHIN_MS } from './decide.ts';
-import type { OwnerAgents } from './job-agent.ts';
 import { toListedJob } from './job-list.ts';
 import { JOBS, type JobReservation, type RecordedJob } from './jobs.ts';
 import { completeSchedule } from './listed-job.ts';
 import { nextRuns } from './next-runs.ts';
 import type { CronSchedule } from './schedule.ts';
 import { describeSchedule } from './schedule.ts';
+
+/** Agents whose jobs are meant. */
+export interface OwnerAgents {
+  /** As `comparableAgent` gives them. */
+  readonly ids: ReadonlySet<string>;
+  /** Of the space that was asked for. Jobs may remain of agents that are no longer in it. */
+  readonly external_space_id?: string;
+}
 
 /** A job as `cron list` shows it. */
 export interface JobRow {

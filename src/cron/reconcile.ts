@@ -5,8 +5,8 @@ import { standings } from '../state/standing.ts';
 import { findCreated, type OpenJob, openJobs } from './find-created.ts';
 import type { CronJob } from './job.ts';
 import type { FindJob } from './job-list.ts';
-import { unknownKeyError } from './job-selection.ts';
 import { adoptedData, JOBS, type JobReservation, recordedIds } from './jobs.ts';
+import { unknownKeyError } from './recorded-job.ts';
 
 /** The result of reconciling one reservation. */
 export interface Reconciled {

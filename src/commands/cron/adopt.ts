@@ -3,11 +3,11 @@ import type { Context } from '../../cli/context.ts';
 import { shellCommand } from '../../cli/shell-command.ts';
 import { confirmChange } from '../../cron/confirm-change.ts';
 import { toWireSchedule } from '../../cron/cron-result.ts';
-import { JOB_SELECTION_FLAGS, type JobSelection, parseJobSelection } from '../../cron/job-selection.ts';
 import type { JobData } from '../../cron/jobs.ts';
 import type { ListedJob } from '../../cron/listed-job.ts';
 import { NotFoundError, UsageError } from '../../errors.ts';
 import { type Column, objectResult } from '../../output/command-result.ts';
+import { JOB_SELECTION_FLAGS, type JobSelection, parseJobSelection } from './shared/job-selection.ts';
 
 interface Input {
   readonly cron_job_id: string;
@@ -56,7 +56,7 @@ async function fetchListed(context: Context, cronJobId: string): Promise<ListedJ
 async function adopt(context: Context, { cron_job_id, selection, yes }: Input): Promise<Adopted> {
   const [{ adoptJob }, { AgentFinder }] = await Promise.all([
     import('../../cron/adopt-forget.ts'),
-    import('../../cron/job-agent.ts'),
+    import('./shared/job-agent.ts'),
   ]);
   const { clock, abortSignal: signal, flags, progress } = context;
   const http = await context.http();

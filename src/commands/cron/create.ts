@@ -6,13 +6,13 @@ import { shellCommand } from '../../cli/shell-command.ts';
 import { warnIfUnshared } from '../../cli/warn-unshared.ts';
 import { SCOPE } from '../../contract/scopes.ts';
 import type { CronResult } from '../../cron/cron-result.ts';
-import { type JobInput, parseJobInput } from '../../cron/job-input.ts';
 import type { CreateOutcome } from '../../cron/outcomes.ts';
-import { readJobFromFlags } from '../../cron/read-job-from-flags.ts';
 import type { WantedJob } from '../../cron/wanted-job.ts';
 import { InterruptedError, UsageError } from '../../errors.ts';
 import { batchResult } from '../../output/batch-result.ts';
 import { type Column, type CommandResult, objectResult } from '../../output/command-result.ts';
+import { type JobInput, parseJobInput } from './shared/job-input.ts';
+import { readJobFromFlags } from './shared/read-job-from-flags.ts';
 
 interface Input {
   readonly from: { readonly job: JobInput } | { readonly files: readonly string[] } | 'schema';
@@ -68,7 +68,7 @@ async function readJobs(context: Context, from: Exclude<Input['from'], 'schema'>
   if ('job' in from) {
     return [await readJobFromFlags(context, from.job)];
   }
-  const { readJobFiles } = await import('../../cron/read-job-files.ts');
+  const { readJobFiles } = await import('./shared/read-job-files.ts');
   return await readJobFiles(context, from.files);
 }
 
@@ -135,7 +135,7 @@ async function* createAll(
     import('../../cron/service-jobs.ts'),
     import('../../cron/cron-result.ts'),
     import('../../cron/outcomes.ts'),
-    import('../../cron/create-notices.ts'),
+    import('./shared/create-notices.ts'),
   ]);
   const { clock, abortSignal: signal, progress, flags } = context;
   const describe = createScheduleDescriber();
@@ -252,7 +252,7 @@ export default command<Input>({
   async run(context, { from, ...options }) {
     if (from === 'schema') return printSchema();
     const wanted = await wantedJobs(context, from);
-    const { CI_VIEW, cronResultJson, jobsFailure, summarizeJobs } = await import('../../cron/cron-result.ts');
+    const { CI_VIEW, cronResultJson, jobsFailure, summarizeJobs } = await import('./shared/result-view.ts');
     const http = await context.http();
     if (!options.dryRun) await warnIfUnshared(context, 'jobs');
     context.progress.start(wanted.length === 1 ? 'Creating the job' : 'Creating the jobs');

@@ -2,9 +2,9 @@ import { command, STATE_EXITS } from '../../cli/command.ts';
 import type { Context } from '../../cli/context.ts';
 import { confirmChange } from '../../cron/confirm-change.ts';
 import type { JobIdentity } from '../../cron/job.ts';
-import { JOB_SELECTION_FLAGS, type JobSelection, parseJobSelection } from '../../cron/job-selection.ts';
 import { UsageError } from '../../errors.ts';
 import { objectResult } from '../../output/command-result.ts';
+import { JOB_SELECTION_FLAGS, type JobSelection, parseJobSelection } from './shared/job-selection.ts';
 
 interface Input {
   readonly selection: JobSelection;
@@ -16,7 +16,7 @@ async function findTarget(context: Context, selection: JobSelection): Promise<{ 
   if ('key' in selection) return selection;
   const { agent, name } = selection;
   if (agent.by === 'name') {
-    const { AgentFinder } = await import('../../cron/job-agent.ts');
+    const { AgentFinder } = await import('./shared/job-agent.ts');
     const http = await context.http();
     const agent_id = await new AgentFinder(context, http).find(selection);
     context.progress.stop();

@@ -8,25 +8,20 @@ import { shellCommand } from '../../cli/shell-command.ts';
 import type { GlobalFlags } from '../../config/global-flags.ts';
 import type { JsonObject } from '../../contract/json.ts';
 import { SCOPE } from '../../contract/scopes.ts';
-import {
-  findOwnerAgents,
-  type JobOwner,
-  type OwnerAgents,
-  parseJobOwner,
-  recordedOwnerAgents,
-} from '../../cron/job-agent.ts';
 import { JOB_LIST } from '../../cron/job-list.ts';
 import {
   findKnownJobs,
   type JobRow,
   joinRows,
   type KnownJobs,
+  type OwnerAgents,
   rowsOfAgents,
   toLocalRows,
 } from '../../cron/job-rows.ts';
 import { NoOperationError, PartnerctlError, UsageError, withHint } from '../../errors.ts';
 import { type Column, type CommandResult, listResult } from '../../output/command-result.ts';
 import { readAgentSpaces } from '../../provision/space-record.ts';
+import { findOwnerAgents, type JobOwner, parseJobOwner, recordedOwnerAgents } from './shared/job-agent.ts';
 
 const TONES = {
   recorded: 'good',

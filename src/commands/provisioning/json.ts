@@ -1,7 +1,7 @@
-import { cronResultJson } from '../../cron/cron-result.ts';
 import { endedAs } from '../../output/ci/findings.ts';
 import { toErrorObject } from '../../output/error-object.ts';
 import type { SpacePlan, Step } from '../../provision/plan.ts';
+import { cronResultJson } from '../cron/shared/result-view.ts';
 
 /* How the steps of documents are shown: before, as a plan, and after, as what provision did. */
 

@@ -4,7 +4,6 @@ import { DEFAULT_RETRIES } from '../../api/retry.ts';
 import type { Context } from '../../cli/context.ts';
 import { shellCommand } from '../../cli/shell-command.ts';
 import { createJobs } from '../../cron/create.ts';
-import { createGapWarner } from '../../cron/create-notices.ts';
 import { type CronResult, createScheduleDescriber, initialCronResult } from '../../cron/cron-result.ts';
 import type { CronJob } from '../../cron/job.ts';
 import { toListedJob } from '../../cron/job-list.ts';
@@ -19,6 +18,7 @@ import { parseManifests } from '../../provision/read-manifests.ts';
 import { readFacts } from '../../provision/space-record.ts';
 import { problemsError } from '../../yaml/problem.ts';
 import { readSources } from '../../yaml/sources.ts';
+import { createGapWarner } from '../cron/shared/create-notices.ts';
 import type { ManifestArgs } from './args.ts';
 
 /**

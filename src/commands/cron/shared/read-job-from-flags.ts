@@ -1,9 +1,9 @@
-import type { Context } from '../cli/context.ts';
-import { readText, refuseTokenOnStdin } from '../cli/input.ts';
-import { InputError } from '../errors.ts';
+import type { Context } from '../../../cli/context.ts';
+import { readText, refuseTokenOnStdin } from '../../../cli/input.ts';
+import type { WantedJob } from '../../../cron/wanted-job.ts';
+import { InputError } from '../../../errors.ts';
 import { AgentFinder } from './job-agent.ts';
 import type { JobInput } from './job-input.ts';
-import type { WantedJob } from './wanted-job.ts';
 
 /** The job that flags describe. @throws InputError, UsageError; NotFoundError if its agent is not found */
 export async function readJobFromFlags(

@@ -1,16 +1,17 @@
-import { readItem } from '../api/api-response.ts';
-import { listAgents } from '../api/calls.ts';
-import type { Http } from '../api/http.ts';
-import { parseReference, resolveAgentId, resolveSpaceId } from '../api/references.ts';
-import { SpaceAgents } from '../api/space-agents.ts';
-import { type AgentInput, parseAgentInput } from '../cli/agent-args.ts';
-import type { Args } from '../cli/command.ts';
-import type { Context } from '../cli/context.ts';
-import { comparableAgent } from '../contract/agent-ids.ts';
-import { readAgent } from '../contract/agents.ts';
-import { OPERATIONS } from '../contract/operations.ts';
-import { UsageError } from '../errors.ts';
-import { shellQuote } from '../shell-quote.ts';
+import { readItem } from '../../../api/api-response.ts';
+import { listAgents } from '../../../api/calls.ts';
+import type { Http } from '../../../api/http.ts';
+import { parseReference, resolveAgentId, resolveSpaceId } from '../../../api/references.ts';
+import { SpaceAgents } from '../../../api/space-agents.ts';
+import { type AgentInput, parseAgentInput } from '../../../cli/agent-args.ts';
+import type { Args } from '../../../cli/command.ts';
+import type { Context } from '../../../cli/context.ts';
+import { comparableAgent } from '../../../contract/agent-ids.ts';
+import { readAgent } from '../../../contract/agents.ts';
+import { OPERATIONS } from '../../../contract/operations.ts';
+import type { OwnerAgents } from '../../../cron/job-rows.ts';
+import { UsageError } from '../../../errors.ts';
+import { shellQuote } from '../../../shell-quote.ts';
 
 /** Reads --agent, and --space when the agent is given by name. @throws UsageError */
 export function parseJobAgent(args: Args): AgentInput {
@@ -57,14 +58,6 @@ export class AgentFinder {
     this.agents.set(key, agentId);
     return await agentId;
   }
-}
-
-/** Agents whose jobs are meant. */
-export interface OwnerAgents {
-  /** As `comparableAgent` gives them. */
-  readonly ids: ReadonlySet<string>;
-  /** Of the space that was asked for. Jobs may remain of agents that are no longer in it. */
-  readonly external_space_id?: string;
 }
 
 /**

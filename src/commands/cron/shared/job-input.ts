@@ -1,12 +1,12 @@
-import type { AgentInput } from '../cli/agent-args.ts';
-import type { Args } from '../cli/command.ts';
-import { parseTextArgument, type TextSource } from '../cli/input.ts';
-import { UsageError } from '../errors.ts';
-import { identifierProblem } from '../yaml/schema.ts';
+import type { AgentInput } from '../../../cli/agent-args.ts';
+import type { Args } from '../../../cli/command.ts';
+import { parseTextArgument, type TextSource } from '../../../cli/input.ts';
+import { type CronSchedule, parseExpression } from '../../../cron/schedule.ts';
+import { ScheduleError } from '../../../cron/schedule-error.ts';
+import { parseTimezone } from '../../../cron/time-zone.ts';
+import { UsageError } from '../../../errors.ts';
+import { identifierProblem } from '../../../yaml/schema.ts';
 import { parseJobAgent } from './job-agent.ts';
-import { type CronSchedule, parseExpression } from './schedule.ts';
-import { ScheduleError } from './schedule-error.ts';
-import { parseTimezone } from './time-zone.ts';
 
 /** One job as typed on the command line. */
 export interface JobInput extends AgentInput {

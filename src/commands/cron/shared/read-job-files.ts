@@ -1,13 +1,13 @@
-import { parseAgentReference } from '../api/references.ts';
-import type { Context } from '../cli/context.ts';
-import { refuseTokenOnStdin } from '../cli/input.ts';
-import { InputError, NotFoundError, UsageError, withHint } from '../errors.ts';
-import { problemsError } from '../yaml/problem.ts';
-import { readSources } from '../yaml/sources.ts';
-import { cronKey } from './job.ts';
+import { parseAgentReference } from '../../../api/references.ts';
+import type { Context } from '../../../cli/context.ts';
+import { refuseTokenOnStdin } from '../../../cli/input.ts';
+import { cronKey } from '../../../cron/job.ts';
+import { parseJobFiles } from '../../../cron/jobs-file.ts';
+import type { WantedJob } from '../../../cron/wanted-job.ts';
+import { InputError, NotFoundError, UsageError, withHint } from '../../../errors.ts';
+import { problemsError } from '../../../yaml/problem.ts';
+import { readSources } from '../../../yaml/sources.ts';
 import { AgentFinder } from './job-agent.ts';
-import { parseJobFiles } from './jobs-file.ts';
-import type { WantedJob } from './wanted-job.ts';
 
 /** Runs after the agent lookup, because two references can name one agent. @throws InputError if a job is described twice */
 function refuseDuplicates(origin: string, wanted: readonly WantedJob[]): void {
