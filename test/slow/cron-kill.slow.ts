@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { CRON_JOBS, type Cron, type JobAnswer, startCronService } from '../support/cron.ts';
 import { type KilledRun, killEverywhere, killWays, type PrepareRun, stageCounter } from '../support/kill.ts';
-import { run } from '../support/run.ts';
+import { fasterClock, run } from '../support/run.ts';
 import { readJobLog } from '../support/state-file.ts';
 
 const WAYS = killWays();
@@ -42,12 +42,14 @@ async function settle(
   stage: CreateStage | ReconcileStage,
 ): Promise<number> {
   const next = async (args: readonly string[], code: number): Promise<void> => {
-    const ran = await run([...args, '--state', path], { env });
+    // A reconcile may wait for a lease. For the others, a faster clock would make the reservation old.
+    const more = args === RECONCILE ? { clock: fasterClock(60) } : {};
+    const ran = await run([...args, '--state', path], { env, ...more });
     expect(ran.code, `${stage}: ${ran.stderr}`).toBe(code);
     expectReportedIdExists(jobIn(ran.stdout), await cron.idsOf(name));
   };
   await next(cron.create(name), NEXT_CODE[stage]);
-  if (NEXT_CODE[stage] === 9) {
+  if (stage === 'open' || stage.startsWith('reserved')) {
     await next(RECONCILE, 0);
     await next(cron.create(name, '--ensure'), 0);
   }
@@ -103,36 +105,41 @@ describe('kill -9 of cron create leaves a job that is created once,', () => {
 describe('kill -9 of cron reconcile leaves a job that is created once,', () => {
   const stages = stageCounter<ReconcileStage>(2);
 
-  test.each(WAYS.flatMap(([at, way]) => [true, false].map((made) => [at, made ? 'made' : 'lost', way, made] as const)))(
-    'at each %s, of a job that was %s',
-    async (_, what, way, made) => {
-      const { service, cron, directory } = await startCronService();
-      const alone = createTurns();
-      const prepare: PrepareRun<ReconcileStage> = async (label, baseUrl) => {
-        const name = `${what}-${label}`;
-        const path = join(directory, `${name}.jsonl`);
-        const env = { ...service.env, PARTNER_BASE_URL: baseUrl };
-        const lost = await alone(async () => {
-          // A list that shows the job would settle it at once.
-          const hide = { kind: 'status', status: 403, on: 'GET' } as const;
-          await service.faults({ kind: 'reset', stage: made ? 'after' : 'before', on: `POST ${CRON_JOBS}` }, hide);
-          const ran = await run([...cron.create(name), '--state', path], { env });
-          await service.faults();
-          return ran;
-        });
-        expect(lost.code).toBe(9);
-        const stageOf = async () => {
-          const kinds = (await readJobLog(path)).records.map(({ kind }) => kind);
-          if (kinds.includes('created')) return 'adopted';
-          return kinds.includes('released') ? 'released' : 'open';
-        };
-        const args = [...RECONCILE, '--state', path];
-        return { args, env, path, stageOf, finish: (stage) => alone(() => settle(cron, env, name, path, stage)) };
-      };
-      const target = { name: `cron reconcile, job ${what}`, baseUrl: service.env.PARTNER_BASE_URL ?? '', prepare };
-      stages.add((await killEverywhere(target, way)).stages);
-    },
+  // A job that the list does not show takes each run a lease: only its requests are worth that.
+  const hasRoomFor = (way: (typeof WAYS)[number][1], made: boolean): boolean => made || 'wire' in way;
+  const cases = WAYS.flatMap(([at, way]) =>
+    [true, false]
+      .filter((made) => hasRoomFor(way, made))
+      .map((made) => [at, made ? 'made' : 'lost', way, made] as const),
   );
+
+  test.each(cases)('at each %s, of a job that was %s', async (_, what, way, made) => {
+    const { service, cron, directory } = await startCronService();
+    const alone = createTurns();
+    const prepare: PrepareRun<ReconcileStage> = async (label, baseUrl) => {
+      const name = `${what}-${label}`;
+      const path = join(directory, `${name}.jsonl`);
+      const env = { ...service.env, PARTNER_BASE_URL: baseUrl };
+      const lost = await alone(async () => {
+        // A list that shows the job would settle it at once.
+        const hide = { kind: 'status', status: 403, on: 'GET' } as const;
+        await service.faults({ kind: 'reset', stage: made ? 'after' : 'before', on: `POST ${CRON_JOBS}` }, hide);
+        const ran = await run([...cron.create(name), '--state', path], { env });
+        await service.faults();
+        return ran;
+      });
+      expect(lost.code).toBe(9);
+      const stageOf = async () => {
+        const kinds = (await readJobLog(path)).records.map(({ kind }) => kind);
+        if (kinds.includes('created')) return 'adopted';
+        return kinds.includes('released') ? 'released' : 'open';
+      };
+      const args = [...RECONCILE, '--state', path];
+      return { args, env, path, stageOf, finish: (stage) => alone(() => settle(cron, env, name, path, stage)) };
+    };
+    const target = { name: `cron reconcile, job ${what}`, baseUrl: service.env.PARTNER_BASE_URL ?? '', prepare };
+    stages.add((await killEverywhere(target, way)).stages);
+  });
 
   test('at every stage of a reconciliation', () => {
     stages.expectEach('open', 'adopted', 'released');
