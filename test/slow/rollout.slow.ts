@@ -103,9 +103,9 @@ interface Answer {
  * and is repeated, as its user would.
  */
 async function runProvision(sandbox: Service, path: string, retriesLeft = 2): Promise<Ran> {
-  const { exitCode, stdout, stderr } = await start(['provision', path, '-o', 'json', '--concurrency', '20'], {
-    env: sandbox.env,
-  });
+  // A fifth of the requests fail: of many hundred reads, one would fail four times in a row.
+  const flags = ['-o', 'json', '--concurrency', '20', '--retries', '8'];
+  const { exitCode, stdout, stderr } = await start(['provision', path, ...flags], { env: sandbox.env });
   if (exitCode === 8 && stdout === '' && retriesLeft > 0) return runProvision(sandbox, path, retriesLeft - 1);
   if (stdout === '') return { exitCode, stderr, summary: {}, failures: [], jobs: [], unknownJobs: 0 };
   const { results, summary }: Answer = JSON.parse(stdout);
