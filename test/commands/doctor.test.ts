@@ -311,6 +311,8 @@ describe('doctor finds a planted fault, and its advice fixes it:', () => {
       message: expect.stringMatching(finds.message),
       hint: expect.stringMatching(advice),
     });
+    // What follows from the fault is not checked, or is no failure.
+    expect(before.report.summary).toMatchObject({ failed: finds.status === 'failed' ? 1 : 0 });
     await follow(advice.exec(found.hint ?? '')?.[1] ?? '');
     const after = await doctor(machine);
     expect({ code: after.code, ...named(after.report, check) }).toMatchObject({ code: 0, status: 'ok', hint: null });
