@@ -29,7 +29,7 @@ const agents = (space: string, names: readonly string[]): string[] => [
   ...names.map((name) => `agent ${space} ${name}`),
 ];
 
-const SETTLE = 'cron reconcile --assume-not-created --grace 100ms';
+const SETTLE = 'cron reconcile --assume-not-created';
 const CREATE_JOB = 'cron create --agent {agent} --name daily --instructions Look. --schedule @daily';
 const IN_SESSION = '--source {source} --session anna';
 const DAILY = 'job acme Support daily';
