@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { CRON_JOBS, type Cron, type JobAnswer, startCronService } from '../support/cron.ts';
-import { type KilledRun, killEverywhere, killWays, type PrepareRun, stageCounter } from '../support/kill.ts';
+import { IS_SAMPLE, type KilledRun, killEverywhere, killWays, type PrepareRun, stageCounter } from '../support/kill.ts';
 import { fasterClock, run } from '../support/run.ts';
 import { readJobLog } from '../support/state-file.ts';
 
@@ -105,8 +105,8 @@ describe('kill -9 of cron create leaves a job that is created once,', () => {
 describe('kill -9 of cron reconcile leaves a job that is created once,', () => {
   const stages = stageCounter<ReconcileStage>(2);
 
-  // A job that the list does not show takes each run a lease: only its requests are worth that.
-  const hasRoomFor = (way: (typeof WAYS)[number][1], made: boolean): boolean => made || 'wire' in way;
+  // A job that the list does not show takes each run a lease: only its requests are worth that, and not in a sample.
+  const hasRoomFor = (way: (typeof WAYS)[number][1], made: boolean): boolean => made || ('wire' in way && !IS_SAMPLE);
   const cases = WAYS.flatMap(([at, way]) =>
     [true, false]
       .filter((made) => hasRoomFor(way, made))
@@ -116,15 +116,15 @@ describe('kill -9 of cron reconcile leaves a job that is created once,', () => {
   test.each(cases)('at each %s, of a job that was %s', async (_, what, way, made) => {
     const { service, cron, directory } = await startCronService();
     const alone = createTurns();
+    // With the list, the job would be adopted at once.
+    const blind = await service.createToken({ scopes: ['cron_jobs.write'] });
     const prepare: PrepareRun<ReconcileStage> = async (label, baseUrl) => {
       const name = `${what}-${label}`;
       const path = join(directory, `${name}.jsonl`);
       const env = { ...service.env, PARTNER_BASE_URL: baseUrl };
       const lost = await alone(async () => {
-        // A list that shows the job would settle it at once.
-        const hide = { kind: 'status', status: 403, on: 'GET' } as const;
-        await service.faults({ kind: 'reset', stage: made ? 'after' : 'before', on: `POST ${CRON_JOBS}` }, hide);
-        const ran = await run([...cron.create(name), '--state', path], { env });
+        await service.faults({ kind: 'reset', stage: made ? 'after' : 'before', on: `POST ${CRON_JOBS}` });
+        const ran = await run([...cron.create(name), '--state', path], { env: { ...env, PARTNER_TOKEN: blind } });
         await service.faults();
         return ran;
       });
@@ -141,7 +141,7 @@ describe('kill -9 of cron reconcile leaves a job that is created once,', () => {
     stages.add((await killEverywhere(target, way)).stages);
   });
 
-  test('at every stage of a reconciliation', () => {
+  test.skipIf(IS_SAMPLE)('at every stage of a reconciliation', () => {
     stages.expectEach('open', 'adopted', 'released');
   });
 });

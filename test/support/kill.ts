@@ -32,6 +32,9 @@ export type Way = CallWay | WireWay;
 /** KILL_EVERY=4 takes one in four points. */
 const EVERY = Number(process.env.KILL_EVERY ?? 1);
 
+/** Whether so few points are taken that not every stage can be expected, and that none may take a minute. */
+export const IS_SAMPLE = EVERY > 4;
+
 /** Calls that Node does not use so far. */
 const UNUSED = ['pwrite64', 'sendmsg', 'sendto', 'fdatasync', 'readv', 'recvfrom', 'recvmsg'];
 
