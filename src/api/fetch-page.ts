@@ -37,9 +37,14 @@ export interface FetchedPage {
 export async function fetchPage(http: Http, list: PagedList, options: CallOptions): Promise<FetchedPage> {
   const { operation, resource, place, rule } = list;
   const response = await http.call(operation, options);
-  const mayBeNothing = rule.extent === 'rest of a session';
+  const isRest = rule.extent === 'rest of a session';
+  // Behind the last page, a service may have no content.
+  const mayBeNothing = isRest || options.link !== undefined || options.more !== undefined;
   if (mayBeNothing) response.acceptNothing();
-  const items = response.read((body) => (mayBeNothing && isEmptyObject(body) ? [] : readList(body, resource, place)));
+  const items = response.read((body) => {
+    const isNothing = (isRest && isEmptyObject(body)) || (mayBeNothing && response.status === 204);
+    return isNothing ? [] : readList(body, resource, place);
+  });
   const { headers, status } = response;
   const nextLink = await readNextLink(headers.link);
   return { items, response, paging: { body: response.json(), headers, status, itemCount: items.length, nextLink } };

@@ -208,6 +208,8 @@ class GitLog implements LogDriver {
       if (why === undefined) return;
       await clock.sleep(random() * 50 * 2 ** Math.min(attempt, 4), signal);
       const now = await this.fetchAfter(base, until);
+      const wasSetBack = base.text !== undefined && now !== base && !now.text?.startsWith(base.text);
+      if (wasSetBack) throw this.setBack();
       // A push arrived although its answer did not.
       if (now.text !== undefined && lines.every((line) => now.text?.includes(line))) return;
       // Others were first: as long as they make progress, this process will.
@@ -226,6 +228,15 @@ class GitLog implements LogDriver {
       if (error instanceof StateUnavailableError && this.deps.clock.monotonic() < until) return base;
       throw error;
     }
+  }
+
+  /** Only additions are expected. What the branch no longer has may be the record of something that exists. */
+  private setBack(): StateUnavailableError {
+    const { branch, label } = this.deps.target;
+    return new StateUnavailableError(`Branch ${branch} was deleted or set back during this run: ${label}`, {
+      why: 'It no longer has the records that this run has read.',
+      hint: 'Nothing more is sent to the service. Restore the branch, and forbid force pushes and deletion there.',
+    });
   }
 
   private refused(why: string): StateUnavailableError {

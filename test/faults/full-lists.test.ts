@@ -39,6 +39,13 @@ describe('a list of as many items as a page usually has', () => {
     }
   });
 
+  it('is whole if the service has no content behind it', async () => {
+    const whole = await read(({ query }, response) =>
+      query.size > 0 ? response.writeHead(204).end() : sendJson(response, spaceIds(20)),
+    );
+    expect(whole).toMatchObject({ items: spaceIds(20), error: undefined, warnings: [] });
+  });
+
   it.each([400, 403, 500])('is shown with a warning if the service answers %i', async (status) => {
     const shown = await read(({ query }, response) =>
       query.size > 0 ? sendJson(response, { detail: 'unknown parameter' }, status) : sendJson(response, spaceIds(10)),

@@ -93,6 +93,20 @@ until [ -e landed ]; do sleep 0.01; done`,
     expect(pushes(repository)).toBe(1);
   });
 
+  test('after which the branch is gone prevents every request: what it held may be needed', async () => {
+    const { repository, address } = await branch();
+    const deleteOnce =
+      '[ -e gone ] || { touch gone; env -u GIT_QUARANTINE_PATH git update-ref -d refs/heads/state; exit 1; }';
+    addHook(repository, 'pre-receive', deleteOnce);
+    const { create, expectJobs } = await openSite(address);
+    expect(await create('daily')).toMatchObject({
+      code: 8,
+      stderr: expect.stringContaining('Branch state was deleted or set back during this run'),
+    });
+    expect(existsSync(join(repository, 'gone'))).toBe(true);
+    await expectJobs();
+  });
+
   test('of six processes that start at once on a machine without a clone loses nothing', async () => {
     const { address } = await branch();
     const { run, create, expectJobs } = await openSite(address);

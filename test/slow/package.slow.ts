@@ -32,7 +32,7 @@ async function expectFirstProvision(program: string, path: string): Promise<void
   expect(await run(['--version'])).toMatchObject({ stdout: `${version}\n`, stderr: '', exitCode: 0 });
   const topic = await run(['help', 'provisioning']);
   expect(topic).toMatchObject({
-    stdout: expect.stringMatching(/^# Provisioning\n.*## What happens once\n/s),
+    stdout: expect.stringMatching(/^# Provisioning\n.*## Results\n/s),
     exitCode: 0,
   });
   // Each line is a process that finds the sandbox in its environment, and the program in its PATH.

@@ -93,7 +93,7 @@ function explainInterrupt(context: Context, posting: Promise<string>): void {
   posting.then(end, end);
 }
 
-/** Yields what `act` emits, as soon as it does. @throws as `act` */
+/** Yields what `act` emits, as soon as it does. If the consumer stops early, `act` still ends first. @throws as `act` */
 async function* emitted<Value>(act: (emit: (value: Value) => void) => Promise<unknown>): AsyncGenerator<Value> {
   const values: Value[] = [];
   let isDone = false;
@@ -106,15 +106,19 @@ async function* emitted<Value>(act: (emit: (value: Value) => void) => Promise<un
     wake();
   });
   acting.catch(() => undefined);
-  while (!isDone || values.length > 0) {
-    yield* values.splice(0);
-    if (isDone) continue;
-    await new Promise<void>((resolve) => {
-      wake = resolve;
-      if (values.length > 0) resolve();
-    });
+  try {
+    while (!isDone || values.length > 0) {
+      yield* values.splice(0);
+      if (isDone) continue;
+      await new Promise<void>((resolve) => {
+        wake = resolve;
+        if (values.length > 0) resolve();
+      });
+    }
+  } finally {
+    // What was sent must be recorded.
+    await acting;
   }
-  await acting;
 }
 
 /** Creates the jobs, and yields each result as soon as it is known. */
