@@ -1,5 +1,4 @@
 import { readList } from '../contract/body.ts';
-import type { ItemsPlace } from '../contract/contract.ts';
 import { isEmptyObject, type JsonObject } from '../contract/json.ts';
 import type { ListLeaf } from '../contract/leaves.ts';
 import type { Operation, RawOperation } from '../contract/operations.ts';
@@ -18,7 +17,8 @@ export interface PagedList {
   readonly operation: ListOperation | RawOperation;
   /** The plural resource name, as the spec spells it. */
   readonly resource: string;
-  readonly place: ItemsPlace | undefined;
+  /** Where the contract says that the items are: empty for the body itself, undefined to look for the only list. */
+  readonly place: readonly string[] | undefined;
   readonly rule: PagingRule;
   /** Returns the id of an item; undefined if it has none that can be read. */
   readonly idOf: (item: JsonObject) => string | undefined;

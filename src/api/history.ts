@@ -62,7 +62,7 @@ export class HistoryReader {
   private readonly http: Http;
   private hasWarned = false;
   /** Whether the service was seen to heed the message to read after. */
-  private heedsCursor = false;
+  private honorsCursor = false;
 
   constructor(http: Http) {
     this.http = http;
@@ -88,11 +88,11 @@ export class HistoryReader {
       read.waitMs = retryAfterOf(page.response.headers, options.now()) ?? read.waitMs;
       const isEnough = after === undefined ? read.messages.length >= newest : isFound;
       if (read.direction === 'newest first' && isEnough) break;
-      const isHeld = read.direction !== 'oldest first' || (after !== undefined && !this.heedsCursor);
+      const isHeld = read.direction !== 'oldest first' || (after !== undefined && !this.honorsCursor);
       if (page.verdict.kind !== 'next' || isHeld) continue;
       yield this.take(read, position);
     }
-    if (after !== undefined && !isFound) this.heedsCursor = this.takesCursor();
+    if (after !== undefined && !isFound) this.honorsCursor = this.takesCursor();
     yield { ...this.take(read, position), hasMore: false };
   }
 

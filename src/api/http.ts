@@ -252,7 +252,7 @@ export class Http {
       return responseError({ ...result, body: redact(result.body) }, context);
     }
     if (!(result.cause instanceof SendRefused)) return networkError(result, context);
-    return new NotSentError('The request was not sent, because it was too late for it.', {
+    return new NotSentError('The request was not sent: its time limit had passed.', {
       details: { operation: operation.name },
       cause: result.cause,
     });

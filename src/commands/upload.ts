@@ -1,4 +1,3 @@
-import { Readable } from 'node:stream';
 import { type Args, command, SERVICE_EXITS, SUMMARY_FLAG, summaryTakenHint } from '../cli/command.ts';
 import type { Context } from '../cli/context.ts';
 import { refuseTokenOnStdin } from '../cli/input.ts';
@@ -13,6 +12,7 @@ import type { CiView, Column, CommandResult } from '../output/command-result.ts'
 import { toErrorObject } from '../output/error-object.ts';
 import { sanitizeLine } from '../output/sanitize.ts';
 import { nameSome } from '../output/sentences.ts';
+import { emitted } from '../platform/emitted.ts';
 import { readStdin } from '../platform/input.ts';
 import type { LocalFile } from '../upload/files.ts';
 import { isUnfinished, type UploadResult } from '../upload/result.ts';
@@ -163,7 +163,6 @@ async function* upload(context: Context, { source, options }: Input): AsyncGener
   const { files, close } = await openSource(context, source);
   const progress = new TransferProgress(context, files);
   const forgetInFlight = context.signals.beforeExit(() => describeInFlight(progress.labels()));
-  const results = new Readable({ objectMode: true, read: () => undefined });
   const deps = {
     http,
     log: await context.log(),
@@ -171,20 +170,17 @@ async function* upload(context: Context, { source, options }: Input): AsyncGener
     signal: context.abortSignal,
     onSent: (file: LocalFile, bytes: number) => progress.sent(file, bytes),
     onWait: (leftMs: number) => context.progress.start('Waiting for another run that uploads the same file', leftMs),
-    onResult(result: UploadResult) {
-      const file = files[result.index];
-      if (file) progress.finished(file, result.status === 'uploaded');
-      results.push(result);
-    },
   };
-  const running = uploadFiles(files, options, deps).then(
-    () => void results.push(null),
-    (error: unknown) => void results.destroy(error instanceof Error ? error : new Error(String(error))),
-  );
   try {
-    yield* results;
+    yield* emitted<UploadResult>((emit) => {
+      const onResult = (result: UploadResult): void => {
+        const file = files[result.index];
+        if (file) progress.finished(file, result.status === 'uploaded');
+        emit(result);
+      };
+      return uploadFiles(files, options, { ...deps, onResult });
+    });
   } finally {
-    await running;
     forgetInFlight();
     context.progress.stop();
     await close();

@@ -1,12 +1,12 @@
 import { listAgents, listJobs, listSpaces } from '../api/calls.ts';
 import type { Http } from '../api/http.ts';
-import { mapConcurrent } from '../api/map-concurrent.ts';
 import { readAgent } from '../contract/agents.ts';
 import type { JsonObject } from '../contract/json.ts';
 import { readSpace } from '../contract/spaces.ts';
 import { UnknownShape } from '../contract/unknown-shape.ts';
 import { toListedJob } from '../cron/job-list.ts';
 import { InterruptedError, PartnerctlError, ShapeError } from '../errors.ts';
+import { mapConcurrent } from '../platform/emitted.ts';
 import type { CacheLine } from './cache.ts';
 
 /** The cache lines from the service's lists. Those of lists that cannot be read are missing. */

@@ -137,15 +137,11 @@ function atPath(body: unknown, path: readonly string[], resource: string): reado
  * @param place where the contract says that the items are
  * @throws UnknownShape if the body has no list, or a second one; ErrorInBody if it reports an error
  */
-export function readList(
-  body: unknown,
-  resource: string,
-  place?: { readonly path: readonly string[] },
-): readonly JsonObject[] {
+export function readList(body: unknown, resource: string, place?: readonly string[]): readonly JsonObject[] {
   if (isJsonObject(body)) rejectErrorInBody(body, [body, body.data, body.result].filter(isJsonObject), 'list.envelope');
   // Go encodes an empty list so.
-  if (body === null && (place === undefined || place.path.length === 0)) return [];
-  if (place) return atPath(body, place.path, resource);
+  if (body === null && (place === undefined || place.length === 0)) return [];
+  if (place) return atPath(body, place, resource);
   if (Array.isArray(body)) return toItems(body, resource);
   const none = `The response contains no list of ${resource}.`;
   if (!isJsonObject(body)) throw noList(body, resource, none);

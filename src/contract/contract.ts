@@ -36,14 +36,6 @@ export interface ContractLayers {
   readonly imported?: LeafValues;
 }
 
-/** Where the items of a list are in a response. */
-export interface ItemsPlace {
-  /** Empty for the body itself. */
-  readonly path: readonly string[];
-  /** Whether the user set it. */
-  readonly isSet: boolean;
-}
-
 /** A leaf with its effective value. */
 export interface Leaf extends Omit<LeafSpec, 'source'> {
   readonly name: LeafName;
@@ -96,9 +88,8 @@ export class Contract {
   }
 
   /** Undefined if the items must be searched for. */
-  items(list: ListLeaf): ItemsPlace | undefined {
-    const path = this.parse(`${list}.items`, parseItems);
-    return path && { path, isSet: this.leaf(`${list}.items`).source === 'override' };
+  items(list: ListLeaf): readonly string[] | undefined {
+    return this.parse(`${list}.items`, parseItems);
   }
 
   next(list: ListLeaf): NextValue {

@@ -88,12 +88,3 @@ export function sortOldestFirst(messages: readonly MessageRef[]): readonly numbe
   const tie = directionOf(messages) === 'newest first' ? -1 : 1;
   return indexes.toSorted((left, right) => order.compare(left, right) || tie * (left - right));
 }
-
-/** With fewer messages, a descending order may be an accident. */
-const MIN_ORDERED = 3;
-
-/** How each message compares to the next one; undefined with too few messages or without timestamps. */
-function _compareNeighbors(messages: readonly MessageRef[]): readonly number[] | undefined {
-  const order = messages.length < MIN_ORDERED ? undefined : orderOf(messages);
-  return order && messages.slice(1).map((_, index) => order.compare(index, index + 1));
-}

@@ -16,7 +16,7 @@ export interface PagingRule {
   readonly next: NextValue;
   /** Whether the user set `next`, and not a document. */
   readonly isOverride: boolean;
-  /** A list, a session from its first message on, or what comes after a message, of which numbers of messages say nothing. */
+  /** A list, a session from its first message on, or what comes after a message, for which totals are meaningless. */
   readonly extent: 'list' | 'session' | 'rest of a session';
   /** Whether what comes after an item can be requested by its id alone. */
   readonly takesMessage: boolean;
@@ -90,7 +90,7 @@ function readPaging(page: PageResponse, progress: Progress, extent: PagingRule['
 }
 
 /** What the signs of a page say, compared with what was read. */
-interface Outlook {
+interface PageEvidence {
   /** What speaks of more than was read. */
   readonly open: readonly string[];
   /** What says that something comes before the first page. */
@@ -99,7 +99,7 @@ interface Outlook {
   readonly isStated: boolean;
 }
 
-function weigh(signs: readonly Sign[], progress: Progress, extent: PagingRule['extent']): Outlook {
+function weigh(signs: readonly Sign[], progress: Progress, extent: PagingRule['extent']): PageEvidence {
   const isRest = extent === 'rest of a session';
   const { unread, isCounted } = compareSizes(isRest ? [] : signs, progress, extent === 'list');
   const isFirst = progress.step === undefined && !isRest;

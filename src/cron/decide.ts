@@ -51,7 +51,7 @@ function different({ job, key }: Knowledge, listed: ListedJob): Blocked {
   return { key, status: 'blocked', why: 'different', cron_job_id: listed.cron_job_id, differences };
 }
 
-/** Whether the list does not show a recorded job. By id: the job still exists if it was renamed. */
+/** Whether the list does not show a recorded job. Compares ids: a renamed job still exists. */
 function isMissing({ found }: Knowledge, { object }: RecordedJob): boolean {
   return found?.kind === 'read' && !found.isListed(object);
 }
@@ -102,7 +102,7 @@ function decideListed(known: Knowledge, { same, maybe }: Extract<FoundJobs, { ki
   return { kind: 'create', seen: maybe.map(({ cron_job_id }) => cron_job_id) };
 }
 
-/** The outcome of a job whose first reservation is another's, which nobody waits for (any more). */
+/** The outcome of a job that another process has reserved, if this one does not wait for it. */
 export function outcomeOfReserved(key: string, { at, isUnknown }: JobReservation, now: number): CreateOutcome {
   // Its age chooses the words: whether it has ended is decided by watching it.
   const isOld = isUnknown || now >= Date.parse(at) + LEASE_MS;

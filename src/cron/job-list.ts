@@ -92,7 +92,7 @@ function identityKey(name: string, agentId: string | undefined): string {
 }
 
 /** Says which jobs of a list to keep. */
-function selectKept({ wanted }: JobListOptions): (listed: ListedJob) => boolean {
+function wantedFilter({ wanted }: JobListOptions): (listed: ListedJob) => boolean {
   const names = new Set(wanted.map(({ name }) => toNfc(name)));
   return ({ name }) => name === undefined || names.has(toNfc(name));
 }
@@ -103,7 +103,7 @@ function selectKept({ wanted }: JobListOptions): (listed: ListedJob) => boolean 
  * @returns undefined if it is unavailable
  */
 async function readJobList(options: JobListOptions, wasRead: boolean): Promise<JobList | undefined> {
-  const isKept = selectKept(options);
+  const isWanted = wantedFilter(options);
   const ids = new Set<string>();
   // A map, because a job may be listed twice: pages shift while the list grows.
   const jobs = new Map<string, ListedJob>();
@@ -114,7 +114,7 @@ async function readJobList(options: JobListOptions, wasRead: boolean): Promise<J
       const { cron_job_id, name } = listed;
       if (name === undefined) nameless.push(item);
       ids.add(cron_job_id);
-      if (isKept(listed)) jobs.set(cron_job_id, listed);
+      if (isWanted(listed)) jobs.set(cron_job_id, listed);
     }
     refuseNameless(nameless, nameless.length < ids.size, options.contract);
     const kept = [...jobs.values()];

@@ -11,6 +11,14 @@ export interface CronJob {
   readonly schedule: CronSchedule;
 }
 
+/** A job to create and its position in the input. */
+export interface WantedJob {
+  readonly index: number;
+  /** Its file and line: `jobs.yaml:3`. */
+  readonly source: string | undefined;
+  readonly job: CronJob;
+}
+
 const KEY_LENGTH = 24;
 
 function sha256(text: string): string {

@@ -1,6 +1,6 @@
 import { setUpChatSource } from '../api/calls.ts';
-import { mapConcurrent } from '../api/map-concurrent.ts';
 import { CHAT_DEFAULTS } from '../chat/chat-setup.ts';
+import { mapConcurrent } from '../platform/emitted.ts';
 import type { Log } from '../state/log.ts';
 import { sourceDifferences, wantedChat } from './differences.ts';
 import { inStep, missingAgentIdError, stopsProvisioning, unrecordedError } from './failures.ts';

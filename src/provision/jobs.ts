@@ -91,19 +91,22 @@ export async function createPlannedJobs(
   isDone: boolean,
 ): Promise<readonly SpacePlan[]> {
   const jobs: CronJob[] = [];
-  const isReady = (step: Step, agentId: string | null): agentId is string =>
-    step.op === 'create_job' && step.status === 'planned' && agentId !== null;
+  const jobOf = ({ job, op, status }: Step, agent_id: string | null): CronJob | undefined => {
+    const isReady = op === 'create_job' && status === 'planned' && agent_id !== null;
+    return job && isReady ? { ...job.job, agent_id } : undefined;
+  };
   for (const { steps, agents } of plans) {
     for (const step of steps) {
       const agent_id = agents[step.agent ?? 0]?.agent_id ?? null;
-      if (step.job && isReady(step, agent_id)) jobs.push({ ...step.job.job, agent_id });
+      const job = jobOf(step, agent_id);
+      if (job) jobs.push(job);
     }
   }
   const results = (jobs.length > 0 ? await create(jobs) : []).values();
   return plans.map((plan) => {
     const steps = plan.steps.map((step): Step => {
       const agent_id = plan.agents[step.agent ?? 0]?.agent_id ?? null;
-      if (isReady(step, agent_id)) {
+      if (jobOf(step, agent_id)) {
         const result = results.next().value;
         return result ? settle(plan, step, result) : step;
       }

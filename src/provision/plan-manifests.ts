@@ -1,6 +1,6 @@
-import { mapConcurrent } from '../api/map-concurrent.ts';
 import type { Clock } from '../clock.ts';
 import type { DescribeSchedule } from '../cron/cron-result.ts';
+import { mapConcurrent } from '../platform/emitted.ts';
 import { inStep } from './failures.ts';
 import { type CreateJobs, createPlannedJobs, describeJobs } from './jobs.ts';
 import type { ManifestDocument } from './manifest.ts';

@@ -8,7 +8,7 @@ import type { Observation } from './observe.ts';
 import { agentKey, type SpaceFact } from './space-record.ts';
 
 /**
- * What became of a step: `unchanged` existed before, `planned` is to be done, `created` was done, `skipped` was not begun.
+ * What became of a step: `unchanged` existed before, `planned` is to be done, `created` was done, `skipped` was not started.
  * A `blocked` step waits for a person.
  */
 export type StepStatus = 'unchanged' | 'planned' | 'created' | 'blocked' | 'failed' | 'skipped';

@@ -9,16 +9,16 @@ import { type OnceKind, type Reservation, type Standing, standingOf, standings }
  * Creates objects at most once (design §6). The law: the first open reservation of a key owns the key. A run that dies at any
  * instruction leaves nothing, or a reservation that blocks its key until somebody looks.
  *
- * No clock and no process id of another process is believed. An owner sends nothing once less than the time of one request is
- * left of its lease, which began before it reserved. Who ends the reservation of another must have watched it for a whole
- * lease: see `outlive`.
+ * No clock or process id of another process is trusted. An owner sends nothing once less than the time of one request is
+ * left of its lease, which began before it reserved. Before ending the reservation of another process,
+ * watch it for a whole lease: see `outlive`.
  */
 
-/** The time of one request, unless a feature says otherwise. */
+/** The time of one request. */
 const REQUEST_MS = 30_000;
 /** How long an owner may take before it sends. */
 const PATIENCE_MS = 30_000;
-/** How long a reservation may be acted on by its owner, unless a feature says otherwise. */
+/** How long an owner may act on its reservation. */
 export const LEASE_MS = REQUEST_MS + PATIENCE_MS;
 /** Small enough that all are sent within a lease, large enough that a push to git is worth it. */
 const BATCH = 50;
@@ -77,8 +77,6 @@ export interface OnceDeps {
   readonly clock: Clock;
   /** Once it aborts, nothing more is sent, and what was reserved is released. */
   readonly signal: AbortSignal;
-  /** The time of one request: `REQUEST_MS` by default. The lease is 30 s longer. */
-  readonly requestMs?: number;
   /** How many requests are sent at a time. */
   readonly concurrency?: number;
 }
@@ -97,13 +95,11 @@ class OnceRun<Data, Each extends Item<Data>> {
   private readonly kind: OnceKind<Data>;
   private readonly steps: Steps<Data, Each>;
   private readonly limit: LimitFunction;
-  private readonly requestMs: number;
 
   constructor(deps: OnceDeps, kind: OnceKind<Data>, steps: Steps<Data, Each>) {
     this.deps = deps;
     this.kind = kind;
     this.steps = steps;
-    this.requestMs = deps.requestMs ?? REQUEST_MS;
     this.limit = pLimit(deps.concurrency ?? CONCURRENCY);
   }
 
@@ -116,7 +112,7 @@ class OnceRun<Data, Each extends Item<Data>> {
     if (prepared.length === 0) return [];
     // The lease begins before anybody can see the reservation.
     const elapsed = startStopwatch(this.deps.clock);
-    const leftMs = (): number => this.requestMs + PATIENCE_MS - elapsed();
+    const leftMs = (): number => LEASE_MS - elapsed();
     const attempts = prepared.map((item) => ({
       item,
       tries: tries.get(keyOf(item.data)) ?? 0,
@@ -142,9 +138,8 @@ class OnceRun<Data, Each extends Item<Data>> {
 
   private reservation({ data, seen }: Each): Reservation<Data> {
     const key = this.kind.keyOf(data);
-    const lease = this.deps.requestMs === undefined ? {} : { leaseMs: this.requestMs + PATIENCE_MS };
     const { id, at, by } = this.deps.log.newRecord(`${this.kind.type}.reserved`, {});
-    return { id, at, by, key, data, ...(seen && { seen }), isUnknown: false, ...lease };
+    return { id, at, by, key, data, ...(seen && { seen }), isUnknown: false };
   }
 
   /** Reserves, and reads the log back. @throws LocalError, and nothing was sent */
@@ -177,7 +172,7 @@ class OnceRun<Data, Each extends Item<Data>> {
     after: ReadonlyMap<string, Standing<Data>>,
   ): Promise<undefined> {
     if (lost.length === 0) return;
-    // Ours is not the first: it would block the key once the first has ended. If this fails, `cron reconcile` ends it.
+    // Else it would block the key after the owner has finished. If this fails, `cron reconcile` ends it.
     await this.release(lost).catch(() => undefined);
     for (const { item, reservation } of lost) {
       const { objects, open } = standingOf(after, reservation.key);
@@ -211,12 +206,12 @@ class OnceRun<Data, Each extends Item<Data>> {
     const { signal } = this.deps;
     let isHeldBack = false;
     const maySend = (): boolean => {
-      isHeldBack ||= signal.aborted || leftMs() < this.requestMs;
+      isHeldBack ||= signal.aborted || leftMs() < REQUEST_MS;
       return !isHeldBack;
     };
     if (!maySend()) return { kind: 'late' };
     try {
-      return { kind: 'created', id: await this.steps.act(item, { maySend, timeoutMs: this.requestMs, signal }) };
+      return { kind: 'created', id: await this.steps.act(item, { maySend, timeoutMs: REQUEST_MS, signal }) };
     } catch (error) {
       if (!provesNothingDone(error)) return { kind: 'unknown', error };
       return isHeldBack ? { kind: 'late' } : { kind: 'failed', error };

@@ -34,7 +34,7 @@ export interface Reservation<Data> extends Recorded<Data> {
   readonly seen?: readonly string[];
   /** Whether its owner recorded that the outcome is unknown. */
   readonly isUnknown: boolean;
-  /** How long its owner may take, if not the usual time. */
+  /** How long its owner may take: another version may take longer than this one. */
   readonly leaseMs?: number;
 }
 

@@ -208,20 +208,20 @@ class UploadRun {
     const { log } = this.deps;
     const { concurrency } = this.options;
     const unsettled = new Set(uploads);
-    const assertGoingOn = (): void => {
+    const throwIfStopped = (): void => {
       if (this.stopped) throw new NotStarted(this.stopped);
     };
     try {
       await createOnce({ ...this.deps, signal, concurrency }, UPLOADS, uploads, {
         prepare: async (batch) => {
-          assertGoingOn();
+          throwIfStopped();
           const replacing = batch.filter(({ replaced }) => replaced.length > 0);
           const forgotten = replacing.map(({ data, replaced }) => ({ key: UPLOADS.keyOf(data), of: replaced }));
           await log.append(forgotten.map((fields) => log.newRecord(`${UPLOADS.type}.forgotten`, fields)));
           return batch;
         },
         act: async (upload, options) => {
-          assertGoingOn();
+          throwIfStopped();
           return await act(upload, options).catch((error: unknown) => {
             if (stopsRun(error)) this.stopped ??= error;
             throw error;

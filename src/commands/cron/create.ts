@@ -2,15 +2,15 @@ import type { Http } from '../../api/http.ts';
 import { agentFlags } from '../../cli/agent-args.ts';
 import { command, SERVICE_EXITS, SUMMARY_FLAG } from '../../cli/command.ts';
 import type { Context } from '../../cli/context.ts';
-import { shellCommand } from '../../cli/shell-command.ts';
 import { warnIfUnshared } from '../../cli/warn-unshared.ts';
 import { SCOPE } from '../../contract/scopes.ts';
 import type { CronResult } from '../../cron/cron-result.ts';
+import type { WantedJob } from '../../cron/job.ts';
 import type { CreateOutcome } from '../../cron/outcomes.ts';
-import type { WantedJob } from '../../cron/wanted-job.ts';
 import { InterruptedError, UsageError } from '../../errors.ts';
 import { batchResult } from '../../output/batch-result.ts';
 import { type Column, type CommandResult, objectResult } from '../../output/command-result.ts';
+import { emitted } from '../../platform/emitted.ts';
 import { type JobInput, parseJobInput } from './shared/job-input.ts';
 import { readJobFromFlags } from './shared/read-job-from-flags.ts';
 
@@ -93,34 +93,6 @@ function explainInterrupt(context: Context, posting: Promise<string>): void {
   posting.then(end, end);
 }
 
-/** Yields what `act` emits, as soon as it does. If the consumer stops early, `act` still ends first. @throws as `act` */
-async function* emitted<Value>(act: (emit: (value: Value) => void) => Promise<unknown>): AsyncGenerator<Value> {
-  const values: Value[] = [];
-  let isDone = false;
-  let wake = (): void => undefined;
-  const acting = act((value) => {
-    values.push(value);
-    wake();
-  }).finally(() => {
-    isDone = true;
-    wake();
-  });
-  acting.catch(() => undefined);
-  try {
-    while (!isDone || values.length > 0) {
-      yield* values.splice(0);
-      if (isDone) continue;
-      await new Promise<void>((resolve) => {
-        wake = resolve;
-        if (values.length > 0) resolve();
-      });
-    }
-  } finally {
-    // What was sent must be recorded.
-    await acting;
-  }
-}
-
 /** Creates the jobs, and yields each result as soon as it is known. */
 async function* createAll(
   context: Context,
@@ -131,26 +103,24 @@ async function* createAll(
   const [
     { createJobs },
     { createDeps },
-    { createScheduleDescriber, initialCronResult },
-    { outcomeError },
+    { createScheduleDescriber },
     { createGapWarner },
+    { createHooks, toCreatedResult },
   ] = await Promise.all([
     import('../../cron/create.ts'),
     import('../../cron/service-jobs.ts'),
     import('../../cron/cron-result.ts'),
-    import('../../cron/outcomes.ts'),
     import('./shared/create-notices.ts'),
+    import('./shared/created-result.ts'),
   ]);
-  const { clock, abortSignal: signal, progress, flags } = context;
+  const { clock, abortSignal: signal } = context;
   const describe = createScheduleDescriber();
   const warnOfGap = createGapWarner(context);
   const jobs = wanted.map(({ job }) => job);
   const deps = createDeps({ http, log: await context.log(), clock, signal }, jobs, {
+    ...createHooks(context),
     dryRun: options.dryRun,
-    onUnavailable: (error) =>
-      context.warn(`Cannot read the list of jobs: ${error.message} Only the state prevents duplicates.`),
     onPost: (posting) => explainInterrupt(context, posting),
-    onWait: (ms) => progress.countdown(ms, (left) => `looking again in ${left}`),
   });
   const outcomes = emitted<{ readonly each: WantedJob; readonly outcome: CreateOutcome }>((emit) =>
     createJobs(deps, jobs, {
@@ -162,17 +132,7 @@ async function* createAll(
     }),
   );
   for await (const { each, outcome } of outcomes) {
-    const initial = await initialCronResult({ ...each, key: outcome.key }, clock.now(), describe);
-    const { job } = each;
-    const result: CronResult = {
-      ...initial,
-      status: outcome.status,
-      gap: 'gap' in outcome ? outcome.gap : undefined,
-      cron_job_id: 'cron_job_id' in outcome ? outcome.cron_job_id : null,
-      differences: outcome.status === 'blocked' ? (outcome.differences ?? []) : [],
-      why: outcome.status === 'blocked' ? outcome.why : undefined,
-      error: outcomeError(outcome, { job, command: (words) => shellCommand(words, flags) }),
-    };
+    const result = await toCreatedResult(each, outcome, context, describe);
     await warnOfGap(result);
     yield result;
   }

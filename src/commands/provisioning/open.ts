@@ -2,13 +2,11 @@ import { listJobs } from '../../api/calls.ts';
 import { ListUnavailable, toListFailure } from '../../api/list-failure.ts';
 import { DEFAULT_RETRIES } from '../../api/retry.ts';
 import type { Context } from '../../cli/context.ts';
-import { shellCommand } from '../../cli/shell-command.ts';
 import { createJobs } from '../../cron/create.ts';
-import { type CronResult, createScheduleDescriber, initialCronResult } from '../../cron/cron-result.ts';
+import { type CronResult, createScheduleDescriber } from '../../cron/cron-result.ts';
 import type { CronJob } from '../../cron/job.ts';
 import { toListedJob } from '../../cron/job-list.ts';
 import type { ListedJob } from '../../cron/listed-job.ts';
-import { outcomeError } from '../../cron/outcomes.ts';
 import { createDeps, type JobAccess } from '../../cron/service-jobs.ts';
 import { InterruptedError, PartnerctlError } from '../../errors.ts';
 import type { ProvisionDeps } from '../../provision/apply.ts';
@@ -19,6 +17,7 @@ import { readFacts } from '../../provision/space-record.ts';
 import { problemsError } from '../../yaml/problem.ts';
 import { readSources } from '../../yaml/sources.ts';
 import { createGapWarner } from '../cron/shared/create-notices.ts';
+import { createHooks, toCreatedResult } from '../cron/shared/created-result.ts';
 import type { ManifestArgs } from './args.ts';
 
 /**
@@ -92,31 +91,15 @@ async function createAll(
   jobs: readonly CronJob[],
   isPlan: boolean,
 ): Promise<readonly CronResult[]> {
-  const { clock, progress, flags } = context;
   const describe = createScheduleDescriber();
   const warnOfGap = createGapWarner(context);
-  const deps = createDeps(access, jobs, {
-    dryRun: isPlan,
-    onUnavailable: (error) =>
-      context.warn(`Cannot read the list of jobs: ${error.message} Only the state prevents duplicates.`),
-    onPost: () => undefined,
-    onWait: (ms) => progress.countdown(ms, (left) => `looking again in ${left}`),
-  });
+  const deps = createDeps(access, jobs, { ...createHooks(context), dryRun: isPlan, onPost: () => undefined });
   const outcomes = await createJobs(deps, jobs, { ensure: true, dryRun: isPlan });
   const results: CronResult[] = [];
   for (const [index, job] of jobs.entries()) {
     const outcome = outcomes[index];
     if (!outcome) continue;
-    const initial = await initialCronResult({ index, source: undefined, job, key: outcome.key }, clock.now(), describe);
-    const result = {
-      ...initial,
-      status: outcome.status,
-      gap: 'gap' in outcome ? outcome.gap : undefined,
-      cron_job_id: 'cron_job_id' in outcome ? outcome.cron_job_id : null,
-      differences: outcome.status === 'blocked' ? (outcome.differences ?? []) : [],
-      why: outcome.status === 'blocked' ? outcome.why : undefined,
-      error: outcomeError(outcome, { job, command: (words) => shellCommand(words, flags) }),
-    };
+    const result = await toCreatedResult({ index, source: undefined, job }, outcome, context, describe);
     await warnOfGap(result);
     results.push(result);
   }

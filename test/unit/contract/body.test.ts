@@ -78,7 +78,7 @@ describe('the envelope of a list', () => {
     expect(() => readList(body, 'spaces')).toThrow(
       expect.objectContaining({ fix: { leaf: 'spaces.list.items', value: '<path>' } }),
     );
-    expect(readList(body, 'spaces', { path: ['spaces'] })).toEqual(ITEMS);
+    expect(readList(body, 'spaces', ['spaces'])).toEqual(ITEMS);
   });
 
   it('is recognized next to an error that reports success', () => {
@@ -91,7 +91,7 @@ describe('the envelope of a list', () => {
   it('is rejected with a command after which an empty object is an empty list', () => {
     const fix = { leaf: 'spaces.list.items', value: 'spaces' };
     expect(() => readList({}, 'spaces')).toThrow(expect.objectContaining({ fix }));
-    expect(readList({}, 'spaces', { path: ['spaces'] })).toEqual([]);
+    expect(readList({}, 'spaces', ['spaces'])).toEqual([]);
   });
 
   describe('with a second one next to it', () => {
@@ -114,7 +114,7 @@ describe('the envelope of a list', () => {
       const fix = expect.objectContaining({ leaf: 'cron_jobs.list.items', value });
       const read = () => readList(body, 'cron_jobs');
       expect(read).toThrow(expect.objectContaining({ fix, message: expect.stringContaining('several places: ') }));
-      expect(readList(body, 'cron_jobs', { path: value.split('.') })).toBeInstanceOf(Array);
+      expect(readList(body, 'cron_jobs', value.split('.'))).toBeInstanceOf(Array);
     });
 
     it.each([
@@ -131,8 +131,8 @@ describe('the envelope of a list', () => {
 
   it('is empty if it is null, as Go encodes it', () => {
     expect(readList(null, 'spaces')).toEqual([]);
-    expect(readList(null, 'spaces', { path: [] })).toEqual([]);
-    expect(() => readList(null, 'spaces', { path: ['data'] })).toThrow(UnknownShape);
+    expect(readList(null, 'spaces', [])).toEqual([]);
+    expect(() => readList(null, 'spaces', ['data'])).toThrow(UnknownShape);
   });
 
   it.each([
@@ -140,12 +140,12 @@ describe('the envelope of a list', () => {
     ['data.rows', { data: { rows: ITEMS }, items: [] }, ['data', 'rows']],
     ['a key with a dot', { 'v1.spaces': ITEMS }, ['v1', 'spaces']],
   ])('is read where the contract says: %s', (_, body, path) => {
-    expect(readList(body, 'spaces', { path })).toEqual(ITEMS);
+    expect(readList(body, 'spaces', path)).toEqual(ITEMS);
   });
 
   it('is rejected if the contract names another place, even if a list was received', () => {
-    expect(() => readList({ items: ITEMS }, 'spaces', { path: ['data', 'rows'] })).toThrow(UnknownShape);
-    expect(() => readList({ items: ITEMS }, 'spaces', { path: [] })).toThrow(UnknownShape);
+    expect(() => readList({ items: ITEMS }, 'spaces', ['data', 'rows'])).toThrow(UnknownShape);
+    expect(() => readList({ items: ITEMS }, 'spaces', [])).toThrow(UnknownShape);
   });
 
   it('property: yields an empty list only for an empty array or null in a known place', () => {
@@ -198,6 +198,6 @@ describe('the envelope of a history', () => {
     const body = { messages: entries, replies: [{ message_id: 'm2' }] };
     expect(() => readList(body, 'messages')).toThrow('in several places: messages, replies.');
     expect(() => readList({ ...body, messages: [] }, 'messages')).toThrow(UnknownShape);
-    expect(readList(body, 'messages', { path: ['messages'] })).toEqual(entries);
+    expect(readList(body, 'messages', ['messages'])).toEqual(entries);
   });
 });

@@ -1,9 +1,9 @@
 import { parseAgentReference } from '../../../api/references.ts';
 import type { Context } from '../../../cli/context.ts';
 import { refuseTokenOnStdin } from '../../../cli/input.ts';
+import type { WantedJob } from '../../../cron/job.ts';
 import { cronKey } from '../../../cron/job.ts';
 import { parseJobFiles } from '../../../cron/jobs-file.ts';
-import type { WantedJob } from '../../../cron/wanted-job.ts';
 import { InputError, NotFoundError, UsageError, withHint } from '../../../errors.ts';
 import { problemsError } from '../../../yaml/problem.ts';
 import { readSources } from '../../../yaml/sources.ts';

@@ -1,6 +1,6 @@
 import type { Context } from '../../../cli/context.ts';
 import { readText, refuseTokenOnStdin } from '../../../cli/input.ts';
-import type { WantedJob } from '../../../cron/wanted-job.ts';
+import type { WantedJob } from '../../../cron/job.ts';
 import { InputError } from '../../../errors.ts';
 import { AgentFinder } from './job-agent.ts';
 import type { JobInput } from './job-input.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { mapConcurrent } from '../../../src/api/map-concurrent.ts';
+import { emitted, mapConcurrent } from '../../../src/platform/emitted.ts';
 
 /** A task for each of that many items, each of which ends when the test says so. */
 function work(count: number) {
@@ -58,4 +58,15 @@ test('a consumer that stops early waits until all items are done', async () => {
 test('an empty input ends immediately', async () => {
   const { items, act } = work(0);
   expect(await mapConcurrent(items, 4, act).next()).toEqual({ done: true, value: undefined });
+});
+
+test('what was emitted before a failure comes before it', async () => {
+  const values = emitted<number>(async (emit) => {
+    emit(1);
+    await pause();
+    emit(2);
+    throw new Error('lost');
+  });
+  expect([await values.next(), await values.next()].map(({ value }) => value)).toEqual([1, 2]);
+  await expect(values.next()).rejects.toThrow('lost');
 });

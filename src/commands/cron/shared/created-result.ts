@@ -1,0 +1,34 @@
+import type { Context } from '../../../cli/context.ts';
+import { shellCommand } from '../../../cli/shell-command.ts';
+import { type CronResult, type DescribeSchedule, initialCronResult } from '../../../cron/cron-result.ts';
+import type { WantedJob } from '../../../cron/job.ts';
+import { type CreateOutcome, outcomeError } from '../../../cron/outcomes.ts';
+import type { CreateHooks } from '../../../cron/service-jobs.ts';
+
+/** What a run that creates jobs says meanwhile. */
+export function createHooks({ warn, progress }: Context): Pick<CreateHooks, 'onUnavailable' | 'onWait'> {
+  return {
+    onUnavailable: (error) =>
+      warn(`Cannot read the list of jobs: ${error.message} Only the state prevents duplicates.`),
+    onWait: (ms) => progress.countdown(ms, (left) => `looking again in ${left}`),
+  };
+}
+
+/** Returns the result to show for a job that was to be created. */
+export async function toCreatedResult(
+  wanted: WantedJob,
+  outcome: CreateOutcome,
+  { clock, flags }: Context,
+  describe: DescribeSchedule,
+): Promise<CronResult> {
+  const { job } = wanted;
+  return {
+    ...(await initialCronResult({ ...wanted, key: outcome.key }, clock.now(), describe)),
+    status: outcome.status,
+    gap: 'gap' in outcome ? outcome.gap : undefined,
+    cron_job_id: 'cron_job_id' in outcome ? outcome.cron_job_id : null,
+    differences: outcome.status === 'blocked' ? (outcome.differences ?? []) : [],
+    why: outcome.status === 'blocked' ? outcome.why : undefined,
+    error: outcomeError(outcome, { job, command: (words) => shellCommand(words, flags) }),
+  };
+}

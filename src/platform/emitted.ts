@@ -1,0 +1,51 @@
+/**
+ * Yields what `act` emits, as soon as it does. If the consumer stops early, `act` still ends before the generator returns: what
+ * was sent must be recorded.
+ * @throws as `act`
+ */
+export async function* emitted<Value>(act: (emit: (value: Value) => void) => Promise<unknown>): AsyncGenerator<Value> {
+  const values: Value[] = [];
+  let isDone = false;
+  let wake = (): void => undefined;
+  const acting = act((value) => {
+    values.push(value);
+    wake();
+  }).finally(() => {
+    isDone = true;
+    wake();
+  });
+  // The failure is reported below, once the consumer has taken the values.
+  acting.catch(() => undefined);
+  try {
+    while (!isDone || values.length > 0) {
+      yield* values.splice(0);
+      if (isDone) continue;
+      await new Promise<void>((resolve) => {
+        wake = resolve;
+        if (values.length > 0) resolve();
+      });
+    }
+  } finally {
+    await acting;
+  }
+}
+
+/**
+ * Runs `act` on every item, at most `concurrency` at a time, and yields each value as soon as it is available. If the
+ * consumer stops early, the remaining items are still processed before the generator returns.
+ * @param act must not reject
+ */
+export function mapConcurrent<Item, Value>(
+  items: readonly Item[],
+  concurrency: number,
+  act: (item: Item, index: number) => Promise<Value>,
+): AsyncGenerator<Value> {
+  return emitted((emit) => {
+    // The workers share the iterator: each takes the next item.
+    const queue = items.entries();
+    const worker = async (): Promise<void> => {
+      for (const [index, item] of queue) emit(await act(item, index));
+    };
+    return Promise.all(Array.from({ length: concurrency }, worker));
+  });
+}
