@@ -13,7 +13,8 @@ import { Shown } from './shown.ts';
 export type SessionEvent = { readonly ref: SessionRef } & (
   | {
       readonly kind: 'message';
-      readonly message: Message /** Whether it existed at the start. */;
+      readonly message: Message;
+      /** Whether it existed at the start. */
       readonly isBacklog: boolean;
     }
   /** Everything that existed at the start has been shown. `latest`: the last ids, oldest first. */
@@ -251,7 +252,7 @@ class FollowedSession {
 
   private limits() {
     const timeoutMs = Math.max(1, Math.min(POLL_TIMEOUT_MS, this.outageLeftMs(), this.deps.remainingMs()));
-    return { retries: 0, timeoutMs, signal: this.deps.signal, freshConnection: this.failures > 0 };
+    return { retries: 0, timeoutMs, signal: this.deps.signal };
   }
 
   private async pause(atLeastMs = 0): Promise<void> {

@@ -112,7 +112,7 @@ export async function followUntil(
 
 /**
  * Joins the lines of runs of which all but the last were killed, without repeats. Only the last line of a killed run may be
- * repeated, because that run may not have saved its checkpoint.
+ * repeated, because that run may not have saved its place.
  */
 export function joinRuns(runs: readonly (readonly Line[])[]): Line[] {
   const lines: Line[] = [];
