@@ -1,17 +1,12 @@
 import type { RuntimeDeps } from './cli/create-context.ts';
-import { type Environment, type Io, lazyIo, type Sink, withWrite } from './cli/io.ts';
-import { type ParsedCommand, parse, typedOutputFormat } from './cli/parse.ts';
-import type { CommandRun } from './cli/run-command.ts';
+import { lazyIo, type Sink, withWrite } from './cli/io.ts';
+import { type CommandTree, createCommandTree } from './cli/program.ts';
+import { type CommandRun, runCommand } from './cli/run.ts';
 import { describeFileError, EXIT, exitCodeOf, InterruptedError, OutputError } from './errors.ts';
 import { escapeWorkflowCommands, isGitHubActions } from './output/ci/workflow-commands.ts';
 import { shouldUseColor } from './output/color.ts';
 import { createRedactor } from './output/redact.ts';
 import { isReaderGone, waitForReader } from './output/stream-sink.ts';
-
-/** Whether the last --output in argv, else PARTNER_OUTPUT, is a JSON format. Also works for invalid arguments. */
-function wantsJson(argv: readonly string[], env: Environment): boolean {
-  return /^(nd)?json$/.test(typedOutputFormat(argv) ?? env.PARTNER_OUTPUT ?? '');
-}
 
 /** Ignores failures to write a message, because they must not stop the command. */
 function ignoreWriteErrors(sink: Sink): Sink {
@@ -28,34 +23,18 @@ function reportWriteErrors(sink: Sink): Sink {
 }
 
 /** Formats an error as text for people or as a JSON object for scripts. */
-async function errorReport(
-  error: unknown,
-  argv: readonly string[],
-  parsed: ParsedCommand | undefined,
-  { env, io }: RuntimeDeps,
-): Promise<string> {
+async function errorReport(error: unknown, tree: CommandTree, { env, io }: RuntimeDeps): Promise<string> {
   const { formatError, formatErrorJson } = await import('./output/error-text.ts');
-  if (wantsJson(argv, env)) return formatErrorJson(error, parsed?.commandPath);
+  const { output = env.PARTNER_OUTPUT, color, debug } = tree.globals();
+  const commandPath = tree.commandPath();
+  if (output === 'json' || output === 'ndjson') return formatErrorJson(error, commandPath);
   const text = await formatError(error, {
-    color: shouldUseColor(parsed?.globals.value('color') ?? 'auto', env, io.stderr),
-    debug: parsed?.globals.isSet('debug') ?? argv.includes('--debug'),
-    commandPath: parsed?.commandPath,
+    color: shouldUseColor(color, env, io.stderr),
+    debug,
+    commandPath,
     columns: io.stderr.isTTY ? io.stderr.columns : undefined,
   });
   return isGitHubActions(env) ? escapeWorkflowCommands(text) : text;
-}
-
-/** Writes a topic of help, in a terminal through the pager if it is long. */
-async function writeTopic(
-  text: string,
-  argv: readonly string[],
-  { stdout, stderr }: Pick<Io, 'stdout' | 'stderr'>,
-  deps: RuntimeDeps,
-): Promise<void> {
-  if (!stdout.isTTY || argv.includes('--no-pager') || argv.includes('--no-input')) return stdout.write(text);
-  const { writePaged } = await import('./cli/pager.ts');
-  const warn = (warning: string) => stderr.write(`warning: ${warning}\n`);
-  await writePaged(text, stdout, { env: deps.env, signals: deps.signals, warn });
 }
 
 /**
@@ -68,25 +47,21 @@ export async function main(argv: readonly string[], deps: RuntimeDeps): Promise<
   const stdout = reportWriteErrors(io.stdout);
   const stderr = ignoreWriteErrors(io.stderr);
   const run: CommandRun = { secrets: new Set(env.PARTNER_TOKEN ? [env.PARTNER_TOKEN] : []) };
-  let command: ParsedCommand | undefined;
+  let printed = '';
+  const print = (text: string): void => {
+    printed += text;
+  };
+  const tree = createCommandTree({ version, columns: io.stdout.columns, print });
   try {
-    const parsed = await parse(argv, { version, columns: io.stdout.columns });
-    if (parsed.kind === 'text') {
-      await stdout.write(parsed.text);
-      return EXIT.ok;
+    const invocation = tree.parse(argv);
+    if (invocation) {
+      return await runCommand(invocation, tree.globals(), { ...deps, io: lazyIo(() => io.stdin, stdout, stderr) }, run);
     }
-    if (parsed.kind === 'topic') {
-      const { formatTopic } = await import('./cli/help-text.ts');
-      const text = await formatTopic(parsed.topic, io.stdout, shouldUseColor('auto', env, io.stdout));
-      await writeTopic(text, argv, { stdout, stderr }, deps);
-      return EXIT.ok;
-    }
-    command = parsed;
-    const { runCommand } = await import('./cli/run-command.ts');
-    return await runCommand(command, { ...deps, io: lazyIo(() => io.stdin, stdout, stderr) }, run);
+    await stdout.write(printed);
+    return EXIT.ok;
   } catch (error) {
     if (isReaderGone(error)) return EXIT.ok;
-    const report = createRedactor(run.secrets).redact(await errorReport(error, argv, command, deps));
+    const report = createRedactor(run.secrets).redact(await errorReport(error, tree, deps));
     await waitForReader(stderr.write(report), run.abortSignal);
     // Do not read `signals` earlier: the getter starts listening for signals.
     const { reason } = deps.signals.interrupt;

@@ -1,24 +1,12 @@
-import ms, { type StringValue } from 'ms';
 import { UsageError } from '../errors.ts';
 import type { Args, TypedValue } from './command.ts';
+import { parseDuration } from './options.ts';
 
 /** Parsed flag values, keyed by the flag's camel-case name. */
 export type FlagValues = Readonly<Record<string, unknown>>;
 
 function camelCase(flag: string): string {
   return flag.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
-}
-
-function isDuration(text: string): text is StringValue {
-  return /^\d+(\.\d+)?(ms|s|m|h)$/.test(text);
-}
-
-/**
- * Parses a duration such as `500ms`, `30s`, `2m`, `1.5h`.
- * @returns milliseconds, or undefined if the text is not a duration
- */
-export function parseDuration(text: string): number | undefined {
-  return isDuration(text) ? ms(text) : undefined;
 }
 
 /**

@@ -1,4 +1,4 @@
-import { open, realpath, stat, writeFile } from 'node:fs/promises';
+import { open, stat, writeFile } from 'node:fs/promises';
 import { isAbsolute, relative, resolve, sep } from 'node:path';
 import { describeFileError, InterruptedError, LocalError, UsageError } from '../errors.ts';
 import { formatAnnotations } from '../output/ci/annotations.ts';
@@ -14,9 +14,7 @@ import type {
   SummarySection,
 } from '../output/command-result.ts';
 import { toErrorObject } from '../output/error-object.ts';
-import type { Args } from './command.ts';
 import type { Environment } from './io.ts';
-import type { ParsedCommand } from './parse.ts';
 
 /** What a `CiReport` needs. */
 export interface CiDeps {
@@ -40,44 +38,21 @@ const MAX_SUMMARY_BYTES = 1_000_000;
 /** How many findings to keep; the rest are only counted. */
 const MAX_FINDINGS = 1_000;
 
-/** @throws UsageError if --summary has no file, or has taken an argument of the command as its file */
-function summaryFile({ args }: ParsedCommand, env: Environment): SummaryFile | undefined {
+/** What the options say about the summary. */
+export interface SummaryOptions {
+  readonly summary?: boolean;
+  readonly summaryFile?: string;
+}
+
+/** @throws UsageError if --summary has no file */
+function findSummaryFile({ summary, summaryFile }: SummaryOptions, env: Environment): SummaryFile | undefined {
   const collected = env.GITHUB_STEP_SUMMARY || undefined;
-  const given = args.value('summary');
-  if (given === undefined) {
-    if (!args.isSet('summary')) return undefined;
-    if (collected !== undefined) return { path: collected, isShared: true };
-    throw new UsageError('--summary needs a file here: GITHUB_STEP_SUMMARY is not set.', {
-      hint: 'Give one: --summary=summary.md',
-    });
-  }
-  if (given === '') {
-    throw new UsageError('--summary= is empty.', { hint: 'Check the shell variable it comes from.' });
-  }
-  if (args.positionals.includes(given) || /\.(ya?ml|jsonl?|csv)$/i.test(given)) {
-    throw new UsageError(`--summary would overwrite ${given}.`, {
-      hint: 'Write --summary=<file>, or put --summary after the files.',
-    });
-  }
-  return { path: given, isShared: given === collected };
-}
-
-/** Whether two paths lead to the same file. */
-async function isSameFile(one: string, other: string): Promise<boolean> {
-  const [first, second] = await Promise.all([one, other].map((path) => realpath(path).catch(() => resolve(path))));
-  return first === second;
-}
-
-/** @throws UsageError if the summary would replace what the command reads */
-async function refuseInput(path: string, args: Args): Promise<void> {
-  const inputs = [...args.positionals, ...args.values('file'), args.value('file'), args.value('rows')].filter(
-    (input) => input !== undefined,
-  );
-  const same = await Promise.all(inputs.map((input) => isSameFile(input, path)));
-  // The file could also be in a directory of manifests.
-  if (same.some(Boolean) || /\.(ya?ml|jsonl|csv)$/i.test(path)) {
-    throw new UsageError(`--summary would overwrite ${path}.`, { hint: 'Write --summary=<file> with another file.' });
-  }
+  if (summaryFile !== undefined) return { path: summaryFile, isShared: summaryFile === collected };
+  if (!summary) return undefined;
+  if (collected !== undefined) return { path: collected, isShared: true };
+  throw new UsageError('--summary needs a file here: GITHUB_STEP_SUMMARY is not set.', {
+    hint: 'Give one: --summary-file summary.md',
+  });
 }
 
 /** @throws LocalError if the file cannot be written */
@@ -85,7 +60,7 @@ async function checkWritable(path: string): Promise<void> {
   try {
     await (await open(path, 'a')).close();
   } catch (error) {
-    throw new LocalError(`The file ${path} (--summary) cannot be written.`, {
+    throw new LocalError(`The summary ${path} cannot be written.`, {
       why: describeFileError(error),
       hint: 'Nothing was sent.',
       cause: error,
@@ -132,22 +107,20 @@ export class CiReport {
   private readonly summary: SummaryFile | undefined;
   private counts: ListResult['summary'];
 
-  private constructor(parsed: ParsedCommand, deps: CiDeps, summary: SummaryFile | undefined) {
-    this.title = `partnerctl ${parsed.commandPath}`;
+  private constructor(commandPath: string, deps: CiDeps, summary: SummaryFile | undefined) {
+    this.title = `partnerctl ${commandPath}`;
     this.deps = deps;
     this.summary = summary;
   }
 
   /**
    * Creates the report that the flags and the environment ask for. Call it before the command runs.
-   * @throws UsageError if the summary cannot go to its file, LocalError if the file cannot be written
+   * @throws UsageError if --summary has no file, LocalError if the file cannot be written
    */
-  static async open(parsed: ParsedCommand, deps: CiDeps): Promise<CiReport> {
-    const report = new CiReport(parsed, deps, summaryFile(parsed, deps.env));
-    const { summary } = report;
-    if (summary && !summary.isShared) await refuseInput(summary.path, parsed.args);
+  static async open(commandPath: string, options: SummaryOptions, deps: CiDeps): Promise<CiReport> {
+    const summary = findSummaryFile(options, deps.env);
     if (summary) await checkWritable(summary.path);
-    return report;
+    return new CiReport(commandPath, deps, summary);
   }
 
   /** Returns the result with rows that are collected as they are read. */

@@ -1,11 +1,10 @@
 import type { Scope } from '../contract/scopes.ts';
-import { UsageError } from '../errors.ts';
 import type { ColumnLayout, CommandResult } from '../output/command-result.ts';
 import type { CommandOutput } from '../output/output-schema.ts';
 import type { Context } from './context.ts';
 import type { ExitName } from './exit-meanings.ts';
 
-export interface ArgumentSpec {
+interface ArgumentSpec {
   /** In usage notation: `<space>`, `[file]`, `<file...>`. */
   readonly usage: string;
   readonly description: string;
@@ -53,11 +52,6 @@ interface FlagUsage {
 export function parseFlagUsage(usage: string): FlagUsage {
   const [, short, name = '', placeholder] = /^(?:(-\w), )?(--[\w-]+)(?: [<[](.+)[>\]])?$/.exec(usage) ?? [];
   return { name, short, placeholder, isValueOptional: usage.endsWith(']') };
-}
-
-/** Formats the usage line of a command: `partnerctl agents list [options] <space>`. */
-export function formatUsage(commandPath: string, args: readonly ArgumentSpec[]): string {
-  return ['partnerctl', commandPath, '[options]', ...args.map(({ usage }) => usage)].join(' ');
 }
 
 /** A flag and its value, as typed. */
@@ -133,8 +127,6 @@ export interface CommandSpec<Input>
 /** A command with validated arguments. */
 interface PreparedCommand {
   readonly run: (context: Context) => Promise<CommandResult>;
-  /** The flag that makes the command print something other than its table. */
-  readonly noTableFlag: string | undefined;
 }
 
 /** A runnable command. */
@@ -143,40 +135,16 @@ export interface Command extends CommandHelp {
   prepare(args: Args): PreparedCommand;
 }
 
-/** The exit codes of any call to the service. */
-export const SERVICE_EXITS: readonly ExitName[] = ['credentials', 'notFound', 'balance', 'rateLimited', 'service'];
-
-/** The exit codes of access to a shared state. */
-export const STATE_EXITS: readonly ExitName[] = ['credentials', 'service'];
-
 /** Writes a summary for the page of a CI run. */
-export const SUMMARY_FLAG: FlagSpec = {
-  usage: '--summary [file]',
-  description: 'write a summary in Markdown; in GitHub Actions, to the page of the run by default',
-};
-
-/** Returns the hint for missing files if --summary has taken one: its value is optional. */
-export function summaryTakenHint(taken: string): string {
-  return `${taken} is the file of --summary. Name the other files before --summary, or after --summary=<file>.`;
-}
+export const SUMMARY_FLAGS: readonly FlagSpec[] = [
+  { usage: '--summary', description: 'append a summary in Markdown to the page of the run in GitHub Actions' },
+  { usage: '--summary-file <path>', description: 'write the summary to this file' },
+];
 
 const CONFIRM_FLAG: FlagSpec = {
   usage: '--confirm <profile>',
   description: 'confirm a write with the name of the protected profile, instead of at a prompt',
 };
-
-/** @throws UsageError that names every required flag that is missing */
-function refuseMissing(required: readonly RequiredFlag[], args: Args): void {
-  const isGiven = (flag: string) => args.value(flag) !== undefined || args.isSet(flag) || args.values(flag).length > 0;
-  const missing = required.filter(({ oneOf, unless = [] }) => ![...oneOf, ...unless].some(isGiven));
-  if (missing.length === 0) return;
-  const names = missing.map(({ oneOf: [first] }) => `--${first}`);
-  const list = names.length < 3 ? names.join(' and ') : `${names.slice(0, -1).join(', ')}, and ${names.at(-1)}`;
-  const hints = new Set(missing.flatMap(({ hint }) => hint ?? []));
-  throw new UsageError(`${list} ${names.length === 1 ? 'is' : 'are'} missing.`, {
-    hint: [...hints].join('\n') || undefined,
-  });
-}
 
 /** Defines a command. A command returns its result; it never prints it, exits, or checks the output format. */
 export function command<Input>(spec: CommandSpec<Input>): Command {
@@ -194,19 +162,16 @@ export function command<Input>(spec: CommandSpec<Input>): Command {
     scopes,
     examples,
     prepare(typed) {
-      refuseMissing(required, typed);
       const input = spec.parse(typed);
       const isWrite = spec.writes?.(input) ?? false;
       return {
-        noTableFlag: spec.noTableFlag?.(input),
         async run(context) {
-          if (isWrite) {
-            const { confirmWrite } = await import('./confirm-write.ts');
-            await confirmWrite(context, typed.value('confirm'));
-          }
+          if (isWrite) await context.confirmWrite(typed.value('confirm'));
           return spec.run(context, input);
         },
       };
     },
   };
 }
+
+export { SERVICE_EXITS, STATE_EXITS } from './leaf.ts';

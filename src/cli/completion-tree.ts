@@ -1,16 +1,15 @@
+import type { Argument, CommandUnknownOpts, Option } from '@commander-js/extra-typings';
 import { completionScript, SCRIPT_FILES, SHELLS } from '../completion/scripts.ts';
 import type { CompletionTree, TreeArgument, TreeCommand, TreeFlag, ValueKind } from '../completion/tree.ts';
 import { LEAVES } from '../contract/leaves.ts';
-import { columnName } from './arrangement.ts';
-import { type ArgumentSpec, type Command, type FlagSpec, parseFlagUsage } from './command.ts';
 import { HELP_TOPICS } from './help-topics.ts';
-import { COMMANDS, GLOBAL_FLAGS, GROUPS } from './registry.ts';
+import { leavesOf, pathOf } from './leaf.ts';
+import { isRepeatable, optionName, valueName } from './options.ts';
+import { createCommandTree } from './program.ts';
 
 /** The kinds of flag values that the placeholder does not determine, by flag, or by command and flag. */
 const BY_FLAG: Readonly<Record<string, ValueKind>> = {
   '--profile': 'profile',
-  '--columns': 'column',
-  '--sort': 'sort',
   '--source': 'source',
   '--session': 'session',
   '--timezone': 'time-zone',
@@ -54,48 +53,47 @@ const BY_PLACEHOLDER: Readonly<Record<string, ValueKind>> = {
   trace: 'file',
 };
 
-function toFlag(commandPath: string, { usage, description, choices, repeatable }: FlagSpec): TreeFlag {
-  const { name, short, placeholder, isValueOptional } = parseFlagUsage(usage);
+function toFlag(commandPath: string, option: Option): TreeFlag {
+  const { short, argChoices, description } = option;
+  const name = optionName(option);
+  const placeholder = valueName(option);
   const kind = BY_FLAG[`${commandPath} ${name}`] ?? BY_FLAG[name];
-  const value = choices ?? kind ?? BY_PLACEHOLDER[placeholder ?? ''] ?? 'free';
+  const value = argChoices ?? kind ?? BY_PLACEHOLDER[placeholder ?? ''] ?? 'free';
   return {
     name,
     ...(short !== undefined && { short }),
     ...(placeholder !== undefined && { value }),
-    ...(isValueOptional && { isOptional: true }),
-    ...(repeatable && { isRepeatable: true }),
+    ...(isRepeatable(option) && { isRepeatable: true }),
     description,
   };
 }
 
-function toArgument(commandPath: string, { usage, choices }: ArgumentSpec): TreeArgument {
-  const name = usage.replace(/^[<[]|\.\.\.|[>\]]$/g, '');
+function toArgument(commandPath: string, argument: Argument): TreeArgument {
+  const { argChoices, variadic } = argument;
+  const name = argument.name();
   const profile = commandPath.startsWith('profile ') && name === 'name' ? 'profile' : undefined;
-  const value = choices ?? profile ?? BY_ARGUMENT[`${commandPath} ${name}`] ?? BY_PLACEHOLDER[name] ?? 'free';
-  return { value, ...(usage.includes('...') && { isRepeatable: true }) };
+  const value = argChoices ?? profile ?? BY_ARGUMENT[`${commandPath} ${name}`] ?? BY_PLACEHOLDER[name] ?? 'free';
+  return { value, ...(variadic && { isRepeatable: true }) };
 }
 
-function toTreeCommand(commandPath: string, summary: string, { args, flags, columns }: Command): TreeCommand {
+function toTreeCommand(command: CommandUnknownOpts): TreeCommand {
+  const path = pathOf(command);
   return {
-    summary,
-    args: args.map((argument) => toArgument(commandPath, argument)),
-    flags: flags.map((flag) => toFlag(commandPath, flag)),
-    columns: columns.map(({ header }) => columnName(header)).filter((name) => name !== ''),
+    summary: command.summary(),
+    args: command.registeredArguments.map((argument) => toArgument(path, argument)),
+    flags: command.options.map((option) => toFlag(path, option)),
+    columns: [],
   };
 }
 
 /** Describes all commands for completion. The build stores the result. */
-export async function describeCompletion(): Promise<CompletionTree> {
-  const commands = await Promise.all(
-    COMMANDS.map(async ({ commandPath, summary, load }) => {
-      return [commandPath, toTreeCommand(commandPath, summary, (await load()).default)] as const;
-    }),
-  );
-  const help = { summary: 'Show the help of a command, or a help topic', args: [], flags: [], columns: [] };
+export function describeCompletion(): CompletionTree {
+  const { program } = createCommandTree({ version: '', columns: 80, print: () => undefined });
+  const groups = program.commands.filter(({ commands }) => commands.length > 0);
   return {
-    commands: Object.fromEntries([...commands, ['help', help]]),
-    groups: GROUPS,
-    globals: GLOBAL_FLAGS.map((flag) => toFlag('', flag)),
+    commands: Object.fromEntries(leavesOf(program).map((leaf) => [pathOf(leaf), toTreeCommand(leaf)])),
+    groups: Object.fromEntries(groups.map((each) => [each.name(), each.summary()])),
+    globals: program.options.filter(({ long }) => long !== '--version').map((option) => toFlag('', option)),
     topics: HELP_TOPICS.map(({ name, summary }) => [name, summary]),
     leaves: Object.entries(LEAVES).map(([name, { note }]) => [name, note]),
   };

@@ -49,6 +49,14 @@ export interface Context {
   };
   /** The command that started this program: the path of node and the path of the script. */
   readonly selfCommand: readonly string[];
+  /** Formats a command line of this program to paste into a shell, with the global options that select the service. */
+  command(words: readonly string[], operands?: readonly string[]): string;
+  /**
+   * Requires the confirmation of a write through a protected profile. Call it before anything is sent.
+   * @param confirmed the value of --confirm
+   * @throws UsageError if it names another profile, or is missing where the user cannot be asked
+   */
+  confirmWrite(confirmed: string | undefined): Promise<void>;
   /** Writes a line to stderr, unless --quiet is set. */
   notice(text: string): Promise<void>;
   /** Writes a warning to stderr, even with --quiet. */

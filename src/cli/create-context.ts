@@ -17,6 +17,7 @@ import type { Context, Signals } from './context.ts';
 import type { Environment, Io, Sink } from './io.ts';
 import { createPrompts } from './prompts.ts';
 import { connect, connectPublicly, findService, type ServiceAccess, type ServiceDeps } from './service.ts';
+import { shellCommand } from './shell-command.ts';
 import { createState } from './state-access.ts';
 
 /** What `main` needs. Tests provide their own. */
@@ -196,7 +197,7 @@ export function createContext(
 ): Context & { close(): Promise<void> } {
   const { io, env, clock, random, signals, selfCommand } = deps;
   const { progress, addSecret, revealSecret, redact } = contextParts;
-  const deadline = createDeadline(flags.timeoutMs, clock, signals.interrupt);
+  const deadline = createDeadline(flags.timeout, clock, signals.interrupt);
   const log = (text: string): Promise<void> => progress.pauseDuring(() => io.stderr.write(`${sanitizeLine(text)}\n`));
   const writeMessage = createMessageWriter(io.stderr, progress);
   const warn = (text: string): Promise<void> => writeMessage(`warning: ${text}`);
@@ -224,7 +225,7 @@ export function createContext(
   );
   const hasColor = shouldUseColor(flags.color, env, io.stderr);
   const state = createState(deps, { ...contextParts, abortSignal: deadline.signal, config, flags, warn });
-  return {
+  const context: Context & { close(): Promise<void> } = {
     io,
     env,
     clock,
@@ -233,13 +234,15 @@ export function createContext(
     abortSignal: deadline.signal,
     flags,
     progress,
+    command: (words: readonly string[], operands?: readonly string[]) => shellCommand(words, flags, operands),
+    confirmWrite: async (name: string | undefined) => (await import('./confirm-write.ts')).confirmWrite(context, name),
     runtime: deps,
     selfCommand,
     addSecret,
     revealSecret,
     redact,
     warn,
-    notice: (text) => (flags.quiet ? Promise.resolve() : writeMessage(text)),
+    notice: async (text: string) => (flags.quiet ? undefined : writeMessage(text)),
     get isInteractive() {
       return mayAsk(deps, flags);
     },
@@ -255,4 +258,5 @@ export function createContext(
       await close();
     },
   };
+  return context;
 }

@@ -1,7 +1,11 @@
-import type { HelpTopic } from './help-topics.ts';
+import type { CommandUnknownOpts } from '@commander-js/extra-typings';
+import { shouldUseColor } from '../output/color.ts';
+import type { Context } from './context.ts';
+import { describeOption, helpText } from './help.ts';
+import { findTopic, type HelpTopic } from './help-topics.ts';
 import { readAsset } from './installation.ts';
-import type { Sink } from './io.ts';
-import { COMMANDS, GLOBAL_FLAGS } from './registry.ts';
+import { findCommand } from './leaf.ts';
+import { unknownTopic } from './usage-error.ts';
 
 /** Matches a link from one topic to another. */
 const TOPIC_LINK = /\[([^\][]+)\]\(([\w-]+)\.md\)/g;
@@ -10,21 +14,19 @@ const TOPIC_LINK = /\[([^\][]+)\]\(([\w-]+)\.md\)/g;
 const BLOCK_MARKS = /^(```\w+) .*$/gm;
 
 /** Returns a Markdown section that lists the commands of the group with the topic's name; '' if there is no such group. */
-function listCommandsOf({ name }: HelpTopic): string {
-  const commands = COMMANDS.filter(({ commandPath }) => commandPath.startsWith(`${name} `));
+function listCommandsOf({ name }: HelpTopic, program: CommandUnknownOpts): string {
+  const commands = findCommand([name], program)?.commands ?? [];
   if (commands.length === 0) return '';
-  const lines = commands.map(({ commandPath, summary }) => `- \`partnerctl ${commandPath}\`: ${summary}`);
-  return `\n\n## Commands\n\n${lines.join('\n')}\n\n\`partnerctl help ${name} <command>\` shows the arguments and flags.`;
+  const lines = commands.map((each) => `- \`partnerctl ${name} ${each.name()}\`: ${each.summary()}`);
+  return `\n\n## Commands\n\n${lines.join('\n')}\n\n\`partnerctl help ${name} <command>\` shows the arguments and options.`;
 }
 
-/** Returns a Markdown list of the global flags for the topic `options`, else ''. */
-function listFlagsOf({ name }: HelpTopic): string {
+/** Returns a Markdown list of the global options for the topic `options`, else ''. */
+function listOptionsOf({ name }: HelpTopic, { options }: CommandUnknownOpts): string {
   if (name !== 'options') return '';
-  const lines = GLOBAL_FLAGS.map(({ usage, description, choices, default: value, defaultText }) => {
-    const values = choices ? ` (${choices.map((choice) => `\`${choice}\``).join(', ')})` : '';
-    const fallback = value ?? defaultText;
-    return `- \`${usage}\`: ${description}${values}${fallback === undefined ? '' : ` (default: ${fallback})`}`;
-  });
+  const lines = options
+    .filter(({ long }) => long !== '--version')
+    .map((option) => `- \`${option.flags}\`: ${describeOption(option)}`);
   return `\n\n${lines.join('\n')}`;
 }
 
@@ -32,20 +34,44 @@ function listFlagsOf({ name }: HelpTopic): string {
  * Returns a help topic as Markdown. The list of commands of the group with the topic's name follows the title; in `options`,
  * the list of global flags.
  */
-export function topicText(topic: HelpTopic): string {
+export function topicText(topic: HelpTopic, program: CommandUnknownOpts): string {
   const markdown = readAsset(`help/${topic.name}.md`)
     .replace(TOPIC_LINK, '$1 (`partnerctl help $2`)')
     .replaceAll(BLOCK_MARKS, '$1');
   const titleEnd = markdown.indexOf('\n');
-  return markdown.slice(0, titleEnd) + listCommandsOf(topic) + listFlagsOf(topic) + markdown.slice(titleEnd);
+  return (
+    markdown.slice(0, titleEnd) +
+    listCommandsOf(topic, program) +
+    listOptionsOf(topic, program) +
+    markdown.slice(titleEnd)
+  );
 }
 
-/** Formats a help topic for `stdout`: rendered and wrapped in a terminal, plain Markdown elsewhere. */
-export async function formatTopic(topic: HelpTopic, stdout: Sink, color: boolean): Promise<string> {
-  const text = topicText(topic);
+/** Formats Markdown for `stdout`: rendered and wrapped in a terminal, unchanged elsewhere. */
+async function formatMarkdown(
+  text: string,
+  { io: { stdout }, env, flags }: Pick<Context, 'io' | 'env' | 'flags'>,
+): Promise<string> {
   if (!stdout.isTTY) return text;
   const [{ Chalk }, { renderMarkdown }] = await Promise.all([import('chalk'), import('../output/markdown.ts')]);
-  const chalk = new Chalk({ level: color ? 1 : 0 });
+  const chalk = new Chalk({ level: shouldUseColor(flags.color, env, stdout) ? 1 : 0 });
   const style = { bold: chalk.bold, italic: chalk.italic, code: chalk.cyan, dim: chalk.dim, heading: chalk.bold };
   return `${await renderMarkdown(text, style, stdout.columns)}\n`;
+}
+
+/**
+ * Returns the help that `partnerctl help` shows people.
+ * @param words a topic, or the path of a command or a group; the program without one
+ * @throws UsageError if there is none of the name
+ */
+export async function formatHelp(
+  words: readonly string[],
+  program: CommandUnknownOpts,
+  screen: Pick<Context, 'io' | 'env' | 'flags'>,
+): Promise<string> {
+  const topic = findTopic(words);
+  if (topic) return formatMarkdown(topicText(topic, program), screen);
+  const found = findCommand(words, program);
+  if (!found) throw unknownTopic(words, program);
+  return helpText(found);
 }

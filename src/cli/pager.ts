@@ -136,16 +136,3 @@ export function createPagedSink(stdout: Sink, rows: number, command: PagerComman
     },
   };
 }
-
-/** Writes a complete text, through the pager if it is longer than the terminal and a pager may be used. */
-export async function writePaged(text: string, stdout: Sink, deps: Omit<PagerDeps, 'onOpen'>): Promise<void> {
-  const { isTTY, rows } = stdout;
-  const command = isTTY && rows !== undefined ? choosePager(deps.env) : undefined;
-  if (command === undefined || rows === undefined) return stdout.write(text);
-  const sink = createPagedSink(stdout, rows, command, { ...deps, onOpen: () => undefined });
-  try {
-    await sink.write(text);
-  } finally {
-    await sink.close();
-  }
-}

@@ -78,7 +78,7 @@ export function connect(access: ServiceAccess, parts: ServiceDeps): { http: Http
     interrupt,
     retries: flags.retries ?? DEFAULT_RETRIES,
     deadline,
-    timeoutMs: flags.timeoutMs,
+    timeoutMs: flags.timeout,
     trace: createTrace(parts),
     redact,
     onWarning,

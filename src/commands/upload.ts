@@ -1,4 +1,4 @@
-import { type Args, command, SERVICE_EXITS, SUMMARY_FLAG, summaryTakenHint } from '../cli/command.ts';
+import { type Args, command, SERVICE_EXITS, SUMMARY_FLAGS } from '../cli/command.ts';
 import type { Context } from '../cli/context.ts';
 import { refuseTokenOnStdin } from '../cli/input.ts';
 import { warnIfUnshared } from '../cli/warn-unshared.ts';
@@ -72,8 +72,7 @@ function parseSource(args: Args): Source {
   const paths = args.positionals;
   if (paths.includes('-')) return parseStdin(args);
   if (paths.length === 0) {
-    const taken = args.value('summary');
-    const hint = taken ? summaryTakenHint(taken) : 'Name files, directories with --recursive, or - for standard input.';
+    const hint = 'Name files, directories with --recursive, or - for standard input.';
     throw new UsageError('No file to upload.', { hint });
   }
   if (args.value('filename') !== undefined)
@@ -225,7 +224,7 @@ export default command<Input>({
     { usage: '--force', description: 'also upload files that were already uploaded' },
     { usage: '--retry-unknown', description: 'upload a file again if the outcome of its last upload is unknown' },
     { usage: '--dry-run', description: 'show what would be uploaded; nothing is sent' },
-    SUMMARY_FLAG,
+    ...SUMMARY_FLAGS,
   ],
   columns: COLUMNS,
   output: async () => (await import('../output-schemas/uploads.ts')).UPLOAD,

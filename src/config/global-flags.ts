@@ -1,7 +1,4 @@
-import type { Args } from '../cli/command.ts';
-import { UsageError } from '../errors.ts';
-
-/** The parsed global flags. An optional flag that is not set is absent. */
+/** The global options as commander parses them. One that is not set is absent. */
 export interface GlobalFlags {
   readonly profile?: string;
   readonly baseUrl?: string;
@@ -15,46 +12,9 @@ export interface GlobalFlags {
   /** Whether questions are allowed: false with --no-input. */
   readonly input: boolean;
   /** The time limit of the whole command in milliseconds. */
-  readonly timeoutMs?: number;
+  readonly timeout?: number;
   readonly retries?: number;
   readonly state?: string;
-  /** The columns to show in tables and tsv, separated by commas. */
-  readonly columns?: string;
-  /** The column to sort by; after a minus sign, in descending order. */
-  readonly sort?: string;
   /** Whether tables shorten nothing. */
   readonly wide: boolean;
-  /** Whether long tables go through a pager: false with --no-pager. */
-  readonly pager: boolean;
-}
-
-const NEVER_EMPTY = ['profile', 'base-url', 'token-file', 'query'];
-
-/** Parses the global flags. @throws UsageError for an empty flag, and for an invalid --timeout or --retries */
-export function parseGlobalFlags(args: Args): GlobalFlags {
-  const empty = NEVER_EMPTY.find((flag) => args.value(flag) === '');
-  if (empty) throw new UsageError(`--${empty} is empty.`, { hint: 'Check the shell variable it comes from.' });
-  const timeoutMs = args.duration('timeout');
-  const texts = {
-    profile: args.value('profile'),
-    baseUrl: args.value('base-url'),
-    tokenFile: args.value('token-file'),
-    output: args.value('output'),
-    query: args.value('query'),
-    state: args.value('state'),
-    columns: args.value('columns'),
-    sort: args.value('sort'),
-  };
-  return {
-    ...Object.fromEntries(Object.entries(texts).filter(([, value]) => value !== undefined)),
-    quiet: args.isSet('quiet'),
-    verbose: args.isSet('verbose'),
-    debug: args.isSet('debug'),
-    color: args.value('color') ?? 'auto',
-    input: args.isSet('input'),
-    wide: args.isSet('wide'),
-    pager: args.isSet('pager'),
-    ...(timeoutMs !== undefined && { timeoutMs }),
-    ...(args.value('retries') !== undefined && { retries: args.count('retries', { min: 0, max: 20, fallback: 3 }) }),
-  };
 }

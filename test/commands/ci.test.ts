@@ -167,7 +167,7 @@ describe('--summary', () => {
     const path = write('all.yaml', `${manifest('good')}---\n${withJob('bad')}`);
     const summary = join(dirname(path), 'summary.md');
     const env = { PARTNER_BASE_URL: fake.baseUrl, PARTNER_TOKEN: token };
-    const ran = await runIn({ env }, ['provision', path, `--summary=${summary}`], actions(path));
+    const ran = await runIn({ env }, ['provision', path, '--summary-file', summary], actions(path));
     expect(ran.code).toBe(10);
     const text = read(summary);
     expect(text.indexOf('❌ <code>bad')).toBeGreaterThan(0);
@@ -184,7 +184,7 @@ describe('--summary', () => {
     const it = await service();
     const path = write('acme.yaml', manifest('acme'));
     const summary = write('summary.md', 'earlier');
-    expect((await runIn(it, ['plan', path, '--summary', summary], {})).code).toBe(0);
+    expect((await runIn(it, ['plan', path, '--summary-file', summary], {})).code).toBe(0);
     expect(read(summary)).toMatch(/^### partnerctl plan\n/);
   });
 
@@ -205,7 +205,12 @@ describe('--summary', () => {
     const path = write('all.yaml', ['one', 'two', 'three', 'four'].map((id) => manifest(id)).join('---\n'));
     const env = { PARTNER_BASE_URL: fake.baseUrl, PARTNER_TOKEN: 'pt_1234567890' };
     const summary = join(tempDirectory(), 'summary.md');
-    const ran = await runIn({ env }, ['provision', path, '--concurrency', '1', '--summary', summary], {}, { signals });
+    const ran = await runIn(
+      { env },
+      ['provision', path, '--concurrency', '1', '--summary-file', summary],
+      {},
+      { signals },
+    );
     expect(ran.code).toBe(130);
     const text = read(summary);
     expect(text).toMatch(/<code>one {2}.*created/);
@@ -225,7 +230,7 @@ describe('--summary', () => {
     const env = { PARTNER_BASE_URL: fake.baseUrl, PARTNER_TOKEN: 'pt_1234567890' };
     const summary = join(tempDirectory(), 'summary.md');
     const path = write('one.yaml', manifest('one'));
-    const ran = await runIn({ env }, ['provision', path, '--summary', summary], {}, { signals });
+    const ran = await runIn({ env }, ['provision', path, '--summary-file', summary], {}, { signals });
     expect(ran.code).toBe(130);
     expect(read(summary)).toContain('one.yaml:1, interrupted');
     expect(read(summary)).toContain('It was interrupted.');
@@ -235,7 +240,7 @@ describe('--summary', () => {
   test('shows mistakes in the input with their positions', async () => {
     const path = write('acme.yaml', 'external_space_id: acme\ncolour: SECRET-COLOUR\n');
     const summary = join(dirname(path), 'summary.md');
-    expect((await run(['plan', path, '--summary', summary])).code).toBe(2);
+    expect((await run(['plan', path, '--summary-file', summary])).code).toBe(2);
     expect(read(summary)).toContain('acme.yaml:2:1: unknown key &quot;colour&quot;');
     expect(read(summary)).not.toContain('SECRET-COLOUR');
   });
@@ -244,7 +249,7 @@ describe('--summary', () => {
     const it = await service();
     const summary = join(tempDirectory(), 'summary.md');
     const file = write('a <b>.txt', 'a');
-    expect((await runIn(it, ['upload', file, '--summary', summary], {})).code).toBe(0);
+    expect((await runIn(it, ['upload', file, '--summary-file', summary], {})).code).toBe(0);
     expect(read(summary)).toMatch(/### partnerctl upload\n\n<p>1 uploaded\.<\/p>/);
     expect(read(summary)).toContain('a &lt;b&gt;.txt  uploaded, ');
   });
@@ -262,58 +267,19 @@ describe('--summary', () => {
     const it = await service();
     const stdin = withJob('acme').replace('schedule:', 'shedule:');
     const path = write('plan.md', '');
-    const ran = await runIn(it, ['plan', '-', `--summary=${path}`], {}, { stdin });
+    const ran = await runIn(it, ['plan', '-', '--summary-file', path], {}, { stdin });
     expect(ran.code).toBe(2);
     expect(read(path)).toContain('unknown key &quot;shedule&quot;');
     expect(read(path)).not.toContain('SECRET-PLAN');
   });
 
   test.each([
-    { input: 'a manifest', argv: (path: string) => ['plan', path, `--summary=${path}`] },
-    {
-      input: 'a manifest by another name',
-      argv: (path: string) => ['plan', path, `--summary=${dirname(path)}/./manifest`],
-    },
-    {
-      input: 'a manifest in a directory',
-      argv: (path: string) => ['plan', dirname(path), `--summary=${path}.yaml`],
-    },
-    { input: 'jobs', argv: (path: string) => ['cron', 'create', '-f', path, `--summary=${dirname(path)}/./manifest`] },
-    { input: 'an upload', argv: (path: string) => ['upload', path, `--summary=${dirname(path)}/./manifest`] },
-  ])('never overwrites $input', async ({ argv }) => {
-    const it = await service();
-    const path = write('manifest', manifest('acme'));
-    const ran = await runIn(it, argv(path), {});
-    expect(ran.code).toBe(2);
-    expect(ran.stderr).toContain('would overwrite');
-    expect(read(path)).toBe(manifest('acme'));
-    expect(await it.received()).toEqual([]);
-  });
-
-  test.each(['provision', 'plan', 'upload'])(
-    'is not named before another flag of %s as if it had taken that',
-    async (name) => {
-      const ran = await runIn(await service(), [name, '--summary', '-q'], {});
-      expect(ran.code).toBe(2);
-      expect(ran.stderr).not.toContain('is the file of --summary');
-    },
-  );
-
-  test.each(['provision', 'plan', 'upload'])('that has taken the only file of %s is named', async (name) => {
-    const it = await service();
-    const path = write('acme.yaml', manifest('acme'));
-    const ran = await runIn(it, [name, '--summary', path], {});
-    expect(ran.code).toBe(2);
-    expect(ran.stderr).toContain(
-      `hint: ${path} is the file of --summary. Name the other files before --summary, or after --summary=<file>.\n`,
-    );
-    expect(read(path)).toBe(manifest('acme'));
-  });
-
-  test.each([
     { name: 'without a file, outside of GitHub Actions', argv: ['--summary'], says: 'GITHUB_STEP_SUMMARY is not set' },
-    { name: 'that would overwrite a manifest', argv: ['--summary', 'acme.yaml'], says: 'would overwrite acme.yaml' },
-    { name: 'in a directory that does not exist', argv: ['--summary=/nonexistent/s.md'], says: 'cannot be written' },
+    {
+      name: 'in a directory that does not exist',
+      argv: ['--summary-file', '/nonexistent/s.md'],
+      says: 'cannot be written',
+    },
   ])('$name is an error before anything is sent', async ({ argv, says }) => {
     const it = await service();
     const path = write('acme.yaml', manifest('acme'));

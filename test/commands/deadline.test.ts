@@ -7,7 +7,7 @@ const POST = 'POST /automation/agent-templates/provision-space/';
 
 // A test compiles the modules that it loads; that time must not count.
 beforeAll(async () => {
-  await Promise.all([import('../../src/cli/run-command.ts'), import('../../src/provision/apply.ts')]);
+  await Promise.all([import('../../src/cli/run.ts'), import('../../src/provision/apply.ts')]);
 });
 
 test.each([

@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import { COMMANDS } from '../../src/cli/registry.ts';
 import { run } from '../support/run.ts';
 import { manifest, service, write } from '../support/service.ts';
 import { createProfileHome, storeProfile } from './profile-home.ts';
@@ -35,11 +34,10 @@ const WRITES: Readonly<Record<string, (source: string) => string[]>> = {
 };
 
 test('exactly the commands that write have --confirm', async () => {
-  const loaded = await Promise.all(
-    COMMANDS.map(async ({ commandPath, load }) => ({ commandPath, command: (await load()).default })),
-  );
-  const asking = loaded.filter(({ command }) => command.flags.some(({ usage }) => usage.startsWith('--confirm ')));
-  expect(asking.map(({ commandPath }) => commandPath).toSorted()).toEqual(Object.keys(WRITES).toSorted());
+  const help = await run(['help', '-o', 'json']);
+  const { commands } = help.json<{ commands: readonly { command: string; writes: boolean }[] }>();
+  const asking = commands.filter(({ writes }) => writes).map(({ command }) => command);
+  expect(asking.toSorted()).toEqual(Object.keys(WRITES).toSorted());
 });
 
 describe.each(Object.entries(WRITES))('%s with a protected profile', (_, argsOf) => {

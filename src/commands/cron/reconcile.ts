@@ -1,11 +1,9 @@
-import { command, SERVICE_EXITS } from '../../cli/command.ts';
 import type { Context } from '../../cli/context.ts';
-import { shellCommand } from '../../cli/shell-command.ts';
-import type { GlobalFlags } from '../../config/global-flags.ts';
+import { leaf, run, SERVICE_EXITS } from '../../cli/leaf.ts';
 import { SCOPE } from '../../contract/scopes.ts';
-import { toWireSchedule } from '../../cron/cron-result.ts';
 import type { JobReservation } from '../../cron/jobs.ts';
-import type { Reconciled, ReconcileOptions } from '../../cron/reconcile.ts';
+import type { Reconciled } from '../../cron/reconcile.ts';
+import type { CronSchedule } from '../../cron/schedule.ts';
 import { OutcomeUnknownError } from '../../errors.ts';
 import { type Column, listResult } from '../../output/command-result.ts';
 
@@ -27,7 +25,7 @@ const COLUMNS: readonly Column<Reconciled>[] = [
   { header: 'KEY', value: ({ reservation }) => reservation.key, fit: 'middle', isOptional: true, tone: () => 'dim' },
 ];
 
-function resultJson(result: Reconciled): object {
+function resultJson(result: Reconciled, toWireSchedule: (schedule: CronSchedule) => object): object {
   const { reservation, status, cron_job_id, candidates } = result;
   const { agent_id, name, schedule } = reservation.data;
   const { key, at } = reservation;
@@ -45,17 +43,16 @@ function resultJson(result: Reconciled): object {
   };
 }
 
-function openOutcomesError(results: readonly Reconciled[], flags: GlobalFlags): OutcomeUnknownError | undefined {
+function openOutcomesError(results: readonly Reconciled[], { command }: Context): OutcomeUnknownError | undefined {
   const open = results.filter(({ status }) => status === 'unknown');
   if (open.length === 0) return undefined;
   const missing = open.filter(({ candidates }) => candidates.length === 0);
   const guessable = open.some(({ candidates }) => candidates.length > 0);
   const hints = [
     missing.length > 0 &&
-      `If you are sure that a job which is not listed was not created: ${shellCommand(['cron', 'reconcile', '--assume-not-created'], flags)}`,
-    guessable &&
-      `If you know which job it is: ${shellCommand(['cron', 'adopt', '<cron_job_id>', '--key', '<key>'], flags)}`,
-    guessable && `If it is none of them, and so was not created: ${shellCommand(['cron', 'forget', '<key>'], flags)}`,
+      `If you are sure that a job which is not listed was not created: ${command(['cron', 'reconcile', '--assume-not-created'])}`,
+    guessable && `If you know which job it is: ${command(['cron', 'adopt', '<cron_job_id>', '--key', '<key>'])}`,
+    guessable && `If it is none of them, and so was not created: ${command(['cron', 'forget', '<key>'])}`,
   ];
   return new OutcomeUnknownError(
     open.length === 1
@@ -77,60 +74,50 @@ async function confirmNotCreated(context: Context, { data, at }: JobReservation)
   );
 }
 
-function hintWithoutList(flags: GlobalFlags): string {
-  const adopt = shellCommand(['cron', 'adopt', '<cron_job_id>', '--key', '<key>'], flags);
-  const forget = shellCommand(['cron', 'forget', '<key>'], flags);
+function hintWithoutList({ command }: Context): string {
+  const adopt = command(['cron', 'adopt', '<cron_job_id>', '--key', '<key>']);
+  const forget = command(['cron', 'forget', '<key>']);
   return `Reconciling needs the service's list. If you know whether the job was created, record that yourself: ${adopt} or ${forget}`;
 }
 
-export default command<ReconcileOptions>({
-  description:
-    "Checks in the service's list whether jobs with an unknown outcome were created. Adopts a new job if it is the only match; never guesses among several.",
-  flags: [
-    { usage: '--key <key>', description: 'only this job; the error about it shows its key' },
-    {
-      usage: '--assume-not-created',
-      description: 'treat jobs that are not listed as not created; they may be created again',
-    },
-  ],
-  columns: COLUMNS,
-  output: async () => (await import('../../output-schemas/cron.ts')).CRON_RECONCILE,
-  scopes: [SCOPE.listJobs],
-  exits: [...SERVICE_EXITS, 'unknown', 'partial'],
-  examples: [
-    { line: 'partnerctl cron reconcile', does: 'find out whether jobs whose response was lost exist' },
-    {
-      line: 'partnerctl cron reconcile --assume-not-created',
-      does: 'let jobs that are not listed be created again',
-    },
-  ],
-  parse: (args) => ({
-    key: args.nonEmpty('key'),
-    assumeNotCreated: args.isSet('assume-not-created'),
-  }),
-  async run(context, options) {
-    const [{ reconcileJobs }, { findAnew }] = await Promise.all([
-      import('../../cron/reconcile.ts'),
-      import('../../cron/service-jobs.ts'),
-    ]);
-    const { clock, abortSignal: signal, flags, isInteractive, progress } = context;
-    const http = await context.http();
-    const log = await context.log();
-    progress.start('Reconciling the jobs');
-    const deps = {
-      origin: http.baseUrl,
-      log,
-      clock,
-      signal,
-      findAnew: findAnew({ http, log, clock, signal }, hintWithoutList(flags)),
-      confirm: isInteractive ? (reservation: JobReservation) => confirmNotCreated(context, reservation) : undefined,
-      onWait: (ms: number) => progress.start('Waiting, because a job may still be created or listed', ms),
-    };
-    const results = await reconcileJobs(deps, options);
-    return listResult(results, COLUMNS, {
-      empty: 'There is nothing to reconcile.',
-      json: resultJson,
-      failure: () => openOutcomesError(results, flags),
-    });
-  },
-});
+export const reconcile = () =>
+  leaf('reconcile', 'Resolve jobs whose creation has an unknown outcome', {
+    description:
+      "Checks in the service's list whether jobs with an unknown outcome were created. Adopts a new job if it is the only match; never guesses among several.",
+    scopes: [SCOPE.listJobs],
+    exits: [...SERVICE_EXITS, 'unknown', 'partial'],
+    examples: [
+      ['partnerctl cron reconcile', 'find out whether jobs whose response was lost exist'],
+      ['partnerctl cron reconcile --assume-not-created', 'let jobs that are not listed be created again'],
+    ],
+  })
+    .option('--key <key>', 'only this job; the error about it shows its key')
+    .option('--assume-not-created', 'treat jobs that are not listed as not created; they may be created again')
+    .action(
+      run(async (context, { key, assumeNotCreated = false }) => {
+        const [{ reconcileJobs }, { findAnew }, { toWireSchedule }] = await Promise.all([
+          import('../../cron/reconcile.ts'),
+          import('../../cron/service-jobs.ts'),
+          import('../../cron/cron-result.ts'),
+        ]);
+        const { clock, abortSignal: signal, isInteractive, progress } = context;
+        const http = await context.http();
+        const log = await context.log();
+        progress.start('Reconciling the jobs');
+        const deps = {
+          origin: http.baseUrl,
+          log,
+          clock,
+          signal,
+          findAnew: findAnew({ http, log, clock, signal }, hintWithoutList(context)),
+          confirm: isInteractive ? (reservation: JobReservation) => confirmNotCreated(context, reservation) : undefined,
+          onWait: (ms: number) => progress.start('Waiting, because a job may still be created or listed', ms),
+        };
+        const results = await reconcileJobs(deps, { key, assumeNotCreated });
+        return listResult(results, COLUMNS, {
+          empty: 'There is nothing to reconcile.',
+          json: (result) => resultJson(result, toWireSchedule),
+          failure: () => openOutcomesError(results, context),
+        });
+      }),
+    );

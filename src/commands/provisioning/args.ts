@@ -1,4 +1,4 @@
-import { type Args, type FlagSpec, type InputSpec, SUMMARY_FLAG, summaryTakenHint } from '../../cli/command.ts';
+import { type Args, type FlagSpec, type InputSpec, SUMMARY_FLAGS } from '../../cli/command.ts';
 import { UsageError } from '../../errors.ts';
 
 /** The flags of all commands that take manifests. */
@@ -13,7 +13,7 @@ export const MANIFEST_FLAGS: readonly FlagSpec[] = [
     usage: '--install-renamed',
     description: 'install an agent although the space has one of its template that the manifest does not name',
   },
-  SUMMARY_FLAG,
+  ...SUMMARY_FLAGS,
 ];
 
 /** What a manifest looks like. */
@@ -74,7 +74,5 @@ export function parseManifestArgs(args: Args): ManifestArgs {
 /** @throws UsageError if no manifest is given */
 export function requireFiles(args: Args): void {
   if (args.positionals.length > 0) return;
-  const taken = args.value('summary');
-  const hint = taken ? summaryTakenHint(taken) : 'Give a YAML file, a directory, or - for standard input.';
-  throw new UsageError('No manifest is given.', { hint });
+  throw new UsageError('No manifest is given.', { hint: 'Give a YAML file, a directory, or - for standard input.' });
 }

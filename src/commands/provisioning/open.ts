@@ -3,6 +3,7 @@ import { ListUnavailable, toListFailure } from '../../api/list-failure.ts';
 import { DEFAULT_RETRIES } from '../../api/retry.ts';
 import type { Context } from '../../cli/context.ts';
 import { createJobs } from '../../cron/create.ts';
+import { toCreatedResult } from '../../cron/created-result.ts';
 import { type CronResult, createScheduleDescriber } from '../../cron/cron-result.ts';
 import type { CronJob } from '../../cron/job.ts';
 import { toListedJob } from '../../cron/job-list.ts';
@@ -16,8 +17,7 @@ import { parseManifests } from '../../provision/read-manifests.ts';
 import { readFacts } from '../../provision/space-record.ts';
 import { problemsError } from '../../yaml/problem.ts';
 import { readSources } from '../../yaml/sources.ts';
-import { createGapWarner } from '../cron/shared/create-notices.ts';
-import { createHooks, toCreatedResult } from '../cron/shared/created-result.ts';
+import { createGapWarner, createHooks } from '../cron/shared/notices.ts';
 import type { ManifestArgs } from './args.ts';
 
 /**

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { parseDuration } from '../../../src/cli/args.ts';
+import { parseDuration } from '../../../src/cli/options.ts';
 
 describe('parseDuration', () => {
   it.each([

@@ -2,14 +2,11 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { describeCompletion } from '../../../src/cli/completion-tree.ts';
 import { HELP_TOPICS } from '../../../src/cli/help-topics.ts';
-import { COMMANDS, GLOBAL_FLAGS, GROUPS } from '../../../src/cli/registry.ts';
 import { complete } from '../../../src/completion/complete.ts';
 import { LEAVES } from '../../../src/contract/leaves.ts';
 
-const TREE = await describeCompletion();
-const DECLARED = await Promise.all(
-  COMMANDS.map(async ({ commandPath, load }) => ({ commandPath, ...(await load()).default })),
-);
+const TREE = describeCompletion();
+const COMMANDS = Object.entries(TREE.commands).map(([commandPath, { flags }]) => ({ commandPath, flags }));
 
 /** The completions of the last word; `|` marks the cursor. */
 function completionFor(...words: string[]) {
@@ -26,15 +23,11 @@ function offered(...words: string[]): string[] {
   return wanted.values.map(([value]) => wanted.prefix + value);
 }
 
-function flagName(usage: string): string {
-  return /--[\w-]+/.exec(usage)?.[0] ?? '';
-}
-
 describe('command names', () => {
   it('are offered one word at a time, with their groups, and after help', () => {
     const first = COMMANDS.map(({ commandPath }) => commandPath.split(' ')[0] ?? '');
-    expect(offered('')).toEqual([...new Set(first), 'help']);
-    for (const group of Object.keys(GROUPS)) {
+    expect(offered('')).toEqual([...new Set(first)]);
+    for (const group of Object.keys(TREE.groups)) {
       const names = COMMANDS.filter(({ commandPath }) => commandPath.startsWith(`${group} `));
       expect(offered(group, '')).toEqual(names.map(({ commandPath }) => commandPath.split(' ')[1]));
     }
@@ -60,42 +53,29 @@ describe('command names', () => {
   });
 });
 
-describe.each(DECLARED)('$commandPath', ({ commandPath, flags, columns }) => {
+describe.each(COMMANDS)('$commandPath', ({ commandPath, flags }) => {
   const path = commandPath.split(' ');
 
   it('offers each of its flags and the global ones, with a description', () => {
     const wanted = completionFor(...path, '--');
     const values = wanted.kind === 'values' ? wanted.values : [];
-    const names = [...flags, ...GLOBAL_FLAGS].map(({ usage }) => flagName(usage));
-    expect(values.map(([name]) => name)).toEqual([...names, '--help']);
+    expect(values.map(([name]) => name)).toEqual([...flags, ...TREE.globals].map(({ name }) => name).concat('--help'));
     for (const [, description] of values) expect(description).not.toBe('');
   });
 
   it('does not offer a flag again, unless it is repeatable', () => {
-    for (const { usage, repeatable = false } of [...flags, ...GLOBAL_FLAGS]) {
-      const typed = usage.includes('<') ? [flagName(usage), 'value'] : [flagName(usage)];
-      expect(offered(...path, ...typed, '--').includes(flagName(usage)), usage).toBe(repeatable);
-      expect(offered(...path, '--', '|', ...typed).includes(flagName(usage)), usage).toBe(repeatable);
+    for (const { name, value, isRepeatable = false } of [...flags, ...TREE.globals]) {
+      const typed = value === undefined ? [name] : [name, 'value'];
+      expect(offered(...path, ...typed, '--').includes(name), name).toBe(isRepeatable);
+      expect(offered(...path, '--', '|', ...typed).includes(name), name).toBe(isRepeatable);
     }
   });
 
   it('offers each choice of a flag, in one word and in two', () => {
-    for (const { usage, choices = [] } of [...flags, ...GLOBAL_FLAGS]) {
-      if (choices.length === 0) continue;
-      const name = flagName(usage);
-      expect(offered(...path, name, '')).toEqual(choices);
-      expect(offered(...path, `${name}=`)).toEqual(choices.map((choice) => `${name}=${choice}`));
-    }
-  });
-
-  it('offers the names of its columns', () => {
-    const names = columns.map(({ header }) => header.toLowerCase().replaceAll(' ', '-')).filter(Boolean);
-    expect(offered(...path, '--columns', '')).toEqual(names);
-    expect(offered(...path, '--sort', '')).toEqual(names);
-    expect(offered(...path, '--sort=-')).toEqual(names.map((name) => `--sort=-${name}`));
-    const [first, ...others] = names;
-    if (first !== undefined) {
-      expect(offered(...path, '--columns', `${first},`)).toEqual(others.map((name) => `${first},${name}`));
+    for (const { name, value } of [...flags, ...TREE.globals]) {
+      if (!Array.isArray(value)) continue;
+      expect(offered(...path, name, '')).toEqual(value);
+      expect(offered(...path, `${name}=`)).toEqual(value.map((choice) => `${name}=${choice}`));
     }
   });
 });

@@ -112,7 +112,7 @@ export async function awaitReplies(
   target: ReplyTarget,
   { criteria, details }: Pick<Wait, 'criteria' | 'details'>,
 ): Promise<Pick<WaitOutcome, 'replies'> & { readonly failure: PartnerctlError | undefined }> {
-  const { timeoutMs } = context.flags;
+  const { timeout: timeoutMs } = context.flags;
   const deps = followDeps(context, http, timeoutMs === undefined ? DEFAULT_WAIT_MS : undefined);
   const { waitForReplies } = await import('../../../chat/wait.ts');
   context.progress.start('Waiting for the reply', deps.remainingMs());

@@ -84,7 +84,7 @@ export function commandFormatter({ flags }: Pick<Context, 'flags'>): FormatComma
 export function followDeps(context: Context, http: Http, limitMs = Number.POSITIVE_INFINITY): FollowDeps {
   const { clock, random, signals, flags } = context;
   const endsAt = clock.now() + limitMs;
-  const ofCommand = () => (flags.timeoutMs === undefined ? Number.POSITIVE_INFINITY : http.remainingMs());
+  const ofCommand = () => (flags.timeout === undefined ? Number.POSITIVE_INFINITY : http.remainingMs());
   const remainingMs = () => Math.min(endsAt - clock.now(), ofCommand());
   return { http, clock, random, signal: signals.interrupt, remainingMs };
 }

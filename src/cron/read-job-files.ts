@@ -1,13 +1,13 @@
-import { parseAgentReference } from '../../../api/references.ts';
-import type { Context } from '../../../cli/context.ts';
-import { refuseTokenOnStdin } from '../../../cli/input.ts';
-import type { WantedJob } from '../../../cron/job.ts';
-import { cronKey } from '../../../cron/job.ts';
-import { parseJobFiles } from '../../../cron/jobs-file.ts';
-import { InputError, NotFoundError, UsageError, withHint } from '../../../errors.ts';
-import { problemsError } from '../../../yaml/problem.ts';
-import { readSources } from '../../../yaml/sources.ts';
+import type { Readable } from 'node:stream';
+import type { Http } from '../api/http.ts';
+import { parseAgentReference } from '../api/references.ts';
+import { InputError, NotFoundError, UsageError, withHint } from '../errors.ts';
+import { problemsError } from '../yaml/problem.ts';
+import { readSources } from '../yaml/sources.ts';
+import type { WantedJob } from './job.ts';
+import { cronKey } from './job.ts';
 import { AgentFinder } from './job-agent.ts';
+import { parseJobFiles } from './jobs-file.ts';
 
 /** Runs after the agent lookup, because two references can name one agent. @throws InputError if a job is described twice */
 function refuseDuplicates(origin: string, wanted: readonly WantedJob[]): void {
@@ -24,12 +24,20 @@ function refuseDuplicates(origin: string, wanted: readonly WantedJob[]): void {
   }
 }
 
+/** What reading files of jobs needs. */
+export interface JobFileContext {
+  readonly io: { readonly stdin: Readable };
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly abortSignal: AbortSignal;
+  readonly progress: { start(text: string): void };
+  http(): Promise<Http>;
+}
+
 /**
  * Reads the jobs in files, and checks all of them before anything is sent.
  * @throws InputError that shows every mistake with file, line, and column; NotFoundError if an agent is not found
  */
-export async function readJobFiles(context: Context, files: readonly string[]): Promise<readonly WantedJob[]> {
-  if (files.includes('-')) refuseTokenOnStdin(context.flags, 'input');
+export async function readJobFiles(context: JobFileContext, files: readonly string[]): Promise<readonly WantedJob[]> {
   const sources = await readSources(files, context.io.stdin, context.abortSignal);
   const { jobs, problems } = parseJobFiles(sources, (name) => context.env[name]);
   if (problems.length > 0) throw problemsError(problems);

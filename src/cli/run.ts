@@ -1,4 +1,5 @@
-import { type GlobalFlags, parseGlobalFlags } from '../config/global-flags.ts';
+import type { CommandUnknownOpts } from '@commander-js/extra-typings';
+import type { GlobalFlags } from '../config/global-flags.ts';
 import { EXIT, OutputError, UsageError, withHint } from '../errors.ts';
 import { escapeWorkflowCommands, isGitHubActions } from '../output/ci/workflow-commands.ts';
 import { shouldUseColor } from '../output/color.ts';
@@ -8,12 +9,11 @@ import { createRedactor, type Redactor, redactingSink } from '../output/redact.t
 import { render } from '../output/render.ts';
 import { withReason } from '../output/sentences.ts';
 import { isReaderGone, waitForReader } from '../output/stream-sink.ts';
-import type { CiDeps, CiReport } from './ci-report.ts';
-import { SUMMARY_FLAG } from './command.ts';
+import type { CiDeps, CiReport, SummaryOptions } from './ci-report.ts';
 import { createContext, type RuntimeDeps } from './create-context.ts';
 import { type ClosableSink, type Environment, lazyIo, type Sink, withWrite } from './io.ts';
+import { type Invocation, pathOf } from './leaf.ts';
 import type { PagerDeps } from './pager.ts';
-import type { ParsedCommand } from './parse.ts';
 
 /** Whether there is room for a spinner. A terminal without a window, such as in a container, reports 0 columns. */
 function hasWidth(terminal: NodeJS.WritableStream): boolean {
@@ -58,13 +58,13 @@ function abortableSink(sink: Sink, run: CommandRun): Sink {
 
 /** Creates the function that opens a pager. @returns undefined if none may be used */
 function pagerFor(
-  { pager, input }: GlobalFlags,
+  { input }: GlobalFlags,
   { io, env, signals }: RuntimeDeps,
   { redactor, ...parts }: Pick<PagerDeps, 'onOpen' | 'warn'> & { readonly redactor: Redactor },
 ): (() => Promise<ClosableSink>) | undefined {
   const { stdout } = io;
   const { rows } = stdout;
-  if (!pager || !input || !stdout.isTTY || rows === undefined) return undefined;
+  if (!input || !stdout.isTTY || rows === undefined) return undefined;
   return async () => {
     const { choosePager, createPagedSink } = await import('./pager.ts');
     const command = choosePager(env);
@@ -81,14 +81,12 @@ function workflowSafeSink(sink: Sink, env: Environment): Sink {
 }
 
 /** Opens the report for CI systems. @returns undefined if none is wanted @throws as `CiReport.open` */
-async function openReport(parsed: ParsedCommand, deps: CiDeps): Promise<CiReport | undefined> {
-  const { flags } = parsed.command;
-  if (!flags.includes(SUMMARY_FLAG)) return undefined;
-  const { args } = parsed;
-  const isAsked = args.isSet('summary') || args.value('summary') !== undefined;
-  if (!isAsked && !isGitHubActions(deps.env)) return undefined;
+async function openReport(command: CommandUnknownOpts, deps: CiDeps): Promise<CiReport | undefined> {
+  if (!command.options.some(({ long }) => long === '--summary')) return undefined;
+  const options: SummaryOptions = command.opts();
+  if (!options.summary && options.summaryFile === undefined && !isGitHubActions(deps.env)) return undefined;
   const { CiReport } = await import('./ci-report.ts');
-  return CiReport.open(parsed, deps);
+  return CiReport.open(pathOf(command), options, deps);
 }
 
 /**
@@ -106,16 +104,32 @@ async function renderForReader(...[result, options, io]: Parameters<typeof rende
   }
 }
 
+/** Writes a text, in a terminal through the pager if it is long. */
+async function writeText(text: string, out: Sink, openPager: ReturnType<typeof pagerFor>): Promise<number> {
+  const pager = await openPager?.();
+  try {
+    await (pager ?? out).write(text);
+  } finally {
+    await pager?.close();
+  }
+  return EXIT.ok;
+}
+
 /**
  * Runs a command and writes its result.
+ * @param flags the global options
  * @param run receives the secrets and the abort signal
  * @returns the exit code
  * @throws the error that ends the command
  */
-export async function runCommand(parsed: ParsedCommand, deps: RuntimeDeps, run: CommandRun): Promise<number> {
+export async function runCommand(
+  { command, run: runAction }: Invocation,
+  flags: GlobalFlags,
+  deps: RuntimeDeps,
+  run: CommandRun,
+): Promise<number> {
   const { secrets } = run;
   const { io, env, clock, terminal } = deps;
-  const flags = parseGlobalFlags(parsed.globals);
   const redactor = createRedactor(secrets);
   const { redact } = redactor;
   const progress = createProgress(terminal, {
@@ -147,26 +161,21 @@ export async function runCommand(parsed: ParsedCommand, deps: RuntimeDeps, run: 
   try {
     const chosen = await chosenFormat(flags, deps);
     const format = chosen ?? (io.stdout.isTTY ? 'table' : 'tsv');
-    const prepared = parsed.command.prepare(parsed.args);
-    const arrangement =
-      flags.columns === undefined && flags.sort === undefined
-        ? undefined
-        : await (await import('./arrangement.ts')).parseArrangement(parsed, flags, { ...prepared, format });
     if (flags.query !== undefined) await (await import('../output/query.ts')).compileQuery(flags.query);
     const annotate = (lines: string) => rawStderr.write(lines);
-    const report = await openReport(parsed, { env, format, redact, warn: context.warn, annotate });
+    const report = await openReport(command, { env, format, redact, warn: context.warn, annotate });
     const { query, quiet, wide, color } = flags;
     const options = {
       format,
       isFormatChosen: chosen !== undefined,
       query,
-      ...(arrangement && { arrangement }),
       quiet,
       wide,
     };
     const openPager = pagerFor(flags, deps, { redactor, onOpen: () => progress.stop(), warn: context.warn });
     const finish = async (result: CommandResult): Promise<number> => {
       const out = result.kind === 'body' ? stdout : workflowSafeSink(stdout, env);
+      if (result.kind === 'text' && query === undefined) return await writeText(result.text, out, openPager);
       const renderOptions = { ...options, color: shouldUseColor(color, env, io.stdout), now: clock.now() };
       await renderForReader(result, renderOptions, { stdout: out, stderr, redact, openPager });
       if (result.kind === 'object') await result.onWritten?.();
@@ -175,8 +184,8 @@ export async function runCommand(parsed: ParsedCommand, deps: RuntimeDeps, run: 
       if (failure) throw failure;
       return exitCodeOfResult(result);
     };
-    if (!report) return await finish(await prepared.run(context));
-    return await report.during(async () => finish(report.watch(await prepared.run(context))));
+    if (!report) return await finish(await runAction(context));
+    return await report.during(async () => finish(report.watch(await runAction(context))));
   } finally {
     await context.close();
   }

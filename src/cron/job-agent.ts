@@ -1,24 +1,48 @@
-import { readItem } from '../../../api/api-response.ts';
-import { listAgents } from '../../../api/calls.ts';
-import type { Http } from '../../../api/http.ts';
-import { parseReference, resolveAgentId, resolveSpaceId } from '../../../api/references.ts';
-import { SpaceAgents } from '../../../api/space-agents.ts';
-import { type AgentInput, parseAgentInput } from '../../../cli/agent-args.ts';
-import type { Args } from '../../../cli/command.ts';
-import type { Context } from '../../../cli/context.ts';
-import { comparableAgent } from '../../../contract/agent-ids.ts';
-import { readAgent } from '../../../contract/agents.ts';
-import { OPERATIONS } from '../../../contract/operations.ts';
-import type { OwnerAgents } from '../../../cron/job-rows.ts';
-import { UsageError } from '../../../errors.ts';
-import { shellQuote } from '../../../shell-quote.ts';
+import { readItem } from '../api/api-response.ts';
+import { listAgents } from '../api/calls.ts';
+import type { Http } from '../api/http.ts';
+import {
+  type AgentReference,
+  parseAgentReference,
+  parseReference,
+  resolveAgentId,
+  resolveSpaceId,
+} from '../api/references.ts';
+import { SpaceAgents } from '../api/space-agents.ts';
+import { comparableAgent } from '../contract/agent-ids.ts';
+import { readAgent } from '../contract/agents.ts';
+import { OPERATIONS } from '../contract/operations.ts';
+import { UsageError } from '../errors.ts';
+import { shellQuote } from '../shell-quote.ts';
+import type { OwnerAgents } from './job-rows.ts';
+
+/** An agent as the command line names it: by id, or by name within a space. */
+export interface AgentInput {
+  readonly agent: AgentReference;
+  /** As typed; set exactly if the agent is given by name. */
+  readonly space: string | undefined;
+}
+
+/** The values of --agent and --space. */
+export interface AgentOptions {
+  readonly agent?: string | undefined;
+  readonly space?: string | undefined;
+}
 
 /** Reads --agent, and --space when the agent is given by name. @throws UsageError */
-export function parseJobAgent(args: Args): AgentInput {
-  const input = parseAgentInput(args);
-  if (input.agent.by === 'name' || input.space === undefined) return input;
+export function parseJobAgent({ agent: typed, space }: AgentOptions): AgentInput {
+  if (typed === undefined) throw new UsageError('--agent is missing.');
+  const agent = parseAgentReference(typed);
+  if (agent.value.trim() === '') throw new UsageError('--agent is empty.');
+  if (space?.trim() === '') throw new UsageError('--space is empty.');
+  if (agent.by === 'name' && space === undefined) {
+    throw new UsageError('--agent name:<name> needs --space.', {
+      hint: 'Add --space <space_id | ext:<id> | name:<name>>, or give the agent_id.',
+    });
+  }
+  if (agent.by === 'name' || space === undefined) return { agent, space };
   throw new UsageError('--space can only be used with --agent name:<name>.', {
-    hint: `If ${JSON.stringify(input.agent.value)} is its name: --agent ${shellQuote(`name:${input.agent.value}`)}`,
+    hint: `If ${JSON.stringify(agent.value)} is its name: --agent ${shellQuote(`name:${agent.value}`)}`,
   });
 }
 
@@ -26,20 +50,24 @@ export function parseJobAgent(args: Args): AgentInput {
 export type JobOwner = AgentInput | { readonly agent: undefined; readonly space: string };
 
 /** Reads --agent and --space, of which none is required. @throws UsageError */
-export function parseJobOwner(args: Args): JobOwner | undefined {
-  if (args.value('agent') !== undefined) return parseJobAgent(args);
-  const space = args.nonEmpty('space');
+export function parseJobOwner({ agent, space }: AgentOptions): JobOwner | undefined {
+  if (agent !== undefined) return parseJobAgent({ agent, space });
   return space === undefined ? undefined : { agent: undefined, space };
+}
+
+/** Shows what a command is doing. */
+interface Activity {
+  start(text: string): void;
 }
 
 /** Resolves agent references, each only once. */
 export class AgentFinder {
-  private readonly progress: Context['progress'];
+  private readonly progress: Activity;
   private readonly http: Http;
   private readonly spaces = new Map<string, Promise<string>>();
   private readonly agents = new Map<string, Promise<string>>();
 
-  constructor({ progress }: Pick<Context, 'progress'>, http: Http) {
+  constructor({ progress }: { readonly progress: Activity }, http: Http) {
     this.progress = progress;
     this.http = http;
   }
@@ -64,7 +92,11 @@ export class AgentFinder {
  * The agents. Shows progress, which the caller must stop.
  * @throws NotFoundError, UsageError as `resolveSpaceId` and `resolveAgentId` do
  */
-export async function findOwnerAgents(context: Context, http: Http, { agent, space }: JobOwner): Promise<OwnerAgents> {
+export async function findOwnerAgents(
+  context: { readonly progress: Activity },
+  http: Http,
+  { agent, space }: JobOwner,
+): Promise<OwnerAgents> {
   if (agent) return { ids: new Set([comparableAgent(await new AgentFinder(context, http).find({ agent, space }))]) };
   context.progress.start('Looking up the agents');
   const ids = new Set<string>();

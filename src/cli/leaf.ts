@@ -1,0 +1,129 @@
+import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings';
+import type { Scope } from '../contract/scopes.ts';
+import type { CommandResult } from '../output/command-result.ts';
+import type { Context } from './context.ts';
+import type { ExitName } from './exit-meanings.ts';
+
+/** Options of which one is required. */
+interface Requirement {
+  /** With their dashes. If all are missing, the error names the first one. */
+  readonly oneOf: readonly string[];
+  /** Options that make these unnecessary. */
+  readonly unless?: readonly string[];
+  readonly hint?: string;
+}
+
+/** A file that a command reads, described for programs that write it. */
+interface InputFile {
+  /** The argument or the option that takes it: `<file>`, `--rows`. */
+  readonly takenBy: string;
+  readonly format: 'YAML' | 'JSON' | 'JSON lines';
+  /** The content of a valid file, except for ids in angle brackets. */
+  readonly example: string;
+  /** The option that prints the JSON Schema of the file. */
+  readonly schemaOption?: string;
+}
+
+/** What commander does not know of a command. */
+export interface Meta {
+  /** What the command does, if the summary does not say all of it. */
+  readonly description?: string;
+  /** Complete command lines that work as written, and what each does. */
+  readonly examples: readonly (readonly [line: string, does: string])[];
+  /** The exit codes besides those of every command. */
+  readonly exits?: readonly ExitName[];
+  /** All token scopes that the command may need. */
+  readonly scopes?: readonly Scope[];
+  readonly required?: readonly Requirement[];
+  readonly inputs?: readonly InputFile[];
+  /** The hint for more arguments than there are, such as a text without quotes. */
+  readonly excessHint?: string;
+}
+
+/** The exit codes of any call to the service. */
+export const SERVICE_EXITS: readonly ExitName[] = ['credentials', 'notFound', 'balance', 'rateLimited', 'service'];
+
+/** The exit codes of access to a shared state. */
+export const STATE_EXITS: readonly ExitName[] = ['credentials', 'service'];
+
+/** A command without commands of its own. */
+class Leaf extends Command {
+  readonly meta: Meta;
+
+  constructor(name: string, summary: string, meta: Meta) {
+    super(name);
+    this.meta = meta;
+    this.summary(summary).description(meta.description ?? `${summary}.`);
+  }
+}
+
+/** A command whose arguments are parsed. */
+export interface Invocation {
+  readonly command: CommandUnknownOpts;
+  readonly run: (context: Context) => Promise<CommandResult>;
+}
+
+/** The root of the tree. Its leaves do not run while commander parses: they leave here what is to be run. */
+export class Program extends Command {
+  invocation: Invocation | undefined;
+  /** The first problem of an option's value. Reported after parsing, when -o is known. */
+  problem: unknown;
+}
+
+/** Creates a command. Its arguments, options, and action follow in commander's own words. */
+export function leaf(name: string, summary: string, meta: Meta): Command {
+  return new Leaf(name, summary, meta);
+}
+
+/** Creates a command that has only commands. */
+export function group(name: string, summary: string, commands: readonly CommandUnknownOpts[]): Command {
+  const command = new Command(name).summary(summary).description(`${summary}.`).helpCommand(false);
+  for (const each of commands) command.addCommand(each);
+  return command;
+}
+
+/** What `leaf` was given. @returns undefined for a group */
+export function metaOf(command: CommandUnknownOpts): Meta | undefined {
+  return command instanceof Leaf ? command.meta : undefined;
+}
+
+/** The commands from the program to this one. */
+export function lineageOf(command: CommandUnknownOpts): readonly CommandUnknownOpts[] {
+  return command.parent ? [...lineageOf(command.parent), command] : [command];
+}
+
+/** The words that name a command: `cron create`; '' for the program. */
+export function pathOf(command: CommandUnknownOpts): string {
+  return lineageOf(command)
+    .slice(1)
+    .map((each) => each.name())
+    .join(' ');
+}
+
+/** The leaves below a command, in the order of help; of a leaf, itself. */
+export function leavesOf(command: CommandUnknownOpts): readonly CommandUnknownOpts[] {
+  return metaOf(command) ? [command] : command.commands.flatMap(leavesOf);
+}
+
+/** Finds the command or the group that words name. @returns undefined if there is none */
+export function findCommand(words: readonly string[], from: CommandUnknownOpts): CommandUnknownOpts | undefined {
+  const [word, ...rest] = words;
+  if (word === undefined) return from;
+  const found = from.commands.find((each) => each.name() === word);
+  return found && findCommand(rest, found);
+}
+
+/**
+ * Makes a command's action: `run` is called with the context, the arguments, the options, and the command, once all of the
+ * command line is checked.
+ */
+export function run<Given extends unknown[]>(
+  action: (context: Context, ...given: Given) => Promise<CommandResult>,
+): (...given: Given) => void {
+  return (...given) => {
+    const command = given.at(-1);
+    if (!(command instanceof Command)) return;
+    const [program] = lineageOf(command);
+    if (program instanceof Program) program.invocation = { command, run: (context) => action(context, ...given) };
+  };
+}

@@ -1,0 +1,173 @@
+import { CommanderError, type CommandUnknownOpts, Option } from '@commander-js/extra-typings';
+import { DEFAULT_RETRIES } from '../api/retry.ts';
+import { adopt } from '../commands/cron/adopt.ts';
+import { create } from '../commands/cron/create.ts';
+import { forget } from '../commands/cron/forget.ts';
+import { list } from '../commands/cron/list.ts';
+import { reconcile } from '../commands/cron/reconcile.ts';
+import { help } from '../commands/help.ts';
+import type { GlobalFlags } from '../config/global-flags.ts';
+import { UsageError } from '../errors.ts';
+import { OUTPUT_FORMATS } from '../output/command-result.ts';
+import { describeOption, markRequired, sectionsAfter } from './help.ts';
+import { group, type Invocation, Program, pathOf } from './leaf.ts';
+import { earlierCommands } from './legacy.ts';
+import { checkOptionValues, duration, integer } from './options.ts';
+import { refuseMissing, toUsageError, unknownCommand } from './usage-error.ts';
+
+export interface ProgramOptions {
+  readonly version: string;
+  /** The width to wrap help at, in columns. */
+  readonly columns: number;
+  /** Called with the text of help and --version. */
+  readonly print: (text: string) => void;
+}
+
+/** All commands, in the order of help. */
+function createCommands(): readonly CommandUnknownOpts[] {
+  const { login, logout, whoami, doctor, profile, spaces, agents, plan, provision, ...earlier } = earlierCommands();
+  const { chat, state, upload, webhook, api, contract, sandbox, completion } = earlier;
+  return [
+    login,
+    logout,
+    whoami,
+    doctor,
+    profile,
+    spaces,
+    agents,
+    plan,
+    provision,
+    chat,
+    upload,
+    group('cron', 'Scheduled jobs, never created twice', [create(), list(), reconcile(), adopt(), forget()]),
+    state,
+    webhook,
+    api,
+    contract,
+    sandbox,
+    completion,
+    help(),
+  ];
+}
+
+/** Adds the options that are accepted before and after every command. */
+function addGlobalOptions(program: Program) {
+  return program
+    .option('--profile <name>', 'use this profile (PARTNER_PROFILE)')
+    .option('--base-url <url>', 'base URL of the service, ending in /v1 (PARTNER_BASE_URL)')
+    .option(
+      '--token-file <path>',
+      'read the token from a file, or from standard input with - (PARTNER_TOKEN holds the token itself)',
+    )
+    .addOption(
+      new Option('-o, --output <format>', 'output format (PARTNER_OUTPUT)')
+        .choices(OUTPUT_FORMATS)
+        .default(undefined, 'table in a terminal, tsv elsewhere'),
+    )
+    .option('--query <JMESPath>', 'print only what this expression selects from the JSON output')
+    .option('--wide', 'table: shorten nothing, and show exact times', false)
+    .option('-q, --quiet', 'hide progress and notices', false)
+    .option('-v, --verbose', 'log a line per request to stderr', false)
+    .option('--debug', 'also log headers and bodies, with secrets redacted', false)
+    .addOption(
+      new Option('--color <when>', 'when to use colors (NO_COLOR, FORCE_COLOR)')
+        .choices(['auto', 'always', 'never'])
+        .default('auto'),
+    )
+    .option('--no-input', 'never ask questions')
+    .option('--timeout <duration>', 'time limit of the whole command: 500ms, 30s, 2m, 1h', duration)
+    .option('--retries <n>', 'how often to retry a failed call that is safe to repeat', integer(0, 20), DEFAULT_RETRIES)
+    .option('--state <address>', 'the state: a file, postgres://…, or git+ssh://…#branch (PARTNER_STATE)');
+}
+
+/** @throws UsageError for a word that is no command, which commander reports only without --help */
+function refuseUnknownCommand(command: CommandUnknownOpts): void {
+  const [word] = command.args;
+  if (word === undefined || word.startsWith('-') || command.commands.length === 0) return;
+  if (!command.commands.some((each) => each.name() === word)) throw unknownCommand(word, command);
+}
+
+/** Applies the settings of the program to a command and to all below it. */
+function settle(command: CommandUnknownOpts, program: Program): void {
+  command
+    .copyInheritedSettings(program)
+    .exitOverride((error) => {
+      throw error.exitCode === 0 ? error : toUsageError(error, command);
+    })
+    .addHelpText('after', () => sectionsAfter(command))
+    .on('command:*', () => refuseUnknownCommand(command));
+  markRequired(command);
+  checkOptionValues(command, (problem) => {
+    program.problem ??= problem;
+  });
+  for (const each of command.commands) settle(each, program);
+}
+
+/** Rejects --token before commander does, because commander's message could repeat the token. @throws UsageError */
+function refuseTokenOption(argv: readonly string[]): void {
+  const end = argv.indexOf('--');
+  const own = end === -1 ? argv : argv.slice(0, end);
+  if (!own.some((word) => word === '--token' || word.startsWith('--token='))) return;
+  throw new UsageError('There is no --token option.', {
+    why: 'Every user of this machine can read the arguments of a running command, and shells keep them in their history.',
+    hint: 'Set PARTNER_TOKEN, give --token-file <path> (or - for standard input), or store it with `partnerctl login`.',
+  });
+}
+
+/** The tree of all commands, and what a command line says in it. */
+export interface CommandTree {
+  readonly program: CommandUnknownOpts;
+  /**
+   * Parses a command line, once.
+   * @param argv the arguments, without node and the script
+   * @returns what to run; undefined if commander has printed help or the version
+   * @throws UsageError for invalid arguments, with a suggestion if an existing name is similar
+   */
+  parse(argv: readonly string[]): Invocation | undefined;
+  /** The global options, as far as they are parsed, also after an error. */
+  globals(): GlobalFlags;
+  /** The command that the line names; undefined before its arguments are parsed. */
+  commandPath(): string | undefined;
+}
+
+/** Builds the tree. Commander keeps what it has parsed in its objects, so that every command line needs a tree of its own. */
+export function createCommandTree({ version, columns, print }: ProgramOptions): CommandTree {
+  const program = new Program('partnerctl');
+  program
+    .configureOutput({ writeOut: print, writeErr: () => undefined, getOutHelpWidth: () => columns })
+    .configureHelp({ sortSubcommands: false, minWidthToWrap: 16, optionDescription: describeOption })
+    .showSuggestionAfterError(false)
+    .helpOption('-h, --help', 'show this help')
+    .helpCommand(false)
+    .description(
+      'Provision customer workspaces from YAML and talk to automation agents over the Partner Automation API.',
+    )
+    .version(version, '--version', 'show the version')
+    .addHelpText('beforeAll', ({ command }) => {
+      refuseUnknownCommand(command);
+      return '';
+    });
+  const globals = addGlobalOptions(program);
+  // The topic `options` shows them.
+  for (const option of program.options) if (option.long !== '--version') option.hideHelp();
+  for (const command of createCommands()) program.addCommand(command);
+  settle(program, program);
+  return {
+    program,
+    globals: () => globals.opts(),
+    commandPath: () => program.invocation && pathOf(program.invocation.command),
+    parse(argv) {
+      refuseTokenOption(argv);
+      try {
+        program.parse(argv.length === 0 ? ['--help'] : argv, { from: 'user' });
+      } catch (error) {
+        if (error instanceof CommanderError && error.exitCode === 0) return undefined;
+        throw program.problem ?? error;
+      }
+      if (program.problem) throw program.problem;
+      const { invocation } = program;
+      if (invocation) refuseMissing(invocation.command);
+      return invocation;
+    },
+  };
+}

@@ -1,0 +1,24 @@
+import { leaf, lineageOf, run } from '../cli/leaf.ts';
+import { objectResult } from '../output/command-result.ts';
+
+/** Shows help for people as text, and for programs as JSON or YAML. */
+export const help = () =>
+  leaf('help', 'Show the help of a command, or a help topic', {
+    examples: [
+      ['partnerctl help cron create', 'the help of one command'],
+      ['partnerctl help -o json', 'all commands with their arguments, options, and examples'],
+    ],
+  })
+    .argument('[word...]', 'a command, a group, or a topic; all commands without one')
+    .action(
+      run(async (context, words, _options, command) => {
+        const { flags } = context;
+        const [program = command] = lineageOf(command);
+        if (flags.query !== undefined || /^(?:(?:nd)?json|yaml)$/.test(flags.output ?? '')) {
+          const { describeProgram } = await import('../cli/help-json.ts');
+          return objectResult(describeProgram(words, program), []);
+        }
+        const { formatHelp } = await import('../cli/help-text.ts');
+        return { kind: 'text', text: await formatHelp(words, program, context) };
+      }),
+    );
