@@ -10,8 +10,6 @@ import { COMMANDS, type CommandEntry, GLOBAL_FLAGS, GROUPS } from './registry.ts
 export interface SelectedCommand {
   readonly entry: CommandEntry;
   readonly command: Command;
-  /** The section of its help about its output. */
-  readonly outputHelp?: string;
 }
 
 /** The arguments of the selected command, as commander parsed them. */
@@ -97,7 +95,7 @@ function scopesText({ scopes }: Command): string {
 }
 
 /** Adds a command's arguments, flags, and help. @returns an array that receives repeatable flags in the order typed */
-function defineCommand(leaf: Commander, { entry, command, outputHelp = '' }: SelectedCommand): readonly TypedValue[] {
+function defineCommand(leaf: Commander, { entry, command }: SelectedCommand): readonly TypedValue[] {
   const typed: TypedValue[] = [];
   leaf.description(command.description);
   for (const { usage, description } of command.args) leaf.addArgument(new Argument(usage, description));
@@ -108,7 +106,7 @@ function defineCommand(leaf: Commander, { entry, command, outputHelp = '' }: Sel
     if (flag.repeatable) leaf.on(`option:${name}`, (value: string) => typed.push({ flag: name, value }));
   }
   const topics = formatTopicsFor(entry.commandPath.split(' ')[0] ?? '');
-  const details = GLOBAL_FLAGS_LINE + outputHelp + scopesText(command) + formatExits(command.exits);
+  const details = GLOBAL_FLAGS_LINE + scopesText(command) + formatExits(command.exits);
   leaf.addHelpText('after', details + examplesText(command) + topics);
   return typed;
 }

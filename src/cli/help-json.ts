@@ -1,7 +1,6 @@
 import pkg from '../../package.json' with { type: 'json' };
 import { EXIT } from '../errors.ts';
 import { objectResult } from '../output/command-result.ts';
-import type { CommandOutput } from '../output/output-schema.ts';
 import { type ArgumentSpec, type Command, command, type FlagSpec, formatUsage, parseFlagUsage } from './command.ts';
 import { COMMON_EXITS, EXIT_MEANINGS, type ExitName } from './exit-meanings.ts';
 import { topicText } from './help-text.ts';
@@ -97,14 +96,7 @@ function describeExits(isWanted: (exit: ExitName) => boolean) {
   return names.filter(isWanted).map((exit) => ({ code: EXIT[exit], meaning: EXIT_MEANINGS[exit] }));
 }
 
-function describeOutput({ variants = [], ...byDefault }: CommandOutput) {
-  return {
-    ...byDefault,
-    variants: variants.map(({ flags, ...shape }) => ({ flags: flags.map((flag) => `--${flag}`), ...shape })),
-  };
-}
-
-async function describeCommand({ commandPath, summary }: CommandEntry, command: Command) {
+function describeCommand({ commandPath, summary }: CommandEntry, command: Command) {
   return {
     command: commandPath,
     summary,
@@ -123,7 +115,6 @@ async function describeCommand({ commandPath, summary }: CommandEntry, command: 
       example,
       schema_command: schemaFlag === undefined ? null : `partnerctl ${commandPath} ${schemaFlag}`,
     })),
-    output: describeOutput(await command.output()),
     scopes: command.scopes,
     exit_codes: describeExits((exit) => [...COMMON_EXITS, ...command.exits].includes(exit)),
     examples: command.examples.map(({ line, does }) => ({ command: line, description: does })),
@@ -142,17 +133,13 @@ function describeTopic(topic: HelpTopic) {
 }
 
 /** Describes what applies to every command. */
-async function describeConventions() {
-  const { ERROR } = await import('../output-schemas/common.ts');
-  const { object } = await import('../output/output-schema.ts');
+function describeConventions() {
   return {
     output: {
       description:
-        "stdout has the result alone. -o json prints one document, which fits output.json of the command; if that is null, the lines of output.ndjson, or output.text. -o ndjson prints a line for each item of an array, and any other document on one line, unless output.ndjson says otherwise. If output.variants has a flag that is set, the first such variant applies instead. Fields may be added. --query '<JMESPath>' selects from the JSON.",
-      error: {
-        description: 'With -o json or ndjson, the last line on stderr if the exit code is not 0.',
-        json: object({ error: ERROR }),
-      },
+        "stdout has the result alone. -o json prints one document. -o ndjson prints a line for each item of an array, and any other document on one line. Fields may be added. --query '<JMESPath>' selects from the JSON.",
+      error:
+        'With -o json or ndjson, the last line on stderr if the exit code is not 0: {"error":{"type","message","status","code","request_id","hint","retry_at","details"}}.',
     },
     environment: ENVIRONMENT_VARIABLES.map(({ name, flag = null, description }) => ({ name, flag, description })),
     without_account: [
@@ -193,7 +180,7 @@ export async function describeProgram(operands: readonly string[]): Promise<unkn
   return {
     name: 'partnerctl',
     version: pkg.version,
-    ...(await describeConventions()),
+    ...describeConventions(),
     global_flags: GLOBAL_FLAGS.map(describeFlag),
     exit_codes: describeExits(() => true),
     groups: Object.entries(GROUPS).map(([group, summary]) => ({ group, summary })),
@@ -206,10 +193,9 @@ export async function describeProgram(operands: readonly string[]): Promise<unkn
 export const helpCommand = command<readonly string[]>({
   description: 'Describes the commands, or one of them, a group, or a topic, as JSON or YAML.',
   args: [{ usage: '[command...]', description: 'a command, a group, or a topic; all commands without one' }],
-  output: async () => ({ json: (await import('../output/output-schema.ts')).openObject({}) }),
   exits: [],
   examples: [
-    { line: 'partnerctl help -o json', does: 'all commands with their arguments, flags, output schemas, and examples' },
+    { line: 'partnerctl help -o json', does: 'all commands with their arguments, flags, and examples' },
     { line: "partnerctl help cron create -o json --query 'flags[].flag'", does: 'the flags of one command' },
   ],
   parse: ({ positionals }) => positionals,

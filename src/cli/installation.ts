@@ -1,8 +1,5 @@
 import { readFileSync } from 'node:fs';
 
-/** Whether this is the single executable, in which executable-installation.ts takes the place of this file. */
-export const IS_EXECUTABLE: boolean = false;
-
 /**
  * Reads a text that ships with the program, such as `help/chat.md`. The relative path also works from dist/chunks, because
  * the build copies these files to dist.

@@ -87,14 +87,7 @@ export function findCommand(argv: readonly string[]): CommandEntry | undefined {
   return COMMANDS.find(({ commandPath }) => commandPath.split(' ').every((name, index) => operands[index] === name));
 }
 
-/** Formats the section of a command's help about its output; '' if help is not requested. */
-async function formatOutputSection(command: Command, argv: readonly string[], columns: number): Promise<string> {
-  if (!argv.some((argument) => argument === '--help' || argument === '-h')) return '';
-  const [output, { formatOutput }] = await Promise.all([command.output(), import('./output-help.ts')]);
-  return formatOutput(output, columns);
-}
-
-async function selectCommand(argv: readonly string[], columns: number): Promise<SelectedCommand | undefined> {
+async function selectCommand(argv: readonly string[]): Promise<SelectedCommand | undefined> {
   if (argv[0] === 'help') {
     const { helpCommand: command } = await import('./help-json.ts');
     return { entry: { commandPath: 'help', summary: '', load: async () => ({ default: command }) }, command };
@@ -102,7 +95,7 @@ async function selectCommand(argv: readonly string[], columns: number): Promise<
   const entry = findCommand(argv);
   if (!entry) return undefined;
   const { default: command } = await entry.load();
-  return { entry, command, outputHelp: await formatOutputSection(command, argv, columns) };
+  return { entry, command };
 }
 
 /** Rejects --token before commander does, because commander's message could repeat the token. @throws UsageError */
@@ -136,7 +129,7 @@ export async function parse(typed: readonly string[], { version, columns }: Pars
     requested[0] === 'help' || beginsCommand(requested)
       ? requested
       : requested.filter((argument) => argument !== '--help' && argument !== '-h');
-  const selected = await selectCommand(argv, columns);
+  const selected = await selectCommand(argv);
   const printed: string[] = [];
   const found: ParsedCommand[] = [];
   const program = buildCommandTree(selected, operandsOf(argv)[0] ?? argv[argv.indexOf('--') + 1], {

@@ -180,7 +180,6 @@ export default command<Input>({
     { usage: '--protect', description: 'ask for the name of the profile before each write; see profile protect' },
     { usage: '--no-verify', description: 'store without calling the service' },
   ],
-  output: async () => (await import('../output-schemas/profiles.ts')).LOGIN,
   exits: ['credentials', 'rateLimited', 'service'],
   examples: [
     { line: 'partnerctl login --base-url https://api.example.com/v1', does: 'ask for the token' },

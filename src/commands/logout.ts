@@ -6,7 +6,6 @@ import { objectResult } from '../output/command-result.ts';
 
 export default command({
   description: 'Removes the token from a profile and keeps its base URL. `profile remove` removes both.',
-  output: async () => (await import('../output-schemas/profiles.ts')).LOGOUT,
   exits: ['credentials', 'notFound'],
   examples: [
     { line: 'partnerctl logout', does: 'remove the token of the current profile' },

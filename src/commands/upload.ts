@@ -228,7 +228,6 @@ export default command<Input>({
     SUMMARY_FLAG,
   ],
   columns: COLUMNS,
-  output: async () => (await import('../output-schemas/uploads.ts')).UPLOAD,
   scopes: [SCOPE.upload],
   exits: [...SERVICE_EXITS, 'unknown', 'partial'],
   examples: [

@@ -15,9 +15,6 @@ interface Command {
   readonly usage: string;
   readonly arguments: readonly { readonly name: string; readonly required: boolean }[];
   readonly flags: readonly Flag[];
-  readonly output: {
-    readonly json: { readonly properties?: object; readonly items?: { readonly properties?: object } } | null;
-  };
   readonly examples: readonly { readonly command: string }[];
 }
 
@@ -245,7 +242,7 @@ describe('help', () => {
     expect((await run(['--version'])).stdout).toBe('0.0.0-test\n');
   });
 
-  describe.each(commands)('$command', ({ command, flags, usage, output, examples, arguments: positionals }) => {
+  describe.each(commands)('$command', ({ command, flags, usage, examples, arguments: positionals }) => {
     test('help shows the flags and examples, and where the global flags are explained', async () => {
       const help = await run([...command.split(' '), '--help']);
       expect(help).toMatchObject({ code: 0, stderr: '' });
@@ -256,8 +253,6 @@ describe('help', () => {
       }
       expect(help.stdout).toContain('partnerctl help options\n');
       expect(help.stdout).not.toContain('--no-input');
-      const fields = Object.keys(output.json?.items?.properties ?? output.json?.properties ?? {});
-      for (const field of fields) expect(help.stdout).toContain(field);
       expect(examples.length).toBeGreaterThan(0);
       for (const { command: line } of examples) expect(help.stdout).toContain(`$ ${line}\n`);
       expect((await run(['help', ...command.split(' ')])).stdout).toBe(help.stdout);

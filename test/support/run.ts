@@ -13,7 +13,6 @@ import { systemClock } from '../../src/clock.ts';
 import { type Keychain, KeychainUnavailable } from '../../src/config/keychain.ts';
 import { EXIT, InterruptedError } from '../../src/errors.ts';
 import { main } from '../../src/main.ts';
-import { expectDeclaredOutput, outputFormat } from './declared-output.ts';
 import { memorySink } from './memory-sink.ts';
 
 interface JsonError {
@@ -193,7 +192,6 @@ export async function run(argv: readonly string[], options: RunOptions = {}): Pr
     ...(options.terminal !== undefined && { terminal: options.terminal }),
   });
   await expectDeclaredExit(argv, code);
-  await expectDeclaredOutput(argv, outputFormat(argv, options.env), stdout.text());
   return {
     code,
     stdout: stdout.text(),

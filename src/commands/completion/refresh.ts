@@ -34,7 +34,6 @@ export default command<Input>({
   ],
   columns: COLUMNS,
   scopes: [SCOPE.readSpaces],
-  output: async () => (await import('../../output-schemas/completion.ts')).COMPLETION_REFRESH,
   exits: SERVICE_EXITS,
   examples: [
     { line: 'partnerctl completion refresh', does: 'offer what was just created' },

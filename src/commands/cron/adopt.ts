@@ -88,7 +88,6 @@ export default command<Input>({
     { usage: '--yes', description: 'do not ask' },
   ],
   columns: COLUMNS,
-  output: async () => (await import('../../output-schemas/cron.ts')).CRON_ADOPT,
   exits: [...SERVICE_EXITS, 'duplicate'],
   examples: [
     {

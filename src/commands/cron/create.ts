@@ -182,7 +182,6 @@ export default command<Input>({
     { oneOf: ['schedule'], unless: UNLESS_FILE.unless, hint: "For example: --schedule '0 9 * * 1-5'" },
   ],
   columns: COLUMNS,
-  output: async () => (await import('../../output-schemas/cron.ts')).CRON_CREATE,
   scopes: [SCOPE.createJobs, SCOPE.listJobs, SCOPE.readSpaces, SCOPE.readAgents],
   exits: [...SERVICE_EXITS, 'duplicate', 'unknown', 'partial'],
   examples: [

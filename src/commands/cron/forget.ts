@@ -32,7 +32,6 @@ export default command<Input>({
     'Removes a job from the state, so that a job with its agent and name can be created again. Does not remove it from the service: if the list can be read, the next create finds and adopts it.',
   args: [{ usage: '[key]', description: 'the cron_job_id of the job, or its key in the state' }],
   flags: [...JOB_SELECTION_FLAGS, { usage: '--yes', description: 'do not ask' }],
-  output: async () => (await import('../../output-schemas/cron.ts')).CRON_FORGET,
   exits: [...STATE_EXITS, 'notFound'],
   examples: [
     { line: 'partnerctl cron forget cron_2136f0a4', does: 'forget a job that was removed from the service' },

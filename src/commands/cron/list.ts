@@ -140,7 +140,6 @@ export default command<Input>({
     { usage: '--local', description: 'show what the state records, without calling the service' },
   ],
   columns: COLUMNS,
-  output: async () => (await import('../../output-schemas/cron.ts')).CRON_LIST,
   scopes: [SCOPE.listJobs, SCOPE.readSpaces, SCOPE.readAgents],
   exits: SERVICE_EXITS,
   examples: [

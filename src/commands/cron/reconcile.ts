@@ -94,7 +94,6 @@ export default command<ReconcileOptions>({
     },
   ],
   columns: COLUMNS,
-  output: async () => (await import('../../output-schemas/cron.ts')).CRON_RECONCILE,
   scopes: [SCOPE.listJobs],
   exits: [...SERVICE_EXITS, 'unknown', 'partial'],
   examples: [

@@ -14,7 +14,6 @@ function describeNewCurrent(removed: string, others: readonly string[]): string 
 export default command({
   description: 'Removes a profile and its token.',
   args: [{ usage: '<name>', description: 'the profile' }],
-  output: async () => (await import('../../output-schemas/profiles.ts')).PROFILE_REMOVE,
   exits: ['credentials', 'notFound'],
   examples: [{ line: 'partnerctl profile remove acme', does: 'remove acme and its token' }],
   parse: ({ positionals }) => ({ name: positionals[0] ?? '' }),

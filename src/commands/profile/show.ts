@@ -6,7 +6,6 @@ import { objectResult } from '../../output/command-result.ts';
 export default command({
   description: "Shows a profile's service and where its token comes from, never the token itself.",
   args: [{ usage: '[name]', description: 'the profile; the current one by default' }],
-  output: async () => (await import('../../output-schemas/profiles.ts')).PROFILE_SHOW,
   exits: ['notFound'],
   examples: [{ line: 'partnerctl profile show', does: 'show the current profile' }],
   parse: ({ positionals }) => ({ name: positionals[0] }),
