@@ -85,7 +85,6 @@ test('the only commands that tests do not run need a person, the network, or the
     'src/help/chat.md: needs a terminal',
     'src/help/development.md: builds, checks, and tests the checkout itself',
     'src/help/profiles.md: asks for a token and calls a service on the Internet',
-    'src/help/profiles.md: needs a keychain',
     'src/help/reliability.md: runs the slow tests of the checkout',
     'src/help/sandbox.md: runs until Ctrl-C',
     'src/help/state.md: needs a database',
