@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 
 /**
- * Reads a text that ships with the program, such as `help/chat.md`. The relative path also works from dist/chunks, because
+ * Reads a text that ships with the program, such as `help/chat.md`. The relative path also works from dist/program, because
  * the build copies these files to dist.
  * @throws Error if the program has no such file
  */

@@ -2,7 +2,6 @@ import pkg from '../../package.json' with { type: 'json' };
 import { systemClock } from '../clock.ts';
 import { EXIT } from '../errors.ts';
 import { flush, streamSink, waitForReader } from '../output/stream-sink.ts';
-import { keepCompiledCode } from './compile-cache.ts';
 import type { Signals } from './context.ts';
 import { lazyIo } from './io.ts';
 import { createSignals } from './signals.ts';
@@ -70,18 +69,20 @@ function reportCrash(error: unknown): void {
 }
 
 /** Runs the program in this process, and exits after all output is written. */
-export async function runProcess(): Promise<void> {
+async function runProcess(): Promise<void> {
+  // NO_COLOR wins. Where both are set, Node would say on stderr that it ignores NO_COLOR.
+  if (process.env.NO_COLOR) delete process.env.FORCE_COLOR;
   const exit = createExit();
   process.on('uncaughtException', (error) => {
     reportCrash(error);
     exit(1);
   });
-  const saveCompiledCode = keepCompiledCode(process.env);
   const code = await run(process.argv.slice(2), exit);
   const written = Promise.all([flush(process.stdout), flush(process.stderr)]);
   // After a failure, its report was written last. Any output that is still unwritten has no reader.
   await waitForReader(written, code === 0 ? undefined : AbortSignal.abort());
-  saveCompiledCode();
   // Without an explicit exit, Node waits for idle sockets and for undici's parser to compile.
   exit(code);
 }
+
+void runProcess();
