@@ -1,6 +1,6 @@
 import type { Dispatcher } from 'undici';
 import type { HttpMethod } from '../contract/operations.ts';
-import type { HttpsProxy } from './dispatcher.ts';
+import type { HttpsProxy } from './undici.ts';
 import { ResponseReader, readResponse } from './response-reader.ts';
 import { BodyInFlight } from './streamed-body.ts';
 import { abortedFailure, toFailure } from './transport-failure.ts';
@@ -97,7 +97,7 @@ export class Transport {
 
   /** Loads undici, which not every command needs. */
   private async loadOpener(): Promise<() => Dispatcher> {
-    const { dispatcherOpener } = await import('./dispatcher.ts');
+    const { dispatcherOpener } = await import('./undici.ts');
     return dispatcherOpener(this.origin, this.proxy);
   }
 

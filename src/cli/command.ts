@@ -1,6 +1,5 @@
 import type { Scope } from '../contract/scopes.ts';
 import type { ColumnLayout, CommandResult } from '../output/command-result.ts';
-import type { CommandOutput } from '../output/output-schema.ts';
 import type { Context } from './context.ts';
 import type { ExitName } from './exit-meanings.ts';
 
@@ -103,8 +102,6 @@ interface CommandHelp {
   readonly exits: readonly ExitName[];
   /** The columns of the command's table or object; none if it prints neither. */
   readonly columns: readonly Pick<ColumnLayout, 'header'>[];
-  /** Loads the schema of the output, which only help needs. Schemas are in src/output-schemas/. */
-  readonly output: () => Promise<CommandOutput>;
   /** All token scopes that the command may need. */
   readonly scopes: readonly Scope[];
   /** Complete command lines that work as written, each with a description. */
@@ -113,7 +110,7 @@ interface CommandHelp {
 
 /** The definition that a command file passes to `command()`. `Input` is the type of its validated arguments. */
 export interface CommandSpec<Input>
-  extends Pick<CommandHelp, 'description' | 'output' | 'exits' | 'examples'>,
+  extends Pick<CommandHelp, 'description' | 'exits' | 'examples'>,
     Partial<Pick<CommandHelp, 'args' | 'flags' | 'inputs' | 'required' | 'columns' | 'scopes'>> {
   /** Validates the arguments. Pure. @throws UsageError */
   parse(args: Args): Input;
@@ -149,7 +146,7 @@ const CONFIRM_FLAG: FlagSpec = {
 /** Defines a command. A command returns its result; it never prints it, exits, or checks the output format. */
 export function command<Input>(spec: CommandSpec<Input>): Command {
   const { description, args = [], flags = [], inputs = [], required = [], columns = [] } = spec;
-  const { scopes = [], output, exits, examples } = spec;
+  const { scopes = [], exits, examples } = spec;
   return {
     description,
     args,
@@ -158,7 +155,6 @@ export function command<Input>(spec: CommandSpec<Input>): Command {
     required,
     exits,
     columns,
-    output,
     scopes,
     examples,
     prepare(typed) {

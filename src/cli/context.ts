@@ -3,7 +3,6 @@ import type { Http } from '../api/http.ts';
 import type { Clock } from '../clock.ts';
 import type { ContractKey } from '../config/contract-file.ts';
 import type { GlobalFlags } from '../config/global-flags.ts';
-import type { Keychain } from '../config/keychain.ts';
 import type { Profiles, ProfilesChange } from '../config/profiles.ts';
 import type { Progress } from '../output/progress.ts';
 import type { PromptLine, PromptLineOptions } from '../output/prompt-line.ts';
@@ -87,8 +86,6 @@ export interface Context {
     /** Changes the profiles on disk. Safe if other processes change them meanwhile. @throws as `updateProfiles` */
     update(change: ProfilesChange): Promise<void>;
   };
-  /** Opens the keychain of the operating system. */
-  openKeychain(): Promise<Keychain>;
   /** The configured base URL, or undefined if none is configured. Does not require a token. */
   baseUrl(): Promise<string | undefined>;
   /** The profile and the base URL that the contract is stored under. @throws UsageError if no base URL is configured */

@@ -5,7 +5,6 @@ import type { Clock } from '../clock.ts';
 import { configDirectory } from '../config/config-directory.ts';
 import { readContractLayers } from '../config/contract-file.ts';
 import type { GlobalFlags } from '../config/global-flags.ts';
-import type { Keychain } from '../config/keychain.ts';
 import { isReadableByOthers, NO_PROFILES, type Profiles, readProfiles, updateProfiles } from '../config/profiles.ts';
 import { contractProfile, namesServiceAndToken, requireBaseUrl, resolveBaseUrl } from '../config/settings.ts';
 import { Contract } from '../contract/contract.ts';
@@ -36,8 +35,6 @@ export interface RuntimeDeps {
   readonly selfCommand: readonly string[];
   /** The terminal behind stderr, for the spinner and for questions. */
   readonly terminal: NodeJS.WritableStream;
-  /** Replaces the operating system's keychain. */
-  readonly keychain?: Keychain;
 }
 
 /** The parts of a context that exist before it. */
@@ -122,7 +119,6 @@ function createClients(parts: ServiceDeps, config: Context['config'], addSecret:
       const read = needsProfiles ? config.read() : readProfiles(config.directory).catch(() => NO_PROFILES);
       return open(await findService(await read, parts));
     },
-    openKeychain: parts.openKeychain,
     baseUrl: async () => resolveBaseUrl(flags, env, await config.read()),
     async contractKey() {
       const profiles = await config.read();
@@ -173,19 +169,6 @@ function mayAsk({ io, env }: RuntimeDeps, { input }: GlobalFlags): boolean {
   return input && io.stderr.isTTY && !env.CI && io.stdin.isTTY === true;
 }
 
-/** Creates the function that opens the operating system's keychain, or the one in `deps`. */
-function createKeychain(deps: RuntimeDeps, flags: GlobalFlags, signal: AbortSignal): Context['openKeychain'] {
-  const { keychain, env, selfCommand } = deps;
-  const [command, script] = selfCommand;
-  // The single executable cannot run other scripts.
-  const node = script === undefined ? undefined : command;
-  return async () => {
-    if (keychain) return keychain;
-    const { systemKeychain } = await import('../config/keychain.ts');
-    return systemKeychain({ node, env, isInteractive: mayAsk(deps, flags), signal });
-  };
-}
-
 /**
  * Creates a command's context. Reads no file and opens no connection until the command needs one.
  * The caller must call `close` when the command ends.
@@ -211,7 +194,6 @@ export function createContext(
       random,
       interrupt: signals.interrupt,
       ended: deadline.signal,
-      openKeychain: createKeychain(deps, flags, deadline.signal),
       readContract: async (key) => new Contract(await readContractLayers(config.directory, key, warn)),
       userAgent: `partnerctl/${deps.version} (node ${deps.nodeVersion}; ${deps.platform})`,
       deadline: deadline.at,

@@ -1,10 +1,7 @@
 import { readFileSync } from 'node:fs';
 
-/** Whether this is the single executable, in which executable-installation.ts takes the place of this file. */
-export const IS_EXECUTABLE: boolean = false;
-
 /**
- * Reads a text that ships with the program, such as `help/chat.md`. The relative path also works from dist/chunks, because
+ * Reads a text that ships with the program, such as `help/chat.md`. The relative path also works from dist/program, because
  * the build copies these files to dist.
  * @throws Error if the program has no such file
  */

@@ -8,7 +8,6 @@ import type { Clock } from '../clock.ts';
 import { isLoopback } from '../config/base-url.ts';
 import type { ContractKey } from '../config/contract-file.ts';
 import type { GlobalFlags } from '../config/global-flags.ts';
-import type { Keychain } from '../config/keychain.ts';
 import type { Profiles } from '../config/profiles.ts';
 import { proxyFor } from '../config/proxy.ts';
 import { readToken } from '../config/read-token.ts';
@@ -35,7 +34,6 @@ export interface ServiceDeps {
   /** Writes a line to stderr, even with --quiet, without wrapping it. */
   readonly log: (text: string) => Promise<void>;
   readonly show: (traced: TraceOutput) => void;
-  readonly openKeychain: () => Promise<Keychain>;
   /** Replaces secrets in a text. */
   readonly redact: (text: string) => string;
   /** Reads the contract of a service. */
@@ -92,7 +90,7 @@ export function connect(access: ServiceAccess, parts: ServiceDeps): { http: Http
  * service
  */
 export async function findService(profiles: Profiles, parts: ServiceDeps): Promise<ServiceAccess> {
-  const { flags, env, io, ended, log, openKeychain } = parts;
+  const { flags, env, io, ended, log } = parts;
   const settings = resolveService(flags, env, profiles);
   const { baseUrl, profile, token: source, shadowed } = settings;
   if (flags.verbose || flags.debug) {
@@ -106,7 +104,7 @@ export async function findService(profiles: Profiles, parts: ServiceDeps): Promi
     ...(profile.from !== 'the current profile' && { profile: profile.value }),
     ...(flags.baseUrl !== undefined && { baseUrl: flags.baseUrl }),
   });
-  const readers = { stdin: () => io.stdin, signal: ended, openKeychain };
+  const readers = { stdin: () => io.stdin, signal: ended };
   const [token, contract] = await Promise.all([readToken(source, readers, login), parts.readContract(key)]);
   return { baseUrl: baseUrl.value, token, tokenOrigin: source, contract };
 }

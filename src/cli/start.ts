@@ -2,9 +2,7 @@ import pkg from '../../package.json' with { type: 'json' };
 import { systemClock } from '../clock.ts';
 import { EXIT } from '../errors.ts';
 import { flush, streamSink, waitForReader } from '../output/stream-sink.ts';
-import { keepCompiledCode } from './compile-cache.ts';
 import type { Signals } from './context.ts';
-import { IS_EXECUTABLE } from './installation.ts';
 import { lazyIo } from './io.ts';
 import { createSignals } from './signals.ts';
 
@@ -55,7 +53,7 @@ async function run(argv: readonly string[], exit: (code: number) => never): Prom
     },
     version: pkg.version,
     nodeVersion: process.versions.node,
-    selfCommand: [process.execPath, ...process.argv.slice(1, IS_EXECUTABLE ? 1 : 2)],
+    selfCommand: [process.execPath, ...process.argv.slice(1, 2)],
     terminal: process.stderr,
   });
   // After a failure, an error follows the ^C that the terminal shows.
@@ -71,18 +69,20 @@ function reportCrash(error: unknown): void {
 }
 
 /** Runs the program in this process, and exits after all output is written. */
-export async function runProcess(): Promise<void> {
+async function runProcess(): Promise<void> {
+  // NO_COLOR wins. Where both are set, Node would say on stderr that it ignores NO_COLOR.
+  if (process.env.NO_COLOR) delete process.env.FORCE_COLOR;
   const exit = createExit();
   process.on('uncaughtException', (error) => {
     reportCrash(error);
     exit(1);
   });
-  const saveCompiledCode = IS_EXECUTABLE ? undefined : keepCompiledCode(process.env);
   const code = await run(process.argv.slice(2), exit);
   const written = Promise.all([flush(process.stdout), flush(process.stderr)]);
   // After a failure, its report was written last. Any output that is still unwritten has no reader.
   await waitForReader(written, code === 0 ? undefined : AbortSignal.abort());
-  saveCompiledCode?.();
   // Without an explicit exit, Node waits for idle sockets and for undici's parser to compile.
   exit(code);
 }
+
+void runProcess();

@@ -211,7 +211,6 @@ export default command<Input>({
     { usage: '--idempotent', description: 'retry this write: the service recognizes a repeat' },
     { usage: '--unguarded', description: 'create a scheduled job without the guard against duplicates' },
   ],
-  output: async () => (await import('../output-schemas/network.ts')).API,
   exits: [...SERVICE_EXITS, 'unknown'],
   examples: [
     { line: 'partnerctl api GET /automation/spaces/', does: 'one page of the spaces, as the service sends it' },

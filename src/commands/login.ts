@@ -7,7 +7,6 @@ import { type Profile, tokenKind, withProtection } from '../config/profiles.ts';
 import { readToken } from '../config/read-token.ts';
 import { resolveProfileName } from '../config/settings.ts';
 import { fixTokenFile, nameTokenFile, type TokenSource } from '../config/token-sources.ts';
-import { removeReplaced, storeToken, TOKEN_STORAGES, type TokenStorage } from '../config/token-storage.ts';
 import { OPERATIONS } from '../contract/operations.ts';
 import { CredentialsError, UsageError } from '../errors.ts';
 import { objectResult } from '../output/command-result.ts';
@@ -17,7 +16,6 @@ interface Input {
   readonly passwordCommand: string | undefined;
   readonly verify: boolean;
   readonly protect: boolean;
-  readonly storage: TokenStorage | undefined;
 }
 
 function fileSource(path: string): TokenSource {
@@ -170,17 +168,9 @@ export default command<Input>({
       usage: '--state-password-command <command>',
       description: "also store this command; its first line of output is the password of the state's database",
     },
-    {
-      usage: '--token-storage <where>',
-      description:
-        "where to store the token: the operating system's keychain, or the profile's file, which only you can read",
-      defaultText: 'keychain in a terminal if it works, else file',
-      choices: TOKEN_STORAGES,
-    },
     { usage: '--protect', description: 'ask for the name of the profile before each write; see profile protect' },
     { usage: '--no-verify', description: 'store without calling the service' },
   ],
-  output: async () => (await import('../output-schemas/profiles.ts')).LOGIN,
   exits: ['credentials', 'rateLimited', 'service'],
   examples: [
     { line: 'partnerctl login --base-url https://api.example.com/v1', does: 'ask for the token' },
@@ -198,15 +188,11 @@ export default command<Input>({
     passwordCommand: args.nonEmpty('state-password-command'),
     verify: args.isSet('verify'),
     protect: args.isSet('protect'),
-    storage: TOKEN_STORAGES.find((storage) => storage === args.value('token-storage')),
   }),
-  async run(context, { tokenCommand, passwordCommand, verify, protect, storage }) {
+  async run(context, { tokenCommand, passwordCommand, verify, protect }) {
     const { flags, config } = context;
     if (tokenCommand !== undefined && flags.tokenFile !== undefined) {
       throw new UsageError('--token-command and --token-file cannot be combined.');
-    }
-    if (tokenCommand !== undefined && storage !== undefined) {
-      throw new UsageError('--token-command and --token-storage cannot be combined.');
     }
     const stored = await config.read();
     const name = resolveProfileName(flags, context.env, stored).value;
@@ -215,16 +201,14 @@ export default command<Input>({
     const token = await readToken(source, {
       stdin: () => context.io.stdin,
       signal: context.abortSignal,
-      openKeychain: context.openKeychain,
     });
     context.addSecret(token);
     const verified_by = verify ? await verifyBeforeStoring(context, base_url, token, source) : null;
     const previous = stored.profiles[name];
     const state = await stateSettings(context, previous, passwordCommand);
-    const newToken = { profileName: name, baseUrl: base_url, token, chosen: storage, stored: previous };
     const profile: Profile = {
       base_url,
-      ...(tokenCommand === undefined ? await storeToken(context, newToken) : { token_command: tokenCommand }),
+      ...(tokenCommand === undefined ? { token } : { token_command: tokenCommand }),
       ...state,
     };
     await config.update((latest) => {
@@ -232,8 +216,6 @@ export default command<Input>({
       const changed = withProtection(latest, name, profile, protect || latest.profiles[name]?.protected === true);
       return isFirst ? { ...changed, current: name } : changed;
     });
-    const replaced = previous?.keychain_account;
-    if (replaced !== undefined && replaced !== profile.keychain_account) await removeReplaced(context, replaced);
     const { current } = await config.read();
     if (current !== name) {
       await context.notice(

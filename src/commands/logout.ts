@@ -1,13 +1,11 @@
 import { command } from '../cli/command.ts';
 import { findProfile, tokenKind, withProfile } from '../config/profiles.ts';
 import { resolveProfileName } from '../config/settings.ts';
-import { removeToken } from '../config/token-storage.ts';
 import { objectResult } from '../output/command-result.ts';
 
 export default command({
   description: 'Removes the token from a profile and keeps its base URL. `profile remove` removes both.',
-  output: async () => (await import('../output-schemas/profiles.ts')).LOGOUT,
-  exits: ['credentials', 'notFound'],
+  exits: ['notFound'],
   examples: [
     { line: 'partnerctl logout', does: 'remove the token of the current profile' },
     { line: 'partnerctl logout --profile acme', does: 'remove the token of another profile' },
@@ -17,9 +15,7 @@ export default command({
     const { flags, env, config, warn } = context;
     const stored = await config.read();
     const { value: name } = resolveProfileName(flags, env, stored);
-    const profile = findProfile(stored, name);
-    const forgotten = tokenKind(profile) !== 'none';
-    await removeToken(context, name, profile);
+    const forgotten = tokenKind(findProfile(stored, name)) !== 'none';
     await config.update((latest) => {
       const { token, keychain_account, token_command, ...rest } = findProfile(latest, name);
       return withProfile(latest, name, rest);

@@ -18,7 +18,6 @@ export default command<Input>({
     'Shows what provision would do, and why: for each space, in input order, what it would create (+), and to which spaces it would add something (~), what is unchanged (=), what differs and no call can change (!), what is not in the manifest (?), and what is blocked until somebody decides (x): then it exits as provision would. Sends only reads, and writes nothing. The same as provision --dry-run.',
   args: [{ usage: '<file...>', description: 'YAML files, directories of them, or - for standard input' }],
   flags: [...MANIFEST_FLAGS, EXIT_CODE_FLAG],
-  output: async () => (await import('../output-schemas/provisioning.ts')).PLAN,
   inputs: [MANIFEST_INPUT],
   scopes: [SCOPE.readSpaces, SCOPE.readAgents, SCOPE.listJobs],
   exits: [...SERVICE_EXITS, 'duplicate', 'unknown', 'partial', 'changesPending', 'differences'],

@@ -54,7 +54,6 @@ export default command<Input>({
     { usage: '--fail-fast', description: 'do not start further documents after a failure' },
   ],
   columns: HEADERS.map((header) => ({ header })),
-  output: async () => (await import('../output-schemas/provisioning.ts')).PROVISION,
   inputs: [{ ...MANIFEST_INPUT, schemaFlag: '--schema' }],
   scopes: [SCOPE.readSpaces, SCOPE.readAgents, SCOPE.provision, SCOPE.setUpChat, SCOPE.createJobs, SCOPE.listJobs],
   exits: [...SERVICE_EXITS, 'duplicate', 'unknown', 'partial', 'changesPending', 'differences'],

@@ -227,7 +227,6 @@ export default command<Input>({
     ...SUMMARY_FLAGS,
   ],
   columns: COLUMNS,
-  output: async () => (await import('../output-schemas/uploads.ts')).UPLOAD,
   scopes: [SCOPE.upload],
   exits: [...SERVICE_EXITS, 'unknown', 'partial'],
   examples: [

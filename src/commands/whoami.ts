@@ -81,7 +81,6 @@ export default command({
   description:
     'Shows the service, the profile, and where the token comes from (never the token), and verifies the token with one read: the list of spaces, or of scheduled jobs if the token may not list spaces. The API has no call that tells the organization or the user of a token. Exits with 3 if there is no token or the service rejects it, and with 8 if the service cannot be reached.',
   columns: COLUMNS,
-  output: async () => (await import('../output-schemas/profiles.ts')).WHOAMI,
   exits: SERVICE_EXITS,
   examples: [
     { line: 'partnerctl whoami', does: 'which service and token the other commands use' },

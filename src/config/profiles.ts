@@ -5,11 +5,11 @@ import { describeFileError, errorCode, InputError, LocalError, NotFoundError } f
 import { readRegularFile } from './read-regular-file.ts';
 import type { UpdateDeps } from './update-json-file.ts';
 
-/** A service and its credentials. At most one of `token`, `keychain_account`, and `token_command` is set. */
+/** A service and its credentials. At most one of `token` and `token_command` is set. */
 export interface Profile {
   readonly base_url?: string;
   readonly token?: string;
-  /** The account of the token in the operating system's keychain. */
+  /** Set by earlier versions, whose token is in the operating system's keychain. It is refused. */
   readonly keychain_account?: string;
   /** A shell command whose first line of output is the token. */
   readonly token_command?: string;
@@ -132,12 +132,7 @@ export function findProfile(stored: Profiles, name: string): Profile {
 }
 
 /** Returns where a profile keeps its token, to show in place of the token. */
-export function tokenKind({
-  token,
-  keychain_account,
-  token_command,
-}: Profile): 'stored' | 'keychain' | 'command' | 'none' {
+export function tokenKind({ token, token_command }: Profile): 'stored' | 'command' | 'none' {
   if (token_command !== undefined) return 'command';
-  if (keychain_account !== undefined) return 'keychain';
   return token === undefined ? 'none' : 'stored';
 }

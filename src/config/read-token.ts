@@ -1,13 +1,11 @@
 import type { Readable } from 'node:stream';
 import { CredentialsError } from '../errors.ts';
-import type { Keychain } from './keychain.ts';
 import type { TokenSource } from './token-sources.ts';
 
 /** What tokens are read from. */
 export interface TokenReaders {
   /** A function, because reading `io.stdin` opens it. */
   readonly stdin: () => Readable;
-  readonly openKeychain: () => Promise<Keychain>;
   /** Cancels reading. */
   readonly signal: AbortSignal;
 }
@@ -28,29 +26,6 @@ export function parseToken(text: string, { from, fixHint }: Pick<TokenSource, 'f
   return token;
 }
 
-async function readFromKeychain(
-  { account, from, fixHint, withoutKeychain }: Extract<TokenSource, { kind: 'keychain' }>,
-  { openKeychain }: TokenReaders,
-): Promise<string> {
-  const { KeychainUnavailable } = await import('./keychain.ts');
-  const name = `T${from.slice(1)}`;
-  try {
-    const token = await (await openKeychain()).get(account);
-    if (token !== undefined) return token;
-  } catch (error) {
-    if (!(error instanceof KeychainUnavailable)) throw error;
-    throw new CredentialsError(`${name} cannot be read.`, {
-      why: error.message,
-      hint: `Unlock it, or set PARTNER_TOKEN. To keep the token in the profile's file instead: ${withoutKeychain}`,
-      cause: error,
-    });
-  }
-  throw new CredentialsError(`${name} has no token.`, {
-    why: `It has no item ${JSON.stringify(account)}.`,
-    hint: fixHint,
-  });
-}
-
 /**
  * Reads the token from its configured source.
  * @param login the command that stores a token, for the hint if there is no source
@@ -59,10 +34,9 @@ async function readFromKeychain(
  */
 export async function readToken(
   source: TokenSource | undefined,
-  readers: TokenReaders,
+  { stdin, signal }: TokenReaders,
   login = 'partnerctl login',
 ): Promise<string> {
-  const { stdin, signal } = readers;
   switch (source?.kind) {
     case 'text':
       return parseToken(source.token, source);
@@ -76,7 +50,9 @@ export async function readToken(
       return parseToken(await runSecretCommand(source.command, source.from, signal), source);
     }
     case 'keychain':
-      return parseToken(await readFromKeychain(source, readers), source);
+      throw new CredentialsError(`The token of ${source.from} is in the keychain, which partnerctl no longer reads.`, {
+        hint: source.fixHint,
+      });
     default:
       throw new CredentialsError('No token is configured.', {
         hint: `Set PARTNER_TOKEN, give --token-file <path>, or run \`${login}\`.`,

@@ -4,7 +4,7 @@ import type { Profile } from './profiles.ts';
 
 /** Where a token comes from, and how to provide a valid one there. */
 interface TokenPlace {
-  /** `PARTNER_TOKEN`, `--token-file token.txt`, `standard input`, `profile "acme"`, `profile "acme"'s token_command`, `the keychain (profile "acme")`. */
+  /** `PARTNER_TOKEN`, `--token-file token.txt`, `standard input`, `profile "acme"`, `profile "acme"'s token_command`. */
   readonly from: string;
   /** One sentence. */
   readonly fixHint: string;
@@ -17,8 +17,8 @@ export type TokenSource = TokenPlace &
     | { readonly kind: 'file'; readonly path: string }
     | { readonly kind: 'text'; readonly token: string }
     | { readonly kind: 'command'; readonly command: string }
-    /** `withoutKeychain` is the command that stores a token in the profile's file instead. */
-    | { readonly kind: 'keychain'; readonly account: string; readonly withoutKeychain: string }
+    /** Earlier versions kept tokens in the keychain of the operating system. */
+    | { readonly kind: 'keychain' }
   );
 
 /** The active profile, and the service that a token is for. */
@@ -59,17 +59,7 @@ function profileSource({ profile, name, baseUrl }: TokenContext): TokenSource | 
     return { kind: 'command', command, from: `${nameProfile(name)}'s token_command`, fixHint, profile: name };
   }
   const fixHint = isForeign ? foreign : `Store a valid one with: ${login}`;
-  if (account) {
-    const withoutKeychain = shellCommand(['login', '--token-storage', 'file'], flags);
-    return {
-      kind: 'keychain',
-      account,
-      withoutKeychain,
-      from: `the keychain (${nameProfile(name)})`,
-      fixHint,
-      profile: name,
-    };
-  }
+  if (account) return { kind: 'keychain', from: nameProfile(name), fixHint: `Run: ${login}`, profile: name };
   if (!token) return undefined;
   return { kind: 'text', token, from: nameProfile(name), fixHint, profile: name };
 }

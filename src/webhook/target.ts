@@ -98,7 +98,7 @@ export class Target {
   }
 
   private async openDispatcher(): Promise<Dispatcher> {
-    const { dispatcherOpener } = await import('../api/dispatcher.ts');
+    const { dispatcherOpener } = await import('../api/undici.ts');
     return dispatcherOpener(this.url.origin, this.proxy)();
   }
 }

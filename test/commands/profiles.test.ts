@@ -212,7 +212,6 @@ describe('profiles', () => {
       name: 'globex',
       base_url: 'https://globex.example.com/v1',
       token: 'stored',
-      keychain_account: null,
       token_command: null,
       state: null,
       state_password_command: null,

@@ -159,3 +159,16 @@ test.each([
   });
   expect(readFileSync(home.path, 'utf8')).toBe(before);
 });
+
+test('a token that an earlier version put into the keychain is refused with the command that stores it again', async () => {
+  const { home, sandbox, token } = await setUp();
+  const profiles = { acme: { base_url: sandbox.baseUrl, keychain_account: 'acme' } };
+  writeFileSync(home.path, JSON.stringify({ current: 'acme', profiles }));
+  const ran = await run(AS_TEXT, { env: home.env });
+  expect(ran).toMatchObject({ code: 3 });
+  expect(ran.stderr).toContain(
+    'error: The token of profile "acme" is in the keychain, which partnerctl no longer reads.',
+  );
+  expect((await run(commandIn(hintOf(ran)), { env: home.env, stdin: token })).code).toBe(0);
+  expect((await run(LIST, { env: home.env })).code).toBe(0);
+});

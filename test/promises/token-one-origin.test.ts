@@ -202,7 +202,7 @@ test.each([
 });
 
 test.each([
-  ['a token', ['--token-storage', 'file'], TOKEN],
+  ['a token', [], TOKEN],
   ['a token_command', ['--token-command', `echo '${TOKEN}'`], undefined],
 ])('%s that is stored for one service is not sent to another', async (_, stored, stdin) => {
   const own = await startFakeService(json([]));

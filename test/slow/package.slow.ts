@@ -1,5 +1,5 @@
-import { cpSync, mkdtempSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
-import { mkdir, rm } from 'node:fs/promises';
+import { mkdtempSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -85,7 +85,7 @@ describe('the package', () => {
     await expectFirstProvision(join(installed, '.bin', 'partnerctl'), NODE_PATH);
   });
 
-  test('contains its manual, its skill, its completions, and the licenses of bundled code, and no test or tour', async () => {
+  test('contains its topics, its completions, and the licenses of bundled code, and no test or tour', async () => {
     const { stdout } = await execa('tar', ['-tzf', tarball]);
     const files = stdout.split('\n').map((file) => file.replace(/^package\//, ''));
     expect(files).toEqual(
@@ -93,8 +93,7 @@ describe('the package', () => {
         'README.md',
         'bin/partnerctl.js',
         'dist/help/chat.md',
-        'dist/skills/partnerctl/SKILL.md',
-        'dist/man/partnerctl.1.gz',
+        'dist/help/skill.md',
         'completions/partnerctl.bash',
       ]),
     );
@@ -102,36 +101,15 @@ describe('the package', () => {
     for (const name of ['commander', 'undici', 'yaml', '@jmespath-community/jmespath', 'postgres']) {
       expect(licenses).toContain(`\n${name} `);
     }
-    expect(files.filter((file) => /^(src|test)\/|tour|executable|\.map$/.test(file))).toEqual([]);
+    expect(files.filter((file) => /^(src|test)\/|tour|\.map$/.test(file))).toEqual([]);
   });
 
   test('runs from a directory with spaces, through a symbolic link, and installed for all users', async () => {
     const prefix = join(tempDirectory(), 'all users');
     await withoutRegistry(ROOT, 'npm', 'install', '--global', '--offline', '--prefix', prefix, tarball);
     const link = join(tempDirectory(), 'partnerctl');
-    expect(readdirSync(join(prefix, 'share/man/man1'))).toContain('partnerctl-cron-create.1.gz');
     symlinkSync(join(prefix, 'bin', 'partnerctl'), link);
     await expectFirstProvision(link, NODE_PATH);
-  });
-
-  test('uses the keychain once @napi-rs/keyring is installed next to it, and says how until then', async () => {
-    const prefix = tempDirectory();
-    await withoutRegistry(ROOT, 'npm', 'install', '--global', '--offline', '--prefix', prefix, tarball);
-    const args = ['login', '--base-url', 'http://127.0.0.1:9/v1', '--token-file', '-', '--token-storage', 'keychain'];
-    const line = `partnerctl ${args.slice(0, 1)} --base-url "$PARTNER_BASE_URL" ${args.slice(3).join(' ')}`;
-    const login = () =>
-      spawnFile(
-        join(prefix, 'bin', 'partnerctl'),
-        ['sandbox', 'run', '--', 'sh', '-c', `echo "$PARTNER_TOKEN" | ${line}`],
-        {
-          env: { HOME: tempDirectory() },
-        },
-      );
-    const without = await login();
-    expect(without.exitCode).toBe(3);
-    expect(without.stderr).toContain('npm install --global @napi-rs/keyring');
-    cpSync(join(ROOT, 'node_modules/@napi-rs'), join(prefix, 'lib/node_modules/@napi-rs'), { recursive: true });
-    expect((await login()).stderr).not.toContain('npm install');
   });
 
   test('runs with npx without an installation', async () => {
@@ -145,39 +123,5 @@ describe('the package', () => {
     const directory = tempDirectory();
     await withoutRegistry(directory, 'pnpm', 'add', '--offline', tarball);
     await expectFirstProvision(join(directory, 'node_modules', '.bin', 'partnerctl'), `${NODE_PATH}:/usr/bin:/bin`);
-  });
-});
-
-describe('the single executable', () => {
-  let executable: string;
-
-  beforeAll(async () => {
-    const { stdout } = await execa(process.execPath, ['.ci/executable.js'], { cwd: ROOT });
-    executable = join(ROOT, stdout.split('\n').at(-1) ?? '');
-  });
-
-  test('needs no Node in the PATH for the first provision', async () => {
-    const bin = join(tempDirectory(), 'single file');
-    await mkdir(bin);
-    cpSync(executable, join(bin, 'partnerctl'));
-    await expectFirstProvision(join(bin, 'partnerctl'), '');
-  });
-
-  test('does not interpret its arguments as those of Node, or other files as its own', async () => {
-    const bin = tempDirectory();
-    cpSync(executable, join(bin, 'partnerctl'));
-    writeFileSync(join(bin, 'help.txt'), 'another help');
-    const help = await spawnFile(join(bin, 'partnerctl'), ['--help']);
-    expect(help.stdout).toContain('Usage: partnerctl');
-    expect(await spawnFile(join(bin, 'partnerctl'), ['-e', '1'])).toMatchObject({ exitCode: 2 });
-  });
-
-  test('says that it cannot use the keychain', async () => {
-    const line = 'partnerctl login --base-url "$PARTNER_BASE_URL" --token-file - --token-storage keychain';
-    const script = `echo "$PARTNER_TOKEN" | ${line}`;
-    const login = await spawnFile(executable, ['sandbox', 'run', '--', 'sh', '-c', script], {
-      env: { HOME: tempDirectory() },
-    });
-    expect(login).toMatchObject({ exitCode: 3, stderr: expect.stringContaining('It needs partnerctl from npm') });
   });
 });

@@ -4,7 +4,7 @@ import { startFile } from '../support/program.ts';
 import { tempDirectory } from '../support/run.ts';
 
 test('npm start runs the tour, shows each command, and exits with 0', async () => {
-  const tour = join(import.meta.dirname, '..', '..', 'dist', 'tour.js');
+  const tour = join(import.meta.dirname, '..', '..', '.ci', 'tour.js');
   const ran = await startFile(process.execPath, [tour], { env: { TMPDIR: tempDirectory() } });
   expect(ran).toMatchObject({ exitCode: 0 });
   for (const line of [

@@ -11,7 +11,6 @@ import { metaOf } from '../../src/cli/leaf.ts';
 import { type CommandTree, createCommandTree } from '../../src/cli/program.ts';
 import type { Clock } from '../../src/clock.ts';
 import { systemClock } from '../../src/clock.ts';
-import { type Keychain, KeychainUnavailable } from '../../src/config/keychain.ts';
 import { EXIT, InterruptedError } from '../../src/errors.ts';
 import { main } from '../../src/main.ts';
 import { memorySink } from './memory-sink.ts';
@@ -46,8 +45,6 @@ export interface RunOptions {
   readonly random?: () => number;
   readonly signals?: Signals;
   readonly nodeVersion?: string;
-  /** Replaces the keychain of the operating system; by default there is none. */
-  readonly keychain?: Keychain;
   /** Called after each write, with everything that was written to the stream. The program waits for it as for a slow reader. */
   readonly onStdout?: (text: string) => unknown;
   readonly onStderr?: (text: string) => unknown;
@@ -132,13 +129,6 @@ export function manualSignals(): ManualSignals {
   };
 }
 
-/** A machine without a keychain. */
-async function refuseKeychain(): Promise<never> {
-  throw new KeychainUnavailable('This machine has no keychain.');
-}
-
-const noKeychain: Keychain = { get: refuseKeychain, set: refuseKeychain, remove: refuseKeychain };
-
 /** A directory for one test, removed when it ends. */
 export function tempDirectory(): string {
   const directory = mkdtempSync(join(tmpdir(), 'partnerctl-test-'));
@@ -199,7 +189,6 @@ export async function run(argv: readonly string[], options: RunOptions = {}): Pr
     ...testProcess(home),
     ...(options.nodeVersion !== undefined && { nodeVersion: options.nodeVersion }),
     selfCommand: [process.execPath, fileURLToPath(new URL('../../bin/partnerctl.js', import.meta.url))],
-    keychain: options.keychain ?? noKeychain,
     ...(options.terminal !== undefined && { terminal: options.terminal }),
   });
   expectDeclaredExit(argv, code);

@@ -4,7 +4,7 @@ import { hasTmux, inTmux } from '../support/tmux.ts';
 
 describe.skipIf(!hasTmux)('a question in a real terminal (needs tmux)', () => {
   test('is still open after Ctrl-Z and fg, and Ctrl-D still leaves it', async () => {
-    const args = ['login', '--base-url', 'https://api.example.com/v1', '--token-storage', 'file'];
+    const args = ['login', '--base-url', 'https://api.example.com/v1'];
     const { keys, screen } = await inTmux(args, { HOME: tempDirectory() });
     await screen(/Partner token for \S+$/);
     await keys('C-z');

@@ -32,7 +32,6 @@ export default command({
   description: 'Lists the agents of a space.',
   args: [{ usage: '<space>', description: SPACE_DESCRIPTION }],
   columns: COLUMNS,
-  output: async () => (await import('../../output-schemas/spaces.ts')).AGENT_LIST,
   scopes: [SCOPE.readAgents, SCOPE.readSpaces],
   exits: SERVICE_EXITS,
   examples: [

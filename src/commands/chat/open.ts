@@ -23,7 +23,6 @@ export default command<SessionInput>({
   description:
     'Opens a conversation with an agent: you type messages at a prompt, and new messages appear above it. Alt+Enter starts a new line; /help lists the commands. Without a terminal, use `chat send --wait`.',
   flags: [...SOURCE_FLAGS, SESSION_FLAG],
-  output: async () => (await import('../../output-schemas/chat.ts')).CHAT_OPEN,
   scopes: [SCOPE.chat],
   required: REQUIRED_SESSION,
   exits: SERVICE_EXITS,

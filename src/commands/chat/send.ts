@@ -207,7 +207,6 @@ export default command<Input>({
   ],
   required: REQUIRED_SESSION.map((flag) => ({ ...flag, unless: ['rows'] })),
   columns: [...ROW_COLUMNS, ...COLUMNS.filter(({ header }) => header === 'CREATED')],
-  output: async () => (await import('../../output-schemas/chat.ts')).CHAT_SEND,
   scopes: [SCOPE.chat],
   exits: [...SERVICE_EXITS, 'partial', 'noReply'],
   examples: [

@@ -73,7 +73,6 @@ export default command<Input>({
     },
   ],
   columns: COLUMNS,
-  output: async () => (await import('../../output-schemas/chat.ts')).CHAT_SETUP,
   scopes: [SCOPE.setUpChat, SCOPE.readSpaces, SCOPE.readAgents],
   exits: [...SERVICE_EXITS, 'unknown'],
   examples: [

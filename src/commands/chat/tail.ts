@@ -129,7 +129,6 @@ export default command<Input>({
     },
   ],
   required: REQUIRED_SESSION,
-  output: async () => (await import('../../output-schemas/chat.ts')).CHAT_TAIL,
   scopes: [SCOPE.chat],
   exits: SERVICE_EXITS,
   examples: [

@@ -36,7 +36,6 @@ export default command<Input>({
     ...REPLY_FLAGS,
   ],
   required: [...REQUIRED_SESSION, { oneOf: ['after'], hint: AFTER_HINT }],
-  output: async () => (await import('../../output-schemas/chat.ts')).CHAT_WAIT,
   scopes: [SCOPE.chat],
   exits: [...SERVICE_EXITS, 'noReply'],
   examples: [

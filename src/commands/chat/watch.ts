@@ -175,7 +175,6 @@ export default command<Input>({
     INTERVAL_FLAG,
   ],
   columns: COLUMNS,
-  output: async () => (await import('../../output-schemas/chat.ts')).CHAT_WATCH,
   scopes: [SCOPE.chat],
   exits: SERVICE_EXITS,
   examples: [

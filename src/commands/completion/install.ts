@@ -20,7 +20,6 @@ export default command<InstallOptions>({
     { usage: '--dry-run', description: 'show what would change; nothing is written' },
   ],
   columns: COLUMNS,
-  output: async () => (await import('../../output-schemas/completion.ts')).COMPLETION_INSTALL,
   exits: [],
   examples: [
     { line: 'partnerctl completion install', does: 'set it up for your login shell, after confirming' },

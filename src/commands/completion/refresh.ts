@@ -20,7 +20,7 @@ interface Input {
   readonly background: boolean;
 }
 
-/** Whether the token can be read without running a command, opening the keychain, or asking. */
+/** Whether the token can be read without running a command or asking. */
 async function hasToken({ flags, env, config }: Context): Promise<boolean> {
   return resolveService(flags, env, await config.read()).token?.kind === 'text';
 }
@@ -30,11 +30,10 @@ export default command<Input>({
     'Reads the ids and names that completion offers, and stores them for this profile and service: spaces, agents of some spaces, and jobs from the service; sources, sessions, and jobs from the state. Completion does this itself in the background if the token is in PARTNER_TOKEN or in the profile.',
   flags: [
     { usage: '--space <space>', description: 'also read the agents of this space' },
-    { usage: '--background', description: 'do nothing if the token comes from a command, a file, or the keychain' },
+    { usage: '--background', description: 'do nothing if the token comes from a command or a file' },
   ],
   columns: COLUMNS,
   scopes: [SCOPE.readSpaces],
-  output: async () => (await import('../../output-schemas/completion.ts')).COMPLETION_REFRESH,
   exits: SERVICE_EXITS,
   examples: [
     { line: 'partnerctl completion refresh', does: 'offer what was just created' },

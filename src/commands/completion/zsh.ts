@@ -3,7 +3,6 @@ import { completionScript } from '../../completion/scripts.ts';
 
 export default command({
   description: 'Prints the script that completes partnerctl in zsh. `partnerctl completion install` sets it up.',
-  output: async () => (await import('../../output-schemas/completion.ts')).COMPLETION_SCRIPT,
   exits: [],
   examples: [
     {

@@ -63,7 +63,6 @@ export default command({
     { usage: '--session <session_id>', description: 'the session whose history is read' },
   ],
   columns: COLUMNS,
-  output: async () => (await import('../../output-schemas/contract.ts')).CONTRACT_CHECK,
   scopes: [SCOPE.readSpaces, SCOPE.readAgents, SCOPE.listJobs],
   exits: SERVICE_EXITS,
   examples: [

@@ -249,7 +249,6 @@ export default command<Input>({
     { usage: '--only <leaf>', description: 'import only this value; repeatable', repeatable: true },
   ],
   columns: COLUMNS,
-  output: async () => (await import('../../output-schemas/contract.ts')).CONTRACT_IMPORT,
   exits: ['credentials', 'notFound', 'service'],
   examples: [
     { line: 'partnerctl contract import openapi.json', does: 'show what the document would change' },

@@ -63,7 +63,6 @@ export default command({
     { usage: '[more...]', description: 'more leaves, each followed by its value; either all are set, or none' },
   ],
   columns: COLUMNS,
-  output: async () => (await import('../../output-schemas/contract.ts')).CONTRACT_SET,
   exits: [],
   examples: [
     { line: 'partnerctl contract set cron_jobs.list none', does: 'work without a list of jobs' },

@@ -45,7 +45,6 @@ export default command({
   args: [{ usage: '[prefix]', description: 'only the leaves whose names start with this, such as messages.history' }],
   flags: [{ usage: '--source <source>', description: 'only the values from this source', choices: SOURCES }],
   columns: COLUMNS,
-  output: async () => (await import('../../output-schemas/contract.ts')).CONTRACT_SHOW,
   exits: [],
   examples: [
     { line: 'partnerctl contract show --source assumed', does: 'show what the specification leaves open' },

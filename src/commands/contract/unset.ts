@@ -8,7 +8,6 @@ export default command({
   description:
     'Removes a value that `contract set` has set for this profile and service. The imported or default value applies again.',
   args: [{ usage: '<leaf>', description: 'the name of the value' }],
-  output: async () => (await import('../../output-schemas/contract.ts')).CONTRACT_UNSET,
   exits: [],
   examples: [{ line: 'partnerctl contract unset cron_jobs.list', does: 'read the list of jobs again' }],
   parse: ({ positionals: [name = ''] }) => ({ leaf: findLeaf(name) }),

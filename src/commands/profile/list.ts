@@ -22,7 +22,6 @@ const COLUMNS: readonly Column<ProfileRow>[] = [
 export default command({
   description: 'Lists the profiles and marks the current one.',
   columns: COLUMNS,
-  output: async () => (await import('../../output-schemas/profiles.ts')).PROFILE_LIST,
   exits: [],
   examples: [{ line: 'partnerctl profile list', does: 'show every profile and its service' }],
   parse: () => undefined,

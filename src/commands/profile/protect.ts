@@ -6,7 +6,6 @@ export default command({
   description:
     "Protects a profile: every command that writes to its service asks for the profile's name, or needs --confirm <profile> where it cannot ask. Reads and dry runs never ask.",
   args: [{ usage: '<name>', description: 'the profile' }],
-  output: async () => (await import('../../output-schemas/profiles.ts')).PROFILE_PROTECTION,
   exits: ['notFound'],
   examples: [{ line: 'partnerctl profile protect acme', does: 'ask before each write to acme' }],
   parse: ({ positionals }) => ({ name: positionals[0] ?? '' }),

@@ -1,6 +1,5 @@
 import { command } from '../../cli/command.ts';
 import { DEFAULT_PROFILE, findProfile, withProfile } from '../../config/profiles.ts';
-import { removeToken } from '../../config/token-storage.ts';
 import { objectResult } from '../../output/command-result.ts';
 
 /** Says which profile commands use now that the current one is removed. */
@@ -14,14 +13,12 @@ function describeNewCurrent(removed: string, others: readonly string[]): string 
 export default command({
   description: 'Removes a profile and its token.',
   args: [{ usage: '<name>', description: 'the profile' }],
-  output: async () => (await import('../../output-schemas/profiles.ts')).PROFILE_REMOVE,
-  exits: ['credentials', 'notFound'],
+  exits: ['notFound'],
   examples: [{ line: 'partnerctl profile remove acme', does: 'remove acme and its token' }],
   parse: ({ positionals }) => ({ name: positionals[0] ?? '' }),
   async run(context, { name }) {
     const { config } = context;
     const stored = await config.read();
-    await removeToken(context, name, findProfile(stored, name));
     await config.update((latest) => {
       findProfile(latest, name);
       const rest = withProfile(latest, name, undefined);

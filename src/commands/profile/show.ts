@@ -6,7 +6,6 @@ import { objectResult } from '../../output/command-result.ts';
 export default command({
   description: "Shows a profile's service and where its token comes from, never the token itself.",
   args: [{ usage: '[name]', description: 'the profile; the current one by default' }],
-  output: async () => (await import('../../output-schemas/profiles.ts')).PROFILE_SHOW,
   exits: ['notFound'],
   examples: [{ line: 'partnerctl profile show', does: 'show the current profile' }],
   parse: ({ positionals }) => ({ name: positionals[0] }),
@@ -18,7 +17,6 @@ export default command({
       name,
       base_url: profile.base_url ?? null,
       token: tokenKind(profile),
-      keychain_account: profile.keychain_account ?? null,
       token_command: profile.token_command ?? null,
       state: profile.state ?? null,
       state_password_command: profile.state_password_command ?? null,
@@ -30,7 +28,6 @@ export default command({
       { header: 'PROFILE', value: (result) => result.name },
       { header: 'BASE URL', value: (result) => result.base_url },
       { header: 'TOKEN', value: (result) => result.token },
-      { header: 'KEYCHAIN ITEM', value: (result) => result.keychain_account },
       { header: 'TOKEN COMMAND', value: (result) => result.token_command },
       { header: 'STATE', value: (result) => result.state },
       { header: 'STATE PASSWORD COMMAND', value: (result) => result.state_password_command },

@@ -5,7 +5,6 @@ import { objectResult } from '../../output/command-result.ts';
 export default command({
   description: 'Removes the protection of a profile: writes no longer ask for its name.',
   args: [{ usage: '<name>', description: 'the profile' }],
-  output: async () => (await import('../../output-schemas/profiles.ts')).PROFILE_PROTECTION,
   exits: ['notFound'],
   examples: [{ line: 'partnerctl profile unprotect acme', does: 'write to acme without being asked' }],
   parse: ({ positionals }) => ({ name: positionals[0] ?? '' }),

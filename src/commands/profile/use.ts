@@ -5,7 +5,6 @@ import { objectResult } from '../../output/command-result.ts';
 export default command({
   description: 'Makes a profile the current one, which commands use if no other is named.',
   args: [{ usage: '<name>', description: 'the profile' }],
-  output: async () => (await import('../../output-schemas/profiles.ts')).PROFILE_USE,
   exits: ['notFound'],
   examples: [{ line: 'partnerctl profile use acme', does: 'use acme from now on' }],
   parse: ({ positionals }) => ({ name: positionals[0] ?? '' }),

@@ -90,7 +90,6 @@ export default command<Input>({
     'Starts a sandbox, runs a command against it, and exits with the exit code of the command. Sets for the command: PARTNER_BASE_URL and PARTNER_TOKEN; PARTNER_SANDBOX_URL and PARTNER_SANDBOX_KEY, for the admin API; PARTNER_STATE, a temporary state file unless --state names another one; PARTNER_CONFIG_DIR, a temporary directory of profiles; with --webhook, PARTNER_WEBHOOK_SECRET, the secret that signs deliveries. Unsets PARTNER_PROFILE. The prompt of an interactive sh, bash, or zsh begins with (sandbox).',
   args: [{ usage: '<command...>', description: 'the command and its arguments, after --' }],
   flags: SANDBOX_FLAGS,
-  output: async () => (await import('../../output-schemas/sandbox.ts')).SANDBOX_RUN,
   exits: [],
   examples: [
     { line: 'partnerctl sandbox run -- partnerctl provision acme.yaml', does: 'rehearse a rollout' },

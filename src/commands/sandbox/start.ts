@@ -7,7 +7,6 @@ export default command<SandboxInput>({
   description:
     'Runs the whole service on a loopback address of this machine, with its own token and admin API. Stop it with Ctrl-C.',
   flags: [...SANDBOX_FLAGS, { usage: '--port <n>', description: 'the port to listen on', defaultText: 'a free one' }],
-  output: async () => (await import('../../output-schemas/sandbox.ts')).SANDBOX_START,
   exits: [],
   examples: [
     { line: 'partnerctl sandbox start', does: 'in memory, on a free port; prints the variables to set' },

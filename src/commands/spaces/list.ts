@@ -37,7 +37,6 @@ function readRows(http: Http): Paged<SpaceRow> {
 export default command({
   description: 'Lists the customer workspaces (spaces) that the token can access.',
   columns: COLUMNS,
-  output: async () => (await import('../../output-schemas/spaces.ts')).SPACE_LIST,
   scopes: [SCOPE.readSpaces],
   exits: SERVICE_EXITS,
   examples: [

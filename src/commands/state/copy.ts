@@ -9,7 +9,6 @@ export default command({
     { usage: '<from>', description: 'a file, or the address of a database or a repository' },
     { usage: '<to>', description: 'the place to copy to; `partnerctl state init` prepares it' },
   ],
-  output: async () => (await import('../../output-schemas/state.ts')).STATE_COPY,
   exits: [...STATE_EXITS, 'notFound'],
   examples: [
     { line: 'partnerctl state copy state.jsonl postgres://ops@db.example.com/ops', does: 'move a file to a database' },

@@ -7,7 +7,6 @@ export default command({
   description:
     'Prepares a place for the state: creates the table in a PostgreSQL database, the branch in a git repository, or the file. Does not change one that exists. Shows what to grant to the other users of a database.',
   args: [{ usage: '[address]', description: 'the place to prepare; the configured one by default' }],
-  output: async () => (await import('../../output-schemas/state.ts')).STATE_INIT,
   exits: STATE_EXITS,
   examples: [
     { line: 'partnerctl state init postgres://ops@db.example.com/ops', does: 'create the table' },

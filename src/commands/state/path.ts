@@ -38,7 +38,6 @@ async function inspect(context: Context): Promise<Inspection> {
 export default command({
   description:
     'Prints the path of the state file, whether or not it exists, or the address of a shared state. -o json also shows which setting chose it, its size, and whether it can be written.',
-  output: async () => (await import('../../output-schemas/state.ts')).STATE_PATH,
   exits: [],
   examples: [
     { line: 'partnerctl state path', does: 'only the path' },

@@ -95,7 +95,6 @@ export default command({
     { usage: '--key <key>', description: 'only records of this key' },
   ],
   columns: COLUMNS,
-  output: async () => (await import('../../output-schemas/state.ts')).STATE_SHOW,
   exits: STATE_EXITS,
   examples: [
     { line: 'partnerctl state show', does: 'every record' },

@@ -76,7 +76,6 @@ function damageError({ path, damaged, sound }: Verified): LocalError | undefined
 export default command({
   description:
     'Reads every line of the state and lists those that cannot be used, each with the reason. Exits with 1 if there are any. Lines that a merge repeated, or that a killed run left incomplete, are harmless.',
-  output: async () => (await import('../../output-schemas/state.ts')).STATE_VERIFY,
   exits: STATE_EXITS,
   examples: [
     { line: 'partnerctl state verify', does: 'check the state' },

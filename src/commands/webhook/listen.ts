@@ -117,7 +117,6 @@ export default command<Input>({
     { usage: '--save <dir>', description: 'save each delivery in this directory before responding' },
     { usage: '--exit-after <n>', description: 'exit after n deliveries; exit 11 if fewer come within --timeout' },
   ],
-  output: async () => (await import('../../output-schemas/webhooks.ts')).WEBHOOK_LISTEN,
   exits: ['service', 'noReply'],
   examples: [
     { line: 'partnerctl webhook listen', does: 'shows the address to configure, then what arrives there' },

@@ -58,7 +58,6 @@ export default command<Input>({
   flags: [{ usage: '--forward-to <url>', description: 'where to send them: https, or http on this machine' }],
   required: [{ oneOf: ['forward-to'], hint: 'Name the receiver: --forward-to http://localhost:3000/hooks' }],
   columns: COLUMNS,
-  output: async () => (await import('../../output-schemas/webhooks.ts')).WEBHOOK_REPLAY,
   exits: ['notFound', 'service', 'partial'],
   examples: [
     {

@@ -54,7 +54,6 @@ export default command<Input>({
     },
   ],
   columns: COLUMNS,
-  output: async () => (await import('../../output-schemas/webhooks.ts')).WEBHOOK_TRIGGER,
   exits: SERVICE_EXITS,
   examples: [
     { line: 'partnerctl webhook trigger', does: 'a test message, to the webhook of sandbox start --webhook' },

@@ -14,7 +14,7 @@ const COMMAND = `profile "p"'s token_command`;
 const nothing = () => Readable.from([]);
 
 function reading(stdin: Readable, signal = NEVER): TokenReaders {
-  return { stdin: () => stdin, signal, openKeychain: () => Promise.reject(new Error('No keychain is needed.')) };
+  return { stdin: () => stdin, signal };
 }
 
 describe('parseToken', () => {

@@ -1,4 +1,3 @@
-import { build } from 'esbuild';
 import { describe, expect, it } from 'vitest';
 import type { Sink } from '../../../src/cli/io.ts';
 import { UsageError } from '../../../src/errors.ts';
@@ -286,34 +285,5 @@ describe('render with --query', () => {
     const error = await rendered(spaces(), { query: 'length(`1`)' }).catch((thrown: unknown) => thrown);
     expect(error).toMatchObject({ exitCode: 1, info: { details: { answer: [{}, {}] } } });
     expect(error).toMatchObject({ info: { hint: expect.stringMatching(/itself succeeded.*space_id/) } });
-  });
-});
-
-describe('the render module', () => {
-  it('loads libraries for tables, colors, YAML, and queries only on demand', async () => {
-    const result = await build({
-      entryPoints: ['src/output/render.ts'],
-      bundle: true,
-      splitting: true,
-      format: 'esm',
-      platform: 'node',
-      packages: 'external',
-      outdir: 'unused',
-      write: false,
-      metafile: true,
-    });
-    const { outputs } = result.metafile;
-    const imported = (file: string, kinds: string[]): string[] => {
-      const imports = outputs[file]?.imports;
-      if (!imports) throw new Error(`${file} was not built`);
-      return imports
-        .filter(({ kind }) => kinds.includes(kind))
-        .flatMap(({ path, external }) => (external ? [path] : imported(path, kinds)));
-    };
-    expect(imported('unused/render.js', ['import-statement'])).toEqual([]);
-    const later = imported('unused/render.js', ['import-statement', 'dynamic-import']);
-    for (const library of ['chalk', 'cli-table3', 'string-width', 'yaml', '@jmespath-community/jmespath']) {
-      expect(later).toContain(library);
-    }
   });
 });

@@ -1,9 +1,10 @@
+import { writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough, Writable } from 'node:stream';
-import { build } from 'esbuild';
 import { execa } from 'execa';
+import { build } from 'rolldown';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { flush, streamSink } from '../../../src/output/stream-sink.ts';
 
@@ -11,24 +12,19 @@ let directory: string;
 
 /** Bundles a program that uses the sinks, to run with node. */
 async function bundle(name: string, body: string): Promise<string> {
-  const outfile = join(directory, `${name}.mjs`);
+  const entry = join(directory, `${name}.ts`);
+  const outfile = join(directory, `${name}.cjs`);
   const contents = `
-    import { listResult as list } from './src/output/command-result.ts';
-    import { render } from './src/output/render.ts';
-    import { flush, streamSink } from './src/output/stream-sink.ts';
+    import { listResult as list } from '${process.cwd()}/src/output/command-result.ts';
+    import { render } from '${process.cwd()}/src/output/render.ts';
+    import { flush, streamSink } from '${process.cwd()}/src/output/stream-sink.ts';
     const stdout = streamSink(process.stdout);
     const stderr = streamSink(process.stderr);
     const columns = [{ header: 'N', value: ({ n }) => n }, { header: 'TEXT', value: ({ text }) => text }];
-    ${body}
+    void (async () => { ${body} })();
   `;
-  await build({
-    stdin: { contents, resolveDir: process.cwd(), loader: 'ts' },
-    bundle: true,
-    platform: 'node',
-    format: 'esm',
-    outfile,
-    banner: { js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);" },
-  });
+  writeFileSync(entry, contents);
+  await build({ input: entry, platform: 'node', output: { file: outfile, format: 'cjs', codeSplitting: false } });
   return outfile;
 }
 
