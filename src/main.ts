@@ -1,5 +1,4 @@
 import type { RuntimeDeps } from './cli/create-context.ts';
-import { type Environment, type Io, lazyIo, type Sink, withWrite } from './cli/io.ts';
 import { type ParsedCommand, parse, typedOutputFormat } from './cli/parse.ts';
 import type { CommandRun } from './cli/run-command.ts';
 import { describeFileError, EXIT, exitCodeOf, InterruptedError, OutputError } from './errors.ts';
@@ -7,6 +6,7 @@ import { escapeWorkflowCommands, isGitHubActions } from './output/ci/workflow-co
 import { shouldUseColor } from './output/color.ts';
 import { createRedactor } from './output/redact.ts';
 import { isReaderGone, waitForReader } from './output/stream-sink.ts';
+import { type Environment, type Io, lazyIo, type Sink, withWrite } from './platform/io.ts';
 
 /** Whether the last --output in argv, else PARTNER_OUTPUT, is a JSON format. Also works for invalid arguments. */
 function wantsJson(argv: readonly string[], env: Environment): boolean {

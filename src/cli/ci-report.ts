@@ -14,8 +14,8 @@ import type {
   SummarySection,
 } from '../output/command-result.ts';
 import { toErrorObject } from '../output/error-object.ts';
+import type { Environment } from '../platform/io.ts';
 import type { Args } from './command.ts';
-import type { Environment } from './io.ts';
 import type { ParsedCommand } from './parse.ts';
 
 /** What a `CiReport` needs. */

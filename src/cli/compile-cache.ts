@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, statSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
+import type { Environment } from '../platform/io.ts';
 import { cacheCode } from './code-cache.ts';
-import type { Environment } from './io.ts';
 
 const WRITABLE_BY_OTHERS = 0o022;
 

@@ -1,6 +1,6 @@
+import type { Sink } from '../platform/io.ts';
 import type { HelpTopic } from './help-topics.ts';
 import { readAsset } from './installation.ts';
-import type { Sink } from './io.ts';
 import { COMMANDS, GLOBAL_FLAGS } from './registry.ts';
 
 /** Matches a link from one topic to another. */

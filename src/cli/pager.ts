@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { InterruptedError } from '../errors.ts';
 import { streamSink } from '../output/stream-sink.ts';
 import { countScreenLines } from '../output/width.ts';
+import type { ClosableSink, Environment, Sink } from '../platform/io.ts';
 import type { Signals, TerminationSignal } from './context.ts';
-import type { ClosableSink, Environment, Sink } from './io.ts';
 import { SIGNAL_EXIT_CODES } from './signals.ts';
 
 const DEFAULT_PAGER = 'less';

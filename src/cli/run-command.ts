@@ -8,10 +8,10 @@ import { createRedactor, type Redactor, redactingSink } from '../output/redact.t
 import { render } from '../output/render.ts';
 import { withReason } from '../output/sentences.ts';
 import { isReaderGone, waitForReader } from '../output/stream-sink.ts';
+import { type ClosableSink, type Environment, lazyIo, type Sink, withWrite } from '../platform/io.ts';
 import type { CiDeps, CiReport } from './ci-report.ts';
 import { SUMMARY_FLAG } from './command.ts';
 import { createContext, type RuntimeDeps } from './create-context.ts';
-import { type ClosableSink, type Environment, lazyIo, type Sink, withWrite } from './io.ts';
 import type { PagerDeps } from './pager.ts';
 import type { ParsedCommand } from './parse.ts';
 

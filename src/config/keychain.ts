@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createRequire } from 'node:module';
-import type { Environment } from '../cli/io.ts';
+import type { Environment } from '../platform/io.ts';
 
 /** The tokens in the operating system's keychain, by account. Every method may throw KeychainUnavailable. */
 export interface Keychain {

@@ -1,5 +1,5 @@
-import type { ClosableSink, Sink } from '../cli/io.ts';
 import { UsageError } from '../errors.ts';
+import type { ClosableSink, Sink } from '../platform/io.ts';
 import type { Arrangement } from './arrange.ts';
 import {
   type BodyResult,
