@@ -52,7 +52,7 @@ async function writeTopic(
   { stdout, stderr }: Pick<Io, 'stdout' | 'stderr'>,
   deps: RuntimeDeps,
 ): Promise<void> {
-  if (!stdout.isTTY || argv.includes('--no-pager') || argv.includes('--no-input')) return stdout.write(text);
+  if (!stdout.isTTY || argv.includes('--no-input')) return stdout.write(text);
   const { writePaged } = await import('./cli/pager.ts');
   const warn = (warning: string) => stderr.write(`warning: ${warning}\n`);
   await writePaged(text, stdout, { env: deps.env, signals: deps.signals, warn });

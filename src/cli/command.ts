@@ -123,8 +123,6 @@ export interface CommandSpec<Input>
     Partial<Pick<CommandHelp, 'args' | 'flags' | 'inputs' | 'required' | 'columns' | 'scopes'>> {
   /** Validates the arguments. Pure. @throws UsageError */
   parse(args: Args): Input;
-  /** Returns the flag that makes the command print something other than its table, if it is set. */
-  noTableFlag?(input: Input): string | undefined;
   /** Whether the command writes to the service. A command that defines this gets --confirm, for protected profiles. */
   writes?(input: Input): boolean;
   run(context: Context, input: Input): Promise<CommandResult>;
@@ -133,8 +131,6 @@ export interface CommandSpec<Input>
 /** A command with validated arguments. */
 interface PreparedCommand {
   readonly run: (context: Context) => Promise<CommandResult>;
-  /** The flag that makes the command print something other than its table. */
-  readonly noTableFlag: string | undefined;
 }
 
 /** A runnable command. */
@@ -198,7 +194,6 @@ export function command<Input>(spec: CommandSpec<Input>): Command {
       const input = spec.parse(typed);
       const isWrite = spec.writes?.(input) ?? false;
       return {
-        noTableFlag: spec.noTableFlag?.(input),
         async run(context) {
           if (isWrite) {
             const { confirmWrite } = await import('./confirm-write.ts');

@@ -1,7 +1,6 @@
 import { completionScript, SCRIPT_FILES, SHELLS } from '../completion/scripts.ts';
 import type { CompletionTree, TreeArgument, TreeCommand, TreeFlag, ValueKind } from '../completion/tree.ts';
 import { LEAVES } from '../contract/leaves.ts';
-import { columnName } from './arrangement.ts';
 import { type ArgumentSpec, type Command, type FlagSpec, parseFlagUsage } from './command.ts';
 import { HELP_TOPICS } from './help-topics.ts';
 import { COMMANDS, GLOBAL_FLAGS, GROUPS } from './registry.ts';
@@ -9,8 +8,6 @@ import { COMMANDS, GLOBAL_FLAGS, GROUPS } from './registry.ts';
 /** The kinds of flag values that the placeholder does not determine, by flag, or by command and flag. */
 const BY_FLAG: Readonly<Record<string, ValueKind>> = {
   '--profile': 'profile',
-  '--columns': 'column',
-  '--sort': 'sort',
   '--source': 'source',
   '--session': 'session',
   '--timezone': 'time-zone',
@@ -75,12 +72,11 @@ function toArgument(commandPath: string, { usage, choices }: ArgumentSpec): Tree
   return { value, ...(usage.includes('...') && { isRepeatable: true }) };
 }
 
-function toTreeCommand(commandPath: string, summary: string, { args, flags, columns }: Command): TreeCommand {
+function toTreeCommand(commandPath: string, summary: string, { args, flags }: Command): TreeCommand {
   return {
     summary,
     args: args.map((argument) => toArgument(commandPath, argument)),
     flags: flags.map((flag) => toFlag(commandPath, flag)),
-    columns: columns.map(({ header }) => columnName(header)).filter((name) => name !== ''),
   };
 }
 
@@ -91,7 +87,7 @@ export async function describeCompletion(): Promise<CompletionTree> {
       return [commandPath, toTreeCommand(commandPath, summary, (await load()).default)] as const;
     }),
   );
-  const help = { summary: 'Show the help of a command, or a help topic', args: [], flags: [], columns: [] };
+  const help = { summary: 'Show the help of a command, or a help topic', args: [], flags: [] };
   return {
     commands: Object.fromEntries([...commands, ['help', help]]),
     groups: GROUPS,

@@ -53,7 +53,7 @@ async function startPager({ file, args, isChosen }: PagerCommand, { env, warn }:
   } catch (error) {
     if (isChosen) {
       const why = error instanceof Error ? error.message : String(error);
-      await warn(`The pager from PAGER cannot be started (${why}). Set another one, or use --no-pager.`);
+      await warn(`The pager from PAGER cannot be started (${why}). Set another one in PAGER, or unset it.`);
     }
     return undefined;
   }
@@ -131,7 +131,7 @@ export function createPagedSink(stdout: Sink, rows: number, command: PagerComman
       if (!(target instanceof Pager)) return;
       const code = await target.close();
       if (code !== null && CANNOT_RUN.has(code)) {
-        await deps.warn(`The pager from PAGER ended with exit code ${code}. Set another one, or use --no-pager.`);
+        await deps.warn(`The pager from PAGER ended with exit code ${code}. Set another one in PAGER, or unset it.`);
       }
     },
   };

@@ -58,13 +58,13 @@ function abortableSink(sink: Sink, run: CommandRun): Sink {
 
 /** Creates the function that opens a pager. @returns undefined if none may be used */
 function pagerFor(
-  { pager, input }: GlobalFlags,
+  { input }: GlobalFlags,
   { io, env, signals }: RuntimeDeps,
   { redactor, ...parts }: Pick<PagerDeps, 'onOpen' | 'warn'> & { readonly redactor: Redactor },
 ): (() => Promise<ClosableSink>) | undefined {
   const { stdout } = io;
   const { rows } = stdout;
-  if (!pager || !input || !stdout.isTTY || rows === undefined) return undefined;
+  if (!input || !stdout.isTTY || rows === undefined) return undefined;
   return async () => {
     const { choosePager, createPagedSink } = await import('./pager.ts');
     const command = choosePager(env);
@@ -148,10 +148,6 @@ export async function runCommand(parsed: ParsedCommand, deps: RuntimeDeps, run: 
     const chosen = await chosenFormat(flags, deps);
     const format = chosen ?? (io.stdout.isTTY ? 'table' : 'tsv');
     const prepared = parsed.command.prepare(parsed.args);
-    const arrangement =
-      flags.columns === undefined && flags.sort === undefined
-        ? undefined
-        : await (await import('./arrangement.ts')).parseArrangement(parsed, flags, { ...prepared, format });
     if (flags.query !== undefined) await (await import('../output/query.ts')).compileQuery(flags.query);
     const annotate = (lines: string) => rawStderr.write(lines);
     const report = await openReport(parsed, { env, format, redact, warn: context.warn, annotate });
@@ -160,7 +156,6 @@ export async function runCommand(parsed: ParsedCommand, deps: RuntimeDeps, run: 
       format,
       isFormatChosen: chosen !== undefined,
       query,
-      ...(arrangement && { arrangement }),
       quiet,
       wide,
     };

@@ -48,7 +48,6 @@ const FLAG_SYNONYMS: Readonly<Record<string, string | readonly string[]>> = {
   '--body': '--data',
   '--cron': '--schedule',
   '--endpoint': '--base-url',
-  '--fields': '--columns',
   '--filter': '--query',
   '--format': '--output',
   '--host': '--base-url',

@@ -18,14 +18,8 @@ export interface GlobalFlags {
   readonly timeoutMs?: number;
   readonly retries?: number;
   readonly state?: string;
-  /** The columns to show in tables and tsv, separated by commas. */
-  readonly columns?: string;
-  /** The column to sort by; after a minus sign, in descending order. */
-  readonly sort?: string;
   /** Whether tables shorten nothing. */
   readonly wide: boolean;
-  /** Whether long tables go through a pager: false with --no-pager. */
-  readonly pager: boolean;
 }
 
 const NEVER_EMPTY = ['profile', 'base-url', 'token-file', 'query'];
@@ -42,8 +36,6 @@ export function parseGlobalFlags(args: Args): GlobalFlags {
     output: args.value('output'),
     query: args.value('query'),
     state: args.value('state'),
-    columns: args.value('columns'),
-    sort: args.value('sort'),
   };
   return {
     ...Object.fromEntries(Object.entries(texts).filter(([, value]) => value !== undefined)),
@@ -53,7 +45,6 @@ export function parseGlobalFlags(args: Args): GlobalFlags {
     color: args.value('color') ?? 'auto',
     input: args.isSet('input'),
     wide: args.isSet('wide'),
-    pager: args.isSet('pager'),
     ...(timeoutMs !== undefined && { timeoutMs }),
     ...(args.value('retries') !== undefined && { retries: args.count('retries', { min: 0, max: 20, fallback: 3 }) }),
   };

@@ -241,8 +241,6 @@ describe('cron list with --agent or --space', () => {
     const env = { PARTNER_BASE_URL: service.baseUrl, PARTNER_TOKEN: 'a-token-of-a-test', HOME: tempDirectory() };
     const ofSpace = await run(['cron', 'list', '--space', 'ext:acme', '-o', 'json'], { env });
     expect(ofSpace.json<{ name: string }[]>().map(({ name }) => name)).toEqual(['one', 'two', 'three']);
-    const { stdout } = await run(['cron', 'list', '--columns', 'NAME,SPACE'], { env });
-    expect(stdout).toBe('one\t\ntwo\tacme\nthree\tacme\nfour\t\n');
   });
 
   test('knows agents from the state where the service does not list them, and counts the rest', async () => {

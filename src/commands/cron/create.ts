@@ -211,7 +211,6 @@ export default command<Input>({
     if (typed.length > 0) throw new UsageError(`-f and --${typed[0]} cannot be combined.`);
     return { from: { files }, ...modes };
   },
-  noTableFlag: ({ from }) => (from === 'schema' ? '--schema' : undefined),
   writes: ({ from, dryRun }) => !dryRun && from !== 'schema',
   async run(context, { from, ...options }) {
     if (from === 'schema') return printSchema();

@@ -60,7 +60,7 @@ describe('command names', () => {
   });
 });
 
-describe.each(DECLARED)('$commandPath', ({ commandPath, flags, columns }) => {
+describe.each(DECLARED)('$commandPath', ({ commandPath, flags }) => {
   const path = commandPath.split(' ');
 
   it('offers each of its flags and the global ones, with a description', () => {
@@ -85,17 +85,6 @@ describe.each(DECLARED)('$commandPath', ({ commandPath, flags, columns }) => {
       const name = flagName(usage);
       expect(offered(...path, name, '')).toEqual(choices);
       expect(offered(...path, `${name}=`)).toEqual(choices.map((choice) => `${name}=${choice}`));
-    }
-  });
-
-  it('offers the names of its columns', () => {
-    const names = columns.map(({ header }) => header.toLowerCase().replaceAll(' ', '-')).filter(Boolean);
-    expect(offered(...path, '--columns', '')).toEqual(names);
-    expect(offered(...path, '--sort', '')).toEqual(names);
-    expect(offered(...path, '--sort=-')).toEqual(names.map((name) => `--sort=-${name}`));
-    const [first, ...others] = names;
-    if (first !== undefined) {
-      expect(offered(...path, '--columns', `${first},`)).toEqual(others.map((name) => `${first},${name}`));
     }
   });
 });

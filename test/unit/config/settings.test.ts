@@ -12,7 +12,6 @@ const FLAGS: GlobalFlags = {
   color: 'auto',
   input: true,
   wide: false,
-  pager: true,
 };
 const PROFILES: Profiles = {
   current: 'acme',
