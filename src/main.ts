@@ -1,5 +1,4 @@
 import type { RuntimeDeps } from './cli/create-context.ts';
-import { lazyIo, type Sink, withWrite } from './cli/io.ts';
 import { type CommandTree, createCommandTree } from './cli/program.ts';
 import { type CommandRun, runCommand } from './cli/run.ts';
 import { describeFileError, EXIT, exitCodeOf, InterruptedError, OutputError } from './errors.ts';
@@ -7,6 +6,7 @@ import { escapeWorkflowCommands, isGitHubActions } from './output/ci/workflow-co
 import { shouldUseColor } from './output/color.ts';
 import { createRedactor } from './output/redact.ts';
 import { isReaderGone, waitForReader } from './output/stream-sink.ts';
+import { lazyIo, type Sink, withWrite } from './platform/io.ts';
 
 /** Ignores failures to write a message, because they must not stop the command. */
 function ignoreWriteErrors(sink: Sink): Sink {

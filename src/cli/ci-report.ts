@@ -14,7 +14,7 @@ import type {
   SummarySection,
 } from '../output/command-result.ts';
 import { toErrorObject } from '../output/error-object.ts';
-import type { Environment } from './io.ts';
+import type { Environment } from '../platform/io.ts';
 
 /** What a `CiReport` needs. */
 export interface CiDeps {

@@ -114,8 +114,6 @@ export interface CommandSpec<Input>
     Partial<Pick<CommandHelp, 'args' | 'flags' | 'inputs' | 'required' | 'columns' | 'scopes'>> {
   /** Validates the arguments. Pure. @throws UsageError */
   parse(args: Args): Input;
-  /** Returns the flag that makes the command print something other than its table, if it is set. */
-  noTableFlag?(input: Input): string | undefined;
   /** Whether the command writes to the service. A command that defines this gets --confirm, for protected profiles. */
   writes?(input: Input): boolean;
   run(context: Context, input: Input): Promise<CommandResult>;

@@ -82,7 +82,6 @@ function toTreeCommand(command: CommandUnknownOpts): TreeCommand {
     summary: command.summary(),
     args: command.registeredArguments.map((argument) => toArgument(path, argument)),
     flags: command.options.map((option) => toFlag(path, option)),
-    columns: [],
   };
 }
 

@@ -6,9 +6,9 @@ import type { GlobalFlags } from '../config/global-flags.ts';
 import type { Profiles, ProfilesChange } from '../config/profiles.ts';
 import type { Progress } from '../output/progress.ts';
 import type { PromptLine, PromptLineOptions } from '../output/prompt-line.ts';
+import type { Environment, Io } from '../platform/io.ts';
 import type { StateLocation } from '../state/location.ts';
 import type { Log } from '../state/log.ts';
-import type { Environment, Io } from './io.ts';
 
 /** The signals that end a command. */
 export type TerminationSignal = 'SIGINT' | 'SIGTERM' | 'SIGHUP';

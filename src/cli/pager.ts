@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { InterruptedError } from '../errors.ts';
 import { streamSink } from '../output/stream-sink.ts';
 import { countScreenLines } from '../output/width.ts';
+import type { ClosableSink, Environment, Sink } from '../platform/io.ts';
 import type { Signals, TerminationSignal } from './context.ts';
-import type { ClosableSink, Environment, Sink } from './io.ts';
 import { SIGNAL_EXIT_CODES } from './signals.ts';
 
 const DEFAULT_PAGER = 'less';
@@ -53,7 +53,7 @@ async function startPager({ file, args, isChosen }: PagerCommand, { env, warn }:
   } catch (error) {
     if (isChosen) {
       const why = error instanceof Error ? error.message : String(error);
-      await warn(`The pager from PAGER cannot be started (${why}). Set another one, or use --no-pager.`);
+      await warn(`The pager from PAGER cannot be started (${why}). Set another one in PAGER, or unset it.`);
     }
     return undefined;
   }
@@ -131,7 +131,7 @@ export function createPagedSink(stdout: Sink, rows: number, command: PagerComman
       if (!(target instanceof Pager)) return;
       const code = await target.close();
       if (code !== null && CANNOT_RUN.has(code)) {
-        await deps.warn(`The pager from PAGER ended with exit code ${code}. Set another one, or use --no-pager.`);
+        await deps.warn(`The pager from PAGER ended with exit code ${code}. Set another one in PAGER, or unset it.`);
       }
     },
   };

@@ -1,7 +1,7 @@
 import { constants } from 'node:os';
 import { errorCode, LocalError, UsageError } from '../errors.ts';
+import type { Environment } from '../platform/io.ts';
 import type { Context } from './context.ts';
-import type { Environment } from './io.ts';
 
 function startFailure(file: string, error: Error): Error {
   const name = JSON.stringify(file);

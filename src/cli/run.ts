@@ -9,9 +9,9 @@ import { createRedactor, type Redactor, redactingSink } from '../output/redact.t
 import { render } from '../output/render.ts';
 import { withReason } from '../output/sentences.ts';
 import { isReaderGone, waitForReader } from '../output/stream-sink.ts';
+import { type ClosableSink, type Environment, lazyIo, type Sink, withWrite } from '../platform/io.ts';
 import type { CiDeps, CiReport, SummaryOptions } from './ci-report.ts';
 import { createContext, type RuntimeDeps } from './create-context.ts';
-import { type ClosableSink, type Environment, lazyIo, type Sink, withWrite } from './io.ts';
 import { type Invocation, pathOf } from './leaf.ts';
 import type { PagerDeps } from './pager.ts';
 

@@ -14,7 +14,7 @@ import { readToken } from '../config/read-token.ts';
 import { contractProfile, crossServiceToken, resolveService, type ServiceSettings } from '../config/settings.ts';
 import type { Contract } from '../contract/contract.ts';
 import { CredentialsError } from '../errors.ts';
-import type { Environment, Io } from './io.ts';
+import type { Environment, Io } from '../platform/io.ts';
 import { shellCommand } from './shell-command.ts';
 import { createTracer, type TraceOutput } from './trace.ts';
 

@@ -2,8 +2,8 @@ import pkg from '../../package.json' with { type: 'json' };
 import { systemClock } from '../clock.ts';
 import { EXIT } from '../errors.ts';
 import { flush, streamSink, waitForReader } from '../output/stream-sink.ts';
+import { lazyIo } from '../platform/io.ts';
 import type { Signals } from './context.ts';
-import { lazyIo } from './io.ts';
 import { createSignals } from './signals.ts';
 
 /** Opens standard input. Ignores read errors: if the terminal is gone, SIGHUP ends the process. */

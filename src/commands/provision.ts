@@ -73,7 +73,6 @@ export default command<Input>({
       failFast: args.isSet('fail-fast'),
     };
   },
-  noTableFlag: ({ mode }) => (mode === 'dry-run' || mode === 'schema' ? `--${mode}` : undefined),
   writes: ({ mode }) => mode === 'apply',
   async run(context, input) {
     if (input.mode === 'schema') return printSchema();

@@ -45,18 +45,6 @@ interface PartialValue {
   readonly text: string;
 }
 
-/** Completes the last column of a list, with columns that the list does not have yet. */
-function completeColumns({ line, prefix, text }: PartialValue): Wanted {
-  const start = text.lastIndexOf(',') + 1;
-  const listed = text.slice(0, start).split(',');
-  const names = (line.command?.columns ?? []).filter((name) => !listed.includes(name));
-  const values = startingWith(
-    text.slice(start),
-    names.map((name) => [name, '']),
-  );
-  return { kind: 'values', prefix: prefix + text.slice(0, start), values };
-}
-
 /** Completes a file after a mark, such as the @ in `@notes.txt`. Without the mark, offers nothing. */
 function completeFileAfter(mark: RegExp, { prefix, text }: PartialValue): Wanted {
   const start = mark.exec(text)?.[0].length;
@@ -79,10 +67,6 @@ function completeValue(kind: ValueKind, partial: PartialValue): Wanted {
   };
   if (isCached(kind)) return completeCached(kind, partial);
   switch (kind) {
-    case 'column':
-      return completeColumns(partial);
-    case 'sort':
-      return choose((line.command?.columns ?? []).map((name) => [text.startsWith('-') ? `-${name}` : name, '']));
     case 'file':
       return { kind: 'files', prefix };
     case 'directory':

@@ -1,5 +1,5 @@
 import { isAbsolute, join } from 'node:path';
-import type { Environment } from '../cli/io.ts';
+import type { Environment } from '../platform/io.ts';
 import { shellQuote } from '../shell-quote.ts';
 import { quoteForPowerShell } from './format.ts';
 import type { Shell } from './scripts.ts';

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import type { Environment } from '../cli/io.ts';
 import { configDirectory } from '../config/config-directory.ts';
+import type { Environment } from '../platform/io.ts';
 import { readBashLine } from './bash-line.ts';
 import { findCached, findSpaceId, isDue } from './cache.ts';
 import { complete, type Wanted } from './complete.ts';

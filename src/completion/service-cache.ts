@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Environment } from '../cli/io.ts';
 import { isJsonObject } from '../contract/json.ts';
+import type { Environment } from '../platform/io.ts';
 import { cacheName } from './cache.ts';
 import type { ParsedLine } from './parse-line.ts';
 import { parseJsonObject } from './status.ts';

@@ -2,7 +2,6 @@
 export type ValueKind =
   | readonly string[]
   | 'agent'
-  | 'column'
   | 'command'
   | 'directory'
   | 'file'
@@ -14,7 +13,6 @@ export type ValueKind =
   | 'leaf-or-value'
   | 'profile'
   | 'session'
-  | 'sort'
   | 'source'
   | 'space'
   | 'text'
@@ -42,8 +40,6 @@ export interface TreeCommand {
   readonly summary: string;
   readonly args: readonly TreeArgument[];
   readonly flags: readonly TreeFlag[];
-  /** The names that --columns and --sort take. */
-  readonly columns: readonly string[];
 }
 
 /** A value and its description. */

@@ -1,5 +1,5 @@
-import type { Environment } from '../cli/io.ts';
 import { UsageError } from '../errors.ts';
+import type { Environment } from '../platform/io.ts';
 import { isLoopback } from './base-url.ts';
 
 export interface ProxySettings {

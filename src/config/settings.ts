@@ -1,5 +1,5 @@
-import type { Environment } from '../cli/io.ts';
 import { UsageError } from '../errors.ts';
+import type { Environment } from '../platform/io.ts';
 import { parseBaseUrl } from './base-url.ts';
 import type { GlobalFlags } from './global-flags.ts';
 import { DEFAULT_PROFILE, type Profile, type Profiles } from './profiles.ts';

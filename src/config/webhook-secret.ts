@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
-import type { Environment } from '../cli/io.ts';
 import { describeFileError, UsageError } from '../errors.ts';
 import { decodeText, readFileChunks, readStdin } from '../platform/input.ts';
+import type { Environment } from '../platform/io.ts';
 
 export interface SecretSources {
   /** The value of `--secret-file`; `-` for standard input. */

@@ -111,7 +111,7 @@ export function chooseLayout(columns: readonly ColumnMeasure[], rows: readonly T
       below: [],
     };
   }
-  const filled = columns.filter(({ isEmpty, isChosen }) => !isEmpty || isChosen);
+  const filled = columns.filter(({ isEmpty }) => !isEmpty);
   let best: ListLayout = { kind: 'records' };
   let fewestLines = Number.POSITIVE_INFINITY;
   for (const candidates of withFewerOptional(filled.length === 0 ? columns : filled)) {

@@ -1,4 +1,4 @@
-import type { Environment, Sink } from '../cli/io.ts';
+import type { Environment, Sink } from '../platform/io.ts';
 import type { Style } from './command-result.ts';
 
 /**

@@ -48,7 +48,6 @@ export interface ColumnMeasure {
   readonly min: number;
   readonly isEmpty: boolean;
   readonly isOptional: boolean;
-  readonly isChosen: boolean;
 }
 
 function widest(texts: Iterable<string>): number {
@@ -82,14 +81,14 @@ function minWidth(header: string, texts: readonly string[], fit: Fit, word: numb
 
 /** Measures the columns of a table. */
 export function measureColumns(columns: readonly ColumnLayout[], rows: readonly TextRow[]): ColumnMeasure[] {
-  return columns.map(({ header, fit = 'wrap', isOptional = false, isChosen = false }, index) => {
+  return columns.map(({ header, fit = 'wrap', isOptional = false }, index) => {
     const texts = rows.map((row) => row.texts[index] ?? '');
     const valueWidth = widest(texts);
     // cli-table3 ignores a width of 0.
     const natural = Math.max(1, displayWidth(header), valueWidth);
     const word = Math.max(widest(words([header])), widest(words(texts)));
     const min = Math.min(natural, minWidth(header, texts, fit, word));
-    return { index, fit, natural, word: Math.max(word, min), min, isEmpty: valueWidth === 0, isOptional, isChosen };
+    return { index, fit, natural, word: Math.max(word, min), min, isEmpty: valueWidth === 0, isOptional };
   });
 }
 

@@ -29,8 +29,6 @@ export interface ColumnLayout {
   readonly isOptional?: boolean | undefined;
   /** Whether values contain times in ISO 8601, which a table in a terminal shows relative to now. */
   readonly isTime?: boolean | undefined;
-  /** Whether the user chose the column with --columns. It stays even if it is empty. */
-  readonly isChosen?: boolean | undefined;
 }
 
 export interface Column<Item> extends ColumnLayout {

@@ -1,5 +1,5 @@
 import { stripVTControlCharacters } from 'node:util';
-import { type Sink, withWrite } from '../cli/io.ts';
+import { type Sink, withWrite } from '../platform/io.ts';
 import type { Screen } from './command-result.ts';
 import { writeTable } from './formats/table.ts';
 import { sanitizeText } from './sanitize.ts';

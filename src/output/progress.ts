@@ -1,6 +1,6 @@
 import type { Ora } from 'ora';
-import { type Sink, withWrite } from '../cli/io.ts';
 import type { Clock } from '../clock.ts';
+import { type Sink, withWrite } from '../platform/io.ts';
 import { sanitizeLine } from './sanitize.ts';
 
 /** The delay before the spinner appears, so that fast commands show none. */

@@ -1,4 +1,4 @@
-import { type Sink, withWrite } from '../cli/io.ts';
+import { type Sink, withWrite } from '../platform/io.ts';
 import { SecretPattern, type Span } from './secret-pattern.ts';
 
 const MARK = '[redacted]';

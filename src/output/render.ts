@@ -1,6 +1,5 @@
-import type { ClosableSink, Sink } from '../cli/io.ts';
 import { UsageError } from '../errors.ts';
-import type { Arrangement } from './arrange.ts';
+import type { ClosableSink, Sink } from '../platform/io.ts';
 import {
   type BodyResult,
   type CommandResult,
@@ -23,8 +22,6 @@ export interface RenderOptions {
   readonly isFormatChosen?: boolean;
   /** A JMESPath expression to apply to the result's JSON form. Its output replaces the result. */
   readonly query?: string | undefined;
-  /** The columns and the order of the rows, for tables and tsv. */
-  readonly arrangement?: Arrangement;
   readonly color: boolean;
   readonly quiet: boolean;
   /** Whether tables shorten nothing. */
@@ -84,22 +81,12 @@ async function renderTable(result: ListResult | ObjectResult, options: RenderOpt
   if (result.summary && !result.report) await writeNotice(result.summary(), io);
 }
 
-async function arrangeIfAsked(
-  result: ListResult | ObjectResult,
-  { arrangement }: RenderOptions,
-): Promise<ListResult | ObjectResult> {
-  if (!arrangement?.columns && !arrangement?.sort) return result;
-  const { arrange } = await import('./arrange.ts');
-  return arrange(result, arrangement);
-}
-
 /** Wraps the text of an object if the sink is a terminal. */
 async function fitText({ isWrapped }: ObjectResult, text: string, { isTTY, columns }: Sink): Promise<string> {
   return isWrapped && isTTY ? (await import('./wrap.ts')).wrapText(text, columns, '  ') : text;
 }
 
-async function renderData(given: ListResult | ObjectResult, options: RenderOptions, io: RenderIo): Promise<void> {
-  const result = isForPeople(options) ? await arrangeIfAsked(given, options) : given;
+async function renderData(result: ListResult | ObjectResult, options: RenderOptions, io: RenderIo): Promise<void> {
   if (isForPeople(options) && result.kind === 'object' && result.text !== undefined) {
     if (result.text !== '') await io.stdout.write(await fitText(result, result.text, io.stdout));
     return;

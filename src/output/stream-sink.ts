@@ -1,5 +1,5 @@
-import type { Sink } from '../cli/io.ts';
 import { errorCode } from '../errors.ts';
+import type { Sink } from '../platform/io.ts';
 
 /** `process.stdout` or `process.stderr`. */
 type OutputStream = NodeJS.WritableStream & {

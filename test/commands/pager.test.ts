@@ -36,7 +36,6 @@ describe('a table that is longer than the terminal', () => {
   });
 
   test.each([
-    ['with --no-pager', ['--no-pager'], {}],
     ['with --no-input', ['--no-input'], {}],
     ['in CI', [], { env: { CI: 'true' } }],
     ['in a terminal that cannot move its cursor', [], { env: { TERM: 'dumb' } }],
@@ -132,7 +131,6 @@ describe('a help topic that is longer than the terminal', () => {
   });
 
   test.each([
-    ['with --no-pager', ['--no-pager'], {}],
     ['with --no-input', ['--no-input'], {}],
     ['in CI', [], { env: { CI: 'true' } }],
     ['in a terminal that it fits', [], { rows: 1000 }],

@@ -1,4 +1,4 @@
-import type { Sink } from '../../src/cli/io.ts';
+import type { Sink } from '../../src/platform/io.ts';
 
 interface MemorySinkOptions {
   readonly isTTY?: boolean;

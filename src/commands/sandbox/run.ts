@@ -1,7 +1,6 @@
 import { delimiter, join, resolve } from 'node:path';
 import { command } from '../../cli/command.ts';
 import type { Context } from '../../cli/context.ts';
-import type { Environment } from '../../cli/io.ts';
 import { runChild } from '../../cli/run-child.ts';
 import {
   announceSandbox,
@@ -12,6 +11,7 @@ import {
 } from '../../cli/sandbox-options.ts';
 import { makeTemporaryDirectory } from '../../config/temporary-file.ts';
 import { UsageError } from '../../errors.ts';
+import type { Environment } from '../../platform/io.ts';
 import type { Sandbox } from '../../sandbox/index.ts';
 import { shellQuote } from '../../shell-quote.ts';
 

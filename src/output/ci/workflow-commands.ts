@@ -1,4 +1,4 @@
-import type { Environment } from '../../cli/io.ts';
+import type { Environment } from '../../platform/io.ts';
 
 /** Whether a GitHub Actions runner reads the output. */
 export function isGitHubActions(env: Environment): boolean {

@@ -1,4 +1,4 @@
-import type { Sink } from '../../cli/io.ts';
+import type { Sink } from '../../platform/io.ts';
 import type { BodyResult, ListResult } from '../command-result.ts';
 import { sanitizeLine, sanitizeText } from '../sanitize.ts';
 import { stringifyJson } from './stringify-json.ts';

@@ -1,4 +1,4 @@
-import type { Sink } from '../../cli/io.ts';
+import type { Sink } from '../../platform/io.ts';
 import { createPaint, type Paint } from '../color.ts';
 import type { OutputFormat, StreamEvent, TonedText } from '../command-result.ts';
 import { cellText } from '../sanitize.ts';

@@ -1,4 +1,4 @@
-import type { Sink } from '../../cli/io.ts';
+import type { Sink } from '../../platform/io.ts';
 import { createPaint } from '../color.ts';
 import type { TextRow } from '../column-widths.ts';
 import type { ColumnLayout, ListResult, ObjectResult, ResultCell } from '../command-result.ts';

@@ -1,4 +1,4 @@
-import type { Sink } from '../../cli/io.ts';
+import type { Sink } from '../../platform/io.ts';
 import type { Cell, ListResult, ObjectResult, ResultCell } from '../command-result.ts';
 import { pagesOf } from '../paged.ts';
 import { cellText } from '../sanitize.ts';

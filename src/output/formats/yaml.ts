@@ -1,5 +1,5 @@
 import { Document, visit } from 'yaml';
-import type { Sink } from '../../cli/io.ts';
+import type { Sink } from '../../platform/io.ts';
 import type { ListResult, ObjectResult } from '../command-result.ts';
 import { consume, writeSequence } from './sequence.ts';
 import { escapeUnicode } from './stringify-json.ts';

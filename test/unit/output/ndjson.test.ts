@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import type { Sink } from '../../../src/cli/io.ts';
 import type { ListResult, Row } from '../../../src/output/command-result.ts';
 import { writeNdjson } from '../../../src/output/formats/json.ts';
 import { Paged } from '../../../src/output/paged.ts';
+import type { Sink } from '../../../src/platform/io.ts';
 
 function sink(write: (text: string) => Promise<void>): Sink {
   return { write, isTTY: false, columns: 80, rows: undefined };

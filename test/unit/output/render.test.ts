@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import type { Sink } from '../../../src/cli/io.ts';
 import { UsageError } from '../../../src/errors.ts';
 import {
   type CommandResult,
@@ -10,6 +9,7 @@ import {
 } from '../../../src/output/command-result.ts';
 import { compileQuery } from '../../../src/output/query.ts';
 import { type RenderOptions, render } from '../../../src/output/render.ts';
+import type { Sink } from '../../../src/platform/io.ts';
 import { memorySink } from '../../support/memory-sink.ts';
 
 interface Space {
