@@ -33,7 +33,7 @@ export interface TreeOptions {
   readonly onCommand: (given: GivenArgs) => void;
 }
 
-const GLOBAL_FLAGS_LINE = '\nGlobal options, such as -o json: partnerctl help options\n';
+const GLOBAL_FLAGS_LINE = '\nGlobal options, such as -o json: partnerctl help output\n';
 
 const GIVE_ONCE = { hint: 'Give it once.' };
 

@@ -36,7 +36,7 @@ const FIELDS: Readonly<Record<string, string>> = {
   leaf: 'leaf',
 };
 
-/** The environment variables that people set, as `partnerctl help environment` explains them. */
+/** The environment variables that people set, as `partnerctl help output` explains them. */
 const ENVIRONMENT_VARIABLES: readonly {
   readonly name: string;
   /** The global flag that wins over it. */

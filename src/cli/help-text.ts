@@ -17,27 +17,27 @@ function listCommandsOf({ name }: HelpTopic): string {
   return `\n\n## Commands\n\n${lines.join('\n')}\n\n\`partnerctl help ${name} <command>\` shows the arguments and flags.`;
 }
 
-/** Returns a Markdown list of the global flags for the topic `options`, else ''. */
+/** Returns a Markdown section that lists the global flags for the topic `output`, else ''. */
 function listFlagsOf({ name }: HelpTopic): string {
-  if (name !== 'options') return '';
+  if (name !== 'output') return '';
   const lines = GLOBAL_FLAGS.map(({ usage, description, choices, default: value, defaultText }) => {
     const values = choices ? ` (${choices.map((choice) => `\`${choice}\``).join(', ')})` : '';
     const fallback = value ?? defaultText;
     return `- \`${usage}\`: ${description}${values}${fallback === undefined ? '' : ` (default: ${fallback})`}`;
   });
-  return `\n\n${lines.join('\n')}`;
+  return `\n\n## Global options\n\n${lines.join('\n')}`;
 }
 
 /**
- * Returns a help topic as Markdown. The list of commands of the group with the topic's name follows the title; in `options`,
- * the list of global flags.
+ * Returns a help topic as Markdown. The list of commands of the group with the topic's name follows the title;
+ * the list of global flags ends `output`.
  */
 export function topicText(topic: HelpTopic): string {
   const markdown = readAsset(`help/${topic.name}.md`)
     .replace(TOPIC_LINK, '$1 (`partnerctl help $2`)')
     .replaceAll(BLOCK_MARKS, '$1');
   const titleEnd = markdown.indexOf('\n');
-  return markdown.slice(0, titleEnd) + listCommandsOf(topic) + listFlagsOf(topic) + markdown.slice(titleEnd);
+  return `${markdown.slice(0, titleEnd)}${listCommandsOf(topic)}${markdown.slice(titleEnd).trimEnd()}${listFlagsOf(topic)}\n`;
 }
 
 /** Formats a help topic for `stdout`: rendered and wrapped in a terminal, plain Markdown elsewhere. */

@@ -61,9 +61,9 @@ describe('help topics', () => {
   });
 
   it('are shown without color if NO_COLOR is set', async () => {
-    const plain = await run(['help', 'exit-codes'], { columns: 80, env: { NO_COLOR: '1' } });
+    const plain = await run(['help', 'output'], { columns: 80, env: { NO_COLOR: '1' } });
     expect(plain.stdout).toBe(stripVTControlCharacters(plain.stdout));
-    expect((await run(['help', 'exit-codes'], { columns: 80 })).stdout).toContain('\x1b[1m');
+    expect((await run(['help', 'output'], { columns: 80 })).stdout).toContain('\x1b[1m');
   });
 
   it.each(HELP_TOPICS.filter(({ name }) => Object.hasOwn(GROUPS, name)))(
@@ -76,8 +76,8 @@ describe('help topics', () => {
     },
   );
 
-  it('options shows every global flag', async () => {
-    const { stdout } = await run(['help', 'options']);
+  it('output ends with every global flag', async () => {
+    const { stdout } = await run(['help', 'output']);
     for (const { usage } of GLOBAL_FLAGS) expect(stdout).toContain(`\`${usage}\``);
   });
 
@@ -93,7 +93,7 @@ describe('help topics', () => {
   });
 
   it.each([
-    ['exit-cods', 'Did you mean exit-codes?'],
+    ['sandbx', 'Did you mean sandbox?'],
     ['provison', 'Did you mean provision?'],
     ['nope', 'Run `partnerctl help` to list commands and topics.'],
   ])('exclude %s, which exits with 2 and suggests a name', async (topic, hint) => {

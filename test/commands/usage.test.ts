@@ -254,7 +254,7 @@ describe('help', () => {
         const shown = value_optional ? ` [${value}]` : ` <${value}>`;
         expect(help.stdout).toContain(value === null ? flag : `${flag}${shown}`);
       }
-      expect(help.stdout).toContain('partnerctl help options\n');
+      expect(help.stdout).toContain('partnerctl help output\n');
       expect(help.stdout).not.toContain('--no-input');
       const fields = Object.keys(output.json?.items?.properties ?? output.json?.properties ?? {});
       for (const field of fields) expect(help.stdout).toContain(field);

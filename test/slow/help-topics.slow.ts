@@ -1,7 +1,7 @@
 import { describe, test } from 'vitest';
 import { hasCommands, runDocument, TOPICS } from '../support/documents.ts';
 
-const DOCUMENTS = [...TOPICS, 'dist/skills/partnerctl/SKILL.md'].filter(hasCommands);
+const DOCUMENTS = TOPICS.filter(hasCommands);
 
 // At the same time, because the commands also wait: for replies, retries, and time limits.
 describe.concurrent.each(DOCUMENTS)('%s', (path) => {

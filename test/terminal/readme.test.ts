@@ -108,7 +108,7 @@ test('every file of src/help is a topic that the help lists', async () => {
 test('the built program has every topic, and needs no network, home, or profile for it', async () => {
   const built = readdirSync(new URL('dist/help/', ROOT)).map((name) => `src/help/${name}`);
   expect(built.sort()).toEqual([...TOPICS].sort());
-  const { exitCode, stdout, stderr } = await start(['help', 'exit-codes']);
+  const { exitCode, stdout, stderr } = await start(['help', 'output']);
   expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
-  expect(stdout.split('\n')[0]).toBe(readDocument('src/help/exit-codes.md').split('\n')[0]);
+  expect(stdout.split('\n')[0]).toBe(readDocument('src/help/output.md').split('\n')[0]);
 });
