@@ -75,26 +75,16 @@ test('the only commands that tests do not run need a person, the network, or the
   );
   expect(skipped).toEqual([
     'README.md: installs the checkout itself',
+    'README.md: installs the checkout itself',
     'README.md: installs and tests the checkout itself',
     'README.md: asks for a token and calls a service on the Internet',
     'README.md: needs a git host',
-    'README.md: needs a terminal',
-    'src/help/chat.md: runs until Ctrl-C',
     'src/help/chat.md: runs until Ctrl-C',
     'src/help/chat.md: needs a terminal',
-    'src/help/development.md: builds, checks, and tests the checkout itself',
-    'src/help/profiles.md: asks for a token and calls a service on the Internet',
-    'src/help/profiles.md: needs a keychain',
-    'src/help/reliability.md: runs the slow tests of the checkout',
+    'src/help/ci.md: is a job of GitLab CI',
     'src/help/sandbox.md: runs until Ctrl-C',
     'src/help/state.md: needs a database',
     'src/help/state.md: needs a git host',
-    'src/help/state.md: calls a service on the Internet',
-    'src/help/state.md: needs a database',
-    'src/help/state.md: is a workflow of GitHub Actions',
-    'src/help/state.md: is a workflow of GitHub Actions',
-    'src/help/state.md: is a job of GitLab CI',
-    'src/help/state.md: is a workflow of GitHub Actions',
     'src/help/webhooks.md: installs a package from the Internet',
   ]);
 });
