@@ -313,7 +313,6 @@ describe('unknown names', () => {
   test.each([
     [['bogus', '--help'], "Unknown command 'bogus'.", 'partnerctl --help'],
     [['spaces', 'lst'], "Unknown command 'lst'.", 'partnerctl spaces --help'],
-    [['help', 'exit'], 'There is no command or help topic "exit".', 'Did you mean exit-codes?'],
   ])('%j are reported with a hint', async (argv, message, help) => {
     const ran = await run([...argv, '-o', 'json']);
     expect(ran.code).toBe(2);
