@@ -27,6 +27,12 @@ describe('help topics', () => {
     for (const { name, summary } of HELP_TOPICS) expect(stdout).toMatch(new RegExp(`^ {2}${name} +${summary}$`, 'm'));
   });
 
+  it('leave the list of commands and topics on one screen', async () => {
+    const { stdout } = await run(['help'], { columns: 80 });
+    expect(stdout.trimEnd().split('\n').length).toBeLessThanOrEqual(50);
+    expect(widest(stdout)).toBeLessThanOrEqual(80);
+  });
+
   it.each(HELP_TOPICS)('$name is plain Markdown if stdout is not a terminal', async ({ name }) => {
     const shown = await run(['help', name]);
     expect(shown).toMatchObject({ code: 0, stderr: '' });
