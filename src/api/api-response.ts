@@ -67,11 +67,6 @@ export class ApiResponse {
     return this.parsed.value;
   }
 
-  /** Makes `json` return null for a 204 without a body, where the caller knows that it stands for an empty list. */
-  acceptNothing(): void {
-    if (this.status === 204 && this.body.trim() === '') this.parsed ??= { value: null };
-  }
-
   /**
    * Runs a reader from `contract` on the body.
    * @throws as `json`, and converts the reader's UnknownShape the same way

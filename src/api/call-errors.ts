@@ -7,6 +7,10 @@ import {
   BalanceError,
   CredentialsError,
   type ErrorInfo,
+  isBalanceTooLow,
+  isStateUnavailable,
+  isTokenRejected,
+  LocalError,
   NotFoundError,
   OutcomeUnknownError,
   type PartnerctlError,
@@ -68,9 +72,9 @@ export function toIndeterminate(failure: PartnerctlError, { name, safety }: Oper
 
 /**
  * Returns the error for an unsuccessful response (spec §7), with the service's own message, status, code, and request
- * id. A 4xx proves that nothing was done. This includes 408, which means that the service never received the whole
- * request. After a 5xx, or a 3xx that does more than change the trailing slash, the outcome is indeterminate unless the
- * response arrived before the whole request was sent.
+ * id. A 4xx proves that nothing was done. After a 408, a 5xx, or a 3xx that does more than change the trailing slash, the
+ * outcome is indeterminate unless the response arrived before the whole request was sent: a gateway may say 408 when it
+ * did not get a response in time.
  * @param response with secrets already redacted from its body
  */
 export function responseError(response: HttpResponse, call: CallContext): PartnerctlError {
@@ -79,7 +83,7 @@ export function responseError(response: HttpResponse, call: CallContext): Partne
   const info = responseInfo(response, said, call);
   if (status < 300) return prematureError(response, info);
   if (status < 400) return redirectError(response, info, call);
-  if (status >= 500) {
+  if (status >= 500 || status === 408) {
     const error = serverError(status, info, call);
     return response.sent === 'all' ? toIndeterminate(error, call.operation) : error;
   }
@@ -106,8 +110,6 @@ export function responseError(response: HttpResponse, call: CallContext): Partne
         ...info,
         hint: addressHint(call.request, headers.allow, true),
       });
-    case 408:
-      return serverError(status, info, call);
     case 413:
       return new RefusedError('The request is larger than the service accepts (413).', {
         ...info,
@@ -147,6 +149,18 @@ function responseInfo(
       attempts: call.attempts,
     },
   };
+}
+
+/** A call that waited for its turn was not made: it would have failed like an earlier one. */
+export class RunStopped extends LocalError {
+  constructor(cause: unknown) {
+    super('It was not started, because an earlier request failed in a way that every further one would.', { cause });
+  }
+}
+
+/** Whether every further call of a run would fail the same way: 401, 402, and a state that cannot be reached. */
+export function stopsRun(error: unknown): error is PartnerctlError {
+  return isBalanceTooLow(error) || isTokenRejected(error) || isStateUnavailable(error);
 }
 
 function nameToken({ tokenOrigin }: CallContext): string {

@@ -3,10 +3,9 @@ import { decodeMessages, type Message } from '../contract/messages.ts';
 import { OPERATIONS } from '../contract/operations.ts';
 import { entriesOfSession } from '../contract/session-guard.ts';
 import { NotFoundError, type PartnerctlError, ShapeError } from '../errors.ts';
-import type { CallOptions } from './call.ts';
+import type { CallOptions } from './call-request.ts';
 import type { Http } from './http.ts';
-import { listedId, nextOf } from './list.ts';
-import { type Page, readPages } from './page-reader.ts';
+import { type Page, readPages } from './pages.ts';
 import { parseDate, retryAfterOf } from './retry.ts';
 
 /** Where to start reading in the history of a session. */
@@ -134,25 +133,18 @@ export class HistoryReader {
 
   private requestPages(position: HistoryPosition, { limits }: HistoryOptions): AsyncGenerator<Page, void, void> {
     const { source_id, session_id, after_message_id } = position;
-    const { contract } = this.http;
-    const leaf = 'messages.history';
     const isRest = after_message_id !== undefined && this.takesCursor();
     const values = { source_id, session_id };
     return readPages(this.http, {
       operation: OPERATIONS.readHistory,
-      resource: 'messages',
-      place: contract.items(leaf),
-      rule: {
-        ...nextOf(contract, leaf),
-        extent: isRest ? 'rest of a session' : 'session',
-        takesMessage: this.takesCursor(),
-      },
-      idOf: (item) => listedId(item, leaf, contract),
+      extent: isRest ? 'rest of a session' : 'session',
       options: (after = after_message_id) => ({ ...limits(), values: { ...values, after_message_id: after } }),
     });
   }
 
   private decode({ items, response }: Page, position: HistoryPosition): readonly Message[] {
+    // A page without items may have no body to read.
+    if (items.length === 0) return [];
     return response.read((_, contract) => decodeMessages(entriesOfSession(items, position, contract), contract));
   }
 

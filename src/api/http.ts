@@ -5,8 +5,8 @@ import { readSlashRedirect, withTrailingSlash } from '../contract/slash-redirect
 import { InterruptedError, LocalError, type PartnerctlError } from '../errors.ts';
 import { ApiResponse } from './api-response.ts';
 import { ATTEMPT_TIMEOUT_MS, type AttemptDeps, runAttempt } from './attempt.ts';
-import { type Call, type CallOptions, type SentRequest, toHttpRequest, toWire } from './call.ts';
 import { type CallContext, networkError, responseError, type TokenOrigin } from './call-errors.ts';
+import { type Call, type CallOptions, type SentRequest, toHttpRequest, toWire } from './call-request.ts';
 import { decideRetry, toOutcome } from './retry.ts';
 import type { HttpResponse, TransportResult } from './transport.ts';
 import { SendRefused } from './transport-failure.ts';

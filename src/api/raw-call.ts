@@ -1,11 +1,8 @@
 import type { Contract } from '../contract/contract.ts';
-import { type JsonObject, parseJson } from '../contract/json.ts';
+import { parseJson } from '../contract/json.ts';
 import type { RawOperation } from '../contract/operations.ts';
-import { OutcomeUnknownError, PartnerctlError, ShapeError, UsageError, withHint } from '../errors.ts';
-import type { PagedList } from './fetch-page.ts';
+import { OutcomeUnknownError, PartnerctlError, UsageError, withHint } from '../errors.ts';
 import type { Http } from './http.ts';
-import { itemsOf } from './list.ts';
-import { readPages } from './page-reader.ts';
 import type { StreamedBody } from './streamed-body.ts';
 import type { HttpResponse } from './transport.ts';
 
@@ -55,35 +52,6 @@ export async function callRaw(http: Http, operation: RawOperation, body?: Stream
     if (!refusal) throw withOutcomeHint(error);
     const { status, headers, bytes } = refusal;
     return { status, headers, bytes, json: parseBody(bytes), error: withOutcomeHint(error) };
-  }
-}
-
-/**
- * Yields the items of a list at any path, page after page, and proves that it is the whole list as for every list. What the
- * contract says about its own lists need not hold for this one.
- * @param path path and query of its first page, starting with the base path
- * @throws PartnerctlError; ShapeError for a response that is no list, or a list that cannot be read to its end
- */
-export async function* listRaw(http: Http, path: string): AsyncGenerator<JsonObject> {
-  const { pathname } = new URL(path, 'http://service');
-  const list: PagedList = {
-    operation: { name: `GET ${path}`, safety: 'safe', request: { method: 'GET', path, headers: {} } },
-    resource: pathname.split('/').findLast((segment) => segment !== '') ?? 'items',
-    place: undefined,
-    rule: { next: { kind: 'auto' }, isOverride: false, extent: 'list', takesMessage: false },
-    idOf: () => undefined,
-    options: () => ({}),
-  };
-  try {
-    for await (const page of itemsOf(readPages(http, list))) yield* page;
-  } catch (error) {
-    if (!(error instanceof ShapeError)) throw error;
-    const { message, info } = error;
-    throw new ShapeError(message, {
-      ...info,
-      hint: 'Leave out --paginate to see the response as it is, and ask for each page yourself.',
-      details: { operation: list.operation.name },
-    });
   }
 }
 

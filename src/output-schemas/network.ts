@@ -4,7 +4,6 @@ import {
   type CommandOutput,
   described,
   INTEGER,
-  listOf,
   mapOf,
   object,
   oneOf,
@@ -29,8 +28,5 @@ export const DOCTOR: CommandOutput = {
 
 export const API: CommandOutput = {
   json: described('the body: JSON as it is, other text as a string, other bytes in base64, null if empty', ANYTHING),
-  variants: [
-    { flags: ['paginate'], ...listOf(described('any JSON', ANYTHING)) },
-    { flags: ['include'], json: object({ status: INTEGER, headers: mapOf(STRING), body: ANYTHING }) },
-  ],
+  variants: [{ flags: ['include'], json: object({ status: INTEGER, headers: mapOf(STRING), body: ANYTHING }) }],
 };
