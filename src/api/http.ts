@@ -6,7 +6,7 @@ import { InterruptedError, LocalError, type PartnerctlError } from '../errors.ts
 import { ApiResponse } from './api-response.ts';
 import { ATTEMPT_TIMEOUT_MS, type AttemptDeps, runAttempt } from './attempt.ts';
 import { type CallFacts, type FailedCall, networkError, responseError, type TokenOrigin } from './call-errors.ts';
-import { type Call, type CallOptions, type SentRequest, toHttpRequest, toWire } from './call-request.ts';
+import { type Call, type CallOptions, toHttpRequest, toWire } from './call-request.ts';
 import { decideRetry, toOutcome } from './retry.ts';
 import type { HttpResponse, TransportResult } from './transport.ts';
 import { SendRefused } from './transport-failure.ts';
@@ -68,7 +68,6 @@ export class Http {
   private readonly options: HttpOptions;
   private pausedUntil = 0;
   private requests = 0;
-  private successes = 0;
 
   constructor(options: HttpOptions) {
     this.options = options;
@@ -91,11 +90,6 @@ export class Http {
     return await this.run({ operation, options, wire, deadline: this.deadlineOf(options), isRedirected: false });
   }
 
-  /** How many calls of this process have succeeded. */
-  get successCount(): number {
-    return this.successes;
-  }
-
   /** Warns the user. */
   warn(text: string): void {
     this.options.onWarning?.(text);
@@ -111,27 +105,24 @@ export class Http {
     const { operation, options, wire, deadline } = call;
     const { safety } = operation;
     const { body: stream, signal } = options;
-    const url = new URL(this.baseUrl).origin + wire.path;
     for (let attempts = 1; ; attempts += 1) {
       await this.waitForRateLimit(call, attempts);
       const requestId = this.newRequestId();
+      const facts = this.factsOf(call, requestId, attempts);
       const timeLeftMs = deadline - this.options.clock.now();
       const request = toHttpRequest(call, this.options, { requestId, timeLeftMs });
       const result = await runAttempt(this.options, {
         number: attempts,
-        url,
+        url: facts.url,
         request,
         stream,
         safety,
         deadline,
         signal,
       });
-      if (result.kind === 'response' && isSuccess(result)) {
-        this.successes += 1;
-        return new ApiResponse(result, this.factsOf(call, requestId, attempts));
-      }
+      if (result.kind === 'response' && isSuccess(result)) return new ApiResponse(result, facts);
       const mayFollow = safety === 'safe' && operation.leaf !== undefined && !call.isRedirected;
-      const slash = mayFollow && result.kind === 'response' ? readSlashRedirect(result, url) : undefined;
+      const slash = mayFollow && result.kind === 'response' ? readSlashRedirect(result, facts.url) : undefined;
       if (slash !== undefined) {
         const path = withTrailingSlash(wire.path, slash);
         return await this.run({ ...call, wire: { ...wire, path }, isRedirected: true });
@@ -139,7 +130,7 @@ export class Http {
       const next = this.decideNext(result, call, attempts);
       if (!next.retry) {
         if (result.kind === 'response') options.onRefusal?.(result);
-        throw this.toError(result, call, { ...this.factsOf(call, requestId, attempts), ...next });
+        throw this.toError(result, call, { ...facts, ...next });
       }
       const why = result.kind === 'response' ? `after ${result.status}` : `after: ${result.message}`;
       await this.wait(next.delayMs, why, signal);

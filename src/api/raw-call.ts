@@ -55,12 +55,7 @@ export async function callRaw(http: Http, operation: RawOperation, body?: Stream
   }
 }
 
-/** The parts of a base URL that a request must stay within. */
-interface Base {
-  readonly baseUrl: string;
-  /** The path of the base URL, usually `/v1`. */
-  readonly basePath: string;
-}
+type Base = Pick<Http, 'baseUrl' | 'basePath'>;
 
 function refuse(why: string, { baseUrl }: Base): UsageError {
   return new UsageError(`The path ${why}.`, {
@@ -69,15 +64,15 @@ function refuse(why: string, { baseUrl }: Base): UsageError {
   });
 }
 
-/** Whether a path has a segment `..` for a server that decodes it once more, or that takes `\` for `/`. */
-function climbs(pathname: string): boolean {
+/** Returns the segments of a path for a server that decodes it once more, or that takes `\` for `/`. */
+function segmentsOf(pathname: string): readonly string[] {
+  let decoded = pathname;
   try {
-    return decodeURIComponent(pathname)
-      .split(/[/\\]/)
-      .some((segment) => segment === '..' || /^(?:%2e|\.){2}$/i.test(segment));
+    decoded = decodeURIComponent(pathname);
   } catch {
-    return false;
+    // As it is: no path of an operation has such escapes.
   }
+  return decoded.split(/[/\\]/).filter((segment) => segment !== '');
 }
 
 /**
@@ -108,19 +103,9 @@ export function resolveTypedPath(typed: string, base: Base): string {
     throw refuse('leads to another host', base);
   }
   const isBelow = url.pathname === basePath || url.pathname.startsWith(`${basePath}/`);
-  if (!isBelow || climbs(url.pathname)) throw refuse(`leaves ${basePath}`, base);
+  const climbs = segmentsOf(url.pathname).some((segment) => /^(?:%2e|\.){2}$/i.test(segment));
+  if (!isBelow || climbs) throw refuse(`leaves ${basePath}`, base);
   return url.pathname + url.search;
-}
-
-function segmentsOf(path: string): readonly string[] {
-  const [pathname = ''] = path.split('?');
-  let decoded = pathname;
-  try {
-    decoded = decodeURIComponent(pathname);
-  } catch {
-    // As it is: no path of an operation has such escapes.
-  }
-  return decoded.split('/').filter((segment) => segment !== '');
 }
 
 /**
@@ -129,7 +114,8 @@ function segmentsOf(path: string): readonly string[] {
  */
 export function isJobCreationPath(path: string, basePath: string, contract: Contract): boolean {
   const own = contract.operation('cron_jobs.create')?.path ?? '';
-  const given = segmentsOf(path.slice(basePath.length)).map((segment) => segment.toLowerCase());
+  const [pathname = ''] = path.slice(basePath.length).split('?');
+  const given = segmentsOf(pathname).map((segment) => segment.toLowerCase());
   return [own, '/automation/partner-cron-jobs/'].some((known) => {
     const wanted = segmentsOf(known);
     const isSame = (segment: string, index: number) =>
