@@ -60,8 +60,6 @@ interface ReadPages {
 export class HistoryReader {
   private readonly http: Http;
   private hasWarned = false;
-  /** Whether the service was seen to heed the message to read after. */
-  private honorsCursor = false;
 
   constructor(http: Http) {
     this.http = http;
@@ -69,7 +67,7 @@ export class HistoryReader {
 
   /**
    * Reads a history from its oldest message to its newest, and requests each page only when it is needed. Pages that lead from
-   * the newest message back are held, and become one page. So do those of a service that may ignore the message to read after.
+   * the newest message back are held, and become one page. So do those after a message, which the service may ignore.
    * @throws PartnerctlError; ShapeError for messages of another session
    */
   async *readAfter(position: HistoryPosition, options: HistoryOptions): AsyncGenerator<HistoryPage, void, void> {
@@ -87,11 +85,9 @@ export class HistoryReader {
       read.waitMs = retryAfterOf(page.response.headers, options.now()) ?? read.waitMs;
       const isEnough = after === undefined ? read.messages.length >= newest : isFound;
       if (read.direction === 'newest first' && isEnough) break;
-      const isHeld = read.direction !== 'oldest first' || (after !== undefined && !this.honorsCursor);
-      if (page.verdict.kind !== 'next' || isHeld) continue;
-      yield this.take(read, position);
+      const isHeld = after !== undefined || read.direction !== 'oldest first';
+      if (page.verdict.kind === 'next' && !isHeld) yield this.take(read, position);
     }
-    if (after !== undefined && !isFound) this.honorsCursor = this.takesCursor();
     yield { ...this.take(read, position), hasMore: false };
   }
 
