@@ -8,7 +8,7 @@ import { readUploadId, type UploadKind } from '../contract/uploads.ts';
 import { isWithoutId, NotFoundError, PartnerctlError } from '../errors.ts';
 import { Paged } from '../output/paged.ts';
 import type { ApiResponse } from './api-response.ts';
-import type { CallOptions } from './call.ts';
+import type { CallOptions } from './call-request.ts';
 import type { Http } from './http.ts';
 import { listAll } from './list.ts';
 import type { StreamedBody } from './streamed-body.ts';
@@ -27,7 +27,7 @@ export type OnceLimits = Pick<CallOptions, 'timeoutMs' | 'maySend'>;
 
 /** Lists the spaces that the token can access, as the service describes them (endpoint 1). */
 export function listSpaces(http: Http, limits: ReadLimits = {}): Paged<JsonObject> {
-  return listAll(http, OPERATIONS.listSpaces, 'spaces', limits);
+  return listAll(http, OPERATIONS.listSpaces, limits);
 }
 
 /**
@@ -40,7 +40,7 @@ export function listAgents(http: Http, spaceId: string, limits: ReadLimits = {})
 
 async function* readAgents(http: Http, spaceId: string, limits: ReadLimits): AsyncGenerator<readonly JsonObject[]> {
   try {
-    yield* listAll(http, OPERATIONS.listAgents, 'agents', { ...limits, values: { space_id: spaceId } }).pages;
+    yield* listAll(http, OPERATIONS.listAgents, { ...limits, values: { space_id: spaceId } }).pages;
   } catch (error) {
     if (!(error instanceof NotFoundError)) throw error;
     const { why, hint } = error.info;
@@ -58,7 +58,7 @@ async function* readAgents(http: Http, spaceId: string, limits: ReadLimits): Asy
 
 /** Lists the scheduled jobs that the token can access, as the service describes them (assumption `cron.list`). */
 export function listJobs(http: Http, limits: ReadLimits = {}): Paged<JsonObject> {
-  return listAll(http, OPERATIONS.listCronJobs, 'cron_jobs', limits);
+  return listAll(http, OPERATIONS.listCronJobs, limits);
 }
 
 /** A space to provision (spec §4.1). */

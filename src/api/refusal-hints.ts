@@ -3,14 +3,9 @@ import type { ErrorBody } from '../contract/error-body.ts';
 import { normalizeName } from '../contract/field-names.ts';
 import { type OperationLeaf, type ParameterLeaf, parametersOf } from '../contract/leaves.ts';
 import { describeFix, describeMethod } from '../contract/unknown-shape.ts';
+import type { CallFacts } from './call-errors.ts';
 
-/** What a refused request was. */
-export interface RefusedRequest {
-  /** Undefined for a call that the user typed. */
-  readonly operation: OperationLeaf | undefined;
-  readonly method: string;
-  readonly contract: Contract;
-}
+type RefusedCall = Pick<CallFacts, 'operation' | 'method' | 'contract'>;
 
 const IMPORT =
   'If the service names its parameters otherwise, its OpenAPI document tells how: partnerctl contract import <file|url>';
@@ -42,7 +37,10 @@ function lastStep(path: string, isForm: boolean): string {
  * @returns undefined if the refusal names only fields that were sent; where the spec leaves parameters open, the command that
  * imports their names
  */
-export function parameterHint({ operation, contract }: RefusedRequest, { fields }: ErrorBody): string | undefined {
+export function parameterHint(
+  { operation: { leaf: operation }, contract }: RefusedCall,
+  { fields }: ErrorBody,
+): string | undefined {
   if (operation === undefined) return undefined;
   const sent = sentParameters(operation, contract);
   const isForm = sent.some(({ before }) => before.startsWith('form:'));
@@ -87,7 +85,7 @@ export function isMethodMissing(method: string, allow: string | undefined): bool
  * @param isMethodRefused whether the service said that the path takes another method
  */
 export function addressHint(
-  { operation, method, contract }: RefusedRequest,
+  { operation: { leaf: operation }, method, contract }: RefusedCall,
   allow: string | undefined,
   isMethodRefused = false,
 ): string {

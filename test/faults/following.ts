@@ -3,7 +3,7 @@ import type { FollowStart, SessionStart } from '../../src/chat/session.ts';
 import type { Clock } from '../../src/clock.ts';
 import type { HistoryServer } from '../support/history-server.ts';
 import { fastClock } from '../support/run.ts';
-import { client } from './http-client.ts';
+import { client } from '../unit/api/http-client.ts';
 
 /**
  * The dependencies of `follow`, with real HTTP. By default no time passes while a response is pending, so that a busy test

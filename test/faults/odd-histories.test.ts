@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import type { SessionEvent } from '../../src/chat/follow.ts';
 import type { FollowStart } from '../../src/chat/session.ts';
 import { historyServer, nextPath } from '../support/history-server.ts';
+import { client } from '../unit/api/http-client.ts';
 import { followDeps, followSessions, readAll, summarize, until, untilEnd } from './following.ts';
-import { client } from './http-client.ts';
 
 const ids = (from: number, to: number): string[] =>
   Array.from({ length: to - from + 1 }, (_, index) => `+s-${from + index}`);
