@@ -43,7 +43,7 @@ export async function fetchPage(http: Http, list: PagedList, options: CallOption
   if (mayBeNothing) response.acceptNothing();
   const items = response.read((body) => {
     const isNothing = (isRest && isEmptyObject(body)) || (mayBeNothing && response.status === 204);
-    return isNothing ? [] : readList(body, resource, place);
+    return isNothing ? [] : readList(body, { leaf: operation.leaf, resource, place });
   });
   const { headers, status } = response;
   const nextLink = await readNextLink(headers.link);

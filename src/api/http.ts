@@ -241,7 +241,7 @@ export class Http {
     const context: CallContext = {
       ...end,
       operation,
-      request: { operation: operation.leaf, method: wire.method, contract: this.contract },
+      request: { operation: operation.leaf, method: wire.method, contract: this.contract, baseUrl: this.baseUrl },
       url: new URL(baseUrl).origin + wire.path,
       baseUrl,
       tokenOrigin,

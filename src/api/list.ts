@@ -1,7 +1,8 @@
 import type { Contract } from '../contract/contract.ts';
+import { RESOURCE_OF } from '../contract/field-names.ts';
 import { findId } from '../contract/fields.ts';
 import type { JsonObject } from '../contract/json.ts';
-import type { FieldLeaf, ListLeaf } from '../contract/leaves.ts';
+import type { ListLeaf } from '../contract/leaves.ts';
 import { UnknownShape } from '../contract/unknown-shape.ts';
 import { ShapeError } from '../errors.ts';
 import { Paged } from '../output/paged.ts';
@@ -11,7 +12,7 @@ import type { Http } from './http.ts';
 import { type Page, readPages } from './page-reader.ts';
 
 /**
- * Lists every item, and holds two pages in memory at most (assumptions `list.envelope` and `list.next`). Reading it throws
+ * Lists every item, and holds two pages in memory at most. Reading it throws
  * ShapeError for a list that cannot be read to its end; the first page is not yielded before it is known how the list continues.
  * @param resource the plural resource name, as the spec spells it
  */
@@ -38,17 +39,10 @@ export function nextOf(contract: Contract, leaf: ListLeaf): Pick<PagedList['rule
   return { next: contract.next(leaf), isOverride: contract.leaf(`${leaf}.next`).source === 'override' };
 }
 
-const ID_LEAVES: Readonly<Record<ListLeaf, FieldLeaf>> = {
-  'spaces.list': 'space.id',
-  'agents.list': 'agent.id',
-  'cron_jobs.list': 'cron_job.id',
-  'messages.history': 'message.id',
-};
-
 /** Returns the id of an item of a list; undefined if it has none, or several that disagree. */
 export function listedId(item: JsonObject, list: ListLeaf, contract: Contract): string | undefined {
   try {
-    return findId(item, contract, ID_LEAVES[list]);
+    return findId(item, contract, `${RESOURCE_OF[list]}.id`);
   } catch (error) {
     if (error instanceof UnknownShape) return undefined;
     throw error;

@@ -1,9 +1,11 @@
 import { normalizeName } from '../contract/field-names.ts';
+import { PAGE_NAMES } from '../contract/page-signs.ts';
 import type { Http } from './http.ts';
 
-/** Parameters that say where a page begins, or how many items it has, by their normalized names. */
-const POSITION = /^(page|pageno|pagenumber|offset|skip)$/;
-const SIZE = /^(limit|perpage|pagesize|size|count)$/;
+/** Whether a parameter says where a page begins, by a number. */
+function isPosition(name: string): boolean {
+  return PAGE_NAMES.page.test(normalizeName(name)) || PAGE_NAMES.offset.test(normalizeName(name));
+}
 
 type Address = Pick<Http, 'baseUrl' | 'basePath'>;
 
@@ -42,9 +44,9 @@ export function pathOfLink(http: Address, current: string, link: string): string
 function queryOfLink(from: URL, target: URL): string {
   const [asked, linked] = [[...from.searchParams], target.searchParams];
   const names = [...linked.keys()];
-  const isNumbered = names.every((name) => POSITION.test(normalizeName(name)) || SIZE.test(normalizeName(name)));
+  const isNumbered = names.every((name) => isPosition(name) || PAGE_NAMES.size.test(normalizeName(name)));
   const isSameList = target.pathname.replace(/\/$/, '') === from.pathname.replace(/\/$/, '');
   if (names.length === 0 || !isNumbered || !isSameList) return target.search;
-  const missing = asked.filter(([name]) => !POSITION.test(normalizeName(name)) && !linked.has(name));
+  const missing = asked.filter(([name]) => !isPosition(name) && !linked.has(name));
   return [target.search, ...(missing.length > 0 ? [new URLSearchParams(missing).toString()] : [])].join('&');
 }

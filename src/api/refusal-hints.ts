@@ -3,6 +3,7 @@ import type { ErrorBody } from '../contract/error-body.ts';
 import { normalizeName } from '../contract/field-names.ts';
 import { type OperationLeaf, type ParameterLeaf, parametersOf } from '../contract/leaves.ts';
 import { describeFix, describeMethod } from '../contract/unknown-shape.ts';
+import { shellQuote } from '../shell-quote.ts';
 
 /** What a refused request was. */
 export interface RefusedRequest {
@@ -10,10 +11,9 @@ export interface RefusedRequest {
   readonly operation: OperationLeaf | undefined;
   readonly method: string;
   readonly contract: Contract;
+  /** The address of the service, which publishes its OpenAPI document (spec §9). */
+  readonly baseUrl: string;
 }
-
-const IMPORT =
-  'If the service names its parameters otherwise, its OpenAPI document tells how: partnerctl contract import <file|url>';
 
 interface SentParameter {
   readonly leaf: ParameterLeaf;
@@ -42,8 +42,9 @@ function lastStep(path: string, isForm: boolean): string {
  * @returns undefined if the refusal names only fields that were sent; where the spec leaves parameters open, the command that
  * imports their names
  */
-export function parameterHint({ operation, contract }: RefusedRequest, { fields }: ErrorBody): string | undefined {
+export function parameterHint({ operation, contract, baseUrl }: RefusedRequest, { fields }: ErrorBody): string | undefined {
   if (operation === undefined) return undefined;
+  const byImport = `If the service names its parameters otherwise, its OpenAPI document tells how: partnerctl contract import ${shellQuote(baseUrl)}`;
   const sent = sentParameters(operation, contract);
   const isForm = sent.some(({ before }) => before.startsWith('form:'));
   const named = fields.map(({ path }) => lastStep(path, isForm)).filter((name) => name !== '');
@@ -51,11 +52,11 @@ export function parameterHint({ operation, contract }: RefusedRequest, { fields 
   const lines = missing.map((name) => {
     const near = sent.filter((each) => isPart(each.name, name) || isPart(name, each.name));
     const only = sent.length === 1 ? sent : near;
-    return only.length === 1 && only[0] ? describeFix({ leaf: only[0].leaf, value: only[0].before + name }) : IMPORT;
+    return only.length === 1 && only[0] ? describeFix({ leaf: only[0].leaf, value: only[0].before + name }) : byImport;
   });
   if (lines.length > 0) return [...new Set(lines)].join('\n');
   const isOpen = operation.endsWith('.list') || sent.some(({ leaf }) => contract.leaf(leaf).source === 'assumed');
-  return isOpen && fields.length === 0 ? IMPORT : undefined;
+  return isOpen && fields.length === 0 ? byImport : undefined;
 }
 
 function isPart(name: string, of: string): boolean {

@@ -5,7 +5,7 @@ import { ESSENTIAL } from './field-names.ts';
 import { fieldsOf } from './fields.ts';
 import { describeFields, type JsonObject } from './json.ts';
 import { type FieldLeaf, LEAVES, type LeafName } from './leaves.ts';
-import { decodeMessages, type Message } from './messages.ts';
+import { type Message, readMessages } from './messages.ts';
 import { UnknownShape } from './unknown-shape.ts';
 
 /** Whether responses of the service confirm a leaf. */
@@ -84,7 +84,7 @@ function missingFinding({ name, source }: Leaf, detail: string): LeafFinding {
 /** Checks whether the authors of the messages are recognized. */
 function checkAuthors(items: readonly JsonObject[], contract: Contract): readonly (readonly [LeafName, LeafFinding])[] {
   const [first] = items;
-  const messages = decodeMessages(items, contract);
+  const messages = readMessages(items, contract);
   if (first === undefined) return [];
   const count = (role: Message['role']) => messages.filter((message) => message.role === role).length;
   const toFinding = (written: number, side: string): LeafFinding => {

@@ -54,6 +54,16 @@ function idLeaf(own: string, generic = `${EQUAL_IDS}|document_id, ${OTHER_IDS}`)
   return field(`${own}, ${others}, ${generic}`, 'its own name first; equals must agree');
 }
 
+/** The listing of agents has integration metadata (spec §2), whose shape is not shown. */
+export const METADATA = ['integrations', 'integration_metadata', 'metadata'] as const;
+const SOURCE_IDS = ['', ...METADATA.map((name) => `${name}.`)]
+  .flatMap((place) =>
+    ['source_id', 'api_chat_source_id', 'api_chat.source_id', 'api_chat.id', 'source.source_id', 'source.id'].map(
+      (path) => place + path,
+    ),
+  )
+  .join('|');
+
 const ITEMS = leaf('items', 'assumed', 'auto', 'where the items are: auto takes the only list');
 const NEXT = leaf('next', 'assumed', 'auto', 'how the next page is requested: auto follows what a page announces');
 
@@ -165,7 +175,7 @@ const FIELD_LEAVES = {
     'template_id, agent_template_id, template.template_id, template.id, agent_template.id',
     'as it was installed',
   ),
-  'agent.source_id': field('source_id, api_chat_source_id', 'anywhere in the integration metadata'),
+  'agent.source_id': field(SOURCE_IDS, 'in the integration metadata; all must agree'),
   'source.id': idLeaf('source_id'),
   'source.name': inRequests('name, display_name, title, descriptor'),
   'source.reply_capable': inRequests('reply_capable'),

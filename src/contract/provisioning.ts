@@ -3,8 +3,8 @@ import type { Contract } from './contract.ts';
 import { normalizeName } from './field-names.ts';
 import { fieldsOf } from './fields.ts';
 import { describeJson, isJsonObject, type JsonObject } from './json.ts';
-import { findCreated, findResource, layersOf } from './resource.ts';
-import { rejectErrorInBody, UnknownShape } from './unknown-shape.ts';
+import { readCreated } from './resource.ts';
+import { UnknownShape } from './unknown-shape.ts';
 
 /** The response to provisioning, whose shape spec §4.1 leaves open. */
 export interface ProvisionResponse {
@@ -42,28 +42,23 @@ function mayBeExternalId(found: unknown, requested: string): boolean {
 }
 
 /**
- * Reads the response to provisioning, in any common envelope (assumption `provision.agents`).
+ * Reads the response to provisioning.
  * @param requested the external_space_id of the request, if it is known
- * @throws UnknownShape if the response has no space_id, reports an error, or is about another space
+ * @throws UnknownShape as `readCreated`, or if the response is about another space
  */
 export function readProvisionResponse(body: unknown, contract: Contract, requested?: string): ProvisionResponse {
-  if (!isJsonObject(body)) {
-    throw new UnknownShape('id.field', 'The response to provisioning is not an object.', describeJson(body));
-  }
-  const layers = layersOf(body, 'space');
-  rejectErrorInBody(body, layers, 'provision.agents');
-  const space = findResource(layers, 'space', 'space.id', contract);
-  const found = space?.fields.value(EXTERNAL_ID);
-  if (space && requested !== undefined && !mayBeExternalId(found, requested)) {
+  const { id, created, fields, object, layers } = readCreated(body, 'space', contract);
+  const found = fields.value(EXTERNAL_ID);
+  if (requested !== undefined && !mayBeExternalId(found, requested)) {
     const message = `The response is about the space ${JSON.stringify(found)}, not ${JSON.stringify(requested)}.`;
-    throw new UnknownShape('provision.agents', message, describeJson(space.object));
+    throw new UnknownShape(message, describeJson(object));
   }
   const listed = findAgents(layers.toReversed()).filter(isJsonObject);
   const hasId = (agent: JsonObject) => fieldsOf(agent, 'agent', contract).id('agent.id') !== undefined;
   const unreadable = listed.find((agent) => !hasId(agent));
   return {
-    space_id: space?.id ?? fieldsOf(body, 'space', contract).readId('space.id'),
-    created: findCreated(layers),
+    space_id: id,
+    created,
     agents: listed.filter(hasId).map((agent) => readAgent(agent, contract)),
     unreadable:
       unreadable && fieldsOf(unreadable, 'agent', contract).unreadable('agent.id', 'An installed agent has no id.'),

@@ -18,7 +18,6 @@ export interface Endpoint {
   readonly method: OperationValue['method'];
   /** Relative to the base URL, with the tool's names for path parameters. */
   readonly path: string;
-  readonly operationId: string;
   readonly parameters: readonly EndpointParameter[];
   /** The JSON body, if the operation takes one. */
   readonly json: Shape | undefined;
@@ -85,11 +84,14 @@ function shapeIn(document: OpenApiDocument, holder: JsonObject | undefined, type
   return schema === undefined ? undefined : shapeOf(document, [schema]);
 }
 
-/** @param isRead for a write, the 201 has the created resource; its 200 may be an error */
+/** @param isRead for a write, the 201 has the created resource; its 200 may be an error, and its 202 an operation */
 function responseIn(document: OpenApiDocument, operation: JsonObject, isRead: boolean) {
   const responses = isJsonObject(operation.responses) ? operation.responses : {};
   const statuses = Object.keys(responses).filter((status) => /^2/.test(status));
-  const successes = (isRead ? statuses : statuses.reverse()).map((status) => document.resolve(responses[status]));
+  const ordered = isRead
+    ? statuses
+    : statuses.toSorted((one, other) => Number(other === '201') - Number(one === '201'));
+  const successes = ordered.map((status) => document.resolve(responses[status]));
   const success = successes.find((each) => schemaIn(document, each, JSON_TYPE)) ?? successes[0];
   return {
     response: schemaIn(document, success, JSON_TYPE),
@@ -161,7 +163,6 @@ function toEndpoint(document: OpenApiDocument, leaf: OperationLeaf, found: Found
     leaf,
     method,
     path,
-    operationId: textOf(operation.operationId),
     parameters: parametersIn(document, item, operation),
     json: shapeIn(document, body, JSON_TYPE),
     form: shapeIn(document, body, FORM_TYPE),

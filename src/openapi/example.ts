@@ -1,19 +1,13 @@
 import type { OpenApiDocument } from './document.ts';
 import { isPrintable, type Shape, shapeOf } from './schema.ts';
 
-/** A value as a schema describes it. */
-export interface Example {
-  readonly value: unknown;
-  /** The values that the schema lists, by dot path; lists are no step of it. */
-  readonly choices: ReadonlyMap<string, readonly unknown[]>;
-}
-
 /** Limits for schemas that contain themselves, and for hostile ones. */
 const MAX_DEPTH = 8;
 const MAX_VALUES = 2_000;
 
-/** What a response has only if something failed. */
+/** What a response has only if something failed, and the value of a status that says so. */
 const FAILURE = /^(?:is_?|has_?)?(?:errors?|faults?)$/i;
+const FAILED = /^(?:errors?|errored|fail(?:ed|ure)?)$/i;
 
 /** Whether a path of the contract can have this name. */
 function isExpressible(name: string): boolean {
@@ -22,7 +16,8 @@ function isExpressible(name: string): boolean {
 
 interface Place {
   readonly schemas: readonly unknown[];
-  readonly path: readonly string[];
+  /** The key of the value; of an item, that of its list. */
+  readonly name: string;
   readonly depth: number;
   readonly put: (value: unknown) => void;
 }
@@ -30,17 +25,16 @@ interface Place {
 /**
  * Makes up a value that a schema describes, with every property. Equal names have equal values, and different names
  * different ones: `id` and `uuid` may be two things.
- * @returns a value that is undefined if the schema says nothing
+ * @returns undefined if the schema says nothing
  * @throws OpenApiError as `shapeOf`
  */
-export function exampleOf(document: OpenApiDocument, schema: unknown): Example {
+export function exampleOf(document: OpenApiDocument, schema: unknown): unknown {
   const numbers = new Map<string, number>();
-  const choices = new Map<string, readonly unknown[]>();
   let root: unknown;
   const places: Place[] = [
     {
       schemas: [schema],
-      path: [],
+      name: '',
       depth: 0,
       put: (value) => {
         root = value;
@@ -48,11 +42,9 @@ export function exampleOf(document: OpenApiDocument, schema: unknown): Example {
     },
   ];
   // Breadth first: what is deep matters least.
-  for (const { schemas, path, depth, put } of places) {
+  for (const { schemas, name, depth, put } of places) {
     const shape = shapeOf(document, schemas);
-    const name = path.at(-1) ?? '';
-    if (shape.choices.length > 0) choices.set(path.join('.'), shape.choices);
-    const add = (inner: Pick<Place, 'schemas' | 'path' | 'put'>) => {
+    const add = (inner: Pick<Place, 'schemas' | 'name' | 'put'>) => {
       if (depth < MAX_DEPTH && places.length < MAX_VALUES) places.push({ ...inner, depth: depth + 1 });
     };
     if (shape.properties.size > 0) {
@@ -61,7 +53,7 @@ export function exampleOf(document: OpenApiDocument, schema: unknown): Example {
         if (!isExpressible(key) || FAILURE.test(key)) continue;
         add({
           schemas: inner,
-          path: [...path, key],
+          name: key,
           put: (value) => {
             object[key] = value;
           },
@@ -70,7 +62,7 @@ export function exampleOf(document: OpenApiDocument, schema: unknown): Example {
       put(object);
     } else if (shape.items.length > 0) {
       const list: unknown[] = [];
-      add({ schemas: shape.items, path, put: (value) => list.push(value) });
+      add({ schemas: shape.items, name, put: (value) => list.push(value) });
       put(list);
     } else {
       const number = numbers.get(name) ?? numbers.size + 2;
@@ -78,11 +70,11 @@ export function exampleOf(document: OpenApiDocument, schema: unknown): Example {
       put(scalarOf(shape, name, number));
     }
   }
-  return { value: root, choices };
+  return root;
 }
 
 function scalarOf({ types, formats, choices }: Shape, name: string, number: number): unknown {
-  const [choice] = choices;
+  const choice = choices.find((each) => typeof each !== 'string' || !FAILED.test(each)) ?? choices[0];
   if (choice !== undefined) return choice;
   const isUrl = /^(?:href|ur[il]|link)$/i.test(name) || formats.some((format) => /^ur[il]/.test(format));
   if (types.has('string')) return isUrl ? `https://example.com/${name}` : name;

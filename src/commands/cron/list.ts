@@ -95,7 +95,8 @@ function toCommandResult(
   const counts: Counts = { unknown: 0, unlisted: 0, gone: 0, goneKey: undefined };
   async function* counted(): AsyncGenerator<JobRow> {
     for await (const row of rows) {
-      if (row.state === 'unknown' || row.state === 'unlisted' || row.state === 'gone') counts[row.state] += 1;
+      if (row.state === 'unknown' || row.state === 'unlisted') counts[row.state] += 1;
+      if (row.state === 'gone' && row.key !== undefined) counts.gone += 1;
       if (row.state === 'gone') counts.goneKey = row.key;
       yield row;
     }
