@@ -76,7 +76,7 @@ export async function provisionSpace(
 ): Promise<ProvisionResponse> {
   const values = { external_space_id, ...space, agents };
   const response = await http.call(OPERATIONS.provisionSpace, { ...limits, values });
-  const result = response.read((body, contract) => readProvisionResponse(body, contract, external_space_id));
+  const result = response.read(readProvisionResponse);
   return { ...result, created: result.created ?? isCreated(response) };
 }
 

@@ -42,7 +42,10 @@ function lastStep(path: string, isForm: boolean): string {
  * @returns undefined if the refusal names only fields that were sent; where the spec leaves parameters open, the command that
  * imports their names
  */
-export function parameterHint({ operation, contract, baseUrl }: RefusedRequest, { fields }: ErrorBody): string | undefined {
+export function parameterHint(
+  { operation, contract, baseUrl }: RefusedRequest,
+  { fields }: ErrorBody,
+): string | undefined {
   if (operation === undefined) return undefined;
   const byImport = `If the service names its parameters otherwise, its OpenAPI document tells how: partnerctl contract import ${shellQuote(baseUrl)}`;
   const sent = sentParameters(operation, contract);

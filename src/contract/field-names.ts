@@ -73,10 +73,10 @@ export function resourceOf(leaf: FieldLeaf): Resource {
 /** Keys under which any resource may have its fields, beside its own name. */
 export const PARTS: readonly string[] = ['attributes', 'properties', 'fields', 'node', 'resource', 'record'];
 
-/** Normalized names of ids that any resource may have. */
-export const GENERIC_IDS: ReadonlySet<string> = new Set([
-  ...['id', '$id', 'uuid', 'uid', 'guid', 'pk', 'gid', 'sid', 'objectid', 'sysid', 'identifier', 'documentid'],
-]);
+/** Names of ids that any resource may have, and those of well-known platforms, of which some call every id `documentId`. */
+export const EQUAL_IDS = ['id', 'uuid', 'uid', 'guid', 'pk', '_id', '$id'];
+export const OTHER_IDS = ['gid', 'sid', 'object_id', 'sys_id', 'identifier'];
+export const GENERIC_IDS: ReadonlySet<string> = new Set([...EQUAL_IDS, ...OTHER_IDS, 'document_id'].map(normalizeName));
 
 /** Fields that every resource has. Others may be absent. */
 export const ESSENTIAL: readonly FieldLeaf[] = [

@@ -40,14 +40,11 @@ const AUTHOR_KEYS = ['role', 'type', 'kind', 'sendertype', 'authortype', 'userty
 
 /** Compares whole names: parts of one may be a person's (Agent Smith), or mean the opposite (to_agent). */
 function sideOf(name: string, contract: Contract): AuthorReading['side'] {
-  // As written first: `5` and `-5` normalize to the same name.
-  for (const spell of [(text: string) => text.toLowerCase(), normalizeName]) {
-    const isIn = (leaf: 'message.author.agent' | 'message.author.user'): boolean =>
-      contract.values(leaf).some((each) => spell(each) === spell(name));
-    const [isAgent, isUser] = [isIn('message.author.agent'), isIn('message.author.user')];
-    if (isAgent !== isUser) return isAgent ? 'assistant' : 'user';
-  }
-  return undefined;
+  const isIn = (leaf: 'message.author.agent' | 'message.author.user'): boolean =>
+    contract.values(leaf).some((each) => normalizeName(each) === normalizeName(name));
+  const [isAgent, isUser] = [isIn('message.author.agent'), isIn('message.author.user')];
+  if (isAgent === isUser) return undefined;
+  return isAgent ? 'assistant' : 'user';
 }
 
 function opposite(side: AuthorReading['side']): AuthorReading['side'] {
@@ -170,7 +167,7 @@ function timeOf(fields: Fields): string | null {
   const time = values.map(readTimestamp).find((each) => each !== undefined);
   if (time !== undefined) return time;
   fields.rejectSuspect('message.created_at');
-  if (values.some((value) => value !== null && value !== '' && typeof value !== 'boolean'))
+  if (values.some((value) => Boolean(value) && value !== true))
     throw fields.unreadableWithin('message.created_at', 'The time of a message cannot be read.');
   return null;
 }

@@ -52,9 +52,9 @@ export const PAGE_NAMES = {
   token: /cursor|marker|bookmark|scroll|token$|contin|^(page)?(after|lastid|lastkey|lastevaluatedkey)$|^pageinfo$/,
   page: /^(current)?page(number|num|no|index|current)?$|^(current|number)$/,
   offset: /^(page)?(offset|skip|start(at|index)?|from)$/,
-  size: /^(page)?(limit|size|top|take|maxresults)$|perpage$/,
-  /** The id of the last item of the page before. */
-  after: /^(starting)?after(id)?$/,
+  size: /^(page)?(limit|size|top|take|count|first|max(results|items)?)$|perpage$/,
+  /** Of the id of the last item of the page before. */
+  after: /^(starting)?after(id)?$|^before(id)?$/,
 } as const;
 const MORE = /more|next|truncated|incomplete|partial|exceeded|remaining/;
 const LAST = /^(is)?(last(page)?|final|end|done|completed?|finished)$/;

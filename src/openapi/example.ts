@@ -1,6 +1,13 @@
 import type { OpenApiDocument } from './document.ts';
 import { isPrintable, type Shape, shapeOf } from './schema.ts';
 
+/** A value as a schema describes it. */
+export interface Example {
+  readonly value: unknown;
+  /** The values that the schema lists, by dot path; lists are no step of it. */
+  readonly choices: ReadonlyMap<string, readonly unknown[]>;
+}
+
 /** Limits for schemas that contain themselves, and for hostile ones. */
 const MAX_DEPTH = 8;
 const MAX_VALUES = 2_000;
@@ -16,8 +23,7 @@ function isExpressible(name: string): boolean {
 
 interface Place {
   readonly schemas: readonly unknown[];
-  /** The key of the value; of an item, that of its list. */
-  readonly name: string;
+  readonly path: readonly string[];
   readonly depth: number;
   readonly put: (value: unknown) => void;
 }
@@ -25,16 +31,17 @@ interface Place {
 /**
  * Makes up a value that a schema describes, with every property. Equal names have equal values, and different names
  * different ones: `id` and `uuid` may be two things.
- * @returns undefined if the schema says nothing
+ * @returns a value that is undefined if the schema says nothing
  * @throws OpenApiError as `shapeOf`
  */
-export function exampleOf(document: OpenApiDocument, schema: unknown): unknown {
+export function exampleOf(document: OpenApiDocument, schema: unknown): Example {
   const numbers = new Map<string, number>();
+  const choices = new Map<string, readonly unknown[]>();
   let root: unknown;
   const places: Place[] = [
     {
       schemas: [schema],
-      name: '',
+      path: [],
       depth: 0,
       put: (value) => {
         root = value;
@@ -42,9 +49,11 @@ export function exampleOf(document: OpenApiDocument, schema: unknown): unknown {
     },
   ];
   // Breadth first: what is deep matters least.
-  for (const { schemas, name, depth, put } of places) {
+  for (const { schemas, path, depth, put } of places) {
     const shape = shapeOf(document, schemas);
-    const add = (inner: Pick<Place, 'schemas' | 'name' | 'put'>) => {
+    const name = path.at(-1) ?? '';
+    if (shape.choices.length > 0) choices.set(path.join('.'), shape.choices);
+    const add = (inner: Pick<Place, 'schemas' | 'path' | 'put'>) => {
       if (depth < MAX_DEPTH && places.length < MAX_VALUES) places.push({ ...inner, depth: depth + 1 });
     };
     if (shape.properties.size > 0) {
@@ -53,7 +62,7 @@ export function exampleOf(document: OpenApiDocument, schema: unknown): unknown {
         if (!isExpressible(key) || FAILURE.test(key)) continue;
         add({
           schemas: inner,
-          name: key,
+          path: [...path, key],
           put: (value) => {
             object[key] = value;
           },
@@ -62,7 +71,7 @@ export function exampleOf(document: OpenApiDocument, schema: unknown): unknown {
       put(object);
     } else if (shape.items.length > 0) {
       const list: unknown[] = [];
-      add({ schemas: shape.items, name, put: (value) => list.push(value) });
+      add({ schemas: shape.items, path, put: (value) => list.push(value) });
       put(list);
     } else {
       const number = numbers.get(name) ?? numbers.size + 2;
@@ -70,7 +79,7 @@ export function exampleOf(document: OpenApiDocument, schema: unknown): unknown {
       put(scalarOf(shape, name, number));
     }
   }
-  return root;
+  return { value: root, choices };
 }
 
 function scalarOf({ types, formats, choices }: Shape, name: string, number: number): unknown {

@@ -13,6 +13,13 @@ function called(query: Query, kind: keyof typeof PAGE_NAMES): EndpointParameter 
   );
 }
 
+/** Returns the page number of a list, or else its only number that is no size: `seite`, which starts at 1. */
+function pageOf(query: Query): EndpointParameter | undefined {
+  const numbers = query.filter((each) => each.shape.types.has('integer') && !called([each], 'size'));
+  const [only, other] = numbers;
+  return called(query, 'page') ?? (other === undefined && only?.shape.start === 1 ? only : undefined);
+}
+
 /**
  * Finds how the next page of a list is requested, as a value of `<list>.next`; undefined if the document does not say.
  * @param body an example of the response
@@ -20,7 +27,7 @@ function called(query: Query, kind: keyof typeof PAGE_NAMES): EndpointParameter 
  */
 export function matchNextPage(endpoint: Endpoint, body: unknown, own: readonly string[]): string | undefined {
   const query = endpoint.parameters.filter(({ name, place }) => place === 'query' && !own.includes(name));
-  const [page, offset, token] = [called(query, 'page'), called(query, 'offset'), called(query, 'token')?.name];
+  const [page, offset, token] = [pageOf(query), called(query, 'offset'), called(query, 'token')?.name];
   const signs = readSigns({ body, headers: {}, status: 200, itemCount: 1, nextLink: undefined });
   const link = signs.find(({ kind }) => kind === 'link');
   if (link) return `link:${link.path}`;

@@ -16,7 +16,7 @@ import { UnknownShape } from '../contract/unknown-shape.ts';
 import { readUploadId } from '../contract/uploads.ts';
 import { type OpenApiDocument, openDocument } from './document.ts';
 import { type Endpoint, findEndpoints, OPERATION_LEAVES } from './endpoints.ts';
-import { exampleOf } from './example.ts';
+import { type Example, exampleOf } from './example.ts';
 import { matchNextPage } from './paging.ts';
 import { matchParameters } from './parameters.ts';
 
@@ -51,7 +51,7 @@ type Read = (value: unknown, contract: Contract) => unknown;
 /** How the response of each operation is read; of a list, each item. */
 const READERS: Readonly<Record<OperationLeaf, Read>> = {
   'spaces.list': ifObject(readSpace),
-  'spaces.provision': (body, contract) => readProvisionResponse(body, contract),
+  'spaces.provision': readProvisionResponse,
   'agents.list': ifObject(readAgent),
   'sources.setup': readChatSource,
   'messages.send': readAcknowledgement,
@@ -61,6 +61,9 @@ const READERS: Readonly<Record<OperationLeaf, Read>> = {
   'cron_jobs.create': readCreatedCronJob,
   'cron_jobs.list': ifObject(readCronJob),
 };
+
+/** Names of authors on neither side of a conversation. */
+const NEITHER_SIDE = ['system', 'tool', 'event', 'function', 'notification', 'unknown', 'internal', 'note'];
 
 /** Every response has fewer fields to set. */
 const MAX_FIXES = 20;
@@ -106,8 +109,8 @@ class Proposer {
     for (const name of missing) this.ask(name, `${nameOf(endpoint)} has no parameter that looks like ${name}`);
     const example = exampleOf(this.document, endpoint.response);
     if (isListLeaf(leaf)) this.addList(leaf, endpoint, example);
-    else if (example !== undefined && !isEmptyObject(example))
-      this.readExample(example, READERS[leaf], `${nameOf(endpoint)}, response`);
+    else if (example.value !== undefined && !isEmptyObject(example.value))
+      this.readExample(example.value, READERS[leaf], `${nameOf(endpoint)}, response`);
   }
 
   ask(leaf: LeafName | null, message: string): void {
@@ -125,7 +128,7 @@ class Proposer {
     }
   }
 
-  private addList(leaf: ListLeaf, endpoint: Endpoint, body: unknown): void {
+  private addList(leaf: ListLeaf, endpoint: Endpoint, { value: body, choices }: Example): void {
     const where = `${nameOf(endpoint)}, response`;
     const own = [...this.proposals.values()]
       .filter(({ leaf: name, value }) => name.startsWith(`${leaf}.`) && value.startsWith('query:'))
@@ -141,6 +144,7 @@ class Proposer {
     if (isEmptyObject(item)) return;
     this.readExample(item, READERS[leaf], `${nameOf(endpoint)}, items`);
     this.askForEssential(leaf, item, `${nameOf(endpoint)}, items`);
+    if (leaf === 'messages.history') this.addAuthors(item, path ?? [], choices, `${nameOf(endpoint)}, items`);
   }
 
   /** The contract of what was proposed so far. */
@@ -190,6 +194,19 @@ class Proposer {
     for (const leaf of ESSENTIAL.filter((each) => each.startsWith(`${resource}.`))) {
       if (fields.all(leaf).length === 0) this.ask(leaf, `${where} has no property that looks like ${leaf}`);
     }
+  }
+
+  /** Adds the name of the agent, if the document lists all authors, and no other can be it. */
+  private addAuthors(item: JsonObject, list: readonly string[], choices: Example['choices'], where: string): void {
+    const agents = LEAVES['message.author.agent'].value.split(', ');
+    const users: readonly string[] = LEAVES['message.author.user'].value.split(', ');
+    const [author] = fieldsOf(item, 'message', this.contract).all('message.author');
+    const path = [...list, author?.path ?? ''].join('.');
+    const listed = [...choices].find(([at]) => at === path || at.startsWith(`${path}.`))?.[1] ?? [];
+    const authors = listed.filter((each) => typeof each === 'string').map((each) => each.toLowerCase());
+    const others = authors.filter((each) => !users.includes(each) && !NEITHER_SIDE.includes(each));
+    if (others.length === 1 && others.length < authors.length && !agents.includes(others[0] ?? ''))
+      this.propose('message.author.agent', [...agents, ...others].join(', '), where);
   }
 }
 

@@ -135,16 +135,6 @@ describe('the response to provisioning', () => {
     },
   );
 
-  it('is rejected if it is about another space', () => {
-    const read = (requested: string) => () =>
-      readProvisionResponse({ space: { id: 's', external_space_id: 'acme-1' }, agents }, new Contract(), requested);
-    expect(read('acme-1')().space_id).toBe('s');
-    expect(read('ACME-1')().space_id).toBe('s');
-    expect(read('1')().space_id).toBe('s');
-    expect(read('me-1')).toThrow('The response is about the space "acme-1", not "me-1".');
-    expect(read('acme-2')).toThrow('The response is about the space "acme-1", not "acme-2".');
-  });
-
   it.each([[null], ['ok'], [[]], [{}], [{ status: 'ok' }], [{ agents }]])('is rejected without a space: %j', (body) => {
     expect(() => readResponse(body)).toThrow(UnknownShape);
   });

@@ -27,7 +27,6 @@ describe('An operation is found by the path of the specification', () => {
     ['with the version as a placeholder', '/api/v{version}/automation/spaces/', '/', '/v1'],
     ['behind a gateway', '/partner/v1/automation/spaces/', 'https://gateway.example.com', '/v1'],
     ['behind a prefix that the server has, too', '/api/v1/automation/spaces/', 'https://x.example', '/api/v1'],
-    ['divided between the server and the path', '/spaces/', 'https://api.example.com/v1/automation', '/v1'],
     ['without any base', '/automation/spaces/', '/', '/v1'],
     ['behind a prefix that may be the base', '/internal/automation/spaces/', '/', '/v1'],
     ['with the version as a variable', '/automation/spaces/', 'https://{host}/v1', '/v1'],
