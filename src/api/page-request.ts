@@ -47,6 +47,6 @@ function queryOfLink(from: URL, target: URL): string {
   const isNumbered = names.every((name) => isPosition(name) || PAGE_NAMES.size.test(normalizeName(name)));
   const isSameList = target.pathname.replace(/\/$/, '') === from.pathname.replace(/\/$/, '');
   if (names.length === 0 || !isNumbered || !isSameList) return target.search;
-  const missing = asked.filter(([name]) => !isPosition(name) && !linked.has(name));
+  const missing = asked.filter(([name, value]) => !(isPosition(name) && /^\d+$/.test(value)) && !linked.has(name));
   return [target.search, ...(missing.length > 0 ? [new URLSearchParams(missing).toString()] : [])].join('&');
 }

@@ -1,7 +1,7 @@
 import { readAgent } from './agents.ts';
 import type { Contract, Leaf } from './contract.ts';
 import { readCronJob } from './cron.ts';
-import { ESSENTIAL } from './field-names.ts';
+import { ESSENTIAL, type ListedResource } from './field-names.ts';
 import { fieldsOf } from './fields.ts';
 import { describeFields, type JsonObject } from './json.ts';
 import { type FieldLeaf, LEAVES, type LeafName } from './leaves.ts';
@@ -19,8 +19,6 @@ export interface LeafCheck extends Pick<Leaf, 'name' | 'value' | 'source'> {
 export type LeafFinding = Pick<LeafCheck, 'result' | 'detail'>;
 
 const NOTHING_READ: LeafFinding = { result: 'unobservable', detail: 'there was nothing to read' };
-
-type ListedResource = 'space' | 'agent' | 'message' | 'cron_job';
 
 /** Readers of fields that are not only looked up by name: they are also searched for, or must have a known form. */
 const READERS: Readonly<Partial<Record<FieldLeaf, (item: JsonObject, contract: Contract) => unknown>>> = {

@@ -115,10 +115,11 @@ function ofKind<Kind extends Sign['kind']>(signs: readonly Sign[], kind: Kind) {
   return signs.filter((sign): sign is Extract<Sign, { readonly kind: Kind }> => sign.kind === kind);
 }
 
-/** Compares what a page states about the size of its list with what was read. */
-function compareSizes(signs: readonly Sign[], { items, pages }: Progress, isList: boolean) {
-  // Less than the first page has is the total of something else. Later, the list may have shrunk meanwhile.
-  const isExact = isList && pages === 1;
+/**
+ * Compares what a page states about the size of its list with what was read.
+ * @param isExact whether there may not be more, either: then it is the total of something else, or the list has shrunk meanwhile
+ */
+function compareSizes(signs: readonly Sign[], { items, pages }: Progress, isExact: boolean) {
   const [totals, pageTotals] = [numbersOf(signs, 'total'), numbersOf(signs, 'pages')];
   const unread = [
     ...totals

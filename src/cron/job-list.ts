@@ -7,7 +7,7 @@ import { readCronJob } from '../contract/cron.ts';
 import { fieldsOf } from '../contract/fields.ts';
 import type { JsonObject } from '../contract/json.ts';
 import { OPERATIONS } from '../contract/operations.ts';
-import { canonicalId } from '../contract/values.ts';
+import { comparableAgent } from '../contract/values.ts';
 import { type PartnerctlError, RefusedError } from '../errors.ts';
 import { type CronJob, toNfc } from './job.ts';
 import { type ListedJob, matchIdentity } from './listed-job.ts';
@@ -87,7 +87,7 @@ interface JobList {
 
 /** @param agentId undefined for jobs whose agent the service does not return */
 function identityKey(name: string, agentId: string | undefined): string {
-  return JSON.stringify([toNfc(name), agentId === undefined ? null : canonicalId(agentId)]);
+  return JSON.stringify([toNfc(name), agentId === undefined ? null : comparableAgent(agentId)]);
 }
 
 /** Groups the jobs with a name. */

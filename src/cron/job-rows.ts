@@ -1,7 +1,7 @@
 import type { Contract } from '../contract/contract.ts';
 import { normalizeName } from '../contract/field-names.ts';
 import { isJsonObject, type JsonObject } from '../contract/json.ts';
-import { canonicalId } from '../contract/values.ts';
+import { comparableAgent } from '../contract/values.ts';
 import type { LogRecord } from '../state/record.ts';
 import { standings } from '../state/standing.ts';
 import { toWireSchedule } from './cron-result.ts';
@@ -15,7 +15,7 @@ import { describeSchedule } from './schedule.ts';
 
 /** Agents whose jobs are meant. */
 export interface OwnerAgents {
-  /** As `canonicalId` gives them. */
+  /** As `comparableAgent` gives them. */
   readonly ids: ReadonlySet<string>;
   /** Of the space that was asked for. Jobs may remain of agents that are no longer in it. */
   readonly external_space_id?: string;
@@ -72,7 +72,7 @@ async function toListedRow(
   const { cron_job_id, agent_id: listedAgentId, agent_text, name, schedule, retirement } = toListedJob(item, contract);
   const { key, data } = jobs.get(cron_job_id) ?? {};
   const agent_id = listedAgentId ?? data?.agent_id;
-  const external_space_id = listedExternalId(item) ?? spaces.get(canonicalId(agent_id ?? agent_text ?? ''));
+  const external_space_id = listedExternalId(item) ?? spaces.get(comparableAgent(agent_id ?? agent_text ?? ''));
   const times = await describeTimes(completeSchedule(schedule), now);
   return {
     cron_job_id,
@@ -101,7 +101,7 @@ async function toLocalRow(
 ): Promise<JobRow> {
   const { key, at } = record;
   const { origin, agent_id, name, schedule } = record.data;
-  const external_space_id = spaces.get(canonicalId(agent_id));
+  const external_space_id = spaces.get(comparableAgent(agent_id));
   const cron_job_id = 'object' in record ? record.object : null;
   const times = await describeTimes(schedule ?? undefined, now);
   const remote = state === 'local' ? null : false;
@@ -135,7 +135,7 @@ export async function* rowsOfAgents(
   for await (const row of rows) {
     const { agent_id, agent_text = '' } = row;
     const isOfSpace = external_space_id !== undefined && row.external_space_id === external_space_id;
-    if (isOfSpace || ids.has(canonicalId(agent_id ?? agent_text))) yield row;
+    if (isOfSpace || ids.has(comparableAgent(agent_id ?? agent_text))) yield row;
     else if (agent_id === undefined) leftOut += 1;
   }
   if (leftOut > 0) await onLeftOut(leftOut);

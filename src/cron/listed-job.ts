@@ -1,5 +1,5 @@
 import type { Retirement } from '../contract/retirement.ts';
-import { canonicalId } from '../contract/values.ts';
+import { canonicalId, comparableAgent } from '../contract/values.ts';
 import { type CronJob, isSameInstructions, toNfc } from './job.ts';
 import { type CronSchedule, normalizePart, parseFields, SCHEDULE_PARTS, type ScheduleParts } from './schedule.ts';
 import { ScheduleError } from './schedule-error.ts';
@@ -19,7 +19,9 @@ export interface ListedJob {
 }
 
 function matchAgent({ agent_id, agent_text }: ListedJob, agentId: string): 'yes' | 'no' | 'maybe' {
-  const isAgent = (shown: string) => canonicalId(shown) === canonicalId(agentId);
+  // Addresses may end alike.
+  const compared = agentId.includes('/') ? canonicalId : comparableAgent;
+  const isAgent = (shown: string) => compared(shown) === compared(agentId);
   if (agent_id !== undefined) return isAgent(agent_id) ? 'yes' : 'no';
   if (agent_text !== undefined && isAgent(agent_text)) return 'yes';
   return 'maybe';

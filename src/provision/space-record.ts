@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { isJsonObject, type JsonObject } from '../contract/json.ts';
-import { canonicalId } from '../contract/values.ts';
+import { comparableAgent } from '../contract/values.ts';
 import type { LogRecord } from '../state/record.ts';
 import type { ManifestAgent } from './manifest.ts';
 
@@ -53,7 +53,7 @@ export function readFacts(records: readonly LogRecord[], origin: string): Readon
   return new Map(facts.map((fact) => [fact.external_space_id, fact]));
 }
 
-/** The external id of the space of each agent, by `canonicalId`. @param origin undefined for all services */
+/** The external id of the space of each agent, by `comparableAgent`. @param origin undefined for all services */
 export function readAgentSpaces(
   records: readonly LogRecord[],
   origin: string | undefined,
@@ -62,7 +62,7 @@ export function readAgentSpaces(
   const own = facts.filter((fact) => origin === undefined || fact.origin === origin);
   return new Map(
     own.flatMap(({ agents, external_space_id }) =>
-      agents.map(({ agent_id }) => [canonicalId(agent_id), external_space_id] as const),
+      agents.map(({ agent_id }) => [comparableAgent(agent_id), external_space_id] as const),
     ),
   );
 }

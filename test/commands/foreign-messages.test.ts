@@ -147,13 +147,16 @@ describe('a history that heeds the session', () => {
 describe('a history that spells the id of the source otherwise', () => {
   const source = '28bc12d5-654c-441e-a0ab-d8e97fa572ea';
 
-  it.each([source.toUpperCase(), source.replaceAll('-', '')])('shows its messages: %s', async (spelled) => {
-    const { tail } = await serve(
-      historyBy('session_id', ({ session }) => ({ session_id: session, source_id: spelled })),
-      source,
-    );
-    expect(texts((await tail()).stdout)).toEqual(['Hello', 'Hi']);
-  });
+  it.each([source.toUpperCase(), source.replaceAll('-', ''), `{${source}}`])(
+    'shows its messages: %s',
+    async (spelled) => {
+      const { tail } = await serve(
+        historyBy('session_id', ({ session }) => ({ session_id: session, source_id: spelled })),
+        source,
+      );
+      expect(texts((await tail()).stdout)).toEqual(['Hello', 'Hi']);
+    },
+  );
 
   it('shows no message of another source', async () => {
     const other = source.replace('28', '29');

@@ -8,7 +8,7 @@ import type { Args } from '../../../cli/command.ts';
 import type { Context } from '../../../cli/context.ts';
 import { readAgent } from '../../../contract/agents.ts';
 import { OPERATIONS } from '../../../contract/operations.ts';
-import { canonicalId } from '../../../contract/values.ts';
+import { comparableAgent } from '../../../contract/values.ts';
 import type { OwnerAgents } from '../../../cron/job-rows.ts';
 import { UsageError } from '../../../errors.ts';
 import { shellQuote } from '../../../shell-quote.ts';
@@ -65,7 +65,7 @@ export class AgentFinder {
  * @throws NotFoundError, UsageError as `resolveSpaceId` and `resolveAgentId` do
  */
 export async function findOwnerAgents(context: Context, http: Http, { agent, space }: JobOwner): Promise<OwnerAgents> {
-  if (agent) return { ids: new Set([canonicalId(await new AgentFinder(context, http).find({ agent, space }))]) };
+  if (agent) return { ids: new Set([comparableAgent(await new AgentFinder(context, http).find({ agent, space }))]) };
   context.progress.start('Looking up the agents');
   const ids = new Set<string>();
   const { by, value } = parseReference(space);
@@ -73,7 +73,7 @@ export async function findOwnerAgents(context: Context, http: Http, { agent, spa
   const own = new SpaceAgents(spaceId);
   for await (const item of listAgents(http, spaceId)) {
     const listed = readItem(OPERATIONS.listAgents, () => readAgent(item, http.contract));
-    if (own.includes(listed)) ids.add(canonicalId(listed.agent_id));
+    if (own.includes(listed)) ids.add(comparableAgent(listed.agent_id));
   }
   own.check();
   return { ids, ...(by === 'external_space_id' && { external_space_id: value }) };
@@ -81,7 +81,7 @@ export async function findOwnerAgents(context: Context, http: Http, { agent, spa
 
 /** The agents, as far as they are known without the service; undefined if it has to look them up. */
 export function recordedOwnerAgents({ agent, space = '' }: JobOwner): OwnerAgents | undefined {
-  if (agent) return agent.by === 'id' ? { ids: new Set([canonicalId(agent.value)]) } : undefined;
+  if (agent) return agent.by === 'id' ? { ids: new Set([comparableAgent(agent.value)]) } : undefined;
   const { by, value } = parseReference(space);
   return by === 'external_space_id' ? { ids: new Set(), external_space_id: value } : undefined;
 }
