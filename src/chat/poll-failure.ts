@@ -38,7 +38,7 @@ function noHistoryError(error: PartnerctlError, baseUrl: string): NotFoundError 
     ...error.info,
     hint: [
       `If the session has messages, say how a history is read: partnerctl contract import ${shellQuote(baseUrl)}`,
-      "Or: partnerctl contract set messages.history 'GET /integrations/api-chat/sessions/{session_id}/messages/'",
+      "Or: partnerctl contract set messages.history '<METHOD> <path>', such as GET /sessions/{session_id}/messages/",
     ].join('\n'),
     cause: error,
   });
