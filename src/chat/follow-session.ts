@@ -200,7 +200,13 @@ class FollowedSession {
     const { ref, wasRead } = this;
     const { once = false, lagsUntil = 0, maxRetries, maxOutageMs = Number.POSITIVE_INFINITY } = this.options;
     const mayLag = clock.now() < lagsUntil;
-    const meaning = judgeFailure(error, { wasRead, hasCursor: cursor !== undefined, mayLag, once, baseUrl: http.baseUrl });
+    const meaning = judgeFailure(error, {
+      wasRead,
+      hasCursor: cursor !== undefined,
+      mayLag,
+      once,
+      baseUrl: http.baseUrl,
+    });
     if (meaning === 'unknown') {
       if (!this.reported.has('unknown-session')) yield { kind: 'unknown-session', ref, error };
       this.reported.add('unknown-session');

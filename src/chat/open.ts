@@ -1,4 +1,5 @@
 import { type NewMessage, postMessage } from '../api/calls.ts';
+import type { Clock } from '../clock.ts';
 import type { Message } from '../contract/messages.ts';
 import { EXIT, InterruptedError, PartnerctlError, ServiceError, ShapeError, withHint } from '../errors.ts';
 import { createShared, type FollowDeps, followSession, type SessionEvent } from './follow-session.ts';
@@ -59,10 +60,26 @@ export function parseInput(text: string): Input {
   return name === 'session' ? { kind: 'session', session } : { kind: 'unknown', name };
 }
 
+/** Creates a clock whose waits can be ended: the one that lasts, or else the next. */
+function createWakingClock(clock: Clock): Clock & { wake(): void } {
+  let waking = new AbortController();
+  return {
+    now: () => clock.now(),
+    monotonic: () => clock.monotonic(),
+    async sleep(ms, signal) {
+      await clock.sleep(ms, signal ? AbortSignal.any([signal, waking.signal]) : waking.signal).catch(() => undefined);
+      signal?.throwIfAborted();
+      if (waking.signal.aborted) waking = new AbortController();
+    },
+    wake: () => waking.abort(),
+  };
+}
+
 /** A conversation at a prompt: sends what is typed, and shows new messages above the line being typed. */
 class OpenChat {
   private readonly deps: OpenDeps;
   private session: SessionRef;
+  private readonly pollClock: ReturnType<typeof createWakingClock>;
   private pace: Pace;
   private leavingSession = new AbortController();
   /** Ids of the messages that were typed here and are on the screen already. */
@@ -76,7 +93,8 @@ class OpenChat {
   constructor(deps: OpenDeps, session: SessionRef) {
     this.deps = deps;
     this.session = session;
-    this.pace = new Pace(deps.clock, deps.random);
+    this.pollClock = createWakingClock(deps.clock);
+    this.pace = new Pace(this.pollClock, deps.random);
   }
 
   async run(): Promise<void> {
@@ -168,7 +186,10 @@ class OpenChat {
       const { message_id } = await postMessage(this.deps.http, message);
       this.unsent.delete(message);
       if (message_id !== null) this.ownIds.add(message_id);
-      if (this.isCurrent(message)) this.pace.wake();
+      if (this.isCurrent(message)) {
+        this.pace.touch();
+        this.pollClock.wake();
+      }
       await this.deps.remember(message);
     } catch (error) {
       if (this.isCurrent(message)) this.deps.prompt.setAwaiting(false);
@@ -189,9 +210,9 @@ class OpenChat {
   }
 
   private async follow(): Promise<void> {
-    const { prompt, http, clock, random } = this.deps;
+    const { prompt, http, random } = this.deps;
     this.leavingSession = new AbortController();
-    this.pace = new Pace(clock, random);
+    this.pace = new Pace(this.pollClock, random);
     prompt.setAwaiting(false);
     const deps = { ...this.deps, ...createShared(http), signal: this.leavingSession.signal, pace: this.pace };
     const session = { ...this.session, start: { from: 'last', count: EARLIER_MESSAGES } } as const;

@@ -35,7 +35,6 @@ export class Pace {
   private readonly random: () => number;
   private readonly options: PaceOptions;
   private activeAt: number;
-  private waking = new AbortController();
 
   constructor(clock: Clock, random: () => number, options: PaceOptions = {}) {
     this.clock = clock;
@@ -49,24 +48,12 @@ export class Pace {
     this.activeAt = this.clock.now();
   }
 
-  /** An answer is about to come: ends the wait, also one that is about to begin. */
-  wake(): void {
-    this.touch();
-    this.waking.abort();
-  }
-
   /** Waits for the next poll. */
   async wait({ failures, atLeastMs, atMostMs }: WaitLimits, signal: AbortSignal): Promise<void> {
     const usual = failures === 0 ? this.pauseMs() : Math.min(MAX_RETRY_MS, RETRY_MS * 2 ** (failures - 1));
     const ms = Math.max(atLeastMs, usual * (1 + JITTER * this.random()));
-    const { waking } = this;
-    const end = (): void => waking.abort();
-    signal.addEventListener('abort', end, { once: true });
-    if (signal.aborted) end();
     // Whoever ends the wait knows why.
-    await this.clock.sleep(Math.min(ms, atMostMs), waking.signal).catch(() => undefined);
-    signal.removeEventListener('abort', end);
-    this.waking = new AbortController();
+    await this.clock.sleep(Math.min(ms, atMostMs), signal).catch(() => undefined);
   }
 
   private pauseMs(): number {

@@ -3,7 +3,7 @@ import { command, SERVICE_EXITS } from '../cli/command.ts';
 import type { Context } from '../cli/context.ts';
 import { namesServiceAndToken, resolveService } from '../config/settings.ts';
 import { CredentialsError, type PartnerctlError } from '../errors.ts';
-import { type Column, objectResult, type Tone } from '../output/command-result.ts';
+import { type Column, listResult, type ReportLine, type Tone } from '../output/command-result.ts';
 
 interface Identity {
   /** Null if no profile is in use. */
@@ -41,6 +41,16 @@ const COLUMNS: readonly Column<Identity>[] = [
   },
   { header: 'OVERRIDDEN', value: ({ overridden }) => overridden.join('; ') || null },
 ];
+
+/** A line for each column that has a value, in a pipe as in a terminal. */
+function toLines(identity: Identity): readonly ReportLine[] {
+  return COLUMNS.flatMap(({ header, value, tone }) => {
+    const text = value(identity);
+    return text === null
+      ? []
+      : [{ indent: 0, marker: `${`${header}:`.padEnd(12)}`, text: [{ text: String(text), tone: tone?.(identity) }] }];
+  });
+}
 
 type TokenResult = Pick<Identity, 'token_status' | 'verified_by'> & { readonly error: PartnerctlError | undefined };
 
@@ -92,6 +102,11 @@ export default command({
     const settings = await describeSettings(context);
     const { error, ...token } = await verifyConfiguredToken(context);
     const identity: Identity = { ...settings, ...token };
-    return { ...objectResult(identity, COLUMNS), ...(error && { failure: error }) };
+    return listResult([identity], COLUMNS, {
+      empty: '',
+      document: () => identity,
+      report: () => toLines(identity),
+      failure: () => error,
+    });
   },
 });

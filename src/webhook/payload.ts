@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import type { Contract } from '../contract/contract.ts';
 import { fieldsOf } from '../contract/fields.ts';
 import { isJsonObject, type JsonObject, parseJson } from '../contract/json.ts';
-import { readMessage, type Message } from '../contract/messages.ts';
+import { type Message, readMessage } from '../contract/messages.ts';
 import { layersOf } from '../contract/resource.ts';
 
 /** The message of a delivery. */

@@ -70,9 +70,10 @@ describe('whoami', () => {
     expect(ran.json()).toMatchObject({ profile: null, protected: false, base_url_from: 'PARTNER_BASE_URL' });
   });
 
-  test('shows each value with its source in a table', async () => {
+  test('shows each value with its source, in a pipe as in a terminal', async () => {
     const { env, sandbox } = await service();
     const { stdout } = await run(['whoami', '--color', 'never'], { env, columns: 120 });
+    expect((await run(['whoami'], { env })).stdout).toBe(stdout);
     expect(stdout).toContain(`${sandbox.baseUrl} (PARTNER_BASE_URL)`);
     expect(stdout).toMatch(/TOKEN: +accepted/);
   });
