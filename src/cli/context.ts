@@ -83,7 +83,7 @@ export interface Context {
     /** The directory that holds the profiles. */
     readonly directory: string;
     read(): Promise<Profiles>;
-    /** Changes the profiles on disk. Safe if other processes change them meanwhile. @throws as `updateProfiles` */
+    /** Changes the profiles on disk. @throws as `updateProfiles` */
     update(change: ProfilesChange): Promise<void>;
   };
   /** The configured base URL, or undefined if none is configured. Does not require a token. */

@@ -69,10 +69,9 @@ function createDeadline(timeoutMs: number | undefined, clock: Clock, interrupt: 
 
 /** Creates access to the profiles. Reads them once, and redacts their tokens from all later output. */
 function createConfig(
-  { env, platform, home, clock, random }: RuntimeDeps,
+  { env, platform, home }: RuntimeDeps,
   addSecret: (text: string) => void,
   warn: Context['warn'],
-  signal: AbortSignal,
 ): Context['config'] {
   const directory = configDirectory(env, platform, home);
   let profiles: Promise<Profiles> | undefined;
@@ -92,7 +91,7 @@ function createConfig(
       return profiles;
     },
     async update(change) {
-      profiles = Promise.resolve(await updateProfiles(directory, change, { clock, random, signal }));
+      profiles = Promise.resolve(await updateProfiles(directory, change));
     },
   };
 }
@@ -184,7 +183,7 @@ export function createContext(
   const log = (text: string): Promise<void> => progress.pauseDuring(() => io.stderr.write(`${sanitizeLine(text)}\n`));
   const writeMessage = createMessageWriter(io.stderr, progress);
   const warn = (text: string): Promise<void> => writeMessage(`warning: ${text}`);
-  const config = createConfig(deps, addSecret, warn, deadline.signal);
+  const config = createConfig(deps, addSecret, warn);
   const { close, ...clients } = createClients(
     {
       flags,

@@ -31,8 +31,10 @@ export function parseBaseUrl(text: string, from: string): string {
   }
   const path = url.pathname.replace(/\/+$/, '');
   if (!path.endsWith('/v1')) {
+    // A path that ends in another version names the API already.
+    const base = path.replace(/\/v\d+$/, '');
     throw new UsageError(`The base URL from ${from} does not end in /v1: ${url.origin}${path}`, {
-      hint: `Did you mean ${url.origin}${path}/v1?`,
+      hint: `Did you mean ${url.origin}${base}/v1?`,
     });
   }
   if (url.protocol === 'http:' && !isLoopback(url)) {

@@ -55,6 +55,9 @@ export async function readTokenFromStdin(stdin: Readable, signal: AbortSignal): 
   return readFirstLine(readStdin(stdin, signal), 'standard input');
 }
 
+/** How long a command may take, in milliseconds. It may ask the user to unlock a password manager. */
+const COMMAND_LIMIT_MS = 60_000;
+
 /** Whether this process has a controlling terminal. Always true where there is no /dev/tty, such as on Windows. */
 async function hasTerminal(): Promise<boolean> {
   try {
@@ -65,17 +68,19 @@ async function hasTerminal(): Promise<boolean> {
   }
 }
 
+function commandFailed(what: string, why: string): CredentialsError {
+  return new CredentialsError(`${what.charAt(0).toUpperCase()}${what.slice(1)} failed.`, {
+    why,
+    hint: 'Run the command in a shell. Its first line of output must be the token or the password.',
+  });
+}
+
 /** Resolves when the command has exited with 0. @throws CredentialsError if it failed; AbortError */
 async function waitForSuccess(child: ChildProcess, what: string, signal: AbortSignal): Promise<void> {
-  const failed = (why: string): CredentialsError =>
-    new CredentialsError(`${what.charAt(0).toUpperCase()}${what.slice(1)} failed.`, {
-      why,
-      hint: 'Run the command in a shell. Its first line of output must be the token or the password.',
-    });
   const [code, killedBy] = await once(child, 'exit', { signal }).catch((error: unknown) => {
-    throw signal.aborted ? error : failed(String(error));
+    throw signal.aborted ? error : commandFailed(what, String(error));
   });
-  if (code !== 0) throw failed(killedBy ? `killed by ${killedBy}` : `exit code ${code}`);
+  if (code !== 0) throw commandFailed(what, killedBy ? `killed by ${killedBy}` : `exit code ${code}`);
 }
 
 /** Ends the command and, if it has a process group of its own, everything that it started. */
@@ -94,23 +99,30 @@ function endCommand(child: ChildProcess, hasGroup: boolean): void {
 /**
  * Runs a shell command and returns the first line of its output.
  * @param what names the command in messages: `profile "acme"'s token_command`
- * @throws CredentialsError if it fails; the signal's reason
+ * @throws CredentialsError (never with the output) if it fails, or takes longer than `limitMs`; the signal's reason
  */
-export async function runSecretCommand(command: string, what: string, signal: AbortSignal): Promise<string> {
+export async function runSecretCommand(
+  command: string,
+  what: string,
+  signal: AbortSignal,
+  limitMs = COMMAND_LIMIT_MS,
+): Promise<string> {
   // A process group of its own would cut the command off from the terminal, where it may ask for a password.
   const detached = !(await hasTerminal());
   signal.throwIfAborted();
+  const ended = AbortSignal.any([signal, AbortSignal.timeout(limitMs)]);
   const child = spawn(command, { shell: true, detached, stdio: ['ignore', 'pipe', 'inherit'] });
   const { stdout } = child;
   try {
     // Closing the pipe after the first line would make the command fail.
     const line = readFirstLine(stdout.iterator({ destroyOnReturn: false }), what).finally(() => stdout.resume());
     // Do not wait for the end of the output: a background process can keep the pipe open.
-    const [token] = await Promise.all([line, waitForSuccess(child, what, signal)]);
+    const [token] = await Promise.all([line, waitForSuccess(child, what, ended)]);
     return token;
   } catch (error) {
-    if (signal.aborted || child.exitCode === null) endCommand(child, detached);
-    throw signal.aborted ? signal.reason : error;
+    if (ended.aborted || child.exitCode === null) endCommand(child, detached);
+    signal.throwIfAborted();
+    throw ended.aborted ? commandFailed(what, `no result within ${limitMs / 1000} s`) : error;
   } finally {
     stdout.destroy();
   }

@@ -1,4 +1,4 @@
-import { shellCommand } from '../cli/shell-command.ts';
+import { shellQuote } from '../shell-quote.ts';
 import type { GlobalFlags } from './global-flags.ts';
 import type { Profile } from './profiles.ts';
 
@@ -52,8 +52,8 @@ function profileSource({ profile, name, baseUrl }: TokenContext): TokenSource | 
   const { base_url: own, token, keychain_account: account, token_command: command } = profile;
   const isForeign = own !== undefined && !isSameService(own, baseUrl);
   const foreign = `It is for ${own}. Set PARTNER_TOKEN to a token for ${baseUrl}.`;
-  const flags = { profile: name, ...(own === undefined && { baseUrl }) };
-  const login = shellCommand(['login'], flags);
+  const service = own === undefined ? ['--base-url', baseUrl] : [];
+  const login = ['partnerctl', 'login', '--profile', name, ...service].map(shellQuote).join(' ');
   if (command) {
     const fixHint = isForeign ? foreign : `Make it print a valid one (${command}), or store a token with: ${login}`;
     return { kind: 'command', command, from: `${nameProfile(name)}'s token_command`, fixHint, profile: name };

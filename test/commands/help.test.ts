@@ -17,8 +17,10 @@ function widest(text: string): number {
 }
 
 describe('help topics', () => {
-  it('each have one Markdown file, and no file lacks a topic', () => {
-    const files = readdirSync(TOPICS).sort();
+  it('each have one Markdown file, and no file but the one for coding agents lacks a topic', () => {
+    const files = readdirSync(TOPICS)
+      .filter((name) => name !== 'skill.md')
+      .sort();
     expect(files).toEqual(HELP_TOPICS.map(({ name }) => `${name}.md`).sort());
   });
 

@@ -47,6 +47,12 @@ describe('parseBaseUrl', () => {
     }
   });
 
+  it('suggests /v1 in place of another version', () => {
+    expect(() => parseBaseUrl('https://api.test/partner/v2', 'here')).toThrow(
+      expect.objectContaining({ info: expect.objectContaining({ hint: 'Did you mean https://api.test/partner/v1?' }) }),
+    );
+  });
+
   it('property: returns https or loopback URLs that end in /v1, and is idempotent', () => {
     const word = fc.constantFrom(
       'http',

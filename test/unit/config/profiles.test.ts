@@ -1,29 +1,21 @@
-import { chmodSync, lstatSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, lstatSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { systemClock } from '../../../src/clock.ts';
 import { configDirectory } from '../../../src/config/config-directory.ts';
 import {
   isReadableByOthers,
   NO_PROFILES,
   type Profiles,
-  type ProfilesChange,
   profilesPath,
   readProfiles,
   updateProfiles,
-  withProfile,
 } from '../../../src/config/profiles.ts';
 import { propertyRuns } from '../../support/properties.ts';
 import { tempDirectory } from '../../support/run.ts';
 
 const ACME = { base_url: 'https://api.test/v1', token: 'pat_secret' };
 const STORED: Profiles = { current: 'acme', profiles: { acme: ACME } };
-
-function update(directory: string, change: ProfilesChange): Promise<Profiles> {
-  const { signal } = new AbortController();
-  return updateProfiles(directory, change, { clock: systemClock, random: Math.random, signal });
-}
 
 describe('readProfiles and updateProfiles', () => {
   it('return no profiles without a file', async () => {
@@ -32,13 +24,13 @@ describe('readProfiles and updateProfiles', () => {
 
   it('make the file readable only by its owner, even if it was not before', async () => {
     const directory = tempDirectory();
-    await update(directory, () => STORED);
+    await updateProfiles(directory, () => STORED);
     const mode = (): number => statSync(profilesPath(directory)).mode & 0o777;
     expect(mode()).toBe(0o600);
     expect(isReadableByOthers(directory, 'linux')).toBe(false);
     chmodSync(profilesPath(directory), 0o644);
     expect(isReadableByOthers(directory, 'linux')).toBe(true);
-    await update(directory, () => STORED);
+    await updateProfiles(directory, () => STORED);
     expect(mode()).toBe(0o600);
   });
 
@@ -55,7 +47,7 @@ describe('readProfiles and updateProfiles', () => {
     await fc.assert(
       fc.asyncProperty(name, fc.array(fc.tuple(name, profile), { maxLength: 4 }), async (current, entries) => {
         const profiles = { current, profiles: Object.fromEntries(entries) };
-        await update(directory, () => profiles);
+        await updateProfiles(directory, () => profiles);
         const read = await readProfiles(directory);
         expect(Object.entries(read.profiles)).toEqual(Object.entries(profiles.profiles));
         expect(read.current).toBe(current);
@@ -64,44 +56,11 @@ describe('readProfiles and updateProfiles', () => {
     );
   });
 
-  it('start over when another process changes the profiles before the rename', async () => {
-    const directory = tempDirectory();
-    let calls = 0;
-    await update(directory, (profiles) => {
-      calls += 1;
-      if (calls === 1) {
-        // What another process does: it removes our temporary file, and replaces the profiles.
-        for (const name of readdirSync(directory)) rmSync(join(directory, name));
-        writeFileSync(profilesPath(directory), JSON.stringify(STORED));
-      }
-      return withProfile(profiles, 'globex', ACME);
-    });
-    expect(calls).toBe(2);
-    expect(Object.keys((await readProfiles(directory)).profiles)).toEqual(['acme', 'globex']);
-  });
-
-  it('apply every one of many concurrent changes, and leave no temporary file', async () => {
-    const directory = tempDirectory();
-    const names = Array.from({ length: 12 }, (_, index) => `p${index}`);
-    await Promise.all(names.map((name) => update(directory, (profiles) => withProfile(profiles, name, ACME))));
-    expect(Object.keys((await readProfiles(directory)).profiles).sort()).toEqual(names.sort());
-    expect(readdirSync(directory)).toEqual(['config.json']);
-  });
-
-  it('remove the temporary files of processes that were killed', async () => {
-    const directory = tempDirectory();
-    for (const suffix of ['1766400000abcdef', 'c9f8b64e-0000-4000-8000-000000000000']) {
-      writeFileSync(join(directory, `config.json.tmp-${suffix}`), 'pat_secret');
-    }
-    await update(directory, () => NO_PROFILES);
-    expect(readdirSync(directory)).toEqual(['config.json']);
-  });
-
   it('change the file that a symbolic link points to', async () => {
     const [directory, target] = [tempDirectory(), join(tempDirectory(), 'dotfiles.json')];
     writeFileSync(target, '{}');
     symlinkSync(target, profilesPath(directory));
-    await update(directory, () => STORED);
+    await updateProfiles(directory, () => STORED);
     expect(lstatSync(profilesPath(directory)).isSymbolicLink()).toBe(true);
     expect(JSON.parse(readFileSync(target, 'utf8'))).toEqual(STORED);
   });
@@ -111,7 +70,7 @@ describe('readProfiles and updateProfiles', () => {
     const change = (): never => {
       throw new Error('no such profile');
     };
-    await expect(update(directory, change)).rejects.toThrow('no such profile');
+    await expect(updateProfiles(directory, change)).rejects.toThrow('no such profile');
     expect(readdirSync(directory)).toEqual([]);
   });
 });

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { runSecretCommand } from '../../../src/config/read-secret-line.ts';
 import { parseToken, readToken, type TokenReaders } from '../../../src/config/read-token.ts';
 import type { TokenSource } from '../../../src/config/token-sources.ts';
 import { CredentialsError } from '../../../src/errors.ts';
@@ -122,6 +123,14 @@ describe('readToken', () => {
     } as const;
     await expect(readToken(source, reading(nothing()))).rejects.toThrow('Profile "p"\'s token_command failed.');
     process.kill(Number(readFileSync(pidFile, 'utf8')));
+  });
+
+  it('ends a command that takes too long, and does not repeat its output', async () => {
+    const { signal } = new AbortController();
+    const hanging = runSecretCommand("printf 'pat_partial'; exec sleep 60", COMMAND, signal, 200);
+    const error = await hanging.catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ exitCode: 3, info: { why: 'no result within 0.2 s' } });
+    expect(JSON.stringify(error)).not.toContain('pat_partial');
   });
 
   it('on Ctrl-C, kills a command that hangs', async () => {
