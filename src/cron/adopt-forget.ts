@@ -1,11 +1,11 @@
 import type { Clock } from '../clock.ts';
 import { DuplicateError, InputError } from '../errors.ts';
+import { outlive } from '../state/lease.ts';
 import type { Log } from '../state/log.ts';
-import { outlive } from '../state/once.ts';
 import type { LogRecord } from '../state/record.ts';
 import { liveRecords, standingOf, standings } from '../state/standing.ts';
 import { type CronJob, cronKey, type JobIdentity } from './job.ts';
-import { adoptedData, JOBS, type JobData, type JobStanding } from './jobs.ts';
+import { adoptedData, JOBS, type JobData, type JobReservation, type JobStanding } from './jobs.ts';
 import { type ListedJob, matchIdentity } from './listed-job.ts';
 import { findKeyById, unknownJobError, unknownKeyError } from './recorded-job.ts';
 
@@ -50,13 +50,14 @@ function select(records: readonly LogRecord[], key: string): Selected {
   return { key, data, standing, live: liveRecords(records, JOBS, key) };
 }
 
-/**
- * Waits until no process can create the job any more: an owner sends nothing after its lease. One that recorded an unknown
- * outcome has sent its request.
- */
-async function waitForOwners(deps: ForgetDeps, { standing }: Selected): Promise<void> {
+/** Waits until no process can create the job any more: an owner sends nothing after its lease. */
+async function waitForOwners(
+  deps: ForgetDeps,
+  { standing }: Selected,
+  isAwaited?: (reservation: JobReservation) => boolean,
+): Promise<void> {
   const ids = new Set(standing.open.map(({ id }) => id));
-  await outlive(deps, JOBS, ids, { isAwaited: ({ isUnknown }) => !isUnknown, onWait: deps.onWait });
+  await outlive(deps, JOBS, ids, { ...(isAwaited && { isAwaited }), onWait: deps.onWait });
 }
 
 /** The state may have changed while this process waited, or while the prompt was open. */
@@ -117,7 +118,8 @@ export async function adoptJob(
   const listed = await deps.fetchListed(cronJobId);
   if (listed) refuseOtherJob(job, listed);
   if (listed?.agent_id === undefined || listed.name === undefined) await refuseRecordedForOther(deps, key, cronJobId);
-  await waitForOwners(deps, selected);
+  // One that recorded an unknown outcome has sent its request, and the key stays blocked.
+  await waitForOwners(deps, selected, ({ isUnknown }) => !isUnknown);
   await deps.confirm(`Record ${cronJobId} as job ${JSON.stringify(job.name)} of agent ${job.agent_id}?`);
   await refuseIfChanged(deps, selected);
   const { objects, open } = selected.standing;
@@ -155,6 +157,7 @@ export async function forgetJob(
   const selected = select(records, key);
   const job = selected.data;
   if (!job) throw 'key' in target ? unknownKeyError(key, 'key or id') : unknownJobError(target);
+  // A lost request may still create its job, and the service may not list it yet: then the next run would create another.
   await waitForOwners(deps, selected);
   await deps.confirm(forgetQuestion(`${JSON.stringify(job.name)} of agent ${job.agent_id}`, selected.standing));
   await refuseIfChanged(deps, selected);

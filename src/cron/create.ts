@@ -1,8 +1,9 @@
 import { RunStopped, stopsRun } from '../api/run-stopped.ts';
 import type { Clock } from '../clock.ts';
 import { InterruptedError, PartnerctlError } from '../errors.ts';
+import { outlive } from '../state/lease.ts';
 import type { Log } from '../state/log.ts';
-import { createOnce, type Item, outlive, type Result, type SendOptions } from '../state/once.ts';
+import { createOnce, type Item, type Result, type SendOptions } from '../state/once.ts';
 import type { LogRecord } from '../state/record.ts';
 import { standingOf, standings } from '../state/standing.ts';
 import { type Decision, decide, outcomeOfReserved } from './decide.ts';

@@ -1,4 +1,4 @@
-import { LEASE_MS } from '../state/once.ts';
+import { LEASE_MS } from '../state/lease.ts';
 import { type CronJob, findDifferences, toNfc } from './job.ts';
 import type { FoundJobs } from './job-list.ts';
 import { hasOtherContent, type JobReservation, type JobStanding, type RecordedJob, toJobData } from './jobs.ts';
@@ -117,8 +117,8 @@ export function decide(known: Knowledge): Decision {
   if (last) return decideRecorded(known, standing.objects, last);
   const [first] = standing.open;
   if (first) {
-    const outcome = outcomeOfReserved(key, first, now);
-    return ensure && outcome.status === 'blocked' ? { kind: 'wait', reservation: first } : settled(outcome);
+    if (ensure && !first.isUnknown) return { kind: 'wait', reservation: first };
+    return settled(outcomeOfReserved(key, first, now));
   }
   if (!found) return { kind: 'list' };
   return found.kind === 'closed' ? { kind: 'create', seen: undefined } : decideListed(known, found);

@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.ts';
+import { outlive } from '../state/lease.ts';
 import type { Log } from '../state/log.ts';
-import { outlive } from '../state/once.ts';
 import { standings } from '../state/standing.ts';
 import { findCreated, type OpenJob, openJobs } from './find-created.ts';
 import type { CronJob } from './job.ts';
