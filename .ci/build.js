@@ -25,7 +25,7 @@ const CORE = [
 
 /** What commands share that create something once. In files of their own, they would take 40 ms to load. */
 const GUARDED = [
-  /\/src\/(cron\/(?!job-document|jobs-file)|state\/|yaml\/(identifier-problem|quote|suggest)\.ts)/,
+  /\/src\/(cron\/(?!job-schema|job-file)|state\/|yaml\/(identifier-problem|quote|suggest)\.ts)/,
   /\/src\/(api\/(fresh-list|list-failure|map-concurrent)|contract\/group-by|config\/make-directories)\.ts$/,
   /\/src\/output\/(batch-failure|batch-result|ci\/findings)\.ts$/,
   /\/node_modules\/leven\//,
@@ -38,7 +38,7 @@ const STATE = /\/src\/(cli\/confirm-write|state\/(open-store|record-author|state
 const SCHEDULES = /\/node_modules\/(croner|cronstrue)\//;
 
 /** What reads files of jobs and spaces, with the libraries for it. */
-const DOCUMENTS = /\/src\/(yaml\/|cron\/(job-document|jobs-file)\.ts)/;
+const DOCUMENTS = /\/src\/(yaml\/|cron\/(job-schema|job-file)\.ts)/;
 
 /** The loader of ES modules alone takes a quarter of a bare start, and an import of a module of Node as long as its load. */
 const COMMONJS = { format: 'cjs', dynamicImportInCjs: false, minify: true };

@@ -5,9 +5,17 @@ import type { Log } from '../state/log.ts';
 import type { LogRecord } from '../state/record.ts';
 import { liveRecords, standingOf, standings } from '../state/standing.ts';
 import { type CronJob, cronKey, type JobIdentity } from './job.ts';
-import { adoptedData, JOBS, type JobData, type JobReservation, type JobStanding } from './jobs.ts';
 import { type ListedJob, matchIdentity } from './listed-job.ts';
-import { findKeyById, unknownJobError, unknownKeyError } from './recorded-job.ts';
+import {
+  adoptedData,
+  findKeyById,
+  JOBS,
+  type JobData,
+  type JobReservation,
+  type JobStanding,
+  unknownJobError,
+  unknownKeyError,
+} from './recorded-job.ts';
 
 /** What `adoptJob` and `forgetJob` need. */
 export interface ForgetDeps {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { canonicalId } from '../contract/uuid.ts';
+import { ScheduleError } from './cron-field.ts';
 import { type CronSchedule, normalizePart, normalizeSchedule, SCHEDULE_PARTS, type ScheduleParts } from './schedule.ts';
-import { ScheduleError } from './schedule-error.ts';
 
 /** A job to create (spec §2). */
 export interface CronJob {

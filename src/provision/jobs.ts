@@ -1,4 +1,4 @@
-import { type CronResult, type DescribeSchedule, initialCronResult, toWireSchedule } from '../cron/cron-result.ts';
+import { type CronResult, type DescribeSchedule, initialCronResult, toWireSchedule } from '../cron/result.ts';
 import type { CronJob } from '../cron/job.ts';
 import { type ListedJob, matchIdentity } from '../cron/listed-job.ts';
 import { OutcomeUnknownError, PartnerctlError, RunFailure } from '../errors.ts';

@@ -1,12 +1,12 @@
 import { command, SERVICE_EXITS } from '../../cli/command.ts';
 import type { Context } from '../../cli/context.ts';
 import { shellCommand } from '../../cli/shell-command.ts';
-import { confirmChange } from '../../cron/confirm-change.ts';
-import { toWireSchedule } from '../../cron/cron-result.ts';
-import type { JobData } from '../../cron/jobs.ts';
 import type { ListedJob } from '../../cron/listed-job.ts';
-import { NotFoundError, UsageError } from '../../errors.ts';
+import type { JobData } from '../../cron/recorded-job.ts';
+import { toWireSchedule } from '../../cron/result.ts';
+import { UsageError } from '../../errors.ts';
 import { type Column, objectResult } from '../../output/command-result.ts';
+import { confirmChange } from './shared/confirm-change.ts';
 import { JOB_SELECTION_FLAGS, type JobSelection, parseJobSelection } from './shared/job-selection.ts';
 
 interface Input {
@@ -39,18 +39,14 @@ function parseJobId(typed = ''): string {
 
 /** Looks a job up by its id. @returns undefined, after a warning, if the list cannot be read at all */
 async function fetchListed(context: Context, cronJobId: string): Promise<ListedJob | undefined> {
-  const { findListedJob } = await import('../../cron/find-listed-job.ts');
+  const { findListedJob } = await import('../../cron/service-jobs.ts');
   context.progress.start('Reading the jobs');
-  const found = await findListedJob(await context.http(), cronJobId);
+  const access = { http: await context.http(), log: await context.log(), clock: context.clock };
+  const found = await findListedJob(access, cronJobId);
   context.progress.stop();
-  if (found.kind === 'listed') return found.job;
-  if (found.kind === 'unreadable') {
-    await context.warn(`cannot check whether the service has ${cronJobId}: ${found.reason.message}`);
-    return undefined;
-  }
-  throw new NotFoundError(`The service does not list a job ${cronJobId}.`, {
-    hint: 'Nothing was changed. partnerctl cron list shows the jobs that the service has.',
-  });
+  if ('job' in found) return found.job;
+  await context.warn(`cannot check whether the service has ${cronJobId}: ${found.unreadable.message}`);
+  return undefined;
 }
 
 async function adopt(context: Context, { cron_job_id, selection, yes }: Input): Promise<Adopted> {

@@ -4,9 +4,9 @@ import { command, SERVICE_EXITS, SUMMARY_FLAG } from '../../cli/command.ts';
 import type { Context } from '../../cli/context.ts';
 import { warnIfUnshared } from '../../cli/warn-unshared.ts';
 import { SCOPE } from '../../contract/scopes.ts';
-import type { CronResult } from '../../cron/cron-result.ts';
 import type { WantedJob } from '../../cron/job.ts';
 import type { CreateOutcome } from '../../cron/outcomes.ts';
+import type { CronResult } from '../../cron/result.ts';
 import { InterruptedError, UsageError } from '../../errors.ts';
 import { batchResult } from '../../output/batch-result.ts';
 import { type Column, type CommandResult, objectResult } from '../../output/command-result.ts';
@@ -53,7 +53,7 @@ const COLUMNS: readonly Column<CronResult>[] = [
 ];
 
 async function printSchema(): Promise<CommandResult> {
-  const { cronJobsJsonSchema } = await import('../../cron/jobs-file.ts');
+  const { cronJobsJsonSchema } = await import('../../cron/job-file.ts');
   return { kind: 'text', text: `${JSON.stringify(cronJobsJsonSchema(), null, 2)}\n` };
 }
 
@@ -102,14 +102,14 @@ async function* createAll(
 ): AsyncGenerator<CronResult> {
   const [
     { createJobs },
-    { createDeps },
+    { jobListsOf },
     { createScheduleDescriber },
     { createGapWarner },
-    { createHooks, toCreatedResult },
+    { createDeps, toCreatedResult },
   ] = await Promise.all([
     import('../../cron/create.ts'),
     import('../../cron/service-jobs.ts'),
-    import('../../cron/cron-result.ts'),
+    import('../../cron/result.ts'),
     import('./shared/create-notices.ts'),
     import('./shared/created-result.ts'),
   ]);
@@ -117,11 +117,10 @@ async function* createAll(
   const describe = createScheduleDescriber();
   const warnOfGap = createGapWarner(context);
   const jobs = wanted.map(({ job }) => job);
-  const deps = createDeps({ http, log: await context.log(), clock, signal }, jobs, {
-    ...createHooks(context),
-    dryRun: options.dryRun,
-    onPost: (posting) => explainInterrupt(context, posting),
-  });
+  const access = { http, log: await context.log(), clock, signal };
+  const deps = createDeps(context, access, jobListsOf(access, options), (posting) =>
+    explainInterrupt(context, posting),
+  );
   const outcomes = emitted<{ readonly each: WantedJob; readonly outcome: CreateOutcome }>((emit) =>
     createJobs(deps, jobs, {
       ...options,

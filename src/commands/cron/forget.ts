@@ -1,9 +1,9 @@
 import { command, STATE_EXITS } from '../../cli/command.ts';
 import type { Context } from '../../cli/context.ts';
-import { confirmChange } from '../../cron/confirm-change.ts';
 import type { JobIdentity } from '../../cron/job.ts';
 import { UsageError } from '../../errors.ts';
 import { objectResult } from '../../output/command-result.ts';
+import { confirmChange } from './shared/confirm-change.ts';
 import { JOB_SELECTION_FLAGS, type JobSelection, parseJobSelection } from './shared/job-selection.ts';
 
 interface Input {

@@ -8,7 +8,6 @@ import { shellCommand } from '../../cli/shell-command.ts';
 import type { GlobalFlags } from '../../config/global-flags.ts';
 import type { JsonObject } from '../../contract/json.ts';
 import { SCOPE } from '../../contract/scopes.ts';
-import { JOB_LIST } from '../../cron/job-list.ts';
 import {
   findKnownJobs,
   type JobRow,
@@ -17,7 +16,8 @@ import {
   type OwnerAgents,
   rowsOfAgents,
   toLocalRows,
-} from '../../cron/job-rows.ts';
+} from '../../cron/rows.ts';
+import { JOB_LIST } from '../../cron/service-jobs.ts';
 import { NoOperationError, PartnerctlError, UsageError, withHint } from '../../errors.ts';
 import { type Column, type CommandResult, listResult } from '../../output/command-result.ts';
 import { readAgentSpaces } from '../../provision/space-record.ts';

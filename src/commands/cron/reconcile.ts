@@ -3,9 +3,9 @@ import type { Context } from '../../cli/context.ts';
 import { shellCommand } from '../../cli/shell-command.ts';
 import type { GlobalFlags } from '../../config/global-flags.ts';
 import { SCOPE } from '../../contract/scopes.ts';
-import { toWireSchedule } from '../../cron/cron-result.ts';
-import type { JobReservation } from '../../cron/jobs.ts';
 import type { Reconciled, ReconcileOptions } from '../../cron/reconcile.ts';
+import type { JobReservation } from '../../cron/recorded-job.ts';
+import { toWireSchedule } from '../../cron/result.ts';
 import { OutcomeUnknownError } from '../../errors.ts';
 import { type Column, listResult } from '../../output/command-result.ts';
 
@@ -109,7 +109,7 @@ export default command<ReconcileOptions>({
     assumeNotCreated: args.isSet('assume-not-created'),
   }),
   async run(context, options) {
-    const [{ reconcileJobs }, { findAnew }] = await Promise.all([
+    const [{ reconcileJobs }, { jobListReader }] = await Promise.all([
       import('../../cron/reconcile.ts'),
       import('../../cron/service-jobs.ts'),
     ]);
@@ -122,7 +122,7 @@ export default command<ReconcileOptions>({
       log,
       clock,
       signal,
-      findAnew: findAnew({ http, log, clock, signal }, hintWithoutList(flags)),
+      readList: jobListReader({ http, log, clock, signal }, hintWithoutList(flags)),
       confirm: isInteractive ? (reservation: JobReservation) => confirmNotCreated(context, reservation) : undefined,
       onWait: (ms: number) => progress.start('Waiting, because a job may still be created or listed', ms),
     };

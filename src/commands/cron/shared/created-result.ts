@@ -1,16 +1,33 @@
+import { createJob } from '../../../api/calls.ts';
 import type { Context } from '../../../cli/context.ts';
 import { shellCommand } from '../../../cli/shell-command.ts';
-import { type CronResult, type DescribeSchedule, initialCronResult } from '../../../cron/cron-result.ts';
+import type { CreateDeps } from '../../../cron/create.ts';
 import type { WantedJob } from '../../../cron/job.ts';
 import { type CreateOutcome, outcomeError } from '../../../cron/outcomes.ts';
-import type { CreateHooks } from '../../../cron/service-jobs.ts';
+import { type CronResult, type DescribeSchedule, initialCronResult } from '../../../cron/result.ts';
+import type { JobAccess, JobLists } from '../../../cron/service-jobs.ts';
 
-/** What a run that creates jobs says meanwhile. */
-export function createHooks({ warn, progress }: Context): Pick<CreateHooks, 'onUnavailable' | 'onWait'> {
+/** What `createJobs` needs. @param onPost called with each request that is sent */
+export function createDeps(
+  { warn, progress }: Context,
+  { http, log, clock, signal }: JobAccess,
+  lists: JobLists,
+  onPost: (posting: Promise<string>) => void = () => undefined,
+): CreateDeps {
   return {
+    origin: http.baseUrl,
+    log,
+    clock,
+    signal,
+    lists,
     onUnavailable: (error) =>
       warn(`Cannot read the list of jobs: ${error.message} Only the state prevents duplicates.`),
     onWait: (ms) => progress.countdown(ms, (left) => `looking again in ${left}`),
+    async post(job, { timeoutMs, maySend }) {
+      const posting = createJob(http, job, { timeoutMs, maySend });
+      onPost(posting);
+      return await posting;
+    },
   };
 }
 

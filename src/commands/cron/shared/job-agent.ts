@@ -9,7 +9,7 @@ import type { Context } from '../../../cli/context.ts';
 import { comparableAgent } from '../../../contract/agent-ids.ts';
 import { readAgent } from '../../../contract/agents.ts';
 import { OPERATIONS } from '../../../contract/operations.ts';
-import type { OwnerAgents } from '../../../cron/job-rows.ts';
+import type { OwnerAgents } from '../../../cron/rows.ts';
 import { UsageError } from '../../../errors.ts';
 import { shellQuote } from '../../../shell-quote.ts';
 

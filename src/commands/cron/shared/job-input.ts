@@ -1,8 +1,8 @@
 import type { AgentInput } from '../../../cli/agent-args.ts';
 import type { Args } from '../../../cli/command.ts';
 import { parseTextArgument, type TextSource } from '../../../cli/input.ts';
+import { ScheduleError } from '../../../cron/cron-field.ts';
 import { type CronSchedule, parseExpression } from '../../../cron/schedule.ts';
-import { ScheduleError } from '../../../cron/schedule-error.ts';
 import { parseTimezone } from '../../../cron/time-zone.ts';
 import { UsageError } from '../../../errors.ts';
 import { identifierProblem } from '../../../yaml/schema.ts';

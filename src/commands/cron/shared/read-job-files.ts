@@ -3,7 +3,7 @@ import type { Context } from '../../../cli/context.ts';
 import { refuseTokenOnStdin } from '../../../cli/input.ts';
 import type { WantedJob } from '../../../cron/job.ts';
 import { cronKey } from '../../../cron/job.ts';
-import { parseJobFiles } from '../../../cron/jobs-file.ts';
+import { parseJobFiles } from '../../../cron/job-file.ts';
 import { InputError, NotFoundError, UsageError, withHint } from '../../../errors.ts';
 import { problemsError } from '../../../yaml/problem.ts';
 import { readSources } from '../../../yaml/sources.ts';

@@ -5,7 +5,7 @@ import type { Path, YamlDocument } from '../yaml/document.ts';
 import { jsonSchema } from '../yaml/json-schema.ts';
 import type { Problem, YamlSource } from '../yaml/problem.ts';
 import { choice, identifier } from '../yaml/schema.ts';
-import { checkSchedule, checkTimezone, checkUniqueName, jobEntries, timezone, toSchedule } from './job-document.ts';
+import { checkSchedule, checkTimezone, checkUniqueName, jobEntries, timezone, toSchedule } from './job-schema.ts';
 import { memoize } from './memoize.ts';
 import type { CronSchedule } from './schedule.ts';
 

@@ -1,4 +1,4 @@
-import { UsageError } from '../errors.ts';
+import { UsageError } from '../../../errors.ts';
 
 interface Terminal {
   /** Whether the command may ask questions. */
