@@ -3,7 +3,7 @@ import { DuplicateError, InputError } from '../errors.ts';
 import { outlive } from '../state/lease.ts';
 import type { Log } from '../state/log.ts';
 import type { LogRecord } from '../state/record.ts';
-import { liveRecords, standingOf, standings } from '../state/standing.ts';
+import { standingOf, standings } from '../state/standing.ts';
 import { type CronJob, cronKey, type JobIdentity } from './job.ts';
 import { type ListedJob, matchIdentity } from './listed-job.ts';
 import {
@@ -49,13 +49,12 @@ interface Selected {
   /** Undefined if the state does not know the job. */
   readonly data: JobData | undefined;
   readonly standing: JobStanding;
-  readonly live: readonly string[];
 }
 
 function select(records: readonly LogRecord[], key: string): Selected {
   const standing = standingOf(standings(records, JOBS), key);
   const data = standing.objects.at(-1)?.data ?? standing.open[0]?.data;
-  return { key, data, standing, live: liveRecords(records, JOBS, key) };
+  return { key, data, standing };
 }
 
 /** Waits until no process can create the job any more: an owner sends nothing after its lease. */
@@ -69,10 +68,10 @@ async function waitForOwners(
 }
 
 /** The state may have changed while this process waited, or while the prompt was open. */
-async function refuseIfChanged({ log }: ForgetDeps, { key, live, standing }: Selected): Promise<void> {
+async function refuseIfChanged({ log }: ForgetDeps, { key, standing }: Selected): Promise<void> {
   const current = select(await log.read(), key);
   const unknown = ({ open }: JobStanding) => open.filter(({ isUnknown }) => isUnknown).length;
-  if (current.live.join() === live.join() && unknown(current.standing) === unknown(standing)) return;
+  if (current.standing.live.join() === standing.live.join() && unknown(current.standing) === unknown(standing)) return;
   throw new DuplicateError('The records of this job changed while you were asked.', {
     hint: 'Nothing was changed. Look at the job again: partnerctl cron list',
     details: { key },
@@ -169,6 +168,6 @@ export async function forgetJob(
   await waitForOwners(deps, selected);
   await deps.confirm(forgetQuestion(`${JSON.stringify(job.name)} of agent ${job.agent_id}`, selected.standing));
   await refuseIfChanged(deps, selected);
-  await log.append([log.newRecord('cron.forgotten', { key, of: selected.live })]);
+  await log.append([log.newRecord('cron.forgotten', { key, of: selected.standing.live })]);
   return { key, job };
 }

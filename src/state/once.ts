@@ -266,8 +266,9 @@ export async function failureOf(act: Promise<unknown>): Promise<Failure | undefi
   );
 }
 
-function without<Data>({ objects, open }: Standing<Data>, ids: readonly string[]): Standing<Data> {
-  return { objects: objects.filter(({ id }) => !ids.includes(id)), open: open.filter(({ id }) => !ids.includes(id)) };
+function without<Data>({ objects, open, live }: Standing<Data>, ids: readonly string[]): Standing<Data> {
+  const isOther = ({ id }: { readonly id: string }): boolean => !ids.includes(id);
+  return { objects: objects.filter(isOther), open: open.filter(isOther), live: live.filter((id) => !ids.includes(id)) };
 }
 
 function isOwner({ id }: Reservation<unknown>, standing: Standing<unknown>, replaces: readonly string[] = []): boolean {

@@ -157,7 +157,7 @@ class UploadRun {
     const batched: Upload[] = [];
     const large: Upload[] = [];
     for (const upload of uploads) {
-      const { objects, open } = standingOf(all, UPLOADS.keyOf(upload.data));
+      const { objects, open, live } = standingOf(all, UPLOADS.keyOf(upload.data));
       const existing = objects.at(-1);
       const isOwned = open.some((reservation) => !reservation.isUnknown && !hasEnded(reservation));
       if (existing && !force) this.settle(upload, { status: 'skipped', id: existing.object });
@@ -165,8 +165,7 @@ class UploadRun {
       else if (open.length > 0 && !retryUnknown) this.settle(upload, unknownSince(upload, open));
       else if (dryRun) this.settle(upload, { status: 'planned' });
       else {
-        const replaces = [...objects, ...open].map(({ id }) => id);
-        (upload.file.bytes <= MAX_BATCHED_BYTES ? batched : large).push({ ...upload, replaces });
+        (upload.file.bytes <= MAX_BATCHED_BYTES ? batched : large).push({ ...upload, replaces: live });
       }
     }
     const unsettled = new Set(batched);

@@ -11,8 +11,7 @@ import { InterruptedError, UsageError } from '../../errors.ts';
 import { batchResult } from '../../output/batch-result.ts';
 import { type Column, type CommandResult, objectResult } from '../../output/command-result.ts';
 import { emitted } from '../../platform/emitted.ts';
-import { type JobInput, parseJobInput } from './shared/job-input.ts';
-import { readJobFromFlags } from './shared/read-job-from-flags.ts';
+import { type JobInput, parseJobInput, readJobFromFlags } from './shared/job-flags.ts';
 
 interface Input {
   readonly from: { readonly job: JobInput } | { readonly files: readonly string[] } | 'schema';
@@ -104,13 +103,11 @@ async function* createAll(
     { createJobs },
     { jobListsOf },
     { createScheduleDescriber },
-    { createGapWarner },
-    { createDeps, toCreatedResult },
+    { createDeps, createGapWarner, toCreatedResult },
   ] = await Promise.all([
     import('../../cron/create.ts'),
     import('../../cron/service-jobs.ts'),
     import('../../cron/result.ts'),
-    import('./shared/create-notices.ts'),
     import('./shared/created-result.ts'),
   ]);
   const { clock, abortSignal: signal } = context;

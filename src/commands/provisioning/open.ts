@@ -13,8 +13,7 @@ import { parseManifests } from '../../provision/read-manifests.ts';
 import { readFacts } from '../../provision/space-record.ts';
 import { problemsError } from '../../yaml/problem.ts';
 import { readSources } from '../../yaml/sources.ts';
-import { createGapWarner } from '../cron/shared/create-notices.ts';
-import { createDeps, toCreatedResult } from '../cron/shared/created-result.ts';
+import { createDeps, createGapWarner, toCreatedResult } from '../cron/shared/created-result.ts';
 import type { ManifestArgs } from './args.ts';
 
 /**

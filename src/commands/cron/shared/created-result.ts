@@ -3,9 +3,11 @@ import type { Context } from '../../../cli/context.ts';
 import { shellCommand } from '../../../cli/shell-command.ts';
 import type { CreateDeps } from '../../../cron/create.ts';
 import type { WantedJob } from '../../../cron/job.ts';
+import type { ScheduleGap } from '../../../cron/listed-job.ts';
 import { type CreateOutcome, outcomeError } from '../../../cron/outcomes.ts';
 import { type CronResult, type DescribeSchedule, initialCronResult } from '../../../cron/result.ts';
 import type { JobAccess, JobLists } from '../../../cron/service-jobs.ts';
+import { joinSentences } from '../../../output/sentences.ts';
 
 /** What `createJobs` needs. @param onPost called with each request that is sent */
 export function createDeps(
@@ -47,5 +49,37 @@ export async function toCreatedResult(
     differences: outcome.status === 'blocked' ? (outcome.differences ?? []) : [],
     why: outcome.status === 'blocked' ? outcome.why : undefined,
     error: outcomeError(outcome, { job, command: (words) => shellCommand(words, flags) }),
+  };
+}
+
+const COMPARE = 'Compare it at the service.';
+
+/** Why a schedule could not be compared, and what to do about it. */
+function explainGap(gap: ScheduleGap, command: (leaf: string) => string): string {
+  switch (gap.kind) {
+    case 'unlisted':
+      return `the list does not show the job.\n${COMPARE}`;
+    case 'fields':
+      return `the list shows no schedule that can be read.\n${COMPARE} If the list has it under another name: ${command('cron_job.schedule')}`;
+    case 'timezone':
+      if (gap.shown !== undefined) {
+        return `the list shows the time zone ${JSON.stringify(gap.shown)}, which is no known IANA name.\n${COMPARE}`;
+      }
+      return `the list shows no time zone.\n${COMPARE} If the list has it under another name: ${command('cron_job.timezone')}`;
+  }
+}
+
+/** Returns a function that warns, once per command, of a job whose schedule could not be compared. */
+export function createGapWarner(context: Context): (result: CronResult) => Promise<void> {
+  let isWarned = false;
+  return async ({ job, cron_job_id, gap }) => {
+    if (gap === undefined || isWarned) return;
+    isWarned = true;
+    const command = (leaf: string) => shellCommand(['contract', 'set', leaf, '<path>'], context.flags);
+    const subject = `Job ${JSON.stringify(job.name)} of agent ${job.agent_id}`;
+    const why = explainGap(gap, command);
+    await context.warn(
+      joinSentences(`${subject} exists as ${cron_job_id}. Its schedule could not be compared: ${why}`),
+    );
   };
 }

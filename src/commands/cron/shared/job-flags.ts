@@ -1,12 +1,14 @@
 import type { AgentInput } from '../../../cli/agent-args.ts';
 import type { Args } from '../../../cli/command.ts';
-import { parseTextArgument, type TextSource } from '../../../cli/input.ts';
+import type { Context } from '../../../cli/context.ts';
+import { parseTextArgument, readText, refuseTokenOnStdin, type TextSource } from '../../../cli/input.ts';
 import { ScheduleError } from '../../../cron/cron-field.ts';
+import type { WantedJob } from '../../../cron/job.ts';
 import { type CronSchedule, parseExpression } from '../../../cron/schedule.ts';
 import { parseTimezone } from '../../../cron/time-zone.ts';
-import { UsageError } from '../../../errors.ts';
+import { InputError, UsageError } from '../../../errors.ts';
 import { identifierProblem } from '../../../yaml/schema.ts';
-import { parseJobAgent } from './job-agent.ts';
+import { AgentFinder, parseJobAgent } from './job-agent.ts';
 
 /** One job as typed on the command line. */
 export interface JobInput extends AgentInput {
@@ -54,4 +56,21 @@ export function parseJobInput(args: Args): JobInput {
     instructions: parseTextArgument('--instructions', requiredText(args, 'instructions')),
     schedule: parseSchedule(args),
   };
+}
+
+/** The job that flags describe. @throws InputError, UsageError; NotFoundError if its agent is not found */
+export async function readJobFromFlags(
+  context: Context,
+  { name, instructions, schedule, agent, space }: JobInput,
+): Promise<WantedJob> {
+  if (instructions.from === 'stdin') refuseTokenOnStdin(context.flags, 'input');
+  const text = await readText(instructions, 'The instructions', () => context.io.stdin, context.abortSignal);
+  if (text.trim() === '') {
+    throw new InputError('--instructions is blank.', {
+      hint: 'Nothing was sent. Describe what the agent does on each run.',
+    });
+  }
+  const agent_id =
+    agent.by === 'id' ? agent.value : await new AgentFinder(context, await context.http()).find({ agent, space });
+  return { index: 0, source: undefined, job: { agent_id, name, instructions: text, schedule } };
 }
