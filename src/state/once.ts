@@ -44,7 +44,7 @@ export type Result<Data> =
   | { readonly kind: 'created'; readonly id: string; readonly unrecorded?: unknown }
   /** Another process owns the key, or has created the object. Nothing was sent. */
   | { readonly kind: 'lost'; readonly standing: Standing<Data> }
-  /** The error proves that nothing was created. `unreleased`: why the reservation could not be released, and blocks the key. */
+  /** The error proves that nothing was created. `unreleased`: why the reservation may still be there, and block the key. */
   | { readonly kind: 'failed'; readonly error: PartnerctlError; readonly unreleased?: unknown }
   /** The object may exist. The reservation blocks the key. */
   | { readonly kind: 'unknown'; readonly error: unknown; readonly reservation: Reservation<Data> };
