@@ -77,9 +77,9 @@ export function toListFailure(error: unknown, { name, wasRead, isPartlyRead }: D
 
 /**
  * Returns the error of a failed list with a message that names the list, and a hint for the command.
- * @param hint what the failure means for the command
+ * @param hint what the failure means for the command; undefined if the caller says it
  */
-export function nameListFailure(error: unknown, name: string, hint: string): unknown {
+export function nameListFailure(error: unknown, name: string, hint: string | undefined): unknown {
   if (!(error instanceof PartnerctlError) || error instanceof InterruptedError) return error;
   const { message, info } = error;
   const isNamed = message.includes(name);

@@ -4,7 +4,7 @@ import { readAgent } from '../contract/agents.ts';
 import type { JsonObject } from '../contract/json.ts';
 import { readSpace } from '../contract/spaces.ts';
 import { UnknownShape } from '../contract/unknown-shape.ts';
-import { toListedJob } from '../cron/job-list.ts';
+import { toListedJob } from '../cron/service-jobs.ts';
 import { InterruptedError, PartnerctlError, ShapeError } from '../errors.ts';
 import { mapConcurrent } from '../platform/emitted.ts';
 import type { CacheLine } from './cache.ts';

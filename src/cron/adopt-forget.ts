@@ -1,13 +1,21 @@
 import type { Clock } from '../clock.ts';
 import { DuplicateError, InputError } from '../errors.ts';
+import { outlive } from '../state/lease.ts';
 import type { Log } from '../state/log.ts';
-import { outlive } from '../state/once.ts';
 import type { LogRecord } from '../state/record.ts';
-import { liveRecords, standingOf, standings } from '../state/standing.ts';
+import { standingOf, standings } from '../state/standing.ts';
 import { type CronJob, cronKey, type JobIdentity } from './job.ts';
-import { adoptedData, JOBS, type JobData, type JobStanding } from './jobs.ts';
 import { type ListedJob, matchIdentity } from './listed-job.ts';
-import { findKeyById, unknownJobError, unknownKeyError } from './recorded-job.ts';
+import {
+  adoptedData,
+  findKeyById,
+  JOBS,
+  type JobData,
+  type JobReservation,
+  type JobStanding,
+  unknownJobError,
+  unknownKeyError,
+} from './recorded-job.ts';
 
 /** What `adoptJob` and `forgetJob` need. */
 export interface ForgetDeps {
@@ -41,29 +49,29 @@ interface Selected {
   /** Undefined if the state does not know the job. */
   readonly data: JobData | undefined;
   readonly standing: JobStanding;
-  readonly live: readonly string[];
 }
 
 function select(records: readonly LogRecord[], key: string): Selected {
   const standing = standingOf(standings(records, JOBS), key);
   const data = standing.objects.at(-1)?.data ?? standing.open[0]?.data;
-  return { key, data, standing, live: liveRecords(records, JOBS, key) };
+  return { key, data, standing };
 }
 
-/**
- * Waits until no process can create the job any more: an owner sends nothing after its lease. One that recorded an unknown
- * outcome has sent its request.
- */
-async function waitForOwners(deps: ForgetDeps, { standing }: Selected): Promise<void> {
+/** Waits until no process can create the job any more: an owner sends nothing after its lease. */
+async function waitForOwners(
+  deps: ForgetDeps,
+  { standing }: Selected,
+  isAwaited?: (reservation: JobReservation) => boolean,
+): Promise<void> {
   const ids = new Set(standing.open.map(({ id }) => id));
-  await outlive(deps, JOBS, ids, { isAwaited: ({ isUnknown }) => !isUnknown, onWait: deps.onWait });
+  await outlive(deps, JOBS, ids, { ...(isAwaited && { isAwaited }), onWait: deps.onWait });
 }
 
 /** The state may have changed while this process waited, or while the prompt was open. */
-async function refuseIfChanged({ log }: ForgetDeps, { key, live, standing }: Selected): Promise<void> {
+async function refuseIfChanged({ log }: ForgetDeps, { key, standing }: Selected): Promise<void> {
   const current = select(await log.read(), key);
   const unknown = ({ open }: JobStanding) => open.filter(({ isUnknown }) => isUnknown).length;
-  if (current.live.join() === live.join() && unknown(current.standing) === unknown(standing)) return;
+  if (current.standing.live.join() === standing.live.join() && unknown(current.standing) === unknown(standing)) return;
   throw new DuplicateError('The records of this job changed while you were asked.', {
     hint: 'Nothing was changed. Look at the job again: partnerctl cron list',
     details: { key },
@@ -117,7 +125,8 @@ export async function adoptJob(
   const listed = await deps.fetchListed(cronJobId);
   if (listed) refuseOtherJob(job, listed);
   if (listed?.agent_id === undefined || listed.name === undefined) await refuseRecordedForOther(deps, key, cronJobId);
-  await waitForOwners(deps, selected);
+  // One that recorded an unknown outcome has sent its request, and the key stays blocked.
+  await waitForOwners(deps, selected, ({ isUnknown }) => !isUnknown);
   await deps.confirm(`Record ${cronJobId} as job ${JSON.stringify(job.name)} of agent ${job.agent_id}?`);
   await refuseIfChanged(deps, selected);
   const { objects, open } = selected.standing;
@@ -155,9 +164,10 @@ export async function forgetJob(
   const selected = select(records, key);
   const job = selected.data;
   if (!job) throw 'key' in target ? unknownKeyError(key, 'key or id') : unknownJobError(target);
+  // A lost request may still create its job, and the service may not list it yet: then the next run would create another.
   await waitForOwners(deps, selected);
   await deps.confirm(forgetQuestion(`${JSON.stringify(job.name)} of agent ${job.agent_id}`, selected.standing));
   await refuseIfChanged(deps, selected);
-  await log.append([log.newRecord('cron.forgotten', { key, of: selected.live })]);
+  await log.append([log.newRecord('cron.forgotten', { key, of: selected.standing.live })]);
   return { key, job };
 }

@@ -1,13 +1,13 @@
 import type { Http } from '../api/http.ts';
 import type { Clock } from '../clock.ts';
-import { NotFoundError, UsageError } from '../errors.ts';
+import { UsageError } from '../errors.ts';
 import type { Log } from '../state/log.ts';
 import { adoptJob, forgetJob } from './adopt-forget.ts';
-import { findListedJob } from './find-listed-job.ts';
 import type { JobIdentity } from './job.ts';
 import { AgentFinder } from './job-agent.ts';
 import type { JobSelection } from './job-selection.ts';
 import type { ListedJob } from './listed-job.ts';
+import { findListedJob } from './service-jobs.ts';
 
 /** What changing the record of a job needs of a command. */
 export interface RecordContext {
@@ -45,16 +45,12 @@ function checkJobId(typed: string): void {
 /** Looks a job up by its id. @returns undefined, after a warning, if the list cannot be read at all */
 async function fetchListed(context: RecordContext, cronJobId: string): Promise<ListedJob | undefined> {
   context.progress.start('Reading the jobs');
-  const found = await findListedJob(await context.http(), cronJobId);
+  const access = { http: await context.http(), log: await context.log(), clock: context.clock };
+  const found = await findListedJob(access, cronJobId);
   context.progress.stop();
-  if (found.kind === 'listed') return found.job;
-  if (found.kind === 'unreadable') {
-    await context.warn(`cannot check whether the service has ${cronJobId}: ${found.reason.message}`);
-    return undefined;
-  }
-  throw new NotFoundError(`The service does not list a job ${cronJobId}.`, {
-    hint: 'Nothing was changed. partnerctl cron list shows the jobs that the service has.',
-  });
+  if ('job' in found) return found.job;
+  await context.warn(`cannot check whether the service has ${cronJobId}: ${found.unreadable.message}`);
+  return undefined;
 }
 
 async function changeDeps(context: RecordContext, yes: boolean) {

@@ -1,19 +1,48 @@
+import { createJob } from '../api/calls.ts';
 import type { Http } from '../api/http.ts';
 import type { Clock } from '../clock.ts';
 import { emitted } from '../platform/emitted.ts';
 import type { Log } from '../state/log.ts';
-import { createJobs } from './create.ts';
+import { type CreateDeps, createJobs } from './create.ts';
 import { toCreatedResult } from './created-result.ts';
-import { type CronResult, createScheduleDescriber } from './cron-result.ts';
 import type { WantedJob } from './job.ts';
 import type { CreateOutcome, ErrorContext } from './outcomes.ts';
-import { type CreateHooks, createDeps } from './service-jobs.ts';
+import { type CronResult, createScheduleDescriber } from './result.ts';
+import { type JobAccess, type JobLists, jobListsOf } from './service-jobs.ts';
 
 /** What creating jobs needs of a command. */
 export interface CreateContext extends Pick<ErrorContext, 'command'> {
   readonly clock: Clock;
   readonly abortSignal: AbortSignal;
   log(): Promise<Log>;
+}
+
+/** What a run that creates jobs says meanwhile. */
+export interface CreateHooks extends Pick<CreateDeps, 'onUnavailable' | 'onWait'> {
+  /** Called with each request that is sent. */
+  readonly onPost?: (posting: Promise<string>) => void;
+}
+
+/** What `createJobs` needs to create jobs at the service. */
+export function createDeps(
+  { http, log, clock, signal }: JobAccess,
+  lists: JobLists,
+  { onUnavailable, onWait, onPost }: CreateHooks,
+): CreateDeps {
+  return {
+    origin: http.baseUrl,
+    log,
+    clock,
+    signal,
+    lists,
+    onUnavailable,
+    onWait,
+    async post(job, { timeoutMs, maySend }) {
+      const posting = createJob(http, job, { timeoutMs, maySend });
+      onPost?.(posting);
+      return await posting;
+    },
+  };
 }
 
 interface EachOutcome {
@@ -26,16 +55,17 @@ export async function* createWanted(
   context: CreateContext,
   http: Http,
   wanted: readonly WantedJob[],
-  { ensure, ...hooks }: CreateHooks & { readonly ensure: boolean },
+  { ensure, dryRun, ...hooks }: CreateHooks & { readonly ensure: boolean; readonly dryRun: boolean },
 ): AsyncGenerator<CronResult> {
   const { clock, abortSignal: signal } = context;
   const describe = createScheduleDescriber();
   const jobs = wanted.map(({ job }) => job);
-  const deps = createDeps({ http, log: await context.log(), clock, signal }, jobs, hooks);
+  const access = { http, log: await context.log(), clock, signal };
+  const deps = createDeps(access, jobListsOf(access, { dryRun }), hooks);
   const outcomes = emitted<EachOutcome>((emit) =>
     createJobs(deps, jobs, {
       ensure,
-      dryRun: hooks.dryRun,
+      dryRun,
       onOutcome(index, outcome) {
         const each = wanted[index];
         if (each) emit({ each, outcome });

@@ -1,13 +1,15 @@
 import { RunStopped, stopsRun } from '../api/call-errors.ts';
 import type { Clock } from '../clock.ts';
 import { InterruptedError, PartnerctlError } from '../errors.ts';
+import { outlive } from '../state/lease.ts';
 import type { Log } from '../state/log.ts';
-import { createOnce, type Item, outlive, type Result, type SendOptions } from '../state/once.ts';
+import { createOnce, type Item, type Result, type SendOptions } from '../state/once.ts';
 import type { LogRecord } from '../state/record.ts';
 import { standingOf, standings } from '../state/standing.ts';
-import { type Decision, decide, outcomeOfReserved } from './decide.ts';
+import { type Decision, decide, decideByLog, type Knowledge, outcomeOfReserved } from './decide.ts';
 import { type CronJob, cronKey } from './job.ts';
-import type { FindJob, FoundJobs } from './job-list.ts';
+import type { CreateOutcome } from './outcomes.ts';
+import { lookUp } from './reconcile.ts';
 import {
   JOBS,
   type JobData,
@@ -16,9 +18,8 @@ import {
   listedData,
   recordedIds,
   toJobData,
-} from './jobs.ts';
-import { lookUp } from './look-up.ts';
-import type { CreateOutcome } from './outcomes.ts';
+} from './recorded-job.ts';
+import { type FoundJobs, findInList, type JobLists } from './service-jobs.ts';
 
 /** What `createJobs` needs. */
 export interface CreateDeps {
@@ -28,10 +29,9 @@ export interface CreateDeps {
   readonly clock: Clock;
   /** Once it aborts, nothing more is sent. */
   readonly signal: AbortSignal;
-  /** Looks for a job in a recent list of the service. @throws PartnerctlError when reading the list may succeed later */
-  readonly find: FindJob;
-  /** Returns a function that looks in the list as it is from now on. */
-  readonly findAnew: () => FindJob;
+  readonly lists: JobLists;
+  /** Called once if the list cannot be read at all: only the state prevents duplicates then. */
+  readonly onUnavailable: (reason: PartnerctlError) => Promise<void>;
   /**
    * Sends the POST once.
    * @throws OutcomeUnknownError if a job may have been created; any other PartnerctlError proves that none was
@@ -71,6 +71,7 @@ class CreateRun {
   private waiting = new Map<Wanted, JobReservation>();
   /** The jobs that another process reserved first. */
   private lost: Wanted[] = [];
+  private isClosed = false;
   private stopped: { readonly error: PartnerctlError } | undefined;
 
   constructor(deps: CreateDeps, options: CreateOptions) {
@@ -93,40 +94,39 @@ class CreateRun {
     return wanted.map(({ index, key }) => this.outcomes.get(index) ?? { key, status: 'skipped' });
   }
 
-  /** Decides about jobs. @returns those to create, and those about which the list has to be read */
-  async decideAll(wanted: readonly Wanted[], view: LogView, lists?: ReadonlyMap<Wanted, FoundJobs>) {
-    const create: Wanted[] = [];
-    const list: Wanted[] = [];
+  /** Settles the jobs about which the log says enough. @returns the others */
+  async settleByLog(wanted: readonly Wanted[], view: LogView): Promise<readonly Wanted[]> {
+    const left: Wanted[] = [];
     for (const each of wanted) {
-      const decision = this.decide(each, view, lists?.get(each));
-      if (decision.kind === 'create') create.push({ ...each, seen: decision.seen });
-      else if (decision.kind === 'list') list.push(each);
-      else if (decision.kind === 'wait' && !this.options.dryRun) this.waiting.set(each, decision.reservation);
-      else if (decision.kind === 'wait') this.settle(each, this.reserved(each, decision.reservation));
-      else if (decision.kind === 'adopt') await this.adopt(each, decision);
-      else this.settle(each, decision.outcome);
+      const decision = decideByLog(this.known(each, view));
+      if (decision.kind === 'list') left.push(each);
+      else await this.carryOut(each, decision);
     }
-    return { create, list };
+    return left;
   }
 
-  /** Reads the list for jobs, and decides again. @returns those to create */
+  /** Reads the list for jobs, and decides. @returns those to create */
   async decideByList(wanted: readonly Wanted[], view: LogView): Promise<readonly Wanted[]> {
-    const lists = new Map<Wanted, FoundJobs>();
+    const found = new Map<Wanted, FoundJobs>();
     for (const each of wanted) {
       try {
-        lists.set(each, await this.deps.find(each.job));
+        found.set(each, await this.find(each));
       } catch (error) {
         if (!(error instanceof PartnerctlError)) throw error;
         await this.settleUnlisted(each, view, error);
       }
     }
-    const listed = wanted.filter((each) => lists.has(each));
-    const mayBeKnown = [...lists.values()].some(
-      (found) => found.kind === 'read' && found.same.length + found.maybe.length > 0,
+    const mayBeKnown = [...found.values()].some(
+      (each) => each.kind === 'read' && each.same.length + each.maybe.length > 0,
     );
     // A listed job may have been created since the log was read. Its reservation was in the log before.
     const fresh = mayBeKnown ? await this.readLog() : view;
-    const { create } = await this.decideAll(listed, fresh, lists);
+    const create: Wanted[] = [];
+    for (const [each, listed] of found) {
+      const decision = decide(this.known(each, fresh), listed);
+      if (decision.kind === 'create') create.push({ ...each, seen: decision.seen });
+      else await this.carryOut(each, decision);
+    }
     return create;
   }
 
@@ -179,26 +179,29 @@ class CreateRun {
     for (const each of rest) this.settle(each, { key: each.key, status: 'skipped' });
   }
 
-  private reserved({ key }: Wanted, reservation: JobReservation): CreateOutcome {
-    return outcomeOfReserved(key, reservation, this.deps.clock.now());
-  }
-
-  private decide({ job, key }: Wanted, { all, recorded }: LogView, found: FoundJobs | undefined): Decision {
+  private known({ job, key }: Wanted, { all, recorded }: LogView): Knowledge {
     const { origin, clock } = this.deps;
     const open = [...all.values()].flatMap((standing) => standing.open);
     const rivals = open.filter((other) => other.data.origin === origin && other.key !== key);
     const { ensure } = this.options;
-    return decide({
-      origin,
-      job,
-      key,
-      standing: standingOf(all, key),
-      found,
-      recorded,
-      rivals,
-      ensure,
-      now: clock.now(),
-    });
+    return { origin, job, key, standing: standingOf(all, key), recorded, rivals, ensure, now: clock.now() };
+  }
+
+  private async find({ job }: Wanted): Promise<FoundJobs> {
+    const list = await this.deps.lists.recent();
+    if (list.kind === 'closed' && !this.isClosed) {
+      this.isClosed = true;
+      await this.deps.onUnavailable(list.reason);
+    }
+    return findInList(list, job);
+  }
+
+  private async carryOut(wanted: Wanted, decision: Exclude<Decision, { kind: 'create' }>): Promise<void> {
+    if (decision.kind === 'adopt') return await this.adopt(wanted, decision);
+    if (decision.kind === 'settled') return this.settle(wanted, decision.outcome);
+    const { reservation } = decision;
+    if (!this.options.dryRun) this.waiting.set(wanted, reservation);
+    else this.settle(wanted, outcomeOfReserved(wanted.key, reservation, this.deps.clock.now()));
   }
 
   private async adopt(wanted: Wanted, { listed, outcome }: Extract<Decision, { kind: 'adopt' }>): Promise<void> {
@@ -218,7 +221,8 @@ class CreateRun {
   /** That a recorded job exists is known without the list. */
   private async settleUnlisted(wanted: Wanted, view: LogView, error: PartnerctlError): Promise<void> {
     if (standingOf(view.all, wanted.key).objects.length > 0 && !(error instanceof InterruptedError)) {
-      await this.decideAll([wanted], view, new Map([[wanted, { kind: 'closed' }]]));
+      const decision = decide(this.known(wanted, view), { kind: 'closed' });
+      if (decision.kind !== 'create') await this.carryOut(wanted, decision);
       return;
     }
     if (stopsRun(error)) this.stopped ??= { error };
@@ -246,7 +250,7 @@ class CreateRun {
         return;
       case 'unknown': {
         const { error, reservation } = result;
-        const found = await lookUp(this.deps, wanted.job, { reservation, error });
+        const found = await lookUp(this.deps, reservation, error);
         this.settle(wanted, found ?? { key, status: 'unknown', since: reservation.at, error });
       }
     }
@@ -271,7 +275,7 @@ export async function createJobs(
   let view = await run.readLog();
   try {
     for (let left: readonly Wanted[] = wanted; left.length > 0; ) {
-      const { list } = await run.decideAll(left, view);
+      const list = await run.settleByLog(left, view);
       if (options.dryRun) {
         for (const each of await run.decideByList(list, view)) run.settle(each, { key: each.key, status: 'planned' });
       } else {

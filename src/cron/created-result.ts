@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.ts';
-import { type CronResult, type DescribeSchedule, initialCronResult } from './cron-result.ts';
 import type { WantedJob } from './job.ts';
 import { type CreateOutcome, type ErrorContext, outcomeError } from './outcomes.ts';
+import { type CronResult, type DescribeSchedule, initialCronResult } from './result.ts';
 
 /** Returns the result to show for a job that was to be created. */
 export async function toCreatedResult(

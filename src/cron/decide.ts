@@ -1,9 +1,9 @@
-import { LEASE_MS } from '../state/once.ts';
+import { LEASE_MS } from '../state/lease.ts';
 import { type CronJob, findDifferences, toNfc } from './job.ts';
-import type { FoundJobs } from './job-list.ts';
-import { hasOtherContent, type JobReservation, type JobStanding, type RecordedJob, toJobData } from './jobs.ts';
 import { findScheduleGap, type ListedJob, matchContent, type ScheduleGap } from './listed-job.ts';
 import type { Blocked, CreateOutcome } from './outcomes.ts';
+import { hasOtherContent, type JobReservation, type JobStanding, type RecordedJob, toJobData } from './recorded-job.ts';
+import type { FoundJobs } from './service-jobs.ts';
 
 /*
  * Decides what it means for the creation of a job that the state or the service's list has one like it. Pure: the same
@@ -19,8 +19,6 @@ export interface Knowledge {
   readonly job: CronJob;
   readonly key: string;
   readonly standing: JobStanding;
-  /** Undefined if the list was not read yet. */
-  readonly found: FoundJobs | undefined;
   /** The ids of all jobs of this service that the state records. */
   readonly recorded: ReadonlySet<string>;
   /** The open reservations of other keys. */
@@ -31,18 +29,19 @@ export interface Knowledge {
   readonly now: number;
 }
 
-export type Decision =
+/** `settled`: nothing is to be done. `wait`: another process may be creating it. */
+type Settled =
   | { readonly kind: 'settled'; readonly outcome: CreateOutcome }
-  /** Another process may be creating it. */
-  | { readonly kind: 'wait'; readonly reservation: JobReservation }
-  /** The list has to be read before anything can be said. */
-  | { readonly kind: 'list' }
+  | { readonly kind: 'wait'; readonly reservation: JobReservation };
+
+export type Decision =
+  | Settled
   /** The service has it, and the state does not know it. `outcome` is what to report once it is recorded. */
   | { readonly kind: 'adopt'; readonly listed: ListedJob; readonly outcome: CreateOutcome }
   /** `seen`: the ids in the list that could be mistaken for it; undefined if the list cannot be read. */
   | { readonly kind: 'create'; readonly seen: readonly string[] | undefined };
 
-function settled(outcome: CreateOutcome): Decision {
+function settled(outcome: CreateOutcome): Settled {
   return { kind: 'settled', outcome };
 }
 
@@ -51,15 +50,14 @@ function different({ job, key }: Knowledge, listed: ListedJob): Blocked {
   return { key, status: 'blocked', why: 'different', cron_job_id: listed.cron_job_id, differences };
 }
 
-/** Whether the list does not show a recorded job. Compares ids: a renamed job still exists. */
-function isMissing({ found }: Knowledge, { object }: RecordedJob): boolean {
-  return found?.kind === 'read' && !found.isListed(object);
-}
-
-function decideRecorded(known: Knowledge, objects: readonly RecordedJob[], last: RecordedJob): Decision {
-  const { origin, job, key, found, ensure, now } = known;
+function decideRecorded(
+  known: Knowledge,
+  last: RecordedJob,
+  found: FoundJobs | undefined,
+): Settled | { readonly kind: 'list' } {
+  const { origin, job, key, standing, ensure, now } = known;
   const wanted = toJobData(origin, job);
-  const recorded = objects.findLast(({ data }) => !hasOtherContent(data, wanted)) ?? last;
+  const recorded = standing.objects.findLast(({ data }) => !hasOtherContent(data, wanted)) ?? last;
   const base = { key, cron_job_id: recorded.object, since: recorded.at };
   const { schedule, instructions_hash } = recorded.data;
   if (hasOtherContent(recorded.data, wanted)) {
@@ -70,8 +68,10 @@ function decideRecorded(known: Knowledge, objects: readonly RecordedJob[], last:
   // A service may take a while to list a new job.
   const mayBeGone = ensure && now >= Date.parse(recorded.at) + LISTED_WITHIN_MS;
   if (!found && (mayBeGone || schedule === null)) return { kind: 'list' };
-  if (mayBeGone && isMissing(known, recorded)) return settled({ ...base, status: 'blocked', why: 'gone' });
-  const listed = schedule === null && found?.kind === 'read' ? found.byId(recorded.object) : undefined;
+  const jobs = found?.kind === 'read' ? found.jobs : undefined;
+  // Compares ids: a renamed job still exists.
+  if (mayBeGone && jobs?.has(recorded.object) === false) return settled({ ...base, status: 'blocked', why: 'gone' });
+  const listed = schedule === null ? jobs?.get(recorded.object) : undefined;
   if (listed && matchContent(listed, job) === 'different') return settled({ ...base, ...different(known, listed) });
   const unlisted: ScheduleGap | undefined = schedule === null ? { kind: 'unlisted' } : undefined;
   const gap = listed ? findScheduleGap(listed) : unlisted;
@@ -110,16 +110,20 @@ export function outcomeOfReserved(key: string, { at, isUnknown }: JobReservation
   return { key, status: 'blocked', why: 'in_progress', cron_job_id: null, since: at };
 }
 
-/** Decides what to do about one job. */
-export function decide(known: Knowledge): Decision {
-  const { key, standing, found, ensure, now } = known;
+/** Decides about a job as far as the log tells; `list` if the service's list has to be read before anything can be said. */
+export function decideByLog(known: Knowledge, found?: FoundJobs): Settled | { readonly kind: 'list' } {
+  const { key, standing, ensure, now } = known;
   const last = standing.objects.at(-1);
-  if (last) return decideRecorded(known, standing.objects, last);
+  if (last) return decideRecorded(known, last, found);
   const [first] = standing.open;
-  if (first) {
-    const outcome = outcomeOfReserved(key, first, now);
-    return ensure && outcome.status === 'blocked' ? { kind: 'wait', reservation: first } : settled(outcome);
-  }
-  if (!found) return { kind: 'list' };
+  if (!first) return { kind: 'list' };
+  if (ensure && !first.isUnknown) return { kind: 'wait', reservation: first };
+  return settled(outcomeOfReserved(key, first, now));
+}
+
+/** Decides what to do about a job. */
+export function decide(known: Knowledge, found: FoundJobs): Decision {
+  const decision = decideByLog(known, found);
+  if (decision.kind !== 'list') return decision;
   return found.kind === 'closed' ? { kind: 'create', seen: undefined } : decideListed(known, found);
 }

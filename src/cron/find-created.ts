@@ -1,6 +1,8 @@
-import type { FoundJobs } from './job-list.ts';
-import { hasOtherContent, type JobReservation, type JobStanding, listedData } from './jobs.ts';
+import type { LogRecord } from '../state/record.ts';
+import { standings } from '../state/standing.ts';
 import { type ListedJob, matchIdentity } from './listed-job.ts';
+import { hasOtherContent, JOBS, type JobReservation, listedData, recordedIds } from './recorded-job.ts';
+import type { FoundJobs } from './service-jobs.ts';
 
 /*
  * Finds the job that a request created whose response was lost (design §6): the job of this agent and name that has no record
@@ -20,13 +22,10 @@ export interface OpenJob {
   readonly earlier: readonly JobReservation[];
 }
 
-/** All open reservations of a service. */
-export function openJobs(
-  all: ReadonlyMap<string, JobStanding>,
-  recorded: ReadonlySet<string>,
-  origin: string,
-): readonly OpenJob[] {
-  const open = [...all.values()].flatMap((standing) =>
+/** All open reservations of a service, in the order of their keys. */
+export function openJobs(records: readonly LogRecord[], origin: string): readonly OpenJob[] {
+  const recorded = recordedIds(records, origin);
+  const open = [...standings(records, JOBS).values()].flatMap((standing) =>
     standing.open
       .filter(({ data }) => data.origin === origin)
       .map((reservation) => ({ reservation, isGuarded: standing.objects.length > 0 })),

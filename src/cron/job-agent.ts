@@ -14,7 +14,7 @@ import { OPERATIONS } from '../contract/operations.ts';
 import { comparableAgent } from '../contract/values.ts';
 import { UsageError } from '../errors.ts';
 import { shellQuote } from '../shell-quote.ts';
-import type { OwnerAgents } from './job-rows.ts';
+import type { OwnerAgents } from './rows.ts';
 
 /** An agent as the command line names it: by id, or by name within a space. */
 export interface AgentInput {

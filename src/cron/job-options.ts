@@ -1,8 +1,8 @@
 import { InputError, UsageError } from '../errors.ts';
 import { identifierProblem } from '../yaml/schema.ts';
+import { ScheduleError } from './cron-field.ts';
 import { type AgentInput, type AgentOptions, parseJobAgent } from './job-agent.ts';
 import { type CronSchedule, parseExpression } from './schedule.ts';
-import { ScheduleError } from './schedule-error.ts';
 import { parseTimezone } from './time-zone.ts';
 
 /** The options that describe one job. */

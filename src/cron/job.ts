@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { canonicalId } from '../contract/values.ts';
+import { ScheduleError } from './cron-field.ts';
 import { type CronSchedule, normalizePart, normalizeSchedule, SCHEDULE_PARTS, type ScheduleParts } from './schedule.ts';
-import { ScheduleError } from './schedule-error.ts';
 
 /** A job to create (spec §2). */
 export interface CronJob {
@@ -70,14 +70,10 @@ export function isSameInstructions(one: string, other: string): boolean {
 /**
  * SHA-256 of what a job does and when, in hexadecimal. Schedules written differently have the same hash when they mean the
  * same, except for two names of one time zone.
- * @param normalize `normalizeSchedule`, or a function that remembers what that returned
  * @throws ScheduleError when the schedule cannot be read
  */
-export function contentHash(
-  { instructions, schedule }: Pick<CronJob, 'instructions' | 'schedule'>,
-  normalize = normalizeSchedule,
-): string {
-  return sha256(JSON.stringify([normalize(schedule), normalizeInstructions(instructions)]));
+export function contentHash({ instructions, schedule }: Pick<CronJob, 'instructions' | 'schedule'>): string {
+  return sha256(JSON.stringify([normalizeSchedule(schedule), normalizeInstructions(instructions)]));
 }
 
 export interface CronDifference {

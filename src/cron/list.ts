@@ -7,8 +7,8 @@ import { NoOperationError, PartnerctlError, UsageError, withHint } from '../erro
 import type { Log } from '../state/log.ts';
 import type { LogRecord } from '../state/record.ts';
 import { type AgentOptions, findOwnerAgents, parseJobOwner, recordedOwnerAgents } from './job-agent.ts';
-import { JOB_LIST } from './job-list.ts';
-import { findKnownJobs, type JobRow, joinRows, type KnownJobs, rowsOfAgents, toLocalRows } from './job-rows.ts';
+import { findKnownJobs, type JobRow, joinRows, type KnownJobs, rowsOfAgents, toLocalRows } from './rows.ts';
+import { JOB_LIST } from './service-jobs.ts';
 
 /** What listing jobs needs of a command. */
 export interface ListContext {

@@ -1,8 +1,8 @@
 import type { Retirement } from '../contract/retirement.ts';
 import { canonicalId, comparableAgent } from '../contract/values.ts';
+import { ScheduleError } from './cron-field.ts';
 import { type CronJob, isSameInstructions, toNfc } from './job.ts';
 import { type CronSchedule, normalizePart, parseFields, SCHEDULE_PARTS, type ScheduleParts } from './schedule.ts';
-import { ScheduleError } from './schedule-error.ts';
 import { parseTimezone } from './time-zone.ts';
 
 /** A job in the service's list. Fields that the service leaves out are undefined. The schedule is as the service shows it. */

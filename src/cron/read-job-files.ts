@@ -7,7 +7,7 @@ import { readSources } from '../yaml/sources.ts';
 import type { WantedJob } from './job.ts';
 import { cronKey } from './job.ts';
 import { AgentFinder } from './job-agent.ts';
-import { parseJobFiles } from './jobs-file.ts';
+import { parseJobFiles } from './job-file.ts';
 
 /** Runs after the agent lookup, because two references can name one agent. @throws InputError if a job is described twice */
 function refuseDuplicates(origin: string, wanted: readonly WantedJob[]): void {

@@ -1,12 +1,19 @@
 import type { Clock } from '../clock.ts';
+import { isWithoutId, PartnerctlError } from '../errors.ts';
+import { outlive } from '../state/lease.ts';
 import type { Log } from '../state/log.ts';
-import { outlive } from '../state/once.ts';
 import { standings } from '../state/standing.ts';
 import { findCreated, type OpenJob, openJobs } from './find-created.ts';
-import type { CronJob } from './job.ts';
-import type { FindJob } from './job-list.ts';
-import { adoptedData, JOBS, type JobReservation, recordedIds } from './jobs.ts';
-import { unknownKeyError } from './recorded-job.ts';
+import { findScheduleGap, type ListedJob } from './listed-job.ts';
+import type { CreateOutcome } from './outcomes.ts';
+import { adoptedData, JOBS, type JobReservation, unknownKeyError } from './recorded-job.ts';
+import { findInList, type JobList, type JobLists } from './service-jobs.ts';
+
+/** Records that a listed job is the one of a reservation. */
+async function adopt(log: Log, { key, id: of, data }: JobReservation, listed: ListedJob): Promise<void> {
+  const fields = { key, of, object: listed.cron_job_id, data: adoptedData(data, listed, data) };
+  await log.append([log.newRecord('cron.created', fields)]);
+}
 
 /** The result of reconciling one reservation. */
 export interface Reconciled {
@@ -25,8 +32,8 @@ export interface ReconcileDeps {
   readonly log: Log;
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  /** Returns a function that looks in the list as it is from now on. @throws PartnerctlError when it cannot be read */
-  readonly findAnew: (wanted: readonly Pick<CronJob, 'name'>[]) => FindJob;
+  /** Reads the list as it is now. @throws PartnerctlError when it cannot be read */
+  readonly readList: () => Promise<JobList>;
   /** Asks whether a job that is not listed was not created; undefined if nobody can be asked. */
   readonly confirm: ((reservation: JobReservation) => Promise<boolean>) | undefined;
   /** Called before a wait, with the milliseconds that it may take. */
@@ -50,28 +57,23 @@ interface Look {
  * Looks for the jobs of open reservations in the list, and adopts those that are certain. Reads the log after the list: every
  * listed job was reserved before it was created.
  */
-async function look({ log, origin, findAnew }: ReconcileDeps, wanted: readonly JobReservation[]): Promise<Look> {
+async function look({ log, origin, readList }: ReconcileDeps, wanted: readonly JobReservation[]): Promise<Look> {
   const ids = new Set(wanted.map(({ id }) => id));
-  const find = findAnew(wanted.map(({ data }) => data));
-  const lists = new Map<string, Awaited<ReturnType<FindJob>>>();
-  for (const { id, data } of wanted) lists.set(id, await find(data));
-  const records = await log.read();
-  const known = new Set(recordedIds(records, origin));
+  const list = await readList();
+  const taken = new Set<string>();
   const adopted: Reconciled[] = [];
   const unexplained: (OpenJob & { candidates: readonly string[] })[] = [];
-  for (const open of openJobs(standings(records, JOBS), known, origin)) {
-    const { reservation } = open;
-    const found = lists.get(reservation.id);
-    if (!found || !ids.has(reservation.id)) continue;
-    const { match, candidates } = findCreated(open, found);
+  for (const each of openJobs(await log.read(), origin)) {
+    const { reservation } = each;
+    if (!ids.has(reservation.id)) continue;
+    const open = { ...each, recorded: new Set([...each.recorded, ...taken]) };
+    const { match, candidates } = findCreated(open, findInList(list, reservation.data));
     if (!match) {
       unexplained.push({ ...open, candidates });
       continue;
     }
-    const { key, id, data } = reservation;
-    const fields = { key, of: id, object: match.cron_job_id, data: adoptedData(data, match, data) };
-    await log.append([log.newRecord('cron.created', fields)]);
-    known.add(match.cron_job_id);
+    await adopt(log, reservation, match);
+    taken.add(match.cron_job_id);
     adopted.push({ reservation, status: 'adopted', cron_job_id: match.cron_job_id, candidates: [] });
   }
   return { adopted, unexplained };
@@ -111,4 +113,57 @@ export async function reconcileJobs(
   // In the order of the log.
   const order = new Map(wanted.map(({ id }, index) => [id, index]));
   return results.toSorted((a, b) => (order.get(a.reservation.id) ?? 0) - (order.get(b.reservation.id) ?? 0));
+}
+
+/** How long to look for a new job whose response tells no id, and how long to wait before the second look. */
+const LOOK_UP_MS = 10_000;
+const FIRST_WAIT_MS = 250;
+
+interface LookUpDeps extends Pick<ReconcileDeps, 'origin' | 'log' | 'clock' | 'signal'> {
+  readonly lists: JobLists;
+  readonly onWait?: ((ms: number) => void) | undefined;
+}
+
+async function findOne(
+  { clock, signal, onWait, log, origin, lists }: LookUpDeps,
+  { id, data }: JobReservation,
+  error: unknown,
+): Promise<ListedJob | undefined> {
+  const start = clock.monotonic();
+  for (let waitMs = FIRST_WAIT_MS; ; waitMs *= 2) {
+    const list = await lists.anew();
+    const open = openJobs(await log.read(), origin).find(({ reservation }) => reservation.id === id);
+    const match = open && findCreated(open, findInList(list, data)).match;
+    // Only a service that accepted the request is worth waiting for.
+    const isPointless = list.kind === 'closed' || !isWithoutId(error);
+    if (match || isPointless || clock.monotonic() - start + waitMs > LOOK_UP_MS) return match;
+    onWait?.(waitMs);
+    await clock.sleep(waitMs, signal);
+  }
+}
+
+/**
+ * Looks in the list for the job of a request whose outcome has just become unknown, and records it.
+ * @param error the failure of the request
+ * @returns undefined if it is not certain which it is, or if the list or the state fails
+ */
+export async function lookUp(
+  deps: LookUpDeps,
+  reservation: JobReservation,
+  error: unknown,
+): Promise<CreateOutcome | undefined> {
+  try {
+    const match = await findOne(deps, reservation, error);
+    if (!match) return undefined;
+    await adopt(deps.log, reservation, match);
+    const { key } = reservation;
+    const { cron_job_id } = match;
+    // A service that accepted the request without telling an id has created this one.
+    return isWithoutId(error)
+      ? { key, status: 'created', cron_job_id }
+      : { key, status: 'adopted', cron_job_id, gap: findScheduleGap(match) };
+  } catch (failure) {
+    if (failure instanceof PartnerctlError) return undefined;
+    throw failure;
+  }
 }

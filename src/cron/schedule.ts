@@ -1,7 +1,6 @@
 import { quoted } from '../yaml/quote.ts';
 import { suggest } from '../yaml/suggest.ts';
-import { parseCronField, SCHEDULE_FIELDS } from './cron-field.ts';
-import { type FieldName, ScheduleError } from './schedule-error.ts';
+import { type FieldName, parseCronField, SCHEDULE_FIELDS, ScheduleError } from './cron-field.ts';
 import { canonicalTimezone, parseTimezone } from './time-zone.ts';
 
 /** The cron fields of a schedule (spec §2), in the form that is sent. */

@@ -1,6 +1,6 @@
 import { quoted } from '../yaml/quote.ts';
 import { suggest } from '../yaml/suggest.ts';
-import { ScheduleError } from './schedule-error.ts';
+import { ScheduleError } from './cron-field.ts';
 
 const OFFSET = /^(?:utc|gmt)?\s*[+\-\u2212]\s*\d/i;
 const ZONE_HINT = 'use a place, such as Europe/Berlin, or UTC';

@@ -1,6 +1,6 @@
 import { setUpChatSource } from '../api/calls.ts';
 import { CHAT_DEFAULTS } from '../chat/chat-setup.ts';
-import { mapConcurrent } from '../platform/emitted.ts';
+import { emitted, mapConcurrent } from '../platform/emitted.ts';
 import type { Log } from '../state/log.ts';
 import { sourceDifferences, wantedChat } from './differences.ts';
 import { inStep, missingAgentIdError, stopsProvisioning, unrecordedError } from './failures.ts';
@@ -174,19 +174,22 @@ class Provisioner {
 
 /**
  * Creates or reuses the spaces, installs missing agents, sets up chats, and then creates the jobs of all documents. Yields the
- * plan of each document when nothing more is to be done for it; failures are in it.
+ * plan of each document when nothing more is to be done for it; failures are in it. Runs to the end even if nobody reads the
+ * plans: a space without its jobs would be half done.
  */
-export async function* applyManifests(
+export function applyManifests(
   deps: ProvisionDeps,
   documents: readonly ManifestDocument[],
   options: ProvisionOptions & { readonly failFast: boolean },
 ): AsyncGenerator<SpacePlan> {
   const provisioner = new Provisioner(deps, options);
-  const withJobs: SpacePlan[] = [];
   const concurrency = options.failFast ? 1 : options.concurrency;
-  for await (const plan of mapConcurrent(documents, concurrency, (document) => provisioner.apply(document))) {
-    if (plan.error === undefined && plannedSteps(plan, 'create_job').length > 0) withJobs.push(plan);
-    else yield plan;
-  }
-  if (withJobs.length > 0) yield* await provisioner.createJobs(withJobs);
+  return emitted(async (emit) => {
+    const withJobs: SpacePlan[] = [];
+    for await (const plan of mapConcurrent(documents, concurrency, (document) => provisioner.apply(document))) {
+      if (plan.error === undefined && plannedSteps(plan, 'create_job').length > 0) withJobs.push(plan);
+      else emit(plan);
+    }
+    for (const plan of withJobs.length > 0 ? await provisioner.createJobs(withJobs) : []) emit(plan);
+  });
 }

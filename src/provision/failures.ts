@@ -1,5 +1,4 @@
 import {
-  type ExitCode,
   InterruptedError,
   isBalanceTooLow,
   isStateUnavailable,
@@ -14,18 +13,6 @@ import {
 
 const RERUN_HINT = 'Run it again: it reads what exists before it writes.';
 
-/** An error with the type and exit code of its cause, whose message names the step of the document that failed. */
-class StepFailure extends PartnerctlError {
-  readonly type: string;
-  readonly exitCode: ExitCode;
-
-  constructor(step: string, cause: PartnerctlError) {
-    super(`${step}: ${cause.message}`, cause.info);
-    this.type = cause.type;
-    this.exitCode = cause.exitCode;
-  }
-}
-
 /** Whether a failure ends the whole run: every further call would fail the same way. */
 export function stopsProvisioning(error: unknown): boolean {
   return (
@@ -35,7 +22,8 @@ export function stopsProvisioning(error: unknown): boolean {
 
 /** Prefixes a failure with its step (`The API chat … is not set up`), unless it ends the run. */
 export function inStep(step: string, error: unknown): unknown {
-  return error instanceof PartnerctlError && !stopsProvisioning(error) ? new StepFailure(step, error) : error;
+  if (!(error instanceof PartnerctlError) || stopsProvisioning(error)) return error;
+  return new RunFailure(`${step}: ${error.message}`, error, {});
 }
 
 /** The failure of a step that needs the id of an agent. @param command the command that performs the step */
@@ -52,18 +40,22 @@ export function namingAgents(error: unknown, missing: readonly string[], all: nu
   return inStep(`${missing.length === 1 ? 'The agent' : 'The agents'} ${names} cannot be installed`, error);
 }
 
+/** The failure of a response that came, and that a repeat would get again: a redirect, or one that cannot be read. */
+export function unusableResponse(error: unknown): PartnerctlError | undefined {
+  const cause = error instanceof OutcomeUnknownError ? error.info.cause : undefined;
+  if (!(cause instanceof PartnerctlError)) return undefined;
+  const { status = 0 } = cause.info;
+  return cause instanceof ShapeError || (status >= 300 && status < 400) ? cause : undefined;
+}
+
 /**
  * The final error of a POST that may have been carried out, after the retries. The call is safe to repeat (spec §4.6), so its
  * outcome is no reason to stop: another run reads what exists.
  */
 export function lostPostError(error: unknown): unknown {
   if (!(error instanceof OutcomeUnknownError)) return error;
-  const { cause } = error.info;
-  const status = cause instanceof PartnerctlError ? (cause.info.status ?? 0) : 0;
-  const isUsable = status < 300 || status >= 400;
-  if (cause instanceof PartnerctlError && (cause instanceof ShapeError || !isUsable)) {
-    return withHint(cause, { hint: RERUN_HINT });
-  }
+  const unusable = unusableResponse(error);
+  if (unusable) return withHint(unusable, { hint: RERUN_HINT });
   const message = 'The service failed, and the space may or may not have been provisioned.';
   return new ServiceError(message, { ...error.info, hint: RERUN_HINT });
 }

@@ -6,7 +6,14 @@ import type { ProvisionResponse } from '../contract/provisioning.ts';
 import { describeFix } from '../contract/unknown-shape.ts';
 import { InterruptedError, OutcomeUnknownError, PartnerctlError, RateLimitError, ShapeError } from '../errors.ts';
 import { hasName } from './differences.ts';
-import { lostPostError, missingIdsError, namingAgents, otherSpaceError, readAfterLostPostError } from './failures.ts';
+import {
+  lostPostError,
+  missingIdsError,
+  namingAgents,
+  otherSpaceError,
+  readAfterLostPostError,
+  unusableResponse,
+} from './failures.ts';
 import type { ManifestAgent } from './manifest.ts';
 import type { Observer } from './observe.ts';
 import { failRest, installedFields, plannedSteps, type SpacePlan, type Step, skipRest, withSteps } from './plan.ts';
@@ -73,7 +80,7 @@ export async function installMissing(
     }
     if (plan.error !== undefined) return plan;
     const isMissing = plannedSteps(plan, 'create_space', 'install_agent').length > 0;
-    if (isMissing && isUnusable(failure)) return failRest(plan, explain(plan, lostPostError(failure)));
+    if (isMissing && unusableResponse(failure)) return failRest(plan, explain(plan, lostPostError(failure)));
   }
   return plan;
 }
@@ -81,13 +88,6 @@ export async function installMissing(
 function explain(plan: SpacePlan, error: unknown): unknown {
   const missing = plannedSteps(plan, 'install_agent').map(({ name }) => name);
   return namingAgents(error, missing, plan.agents.length);
-}
-
-/** Whether a response came that cannot be used: a repeat would get the same. */
-function isUnusable(error: unknown): boolean {
-  const cause = error instanceof OutcomeUnknownError ? error.info.cause : undefined;
-  const status = cause instanceof PartnerctlError ? (cause.info.status ?? 0) : 0;
-  return cause instanceof ShapeError || (status >= 300 && status < 400);
 }
 
 /** How long to wait before a POST is repeated; undefined if it is not. */

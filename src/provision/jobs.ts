@@ -1,6 +1,6 @@
-import { type CronResult, type DescribeSchedule, initialCronResult, toWireSchedule } from '../cron/cron-result.ts';
 import type { CronJob } from '../cron/job.ts';
 import { type ListedJob, matchIdentity } from '../cron/listed-job.ts';
+import { type CronResult, type DescribeSchedule, initialCronResult, toWireSchedule } from '../cron/result.ts';
 import { OutcomeUnknownError, PartnerctlError, RunFailure } from '../errors.ts';
 import type { Difference } from './differences.ts';
 import { inStep, missingAgentIdError, stopsProvisioning } from './failures.ts';

@@ -53,6 +53,7 @@ export class Observer {
   private readonly facts: ReadonlyMap<string, SpaceFact>;
   private readonly onUnavailable: (list: string, reason: Error) => Promise<void>;
   private spaces: Promise<SpaceList | undefined> | undefined;
+  private hasExpired = false;
 
   /** @param onUnavailable is told of a list that cannot be read, and why */
   constructor(
@@ -74,6 +75,7 @@ export class Observer {
 
   /** Lets the next observation read the list of spaces again. */
   expire(): void {
+    this.hasExpired = true;
     this.spaces = undefined;
   }
 
@@ -168,6 +170,7 @@ export class Observer {
   }
 
   private named(error: unknown, list: 'spaces' | 'agents'): unknown {
-    return list === 'spaces' ? nameListFailure(error, 'the list of spaces', 'Nothing was sent.') : error;
+    if (list !== 'spaces') return error;
+    return nameListFailure(error, 'the list of spaces', this.hasExpired ? undefined : 'Nothing was sent.');
   }
 }

@@ -1,6 +1,6 @@
 import { CHAT_DEFAULTS } from '../chat/chat-setup.ts';
 import type { ListedAgent } from '../contract/agents.ts';
-import type { CronResult } from '../cron/cron-result.ts';
+import type { CronResult } from '../cron/result.ts';
 import { DuplicateError } from '../errors.ts';
 import { agentDifferences, type Difference, hasName, spaceDifferences, wantedChat } from './differences.ts';
 import type { Manifest, ManifestAgent, ManifestDocument } from './manifest.ts';

@@ -1,5 +1,5 @@
 import { toNfc } from '../cron/job.ts';
-import { checkSchedule, checkUniqueName } from '../cron/job-document.ts';
+import { checkSchedule, checkUniqueName } from '../cron/job-schema.ts';
 import { readYaml } from '../yaml/check.ts';
 import type { YamlDocument } from '../yaml/document.ts';
 import type { Problem, YamlSource } from '../yaml/problem.ts';

@@ -1,7 +1,8 @@
 import pLimit, { type LimitFunction } from 'p-limit';
 import { type Clock, startStopwatch } from '../clock.ts';
 import type { JsonObject } from '../contract/json.ts';
-import { LocalError, type PartnerctlError, provesNothingDone, StateUnavailableError } from '../errors.ts';
+import { LocalError, PartnerctlError, provesNothingDone, StateUnavailableError } from '../errors.ts';
+import { LEASE_MS, PATIENCE_MS, REQUEST_MS } from './lease.ts';
 import type { Log } from './log.ts';
 import { type OnceKind, type Reservation, type Standing, standingOf, standings } from './standing.ts';
 
@@ -9,31 +10,23 @@ import { type OnceKind, type Reservation, type Standing, standingOf, standings }
  * Creates objects at most once (design §6). The law: the first open reservation of a key owns the key. A run that dies at any
  * instruction leaves nothing, or a reservation that blocks its key until somebody looks.
  *
- * No clock or process id of another process is trusted. An owner sends nothing once less than the time of one request is
- * left of its lease, which began before it reserved. Before ending the reservation of another process,
- * watch it for a whole lease: see `outlive`.
+ * An owner sends nothing once less than the time of one request is left of its lease, which began before it reserved.
  */
 
-/** The time of one request. */
-const REQUEST_MS = 30_000;
-/** How long an owner may take before it sends. */
-const PATIENCE_MS = 30_000;
-/** How long an owner may act on its reservation. */
-export const LEASE_MS = REQUEST_MS + PATIENCE_MS;
 /** Small enough that all are sent within a lease, large enough that a push to git is worth it. */
 const BATCH = 50;
 /** How many requests are sent at a time, unless a feature says otherwise. */
 const CONCURRENCY = 4;
 /** How often an item whose lease ended before it was sent is tried. */
 const MAX_TRIES = 3;
-/** How long `outlive` waits before it reads the log again, at first and at most. */
-const [FIRST_POLL_MS, MAX_POLL_MS] = [100, 2_000];
 
 /** An object to create. */
 export interface Item<Data> {
   readonly data: Data;
   /** The ids at the service that could be mistaken for the new object; undefined if they could not be read. */
   readonly seen?: readonly string[] | undefined;
+  /** The ids of the records that stand aside for the new object, and that its `created` ends. */
+  readonly replaces?: readonly string[];
 }
 
 /** For the transport. */
@@ -51,7 +44,7 @@ export type Result<Data> =
   | { readonly kind: 'created'; readonly id: string; readonly unrecorded?: unknown }
   /** Another process owns the key, or has created the object. Nothing was sent. */
   | { readonly kind: 'lost'; readonly standing: Standing<Data> }
-  /** The error proves that nothing was created. `unreleased`: why the reservation could not be released, and blocks the key. */
+  /** The error proves that nothing was created. `unreleased`: why the reservation may still be there, and block the key. */
   | { readonly kind: 'failed'; readonly error: PartnerctlError; readonly unreleased?: unknown }
   /** The object may exist. The reservation blocks the key. */
   | { readonly kind: 'unknown'; readonly error: unknown; readonly reservation: Reservation<Data> };
@@ -119,7 +112,9 @@ class OnceRun<Data, Each extends Item<Data>> {
       reservation: this.reservation(item),
     }));
     const after = await this.reserve(attempts);
-    const mine = attempts.filter(({ reservation }) => isOwner(reservation, standingOf(after, reservation.key)));
+    const mine = attempts.filter(({ item, reservation }) =>
+      isOwner(reservation, standingOf(after, reservation.key), item.replaces),
+    );
     const lost = attempts.filter((attempt) => !mine.includes(attempt));
     const settling = [
       this.lose(lost, after),
@@ -139,10 +134,10 @@ class OnceRun<Data, Each extends Item<Data>> {
   private reservation({ data, seen }: Each): Reservation<Data> {
     const key = this.kind.keyOf(data);
     const { id, at, by } = this.deps.log.newRecord(`${this.kind.type}.reserved`, {});
-    return { id, at, by, key, data, ...(seen && { seen }), isUnknown: false };
+    return { id, at, by, key, data, ...(seen && { seen }), leaseMs: LEASE_MS, isUnknown: false };
   }
 
-  /** Reserves, and reads the log back. @throws LocalError, and nothing was sent */
+  /** Reserves, and reads the log back. @throws LocalError, and nothing was sent. What it may have left is settled */
   private async reserve(attempts: readonly Attempt<Data, Each>[]): Promise<ReadonlyMap<string, Standing<Data>>> {
     const { log } = this.deps;
     try {
@@ -161,9 +156,23 @@ class OnceRun<Data, Each extends Item<Data>> {
         hint: 'Nothing was sent. Is it restored from a backup, or a copy that lags behind? Check it: partnerctl state verify',
       });
     } catch (error) {
-      // The log may hold the reservations. If it cannot be reached, a release would fail as well.
-      if (!(error instanceof StateUnavailableError)) await this.release(attempts).catch(() => undefined);
+      await this.withdraw(attempts, error);
       throw error;
+    }
+  }
+
+  /** Releases reservations that may be in the log. Settles as failed those that are left there, and block their keys. */
+  private async withdraw(attempts: readonly Attempt<Data, Each>[], error: unknown): Promise<void> {
+    // If the log cannot be reached, a release would fail as well.
+    const failure = error instanceof StateUnavailableError ? { error } : await failureOf(this.release(attempts));
+    if (!failure || !(error instanceof PartnerctlError)) return;
+    const all = await this.deps.log.read().then(
+      (records) => standings(records, this.kind),
+      () => undefined,
+    );
+    for (const { item, reservation } of attempts) {
+      const isLeft = !all || standingOf(all, reservation.key).open.some(({ id }) => id === reservation.id);
+      if (isLeft) await this.steps.settled(item, { kind: 'failed', error, unreleased: failure.error });
     }
   }
 
@@ -175,9 +184,8 @@ class OnceRun<Data, Each extends Item<Data>> {
     // Else it would block the key after the owner has finished. If this fails, `cron reconcile` ends it.
     await this.release(lost).catch(() => undefined);
     for (const { item, reservation } of lost) {
-      const { objects, open } = standingOf(after, reservation.key);
-      const others = open.filter(({ id }) => id !== reservation.id);
-      await this.steps.settled(item, { kind: 'lost', standing: { objects, open: others } });
+      const others = without(standingOf(after, reservation.key), [reservation.id, ...(item.replaces ?? [])]);
+      await this.steps.settled(item, { kind: 'lost', standing: others });
     }
   }
 
@@ -186,7 +194,8 @@ class OnceRun<Data, Each extends Item<Data>> {
     const { item, tries, reservation } = attempt;
     const sent = await this.limit(() => this.send(item, leftMs));
     if (sent.kind === 'created') {
-      const fields = { key: reservation.key, of: reservation.id, object: sent.id, data: item.data };
+      const of = item.replaces?.length ? [reservation.id, ...item.replaces] : reservation.id;
+      const fields = { key: reservation.key, of, object: sent.id, data: item.data };
       const unrecorded = await failureOf(this.record('created', [fields]));
       return { ...sent, ...(unrecorded && { unrecorded: unrecorded.error }) };
     }
@@ -245,15 +254,26 @@ type Sent =
   /** Nothing was sent: the lease ended, or the run was interrupted. */
   | { readonly kind: 'late' };
 
-async function failureOf(act: Promise<void>): Promise<{ readonly error: unknown } | undefined> {
+export interface Failure {
+  readonly error: unknown;
+}
+
+/** Waits for something. @returns its failure; undefined if it did not fail */
+export async function failureOf(act: Promise<unknown>): Promise<Failure | undefined> {
   return await act.then(
     () => undefined,
     (error: unknown) => ({ error }),
   );
 }
 
-function isOwner(reservation: Reservation<unknown>, { objects, open }: Standing<unknown>): boolean {
-  return objects.length === 0 && open[0]?.id === reservation.id;
+function without<Data>({ objects, open, live }: Standing<Data>, ids: readonly string[]): Standing<Data> {
+  const isOther = ({ id }: { readonly id: string }): boolean => !ids.includes(id);
+  return { objects: objects.filter(isOther), open: open.filter(isOther), live: live.filter((id) => !ids.includes(id)) };
+}
+
+function isOwner({ id }: Reservation<unknown>, standing: Standing<unknown>, replaces: readonly string[] = []): boolean {
+  const { objects, open } = without(standing, replaces);
+  return objects.length === 0 && open[0]?.id === id;
 }
 
 /**
@@ -273,40 +293,5 @@ export async function createOnce<Data, Each extends Item<Data>>(
   while (queue.length > 0) {
     deps.signal.throwIfAborted();
     queue.push(...(await run.createBatch(queue.splice(0, BATCH))));
-  }
-}
-
-/** How to wait for the reservations of others. */
-export interface WaitOptions<Data> {
-  /** Whether a reservation is worth waiting for; all are by default. */
-  readonly isAwaited?: (reservation: Reservation<Data>) => boolean;
-  /** Called once, before the first pause, with the milliseconds that it may take. */
-  readonly onWait?: ((leftMs: number) => void) | undefined;
-}
-
-/**
- * Waits until some reservations have ended, or until their owners can no longer send: this process has then watched them for a
- * whole lease. Reads the log again and again.
- * @param ids of open reservations that this process has read
- * @returns those that are still open
- * @throws LocalError; the reason of the signal
- */
-export async function outlive<Data>(
-  { log, clock, signal }: OnceDeps,
-  kind: OnceKind<Data>,
-  ids: ReadonlySet<string>,
-  { isAwaited = () => true, onWait }: WaitOptions<Data> = {},
-): Promise<readonly Reservation<Data>[]> {
-  // Not the wall clock: set forward, it would shorten the wait.
-  const start = clock.monotonic();
-  for (let pollMs = FIRST_POLL_MS; ; pollMs = Math.min(1.5 * pollMs, MAX_POLL_MS)) {
-    const elapsed = clock.monotonic() - start;
-    const all = [...standings(await log.read(), kind).values()].flatMap(({ open }) => open);
-    const open = all.filter(({ id }) => ids.has(id));
-    const leases = open.filter(isAwaited).map(({ leaseMs = LEASE_MS }) => leaseMs);
-    const leftMs = Math.max(0, ...leases) - elapsed;
-    if (leases.length === 0 || leftMs <= 0) return open;
-    if (pollMs === FIRST_POLL_MS) onWait?.(leftMs);
-    await clock.sleep(Math.min(leftMs, pollMs), signal);
   }
 }

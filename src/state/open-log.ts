@@ -1,11 +1,8 @@
-import { readFile } from 'node:fs/promises';
 import { hostname, userInfo } from 'node:os';
 import type { Clock } from '../clock.ts';
-import { describeFileError, LocalError } from '../errors.ts';
 import { fileLog } from './file-log.ts';
 import type { Environment, StateLocation } from './location.ts';
 import { Log, type LogDriver } from './log.ts';
-import type { PostgresDeps } from './postgres-log.ts';
 import type { Author } from './record.ts';
 
 export interface OpenDeps {
@@ -62,41 +59,16 @@ function authorOf(env: Environment, version: string): Author {
   return { user, host: hostname(), pid: process.pid, version, ...(run !== undefined && { run }) };
 }
 
-async function readCertificates(path: string | null): Promise<string | undefined> {
-  if (path === null || path === 'system') return undefined;
-  try {
-    return await readFile(path, 'utf8');
-  } catch (error) {
-    throw new LocalError(`The certificates of the database cannot be read: ${path}`, {
-      why: describeFileError(error),
-      hint: 'Correct sslrootcert in the address of the state.',
-      cause: error,
-    });
-  }
-}
-
-async function postgresTarget({ location, env, addSecret, readPassword }: OpenDeps): Promise<PostgresDeps['target']> {
-  const address = await import('./postgres-address.ts');
-  const { findPassword } = await import('./postgres-password.ts');
-  const ca = await readCertificates(new URL(location.address).searchParams.get('sslrootcert'));
-  const target = address.postgresTarget(location.address, { password: undefined, ca });
-  const given = location.password ?? (env.PGPASSWORD || undefined) ?? (await readPassword?.());
-  const password = given ?? (await findPassword(target.connection, env));
-  if (password === undefined) return target;
-  addSecret(password);
-  return { ...target, connection: { ...target.connection, password } };
-}
-
 async function openDriver(deps: OpenDeps): Promise<LogDriver> {
   const { location, signal, clock } = deps;
   if (location.kind === 'file') return fileLog(location.path);
   const shared = { ...deps, signal: delayed(signal, clock) };
   if (location.kind === 'postgres') {
     const { postgresLog } = await import('./postgres-log.ts');
+    const { postgresTarget } = await import('./postgres-address.ts');
     return postgresLog({ ...shared, target: await postgresTarget(deps) });
   }
-  const { gitLog } = await import('./git-log.ts');
-  const { gitTarget } = await import('./git-address.ts');
+  const { gitLog, gitTarget } = await import('./git-log.ts');
   return gitLog({ ...shared, target: gitTarget(location) });
 }
 

@@ -1,5 +1,16 @@
+import { readFile, stat } from 'node:fs/promises';
 import { isIP } from 'node:net';
-import { UsageError } from '../errors.ts';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { describeFileError, LocalError, UsageError } from '../errors.ts';
+import type { Environment, StateLocation } from './location.ts';
+
+interface Login {
+  readonly host: string;
+  readonly port: number;
+  readonly database: string;
+  readonly user: string;
+}
 
 /** A table of a PostgreSQL database. */
 export interface PostgresTarget {
@@ -8,11 +19,7 @@ export interface PostgresTarget {
   /** The quoted name of the table. */
   readonly table: string;
   readonly user: string;
-  readonly connection: {
-    readonly host: string;
-    readonly port: number;
-    readonly database: string;
-    readonly user: string;
+  readonly connection: Login & {
     readonly password?: string;
     readonly ssl: false | { readonly rejectUnauthorized: boolean; readonly servername?: string; readonly ca?: string };
   };
@@ -52,18 +59,69 @@ function sslOf(url: URL, host: string, ca: string | undefined): PostgresTarget['
   return { rejectUnauthorized: mode === 'verify-full', ...servername, ...(ca !== undefined && { ca }) };
 }
 
-export interface AddressExtras {
-  readonly password: string | undefined;
-  /** The certificates of `sslrootcert`. */
-  readonly ca: string | undefined;
+/** Splits a line `host:port:database:user:password`. A backslash escapes a colon. */
+function fieldsOf(line: string): readonly string[] {
+  return [...line.matchAll(/((?:\\.|[^:\\])*)(?::|$)/g)].map(([, field = '']) => field.replace(/\\(.)/g, '$1'));
+}
+
+/** Finds the password in the text of a PGPASSFILE. */
+function passwordIn(text: string, { host, port, database, user }: Login): string | undefined {
+  const expected = [host.startsWith('/') ? 'localhost' : host, String(port), database, user];
+  for (const line of text.split(/\r?\n/)) {
+    if (line.startsWith('#')) continue;
+    const fields = fieldsOf(line);
+    const [password] = fields.slice(expected.length);
+    if (password !== undefined && expected.every((value, index) => fields[index] === '*' || fields[index] === value))
+      return password;
+  }
+  return undefined;
+}
+
+/** Returns the password in PGPASSFILE or ~/.pgpass, as psql does. @throws LocalError if the file cannot be used */
+async function findPassword(target: Login, env: Environment): Promise<string | undefined> {
+  const path = env.PGPASSFILE || join(env.HOME || homedir(), '.pgpass');
+  const status = await stat(path).catch(() => undefined);
+  if (!status) {
+    if (!env.PGPASSFILE) return undefined;
+    throw new LocalError(`PGPASSFILE names a file that cannot be read: ${path}`, {
+      hint: 'Correct PGPASSFILE, or unset it.',
+    });
+  }
+  if (process.platform !== 'win32' && (status.mode & 0o077) !== 0) {
+    throw new LocalError(`Other users can read the passwords in ${path}.`, { hint: `Run: chmod 600 ${path}` });
+  }
+  return passwordIn(await readFile(path, 'utf8'), target);
+}
+
+async function readCertificates(path: string | null): Promise<string | undefined> {
+  if (path === null || path === 'system') return undefined;
+  try {
+    return await readFile(path, 'utf8');
+  } catch (error) {
+    throw new LocalError(`The certificates of the database cannot be read: ${path}`, {
+      why: describeFileError(error),
+      hint: 'Correct sslrootcert in the address of the state.',
+      cause: error,
+    });
+  }
+}
+
+/** What a target is made of. */
+interface TargetDeps {
+  readonly location: StateLocation;
+  readonly env: Environment;
+  readonly addSecret: (text: string) => void;
+  /** Reads the password of the database from the profile. */
+  readonly readPassword?: (() => Promise<string | undefined>) | undefined;
 }
 
 /**
  * Reads `postgres://user@host:5432/database?table=…&sslmode=…&sslrootcert=…&host=/socket/directory`.
- * @param address without a password
- * @throws UsageError if it names no user or no database, or has unknown parameters
+ * @throws UsageError if it names no user or no database, or has unknown parameters; LocalError if a file that it names cannot
+ *   be read
  */
-export function postgresTarget(address: string, { password, ca }: AddressExtras): PostgresTarget {
+export async function postgresTarget({ location, env, addSecret, readPassword }: TargetDeps): Promise<PostgresTarget> {
+  const { address } = location;
   const url = new URL(address);
   const known = new Set(['table', 'sslmode', 'sslrootcert', 'host']);
   const unknown = [...url.searchParams.keys()].find((name) => !known.has(name));
@@ -85,17 +143,12 @@ export function postgresTarget(address: string, { password, ca }: AddressExtras)
       hint: 'For example: postgres://user@host/database',
     });
   }
-  return {
-    label: address,
-    table: quoteTable(url.searchParams.get('table') ?? DEFAULT_TABLE),
-    user,
-    connection: {
-      host,
-      port: url.port === '' ? 5432 : Number(url.port),
-      database,
-      user,
-      ...(password !== undefined && { password }),
-      ssl: sslOf(url, host, ca),
-    },
-  };
+  const table = quoteTable(url.searchParams.get('table') ?? DEFAULT_TABLE);
+  const port = url.port === '' ? 5432 : Number(url.port);
+  const ssl = sslOf(url, host, await readCertificates(url.searchParams.get('sslrootcert')));
+  const login = { host, port, database, user };
+  const given = location.password ?? (env.PGPASSWORD || undefined) ?? (await readPassword?.());
+  const password = given ?? (await findPassword(login, env));
+  if (password !== undefined) addSecret(password);
+  return { label: address, table, user, connection: { ...login, ...(password !== undefined && { password }), ssl } };
 }

@@ -50,11 +50,17 @@ export interface Standing<Data> {
   readonly objects: readonly RecordedObject<Data>[];
   /** The open reservations, in the order of the log: the first owns the key, unless an object exists. */
   readonly open: readonly Reservation<Data>[];
+  /**
+   * The ids of all records that count. What ends them names them, so that it does not void others after two copies of the log
+   * are merged.
+   */
+  readonly live: readonly string[];
 }
 
 interface MutableStanding<Data> {
   readonly objects: Map<string, RecordedObject<Data>>;
   readonly open: Reservation<Data>[];
+  readonly live: string[];
 }
 
 function isTexts(value: unknown): value is readonly string[] {
@@ -92,8 +98,9 @@ export function standings<Data>(
     const data = isJsonObject(record.data) ? decode(record.data) : undefined;
     if (data === undefined || (isCreated && typeof object !== 'string')) throw incomplete(record);
     const key = keyOf(data);
-    const standing: MutableStanding<Data> = found.get(key) ?? { objects: new Map(), open: [] };
+    const standing: MutableStanding<Data> = found.get(key) ?? { objects: new Map(), open: [], live: [] };
     found.set(key, standing);
+    standing.live.push(id);
     const recorded = { id, at, by, key, data };
     if (typeof object === 'string') {
       standing.objects.delete(object);
@@ -103,7 +110,7 @@ export function standings<Data>(
       standing.open.push({ ...recorded, ...known, isUnknown: unknown.has(id) });
     }
   }
-  return new Map([...found].map(([key, { objects, open }]) => [key, { objects: [...objects.values()], open }]));
+  return new Map([...found].map(([key, each]) => [key, { ...each, objects: [...each.objects.values()] }]));
 }
 
 function incomplete({ id, type }: LogRecord): LocalError {
@@ -115,20 +122,5 @@ function incomplete({ id, type }: LogRecord): LocalError {
 
 /** The standing of a key; of one that the log does not know, too. */
 export function standingOf<Data>(all: ReadonlyMap<string, Standing<Data>>, key: string): Standing<Data> {
-  return all.get(key) ?? { objects: [], open: [] };
-}
-
-/** The records that forgetting a key must name, so that it does not void others after two copies of the log are merged. */
-export function liveRecords<Data>(records: readonly LogRecord[], kind: OnceKind<Data>, key: string): readonly string[] {
-  const { open } = standingOf(standings(records, kind), key);
-  const { ended } = endsOf(
-    records.filter(({ type }) => type.startsWith(`${kind.type}.`)),
-    kind.type,
-  );
-  const created = records.filter(({ type, id, data }) => {
-    if (type !== `${kind.type}.created` || ended.has(id) || !isJsonObject(data)) return false;
-    const decoded = kind.decode(data);
-    return decoded !== undefined && kind.keyOf(decoded) === key;
-  });
-  return [...created.map(({ id }) => id), ...open.map(({ id }) => id)];
+  return all.get(key) ?? { objects: [], open: [], live: [] };
 }

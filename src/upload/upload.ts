@@ -3,7 +3,8 @@ import pLimit, { type LimitFunction } from 'p-limit';
 import { stopsRun } from '../api/call-errors.ts';
 import type { UploadKind } from '../contract/uploads.ts';
 import { type PartnerctlError, provesNothingDone } from '../errors.ts';
-import { createOnce, type OnceDeps, outlive, type Result, type Steps } from '../state/once.ts';
+import { outlive } from '../state/lease.ts';
+import { createOnce, type Failure, failureOf, type OnceDeps, type Result, type Steps } from '../state/once.ts';
 import { type OnceKind, type Reservation, standingOf, standings } from '../state/standing.ts';
 import type { LocalFile } from './files.ts';
 import {
@@ -75,9 +76,11 @@ interface Upload {
   readonly file: LocalFile;
   /** The file, and others of the same name and content. */
   readonly copies: Queued[];
-  /** The records that it replaces. */
-  readonly replaced: readonly string[];
+  /** The records of earlier uploads, which it is made in spite of. */
+  readonly replaces: readonly string[];
 }
+
+type UploadSteps = Steps<UploadIdentity, Upload>;
 
 /** An upload that another process may be making. */
 interface Blocked {
@@ -138,7 +141,7 @@ class UploadRun {
       const data = { origin: http.baseUrl, kind: this.options.as, sha256, filename: file.filename };
       const known = uploads.get(UPLOADS.keyOf(data));
       if (known) known.copies.push({ file, index });
-      else uploads.set(UPLOADS.keyOf(data), { data, file, copies: [{ file, index }], replaced: [] });
+      else uploads.set(UPLOADS.keyOf(data), { data, file, copies: [{ file, index }], replaces: [] });
     }
     return [...uploads.values()];
   }
@@ -154,7 +157,7 @@ class UploadRun {
     const batched: Upload[] = [];
     const large: Upload[] = [];
     for (const upload of uploads) {
-      const { objects, open } = standingOf(all, UPLOADS.keyOf(upload.data));
+      const { objects, open, live } = standingOf(all, UPLOADS.keyOf(upload.data));
       const existing = objects.at(-1);
       const isOwned = open.some((reservation) => !reservation.isUnknown && !hasEnded(reservation));
       if (existing && !force) this.settle(upload, { status: 'skipped', id: existing.object });
@@ -162,37 +165,37 @@ class UploadRun {
       else if (open.length > 0 && !retryUnknown) this.settle(upload, unknownSince(upload, open));
       else if (dryRun) this.settle(upload, { status: 'planned' });
       else {
-        const replaced = [...objects, ...open].map(({ id }) => id);
-        (upload.file.bytes <= MAX_BATCHED_BYTES ? batched : large).push({ ...upload, replaced });
+        (upload.file.bytes <= MAX_BATCHED_BYTES ? batched : large).push({ ...upload, replaces: live });
       }
     }
-    await this.create(batched, (upload, { maySend, timeoutMs }) =>
-      this.startRequest(upload, timeoutMs).finish(maySend),
-    );
+    const unsettled = new Set(batched);
+    const failure = await this.create(unsettled, async (upload, { maySend, timeoutMs }) => {
+      this.throwIfStopped();
+      return await this.startRequest(upload, timeoutMs).finish(maySend);
+    });
+    for (const upload of unsettled) this.fail(upload, failure?.error);
     await Promise.all(large.map((upload) => this.limit(() => this.createLarge(upload))));
   }
 
   /** Reserves a file only once all but its end was sent, which may take longer than a lease. */
   private async createLarge(upload: Upload): Promise<void> {
     if (this.stopped) {
-      this.settle(upload, { status: 'failed', error: new NotStarted(this.stopped) });
+      this.fail(upload, new NotStarted(this.stopped));
       return;
     }
     const request = this.startRequest(upload);
-    let { signal } = this.deps;
-    try {
-      await request.untilHeld();
-    } catch (error) {
-      if (provesNothingDone(error)) {
-        this.fail(upload, error);
-        return;
-      }
+    const finish: UploadSteps['act'] = (_, { maySend }) => request.finish(maySend);
+    const unsettled = new Set([upload]);
+    let failure = await failureOf(request.untilHeld());
+    failure ??= await this.create(unsettled, finish);
+    if (unsettled.size > 0) {
+      const unsent = await failureOf(request.finish(() => false));
       // The service may have acted without the end: that must be recorded, even after Ctrl-C.
-      signal = new AbortController().signal;
+      if (!provesNothingDone(unsent?.error)) failure = await this.create(unsettled, finish, { isSent: true });
     }
-    await this.create([upload], (_, { maySend }) => request.finish(maySend), signal);
-    // Ends a request that was not finished, because another process owns the file or the state failed.
-    await request.finish(() => false).catch(() => undefined);
+    for (const each of unsettled) this.fail(each, failure?.error);
+    // Ends a request that was not finished, because another process owns the file.
+    await failureOf(request.finish(() => false));
   }
 
   private startRequest({ file }: Upload, timeoutMs?: number): HeldRequest {
@@ -200,41 +203,39 @@ class UploadRun {
     return startUpload(file, { ...this.deps, as, contentType }, timeoutMs);
   }
 
+  private throwIfStopped(): void {
+    if (this.stopped) throw new NotStarted(this.stopped);
+  }
+
+  /**
+   * Creates uploads. Removes those from the set that have an outcome.
+   * @param options `isSent` whether they may have been uploaded already
+   * @returns why the others have none: nothing was sent for them
+   */
   private async create(
-    uploads: readonly Upload[],
-    act: Steps<UploadIdentity, Upload>['act'],
-    signal = this.deps.signal,
-  ): Promise<void> {
-    const { log } = this.deps;
-    const { concurrency } = this.options;
-    const unsettled = new Set(uploads);
-    const throwIfStopped = (): void => {
-      if (this.stopped) throw new NotStarted(this.stopped);
-    };
-    try {
-      await createOnce({ ...this.deps, signal, concurrency }, UPLOADS, uploads, {
+    unsettled: Set<Upload>,
+    act: UploadSteps['act'],
+    { isSent } = { isSent: false },
+  ): Promise<Failure | undefined> {
+    const signal = isSent ? new AbortController().signal : this.deps.signal;
+    const deps = { ...this.deps, signal, concurrency: this.options.concurrency };
+    return await failureOf(
+      createOnce(deps, UPLOADS, [...unsettled], {
         prepare: async (batch) => {
-          throwIfStopped();
-          const replacing = batch.filter(({ replaced }) => replaced.length > 0);
-          const forgotten = replacing.map(({ data, replaced }) => ({ key: UPLOADS.keyOf(data), of: replaced }));
-          await log.append(forgotten.map((fields) => log.newRecord(`${UPLOADS.type}.forgotten`, fields)));
+          if (!isSent) this.throwIfStopped();
           return batch;
         },
-        act: async (upload, options) => {
-          throwIfStopped();
-          return await act(upload, options).catch((error: unknown) => {
+        act: (upload, options) =>
+          act(upload, options).catch((error: unknown) => {
             if (stopsRun(error)) this.stopped ??= error;
             throw error;
-          });
-        },
+          }),
         settled: (upload, result) => {
           unsettled.delete(upload);
           this.settleResult(upload, result);
         },
-      });
-    } catch (error) {
-      for (const upload of unsettled) this.fail(upload, error);
-    }
+      }),
+    );
   }
 
   private settleResult(upload: Upload, result: Result<UploadIdentity>): void {

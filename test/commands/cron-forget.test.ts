@@ -32,6 +32,16 @@ describe('cron forget', () => {
     expect(await service.jobs()).toHaveLength(1);
   });
 
+  test('gives a request whose response was lost a lease to create its job, and the service to list it', async () => {
+    const service = await schedules();
+    await service.faults({ kind: 'reset', on: 'POST', times: 1 });
+    expect((await service.create()).code).toBe(9);
+    const clock = fastClock();
+    const args = ['forget', '--agent', service.agent, '--name', 'daily', '--yes'];
+    expect(await service.cron(args, { clock })).toMatchObject({ code: 0 });
+    expect(clock.slept.reduce((sum, ms) => sum + ms, 0)).toBeCloseTo(60_000, -3);
+  });
+
   test('takes the id that cron list shows in place of the key', async () => {
     const service = await schedules();
     const made = (await service.create(['-o', 'json'])).json<JobAnswer>();

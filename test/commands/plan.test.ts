@@ -480,7 +480,6 @@ describe('the reads of a plan', () => {
     expect(received.sort()).toEqual(
       [
         `GET ${CRON_JOBS}`,
-        `GET ${CRON_JOBS}`,
         'GET /automation/spaces/',
         'GET /automation/spaces/spc/agents/',
         'GET /automation/spaces/spc/agents/',

@@ -23,6 +23,20 @@ describe('a document that fails after a lost request had installed some agents',
   });
 });
 
+it('A list that fails after a lost request is not said to have come before everything: something may have been sent', async () => {
+  let posted = false;
+  const service = await oddService({
+    trouble: ({ method }) => {
+      if (method === 'POST') posted = true;
+      else if (posted) return 503;
+      return method === 'POST' ? 'reset after' : undefined;
+    },
+  });
+  const ran = await machine(manifest('acme-1'), { clock: fastClock() })(service);
+  expect(ran.stderr).toContain('the space may or may not have been provisioned');
+  expect(ran.stderr).not.toContain('Nothing was sent');
+});
+
 describe('a name in another Unicode form', () => {
   it('does not cause a second installation if the service composes it, even without the state file', async () => {
     const [composed, decomposed] = ['Café'.normalize('NFC'), 'Café'.normalize('NFD')];

@@ -5,13 +5,13 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { CERTIFICATE, KEY } from '../support/certificate.ts';
 import { createChat } from '../support/chat.ts';
-import { CRON_JOBS, createArgs, scheduleBody, startCronService } from '../support/cron.ts';
+import { CRON_JOBS, createArgs, type JobAnswer, scheduleBody, startCronService } from '../support/cron.ts';
 import { expectAllJobs, expectOneJob } from '../support/cron-crowd.ts';
 import { createGate, type Handler, json, reset, sendJson, startFakeService } from '../support/fake-service.ts';
 import { type CronBehindGateway, startCronBehindGateway } from '../support/gateway.ts';
 import { stateFile } from '../support/job-service.ts';
 import { start } from '../support/program.ts';
-import { fastClock, fasterClock, manualSignals, run, tempDirectory } from '../support/run.ts';
+import { fastClock, fasterClock, manualSignals, type Ran, run, tempDirectory } from '../support/run.ts';
 import { write } from '../support/service.ts';
 import { jobRecordKinds, readJobLog } from '../support/state-file.ts';
 import { bareRepository } from '../support/stores.ts';
@@ -143,6 +143,30 @@ it('a lost response to `cron create` is no loss if the list shows the one new jo
   });
   expect(await jobRecordKinds(path)).toEqual(['reserved', 'unknown', 'created']);
   expect((await run(cron.create('daily'))).code).toBe(5);
+  expect(gateway.posts()).toHaveLength(1);
+});
+
+it('--ensure waits for a job that is being created, however old its reservation is by its own clock', async () => {
+  const { cron, gateway, run } = await startCronBehindGateway();
+  const waits = createGate();
+  const ahead = fastClock(Date.now() + 3_600_000);
+  const clock = {
+    ...ahead,
+    sleep: (ms: number, signal?: AbortSignal) => {
+      waits.open();
+      return ahead.sleep(ms, signal);
+    },
+  };
+  let second: Promise<Ran> | undefined;
+  const respond = gateway.passThen(async (response, { status, text }) => {
+    second = run(cron.create('daily', '--ensure'), { clock });
+    await Promise.race([waits.pass(), second]);
+    sendJson(response, JSON.parse(text), status);
+  });
+  gateway.onPost(respond);
+  const first = await run(cron.create('daily'), { clock: fasterClock(1) });
+  expect(first.json()).toMatchObject({ status: 'created' });
+  expect((await second)?.json()).toMatchObject({ status: 'exists', cron_job_id: first.json<JobAnswer>().cron_job_id });
   expect(gateway.posts()).toHaveLength(1);
 });
 

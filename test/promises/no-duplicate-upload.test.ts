@@ -349,7 +349,30 @@ it('An id that cannot be recorded is in the error, and only --retry-unknown send
   expect(service.requests).toHaveLength(1);
   expect((await upload([path, '--retry-unknown'])).json()).toMatchObject([{ id: 'att_2', status: 'uploaded' }]);
   expect((await upload([path])).json()).toMatchObject([{ id: 'att_2', status: 'skipped' }]);
-  expect(await records()).toEqual(['reserved', 'forgotten', 'reserved', 'created']);
+  expect(await records()).toEqual(['reserved', 'reserved', 'created']);
+});
+
+it('The record of an upload stands until --force has made another, whatever becomes of that', async () => {
+  let during = '';
+  const { service, upload, state } = await startUploads([
+    accept,
+    (request, response, count) => {
+      during = readFileSync(state, 'utf8');
+      return json({}, 422)(request, response, count);
+    },
+    accept,
+  ]);
+  const path = smallFile();
+  await upload([path]);
+  expect((await upload([path, '--force'])).code).toBe(1);
+  const after = readFileSync(state, 'utf8');
+  for (const text of [during, after]) {
+    writeFileSync(state, text);
+    expect((await upload([path])).json()).toMatchObject([{ id: 'att_1', status: 'skipped' }]);
+  }
+  expect((await upload([path, '--force'])).json()).toMatchObject([{ id: 'att_3', status: 'uploaded' }]);
+  expect((await upload([path])).json()).toMatchObject([{ id: 'att_3', status: 'skipped' }]);
+  expect(service.requests).toHaveLength(3);
 });
 
 it('A file of the last version of the state is known, and one that it left open is unknown', async () => {

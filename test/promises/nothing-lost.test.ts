@@ -112,6 +112,16 @@ describe('An id that the service returned', () => {
     await expectRecorded(state, await createdIds());
   });
 
+  it('is followed by the ids of its jobs, even if the reader of the output leaves before they are created', async () => {
+    const { service, env } = await opened();
+    const cron = "cron: [{ name: daily, instructions: Look., schedule: '0 9 * * *' }]";
+    const withJob = `external_space_id: b\nspace: { name: B }\nagents: [{ template_id: tmpl_support, name: S, ${cron} }]\n`;
+    const path = write('two.yaml', `${manifest('a')}---\n${withJob}`);
+    const args = ['provision', path, '-o', 'ndjson', '--concurrency', '1'];
+    expect(await run(args, { env, onStdout: failWith('EPIPE') })).toMatchObject({ code: 0 });
+    expect((await service.admin('GET', '/cron-jobs')).json.cron_jobs).toMatchObject([{ name: 'daily' }]);
+  });
+
   it.each([
     ['> /dev/full', 1],
     ['| true', 0],

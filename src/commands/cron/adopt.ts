@@ -1,6 +1,6 @@
 import { leaf, run, SERVICE_EXITS } from '../../cli/leaf.ts';
 import { SPACE_HELP } from '../../cli/options.ts';
-import type { JobData } from '../../cron/jobs.ts';
+import type { JobData } from '../../cron/recorded-job.ts';
 import { type Column, objectResult } from '../../output/command-result.ts';
 
 interface Adopted {
@@ -38,7 +38,7 @@ export const adopt = () =>
         const [{ adopt }, { parseJobSelection }, { toWireSchedule }] = await Promise.all([
           import('../../cron/change-record.ts'),
           import('../../cron/job-selection.ts'),
-          import('../../cron/cron-result.ts'),
+          import('../../cron/result.ts'),
         ]);
         const adopted = await adopt(context, cronJobId, parseJobSelection(options, key), yes);
         const { agent_id, name, schedule } = adopted.data;

@@ -2,9 +2,9 @@ import type { Context } from '../../cli/context.ts';
 import { leaf, run, SERVICE_EXITS } from '../../cli/leaf.ts';
 import { AGENT_HELP, collect, confirmOption, SPACE_HELP, summaryFileOption, summaryOption } from '../../cli/options.ts';
 import { SCOPE } from '../../contract/scopes.ts';
-import type { CronResult } from '../../cron/cron-result.ts';
 import type { WantedJob } from '../../cron/job.ts';
 import type { TypedJob } from '../../cron/job-options.ts';
+import type { CronResult } from '../../cron/result.ts';
 import { InterruptedError, UsageError } from '../../errors.ts';
 import { type Column, type CommandResult, objectResult } from '../../output/command-result.ts';
 
@@ -174,7 +174,7 @@ export const create = () =>
     .action(
       run(async (context, { file: files, ensure = false, dryRun = false, schema, confirm, ...options }) => {
         if (schema) {
-          const { cronJobsJsonSchema } = await import('../../cron/jobs-file.ts');
+          const { cronJobsJsonSchema } = await import('../../cron/job-file.ts');
           return { kind: 'text', text: `${JSON.stringify(cronJobsJsonSchema(), null, 2)}\n` };
         }
         const { instructions = '', summary, summaryFile, ...job } = options;

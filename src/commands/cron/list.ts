@@ -2,7 +2,7 @@ import type { Context } from '../../cli/context.ts';
 import { leaf, run, SERVICE_EXITS } from '../../cli/leaf.ts';
 import { SPACE_HELP } from '../../cli/options.ts';
 import { SCOPE } from '../../contract/scopes.ts';
-import type { JobRow } from '../../cron/job-rows.ts';
+import type { JobRow } from '../../cron/rows.ts';
 import { type Column, listResult } from '../../output/command-result.ts';
 
 const TONES = {

@@ -1,8 +1,8 @@
 import type { Context } from '../../cli/context.ts';
 import { leaf, run, SERVICE_EXITS } from '../../cli/leaf.ts';
 import { SCOPE } from '../../contract/scopes.ts';
-import type { JobReservation } from '../../cron/jobs.ts';
 import type { Reconciled } from '../../cron/reconcile.ts';
+import type { JobReservation } from '../../cron/recorded-job.ts';
 import type { CronSchedule } from '../../cron/schedule.ts';
 import { OutcomeUnknownError } from '../../errors.ts';
 import { type Column, listResult } from '../../output/command-result.ts';
@@ -95,10 +95,10 @@ export const reconcile = () =>
     .option('--assume-not-created', 'treat jobs that are not listed as not created; they may be created again')
     .action(
       run(async (context, { key, assumeNotCreated = false }) => {
-        const [{ reconcileJobs }, { findAnew }, { toWireSchedule }] = await Promise.all([
+        const [{ reconcileJobs }, { jobListReader }, { toWireSchedule }] = await Promise.all([
           import('../../cron/reconcile.ts'),
           import('../../cron/service-jobs.ts'),
-          import('../../cron/cron-result.ts'),
+          import('../../cron/result.ts'),
         ]);
         const { clock, abortSignal: signal, isInteractive, progress } = context;
         const http = await context.http();
@@ -109,7 +109,7 @@ export const reconcile = () =>
           log,
           clock,
           signal,
-          findAnew: findAnew({ http, log, clock, signal }, hintWithoutList(context)),
+          readList: jobListReader({ http, log, clock, signal }, hintWithoutList(context)),
           confirm: isInteractive ? (reservation: JobReservation) => confirmNotCreated(context, reservation) : undefined,
           onWait: (ms: number) => progress.start('Waiting, because a job may still be created or listed', ms),
         };

@@ -1,14 +1,12 @@
-import { listJobs } from '../../api/calls.ts';
-import { ListUnavailable, toListFailure } from '../../api/list-failure.ts';
 import { DEFAULT_RETRIES } from '../../api/retry.ts';
 import type { Context } from '../../cli/context.ts';
-import { createJobs } from '../../cron/create.ts';
+import { type CreateDeps, createJobs } from '../../cron/create.ts';
+import { createDeps } from '../../cron/create-wanted.ts';
 import { toCreatedResult } from '../../cron/created-result.ts';
-import { type CronResult, createScheduleDescriber } from '../../cron/cron-result.ts';
 import type { CronJob } from '../../cron/job.ts';
-import { toListedJob } from '../../cron/job-list.ts';
 import type { ListedJob } from '../../cron/listed-job.ts';
-import { createDeps, type JobAccess } from '../../cron/service-jobs.ts';
+import { type CronResult, createScheduleDescriber } from '../../cron/result.ts';
+import { type JobLists, jobListsOf } from '../../cron/service-jobs.ts';
 import { InterruptedError, PartnerctlError } from '../../errors.ts';
 import type { ProvisionDeps } from '../../provision/apply.ts';
 import type { ManifestDocument } from '../../provision/manifest.ts';
@@ -54,7 +52,7 @@ export async function openProvisioning(
   context: Context,
   documents: readonly ManifestDocument[],
   { isPlan }: { readonly isPlan: boolean },
-): Promise<ProvisionDeps> {
+): Promise<ProvisionDeps & { readonly lists: JobLists }> {
   const { clock, random, flags, signals, progress } = context;
   const http = await context.http();
   const log = await context.log();
@@ -70,9 +68,12 @@ export async function openProvisioning(
       : 'What the state recorded is not sent again.';
     await context.notice(`note: cannot read the list of ${list} (${reason.message}) ${known}`);
   });
+  const access = { http, log, clock, signal: context.abortSignal };
+  const lists = jobListsOf(access, { dryRun: isPlan });
   return {
     http,
     clock,
+    lists,
     random,
     retries: flags.retries ?? DEFAULT_RETRIES,
     interrupt: signals.interrupt,
@@ -80,20 +81,19 @@ export async function openProvisioning(
     log,
     facts,
     describe: createScheduleDescriber(),
-    createJobs: (jobs) => createAll(context, { http, log, clock, signal: context.abortSignal }, jobs, isPlan),
+    createJobs: (jobs) => createAll(context, createDeps(access, lists, createHooks(context)), jobs, isPlan),
   };
 }
 
 /** Creates the jobs of all documents, or tells what would be done. One result for each job, in order. */
 async function createAll(
   context: Context,
-  access: JobAccess,
+  deps: CreateDeps,
   jobs: readonly CronJob[],
   isPlan: boolean,
 ): Promise<readonly CronResult[]> {
   const describe = createScheduleDescriber();
   const warnOfGap = createGapWarner(context);
-  const deps = createDeps(access, jobs, { ...createHooks(context), dryRun: isPlan, onPost: () => undefined });
   const outcomes = await createJobs(deps, jobs, { ensure: true, dryRun: isPlan });
   const results: CronResult[] = [];
   for (const [index, job] of jobs.entries()) {
@@ -107,19 +107,13 @@ async function createAll(
 }
 
 /** The jobs that the service lists; none, with a notice, if they cannot be listed: they are only shown. */
-export async function readListedJobs(context: Context): Promise<readonly ListedJob[]> {
-  const http = await context.http();
-  const jobs: ListedJob[] = [];
+export async function readListedJobs(context: Context, lists: JobLists): Promise<readonly ListedJob[]> {
   try {
-    for await (const item of listJobs(http)) jobs.push(toListedJob(item, http.contract));
-    return jobs;
+    const list = await lists.recent();
+    return list.kind === 'read' ? [...list.jobs.values()] : [];
   } catch (error) {
     if (!(error instanceof PartnerctlError) || error instanceof InterruptedError) throw error;
-    if (toListFailure(error, { name: 'the list', wasRead: false, isPartlyRead: false }) instanceof ListUnavailable)
-      return [];
-    await context.notice(
-      `note: jobs that no manifest has are not shown: cannot read the list of jobs. ${error.message}`,
-    );
+    await context.notice(`note: jobs that no manifest has are not shown. ${error.message}`);
     return [];
   }
 }

@@ -1,6 +1,6 @@
 import type { Context } from '../../cli/context.ts';
 import { warnIfUnshared } from '../../cli/warn-unshared.ts';
-import { createScheduleDescriber } from '../../cron/cron-result.ts';
+import { createScheduleDescriber } from '../../cron/result.ts';
 import { batchResult } from '../../output/batch-result.ts';
 import { type CommandResult, listResult } from '../../output/command-result.ts';
 import { applyManifests } from '../../provision/apply.ts';
@@ -27,7 +27,7 @@ export async function planDocuments(
   const hasAgents = planned.some(
     ({ agents, unmanaged }) => unmanaged.length > 0 || agents.some((each) => each.agent_id),
   );
-  const listed = hasAgents ? await readListedJobs(context) : [];
+  const listed = hasAgents ? await readListedJobs(context, deps.lists) : [];
   const plans = planned.map((plan) => withUnmanagedJobs(plan, listed));
   return listResult(plans, [], {
     empty: 'There is nothing to plan.',

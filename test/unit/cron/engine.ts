@@ -2,12 +2,12 @@ import { Contract } from '../../../src/contract/contract.ts';
 import type { JsonObject } from '../../../src/contract/json.ts';
 import { type AdoptDeps, adoptJob, forgetJob } from '../../../src/cron/adopt-forget.ts';
 import { type CreateDeps, type CreateOptions, createJobs } from '../../../src/cron/create.ts';
-import { toWireSchedule } from '../../../src/cron/cron-result.ts';
 import { type CronJob, contentHash, cronKey } from '../../../src/cron/job.ts';
-import { createFreshJobLists, createJobFinder, type JobListOptions } from '../../../src/cron/job-list.ts';
-import { JOBS, type JobStanding } from '../../../src/cron/jobs.ts';
 import type { CreateOutcome } from '../../../src/cron/outcomes.ts';
 import { type Reconciled, reconcileJobs } from '../../../src/cron/reconcile.ts';
+import { JOBS, type JobStanding } from '../../../src/cron/recorded-job.ts';
+import { toWireSchedule } from '../../../src/cron/result.ts';
+import { createJobLists, type JobList, type JobLists } from '../../../src/cron/service-jobs.ts';
 import {
   CredentialsError,
   LocalError,
@@ -128,17 +128,20 @@ export class Engine {
 
   async create(job: CronJob, options: CreateOptions): Promise<CreateOutcome> {
     const { around, log } = this;
-    const lists = createFreshJobLists(this.listOptions([job]));
     const { clock, post } = around;
-    const { find, readAgain: findAnew } = lists;
-    const [outcome] = await createJobs({ ...this.base(), log, clock, find, findAnew, post }, [job], options);
+    const deps = { ...this.base(), log, clock, lists: this.lists(), post, onUnavailable: async () => undefined };
+    const [outcome] = await createJobs(deps, [job], options);
     if (!outcome) throw new Error('A job has no outcome.');
     return outcome;
   }
 
   reconcile(assumeNotCreated: boolean): Promise<readonly Reconciled[]> {
-    const findAnew = (wanted: readonly Pick<CronJob, 'name'>[]) => createJobFinder(this.listOptions(wanted));
-    const deps = { ...this.base(), findAnew, confirm: undefined, onWait: () => undefined };
+    const readList = async (): Promise<JobList> => {
+      const list = await this.lists().anew();
+      if (list.kind === 'closed') throw list.reason;
+      return list;
+    };
+    const deps = { ...this.base(), readList, confirm: undefined, onWait: () => undefined };
     return reconcileJobs(deps, { key: undefined, assumeNotCreated });
   }
 
@@ -166,20 +169,17 @@ export class Engine {
     };
   }
 
-  /** What lookups in the list need. */
-  private listOptions(wanted: readonly Pick<CronJob, 'name'>[]): JobListOptions {
+  private lists(): JobLists {
     const { around } = this;
-    return {
+    const source = {
       list: async function* (): AsyncGenerator<JsonObject> {
         for await (const { schedule, ...said } of around.list())
           yield { ...said, schedule: schedule && toWireSchedule(schedule) };
       },
       contract: new Contract(),
-      wanted,
       clock: around.clock,
       wasReadBefore: async () => false,
-      failureHint: '',
-      onUnavailable: async () => undefined,
     };
+    return createJobLists(source, { failure: '' });
   }
 }

@@ -1,6 +1,7 @@
 import { CronPattern } from 'croner';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { ScheduleError } from '../../../src/cron/cron-field.ts';
 import { nextRuns } from '../../../src/cron/next-runs.ts';
 import {
   type CronSchedule,
@@ -11,7 +12,6 @@ import {
   parseExpression,
   parseFields,
 } from '../../../src/cron/schedule.ts';
-import { ScheduleError } from '../../../src/cron/schedule-error.ts';
 import { propertyRuns } from '../../support/properties.ts';
 import { anyText, writtenFields, writtenSchedule } from './arbitraries.ts';
 

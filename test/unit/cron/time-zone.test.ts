@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { ScheduleError } from '../../../src/cron/schedule-error.ts';
+import { ScheduleError } from '../../../src/cron/cron-field.ts';
 import { canonicalTimezone, parseTimezone } from '../../../src/cron/time-zone.ts';
 import { anyText } from './arbitraries.ts';
 

@@ -1,7 +1,7 @@
 import type { Context } from '../../../cli/context.ts';
-import type { CronResult } from '../../../cron/cron-result.ts';
+import type { CreateHooks } from '../../../cron/create-wanted.ts';
 import type { ScheduleGap } from '../../../cron/listed-job.ts';
-import type { CreateHooks } from '../../../cron/service-jobs.ts';
+import type { CronResult } from '../../../cron/result.ts';
 import { joinSentences } from '../../../output/sentences.ts';
 
 const COMPARE = 'Compare it at the service.';

@@ -1,4 +1,4 @@
-import { type CronResult, toWireSchedule } from '../../../cron/cron-result.ts';
+import { type CronResult, toWireSchedule } from '../../../cron/result.ts';
 import type { PartnerctlError } from '../../../errors.ts';
 import { batchFailure } from '../../../output/batch-failure.ts';
 import { countByStatus, formatCounts } from '../../../output/batch-result.ts';

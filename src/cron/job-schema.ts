@@ -3,10 +3,9 @@ import { describePath } from '../yaml/check.ts';
 import type { Path, YamlDocument } from '../yaml/document.ts';
 import { quoted } from '../yaml/quote.ts';
 import { choice, identifier, nonBlankText } from '../yaml/schema.ts';
-import { describeAllowedValues, parseCronField, SCHEDULE_FIELDS } from './cron-field.ts';
+import { describeAllowedValues, parseCronField, SCHEDULE_FIELDS, ScheduleError, TITLES } from './cron-field.ts';
 import { toNfc } from './job.ts';
 import { type CronFields, type CronSchedule, parseExpression, parseFields } from './schedule.ts';
-import { ScheduleError, TITLES } from './schedule-error.ts';
 import { parseTimezone } from './time-zone.ts';
 
 function isMapping(value: unknown): value is Readonly<Record<string, unknown>> {

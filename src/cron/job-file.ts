@@ -5,8 +5,7 @@ import type { Path, YamlDocument } from '../yaml/document.ts';
 import { jsonSchema } from '../yaml/json-schema.ts';
 import type { Problem, YamlSource } from '../yaml/problem.ts';
 import { choice, identifier } from '../yaml/schema.ts';
-import { checkSchedule, checkTimezone, checkUniqueName, jobEntries, timezone, toSchedule } from './job-document.ts';
-import { memoize } from './memoize.ts';
+import { checkSchedule, checkTimezone, checkUniqueName, jobEntries, timezone, toSchedule } from './job-schema.ts';
 import type { CronSchedule } from './schedule.ts';
 
 const owner = {
@@ -118,18 +117,14 @@ function checkAgent(
   return refuse(at, 'an agent name needs a space', hint);
 }
 
-function toFileJob(
-  job: Job,
-  { defaults, source }: { readonly defaults: Partial<Group>; readonly source: string },
-  read: typeof toSchedule,
-): FileJob {
+function toFileJob(job: Job, { agent, space, timezone }: Partial<Group>, source: string): FileJob {
   return {
     source,
-    agent: job.agent_id ?? job.agent ?? defaults.agent ?? '',
-    space: job.space ?? defaults.space,
+    agent: job.agent_id ?? job.agent ?? agent ?? '',
+    space: job.space ?? space,
     name: job.name,
     instructions: job.instructions,
-    schedule: read(job, defaults.timezone),
+    schedule: toSchedule(job, timezone),
   };
 }
 
@@ -157,18 +152,9 @@ export function parseJobFiles(
     }
   };
   const { documents, problems } = readYaml(sources, { schema: jobsSchema, lookup, review });
-  const readOnce = memoize(
-    ({ job, zone }: { readonly job: Pick<Job, 'schedule' | 'timezone'>; readonly zone: string | undefined }) =>
-      toSchedule(job, zone),
-    ({ job: { schedule, timezone }, zone }) => JSON.stringify([schedule, timezone, zone]),
-  );
   const jobs = documents.flatMap(({ value }, index) => {
     const { jobs, defaults } = jobsIn(value);
-    return jobs.map(({ job }, at) =>
-      toFileJob(job, { defaults, source: jobSources[index]?.[at] ?? '' }, (each, zone) =>
-        readOnce({ job: each, zone }),
-      ),
-    );
+    return jobs.map(({ job }, at) => toFileJob(job, defaults, jobSources[index]?.[at] ?? ''));
   });
   return { jobs, problems };
 }

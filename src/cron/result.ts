@@ -1,6 +1,5 @@
 import type { CronDifference, CronJob } from './job.ts';
 import type { ScheduleGap } from './listed-job.ts';
-import { memoize } from './memoize.ts';
 import { nextRuns } from './next-runs.ts';
 import type { Blocked, CreateOutcome } from './outcomes.ts';
 import type { CronSchedule } from './schedule.ts';
@@ -50,15 +49,18 @@ const MINUTE_MS = 60_000;
 
 /** Returns a function that describes schedules, each once: jobs share schedules, and finding the next runs takes long. */
 export function createScheduleDescriber(): DescribeSchedule {
-  const describe = memoize(
-    async ({ schedule, now }: { readonly schedule: CronSchedule; readonly now: number }) => ({
-      description: await describeSchedule(schedule),
-      next_runs: await nextRuns(schedule, now, SHOWN_RUNS),
-    }),
+  const known = new Map<string, Promise<ScheduleTexts>>();
+  const describe = async (schedule: CronSchedule, now: number): Promise<ScheduleTexts> => ({
+    description: await describeSchedule(schedule),
+    next_runs: await nextRuns(schedule, now, SHOWN_RUNS),
+  });
+  return (schedule, now) => {
     // Jobs run at full minutes.
-    ({ schedule, now }) => JSON.stringify([formatExpression(schedule), schedule.timezone, Math.floor(now / MINUTE_MS)]),
-  );
-  return (schedule, now) => describe({ schedule, now });
+    const key = JSON.stringify([formatExpression(schedule), schedule.timezone, Math.floor(now / MINUTE_MS)]);
+    const described = known.get(key) ?? describe(schedule, now);
+    known.set(key, described);
+    return described;
+  };
 }
 
 /**

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { cronJobsJsonSchema, parseJobFiles } from '../../../src/cron/jobs-file.ts';
+import { cronJobsJsonSchema, parseJobFiles } from '../../../src/cron/job-file.ts';
 
 const VARIABLES: Readonly<Record<string, string>> = {
   AGENT: 'agent_9',

@@ -4,14 +4,14 @@ import { isJsonObject, type JsonObject } from '../contract/json.ts';
 import { comparableAgent } from '../contract/values.ts';
 import type { LogRecord } from '../state/record.ts';
 import { standings } from '../state/standing.ts';
-import { toWireSchedule } from './cron-result.ts';
 import { LISTED_WITHIN_MS } from './decide.ts';
-import { toListedJob } from './job-list.ts';
-import { JOBS, type JobReservation, type RecordedJob } from './jobs.ts';
 import { completeSchedule } from './listed-job.ts';
 import { nextRuns } from './next-runs.ts';
+import { JOBS, type JobReservation, type RecordedJob } from './recorded-job.ts';
+import { toWireSchedule } from './result.ts';
 import type { CronSchedule } from './schedule.ts';
 import { describeSchedule } from './schedule.ts';
+import { toListedJob } from './service-jobs.ts';
 
 /** Agents whose jobs are meant. */
 export interface OwnerAgents {

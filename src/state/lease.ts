@@ -1,0 +1,52 @@
+import type { Clock } from '../clock.ts';
+import type { Log } from './log.ts';
+import { type OnceKind, type Reservation, standings } from './standing.ts';
+
+/*
+ * The observer's lease (design §6). No clock or process id of another process is trusted: before ending the reservation of
+ * another process, watch it for as long as its owner may act on it.
+ */
+
+/** The time of one request. */
+export const REQUEST_MS = 30_000;
+/** How long an owner may take before it sends. */
+export const PATIENCE_MS = 30_000;
+/** How long an owner may act on its reservation. */
+export const LEASE_MS = REQUEST_MS + PATIENCE_MS;
+/** How long `outlive` waits before it reads the log again, at first and at most. */
+const [FIRST_POLL_MS, MAX_POLL_MS] = [100, 2_000];
+
+/** How to wait for the reservations of others. */
+export interface WaitOptions<Data> {
+  /** Whether a reservation is worth waiting for; all are by default. */
+  readonly isAwaited?: (reservation: Reservation<Data>) => boolean;
+  /** Called once, before the first pause, with the milliseconds that it may take. */
+  readonly onWait?: ((leftMs: number) => void) | undefined;
+}
+
+/**
+ * Waits until some reservations have ended, or until their owners can no longer send: this process has then watched them for a
+ * whole lease. Reads the log again and again.
+ * @param ids of open reservations that this process has read
+ * @returns those that are still open
+ * @throws LocalError; the reason of the signal
+ */
+export async function outlive<Data>(
+  { log, clock, signal }: { readonly log: Log; readonly clock: Clock; readonly signal: AbortSignal },
+  kind: OnceKind<Data>,
+  ids: ReadonlySet<string>,
+  { isAwaited = () => true, onWait }: WaitOptions<Data> = {},
+): Promise<readonly Reservation<Data>[]> {
+  // Not the wall clock: set forward, it would shorten the wait.
+  const start = clock.monotonic();
+  for (let pollMs = FIRST_POLL_MS; ; pollMs = Math.min(1.5 * pollMs, MAX_POLL_MS)) {
+    const elapsed = clock.monotonic() - start;
+    const all = [...standings(await log.read(), kind).values()].flatMap(({ open }) => open);
+    const open = all.filter(({ id }) => ids.has(id));
+    const leases = open.filter(isAwaited).map(({ leaseMs = LEASE_MS }) => leaseMs);
+    const leftMs = Math.max(0, ...leases) - elapsed;
+    if (leases.length === 0 || leftMs <= 0) return open;
+    if (pollMs === FIRST_POLL_MS) onWait?.(leftMs);
+    await clock.sleep(Math.min(leftMs, pollMs), signal);
+  }
+}
