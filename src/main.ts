@@ -1,30 +1,16 @@
 import type { RuntimeDeps } from './cli/create-context.ts';
 import { type ParsedCommand, parse, typedOutputFormat } from './cli/parse.ts';
 import type { CommandRun } from './cli/run-command.ts';
-import { describeFileError, EXIT, exitCodeOf, InterruptedError, OutputError } from './errors.ts';
+import { EXIT, exitCodeOf, InterruptedError } from './errors.ts';
 import { escapeWorkflowCommands, isGitHubActions } from './output/ci/workflow-commands.ts';
 import { shouldUseColor } from './output/color.ts';
 import { createRedactor } from './output/redact.ts';
-import { isReaderGone, waitForReader } from './output/stream-sink.ts';
-import { type Environment, type Io, lazyIo, type Sink, withWrite } from './platform/io.ts';
+import { isReaderGone, outputSink, waitForReader } from './output/sink.ts';
+import type { Environment, Io } from './platform/io.ts';
 
 /** Whether the last --output in argv, else PARTNER_OUTPUT, is a JSON format. Also works for invalid arguments. */
 function wantsJson(argv: readonly string[], env: Environment): boolean {
   return /^(nd)?json$/.test(typedOutputFormat(argv) ?? env.PARTNER_OUTPUT ?? '');
-}
-
-/** Ignores failures to write a message, because they must not stop the command. */
-function ignoreWriteErrors(sink: Sink): Sink {
-  return withWrite((text) => sink.write(text).catch(() => undefined), sink);
-}
-
-/** Converts write failures, such as a full disk, to an OutputError. EPIPE stays as it is. */
-function reportWriteErrors(sink: Sink): Sink {
-  const fail = (error: unknown): never => {
-    if (isReaderGone(error)) throw error;
-    throw new OutputError('The output cannot be written.', { why: describeFileError(error), cause: error });
-  };
-  return withWrite((text, encoding) => sink.write(text, encoding).catch(fail), sink);
 }
 
 /** Formats an error as text for people or as a JSON object for scripts. */
@@ -65,8 +51,8 @@ async function writeTopic(
  */
 export async function main(argv: readonly string[], deps: RuntimeDeps): Promise<number> {
   const { io, env, version } = deps;
-  const stdout = reportWriteErrors(io.stdout);
-  const stderr = ignoreWriteErrors(io.stderr);
+  const stdout = outputSink(io.stdout);
+  const stderr = outputSink(io.stderr, { isOptional: true });
   const run: CommandRun = { secrets: new Set(env.PARTNER_TOKEN ? [env.PARTNER_TOKEN] : []) };
   let command: ParsedCommand | undefined;
   try {
@@ -83,7 +69,7 @@ export async function main(argv: readonly string[], deps: RuntimeDeps): Promise<
     }
     command = parsed;
     const { runCommand } = await import('./cli/run-command.ts');
-    return await runCommand(command, { ...deps, io: lazyIo(() => io.stdin, stdout, stderr) }, run);
+    return await runCommand(command, deps, run);
   } catch (error) {
     if (isReaderGone(error)) return EXIT.ok;
     const report = createRedactor(run.secrets).redact(await errorReport(error, argv, command, deps));

@@ -3,7 +3,7 @@ import { command, SERVICE_EXITS } from '../cli/command.ts';
 import type { Check, CheckStatus } from '../doctor/check.ts';
 import { diagnose, failureOf, summarize } from '../doctor/diagnose.ts';
 import { gatherFacts } from '../doctor/gather.ts';
-import { type Column, listResult, type Tone } from '../output/command-result.ts';
+import { type Column, listResult, type ReportLine, type Tone } from '../output/command-result.ts';
 
 const TONES: Readonly<Record<CheckStatus, Tone>> = { ok: 'good', warning: 'warn', failed: 'bad', skipped: 'dim' };
 
@@ -17,6 +17,20 @@ const COLUMNS: readonly Column<Check>[] = [
   },
   { header: 'WHAT TO DO', value: ({ hint }) => hint, fit: 'below' },
 ];
+
+const STATUS_WIDTH = Math.max(...Object.keys(TONES).map((status) => status.length));
+
+function toReportLines({ name, status, message, hint }: Check): ReportLine[] {
+  const lines: ReportLine[] = [
+    {
+      indent: 0,
+      marker: status.padEnd(STATUS_WIDTH),
+      text: [{ text: `${name}: ${message}`, tone: 'plain' }],
+      tone: TONES[status],
+    },
+  ];
+  return hint ? [...lines, { indent: STATUS_WIDTH + 1, text: hint }] : lines;
+}
 
 const MINIMUM_NODE = pkg.engines.node.replace(/^[^\d]*/, '');
 
@@ -50,7 +64,7 @@ export default command({
       empty: '',
       json: toJson,
       document: () => ({ checks: checks.map(toJson), summary }),
-      summary: () => describeCounts(summary),
+      report: () => [...checks.flatMap(toReportLines), { indent: 0, text: describeCounts(summary) }],
       failure: () => failureOf(checks),
     });
   },

@@ -14,18 +14,17 @@ export type Tone = 'good' | 'bad' | 'warn' | 'dim';
 export type Style = Tone | 'heading' | 'plain';
 
 /**
- * How a table fits a column into a narrow terminal. `wrap` wraps values, and `below` moves them below their rows. The others
- * shorten values in the middle (ids and hashes), at the start (paths), or at the end.
+ * How a table fits a column into a narrow terminal: `start` (paths) and `end` shorten values there, and `below` moves notes below
+ * their rows. By default, values wrap between words: ids stay whole.
  */
-export type Fit = 'wrap' | 'below' | 'middle' | 'start' | 'end';
+export type Fit = 'below' | 'start' | 'end';
 
 /** How a column is shown. */
 export interface ColumnLayout {
   /** The column heading in a table and the label of a record, in upper case. */
   readonly header: string;
-  /** `wrap` by default. */
   readonly fit?: Fit | undefined;
-  /** Whether a narrow terminal may leave out the column. The last optional column goes first. */
+  /** Whether a narrow terminal may shorten the column below what it needs, and leave it out. The last one goes first. */
   readonly isOptional?: boolean | undefined;
   /** Whether values contain times in ISO 8601, which a table in a terminal shows relative to now. */
   readonly isTime?: boolean | undefined;

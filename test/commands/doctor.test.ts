@@ -514,11 +514,11 @@ describe('doctor', () => {
     expect(named(lost.report, 'token').status).toBe('ok');
   });
 
-  test('shows each check in a table, with advice below it', async () => {
+  test('shows each check on a line, with advice below it', async () => {
     const { machine } = await healthyMachine();
     machine.env.PARTNER_TOKEN = TOKEN;
     const ran = await run(['doctor', '--color', 'never'], { env: machine.env, columns: 100 });
-    expect(ran.stdout).toMatch(/^token +failed +The service rejected the token/m);
+    expect(ran.stdout).toMatch(/^failed +token: The service rejected the token/m);
     expect(ran.stdout).toContain('unset it to use profile "acme"');
     expect(ran.stderr).toContain('error: 1 check failed: token.');
   });

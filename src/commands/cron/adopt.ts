@@ -22,11 +22,11 @@ interface Adopted {
 }
 
 const COLUMNS: readonly Column<Adopted>[] = [
-  { header: 'JOB', value: ({ cron_job_id }) => cron_job_id, fit: 'middle' },
+  { header: 'JOB', value: ({ cron_job_id }) => cron_job_id },
   { header: 'STATUS', value: () => 'adopted', tone: () => 'good' },
-  { header: 'AGENT', value: ({ data }) => data.agent_id, fit: 'middle' },
+  { header: 'AGENT', value: ({ data }) => data.agent_id },
   { header: 'NAME', value: ({ data }) => data.name },
-  { header: 'KEY', value: ({ key }) => key, fit: 'middle', isOptional: true, tone: () => 'dim' },
+  { header: 'KEY', value: ({ key }) => key, isOptional: true, tone: () => 'dim' },
 ];
 
 /** Rejects an empty shell variable, because nothing else checks the id if the list cannot be read. @throws UsageError */

@@ -56,9 +56,9 @@ export default command<Input>({
     const { key, job } = await forgetJob(deps, target);
     const json = { status: 'forgotten', key, agent_id: job.agent_id, name: job.name };
     return objectResult(json, [
-      { header: 'KEY', value: ({ key }) => key, fit: 'middle' },
+      { header: 'KEY', value: ({ key }) => key },
       { header: 'STATUS', value: ({ status }) => status },
-      { header: 'AGENT', value: ({ agent_id }) => agent_id, fit: 'middle' },
+      { header: 'AGENT', value: ({ agent_id }) => agent_id },
       { header: 'NAME', value: ({ name }) => name },
     ]);
   },

@@ -5,7 +5,8 @@ import { PassThrough, Writable } from 'node:stream';
 import { build } from 'esbuild';
 import { execa } from 'execa';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { flush, streamSink } from '../../../src/output/stream-sink.ts';
+import { flush, outputSink, streamSink } from '../../../src/output/sink.ts';
+import { memorySink } from '../../support/memory-sink.ts';
 
 let directory: string;
 
@@ -15,7 +16,7 @@ async function bundle(name: string, body: string): Promise<string> {
   const contents = `
     import { listResult as list } from './src/output/command-result.ts';
     import { render } from './src/output/render.ts';
-    import { flush, streamSink } from './src/output/stream-sink.ts';
+    import { flush, streamSink } from './src/output/sink.ts';
     const stdout = streamSink(process.stdout);
     const stderr = streamSink(process.stderr);
     const columns = [{ header: 'N', value: ({ n }) => n }, { header: 'TEXT', value: ({ text }) => text }];
@@ -141,5 +142,28 @@ describe('a closed stream', () => {
     stream.destroy(Object.assign(new Error('reset'), { code: 'ECONNRESET' }));
     await new Promise((resolve) => stream.once('close', resolve));
     await expect(sink.write('y')).rejects.toMatchObject({ code: 'EPIPE' });
+  });
+});
+
+describe('the output of a command', () => {
+  it('is cleaned, and keeps the properties of the terminal', async () => {
+    const inner = memorySink({ isTTY: true, columns: 132 });
+    const sink = outputSink(inner, { clean: (text) => text.replace('secret', '[redacted]') });
+    await sink.write('a secret\n');
+    expect(inner.text()).toBe('a [redacted]\n');
+    expect([sink.isTTY, sink.columns]).toEqual([true, 132]);
+  });
+
+  it('fails with an OutputError, unless it is a notice', async () => {
+    const full = memorySink({ onWrite: () => Promise.reject(Object.assign(new Error('full'), { code: 'ENOSPC' })) });
+    await expect(outputSink(full).write('x')).rejects.toThrow('The output cannot be written.');
+    await expect(outputSink(full, { isOptional: true }).write('x')).resolves.toBeUndefined();
+  });
+
+  it('waits for its reader at most a second once the command is aborted', async () => {
+    const stalled = memorySink({ onWrite: () => new Promise(() => undefined) });
+    const reason = new Error('interrupted');
+    const sink = outputSink(stalled, { signal: () => AbortSignal.abort(reason) });
+    await expect(sink.write('x')).rejects.toBe(reason);
   });
 });
