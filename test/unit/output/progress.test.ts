@@ -123,20 +123,6 @@ describe('progress', () => {
     progress.stop();
   });
 
-  it('comes back if the write fails, but not if it was stopped meanwhile', async () => {
-    const { screen, progress, pass } = await showSpinner();
-    screen.output = '';
-    await expect(progress.pauseDuring(() => Promise.reject(new Error('EPIPE')))).rejects.toThrow('EPIPE');
-    await screen.until('working');
-    await progress.pauseDuring(async () => progress.stop());
-    screen.output = '';
-    progress.start('again');
-    pass();
-    await screen.until('again');
-    expect(screen.output).not.toContain('working');
-    progress.stop();
-  });
-
   it('sanitizes and redacts its text', async () => {
     const screen = new Screen();
     const { clock, pass } = manualClock();
