@@ -1,26 +1,11 @@
 import type { RuntimeDeps } from './cli/create-context.ts';
 import { type CommandTree, createCommandTree } from './cli/program.ts';
 import { type CommandRun, runCommand } from './cli/run.ts';
-import { describeFileError, EXIT, exitCodeOf, InterruptedError, OutputError } from './errors.ts';
+import { EXIT, exitCodeOf, InterruptedError } from './errors.ts';
 import { escapeWorkflowCommands, isGitHubActions } from './output/ci/workflow-commands.ts';
 import { shouldUseColor } from './output/color.ts';
 import { createRedactor } from './output/redact.ts';
-import { isReaderGone, waitForReader } from './output/stream-sink.ts';
-import { lazyIo, type Sink, withWrite } from './platform/io.ts';
-
-/** Ignores failures to write a message, because they must not stop the command. */
-function ignoreWriteErrors(sink: Sink): Sink {
-  return withWrite((text) => sink.write(text).catch(() => undefined), sink);
-}
-
-/** Converts write failures, such as a full disk, to an OutputError. EPIPE stays as it is. */
-function reportWriteErrors(sink: Sink): Sink {
-  const fail = (error: unknown): never => {
-    if (isReaderGone(error)) throw error;
-    throw new OutputError('The output cannot be written.', { why: describeFileError(error), cause: error });
-  };
-  return withWrite((text, encoding) => sink.write(text, encoding).catch(fail), sink);
-}
+import { isReaderGone, outputSink, waitForReader } from './output/sink.ts';
 
 /** Formats an error as text for people or as a JSON object for scripts. */
 async function errorReport(error: unknown, tree: CommandTree, { env, io }: RuntimeDeps): Promise<string> {
@@ -44,8 +29,8 @@ async function errorReport(error: unknown, tree: CommandTree, { env, io }: Runti
  */
 export async function main(argv: readonly string[], deps: RuntimeDeps): Promise<number> {
   const { io, env, version } = deps;
-  const stdout = reportWriteErrors(io.stdout);
-  const stderr = ignoreWriteErrors(io.stderr);
+  const stdout = outputSink(io.stdout);
+  const stderr = outputSink(io.stderr, { isOptional: true });
   const run: CommandRun = { secrets: new Set(env.PARTNER_TOKEN ? [env.PARTNER_TOKEN] : []) };
   let printed = '';
   const print = (text: string): void => {
@@ -54,9 +39,7 @@ export async function main(argv: readonly string[], deps: RuntimeDeps): Promise<
   const tree = createCommandTree({ version, columns: io.stdout.columns, print });
   try {
     const invocation = tree.parse(argv);
-    if (invocation) {
-      return await runCommand(invocation, tree.globals(), { ...deps, io: lazyIo(() => io.stdin, stdout, stderr) }, run);
-    }
+    if (invocation) return await runCommand(invocation, tree.globals(), deps, run);
     await stdout.write(printed);
     return EXIT.ok;
   } catch (error) {

@@ -19,7 +19,7 @@ import type { Environment } from '../platform/io.ts';
 /** What a `CiReport` needs. */
 export interface CiDeps {
   readonly env: Environment;
-  readonly format: OutputFormat;
+  readonly format: OutputFormat | 'auto';
   readonly redact: (text: string) => string;
   readonly warn: (text: string) => Promise<void>;
   /** Writes workflow commands to stderr. */

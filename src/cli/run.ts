@@ -4,16 +4,15 @@ import { EXIT, OutputError, UsageError, withHint } from '../errors.ts';
 import { escapeWorkflowCommands, isGitHubActions } from '../output/ci/workflow-commands.ts';
 import { shouldUseColor } from '../output/color.ts';
 import { type CommandResult, failureOf, OUTPUT_FORMATS, type OutputFormat } from '../output/command-result.ts';
-import { createProgress, progressSafeSink } from '../output/progress.ts';
-import { createRedactor, type Redactor, redactingSink } from '../output/redact.ts';
+import { createProgress } from '../output/progress.ts';
+import { createRedactor } from '../output/redact.ts';
 import { render } from '../output/render.ts';
 import { withReason } from '../output/sentences.ts';
-import { isReaderGone, waitForReader } from '../output/stream-sink.ts';
-import { type ClosableSink, type Environment, lazyIo, type Sink, withWrite } from '../platform/io.ts';
+import { isReaderGone, outputSink } from '../output/sink.ts';
+import { lazyIo } from '../platform/io.ts';
 import type { CiDeps, CiReport, SummaryOptions } from './ci-report.ts';
 import { createContext, type RuntimeDeps } from './create-context.ts';
 import { type Invocation, pathOf } from './leaf.ts';
-import type { PagerDeps } from './pager.ts';
 
 /** Whether there is room for a spinner. A terminal without a window, such as in a container, reports 0 columns. */
 function hasWidth(terminal: NodeJS.WritableStream): boolean {
@@ -46,40 +45,6 @@ export interface CommandRun {
   abortSignal?: AbortSignal;
 }
 
-/** Creates a sink whose writes fail with the signal's reason if the command was aborted and nobody reads the output. */
-function abortableSink(sink: Sink, run: CommandRun): Sink {
-  let isStalled = false;
-  const write: Sink['write'] = async (text, encoding) => {
-    isStalled ||= !(await waitForReader(sink.write(text, encoding), run.abortSignal));
-    if (isStalled) throw run.abortSignal?.reason;
-  };
-  return withWrite(write, sink);
-}
-
-/** Creates the function that opens a pager. @returns undefined if none may be used */
-function pagerFor(
-  { input }: GlobalFlags,
-  { io, env, signals }: RuntimeDeps,
-  { redactor, ...parts }: Pick<PagerDeps, 'onOpen' | 'warn'> & { readonly redactor: Redactor },
-): (() => Promise<ClosableSink>) | undefined {
-  const { stdout } = io;
-  const { rows } = stdout;
-  if (!input || !stdout.isTTY || rows === undefined) return undefined;
-  return async () => {
-    const { choosePager, createPagedSink } = await import('./pager.ts');
-    const command = choosePager(env);
-    const sink = command ? createPagedSink(stdout, rows, command, { env, signals, ...parts }) : undefined;
-    return Object.assign(redactingSink(sink ?? stdout, redactor), { close: async () => sink?.close() });
-  };
-}
-
-/** Creates a sink that keeps GitHub Actions from running text as workflow commands. */
-function workflowSafeSink(sink: Sink, env: Environment): Sink {
-  return isGitHubActions(env)
-    ? withWrite((text, encoding) => sink.write(escapeWorkflowCommands(text), encoding), sink)
-    : sink;
-}
-
 /** Opens the report for CI systems. @returns undefined if none is wanted @throws as `CiReport.open` */
 async function openReport(command: CommandUnknownOpts, deps: CiDeps): Promise<CiReport | undefined> {
   if (!command.options.some(({ long }) => long === '--summary')) return undefined;
@@ -104,17 +69,6 @@ async function renderForReader(...[result, options, io]: Parameters<typeof rende
   }
 }
 
-/** Writes a text, in a terminal through the pager if it is long. */
-async function writeText(text: string, out: Sink, openPager: ReturnType<typeof pagerFor>): Promise<number> {
-  const pager = await openPager?.();
-  try {
-    await (pager ?? out).write(text);
-  } finally {
-    await pager?.close();
-  }
-  return EXIT.ok;
-}
-
 /**
  * Runs a command and writes its result.
  * @param flags the global options
@@ -137,12 +91,18 @@ export async function runCommand(
     clock,
     redact,
   });
-  const abortable = abortableSink(io.stderr, run);
+  const escapeCommands = isGitHubActions(env) ? escapeWorkflowCommands : (text: string) => text;
+  const signal = () => run.abortSignal;
+  const rawStdout = outputSink(io.stdout, { clean: redact, progress, signal });
+  const stdout = outputSink(io.stdout, { clean: (text) => escapeCommands(redact(text)), progress, signal });
   // A message that cannot be written must not stop the command.
-  const messages = withWrite((text) => abortable.write(text).catch(() => undefined), io.stderr);
-  const rawStderr = redactingSink(progressSafeSink(messages, progress), redactor);
-  const stderr = workflowSafeSink(rawStderr, env);
-  const stdout = redactingSink(progressSafeSink(abortableSink(io.stdout, run), progress), redactor);
+  const rawStderr = outputSink(io.stderr, { clean: redact, progress, signal, isOptional: true });
+  const stderr = outputSink(io.stderr, {
+    clean: (text) => escapeCommands(redact(text)),
+    progress,
+    signal,
+    isOptional: true,
+  });
   const addSecret = (secret: string): void => {
     secrets.add(secret);
     redactor.add(secret);
@@ -151,7 +111,7 @@ export async function runCommand(
     secrets.delete(secret);
     redactor.remove(secret);
   };
-  const context = createContext({ ...deps, io: lazyIo(() => io.stdin, stdout, stderr) }, flags, {
+  const context = createContext({ ...deps, io: lazyIo(() => io.stdin, rawStdout, stderr) }, flags, {
     progress,
     addSecret,
     revealSecret,
@@ -159,25 +119,25 @@ export async function runCommand(
   });
   run.abortSignal = context.abortSignal;
   try {
-    const chosen = await chosenFormat(flags, deps);
-    const format = chosen ?? (io.stdout.isTTY ? 'table' : 'tsv');
+    const format: OutputFormat | 'auto' = (await chosenFormat(flags, deps)) ?? 'auto';
     if (flags.query !== undefined) await (await import('../output/query.ts')).compileQuery(flags.query);
     const annotate = (lines: string) => rawStderr.write(lines);
     const report = await openReport(command, { env, format, redact, warn: context.warn, annotate });
     const { query, quiet, wide, color } = flags;
-    const options = {
-      format,
-      isFormatChosen: chosen !== undefined,
-      query,
-      quiet,
-      wide,
+    const options = { format, query, quiet, wide, color: shouldUseColor(color, env, io.stdout) };
+    const page = async (text: string): Promise<void> => {
+      if (!stdout.isTTY || !flags.input) return stdout.write(text);
+      const { writePaged } = await import('./pager.ts');
+      progress.stop();
+      await writePaged(redact(text), stdout, { env, signals: deps.signals, warn: context.warn });
     };
-    const openPager = pagerFor(flags, deps, { redactor, onOpen: () => progress.stop(), warn: context.warn });
     const finish = async (result: CommandResult): Promise<number> => {
-      const out = result.kind === 'body' ? stdout : workflowSafeSink(stdout, env);
-      if (result.kind === 'text' && query === undefined) return await writeText(result.text, out, openPager);
-      const renderOptions = { ...options, color: shouldUseColor(color, env, io.stdout), now: clock.now() };
-      await renderForReader(result, renderOptions, { stdout: out, stderr, redact, openPager });
+      if (result.kind === 'text' && query === undefined) {
+        await page(result.text);
+        return EXIT.ok;
+      }
+      const out = result.kind === 'body' ? rawStdout : stdout;
+      await renderForReader(result, { ...options, now: clock.now() }, { stdout: out, stderr, redact, page });
       if (result.kind === 'object') await result.onWritten?.();
       progress.stop();
       const failure = failureOf(result);

@@ -1,7 +1,7 @@
 import pkg from '../../package.json' with { type: 'json' };
 import { systemClock } from '../clock.ts';
 import { EXIT } from '../errors.ts';
-import { flush, streamSink, waitForReader } from '../output/stream-sink.ts';
+import { flush, streamSink, waitForReader } from '../output/sink.ts';
 import { lazyIo } from '../platform/io.ts';
 import type { Signals } from './context.ts';
 import { createSignals } from './signals.ts';

@@ -37,11 +37,11 @@ const KINDS: readonly UploadKind[] = ['attachment', 'document'];
 const TONES = { uploaded: 'good', skipped: 'dim', planned: 'warn', unknown: 'bad', failed: 'bad' } as const;
 
 const COLUMNS: readonly Column<UploadResult>[] = [
-  { header: 'ID', value: ({ id }) => id, fit: 'middle' },
+  { header: 'ID', value: ({ id }) => id },
   { header: 'STATUS', value: ({ status }) => status, tone: ({ status }) => TONES[status] },
   { header: 'FILE', value: ({ file }) => file, fit: 'start' },
   { header: 'BYTES', value: ({ bytes }) => bytes },
-  { header: 'SHA-256', value: ({ sha256 }) => sha256, tone: () => 'dim', fit: 'middle', isOptional: true },
+  { header: 'SHA-256', value: ({ sha256 }) => sha256, tone: () => 'dim', isOptional: true },
 ];
 
 const CI_VIEW: CiView<UploadResult> = {

@@ -14,18 +14,17 @@ export type Tone = 'good' | 'bad' | 'warn' | 'dim';
 export type Style = Tone | 'heading' | 'plain';
 
 /**
- * How a table fits a column into a narrow terminal. `wrap` wraps values, and `below` moves them below their rows. The others
- * shorten values in the middle (ids and hashes), at the start (paths), or at the end.
+ * How a table fits a column into a narrow terminal: `start` (paths) and `end` shorten values there, and `below` moves notes below
+ * their rows. By default, values wrap between words: ids stay whole.
  */
-export type Fit = 'wrap' | 'below' | 'middle' | 'start' | 'end';
+type Fit = 'below' | 'start' | 'end';
 
 /** How a column is shown. */
 export interface ColumnLayout {
   /** The column heading in a table and the label of a record, in upper case. */
   readonly header: string;
-  /** `wrap` by default. */
   readonly fit?: Fit | undefined;
-  /** Whether a narrow terminal may leave out the column. The last optional column goes first. */
+  /** Whether a narrow terminal may shorten the column below what it needs, and leave it out. The last one goes first. */
   readonly isOptional?: boolean | undefined;
   /** Whether values contain times in ISO 8601, which a table in a terminal shows relative to now. */
   readonly isTime?: boolean | undefined;
@@ -87,7 +86,7 @@ export interface Row {
   readonly sortIndex: number;
   /** For CI systems. */
   readonly findings?: readonly Finding[] | undefined;
-  readonly section?: (() => SummarySection) | undefined;
+  readonly section?: (() => SummarySection | undefined) | undefined;
 }
 
 /** A list: rows for people, an array or one document for scripts. The rows can be read only once. */
@@ -212,40 +211,29 @@ export interface ListOptions<Item>
   readonly ci?: CiView<Item>;
 }
 
-function toSection<Item>({ section }: CiView<Item>, item: Item): Row['section'] {
-  return section && (() => section(item));
-}
-
 /** A row of a list. Computes the cells on access, because JSON does not need them. */
-class ItemRow<Item> implements Row {
-  readonly json: unknown;
-  readonly tsvLines: Row['tsvLines'];
-  readonly sortIndex: number;
-  readonly findings: Row['findings'];
-  readonly section: Row['section'];
-  private readonly item: Item;
-  private readonly columns: readonly Column<Item>[];
-
-  constructor(item: Item, columns: readonly Column<Item>[], { json, sortIndex, tsvLines, ci }: ListOptions<Item>) {
-    this.item = item;
-    this.columns = columns;
-    this.json = json ? json(item) : item;
-    this.tsvLines = tsvLines?.(item);
-    this.sortIndex = sortIndex?.(item) ?? 0;
-    this.findings = ci?.findings(item);
-    this.section = ci && toSection(ci, item);
-  }
-
-  get cells(): readonly ResultCell[] {
-    return toCells(this.item, this.columns);
-  }
+function toRow<Item>(
+  item: Item,
+  columns: readonly Column<Item>[],
+  { json, sortIndex, tsvLines, ci }: ListOptions<Item>,
+): Row {
+  return {
+    json: json ? json(item) : item,
+    get cells() {
+      return toCells(item, columns);
+    },
+    tsvLines: tsvLines?.(item),
+    sortIndex: sortIndex?.(item) ?? 0,
+    findings: ci?.findings(item),
+    section: ci?.section && (() => ci.section?.(item)),
+  };
 }
 
 async function* toRows<Item>(
   items: AsyncIterable<Item> | Iterable<Item>,
-  toRow: (item: Item) => Row,
+  convert: (item: Item) => Row,
 ): AsyncGenerator<Row> {
-  for await (const item of items) yield toRow(item);
+  for await (const item of items) yield convert(item);
 }
 
 /** Builds a list. Reads the items as the renderer reads the rows. `Paged` items become `Paged` rows. */
@@ -255,8 +243,8 @@ export function listResult<Item>(
   options: ListOptions<Item>,
 ): ListResult {
   const { json: _json, sortIndex: _sortIndex, tsvLines: _tsvLines, ci: _ci, ...rest } = options;
-  const toRow = (item: Item): Row => new ItemRow(item, columns, options);
-  const rows = items instanceof Paged ? items.map(toRow) : toRows(items, toRow);
+  const convert = (item: Item): Row => toRow(item, columns, options);
+  const rows = items instanceof Paged ? items.map(convert) : toRows(items, convert);
   return { kind: 'list', columns, rows, ...rest };
 }
 

@@ -1,8 +1,7 @@
-import { stripVTControlCharacters } from 'node:util';
 import type { Token, Tokens } from 'marked';
+import stringWidth from 'string-width';
 import wrapAnsi from 'wrap-ansi';
 import { sanitizeText } from './sanitize.ts';
-import { displayWidth } from './width.ts';
 
 /** How Markdown elements look in a terminal. */
 export interface MarkdownStyle {
@@ -97,11 +96,12 @@ function listBlock(token: Tokens.List, style: MarkdownStyle, width: number): str
 /** Aligns the columns and wraps the last one. */
 function tableBlock(token: Tokens.Table, style: MarkdownStyle, width: number): string {
   const rows = [token.header, ...token.rows].map((cells) => cells.map((cell) => inline(cell.tokens, style)));
-  const cellWidth = (cell: string): number => displayWidth(stripVTControlCharacters(cell));
-  const widths = token.header.map((_, column) => Math.max(...rows.map((row) => cellWidth(row[column] ?? ''))));
+  const widths = token.header.map((_, column) => Math.max(...rows.map((row) => stringWidth(row[column] ?? ''))));
   const lines = rows.map((row) => {
-    const lead = row.slice(0, -1).map((cell, column) => cell + ' '.repeat((widths[column] ?? 0) - cellWidth(cell) + 2));
-    const indent = ' '.repeat(cellWidth(lead.join('')));
+    const lead = row
+      .slice(0, -1)
+      .map((cell, column) => cell + ' '.repeat((widths[column] ?? 0) - stringWidth(cell) + 2));
+    const indent = ' '.repeat(stringWidth(lead.join('')));
     return indentLines(wrapParagraph(row.at(-1) ?? '', style, width - indent.length), lead.join(''), indent);
   });
   return [style.bold(lines[0] ?? ''), ...lines.slice(1)].join('\n');

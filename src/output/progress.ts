@@ -1,6 +1,5 @@
 import type { Ora } from 'ora';
 import type { Clock } from '../clock.ts';
-import { type Sink, withWrite } from '../platform/io.ts';
 import { sanitizeLine } from './sanitize.ts';
 
 /** The delay before the spinner appears, so that fast commands show none. */
@@ -168,12 +167,4 @@ export function createProgress(stream: NodeJS.WritableStream, options: ProgressO
       }
     },
   };
-}
-
-/** Creates a sink that pauses the spinner while it writes to a terminal. Writes to a file or pipe need no pause. */
-export function progressSafeSink(sink: Sink, progress: Progress): Sink {
-  return withWrite((text, encoding) => {
-    const write = (): Promise<void> => sink.write(text, encoding);
-    return sink.isTTY ? progress.pauseDuring(write) : write();
-  }, sink);
 }

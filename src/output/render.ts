@@ -1,5 +1,5 @@
 import { UsageError } from '../errors.ts';
-import type { ClosableSink, Sink } from '../platform/io.ts';
+import type { Sink } from '../platform/io.ts';
 import {
   type BodyResult,
   type CommandResult,
@@ -12,14 +12,13 @@ import {
 } from './command-result.ts';
 import { createEventFormatter } from './formats/events.ts';
 import { writeJson, writeNdjson } from './formats/json.ts';
-import type { WrittenTable } from './formats/table.ts';
+import { consume } from './formats/sequence.ts';
 import { writeTsv } from './formats/tsv.ts';
 import { sanitizeText } from './sanitize.ts';
 
 export interface RenderOptions {
-  readonly format: OutputFormat;
-  /** Whether the user chose the format. By default, a pipe gets rows, but a report as a terminal shows it. */
-  readonly isFormatChosen?: boolean;
+  /** `auto` is `table` in a terminal; elsewhere it is `tsv` for lists and streams, and the text of a terminal for the rest. */
+  readonly format: OutputFormat | 'auto';
   /** A JMESPath expression to apply to the result's JSON form. Its output replaces the result. */
   readonly query?: string | undefined;
   readonly color: boolean;
@@ -35,135 +34,150 @@ export interface RenderIo {
   readonly stderr: Sink;
   /** Redacts secrets. The sinks also redact, but cannot recognize a secret that a table has shortened. */
   readonly redact?: (text: string) => string;
-  /** Opens a sink for a table that may be longer than the terminal. */
-  readonly openPager?: (() => Promise<ClosableSink>) | undefined;
+  /** Writes text that may be longer than the terminal; by default, to stdout. */
+  readonly page?: ((text: string) => Promise<void>) | undefined;
 }
 
 function isForPeople({ format }: RenderOptions): boolean {
-  return format === 'table' || format === 'tsv';
+  return format === 'table' || format === 'tsv' || format === 'auto';
 }
 
-async function writeNotice(text: string, io: RenderIo): Promise<void> {
-  if (text === '') return;
-  const { isTTY, columns } = io.stderr;
-  const sanitized = sanitizeText(text);
-  const lines = isTTY ? (await import('./wrap.ts')).wrapText(sanitized, columns, '  ') : sanitized;
-  await io.stderr.write(`${lines}\n`);
+/** The format of a result. A list with a report, and what is about one thing, are the same in a pipe as in a terminal. */
+function formatOf(result: CommandResult, { format }: RenderOptions, { isTTY }: Sink): OutputFormat {
+  if (format !== 'auto') return format;
+  const isReport = result.kind === 'object' || (result.kind === 'list' && result.report !== undefined);
+  return isTTY || isReport ? 'table' : 'tsv';
 }
 
-/** Writes a report, a table, or labeled lines. */
-async function writeForPeople(
-  result: ListResult | ObjectResult,
-  out: Sink,
-  { color, wide, now }: RenderOptions,
-  redact: RenderIo['redact'],
-): Promise<WrittenTable> {
-  // Load tables, reports, YAML, and queries on demand, so that scripts start fast.
-  if (result.kind === 'list' && result.report) {
-    const { writeReport } = await import('./formats/report.ts');
-    return { hasContent: await writeReport(result, out, { color, redact }), cut: '' };
-  }
-  const { writeTable } = await import('./formats/table.ts');
-  return writeTable(result, out, { color, wide, now, redact });
+/** Wraps sanitized text if the sink is a terminal. */
+async function wrapIn(text: string, { isTTY, columns }: Sink): Promise<string> {
+  return isTTY ? (await import('./wrap.ts')).wrapText(text, columns, '  ') : text;
 }
 
-async function renderTable(result: ListResult | ObjectResult, options: RenderOptions, io: RenderIo): Promise<void> {
-  const pager = result.kind === 'list' ? await io.openPager?.() : undefined;
-  let written: WrittenTable;
-  try {
-    written = await writeForPeople(result, pager ?? io.stdout, options, io.redact);
-  } finally {
-    await pager?.close();
-  }
-  if (result.kind === 'object' || options.quiet) return;
-  if (!written.hasContent) await writeNotice(result.empty, io);
-  if (io.stderr.isTTY) await writeNotice(written.cut, io);
-  if (result.summary && !result.report) await writeNotice(result.summary(), io);
+async function writeNotice(text: string, { stderr }: RenderIo): Promise<void> {
+  if (text !== '') await stderr.write(`${await wrapIn(sanitizeText(text), stderr)}\n`);
 }
 
-/** Wraps the text of an object if the sink is a terminal. */
-async function fitText({ isWrapped }: ObjectResult, text: string, { isTTY, columns }: Sink): Promise<string> {
-  return isWrapped && isTTY ? (await import('./wrap.ts')).wrapText(text, columns, '  ') : text;
+function widthOf({ isTTY, columns }: Sink, { wide }: RenderOptions): number {
+  return isTTY && !wide ? columns : Number.POSITIVE_INFINITY;
+}
+
+async function writeLong(text: string, { stdout, page }: RenderIo): Promise<void> {
+  if (text !== '') await (page ? page(text) : stdout.write(text));
+}
+
+async function renderReport(
+  { rows, report, empty }: ListResult & { readonly report: NonNullable<ListResult['report']> },
+  options: RenderOptions,
+  io: RenderIo,
+): Promise<void> {
+  await consume(rows);
+  const { formatReport } = await import('./report.ts');
+  // Never longer than the terminal is wide: --wide is for what tables shorten.
+  const width = widthOf(io.stdout, { ...options, wide: false });
+  const text = await formatReport(report(), { width, color: options.color, redact: io.redact });
+  await writeLong(text, io);
+  if (text === '' && !options.quiet) await writeNotice(empty, io);
+}
+
+async function renderTable(list: ListResult, options: RenderOptions, io: RenderIo): Promise<void> {
+  // Tables, reports, YAML, and queries load on demand, so that scripts start fast.
+  const { formatTable } = await import('./table.ts');
+  const width = widthOf(io.stdout, options);
+  const now = Number.isFinite(width) ? options.now : undefined;
+  const { text, cut } = await formatTable(list, { width, color: options.color, now, redact: io.redact });
+  await writeLong(text, io);
+  if (options.quiet) return;
+  if (text === '') await writeNotice(list.empty, io);
+  if (io.stderr.isTTY) await writeNotice(cut, io);
+  if (list.summary) await writeNotice(list.summary(), io);
+}
+
+async function renderObject(result: ObjectResult, options: RenderOptions, io: RenderIo): Promise<void> {
+  const { stdout, redact } = io;
+  const { formatObject } = await import('./table.ts');
+  const text = await formatObject(result, { width: widthOf(stdout, options), color: options.color, redact });
+  if (text !== '') await stdout.write(text);
 }
 
 async function renderData(result: ListResult | ObjectResult, options: RenderOptions, io: RenderIo): Promise<void> {
+  const { stdout } = io;
   if (isForPeople(options) && result.kind === 'object' && result.text !== undefined) {
-    if (result.text !== '') await io.stdout.write(await fitText(result, result.text, io.stdout));
+    if (result.text !== '') await stdout.write(result.isWrapped ? await wrapIn(result.text, stdout) : result.text);
     return;
   }
   if (isForPeople(options) && result.kind === 'list' && result.asJson) {
     const { writeItems } = await import('./formats/body.ts');
-    return writeItems(result, io.stdout);
+    return writeItems(result, stdout);
   }
-  switch (options.format) {
+  switch (formatOf(result, options, stdout)) {
     case 'json':
-      return writeJson(result, io.stdout);
+      return writeJson(result, stdout);
     case 'ndjson':
-      return writeNdjson(result, io.stdout);
+      return writeNdjson(result, stdout);
     case 'tsv':
-      if (result.kind === 'list' && result.report && options.isFormatChosen === false) {
-        return renderTable(result, options, io);
-      }
-      return writeTsv(result, io.stdout);
-    case 'yaml': {
-      const { writeYaml } = await import('./formats/yaml.ts');
-      return writeYaml(result, io.stdout);
-    }
+      return writeTsv(result, stdout);
+    case 'yaml':
+      return (await import('./formats/yaml.ts')).writeYaml(result, stdout);
     case 'table':
-      return renderTable(result, options, io);
+      if (result.kind === 'object') return renderObject(result, options, io);
+      return result.report
+        ? renderReport({ ...result, report: result.report }, options, io)
+        : renderTable(result, options, io);
   }
 }
 
-/** Writes a body: for people as `writeBody` does, for scripts and queries in its JSON form. */
+/** Writes a body: for people as `writeBody` does, for scripts in its JSON form. */
 async function renderBody(result: BodyResult, options: RenderOptions, io: RenderIo): Promise<void> {
   const { writeBody, bodyToJson } = await import('./formats/body.ts');
-  if (isForPeople(options) && options.query === undefined) {
-    await writeBody(result, io.stdout, io.redact);
-    const isLineOpen = !io.stdout.isTTY && result.bytes.length > 0 && result.bytes.at(-1) !== 0x0a;
-    // A pipe may lead to the same terminal (`| cat`). Begin the error on a line of its own.
-    if (result.failure && isLineOpen && io.stderr.isTTY) await io.stderr.write('\n');
-    return;
+  if (!isForPeople(options)) {
+    const { toScriptResult } = await import('./query.ts');
+    return renderData(toScriptResult(bodyToJson(result)), options, io);
   }
-  const json = bodyToJson(result);
-  if (options.query !== undefined) {
-    // A query is for the body of a success. A failure is only reported as an error.
-    return result.failure ? undefined : renderQuery(options.query, objectResult(json, []), options, io);
-  }
-  const { toScriptResult } = await import('./query.ts');
-  return renderData(toScriptResult(json), options, io);
+  await writeBody(result, io.stdout, io.redact);
+  const isLineOpen = !io.stdout.isTTY && result.bytes.length > 0 && result.bytes.at(-1) !== 0x0a;
+  // A pipe may lead to the same terminal (`| cat`). Begin the error on a line of its own.
+  if (result.failure && isLineOpen && io.stderr.isTTY) await io.stderr.write('\n');
 }
 
+async function renderStream(result: StreamResult, options: RenderOptions, io: RenderIo): Promise<void> {
+  const { stdout, redact } = io;
+  const format = formatOf(result, options, stdout);
+  if (result.screens && format === 'table' && stdout.isTTY) {
+    const { writeScreens } = await import('./live-screen.ts');
+    return writeScreens(result.screens, stdout, { color: options.color, isWide: options.wide ?? false, redact });
+  }
+  const formatEvent = await createEventFormatter(format, options.color, stdout);
+  for await (const event of result.events) await stdout.write(formatEvent(event));
+}
+
+/** Writes what a query selects: rows and lines for people, JSON or YAML for scripts. Each event of a stream is queried. */
 async function renderQuery(
   query: string,
-  result: ListResult | ObjectResult,
+  result: ListResult | ObjectResult | BodyResult | StreamResult,
   options: RenderOptions,
   io: RenderIo,
 ): Promise<void> {
   const { compileQuery, toJsonForm, toHumanResult, toScriptResult } = await import('./query.ts');
   const select = await compileQuery(query);
-  const json = await toJsonForm(result);
-  const selected = select(json, failureOf(result));
-  const queried = isForPeople(options) ? toHumanResult(selected) : toScriptResult(selected);
-  await render(queried, { ...options, query: undefined }, io);
-}
-
-async function renderStream(result: StreamResult, options: RenderOptions, io: RenderIo): Promise<void> {
-  const formatEvent = await createEventFormatter(options.format, options.color, io.stdout);
-  if (options.query === undefined) {
-    if (result.screens && options.format === 'table' && io.stdout.isTTY) {
-      const { writeScreens } = await import('./live-screen.ts');
-      return writeScreens(result.screens, io.stdout, { ...options, redact: io.redact });
+  const { stdout } = io;
+  const format = options.format === 'auto' ? (stdout.isTTY ? 'table' : 'tsv') : options.format;
+  const selectedOptions = { ...options, format, query: undefined };
+  if (result.kind === 'stream') {
+    const formatEvent = await createEventFormatter(format, options.color, stdout);
+    for await (const event of result.events) {
+      const json = select(event.json);
+      if (isForPeople(options)) await render(toHumanResult(json), selectedOptions, io);
+      else await stdout.write(formatEvent({ ...event, json }));
     }
-    for await (const event of result.events) await io.stdout.write(formatEvent(event));
     return;
   }
-  const { compileQuery, toHumanResult } = await import('./query.ts');
-  const select = await compileQuery(options.query);
-  for await (const event of result.events) {
-    const json = select(event.json);
-    if (isForPeople(options)) await render(toHumanResult(json), { ...options, query: undefined }, io);
-    else await io.stdout.write(formatEvent({ ...event, json }));
-  }
+  // A query is for the body of a success. A failure is only reported as an error.
+  if (result.kind === 'body' && result.failure) return;
+  const { bodyToJson } = await import('./formats/body.ts');
+  const data = result.kind === 'body' ? objectResult(bodyToJson(result), []) : result;
+  const selected = select(await toJsonForm(data), failureOf(data));
+  await render(isForPeople(options) ? toHumanResult(selected) : toScriptResult(selected), selectedOptions, io);
 }
 
 /**
@@ -176,20 +190,16 @@ async function renderStream(result: StreamResult, options: RenderOptions, io: Re
  */
 export async function render(result: CommandResult, options: RenderOptions, io: RenderIo): Promise<void> {
   const { query } = options;
-  switch (result.kind) {
-    case 'none':
-      return;
-    case 'text':
-      if (query !== undefined) {
-        throw new UsageError('--query needs JSON, and this command prints plain text.', { hint: 'Omit --query.' });
-      }
-      if (result.text !== '') await io.stdout.write(result.text);
-      return;
-    case 'body':
-      return renderBody(result, options, io);
-    case 'stream':
-      return renderStream(result, options, io);
-    default:
-      return query === undefined ? renderData(result, options, io) : renderQuery(query, result, options, io);
+  if (result.kind === 'none') return;
+  if (result.kind === 'text') {
+    if (query !== undefined) {
+      throw new UsageError('--query needs JSON, and this command prints plain text.', { hint: 'Omit --query.' });
+    }
+    if (result.text !== '') await io.stdout.write(result.text);
+    return;
   }
+  if (query !== undefined) return renderQuery(query, result, options, io);
+  if (result.kind === 'body') return renderBody(result, options, io);
+  if (result.kind === 'stream') return renderStream(result, options, io);
+  return renderData(result, options, io);
 }

@@ -1,5 +1,4 @@
 import type { Cell } from './command-result.ts';
-import { createLazily } from './create-lazily.ts';
 
 /**
  * Text from a service or a file can contain characters that move the cursor, or that color, reorder, or hide other
@@ -42,9 +41,8 @@ const JOINED_LETTERS = `(?<=${JOINING_LETTER})[\\u200c\\u200d](?=${JOINING_LETTE
 
 const LEGITIMATE = [JOINED_EMOJI, TAG_FLAG, EMOJI_VARIANT, HAN_VARIANT, JOINED_LETTERS, VISIBLE_FORMAT].join('|');
 
-// Creating them takes 1 ms.
-const anyHarmful = createLazily(() => new RegExp(HARMFUL, 'u'));
-const legitimateOrHarmful = createLazily(() => new RegExp(`(${LEGITIMATE})|${HARMFUL}`, 'gu'));
+const ANY_HARMFUL = new RegExp(HARMFUL, 'u');
+const LEGITIMATE_OR_HARMFUL = new RegExp(`(${LEGITIMATE})|${HARMFUL}`, 'gu');
 
 const SHORT_ESCAPES = new Map([
   ['\n', '\\n'],
@@ -63,8 +61,8 @@ function escapeCharacter(character: string): string {
 }
 
 function sanitize(text: string, keep: string): string {
-  if (!anyHarmful().test(text)) return text;
-  return text.replace(legitimateOrHarmful(), (match: string, legitimate: string | undefined) =>
+  if (!ANY_HARMFUL.test(text)) return text;
+  return text.replace(LEGITIMATE_OR_HARMFUL, (match: string, legitimate: string | undefined) =>
     legitimate !== undefined || keep.includes(match) ? match : escapeCharacter(match),
   );
 }

@@ -1,7 +1,7 @@
 import prettyBytes from 'pretty-bytes';
 import type { Clock } from '../clock.ts';
 import type { Progress } from './progress.ts';
-import { truncate } from './width.ts';
+import { shorten } from './wrap.ts';
 
 /** How far a transfer of several files is. */
 export interface Transfer {
@@ -34,7 +34,7 @@ export function transferLine({ files, finishedFiles, ...rest }: Transfer, column
     `${prettyBytes(rate)}/s`,
     ...(rate > 0 && sentBytes < bytes ? [timeLeft((bytes - sentBytes) / rate)] : []),
   ];
-  return truncate(details.join(', '), Math.max(1, columns - MARGIN));
+  return shorten(details.join(', '), Math.max(1, columns - MARGIN), 'end');
 }
 
 /** A file to transfer. */

@@ -11,11 +11,6 @@ export interface Sink {
   readonly rows?: number | undefined;
 }
 
-/** A sink that must be closed, because it buffers text or writes to a process. */
-export interface ClosableSink extends Sink {
-  close(): Promise<void>;
-}
-
 export interface Io {
   readonly stdin: Readable & { readonly isTTY?: boolean; readonly isRaw?: boolean };
   readonly stdout: Sink;

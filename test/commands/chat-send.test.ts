@@ -47,11 +47,11 @@ describe('chat send', () => {
     expect(first?.external_message_id).toMatch(/^[\w-]{20,}$/);
   });
 
-  test('prints labeled lines on a terminal and tab-separated values elsewhere', async () => {
+  test('prints labeled lines, and tab-separated values with -o tsv', async () => {
     const { env, to } = await startChat();
     const people = await run([...to, 'Hello!', '--external-id', 'mine', '--color', 'never'], { env, columns: 100 });
     expect(people.stdout).toMatch(/^MESSAGE: +msg_\w+\nEXTERNAL ID: +mine\nCREATED: +yes\n$/);
-    const cells = await run([...to, 'Hello!', '--external-id', 'other'], { env });
+    const cells = await run([...to, 'Hello!', '--external-id', 'other', '-o', 'tsv'], { env });
     expect(cells.stdout).toMatch(/^msg_\w+\tother\tyes\n$/);
   });
 

@@ -213,14 +213,15 @@ describe('cron create', () => {
     expect(await service.jobs()).toHaveLength(1);
   });
 
-  test('prints a card on a terminal and a row elsewhere', async () => {
+  test('prints labeled lines on a terminal and in a pipe, and a row with -o tsv', async () => {
     const service = await schedules();
     const shown = await service.create(['-o', 'table', '--color', 'never'], { columns: 100 });
     expect(shown.stdout).toMatch(
       /^JOB: +cron_\w+\nSTATUS: +created\nAGENT: +agt_\w+\nNAME: +daily\nSCHEDULE: +At 09:00, /,
     );
     expect(shown.stdout).toMatch(/NEXT RUNS: +\S+T09:00:00\+0[12]:00, /);
-    const row = await service.create(['--ensure']);
+    expect((await service.create(['--ensure'])).stdout).toMatch(/^JOB: +cron_\w+\nSTATUS: +exists\n/);
+    const row = await service.create(['--ensure', '-o', 'tsv']);
     expect(row.stdout.split('\t')).toHaveLength(7);
     const blocked = await service.create(['-o', 'table', '--color', 'never'], { columns: 100 });
     expect(blocked.stdout).not.toContain('NEXT RUNS');

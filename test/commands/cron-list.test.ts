@@ -301,8 +301,8 @@ test('cron list names the space of each job whose agent the state knows from pro
     expect(Object.fromEntries(jobs.map(({ name, external_space_id }) => [name, external_space_id]))).toEqual(known);
   }
   const table = await service.cron(['list', '-o', 'table', '--color', 'never'], { columns: 80 });
-  expect(table.stdout).toMatch(/^JOB +NAME +SCHEDULE +NEXT RUN +STATE +SPACE\n.* globex\n/);
-  expect(table.stderr).toContain('AGENT is left out');
+  expect(table.stdout).toMatch(/^NAME +SCHEDULE +NEXT RUN +STATE +SPACE\n.* globex\n/);
+  expect(table.stderr).toContain('JOB and AGENT are left out');
 });
 
 test('cron list says what to run if the service has no list of jobs', async () => {

@@ -60,21 +60,13 @@ describe('a table that is longer than the terminal', () => {
     const ran = await list([], '/nowhere/more -x');
     expect(ran.code).toBe(0);
     expect(ran.stdout).toContain('acme-30');
-    expect(ran.stderr.replaceAll(/\s+/g, ' ')).toContain(
-      'The pager from PAGER cannot be started (spawn /nowhere/more ENOENT)',
-    );
+    expect(ran.stderr).toContain('The pager from PAGER cannot run (exit code 127)');
   });
 
   test('is written directly if less is not installed', async () => {
     const ran = await list([], undefined, { env: { PATH: tempDirectory() } });
     expect(ran).toMatchObject({ code: 0, stderr: '' });
     expect(ran.stdout).toContain('acme-30');
-  });
-
-  test('causes a warning if the shell cannot find the pager', async () => {
-    const ran = await list([], 'no-such-pager 2> /dev/null | cat >&2; exit 127');
-    expect(ran.code).toBe(0);
-    expect(ran.stderr).toContain('ended with exit code 127');
   });
 
   test('goes to a pager that the user may quit early, without an error and before the program ends', async () => {

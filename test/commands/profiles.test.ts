@@ -101,7 +101,7 @@ describe('login', () => {
       stdin: token,
     });
     const call = `GET ${sandbox.baseUrl}/automation/spaces/`;
-    expect(ran.stdout).toBe(`other one\t${sandbox.baseUrl}\tstored\t${call}\tacme\n`);
+    expect(ran.stdout).toContain(`\nVERIFIED BY:     ${call}\nCURRENT PROFILE: acme\n`);
     expect(ran.stderr).toBe("acme stays the current profile. To change that: partnerctl profile use 'other one'\n");
     expect((await run(['profile', 'use', 'other one'], { env: home.env })).code).toBe(0);
   });

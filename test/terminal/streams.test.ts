@@ -18,6 +18,13 @@ test('A closed pipe ends the program quietly with 0', async () => {
   expect(help).toMatchObject({ exitCode: 0, stderr: '' });
 });
 
+test('A slow reader gets everything before the program exits', async () => {
+  const sandbox = await service();
+  await sandbox.admin('POST', '/spaces', { count: 1500, prefix: 'acme' });
+  const ran = await shell('partnerctl spaces list -o json | (sleep 0.2; cat)', { env: sandbox.env });
+  expect(JSON.parse(ran.stdout)).toHaveLength(1500);
+});
+
 test('--timeout and Ctrl-C end a command whose output nobody reads anymore', async () => {
   const sandbox = await service();
   await sandbox.admin('POST', '/spaces', { count: 1_500, prefix: 'acme' });

@@ -16,9 +16,9 @@ interface AgentRow extends ListedAgent {
 }
 
 const COLUMNS: readonly Column<AgentRow>[] = [
-  { header: 'AGENT', value: ({ agent_id }) => agent_id, fit: 'middle' },
+  { header: 'AGENT', value: ({ agent_id }) => agent_id },
   { header: 'NAME', value: ({ name }) => name },
-  { header: 'TEMPLATE', value: ({ template_id }) => template_id, fit: 'middle' },
+  { header: 'TEMPLATE', value: ({ template_id }) => template_id },
 ];
 
 function readRows(http: Http, spaceId: string): Paged<AgentRow> {

@@ -37,8 +37,8 @@ type Input = MessageInput | { readonly rows: RowsInput };
 type Registered = Pick<SentMessage, 'message_id' | 'created'> & Pick<NewMessage, 'external_message_id'>;
 
 const COLUMNS: readonly Column<Registered>[] = [
-  { header: 'MESSAGE', value: ({ message_id }) => message_id, fit: 'middle' },
-  { header: 'EXTERNAL ID', value: ({ external_message_id }) => external_message_id, fit: 'middle' },
+  { header: 'MESSAGE', value: ({ message_id }) => message_id },
+  { header: 'EXTERNAL ID', value: ({ external_message_id }) => external_message_id },
   { header: 'CREATED', value: ({ created }) => (created === undefined ? '' : created ? 'yes' : 'no') },
 ];
 

@@ -29,7 +29,7 @@ function sourceStatus({ created }: ChatSource): 'created' | 'reused' | 'unknown'
 }
 
 const COLUMNS: readonly Column<ChatSource>[] = [
-  { header: 'SOURCE', value: ({ source_id }) => source_id, fit: 'middle' },
+  { header: 'SOURCE', value: ({ source_id }) => source_id },
   { header: 'NAME', value: ({ name }) => name },
   { header: 'ROUTING', value: ({ routing_mode }) => routing_mode },
   { header: 'STATUS', value: sourceStatus, tone: ({ created }) => (created ? 'good' : 'dim') },

@@ -46,7 +46,7 @@ function previewOf({ last }: Conversation): string | undefined {
 const COLUMNS: readonly Column<Conversation>[] = [
   { header: 'CUSTOMER', value: ({ space }) => space, fit: 'end' },
   // The id of its source, where the service does not tell its name.
-  { header: 'AGENT', value: ({ agent, source_id }) => agent ?? source_id, fit: 'middle' },
+  { header: 'AGENT', value: ({ agent, source_id }) => agent ?? source_id },
   { header: 'SESSION', value: ({ session_id }) => session_id },
   {
     header: 'STATUS',

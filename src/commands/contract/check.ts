@@ -15,7 +15,7 @@ const TONES: Readonly<Record<LeafCheck['result'], Tone>> = {
 const COLUMNS: readonly Column<LeafCheck>[] = [
   { header: 'LEAF', value: ({ name }) => name },
   { header: 'RESULT', value: ({ result }) => result, tone: ({ result }) => TONES[result] },
-  { header: 'VALUE', value: ({ value }) => value, fit: 'middle', isOptional: true },
+  { header: 'VALUE', value: ({ value }) => value, isOptional: true },
   { header: 'SOURCE', value: ({ source }) => source, tone: () => 'dim', isOptional: true },
   { header: 'DETAIL', value: ({ detail }) => detail, fit: 'below' },
 ];

@@ -17,13 +17,13 @@ const MAX_COMPLETE = 3;
 
 const COLUMNS: readonly Column<Leaf>[] = [
   { header: 'LEAF', value: ({ name }) => name },
-  { header: 'VALUE', value: ({ value }) => value, fit: 'middle' },
+  { header: 'VALUE', value: ({ value }) => value },
   { header: 'SOURCE', value: ({ source }) => source, tone: ({ source }) => TONES[source] },
   { header: 'NOTE', value: ({ note }) => note, tone: () => 'dim', isOptional: true },
 ];
 
 function columnsFor(count: number): readonly Column<Leaf>[] {
-  return count > MAX_COMPLETE ? COLUMNS : COLUMNS.map((column) => ({ ...column, fit: 'wrap', isOptional: false }));
+  return count > MAX_COMPLETE ? COLUMNS : COLUMNS.map((column) => ({ ...column, isOptional: false }));
 }
 
 function parseValueSource(text: string | undefined): Source | undefined {

@@ -10,11 +10,11 @@ interface Adopted {
 }
 
 const COLUMNS: readonly Column<Adopted>[] = [
-  { header: 'JOB', value: ({ cron_job_id }) => cron_job_id, fit: 'middle' },
+  { header: 'JOB', value: ({ cron_job_id }) => cron_job_id },
   { header: 'STATUS', value: () => 'adopted', tone: () => 'good' },
-  { header: 'AGENT', value: ({ data }) => data.agent_id, fit: 'middle' },
+  { header: 'AGENT', value: ({ data }) => data.agent_id },
   { header: 'NAME', value: ({ data }) => data.name },
-  { header: 'KEY', value: ({ key }) => key, fit: 'middle', isOptional: true, tone: () => 'dim' },
+  { header: 'KEY', value: ({ key }) => key, isOptional: true, tone: () => 'dim' },
 ];
 
 export const adopt = () =>

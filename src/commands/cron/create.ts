@@ -27,13 +27,13 @@ function formatRuns({ status, next_runs, gap }: CronResult): string {
 }
 
 const COLUMNS: readonly Column<CronResult>[] = [
-  { header: 'JOB', value: ({ cron_job_id }) => cron_job_id, fit: 'middle' },
+  { header: 'JOB', value: ({ cron_job_id }) => cron_job_id },
   { header: 'STATUS', value: ({ status }) => status, tone: ({ status }) => TONES[status] },
-  { header: 'AGENT', value: ({ job }) => job.agent_id, fit: 'middle' },
-  { header: 'NAME', value: ({ job }) => job.name },
+  { header: 'AGENT', value: ({ job }) => job.agent_id, isOptional: true },
+  { header: 'NAME', value: ({ job }) => job.name, fit: 'end' },
   { header: 'SCHEDULE', value: ({ description, gap }) => (gap ? 'not compared' : description) },
   { header: 'NEXT RUNS', value: formatRuns, isTime: true, isOptional: true },
-  { header: 'KEY', value: ({ key }) => key, fit: 'middle', isOptional: true, tone: () => 'dim' },
+  { header: 'KEY', value: ({ key }) => key, isOptional: true, tone: () => 'dim' },
 ];
 
 /** Adds to an interruption that no job was sent. Returns other errors unchanged. */

@@ -25,9 +25,9 @@ export const forget = () =>
         ]);
         const { key, job } = await forget(context, parseJobSelection(options, typedKey), yes);
         return objectResult({ status: 'forgotten', key, agent_id: job.agent_id, name: job.name }, [
-          { header: 'KEY', value: (forgotten) => forgotten.key, fit: 'middle' },
+          { header: 'KEY', value: (forgotten) => forgotten.key },
           { header: 'STATUS', value: ({ status }) => status },
-          { header: 'AGENT', value: ({ agent_id }) => agent_id, fit: 'middle' },
+          { header: 'AGENT', value: ({ agent_id }) => agent_id },
           { header: 'NAME', value: ({ name }) => name },
         ]);
       }),

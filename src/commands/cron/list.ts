@@ -15,9 +15,9 @@ const TONES = {
 } as const;
 
 const COLUMNS: readonly Column<JobRow>[] = [
-  { header: 'JOB', value: ({ cron_job_id }) => cron_job_id, fit: 'middle' },
-  { header: 'AGENT', value: ({ agent_id, agent_text }) => agent_id ?? agent_text, fit: 'middle', isOptional: true },
-  { header: 'NAME', value: ({ name }) => name },
+  { header: 'JOB', value: ({ cron_job_id }) => cron_job_id, isOptional: true },
+  { header: 'AGENT', value: ({ agent_id, agent_text }) => agent_id ?? agent_text, isOptional: true },
+  { header: 'NAME', value: ({ name }) => name, fit: 'end' },
   { header: 'SCHEDULE', value: ({ description }) => description },
   { header: 'NEXT RUN', value: ({ next, state }) => (state === 'gone' ? null : next), isTime: true },
   { header: 'STATE', value: ({ state }) => state, tone: ({ state }) => TONES[state] },

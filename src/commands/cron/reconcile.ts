@@ -16,13 +16,13 @@ function describeResult({ status, candidates }: Reconciled): string {
 }
 
 const COLUMNS: readonly Column<Reconciled>[] = [
-  { header: 'JOB', value: ({ cron_job_id }) => cron_job_id, fit: 'middle' },
+  { header: 'JOB', value: ({ cron_job_id }) => cron_job_id },
   { header: 'STATUS', value: ({ status }) => status, tone: ({ status }) => TONES[status] },
-  { header: 'AGENT', value: ({ reservation }) => reservation.data.agent_id, fit: 'middle' },
+  { header: 'AGENT', value: ({ reservation }) => reservation.data.agent_id },
   { header: 'NAME', value: ({ reservation }) => reservation.data.name },
   { header: 'RESERVED', value: ({ reservation }) => reservation.at, isTime: true },
   { header: 'NOTE', value: describeResult, fit: 'below' },
-  { header: 'KEY', value: ({ reservation }) => reservation.key, fit: 'middle', isOptional: true, tone: () => 'dim' },
+  { header: 'KEY', value: ({ reservation }) => reservation.key, isOptional: true, tone: () => 'dim' },
 ];
 
 function resultJson(result: Reconciled, toWireSchedule: (schedule: CronSchedule) => object): object {

@@ -49,7 +49,7 @@ const jobStatuses = ({ steps }: SpacePlan): string[] =>
 export const COLUMNS: readonly Column<SpacePlan>[] = [
   { header: 'SOURCE', value: ({ document }) => document.source, fit: 'start' },
   { header: 'EXTERNAL ID', value: ({ document }) => document.manifest.external_space_id },
-  { header: 'SPACE', value: ({ space_id }) => space_id, fit: 'middle' },
+  { header: 'SPACE', value: ({ space_id }) => space_id },
   { header: 'STATUS', value: statusOf },
   {
     header: 'AGENTS',

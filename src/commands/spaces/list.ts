@@ -20,11 +20,11 @@ function formatOrgWide({ space: { is_org_wide } }: SpaceRow): string | undefined
 }
 
 const COLUMNS: readonly Column<SpaceRow>[] = [
-  { header: 'SPACE', value: ({ space }) => space.space_id, fit: 'middle' },
+  { header: 'SPACE', value: ({ space }) => space.space_id },
   { header: 'EXTERNAL ID', value: ({ space }) => space.external_space_id },
   { header: 'NAME', value: ({ space }) => space.name },
   { header: 'DESCRIPTION', value: ({ space }) => space.description, tone: () => 'dim', fit: 'end', isOptional: true },
-  { header: 'ORG-WIDE', value: formatOrgWide },
+  { header: 'ORG-WIDE', value: formatOrgWide, isOptional: true },
 ];
 
 function readRows(http: Http): Paged<SpaceRow> {

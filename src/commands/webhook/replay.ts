@@ -18,7 +18,7 @@ const TONES = { sent: 'good', failed: 'bad', unknown: 'warn', skipped: 'dim' } a
 const DEFAULT_RETRIES = 3;
 
 const COLUMNS: readonly Column<ReplayResult>[] = [
-  { header: 'DELIVERY_ID', value: ({ delivery_id }) => delivery_id, fit: 'middle' },
+  { header: 'DELIVERY_ID', value: ({ delivery_id }) => delivery_id },
   { header: 'STATUS', value: ({ status }) => status, tone: ({ status }) => TONES[status] },
   { header: 'HTTP', value: ({ http_status }) => http_status },
   { header: 'FILE', value: ({ file }) => file, fit: 'start' },

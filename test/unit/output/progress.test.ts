@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Clock } from '../../../src/clock.ts';
-import { createProgress, progressSafeSink } from '../../../src/output/progress.ts';
+import { createProgress } from '../../../src/output/progress.ts';
+import { outputSink } from '../../../src/output/sink.ts';
 import { memorySink } from '../../support/memory-sink.ts';
 import { Screen } from '../../support/screen.ts';
 
@@ -59,35 +60,6 @@ describe('progress', () => {
     await screen.until('page 3 (waiting 5 s)\x1b[?2026l\x1b[1G\x1b[0K');
   });
 
-  it('shows the latest text and detail when it appears', async () => {
-    const screen = new Screen();
-    const { clock, pass } = manualClock();
-    const progress = createProgress(screen, { enabled: true, clock });
-    progress.start('one');
-    progress.update('two');
-    progress.detail('three');
-    pass();
-    await screen.until('two (three)');
-    expect(screen.output).not.toContain('one');
-    progress.detail('');
-    screen.output = '';
-    await screen.until('two');
-    expect(screen.output).not.toContain('three');
-    progress.stop();
-  });
-
-  it('shows the detail of several lines on a separate line', async () => {
-    const screen = new Screen();
-    const { clock, pass } = manualClock();
-    const progress = createProgress(screen, { enabled: true, clock });
-    progress.start('');
-    progress.update(['all', '  one']);
-    progress.detail('waiting 5 s');
-    pass();
-    await screen.until('all\n  one\n  (waiting 5 s)');
-    progress.stop();
-  });
-
   it('shows nothing if stopped early, even while the library loads', async () => {
     const screen = new Screen();
     const early = manualClock();
@@ -124,19 +96,12 @@ describe('progress', () => {
     expect(screen.output).toBe('');
   });
 
-  it('ignores updates before it is started', () => {
-    const progress = createProgress(new Screen(), { enabled: true, clock: manualClock().clock });
-    progress.update('x');
-    progress.detail('x');
-    progress.stop();
-  });
-
   it('disappears during a write and comes back', async () => {
     const { screen, progress } = await showSpinner();
     screen.output = '';
-    const sink = progressSafeSink(
+    const sink = outputSink(
       { ...memorySink({ isTTY: true }), write: async (text) => void screen.write(text) },
-      progress,
+      { progress },
     );
     await sink.write('a notice\n');
     await screen.until('working');
@@ -151,24 +116,10 @@ describe('progress', () => {
     const { screen, progress } = await showSpinner();
     const before = screen.output;
     const pipe = memorySink({ isTTY: false });
-    const sink = progressSafeSink(pipe, progress);
+    const sink = outputSink(pipe, { progress });
     for (let row = 0; row < 100; row++) await sink.write('row\n');
     expect(pipe.writes).toHaveLength(100);
     expect(screen.output).toBe(before);
-    progress.stop();
-  });
-
-  it('comes back if the write fails, but not if it was stopped meanwhile', async () => {
-    const { screen, progress, pass } = await showSpinner();
-    screen.output = '';
-    await expect(progress.pauseDuring(() => Promise.reject(new Error('EPIPE')))).rejects.toThrow('EPIPE');
-    await screen.until('working');
-    await progress.pauseDuring(async () => progress.stop());
-    screen.output = '';
-    progress.start('again');
-    pass();
-    await screen.until('again');
-    expect(screen.output).not.toContain('working');
     progress.stop();
   });
 
@@ -201,25 +152,6 @@ describe('a countdown', () => {
     pass();
     await new Promise((resolve) => setImmediate(resolve));
     expect(screen.output.slice(length)).not.toContain('waiting');
-    progress.stop();
-  });
-
-  it('of the entire wait continues, whatever its detail shows', async () => {
-    const screen = new Screen();
-    const { clock, pass } = manualClock();
-    const progress = createProgress(screen, { enabled: true, clock });
-    progress.start('Waiting for the reply', 120_000);
-    pass();
-    await screen.until('Waiting for the reply (1 min 59 s left)');
-    progress.countdown(2_000, (left) => `waiting ${left} for the rate limit`);
-    await screen.until('Waiting for the reply (1 min 59 s left; waiting 2 s for the rate limit)');
-    progress.detail('');
-    pass(61_000);
-    await screen.until('Waiting for the reply (58 s left)');
-    progress.start('Reading');
-    screen.output = '';
-    await screen.until('Reading');
-    expect(screen.output).not.toContain('left');
     progress.stop();
   });
 });

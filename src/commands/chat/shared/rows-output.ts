@@ -46,9 +46,9 @@ export const ROW_COLUMNS: readonly Column<RowResult>[] = [
   { header: 'LINE', value: ({ line }) => line },
   { header: 'STATUS', value: ({ status }) => status.replace('_', ' '), tone: ({ status }) => TONES[status] },
   { header: 'SESSION', value: ({ session_id }) => session_id },
-  { header: 'MESSAGE', value: ({ message_id }) => message_id, fit: 'middle' },
-  { header: 'EXTERNAL ID', value: ({ external_message_id }) => external_message_id, fit: 'middle', tone: () => 'dim' },
-  { header: 'SOURCE', value: ({ source_id }) => source_id, fit: 'middle', isOptional: true, tone: () => 'dim' },
+  { header: 'MESSAGE', value: ({ message_id }) => message_id },
+  { header: 'EXTERNAL ID', value: ({ external_message_id }) => external_message_id, tone: () => 'dim' },
+  { header: 'SOURCE', value: ({ source_id }) => source_id, isOptional: true, tone: () => 'dim' },
   { header: 'NOTE', value: noteOf, fit: 'below' },
 ];
 

@@ -1,5 +1,6 @@
-import { errorCode } from '../errors.ts';
-import type { Sink } from '../platform/io.ts';
+import { describeFileError, errorCode, OutputError } from '../errors.ts';
+import { type Sink, withWrite } from '../platform/io.ts';
+import type { Progress } from './progress.ts';
 
 /** `process.stdout` or `process.stderr`. */
 type OutputStream = NodeJS.WritableStream & {
@@ -95,4 +96,38 @@ export async function waitForReader(written: Promise<unknown>, signal: AbortSign
  */
 export function isReaderGone(error: unknown): boolean {
   return errorCode(error) === 'EPIPE';
+}
+
+interface OutputOptions {
+  /** Applied to each write: redacts secrets, for example. Write complete lines, because it misses one split across writes. */
+  readonly clean?: (text: string) => string;
+  /** Hidden while the text is written to a terminal. */
+  readonly progress?: Pick<Progress, 'pauseDuring'>;
+  /** Once it aborts, a write waits at most one second for its reader. */
+  readonly signal?: () => AbortSignal | undefined;
+  /** Whether a write may fail without a consequence, such as that of a notice. */
+  readonly isOptional?: boolean;
+}
+
+/**
+ * Creates the sink that a command writes to.
+ * @returns a sink whose writes reject with code EPIPE if the reader is gone, the reason of the signal if nobody reads, and
+ * otherwise OutputError, such as for a full disk
+ */
+export function outputSink(sink: Sink, { clean, progress, signal, isOptional = false }: OutputOptions = {}): Sink {
+  let isStalled = false;
+  const send: Sink['write'] = async (text, encoding) => {
+    const written = sink.write(clean ? clean(text) : text, encoding).catch((error: unknown) => {
+      if (isReaderGone(error)) throw error;
+      throw new OutputError('The output cannot be written.', { why: describeFileError(error), cause: error });
+    });
+    isStalled ||= !(await waitForReader(written, signal?.()));
+    if (isStalled) throw signal?.()?.reason;
+  };
+  const sendPaused: Sink['write'] = (text, encoding) =>
+    sink.isTTY && progress ? progress.pauseDuring(() => send(text, encoding)) : send(text, encoding);
+  return withWrite(
+    isOptional ? (text, encoding) => sendPaused(text, encoding).catch(() => undefined) : sendPaused,
+    sink,
+  );
 }
