@@ -17,7 +17,6 @@ import contractImport from '../commands/contract/import.ts';
 import contractSet from '../commands/contract/set.ts';
 import contractShow from '../commands/contract/show.ts';
 import contractUnset from '../commands/contract/unset.ts';
-import doctor from '../commands/doctor.ts';
 import sandboxRun from '../commands/sandbox/run.ts';
 import sandboxStart from '../commands/sandbox/start.ts';
 import stateCopy from '../commands/state/copy.ts';
@@ -83,7 +82,6 @@ function earlier(name: string, summary: string, spec: Command): CommandUnknownOp
 /** The commands that are not converted yet, in the order of help. */
 export function earlierCommands() {
   return {
-    doctor: earlier('doctor', 'Check every setting and connection, and say what to do', doctor),
     upload: earlier('upload', 'Upload files as attachments or documents, each once', upload),
     api: earlier('api', 'Make any call of the service', api),
     chat: group('chat', 'Send messages to agents and follow their replies', [

@@ -2,6 +2,7 @@ import { CommanderError, type CommandUnknownOpts, Option } from '@commander-js/e
 import { DEFAULT_RETRIES } from '../api/retry.ts';
 import { agents } from '../commands/agents.ts';
 import { cron } from '../commands/cron.ts';
+import { doctor } from '../commands/doctor.ts';
 import { help } from '../commands/help.ts';
 import { login } from '../commands/login.ts';
 import { logout } from '../commands/logout.ts';
@@ -29,12 +30,12 @@ export interface ProgramOptions {
 
 /** All commands, in the order of help. */
 function createCommands(): readonly CommandUnknownOpts[] {
-  const { doctor, chat, state, upload, webhook, api, contract, sandbox, completion } = earlierCommands();
+  const { chat, state, upload, webhook, api, contract, sandbox, completion } = earlierCommands();
   return [
     login(),
     logout(),
     whoami(),
-    doctor,
+    doctor(),
     profile(),
     spaces(),
     agents(),

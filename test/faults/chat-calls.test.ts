@@ -4,12 +4,12 @@ import { HistoryReader } from '../../src/api/history.ts';
 import { OPERATIONS } from '../../src/contract/operations.ts';
 import { RateLimitError, ServiceError } from '../../src/errors.ts';
 import { json, neverAnswer, reset, type Step, sendJson, startFakeService } from '../support/fake-service.ts';
-import { followDeps } from './following.ts';
+import { client } from './http-client.ts';
 
 /** A fake service and a client for it. */
 async function serverOf(...script: readonly Step[]) {
   const { requests, baseUrl } = await startFakeService(script);
-  return { got: requests, http: followDeps(baseUrl).http };
+  return { got: requests, http: client(baseUrl).http };
 }
 
 const message = { source_id: 'src', session_id: 's', text: 'Hi', external_message_id: 'ext-1' };
