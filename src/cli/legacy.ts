@@ -24,7 +24,6 @@ import stateInit from '../commands/state/init.ts';
 import statePath from '../commands/state/path.ts';
 import stateShow from '../commands/state/show.ts';
 import stateVerify from '../commands/state/verify.ts';
-import upload from '../commands/upload.ts';
 import webhookListen from '../commands/webhook/listen.ts';
 import webhookReplay from '../commands/webhook/replay.ts';
 import webhookTrigger from '../commands/webhook/trigger.ts';
@@ -82,7 +81,6 @@ function earlier(name: string, summary: string, spec: Command): CommandUnknownOp
 /** The commands that are not converted yet, in the order of help. */
 export function earlierCommands() {
   return {
-    upload: earlier('upload', 'Upload files as attachments or documents, each once', upload),
     api: earlier('api', 'Make any call of the service', api),
     chat: group('chat', 'Send messages to agents and follow their replies', [
       earlier('setup', "Create or reuse an agent's API chat source", chatSetup),

@@ -10,6 +10,7 @@ import { plan } from '../commands/plan.ts';
 import { profile } from '../commands/profile.ts';
 import { provision } from '../commands/provision.ts';
 import { spaces } from '../commands/spaces.ts';
+import { upload } from '../commands/upload.ts';
 import { whoami } from '../commands/whoami.ts';
 import type { GlobalFlags } from '../config/global-flags.ts';
 import { UsageError } from '../errors.ts';
@@ -30,7 +31,7 @@ export interface ProgramOptions {
 
 /** All commands, in the order of help. */
 function createCommands(): readonly CommandUnknownOpts[] {
-  const { chat, state, upload, webhook, api, contract, sandbox, completion } = earlierCommands();
+  const { chat, state, webhook, api, contract, sandbox, completion } = earlierCommands();
   return [
     login(),
     logout(),
@@ -42,7 +43,7 @@ function createCommands(): readonly CommandUnknownOpts[] {
     plan(),
     provision(),
     chat,
-    upload,
+    upload(),
     cron(),
     state,
     webhook,
