@@ -160,8 +160,8 @@ export function isWithoutId(error: unknown): boolean {
 }
 
 /**
- * Whether the error of a `once` call proves that the call had no effect: the service refused it with a 4xx, or the
- * request did not leave this machine completely. False for errors that are not a PartnerctlError: they are bugs and
+ * Whether the error of a `once` call proves that the call had no effect: the service refused it with a 4xx other than 408,
+ * or the request did not leave this machine completely. False for errors that are not a PartnerctlError: they are bugs and
  * prove nothing.
  */
 export function provesNothingDone(error: unknown): error is PartnerctlError {

@@ -1,39 +1,25 @@
 import { isUtf8 } from 'node:buffer';
 import type { Contract } from '../contract/contract.ts';
 import { parseJson } from '../contract/json.ts';
-import { bodyOfLocation } from '../contract/location-header.ts';
-import type { Operation, RawOperation } from '../contract/operations.ts';
+import type { Operation } from '../contract/operations.ts';
+import { bodyOfLocation } from '../contract/resource.ts';
 import { UnknownShape } from '../contract/unknown-shape.ts';
+import type { CallFacts } from './call-errors.ts';
 import { bodyError, itemError, NotUtf8, shapeError } from './shape-errors.ts';
 import type { HttpResponse } from './transport.ts';
 
-/** The call that a response is for. */
-export interface AnsweredCall {
-  readonly operation: Operation | RawOperation;
-  /** Its method and path, for messages: `GET /automation/spaces/`. */
-  readonly name: string;
-  /** The whole address of the request. */
-  readonly url: string;
-  readonly requestId: string;
-  /** The number of attempts, including this one; all earlier attempts failed. */
-  readonly attempts: number;
-  readonly contract: Contract;
-  /** Removes secrets from a text before any of it is quoted or stored. */
-  readonly redact: (text: string) => string;
-}
-
 /** The response to a successful call, with methods that read its body. */
 export class ApiResponse {
-  readonly call: AnsweredCall;
+  readonly call: CallFacts;
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  readonly requestId: string;
+  readonly requestId: string | undefined;
   /** The undecoded body. */
   readonly bytes: Uint8Array;
   private readonly body: string;
   private parsed: { readonly value: unknown } | undefined;
 
-  constructor({ status, headers, body, bytes }: HttpResponse, call: AnsweredCall) {
+  constructor({ status, headers, body, bytes }: HttpResponse, call: CallFacts) {
     this.call = call;
     this.status = status;
     this.headers = headers;
@@ -65,11 +51,6 @@ export class ApiResponse {
   json(): unknown {
     this.parsed ??= { value: this.parse() };
     return this.parsed.value;
-  }
-
-  /** Makes `json` return null for a 204 without a body, where the caller knows that it stands for an empty list. */
-  acceptNothing(): void {
-    if (this.status === 204 && this.body.trim() === '') this.parsed ??= { value: null };
   }
 
   /**

@@ -1,4 +1,5 @@
 import { formatDuration } from '../clock.ts';
+import type { Contract } from '../contract/contract.ts';
 import { type ErrorBody, readErrorBody } from '../contract/error-body.ts';
 import type { Operation, RawOperation } from '../contract/operations.ts';
 import { readSlashRedirect } from '../contract/slash-redirect.ts';
@@ -7,6 +8,10 @@ import {
   BalanceError,
   CredentialsError,
   type ErrorInfo,
+  isBalanceTooLow,
+  isStateUnavailable,
+  isTokenRejected,
+  LocalError,
   NotFoundError,
   OutcomeUnknownError,
   type PartnerctlError,
@@ -14,7 +19,7 @@ import {
   RefusedError,
   ServiceError,
 } from '../errors.ts';
-import { addressHint, isMethodMissing, parameterHint, type RefusedRequest } from './refusal-hints.ts';
+import { addressHint, isMethodMissing, parameterHint } from './refusal-hints.ts';
 import type { HttpResponse, TransportFailure } from './transport.ts';
 import { TimeLimitReached } from './transport-failure.ts';
 
@@ -26,18 +31,27 @@ export interface TokenOrigin {
   readonly fixHint: string;
 }
 
-/** The call's details for error messages. */
-export interface CallContext {
+/** What is known of a call, for its response and its errors. */
+export interface CallFacts {
   readonly operation: Operation | RawOperation;
-  readonly request: RefusedRequest;
+  readonly method: string;
+  /** Its method and path, for messages: `GET /automation/spaces/`. */
+  readonly name: string;
   /** The whole address of the request. */
   readonly url: string;
   /** The configured base URL. */
   readonly baseUrl: string;
+  readonly contract: Contract;
   readonly tokenOrigin: TokenOrigin | undefined;
+  /** Removes secrets from a text before any of it is quoted or stored. */
+  readonly redact: (text: string) => string;
   /** Undefined if nothing was sent. */
   readonly requestId: string | undefined;
   readonly attempts: number;
+}
+
+/** A call that failed. */
+export interface FailedCall extends CallFacts {
   /** Whether the deadline, not the number of attempts, ended the call. */
   readonly isOutOfTime: boolean;
   /** The value of --timeout in milliseconds, if that set the deadline. */
@@ -68,18 +82,19 @@ export function toIndeterminate(failure: PartnerctlError, { name, safety }: Oper
 
 /**
  * Returns the error for an unsuccessful response (spec §7), with the service's own message, status, code, and request
- * id. A 4xx proves that nothing was done. This includes 408, which means that the service never received the whole
- * request. After a 5xx, or a 3xx that does more than change the trailing slash, the outcome is indeterminate unless the
- * response arrived before the whole request was sent.
- * @param response with secrets already redacted from its body
+ * id. A 4xx proves that nothing was done. After a 408, a 5xx, or a 3xx that does more than change the trailing slash, the
+ * outcome is indeterminate unless the response arrived before the whole request was sent: a gateway may say 408 when it
+ * did not get a response in time.
  */
-export function responseError(response: HttpResponse, call: CallContext): PartnerctlError {
-  const { status, headers, body } = response;
-  const said = readErrorBody(body, headers['content-type'], call.request.contract);
+export function responseError(response: HttpResponse, call: FailedCall): PartnerctlError {
+  const { status, headers } = response;
+  // Redact before quoting: a truncated secret would not be recognized.
+  const body = call.redact(response.body);
+  const said = readErrorBody(body, headers['content-type'], call.contract);
   const info = responseInfo(response, said, call);
-  if (status < 300) return prematureError(response, info);
+  if (status < 300) return prematureError(status, body, info);
   if (status < 400) return redirectError(response, info, call);
-  if (status >= 500) {
+  if (status >= 500 || status === 408) {
     const error = serverError(status, info, call);
     return response.sent === 'all' ? toIndeterminate(error, call.operation) : error;
   }
@@ -104,10 +119,8 @@ export function responseError(response: HttpResponse, call: CallContext): Partne
     case 405:
       return new RefusedError('The service does not take this method here (405).', {
         ...info,
-        hint: addressHint(call.request, headers.allow, true),
+        hint: addressHint(call, headers.allow, true),
       });
-    case 408:
-      return serverError(status, info, call);
     case 413:
       return new RefusedError('The request is larger than the service accepts (413).', {
         ...info,
@@ -118,7 +131,7 @@ export function responseError(response: HttpResponse, call: CallContext): Partne
     default:
       return new RefusedError(`The service refused the call (${status}).`, {
         ...info,
-        hint: parameterHint(call.request, said),
+        hint: parameterHint(call, said),
       });
   }
 }
@@ -126,12 +139,12 @@ export function responseError(response: HttpResponse, call: CallContext): Partne
 function responseInfo(
   { status, headers }: HttpResponse,
   { code, message, fields, fromGateway }: ErrorBody,
-  call: CallContext,
+  call: FailedCall,
 ): ErrorInfo {
   // Some services repeat a field's error as the top-level message.
   const isRepeated = fields.some((field) => message?.includes(field.message));
   const complaints = fields.map((field) => (field.path === '' ? field.message : `${field.path}: ${field.message}`));
-  const isMissing = status === 405 && isMethodMissing(call.request.method, headers.allow);
+  const isMissing = status === 405 && isMethodMissing(call.method, headers.allow);
   const why = [isRepeated ? undefined : message, ...complaints].filter(Boolean).join('\n');
   return {
     why: why === '' ? undefined : why,
@@ -149,20 +162,33 @@ function responseInfo(
   };
 }
 
-function nameToken({ tokenOrigin }: CallContext): string {
+/** A call that waited for its turn was not made: it would have failed like an earlier one. */
+export class RunStopped extends LocalError {
+  constructor(cause: unknown) {
+    super('It was not started, because an earlier request failed in a way that every further one would.', { cause });
+  }
+}
+
+/** Whether every further call of a run would fail the same way: 401, 402, and a state that cannot be reached. */
+export function stopsRun(error: unknown): error is PartnerctlError {
+  return isBalanceTooLow(error) || isTokenRejected(error) || isStateUnavailable(error);
+}
+
+function nameToken({ tokenOrigin }: FailedCall): string {
   return tokenOrigin ? `token from ${tokenOrigin.from}` : 'token';
 }
 
-function notFoundError(info: ErrorInfo, { request, baseUrl }: CallContext): NotFoundError {
+function notFoundError(info: ErrorInfo, call: FailedCall): NotFoundError {
+  const { baseUrl } = call;
   const resource = UNKNOWN_RESOURCE.exec(info.code ?? '')?.[1];
   const hint =
     resource === undefined
-      ? `Check the id and the base URL ${baseUrl}. ${addressHint(request, undefined)}`
+      ? `Check the id and the base URL ${baseUrl}. ${addressHint(call, undefined)}`
       : `Check the id, and that it belongs to this service: ${baseUrl}.`;
   return new NotFoundError(`The service does not know this ${resource ?? 'resource'} (404).`, { ...info, hint });
 }
 
-function rateLimitError(info: ErrorInfo, call: CallContext): PartnerctlError {
+function rateLimitError(info: ErrorInfo, call: FailedCall): PartnerctlError {
   const later = info.retryAt ? `Run the command again after ${info.retryAt}` : 'Run the command again later';
   // A `once` call is not retried after a 429, however much time there is.
   const hint =
@@ -172,7 +198,7 @@ function rateLimitError(info: ErrorInfo, call: CallContext): PartnerctlError {
   return new RateLimitError(`The rate limit of the service is reached${afterAttempts(call)} (429).`, { ...info, hint });
 }
 
-function serverError(status: number, info: ErrorInfo, call: CallContext): PartnerctlError {
+function serverError(status: number, info: ErrorInfo, call: FailedCall): PartnerctlError {
   return new ServiceError(`The service failed${afterAttempts(call)} (${status}).`, {
     ...info,
     hint: info.retryAt
@@ -182,7 +208,7 @@ function serverError(status: number, info: ErrorInfo, call: CallContext): Partne
 }
 
 /** A 2xx sent before the body was received does not mean success. */
-function prematureError({ status, body }: HttpResponse, info: ErrorInfo): PartnerctlError {
+function prematureError(status: number, body: string, info: ErrorInfo): PartnerctlError {
   return new ServiceError(`The service responded with ${status} before it had received the request.`, {
     ...info,
     why: `It said: ${body.slice(0, QUOTED_CHARACTERS)}`,
@@ -192,7 +218,7 @@ function prematureError({ status, body }: HttpResponse, info: ErrorInfo): Partne
 }
 
 /** A write that is redirected to its own path was not processed. Any other redirect may lead to what it created. */
-function redirectError(response: HttpResponse, info: ErrorInfo, call: CallContext): PartnerctlError {
+function redirectError(response: HttpResponse, info: ErrorInfo, call: FailedCall): PartnerctlError {
   const { status, headers, sent } = response;
   const { operation, baseUrl } = call;
   const slash = readSlashRedirect(response, call.url);
@@ -223,7 +249,7 @@ function redirectFix(slash: 'always' | 'never' | undefined, { leaf }: Operation 
  * Returns the error for a call without a complete response. If a `once` request may have been sent in full, the outcome
  * is indeterminate.
  */
-export function networkError(failure: TransportFailure, call: CallContext): PartnerctlError {
+export function networkError(failure: TransportFailure, call: FailedCall): PartnerctlError {
   const { sent, message, code, status, isTransient, cause } = failure;
   const isLate = call.isOutOfTime || cause instanceof TimeLimitReached;
   const isProxy = code?.startsWith('PROXY_') === true;
@@ -246,7 +272,7 @@ export function networkError(failure: TransportFailure, call: CallContext): Part
   return sent === 'all' ? toIndeterminate(error, call.operation) : error;
 }
 
-function describeExtent(sent: TransportFailure['sent'], isLate: boolean, call: CallContext): string {
+function describeExtent(sent: TransportFailure['sent'], isLate: boolean, call: FailedCall): string {
   const limit = call.timeoutMs === undefined ? 'in time' : `within ${formatDuration(call.timeoutMs)} (--timeout)`;
   const extent = isLate ? ` ${limit}` : afterAttempts(call);
   if (sent === 'nothing') return `Could not reach ${call.baseUrl}${extent}.`;
@@ -254,7 +280,7 @@ function describeExtent(sent: TransportFailure['sent'], isLate: boolean, call: C
   return isLate ? `No response${extent}.` : `No complete response from ${call.baseUrl}${extent}.`;
 }
 
-function hintFor({ code, message, isTransient }: TransportFailure, { baseUrl }: CallContext): string {
+function hintFor({ code, message, isTransient }: TransportFailure, { baseUrl }: FailedCall): string {
   if (code?.startsWith('BODY_')) return `The tool cannot read this response. Check the base URL ${baseUrl}.`;
   if (code?.startsWith('PROXY_')) {
     return message.endsWith('answered 407')
@@ -268,6 +294,6 @@ function hintFor({ code, message, isTransient }: TransportFailure, { baseUrl }: 
   return `Check the base URL ${baseUrl} and the network. -v shows every attempt.`;
 }
 
-function afterAttempts({ attempts }: CallContext): string {
+function afterAttempts({ attempts }: FailedCall): string {
   return attempts <= 1 ? '' : ` after ${attempts} attempts`;
 }

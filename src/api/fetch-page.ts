@@ -1,30 +1,25 @@
 import { readList } from '../contract/body.ts';
+import { normalizeName } from '../contract/field-names.ts';
 import { isEmptyObject, type JsonObject } from '../contract/json.ts';
-import type { ListLeaf } from '../contract/leaves.ts';
-import type { Operation, RawOperation } from '../contract/operations.ts';
-import type { PageResponse } from '../contract/page-signs.ts';
+import type { FieldLeaf, ListLeaf } from '../contract/leaves.ts';
+import type { Operation } from '../contract/operations.ts';
+import { PAGE_NAMES, type PageResponse } from '../contract/page-signs.ts';
 import type { PagingRule } from '../contract/paging.ts';
 import { ErrorInSuccessBody, PartnerctlError, ShapeError } from '../errors.ts';
 import type { ApiResponse } from './api-response.ts';
-import type { CallOptions } from './call.ts';
+import type { CallOptions } from './call-request.ts';
 import type { Http } from './http.ts';
 
 /** The operation of a list. */
 export type ListOperation = Operation & { readonly leaf: ListLeaf };
 
-/** A list that the service serves in pages, and how it is read. */
-export interface PagedList {
-  readonly operation: ListOperation | RawOperation;
-  /** The plural resource name, as the spec spells it. */
-  readonly resource: string;
-  /** Where the contract says that the items are: empty for the body itself, undefined to look for the only list. */
-  readonly place: readonly string[] | undefined;
-  readonly rule: PagingRule;
-  /** Returns the id of an item; undefined if it has none that can be read. */
-  readonly idOf: (item: JsonObject) => string | undefined;
-  /** Called before each page. @param after the message after which a history is to be read on */
-  readonly options: (after?: string) => CallOptions;
-}
+/** The plural name of what each list has, as the spec spells it, and the id by which its items are told apart. */
+export const ITEMS: Readonly<Record<ListLeaf, { readonly resource: string; readonly id: FieldLeaf }>> = {
+  'spaces.list': { resource: 'spaces', id: 'space.id' },
+  'agents.list': { resource: 'agents', id: 'agent.id' },
+  'cron_jobs.list': { resource: 'cron_jobs', id: 'cron_job.id' },
+  'messages.history': { resource: 'messages', id: 'message.id' },
+};
 
 /** A page as the service sent it. */
 export interface FetchedPage {
@@ -33,20 +28,34 @@ export interface FetchedPage {
   readonly paging: PageResponse;
 }
 
-/** Requests a page of a list. @throws as a failed call; ShapeError for a response that is no list */
-export async function fetchPage(http: Http, list: PagedList, options: CallOptions): Promise<FetchedPage> {
-  const { operation, resource, place, rule } = list;
+/**
+ * Requests a page of a list.
+ * @throws as a failed call; ShapeError for a response that is no list
+ */
+export async function fetchPage(
+  http: Http,
+  operation: ListOperation,
+  extent: PagingRule['extent'],
+  options: CallOptions,
+): Promise<FetchedPage> {
   const response = await http.call(operation, options);
-  const isRest = rule.extent === 'rest of a session';
-  // Behind the last page, a service may have no content.
-  const mayBeNothing = isRest || options.link !== undefined || options.more !== undefined;
-  if (mayBeNothing) response.acceptNothing();
-  const items = response.read((body) => {
-    const isNothing = (isRest && isEmptyObject(body)) || (mayBeNothing && response.status === 204);
-    return isNothing ? [] : readList(body, resource, place);
-  });
   const { headers, status } = response;
+  const isRest = extent === 'rest of a session';
+  const isFurther = isRest || options.link !== undefined || options.more !== undefined;
   const nextLink = await readNextLink(headers.link);
+  // Behind the last page, a service may have no content.
+  if (isFurther && status === 204) {
+    return { items: [], response, paging: { body: undefined, headers, status, itemCount: 0, nextLink } };
+  }
+  const items = response.read((body, contract) =>
+    isRest && isEmptyObject(body)
+      ? []
+      : readList(body, {
+          leaf: operation.leaf,
+          resource: ITEMS[operation.leaf].resource,
+          place: contract.items(operation.leaf),
+        }),
+  );
   return { items, response, paging: { body: response.json(), headers, status, itemCount: items.length, nextLink } };
 }
 
@@ -79,4 +88,52 @@ export function rejectedStatus(error: unknown, others: readonly number[] = []): 
   if (error instanceof ErrorInSuccessBody) return status;
   const isRejected = status !== undefined && [...REJECTIONS, ...others].includes(status);
   return isRejected && !(error instanceof ShapeError) ? status : undefined;
+}
+
+type Address = Pick<Http, 'baseUrl' | 'basePath'>;
+
+/** Returns the address of a request. @param path path and query, starting with the base path */
+function addressOf({ baseUrl }: Address, path: string): URL {
+  return new URL(new URL(baseUrl).origin + path);
+}
+
+/** Returns the path and query of a request with other query parameters. */
+export function pathWith(http: Address, path: string, parameters: Readonly<Record<string, string>>): string {
+  const url = addressOf(http, path);
+  for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
+  return url.pathname + url.search;
+}
+
+/**
+ * Returns the path and query of a link to the next page. The origin of the link is ignored: the request always goes to
+ * the configured origin. A link outside the base path would send the token to another application on that host.
+ * @param current path and query of the request for the page that has the link
+ * @returns undefined for a link outside the base path, or one that is not an address
+ */
+export function pathOfLink(http: Address, current: string, link: string): string | undefined {
+  const from = addressOf(http, current);
+  if (!URL.canParse(link, from.href)) return undefined;
+  const target = new URL(link, from);
+  // Behind a proxy that adds the base path, a service may link the path that it sees itself.
+  if (http.basePath + target.pathname === from.pathname) target.pathname = from.pathname;
+  const isBelow = target.pathname === from.pathname || target.pathname.startsWith(`${http.basePath}/`);
+  return /^https?:$/.test(target.protocol) && isBelow ? target.pathname + queryOfLink(from, target) : undefined;
+}
+
+/** Whether a parameter says by a number where a page begins, or how many items it has. */
+function isNumbered(name: string): boolean {
+  const { page, offset, size } = PAGE_NAMES;
+  return [page, offset, size].some((pattern) => pattern.test(normalizeName(name)));
+}
+
+/**
+ * Returns the query of a link to the next page. Laravel leaves out the parameters of the request beside the number of the page,
+ * and would answer with a page of another list. A link with a token stays as it is: the token may stand for them.
+ */
+function queryOfLink(from: URL, target: URL): string {
+  const names = [...target.searchParams.keys()];
+  const hasNumbers = names.length > 0 && names.every(isNumbered);
+  if (!hasNumbers || target.pathname.replace(/\/$/, '') !== from.pathname.replace(/\/$/, '')) return target.search;
+  const missing = [...from.searchParams].filter(([name]) => !target.searchParams.has(name));
+  return [target.search, ...(missing.length > 0 ? [new URLSearchParams(missing).toString()] : [])].join('&');
 }

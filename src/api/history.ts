@@ -1,12 +1,11 @@
 import { directionOf, sortOldestFirst } from '../contract/message-order.ts';
-import { decodeMessages, type Message } from '../contract/messages.ts';
+import { type Message, readMessages } from '../contract/messages.ts';
 import { OPERATIONS } from '../contract/operations.ts';
 import { entriesOfSession } from '../contract/session-guard.ts';
 import { NotFoundError, type PartnerctlError, ShapeError } from '../errors.ts';
-import type { CallOptions } from './call.ts';
+import type { CallOptions } from './call-request.ts';
 import type { Http } from './http.ts';
-import { listedId, nextOf } from './list.ts';
-import { type Page, readPages } from './page-reader.ts';
+import { type Page, readPages } from './pages.ts';
 import { parseDate, retryAfterOf } from './retry.ts';
 
 /** Where to start reading in the history of a session. */
@@ -57,12 +56,10 @@ interface ReadPages {
   waitMs: number | undefined;
 }
 
-/** Reads the histories of one service (spec §4.4, assumptions `history.query` and `history.messages`). */
+/** Reads the histories of one service (spec §4.4). */
 export class HistoryReader {
   private readonly http: Http;
   private hasWarned = false;
-  /** Whether the service was seen to heed the message to read after. */
-  private honorsCursor = false;
 
   constructor(http: Http) {
     this.http = http;
@@ -70,7 +67,7 @@ export class HistoryReader {
 
   /**
    * Reads a history from its oldest message to its newest, and requests each page only when it is needed. Pages that lead from
-   * the newest message back are held, and become one page. So do those of a service that may ignore the message to read after.
+   * the newest message back are held, and become one page. So do those after a message, which the service may ignore.
    * @throws PartnerctlError; ShapeError for messages of another session
    */
   async *readAfter(position: HistoryPosition, options: HistoryOptions): AsyncGenerator<HistoryPage, void, void> {
@@ -88,11 +85,9 @@ export class HistoryReader {
       read.waitMs = retryAfterOf(page.response.headers, options.now()) ?? read.waitMs;
       const isEnough = after === undefined ? read.messages.length >= newest : isFound;
       if (read.direction === 'newest first' && isEnough) break;
-      const isHeld = read.direction !== 'oldest first' || (after !== undefined && !this.honorsCursor);
-      if (page.verdict.kind !== 'next' || isHeld) continue;
-      yield this.take(read, position);
+      const isHeld = after !== undefined || read.direction !== 'oldest first';
+      if (page.verdict.kind === 'next' && !isHeld) yield this.take(read, position);
     }
-    if (after !== undefined && !isFound) this.honorsCursor = this.takesCursor();
     yield { ...this.take(read, position), hasMore: false };
   }
 
@@ -134,26 +129,19 @@ export class HistoryReader {
 
   private requestPages(position: HistoryPosition, { limits }: HistoryOptions): AsyncGenerator<Page, void, void> {
     const { source_id, session_id, after_message_id } = position;
-    const { contract } = this.http;
-    const leaf = 'messages.history';
     const isRest = after_message_id !== undefined && this.takesCursor();
     const values = { source_id, session_id };
     return readPages(this.http, {
       operation: OPERATIONS.readHistory,
-      resource: 'messages',
-      place: contract.items(leaf),
-      rule: {
-        ...nextOf(contract, leaf),
-        extent: isRest ? 'rest of a session' : 'session',
-        takesMessage: this.takesCursor(),
-      },
-      idOf: (item) => listedId(item, leaf, contract),
+      extent: isRest ? 'rest of a session' : 'session',
       options: (after = after_message_id) => ({ ...limits(), values: { ...values, after_message_id: after } }),
     });
   }
 
   private decode({ items, response }: Page, position: HistoryPosition): readonly Message[] {
-    return response.read((_, contract) => decodeMessages(entriesOfSession(items, position, contract), contract));
+    // A page without items may have no body to read.
+    if (items.length === 0) return [];
+    return response.read((_, contract) => readMessages(entriesOfSession(items, position, contract), contract));
   }
 
   private warnAboutOrder(): void {

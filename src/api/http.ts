@@ -5,8 +5,8 @@ import { readSlashRedirect, withTrailingSlash } from '../contract/slash-redirect
 import { InterruptedError, LocalError, type PartnerctlError } from '../errors.ts';
 import { ApiResponse } from './api-response.ts';
 import { ATTEMPT_TIMEOUT_MS, type AttemptDeps, runAttempt } from './attempt.ts';
-import { type Call, type CallOptions, type SentRequest, toHttpRequest, toWire } from './call.ts';
-import { type CallContext, networkError, responseError, type TokenOrigin } from './call-errors.ts';
+import { type CallFacts, type FailedCall, networkError, responseError, type TokenOrigin } from './call-errors.ts';
+import { type Call, type CallOptions, toHttpRequest, toWire } from './call-request.ts';
 import { decideRetry, toOutcome } from './retry.ts';
 import type { HttpResponse, TransportResult } from './transport.ts';
 import { SendRefused } from './transport-failure.ts';
@@ -39,7 +39,7 @@ export class NotSentError extends LocalError {}
 /** What follows a failed attempt: another attempt, or the end of the call. */
 type NextStep =
   | { readonly retry: true; readonly delayMs: number }
-  | ({ readonly retry: false } & Pick<CallContext, 'isOutOfTime' | 'retryAt'>);
+  | ({ readonly retry: false } & Pick<FailedCall, 'isOutOfTime' | 'retryAt'>);
 
 /** The time limit of a call without a deadline, including waits and retries. Also limits each single wait. */
 const CALL_TIMEOUT_MS = ATTEMPT_TIMEOUT_MS;
@@ -68,7 +68,6 @@ export class Http {
   private readonly options: HttpOptions;
   private pausedUntil = 0;
   private requests = 0;
-  private successes = 0;
 
   constructor(options: HttpOptions) {
     this.options = options;
@@ -91,11 +90,6 @@ export class Http {
     return await this.run({ operation, options, wire, deadline: this.deadlineOf(options), isRedirected: false });
   }
 
-  /** How many calls of this process have succeeded. */
-  get successCount(): number {
-    return this.successes;
-  }
-
   /** Warns the user. */
   warn(text: string): void {
     this.options.onWarning?.(text);
@@ -111,35 +105,24 @@ export class Http {
     const { operation, options, wire, deadline } = call;
     const { safety } = operation;
     const { body: stream, signal } = options;
-    const url = new URL(this.baseUrl).origin + wire.path;
     for (let attempts = 1; ; attempts += 1) {
       await this.waitForRateLimit(call, attempts);
       const requestId = this.newRequestId();
+      const facts = this.factsOf(call, requestId, attempts);
       const timeLeftMs = deadline - this.options.clock.now();
       const request = toHttpRequest(call, this.options, { requestId, timeLeftMs });
       const result = await runAttempt(this.options, {
         number: attempts,
-        url,
+        url: facts.url,
         request,
         stream,
         safety,
         deadline,
         signal,
       });
-      if (result.kind === 'response' && isSuccess(result)) {
-        this.successes += 1;
-        return new ApiResponse(result, {
-          operation,
-          name: `${wire.method} ${this.pathOf(wire)}`,
-          url,
-          requestId,
-          attempts,
-          contract: this.contract,
-          redact: this.options.redact,
-        });
-      }
+      if (result.kind === 'response' && isSuccess(result)) return new ApiResponse(result, facts);
       const mayFollow = safety === 'safe' && operation.leaf !== undefined && !call.isRedirected;
-      const slash = mayFollow && result.kind === 'response' ? readSlashRedirect(result, url) : undefined;
+      const slash = mayFollow && result.kind === 'response' ? readSlashRedirect(result, facts.url) : undefined;
       if (slash !== undefined) {
         const path = withTrailingSlash(wire.path, slash);
         return await this.run({ ...call, wire: { ...wire, path }, isRedirected: true });
@@ -147,7 +130,7 @@ export class Http {
       const next = this.decideNext(result, call, attempts);
       if (!next.retry) {
         if (result.kind === 'response') options.onRefusal?.(result);
-        throw this.toError(result, call, { requestId, attempts, ...next });
+        throw this.toError(result, call, { ...facts, ...next });
       }
       const why = result.kind === 'response' ? `after ${result.status}` : `after: ${result.message}`;
       await this.wait(next.delayMs, why, signal);
@@ -167,11 +150,14 @@ export class Http {
     return this.options.deadline === undefined ? Math.min(CALL_TIMEOUT_MS, timeLeft) : timeLeft;
   }
 
-  /** Returns the path of a request without its query, relative to the base URL. */
-  private pathOf({ path }: SentRequest): string {
-    const { basePath } = this;
+  private factsOf({ operation, wire }: Call, requestId: string | undefined, attempts: number): CallFacts {
+    const { baseUrl, basePath, contract, options } = this;
+    const { tokenOrigin, redact } = options;
+    const { method, path } = wire;
     const pathname = path.replace(/\?.*/s, '');
-    return pathname.startsWith(basePath) ? pathname.slice(basePath.length) : pathname;
+    const name = `${method} ${pathname.startsWith(basePath) ? pathname.slice(basePath.length) : pathname}`;
+    const url = new URL(baseUrl).origin + path;
+    return { operation, method, name, url, baseUrl, contract, tokenOrigin, redact, requestId, attempts };
   }
 
   private newRequestId(): string {
@@ -211,8 +197,8 @@ export class Http {
     const { clock, random } = this.options;
     for (let now = clock.now(); this.pausedUntil > now; now = clock.now()) {
       if (this.pausedUntil - now > this.longestWaitMs(call)) {
-        const end = { requestId: undefined, attempts: attempt - 1, isOutOfTime: true, retryAt: this.pausedUntil };
-        throw this.toError(RATE_LIMITED, call, end);
+        const facts = this.factsOf(call, undefined, attempt - 1);
+        throw this.toError(RATE_LIMITED, call, { ...facts, isOutOfTime: true, retryAt: this.pausedUntil });
       }
       // Calls that were paused together must not all resume in the same millisecond.
       const spreadMs = Math.min(RATE_LIMIT_SPREAD_MS * random(), call.deadline - this.pausedUntil);
@@ -231,29 +217,13 @@ export class Http {
     }
   }
 
-  private toError(
-    result: TransportResult,
-    call: Call,
-    end: Pick<CallContext, 'requestId' | 'attempts' | 'isOutOfTime' | 'retryAt'>,
-  ): PartnerctlError {
-    const { baseUrl, tokenOrigin, deadline, timeoutMs, redact } = this.options;
-    const { operation, wire } = call;
-    const context: CallContext = {
-      ...end,
-      operation,
-      request: { operation: operation.leaf, method: wire.method, contract: this.contract },
-      url: new URL(baseUrl).origin + wire.path,
-      baseUrl,
-      tokenOrigin,
-      timeoutMs: call.deadline === deadline ? timeoutMs : undefined,
-    };
-    if (result.kind === 'response') {
-      // Redact before quoting: a truncated secret would not be recognized.
-      return responseError({ ...result, body: redact(result.body) }, context);
-    }
-    if (!(result.cause instanceof SendRefused)) return networkError(result, context);
+  private toError(result: TransportResult, call: Call, facts: Omit<FailedCall, 'timeoutMs'>): PartnerctlError {
+    const { deadline, timeoutMs } = this.options;
+    const failed: FailedCall = { ...facts, timeoutMs: call.deadline === deadline ? timeoutMs : undefined };
+    if (result.kind === 'response') return responseError(result, failed);
+    if (!(result.cause instanceof SendRefused)) return networkError(result, failed);
     return new NotSentError('The request was not sent: its time limit had passed.', {
-      details: { operation: operation.name },
+      details: { operation: call.operation.name },
       cause: result.cause,
     });
   }

@@ -1,11 +1,11 @@
 import { ShapeError } from '../errors.ts';
 import type { ApiResponse } from './api-response.ts';
-import type { PagedList } from './fetch-page.ts';
+import type { ListOperation } from './fetch-page.ts';
 
 /** Why a list cannot be read to its end. */
-interface IncompleteList {
+export interface IncompleteList {
   readonly message: string;
-  readonly operation: PagedList['operation'];
+  readonly operation: ListOperation;
   readonly response: Pick<ApiResponse, 'call' | 'status' | 'requestId'>;
   /** What speaks of more: where it is, not its value. */
   readonly seen: string;
@@ -22,18 +22,17 @@ export function incompleteListError(incomplete: IncompleteList): ShapeError {
   const { message, operation, response, seen, tried = [], next, isRead = false } = incomplete;
   const { call, status, requestId } = response;
   const attempts = tried.length === 0 ? '' : ` No new items came with ${tried.join(', ')}.`;
-  const leaf = operation.leaf && `${operation.leaf}.next`;
+  const leaf = `${operation.leaf}.next`;
   const fixes = isRead
     ? `The list may have changed while it was read: run the command again.\nIf the service counts more than the items of this list, run: partnerctl contract set ${leaf} '${next}'`
-    : `What was read is not the whole list. ${pagingFixes(`${leaf}`, 'the first page is the whole list', next)}`;
+    : `What was read is not the whole list. ${pagingFixes(leaf, 'the first page is the whole list', next)}`;
   return new ShapeError(message, {
     why: `The service responded to ${call.name} with ${status} and announces more with ${seen}.${attempts}`,
-    hint: leaf === undefined ? 'Leave out --paginate, and ask for each page yourself.' : fixes,
+    hint: fixes,
     status,
     requestId,
     details: {
       operation: operation.name,
-      assumption: 'list.next',
       leaf,
       seen,
       ...(tried.length > 0 && { tried }),

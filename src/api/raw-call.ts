@@ -1,11 +1,8 @@
 import type { Contract } from '../contract/contract.ts';
-import { type JsonObject, parseJson } from '../contract/json.ts';
+import { parseJson } from '../contract/json.ts';
 import type { RawOperation } from '../contract/operations.ts';
-import { OutcomeUnknownError, PartnerctlError, ShapeError, UsageError, withHint } from '../errors.ts';
-import type { PagedList } from './fetch-page.ts';
+import { OutcomeUnknownError, PartnerctlError, UsageError, withHint } from '../errors.ts';
 import type { Http } from './http.ts';
-import { itemsOf } from './list.ts';
-import { readPages } from './page-reader.ts';
 import type { StreamedBody } from './streamed-body.ts';
 import type { HttpResponse } from './transport.ts';
 
@@ -58,41 +55,7 @@ export async function callRaw(http: Http, operation: RawOperation, body?: Stream
   }
 }
 
-/**
- * Yields the items of a list at any path, page after page, and proves that it is the whole list as for every list. What the
- * contract says about its own lists need not hold for this one.
- * @param path path and query of its first page, starting with the base path
- * @throws PartnerctlError; ShapeError for a response that is no list, or a list that cannot be read to its end
- */
-export async function* listRaw(http: Http, path: string): AsyncGenerator<JsonObject> {
-  const { pathname } = new URL(path, 'http://service');
-  const list: PagedList = {
-    operation: { name: `GET ${path}`, safety: 'safe', request: { method: 'GET', path, headers: {} } },
-    resource: pathname.split('/').findLast((segment) => segment !== '') ?? 'items',
-    place: undefined,
-    rule: { next: { kind: 'auto' }, isOverride: false, extent: 'list', takesMessage: false },
-    idOf: () => undefined,
-    options: () => ({}),
-  };
-  try {
-    for await (const page of itemsOf(readPages(http, list))) yield* page;
-  } catch (error) {
-    if (!(error instanceof ShapeError)) throw error;
-    const { message, info } = error;
-    throw new ShapeError(message, {
-      ...info,
-      hint: 'Leave out --paginate to see the response as it is, and ask for each page yourself.',
-      details: { operation: list.operation.name },
-    });
-  }
-}
-
-/** The parts of a base URL that a request must stay within. */
-interface Base {
-  readonly baseUrl: string;
-  /** The path of the base URL, usually `/v1`. */
-  readonly basePath: string;
-}
+type Base = Pick<Http, 'baseUrl' | 'basePath'>;
 
 function refuse(why: string, { baseUrl }: Base): UsageError {
   return new UsageError(`The path ${why}.`, {
@@ -101,15 +64,15 @@ function refuse(why: string, { baseUrl }: Base): UsageError {
   });
 }
 
-/** Whether a path has a segment `..` for a server that decodes it once more, or that takes `\` for `/`. */
-function climbs(pathname: string): boolean {
+/** Returns the segments of a path for a server that decodes it once more, or that takes `\` for `/`. */
+function segmentsOf(pathname: string): readonly string[] {
+  let decoded = pathname;
   try {
-    return decodeURIComponent(pathname)
-      .split(/[/\\]/)
-      .some((segment) => segment === '..' || /^(?:%2e|\.){2}$/i.test(segment));
+    decoded = decodeURIComponent(pathname);
   } catch {
-    return false;
+    // As it is: no path of an operation has such escapes.
   }
+  return decoded.split(/[/\\]/).filter((segment) => segment !== '');
 }
 
 /**
@@ -140,19 +103,9 @@ export function resolveTypedPath(typed: string, base: Base): string {
     throw refuse('leads to another host', base);
   }
   const isBelow = url.pathname === basePath || url.pathname.startsWith(`${basePath}/`);
-  if (!isBelow || climbs(url.pathname)) throw refuse(`leaves ${basePath}`, base);
+  const climbs = segmentsOf(url.pathname).some((segment) => /^(?:%2e|\.){2}$/i.test(segment));
+  if (!isBelow || climbs) throw refuse(`leaves ${basePath}`, base);
   return url.pathname + url.search;
-}
-
-function segmentsOf(path: string): readonly string[] {
-  const [pathname = ''] = path.split('?');
-  let decoded = pathname;
-  try {
-    decoded = decodeURIComponent(pathname);
-  } catch {
-    // As it is: no path of an operation has such escapes.
-  }
-  return decoded.split('/').filter((segment) => segment !== '');
 }
 
 /**
@@ -161,7 +114,8 @@ function segmentsOf(path: string): readonly string[] {
  */
 export function isJobCreationPath(path: string, basePath: string, contract: Contract): boolean {
   const own = contract.operation('cron_jobs.create')?.path ?? '';
-  const given = segmentsOf(path.slice(basePath.length)).map((segment) => segment.toLowerCase());
+  const [pathname = ''] = path.slice(basePath.length).split('?');
+  const given = segmentsOf(pathname).map((segment) => segment.toLowerCase());
   return [own, '/automation/partner-cron-jobs/'].some((known) => {
     const wanted = segmentsOf(known);
     const isSame = (segment: string, index: number) =>

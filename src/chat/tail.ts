@@ -62,7 +62,7 @@ function incompleteError({ session_id }: SessionRef, evidence: string): ShapeErr
   return new ShapeError(`The history of ${session_id} could not be read completely.`, {
     why: evidence,
     hint: `The messages shown may not be all. ${pagingFixes(leaf, 'they are all')}`,
-    details: { session_id, assumption: 'history.messages', leaf, seen: evidence },
+    details: { session_id, leaf, seen: evidence },
   });
 }
 

@@ -2,7 +2,7 @@ import { EXIT } from '../errors.ts';
 
 export type ExitName = keyof typeof EXIT;
 
-/** The meaning of each exit code. Details: `partnerctl help exit-codes`. */
+/** The meaning of each exit code. Details: `partnerctl help output`. */
 export const EXIT_MEANINGS: Readonly<Record<ExitName, string>> = {
   ok: 'done',
   failure: 'a failure not listed here',

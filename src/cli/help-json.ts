@@ -10,7 +10,7 @@ import { unknownTopic, usageOf } from './usage-error.ts';
 /** The names of values that are paths. */
 const PATHS: readonly string[] = ['path', 'file', 'dir', 'file|dir'];
 
-/** The environment variables that people set, as `partnerctl help environment` explains them. */
+/** The environment variables that people set, as `partnerctl help output` explains them. */
 const ENVIRONMENT_VARIABLES: readonly {
   readonly name: string;
   /** The global option that wins over it. */

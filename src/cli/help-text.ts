@@ -21,30 +21,25 @@ function listCommandsOf({ name }: HelpTopic, program: CommandUnknownOpts): strin
   return `\n\n## Commands\n\n${lines.join('\n')}\n\n\`partnerctl help ${name} <command>\` shows the arguments and options.`;
 }
 
-/** Returns a Markdown list of the global options for the topic `options`, else ''. */
+/** Returns a Markdown section that lists the global options for the topic `output`, else ''. */
 function listOptionsOf({ name }: HelpTopic, { options }: CommandUnknownOpts): string {
-  if (name !== 'options') return '';
+  if (name !== 'output') return '';
   const lines = options
     .filter(({ long }) => long !== '--version')
     .map((option) => `- \`${option.flags}\`: ${describeOption(option)}`);
-  return `\n\n${lines.join('\n')}`;
+  return `\n\n## Global options\n\n${lines.join('\n')}`;
 }
 
 /**
- * Returns a help topic as Markdown. The list of commands of the group with the topic's name follows the title; in `options`,
- * the list of global flags.
+ * Returns a help topic as Markdown. The list of commands of the group with the topic's name follows the title;
+ * the list of global options ends `output`.
  */
 export function topicText(topic: HelpTopic, program: CommandUnknownOpts): string {
   const markdown = readAsset(`help/${topic.name}.md`)
     .replace(TOPIC_LINK, '$1 (`partnerctl help $2`)')
     .replaceAll(BLOCK_MARKS, '$1');
   const titleEnd = markdown.indexOf('\n');
-  return (
-    markdown.slice(0, titleEnd) +
-    listCommandsOf(topic, program) +
-    listOptionsOf(topic, program) +
-    markdown.slice(titleEnd)
-  );
+  return `${markdown.slice(0, titleEnd)}${listCommandsOf(topic, program)}${markdown.slice(titleEnd).trimEnd()}${listOptionsOf(topic, program)}\n`;
 }
 
 /** Formats Markdown for `stdout`: rendered and wrapped in a terminal, unchanged elsewhere. */

@@ -8,42 +8,31 @@ export interface HelpTopic {
 
 export const HELP_TOPICS: readonly HelpTopic[] = [
   {
-    name: 'provisioning',
-    summary: 'What plan and provision do, and what a repeat does',
+    name: 'manifest',
+    summary: 'The YAML of plan and provision, and what a run changes',
     commands: ['plan', 'provision'],
   },
-  { name: 'manifest', summary: 'The YAML format of plan and provision', commands: ['plan', 'provision'] },
   { name: 'cron', summary: 'Scheduled jobs: create once, settle, adopt', commands: ['cron'] },
   { name: 'chat', summary: 'Send messages, wait for replies, follow sessions', commands: ['chat'] },
+  { name: 'webhooks', summary: 'Receive, verify, save, and forward webhooks', commands: ['webhook'] },
   {
-    name: 'webhooks',
-    summary: 'Receive, verify, save, and forward webhooks',
-    commands: ['webhook'],
+    name: 'state',
+    summary: 'What earlier runs did; uploads; one state for many machines',
+    commands: ['state', 'upload'],
   },
-  { name: 'uploads', summary: 'Upload files once, and handle unknown outcomes', commands: ['upload'] },
-  { name: 'state', summary: 'The state: stores for one or many machines, failures, merges', commands: ['state'] },
   {
     name: 'ci',
-    summary: 'GitHub Actions and GitLab: annotations, summaries, examples',
+    summary: 'GitHub Actions and GitLab: workflows, annotations, summaries',
     commands: ['plan', 'provision'],
   },
   {
-    name: 'profiles',
-    summary: 'Services, tokens, and where tokens come from',
-    commands: ['login', 'logout', 'whoami', 'profile'],
+    name: 'output',
+    summary: 'Output, exit codes, environment, tokens, global options',
+    commands: ['login', 'logout', 'whoami', 'profile', 'doctor', 'api'],
   },
-  { name: 'options', summary: 'The options of every command', commands: [] },
-  { name: 'environment', summary: 'Environment variables, and which setting wins', commands: [] },
-  { name: 'output', summary: 'Output formats, queries, and JSON shapes', commands: [] },
-  { name: 'exit-codes', summary: 'What each exit code means, and what to do', commands: [] },
-  { name: 'reliability', summary: 'What is promised, and how it was measured', commands: [] },
-  { name: 'performance', summary: 'How fast commands are, and how that is measured', commands: [] },
-  { name: 'contract', summary: 'The wire format: what is assumed, and how to change it', commands: ['contract'] },
-  { name: 'network', summary: 'Diagnosis, other calls, retries, proxies', commands: ['api', 'doctor'] },
-  { name: 'sandbox', summary: 'The local service: scripts, admin API, clock', commands: ['sandbox'] },
-  { name: 'faults', summary: 'Rules for failures of the sandbox', commands: ['sandbox'] },
-  { name: 'completion', summary: 'Complete commands, flags, and ids with Tab', commands: ['completion'] },
-  { name: 'development', summary: 'Work on the code of partnerctl', commands: [] },
+  { name: 'contract', summary: 'The wire format, where the specification leaves it open', commands: ['contract'] },
+  { name: 'sandbox', summary: 'The service on this machine: scripts, faults, clock', commands: ['sandbox'] },
+  { name: 'skill', summary: 'For coding agents: safe use in scripts', commands: [] },
 ];
 
 /** Finds the topic that the arguments of `partnerctl help` name. @returns undefined if there is none */
@@ -65,7 +54,7 @@ export function formatTopicList(): string {
  */
 export function formatTopicsFor(group: string): string {
   const lines = HELP_TOPICS.filter(({ commands }) => commands.includes(group)).map(
-    ({ name, summary }) => `  # ${summary}\n  $ partnerctl help ${name}`,
+    ({ name }) => `  $ partnerctl help ${name}`,
   );
   return lines.length === 0 ? '' : `\nLearn more:\n${lines.join('\n')}\n`;
 }

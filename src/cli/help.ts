@@ -4,7 +4,7 @@ import { formatTopicList, formatTopicsFor } from './help-topics.ts';
 import { metaOf, pathOf } from './leaf.ts';
 import { isRepeatable } from './options.ts';
 
-const GLOBAL_OPTIONS_LINE = '\nGlobal options, such as -o json: partnerctl help options\n';
+const GLOBAL_OPTIONS_LINE = '\nGlobal options, such as -o json: partnerctl help output\n';
 
 const WITHOUT_ACCOUNT = '\nTry it with no account:\n  $ partnerctl sandbox run -- partnerctl spaces list\n';
 

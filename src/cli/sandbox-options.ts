@@ -95,7 +95,7 @@ async function readFaults(path: string, signal: AbortSignal): Promise<FaultPlan>
   const { parseFaultPlan } = await import('../sandbox/faults.ts');
   return readOptionFile(path, signal, {
     content: 'faults',
-    hint: 'Write a plan such as {"rules":[{"kind":"status","status":503,"times":1}]}; see: partnerctl help faults',
+    hint: 'Write a plan such as {"rules":[{"kind":"status","status":503,"times":1}]}; see: partnerctl help sandbox',
     parse: (text) => parseFaultPlan(JSON.parse(text)),
   });
 }

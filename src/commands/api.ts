@@ -1,12 +1,12 @@
 import type { FormPart } from '../api/form-body.ts';
-import { callRaw, isJobCreationPath, listRaw, resolveTypedPath } from '../api/raw-call.ts';
+import { callRaw, isJobCreationPath, resolveTypedPath } from '../api/raw-call.ts';
 import type { StreamedBody } from '../api/streamed-body.ts';
 import { type Args, command, SERVICE_EXITS } from '../cli/command.ts';
 import type { Context } from '../cli/context.ts';
 import { parseTextArgument, readText, refuseTokenOnStdin, type TextSource } from '../cli/input.ts';
 import { HTTP_METHODS, type HttpMethod, type RawOperation } from '../contract/operations.ts';
 import { InputError, UsageError } from '../errors.ts';
-import { type CommandResult, listResult } from '../output/command-result.ts';
+import type { CommandResult } from '../output/command-result.ts';
 import { redactHeaders } from '../output/redact.ts';
 
 /** A field of a form, as typed: a text, or the content of a file. */
@@ -19,7 +19,6 @@ interface Input {
   readonly form: readonly FormField[];
   /** By name in lower case. */
   readonly headers: Readonly<Record<string, string>>;
-  readonly paginate: boolean;
   readonly include: boolean;
   readonly idempotent: boolean;
   readonly unguarded: boolean;
@@ -81,21 +80,13 @@ function parseFormFlag(typed: string): FormField {
   return value.startsWith('@') ? { name, path: value.slice(1) } : { name, text: value };
 }
 
-function refuseTogether(one: string, isOne: boolean, other: string, isOther: boolean): void {
-  if (isOne && isOther) throw new UsageError(`${one} and ${other} cannot be combined.`);
-}
-
 function parse(args: Args): Input {
   const [typedMethod = '', path = ''] = args.positionals;
   const method = parseMethod(typedMethod);
   const data = args.value('data');
   const form = args.values('form').map(parseFormFlag);
   const headers = parseHeaders(args.values('header'));
-  const [paginate, include] = [args.isSet('paginate'), args.isSet('include')];
-  refuseTogether('--data', data !== undefined, '--form', form.length > 0);
-  refuseTogether('--paginate', paginate, '--include', include);
-  refuseTogether('--paginate', paginate, '--header', Object.keys(headers).length > 0);
-  if (paginate && method !== 'GET') throw new UsageError('--paginate needs the method GET.');
+  if (data !== undefined && form.length > 0) throw new UsageError('--data and --form cannot be combined.');
   if (!isWrite(method) && (data !== undefined || form.length > 0)) {
     throw new UsageError(`A ${method} request has no body.`, {
       hint: 'Put the values into the query: /path/?name=value',
@@ -113,8 +104,7 @@ function parse(args: Args): Input {
     data: data === undefined ? undefined : parseTextArgument('--data', data),
     form,
     headers,
-    paginate,
-    include: include || method === 'HEAD',
+    include: args.isSet('include') || method === 'HEAD',
     idempotent: args.isSet('idempotent'),
     unguarded: args.isSet('unguarded'),
   };
@@ -168,15 +158,11 @@ async function guardJobs({ method, unguarded }: Input, isJobPath: boolean, conte
 }
 
 async function run(context: Context, input: Input): Promise<CommandResult> {
-  const { method, headers, paginate, include, idempotent, form } = input;
+  const { method, headers, include, idempotent, form } = input;
   const http = await context.http();
   const path = resolveTypedPath(input.path, http);
   await guardJobs(input, isJobCreationPath(path, http.basePath, http.contract), context);
   const name = `${method} ${path}`;
-  if (paginate) {
-    context.progress.start(name);
-    return listResult(listRaw(http, path), [], { empty: 'The list is empty.', asJson: true });
-  }
   const text = await readData(input, context);
   const body = form.length === 0 ? undefined : await readForm(form, context.abortSignal);
   const safety = isWrite(method) ? (idempotent ? 'idempotent' : 'once') : 'safe';
@@ -206,7 +192,6 @@ export default command<Input>({
       description: "a header of the request, 'Name: value'; not Authorization or Host; repeatable",
       repeatable: true,
     },
-    { usage: '--paginate', description: 'read all pages of a list (GET only); a pipe gets one item per line' },
     { usage: '-i, --include', description: 'also show the status and the headers of the response' },
     { usage: '--idempotent', description: 'retry this write: the service recognizes a repeat' },
     { usage: '--unguarded', description: 'create a scheduled job without the guard against duplicates' },
@@ -214,10 +199,6 @@ export default command<Input>({
   exits: [...SERVICE_EXITS, 'unknown'],
   examples: [
     { line: 'partnerctl api GET /automation/spaces/', does: 'one page of the spaces, as the service sends it' },
-    {
-      line: "partnerctl api GET /automation/spaces/ --paginate --query '[].space_id'",
-      does: 'the ids on all pages',
-    },
     {
       line: 'partnerctl api POST /automation/documents/ -F file=@notes.txt -F name=notes',
       does: 'send a form with a file',

@@ -1,4 +1,4 @@
-import { RunStopped, stopsRun } from '../api/run-stopped.ts';
+import { RunStopped, stopsRun } from '../api/call-errors.ts';
 import type { Clock } from '../clock.ts';
 import { InterruptedError, PartnerctlError } from '../errors.ts';
 import type { Log } from '../state/log.ts';

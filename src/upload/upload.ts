@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import pLimit, { type LimitFunction } from 'p-limit';
-import { stopsRun } from '../api/run-stopped.ts';
+import { stopsRun } from '../api/call-errors.ts';
 import type { UploadKind } from '../contract/uploads.ts';
 import { type PartnerctlError, provesNothingDone } from '../errors.ts';
 import { createOnce, type OnceDeps, outlive, type Result, type Steps } from '../state/once.ts';

@@ -1,13 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import {
-  type Handler,
-  json,
-  neverAnswer,
-  reset,
-  type Script,
-  sendJson,
-  startFakeService,
-} from '../support/fake-service.ts';
+import { json, neverAnswer, reset, type Script, sendJson, startFakeService } from '../support/fake-service.ts';
 import { type RunOptions, run, tinyRandom } from '../support/run.ts';
 import { service, write } from '../support/service.ts';
 
@@ -163,7 +155,6 @@ describe('the URL of an api call', () => {
     ['-H', 'Content-Length: 0'],
     ['-H', 'X-Bad: a\r\nAuthorization: b'],
     ['-H', 'nothing'],
-    ['--paginate', '-i'],
     ['-d', '{}'],
     ['--idempotent'],
   ])('rejects GET with %s %s', async (...flags) => {
@@ -238,149 +229,6 @@ describe('errors of an api call', () => {
   test('does not apply --query to the body of an error', async () => {
     const { api } = await setUp(json({ message: 'no' }, 404));
     expect(await api(['GET', '/x', '--query', 'id'])).toMatchObject({ code: 4, stdout: '' });
-  });
-});
-
-describe('api --paginate', () => {
-  test('reads a list to its end, one item per line, even on a path that no command uses', async () => {
-    const pages = (request: { query: URLSearchParams }) => {
-      const page = Number(request.query.get('page') ?? '1');
-      const next = page < 3 ? `/v1/things/?page=${page + 1}` : null;
-      return { results: [{ id: `t${page}`, name: `Thing ${page}` }], next };
-    };
-    const { api, fake } = await setUp({ 'GET /things/': (request, response) => sendJson(response, pages(request)) });
-    const ran = await api(['GET', '/things/', '--paginate']);
-    expect(ran).toMatchObject({ code: 0, stderr: '' });
-    expect(
-      ran.stdout
-        .trim()
-        .split('\n')
-        .map((line) => JSON.parse(line).id),
-    ).toEqual(['t1', 't2', 't3']);
-    expect(fake.requests).toHaveLength(3);
-    const whole = await api(['GET', '/things/', '--paginate', '-o', 'json', '--query', '[].id']);
-    expect(whole.json()).toEqual(['t1', 't2', 't3']);
-    expect((await api(['GET', '/things/'])).stdout).toContain('"t1"');
-  });
-
-  test('keeps the query of the first page where the links of the service leave it out', async () => {
-    const { api, fake } = await setUp({
-      'GET /things/': ({ query }, response) => {
-        const [page, size] = [Number(query.get('page') ?? 1), Number(query.get('per_page') ?? 4)];
-        const all = Array.from({ length: 9 }, (_, index) => ({ id: index, kind: index % 2 === 0 ? 'even' : 'odd' }));
-        const found = all.filter(({ kind }) => kind === (query.get('kind') ?? kind));
-        const next = page * size < found.length ? `http://inside.test/v1/things/?page=${page + 1}` : null;
-        sendJson(response, { data: found.slice((page - 1) * size, page * size), links: { next } });
-      },
-    });
-    const idsOf = async (path: string) =>
-      (await api(['GET', path, '--paginate', '-o', 'json', '--query', '[].id'])).json();
-    expect(await idsOf('/things/?per_page=2')).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8]);
-    expect(await idsOf('/things/?kind=odd&per_page=3')).toEqual([1, 3, 5, 7]);
-    expect(await idsOf('/things/?kind=even&page=1')).toEqual([0, 2, 4, 6, 8]);
-    expect(fake.requests.at(-1)?.path).toBe('/v1/things/?page=2&kind=even');
-  });
-
-  /** Serves pages of two. A cursor has the whole query; beside it, a `skip` counts once more, and `start` begins anew. */
-  const withCursors: Handler = ({ query }, response) => {
-    const cursor = query.get('cursor');
-    const asked = { at: Number(query.get('skip') ?? 0), kind: query.get('kind') };
-    const { at, kind } = cursor === null || query.has('start') ? asked : JSON.parse(cursor);
-    const all = Array.from({ length: 9 }, (_, index) => ({ id: index, kind: index % 2 === 0 ? 'even' : 'odd' }));
-    const found = all.filter((item) => item.kind === (kind ?? item.kind));
-    const start = at + (cursor === null ? 0 : Number(query.get('skip') ?? 0));
-    const data = found.slice(start, start + 2);
-    const next = `?cursor=${encodeURIComponent(JSON.stringify({ at: start + data.length, kind }))}`;
-    sendJson(response, { data, links: { next: start + 2 < found.length ? next : null } });
-  };
-
-  test.each([
-    ['/things/', [0, 1, 2, 3, 4, 5, 6, 7, 8]],
-    ['/things/?kind=odd&start=1', [1, 3, 5, 7]],
-    ['/things/?page=1&start=1', [0, 1, 2, 3, 4, 5, 6, 7, 8]],
-    ['/things/?skip=2', [2, 3, 4, 5, 6, 7, 8]],
-  ])('follows a link with a cursor as it is: %s', async (path, expected) => {
-    const { api } = await setUp({ 'GET /things/': withCursors });
-    expect((await api(['GET', path, '--paginate', '-o', 'json', '--query', '[].id'])).json()).toEqual(expected);
-  });
-
-  test('follows a link with a cursor as it is, also if the first request has one', async () => {
-    const { api } = await setUp({
-      'GET /things/': ({ query }, response) => {
-        const cursor = query.get('cursor');
-        if (cursor !== 'c1' && query.size > 1) return sendJson(response, { message: 'only cursor allowed' }, 400);
-        sendJson(response, { data: [{ id: cursor }], links: { next: cursor === 'c1' ? '?cursor=c2' : null } });
-      },
-    });
-    const ran = await api(['GET', '/things/?cursor=c1&kind=x', '--paginate', '-o', 'json', '--query', '[].id']);
-    expect(ran.json()).toEqual(['c1', 'c2']);
-  });
-
-  test('keeps a date with which the list begins beside the number of a page', async () => {
-    const { api, fake } = await setUp({
-      'GET /things/': ({ query }, response) =>
-        sendJson(response, {
-          data: [{ id: query.get('page') }],
-          links: { next: query.has('page') ? null : '?page=2' },
-        }),
-    });
-    await api(['GET', '/things/?start=2026-05-01&end=2026-11-01&skip=2', '--paginate']);
-    expect(fake.requests.at(-1)?.path).toBe('/v1/things/?page=2&start=2026-05-01&end=2026-11-01');
-  });
-
-  test('follows no page number as it is: it would be one of another list', async () => {
-    const { api } = await setUp({
-      'GET /things/': ({ query }, response) => {
-        if (query.has('kind') && query.has('page')) return sendJson(response, { message: 'broken' }, 500);
-        const kind = query.get('kind') ?? 'other';
-        sendJson(response, { data: [{ id: kind }], links: { next: query.has('page') ? null : '?page=2' } });
-      },
-    });
-    expect((await api(['GET', '/things/?kind=odd', '--paginate', '--retries=0'])).code).toBe(8);
-  });
-
-  test.each([
-    ['/automation/spaces/', { spaces: [{ id: 'a' }, { id: 'b' }], response_metadata: { next_cursor: '' } }],
-    ['/automation/partner-cron-jobs/', { jobs: [{ id: 'a' }, { id: 'b' }] }],
-    ['/integrations/api-chat/history/?session_id=s', { data: { messages: [{ id: 'a' }, { id: 'b' }] } }],
-    ['/things', { things: [{ id: 'a' }, { id: 'b' }], links: { self: '/v1/things' } }],
-  ])('reads a list under the name of its resource: %s', async (path, body) => {
-    const { api } = await setUp(json(body));
-    const ran = await api(['GET', path, '--paginate', '-o', 'json', '--query', '[].id']);
-    expect(ran).toMatchObject({ code: 0, stderr: '' });
-    expect(ran.json()).toEqual(['a', 'b']);
-  });
-
-  test('reads an empty list under the name of its resource', async () => {
-    const { api } = await setUp(json({ spaces: [] }));
-    const ran = await api(['GET', '/automation/spaces/', '--paginate', '-o', 'json']);
-    expect(ran).toMatchObject({ code: 0, stdout: '[]\n' });
-  });
-
-  test('names the path of a response that is not a list', async () => {
-    const { api } = await setUp(json({ id: 'a' }));
-    const ran = await api(['GET', '/things/?page=1', '--paginate']);
-    expect(ran).toMatchObject({
-      code: 8,
-      stderr: expect.stringContaining('responded to GET /things/ with 200'),
-    });
-  });
-
-  test('rejects a list whose end it cannot prove, and a response that is not a list', async () => {
-    const { api, fake } = await setUp(json({ results: [{ id: 'a' }], total: 5 }));
-    const ran = await api(['GET', '/things/', '--paginate', '-o', 'json']);
-    expect(ran).toMatchObject({ code: 8 });
-    expect(ran.error().hint).toContain('Leave out --paginate');
-    fake.respond(json({ id: 'a' }));
-    expect(await api(['GET', '/things/', '--paginate'])).toMatchObject({ code: 8, stdout: '' });
-    expect(await api(['POST', '/things/', '--paginate'])).toMatchObject({ code: 2 });
-  });
-
-  test('reads every page of a list', async () => {
-    const { env, admin } = await service();
-    await admin('POST', '/spaces', { count: 3, prefix: 'acme' });
-    const listed = await run(['api', 'GET', '/automation/spaces/?page_size=2', '--paginate'], { env });
-    expect(listed.stdout.trim().split('\n')).toHaveLength(3);
   });
 });
 

@@ -62,7 +62,7 @@ describe('help for programs', () => {
 
   test('lists the same variables and flags as the human-readable help', async () => {
     const { environment, global_flags } = await readHelp();
-    const topic = readFileSync(new URL('../../src/help/environment.md', import.meta.url), 'utf8');
+    const topic = readFileSync(new URL('../../src/help/output.md', import.meta.url), 'utf8');
     for (const { name, flag } of environment) {
       expect(topic).toMatch(new RegExp(`^\\| \`${name}\` \\|`, 'm'));
       if (flag !== null) expect(global_flags.map((each) => each.flag)).toContain(flag);

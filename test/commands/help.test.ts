@@ -32,6 +32,12 @@ describe('help topics', () => {
     for (const { name, summary } of HELP_TOPICS) expect(stdout).toMatch(new RegExp(`^ {2}${name} +${summary}$`, 'm'));
   });
 
+  it('leave the list of commands and topics on one screen', async () => {
+    const { stdout } = await run(['help'], { columns: 80 });
+    expect(stdout.trimEnd().split('\n').length).toBeLessThanOrEqual(50);
+    expect(widest(stdout)).toBeLessThanOrEqual(80);
+  });
+
   it.each(HELP_TOPICS)('$name is plain Markdown if stdout is not a terminal', async ({ name }) => {
     const shown = await run(['help', name]);
     expect(shown).toMatchObject({ code: 0, stderr: '' });
@@ -66,9 +72,9 @@ describe('help topics', () => {
   });
 
   it('are shown without color if NO_COLOR is set', async () => {
-    const plain = await run(['help', 'exit-codes'], { columns: 80, env: { NO_COLOR: '1' } });
+    const plain = await run(['help', 'output'], { columns: 80, env: { NO_COLOR: '1' } });
     expect(plain.stdout).toBe(stripVTControlCharacters(plain.stdout));
-    expect((await run(['help', 'exit-codes'], { columns: 80 })).stdout).toContain('\x1b[1m');
+    expect((await run(['help', 'output'], { columns: 80 })).stdout).toContain('\x1b[1m');
   });
 
   it.each(HELP_TOPICS.filter(({ name }) => HELP.groups.some(({ group }) => group === name)))(
@@ -81,8 +87,8 @@ describe('help topics', () => {
     },
   );
 
-  it('options shows every global option', async () => {
-    const { stdout } = await run(['help', 'options']);
+  it('output ends with every global option', async () => {
+    const { stdout } = await run(['help', 'output']);
     for (const { flag } of HELP.global_flags) expect(stdout).toMatch(new RegExp(`- \`.*${flag}`));
   });
 
@@ -98,7 +104,7 @@ describe('help topics', () => {
   });
 
   it.each([
-    ['exit-cods', 'Did you mean exit-codes?'],
+    ['sandbx', 'Did you mean sandbox?'],
     ['provison', 'Did you mean provision?'],
     ['nope', 'Run `partnerctl help` to list commands and topics.'],
   ])('exclude %s, which exits with 2 and suggests a name', async (topic, hint) => {

@@ -186,7 +186,7 @@ describe('upload', () => {
     [['x', '-r', '--exclude', '*', '--exclude', ''], /--exclude is empty/],
     [['x', '-r', '--exclude', '/'], /--exclude takes a pattern/],
     [['-'], /needs --filename/],
-    [['-', '--filename', ''], /needs --filename|--filename is empty/],
+    [['-', '--filename', ''], /--filename is empty/],
     [['-', 'x', '--filename', 'y'], /cannot be uploaded together with files/],
     [['-', '--filename', 'y', '--recursive'], /can only be used with directories/],
     [['-', '--filename', 'y', '--exclude', '*'], /can only be used with directories/],

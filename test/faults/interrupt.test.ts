@@ -1,12 +1,10 @@
 import { createServer } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
-import { OPERATIONS } from '../../src/contract/operations.ts';
 import { InterruptedError } from '../../src/errors.ts';
-import { createGate, json, sendJson, startFakeService } from '../support/fake-service.ts';
+import { createGate, json, startFakeService } from '../support/fake-service.ts';
 import { manualSignals, partnerctl } from '../support/run.ts';
 import { listen } from '../support/tcp-server.ts';
-import { client } from './http-client.ts';
 
 const LIST = ['spaces', 'list', '-o', 'json'];
 describe('an interrupt', () => {
@@ -36,25 +34,6 @@ describe('an interrupt', () => {
     signals.abort(new InterruptedError('Interrupted.'));
     expect((await running).code).toBe(130);
     expect(performance.now() - started).toBeLessThan(8000);
-  });
-
-  it('lets a call that must happen once finish, and starts no other', async () => {
-    const arrived = createGate();
-    const interrupted = createGate();
-    const server = await startFakeService(async (_, response) => {
-      arrived.open();
-      await interrupted.pass();
-      sendJson(response, { space_id: 's1' });
-    });
-    const control = new AbortController();
-    const { http } = client(server.baseUrl, { clock: systemClock, interrupt: control.signal });
-    const calling = http.call(OPERATIONS.provisionSpace);
-    await arrived.pass();
-    control.abort();
-    interrupted.open();
-    expect((await calling).json()).toEqual({ space_id: 's1' });
-    await expect(http.call(OPERATIONS.listSpaces)).rejects.toThrow(InterruptedError);
-    expect(server.requests.length).toBe(1);
   });
 
   it('sends nothing if it comes before the first request', async () => {

@@ -92,7 +92,7 @@ describe('the next page of a list', () => {
     const server = await twoPages(() => ({ body: { results: FIRST, next_link } }));
     const ran = await partnerctl(server.baseUrl, LIST);
     expect(ran.code).toBe(8);
-    expect(ran.error()).toMatchObject({ type: 'unexpected_shape', details: { assumption: 'list.next' } });
+    expect(ran.error()).toMatchObject({ type: 'unexpected_shape', details: { leaf: 'spaces.list.next' } });
     expect(server.requests.length).toBe(1);
   });
 
@@ -153,11 +153,6 @@ describe('a list that cannot be read to its end', () => {
     const asked = server.requests.map(({ path }) => path);
     expect(new Set(asked).size).toBe(asked.length);
     expect(asked.length).toBeLessThan(6);
-  });
-
-  it('is endless after a hundred empty pages', async () => {
-    const server = await startFakeService(byCount((count) => ({ items: [], next_cursor: `c${count}` })));
-    expect((await partnerctl(server.baseUrl, LIST)).error().message).toContain('100 pages');
   });
 
   it.each([

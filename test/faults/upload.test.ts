@@ -1,19 +1,8 @@
 import { readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { createUpload } from '../../src/api/calls.ts';
-import type { StreamedBody } from '../../src/api/streamed-body.ts';
+import { describe, expect, it } from 'vitest';
 import { type Clock, systemClock } from '../../src/clock.ts';
-import { CredentialsError } from '../../src/errors.ts';
-import {
-  createGate,
-  type FakeRequest,
-  type Handler,
-  json,
-  reset,
-  sendJson,
-  startFakeService,
-} from '../support/fake-service.ts';
+import { createGate, type Handler, json, reset, sendJson } from '../support/fake-service.ts';
 import { write } from '../support/service.ts';
 import { listen, rawJson } from '../support/tcp-server.ts';
 import {
@@ -30,7 +19,6 @@ import {
   statusesOf,
   UPLOAD_TOKEN,
 } from '../support/uploads.ts';
-import { client } from './http-client.ts';
 
 /** Waits so long before a retry that a deadline passes during the wait. */
 const slowToRetry: Clock = {
@@ -135,23 +123,6 @@ describe('an early rejection of a large file', () => {
   });
 });
 
-it('the source of a body is notified when the attempt is over', async () => {
-  const { http } = client((await startFakeService(refuseEarly(401, 1))).baseUrl);
-  let told: Promise<void> | undefined;
-  const body: StreamedBody = {
-    contentType: 'application/octet-stream',
-    bytes: 2,
-    closingBytes: 1,
-    async *chunks(attemptEnded) {
-      told = new Promise((resolve) => attemptEnded.addEventListener('abort', () => resolve()));
-      yield Buffer.from('x');
-      await told;
-    },
-  };
-  await expect(createUpload(http, 'attachment', body)).rejects.toThrow(CredentialsError);
-  await told;
-});
-
 it('a rate limit beyond the deadline ends the run immediately, and says when to retry', async () => {
   const { service, upload, records } = await startUploads(refuseEarly(429, 0, { 'retry-after': '3600' }));
   const ran = await upload([largeFile(), largeFile()]);
@@ -177,72 +148,6 @@ it('a file that no longer exists when its turn comes fails, and others of its na
 });
 
 describe('a service that reads slowly', () => {
-  const CHUNK = Buffer.alloc(MB);
-
-  /** A body of one-megabyte chunks. */
-  function chunkedBody(count: number, onChunk: () => void): StreamedBody {
-    return {
-      contentType: 'application/octet-stream',
-      bytes: count * MB,
-      closingBytes: 0,
-      async *chunks() {
-        for (let sent = 0; sent < count; sent += 1) {
-          yield CHUNK;
-          onChunk();
-        }
-      },
-    };
-  }
-
-  /** Resolves with a value once it no longer changes. */
-  async function untilStable(read: () => number): Promise<number> {
-    for (let last = -1; ; ) {
-      const now = read();
-      if (now === last && now > 0) return now;
-      last = now;
-      await systemClock.sleep(150);
-    }
-  }
-
-  it('throttles the read of the file, which is not buffered in memory', async () => {
-    const paused = createGate();
-    let request: FakeRequest | undefined;
-    const service = await startFakeService({
-      onHeaders: async (arrived, response, count) => {
-        await arrived.readBytes(1);
-        arrived.incoming.pause();
-        request = arrived;
-        paused.open();
-        await arrived.readBody();
-        await accept(arrived, response, count);
-      },
-    });
-    const { http } = client(service.baseUrl, { clock: systemClock });
-    let taken = 0;
-    const body = chunkedBody(200, () => {
-      taken += 1;
-    });
-    const uploading = createUpload(http, 'attachment', body);
-    await paused.pass();
-    expect(await untilStable(() => taken)).toBeLessThan(50);
-    request?.incoming.resume();
-    expect(await uploading).toBe('att_1');
-    expect(request?.bytes).toBe(200 * MB);
-  });
-
-  it('may take any time while it makes progress', async () => {
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-    onTestFinished(() => void vi.useRealTimers());
-    let now = 0;
-    const service = await startFakeService(accept);
-    const { http } = client(service.baseUrl, { clock: { ...systemClock, now: () => now } });
-    const body = chunkedBody(5, () => {
-      now += 100_000;
-      vi.advanceTimersByTime(100_000);
-    });
-    expect(await createUpload(http, 'attachment', body)).toBe('att_1');
-  });
-
   it('fails at the deadline of the command despite its progress', async () => {
     // Reading at this pace takes longer than any test may.
     const path = largeFile(120 * MB);

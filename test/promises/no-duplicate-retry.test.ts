@@ -229,7 +229,7 @@ async function createJob(respond: Handler, options: RunOptions = {}, ...flags: s
   return { ran, service, records: await recordTypes(state), slept: clock.slept };
 }
 
-describe('A response of 4xx proves that no job was created:', () => {
+describe('A response of 4xx, except 408, proves that no job was created:', () => {
   it.each([
     [400, 1, 'refused'],
     [401, 3, 'credentials'],
@@ -237,7 +237,6 @@ describe('A response of 4xx proves that no job was created:', () => {
     [403, 3, 'credentials'],
     [404, 4, 'not_found'],
     [405, 1, 'refused'],
-    [408, 8, 'service'],
     [409, 1, 'refused'],
     [413, 1, 'refused'],
     [422, 1, 'refused'],
@@ -288,6 +287,7 @@ describe('A job of unknown outcome is not sent again:', () => {
   it.each<[string, string, number | null]>([
     ['500', rawJson({ message: 'Broken.' }, '500 Internal Server Error'), 500],
     ['501', rawJson({}, '501 Not Implemented'), 501],
+    ['408', rawJson({}, '408 Request Timeout'), 408],
     [
       '502 with a page',
       head('502 Bad Gateway', 'content-type: text/html\r\nconnection: close\r\n\r\n<title>Bad</title>'),

@@ -1,9 +1,9 @@
 import { describe, test } from 'vitest';
-import { hasCommands, runDocument, TOPICS } from '../support/documents.ts';
+import { hasCommands, runTopic, TOPICS } from '../support/documents.ts';
 
 const DOCUMENTS = TOPICS.filter(hasCommands);
 
 // At the same time, because the commands also wait: for replies, retries, and time limits.
 describe.concurrent.each(DOCUMENTS)('%s', (path) => {
-  test('has commands that work as written, in order, and show the documented output', () => runDocument(path));
+  test('has commands that work as written, in order, and show the documented output', () => runTopic(path));
 });

@@ -30,9 +30,9 @@ async function expectFirstProvision(program: string, path: string): Promise<void
   writeFileSync(join(home, 'acme.yaml'), MANIFEST);
   const run = (args: string[]) => spawnFile(program, args, { cwd: home, env: { HOME: home, PATH: path } });
   expect(await run(['--version'])).toMatchObject({ stdout: `${version}\n`, stderr: '', exitCode: 0 });
-  const topic = await run(['help', 'provisioning']);
+  const topic = await run(['help', 'manifest']);
   expect(topic).toMatchObject({
-    stdout: expect.stringMatching(/^# Provisioning\n.*## Results\n/s),
+    stdout: expect.stringMatching(/^# Manifests\n.*## Results\n/s),
     exitCode: 0,
   });
   // Each line is a process that finds the sandbox in its environment, and the program in its PATH.

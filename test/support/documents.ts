@@ -102,55 +102,75 @@ function firstManifest(): string {
   return text;
 }
 
-/** Does for a topic what the README does for its own commands: `sandbox run`, and the first provision. */
-async function prepareTopic(directory: string, home: string, sandbox: Sandbox): Promise<Record<string, string>> {
+/** A home with `acme.yaml`, the program in the PATH, and a sandbox in the environment. */
+async function prepareHome(directory: string, home: string, sandbox: Sandbox): Promise<Record<string, string>> {
   await writeFile(join(home, 'acme.yaml'), firstManifest());
-  // The file that `npm install` would put there.
-  await symlink(fileURLToPath(new URL('node_modules', ROOT)), join(home, 'node_modules'));
-  const env = {
+  return {
     HOME: home,
+    PATH: `${await launcher(directory)}:${process.env.PATH}`,
     PARTNER_BASE_URL: sandbox.baseUrl,
     PARTNER_TOKEN: sandbox.token,
     PARTNER_SANDBOX_URL: sandbox.adminUrl,
     PARTNER_SANDBOX_KEY: sandbox.adminKey,
     PARTNER_STATE: join(directory, 'state.jsonl'),
   };
-  expect(await run(['provision', join(home, 'acme.yaml')], { env })).toMatchObject({ code: 0 });
-  return { ...env, PATH: `${await launcher(directory)}:${process.env.PATH}` };
 }
 
-/** Runs the blocks of a document, and compares what they write with the text blocks. */
-async function runBlocks(path: string, directory: string, sandbox: Sandbox): Promise<void> {
-  const blocks = commandBlocks(path);
-  const home = join(directory, 'home');
-  await mkdir(home);
-  const base = { SHELL: '/bin/bash', npm_config_offline: 'true', npm_config_update_notifier: 'false' };
-  const isReadme = path === 'README.md';
-  // The README opens its own sandbox.
-  const env = isReadme ? { HOME: home } : await prepareTopic(directory, home, sandbox);
-  const ran = await spawnFile('bash', [], {
-    env: { ...base, ...env },
-    input: documentScript(blocks),
-    cwd: isReadme ? fileURLToPath(ROOT) : home,
-  });
-  const outputs = outputsByBlock(ran.stdout);
-  if (!outputs.has('end') || ran.exitCode !== 0)
-    throw new Error(`It ended with ${ran.exitCode}:\n${ran.stdout}${ran.stderr}`);
-  for (const { at, output, notRun } of blocks) {
-    if (notRun !== undefined) continue;
-    const written = outputs.get(at) ?? `${at} was not run`;
-    if (output !== undefined) expect(normalizeOutput(written), at).toBe(normalizeOutput(output));
-  }
-}
-
-/** Runs the commands of a document as written, in order, in a fresh home, and compares their output. */
-export async function runDocument(path: string): Promise<void> {
+/** Runs blocks in order in a fresh home, and compares what they write with the text blocks. */
+async function runBlocks(
+  blocks: readonly CommandBlock[],
+  prepare: (directory: string, home: string, sandbox: Sandbox) => Promise<Record<string, string>>,
+): Promise<void> {
   const directory = await mkdtemp(join(tmpdir(), 'partnerctl-test-'));
   const sandbox = await startSandbox();
   try {
-    await runBlocks(path, directory, sandbox);
+    const home = join(directory, 'home');
+    await mkdir(home);
+    const env = { SHELL: '/bin/bash', ...(await prepare(directory, home, sandbox)) };
+    const ran = await spawnFile('bash', [], { env, input: documentScript(blocks), cwd: home });
+    const outputs = outputsByBlock(ran.stdout);
+    if (!outputs.has('end') || ran.exitCode !== 0)
+      throw new Error(`It ended with ${ran.exitCode}:\n${ran.stdout}${ran.stderr}`);
+    for (const { at, output, notRun } of blocks) {
+      if (notRun !== undefined) continue;
+      const written = outputs.get(at) ?? `${at} was not run`;
+      if (output !== undefined) expect(normalizeOutput(written), at).toBe(normalizeOutput(output));
+    }
   } finally {
     await sandbox.close();
     await rm(directory, { recursive: true, force: true });
   }
+}
+
+/** Runs the commands of a topic as written, after the first provision of the README, and compares their output. */
+export async function runTopic(path: string): Promise<void> {
+  await runBlocks(commandBlocks(path), async (directory, home, sandbox) => {
+    const env = await prepareHome(directory, home, sandbox);
+    // The file that `npm install` would put there.
+    await symlink(fileURLToPath(new URL('node_modules', ROOT)), join(home, 'node_modules'));
+    expect(await run(['provision', join(home, 'acme.yaml')], { env })).toMatchObject({ code: 0 });
+    return env;
+  });
+}
+
+/** Runs the commands of the README as written, from an installed program on, and compares their output. */
+export async function runReadme(): Promise<void> {
+  await runBlocks(commandBlocks('README.md'), async (directory, home) => ({
+    HOME: home,
+    PATH: `${await launcher(directory)}:${process.env.PATH}`,
+  }));
+}
+
+/** Runs the session at the top of the README: a command after each `$`, and what it prints. */
+export async function runReadmeSession(): Promise<void> {
+  const [, session = ''] = /^```console\n(.*?)^```$/ms.exec(readDocument('README.md')) ?? [];
+  const blocks = session
+    .split(/^\$ /m)
+    .slice(1)
+    .map((part, index): CommandBlock => {
+      const [, commands = '', output = ''] = /^((?:[^\n]*\\\n)*[^\n]*\n)(.*)$/s.exec(part) ?? [];
+      return { at: `README.md session ${index + 1}`, commands, exitCode: 0, notRun: undefined, output };
+    });
+  expect(blocks).not.toEqual([]);
+  await runBlocks(blocks, prepareHome);
 }

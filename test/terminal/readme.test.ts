@@ -1,6 +1,6 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { commandBlocks, readDocument, runDocument, TOPICS } from '../support/documents.ts';
+import { commandBlocks, readDocument, runReadme, runReadmeSession, TOPICS } from '../support/documents.ts';
 import { start } from '../support/program.ts';
 import { run } from '../support/run.ts';
 
@@ -9,39 +9,38 @@ const ROOT = new URL('../../', import.meta.url);
 const DOCUMENTS = ['README.md', ...TOPICS];
 
 describe('README.md', () => {
-  test('starts with the command that installs the program, before the two commands for a fresh checkout', () => {
-    expect(readDocument('README.md')).toMatch(
-      /^# partnerctl\n\n```sh[^\n]*\nnpm ci && npm install --global [^\n]*\n```\n/,
-    );
-    const [, second] = commandBlocks('README.md');
-    const lines = second?.commands
-      .trim()
-      .split('\n')
-      .map((line) => line.replace(/ *#.*/, ''));
-    expect(lines).toEqual(['npm ci && npm start', 'npm ci && npm test']);
+  test('says what the program is, and shows a session that the program reproduces', async () => {
+    expect(readDocument('README.md')).toMatch(/^# partnerctl\n\n(?:.+\n)+\n```console\n\$ partnerctl /);
+    await runReadmeSession();
   });
 
-  test('has its sections in the order in which people need them, and at most 1,800 words', () => {
+  test('has the two commands for a fresh checkout, one line each', () => {
+    const lines = commandBlocks('README.md').flatMap(({ commands }) => commands.split('\n'));
+    const forCheckout = lines
+      .filter((line) => /^npm ci && npm (start|test)/.test(line))
+      .map((line) => line.replace(/ *#.*/, ''));
+    expect(forCheckout).toEqual(['npm ci && npm start', 'npm ci && npm test']);
+  });
+
+  test('has its sections in the order in which people need them, and at most 1,500 words', () => {
     const text = readDocument('README.md');
     expect([...text.matchAll(/^## (.*)$/gm)].map(([, title]) => title)).toEqual([
       'Install',
-      'First provision',
+      'The first five minutes',
       'Log in',
-      'Provision',
-      'Scheduled jobs',
+      'Onboard a customer',
       'Chat',
       'Upload',
-      'Scripting and exit codes',
-      'Troubleshooting',
+      'Scheduled jobs',
+      'CI',
+      'The state',
+      'Getting help',
+      'Exit codes',
     ]);
-    expect(text.split(/\s+/).length).toBeLessThanOrEqual(1_800);
+    expect(text.split(/\s+/).length).toBeLessThanOrEqual(1_500);
   });
 
-  test(
-    'has commands that work as written, in order, and show the documented output',
-    () => runDocument('README.md'),
-    300_000,
-  );
+  test('has commands that work as written, in order, and show the documented output', runReadme, 300_000);
 
   test('links to every help topic', () => {
     const text = readDocument('README.md');
@@ -51,9 +50,9 @@ describe('README.md', () => {
 
 describe.each(DOCUMENTS)('%s', (path) => {
   test('contains only code blocks with commands, or their output', () => {
-    // The CI tests run the contents of YAML blocks.
+    // The session of the README and the YAML of the CI examples have tests of their own.
     const languages = [...readDocument(path).matchAll(/^ *```(\S+)/gm)].flatMap(([, language = '']) =>
-      path === 'src/help/ci.md' && language === 'yaml' ? [] : [language],
+      language === 'console' || (path === 'src/help/ci.md' && language === 'yaml') ? [] : [language],
     );
     const blocks = commandBlocks(path);
     const outputs = blocks.filter(({ output }) => output !== undefined);
@@ -76,25 +75,16 @@ test('the only commands that tests do not run need a person, the network, or the
   );
   expect(skipped).toEqual([
     'README.md: installs the checkout itself',
+    'README.md: installs the checkout itself',
     'README.md: installs and tests the checkout itself',
     'README.md: asks for a token and calls a service on the Internet',
     'README.md: needs a git host',
-    'README.md: needs a terminal',
-    'src/help/chat.md: runs until Ctrl-C',
     'src/help/chat.md: runs until Ctrl-C',
     'src/help/chat.md: needs a terminal',
-    'src/help/development.md: builds, checks, and tests the checkout itself',
-    'src/help/profiles.md: asks for a token and calls a service on the Internet',
-    'src/help/reliability.md: runs the slow tests of the checkout',
+    'src/help/ci.md: is a job of GitLab CI',
     'src/help/sandbox.md: runs until Ctrl-C',
     'src/help/state.md: needs a database',
     'src/help/state.md: needs a git host',
-    'src/help/state.md: calls a service on the Internet',
-    'src/help/state.md: needs a database',
-    'src/help/state.md: is a workflow of GitHub Actions',
-    'src/help/state.md: is a workflow of GitHub Actions',
-    'src/help/state.md: is a job of GitLab CI',
-    'src/help/state.md: is a workflow of GitHub Actions',
     'src/help/webhooks.md: installs a package from the Internet',
   ]);
 });
@@ -108,7 +98,7 @@ test('every file of src/help but the one for coding agents is a topic that the h
 test('the built program has every topic, and needs no network, home, or profile for it', async () => {
   const built = readdirSync(new URL('dist/help/', ROOT)).map((name) => `src/help/${name}`);
   expect(built.sort()).toEqual([...TOPICS].sort());
-  const { exitCode, stdout, stderr } = await start(['help', 'exit-codes']);
+  const { exitCode, stdout, stderr } = await start(['help', 'output']);
   expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
-  expect(stdout.split('\n')[0]).toBe(readDocument('src/help/exit-codes.md').split('\n')[0]);
+  expect(stdout.split('\n')[0]).toBe(readDocument('src/help/output.md').split('\n')[0]);
 });

@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { type ChatPrompt, type OpenDeps, openChat } from '../../../src/chat/open.ts';
 import { systemClock } from '../../../src/clock.ts';
 import { InterruptedError, LocalError } from '../../../src/errors.ts';
-import { client } from '../../faults/http-client.ts';
 import { createGate, type Gate, sendJson, startFakeService } from '../../support/fake-service.ts';
+import { client } from '../api/http-client.ts';
 
 /** A prompt that enters the given texts, each once something was shown above it. */
 function entering(...entries: readonly string[]): ChatPrompt & { readonly shown: string[] } {

@@ -1,21 +1,36 @@
-import type { JsonObject } from '../contract/json.ts';
+import { findId } from '../contract/fields.ts';
+import { type JsonObject, jsonText } from '../contract/json.ts';
 import { formatStep, type PageStep, type Progress } from '../contract/page-steps.ts';
-import { decideNext, type Failure, isEnd, type Verdict } from '../contract/paging.ts';
+import { decideNext, type Failure, isEnd, type PagingRule, type Verdict } from '../contract/paging.ts';
+import { UnknownShape } from '../contract/unknown-shape.ts';
 import { ShapeError } from '../errors.ts';
 import type { ApiResponse } from './api-response.ts';
-import type { CallOptions } from './call.ts';
-import { type FetchedPage, fetchPage, type PagedList, rejectedStatus } from './fetch-page.ts';
+import type { CallOptions } from './call-request.ts';
+import {
+  type FetchedPage,
+  fetchPage,
+  ITEMS,
+  type ListOperation,
+  pathOfLink,
+  pathWith,
+  rejectedStatus,
+} from './fetch-page.ts';
 import type { Http } from './http.ts';
-import { incompleteListError } from './incomplete-list.ts';
-import { pathOfLink, pathWith } from './page-request.ts';
-import { SeenItems } from './seen-items.ts';
+import { type IncompleteList, incompleteListError } from './incomplete-list.ts';
 
-/** A list with more pages, or with more empty ones in a row, is endless. */
+/** A list with more pages is endless. */
 const MAX_PAGES = 10_000;
-const MAX_EMPTY_PAGES = 100;
 
 /** Statuses for a page that does not exist. */
 const MISSING: readonly number[] = [404, 410, 416];
+
+/** A list that the service serves in pages. */
+export interface PagedList {
+  readonly operation: ListOperation;
+  readonly extent: PagingRule['extent'];
+  /** Called before each page. @param after the message after which a history is to be read on */
+  readonly options: (after?: string) => CallOptions;
+}
 
 /** A page of a list. */
 export interface Page {
@@ -39,21 +54,28 @@ export function readPages(http: Http, list: PagedList): AsyncGenerator<Page, voi
 class PageReader {
   private readonly http: Http;
   private readonly list: PagedList;
-  private readonly isList: boolean;
-  private readonly seen: SeenItems;
+  private readonly rule: PagingRule;
+  /** What tells the items of earlier pages apart. */
+  private readonly seen = new Set<string>();
   /** Texts that differ from request to request. */
   private readonly requested = new Set<string>();
   private firstPath = '';
 
   constructor(http: Http, list: PagedList) {
+    const { contract } = http;
+    const { leaf } = list.operation;
     this.http = http;
     this.list = list;
-    this.isList = list.rule.extent === 'list';
-    this.seen = new SeenItems(list.idOf);
+    this.rule = {
+      next: contract.next(leaf),
+      isOverride: contract.leaf(`${leaf}.next`).source === 'override',
+      extent: list.extent,
+      takesMessage:
+        leaf === 'messages.history' && contract.parameter('messages.history.after_message_id') !== undefined,
+    };
   }
 
   async *read(): AsyncGenerator<Page, void, void> {
-    const { idOf, rule } = this.list;
     let progress: Progress = { items: 0, pages: 0, emptyPages: 0, step: undefined };
     let page = await this.fetch(this.list.options());
     this.firstPath = page.response.path;
@@ -61,15 +83,20 @@ class PageReader {
     for (let step: PageStep | undefined; ; ) {
       const { response, items: sent } = page;
       // The items of the first page are remembered only if another one is requested: most lists have one.
-      const items = progress.pages === 0 ? sent : this.seen.add(sent);
-      progress = advance(progress, { sent: sent.length, fresh: items.length, step });
-      this.refuseEndless(progress);
+      const items = progress.pages === 0 ? sent : this.remember(sent);
+      progress = {
+        items: progress.items + items.length,
+        pages: progress.pages + 1,
+        emptyPages: sent.length === 0 ? progress.emptyPages + 1 : 0,
+        step,
+      };
+      if (progress.pages > MAX_PAGES) throw this.endless();
       const last = sent.at(-1);
-      const verdict = decideNext(page.paging, progress, rule, last && idOf(last));
+      const verdict = decideNext(page.paging, progress, this.rule, last && this.idOf(last));
       if (this.isList) await this.checkEnd(page, verdict);
       yield { items, response, verdict };
       if (verdict.kind !== 'next') return;
-      if (progress.pages === 1) this.seen.add(sent);
+      if (progress.pages === 1) this.remember(sent);
       const next = await this.requestNext(page, verdict.steps);
       if ('failures' in next) {
         const missing = this.endAfter(page, verdict, progress, next.failures);
@@ -80,38 +107,38 @@ class PageReader {
     }
   }
 
+  private get isList(): boolean {
+    return this.list.extent === 'list';
+  }
+
+  private get isGet(): boolean {
+    return this.http.contract.operation(this.list.operation.leaf)?.method === 'GET';
+  }
+
   private fetch(options: CallOptions): Promise<FetchedPage> {
-    return fetchPage(this.http, this.list, options);
+    return fetchPage(this.http, this.list.operation, this.list.extent, options);
   }
 
-  /** @throws ShapeError for an endless list */
-  private refuseEndless({ pages, emptyPages }: Progress): void {
-    const { operation } = this.list;
-    const isEmpty = this.isList && emptyPages > MAX_EMPTY_PAGES;
-    if (pages <= MAX_PAGES && !isEmpty) return;
-    const many = `The ${this.isList ? 'list' : 'history'} has more than ${MAX_PAGES.toLocaleString('en')} pages.`;
-    throw new ShapeError(isEmpty ? `${MAX_EMPTY_PAGES} pages of the list in a row are empty.` : many, {
-      hint: 'A list of so many pages is most likely endless. Report it to the operator of the service.',
-      details: { operation: operation.name, leaf: operation.leaf && `${operation.leaf}.next` },
-    });
+  /** Returns the id of an item; undefined if it has none, or several that disagree. */
+  private idOf(item: JsonObject): string | undefined {
+    try {
+      return findId(item, this.http.contract, ITEMS[this.list.operation.leaf].id);
+    } catch (error) {
+      if (error instanceof UnknownShape) return undefined;
+      throw error;
+    }
   }
 
-  /** Checks whether the list may end with this page. @throws ShapeError if it does not */
-  private async checkEnd(page: FetchedPage, verdict: Verdict): Promise<void> {
-    if (verdict.kind === 'whole' && verdict.mayContinue) await this.askOnceMore(page);
-    if (verdict.kind !== 'unexplained') return;
-    const message = verdict.isEarlier
-      ? 'The list begins before the first page that the service sends.'
-      : `The list continues, and ${this.setting ?? 'nothing says how its next page is requested'}.`;
-    throw this.refuse(page, message, verdict.signs);
+  private keyOf(item: JsonObject): string {
+    return this.idOf(item) ?? jsonText(item);
   }
 
-  /** How the contract requests the next page; undefined if it does not say. */
-  private get setting(): string | undefined {
-    const { operation, rule } = this.list;
-    if (operation.leaf === undefined || rule.next.kind === 'auto') return undefined;
-    const leaf = `${operation.leaf}.next` as const;
-    return `${leaf} is set to ${this.http.contract.leaf(leaf).value}, which leads to no other page`;
+  /** Remembers the items of a page. @returns those that no earlier page had */
+  private remember(items: readonly JsonObject[]): readonly JsonObject[] {
+    const keyed = items.map((item) => ({ item, key: this.keyOf(item) }));
+    const fresh = keyed.filter(({ key }) => !this.seen.has(key));
+    for (const { key } of keyed) this.seen.add(key);
+    return fresh.map(({ item }) => item);
   }
 
   /** Requests the next page in each way, until one brings it. @throws as a failed call */
@@ -145,23 +172,46 @@ class PageReader {
     return { options: { ...list.options(), ...(this.isGet ? { link } : { more: parameters }) }, key: link };
   }
 
-  private get isGet(): boolean {
-    const { leaf } = this.list.operation;
-    return leaf === undefined || this.http.contract.operation(leaf)?.method === 'GET';
-  }
-
   /** Requests a page. @returns why it is not the next one, if it is not @throws as a failed call */
   private async attempt({ kind }: PageStep, options: CallOptions): Promise<FetchedPage | Failure> {
     try {
       const next = await this.fetch(options);
       // A filter may be applied after a page was read: the next one has the rest.
       if (next.items.length === 0) return kind === 'link' || kind === 'token' ? next : 'empty';
-      return next.items.some((item) => !this.seen.has(item)) ? next : 'repeated';
+      return next.items.some((item) => !this.seen.has(this.keyOf(item))) ? next : 'repeated';
     } catch (error) {
       const status = kind === 'link' ? undefined : rejectedStatus(error);
       if (status === undefined) throw error;
       return MISSING.includes(status) ? 'empty' : 'rejected';
     }
+  }
+
+  /** Checks whether the list may end with this page. @throws ShapeError if it does not */
+  private async checkEnd(page: FetchedPage, verdict: Verdict): Promise<void> {
+    if (verdict.kind === 'whole' && verdict.mayContinue) await this.askOnceMore(page);
+    if (verdict.kind !== 'unexplained') return;
+    const message = verdict.isEarlier
+      ? 'The list begins before the first page that the service sends.'
+      : `The list continues, and ${this.setting ?? 'nothing says how its next page is requested'}.`;
+    throw this.refuse(page, message, verdict.signs);
+  }
+
+  /** Asks a list for more that has as many items as a page usually has. @throws ShapeError if there are others */
+  private async askOnceMore(page: FetchedPage): Promise<void> {
+    const { length } = page.items;
+    if (!this.isGet) return this.warn(length);
+    this.remember(page.items);
+    const link = pathWith(this.http, page.response.path, { offset: `${length}`, skip: `${length}`, page: '2' });
+    try {
+      const more = await this.fetch({ ...this.list.options(), link });
+      if (more.items.every((item) => this.seen.has(this.keyOf(item)))) return;
+    } catch (error) {
+      // A service may also forbid what it does not know. That does not make the list forbidden.
+      if (rejectedStatus(error, [401, 403, 405]) === undefined) throw error;
+      return this.warn(length);
+    }
+    const message = `The list has more than the ${length} items of its first page.`;
+    throw this.refuse(page, message, ['other items for offset, skip, and page']);
   }
 
   /** Decides what it means that no next page came. @returns what a history lacks @throws ShapeError for a list that lacks it */
@@ -178,7 +228,7 @@ class PageReader {
       return isMissing ? { kind: 'unexplained', signs, isEarlier: false } : undefined;
     }
     const isRead = progress.step !== undefined;
-    if (isEnd(verdict, failures, progress, this.list.rule)) {
+    if (isEnd(verdict, failures, progress, this.rule)) {
       if (!isRead && failures.every((failure) => failure === 'rejected')) this.warn(progress.items);
       return undefined;
     }
@@ -192,49 +242,37 @@ class PageReader {
     });
   }
 
-  /** Asks a list for more that has as many items as a page usually has. @throws ShapeError if there are others */
-  private async askOnceMore(page: FetchedPage): Promise<void> {
-    const { length } = page.items;
-    this.seen.add(page.items);
-    const link = pathWith(this.http, page.response.path, { offset: `${length}`, skip: `${length}`, page: '2' });
-    try {
-      if (this.isGet) {
-        const more = await this.fetch({ ...this.list.options(), link });
-        if (more.items.every((item) => this.seen.has(item))) return;
-        const message = `The list has more than the ${length} items of its first page.`;
-        throw this.refuse(page, message, ['other items for offset, skip, and page']);
-      }
-    } catch (error) {
-      // A service may also forbid what it does not know. That does not make the list forbidden.
-      if (rejectedStatus(error, [401, 403, 405]) === undefined) throw error;
-    }
-    this.warn(length);
+  /** How the contract requests the next page; undefined if it does not say. */
+  private get setting(): string | undefined {
+    if (this.rule.next.kind === 'auto') return undefined;
+    const leaf = `${this.list.operation.leaf}.next` as const;
+    return `${leaf} is set to ${this.http.contract.leaf(leaf).value}, which leads to no other page`;
   }
 
   /** Warns of a list that may go on, where the service does not let the tool find out. */
   private warn(count: number): void {
-    const { resource, operation } = this.list;
-    const whole = operation.leaf && ` If it is whole, run: partnerctl contract set ${operation.leaf}.next none`;
+    const { leaf } = this.list.operation;
     this.http.warn(
-      `The list of ${resource} has ${count} items and may not be whole: nothing in it speaks of pages.${whole ?? ''}`,
+      `The list of ${ITEMS[leaf].resource} has ${count} items and may not be whole: nothing in it speaks of pages. If it is whole, run: partnerctl contract set ${leaf}.next none`,
     );
+  }
+
+  private endless(): ShapeError {
+    const { operation } = this.list;
+    const what = this.isList ? 'list' : 'history';
+    return new ShapeError(`The ${what} has more than ${MAX_PAGES.toLocaleString('en')} pages.`, {
+      hint: 'A list of so many pages is most likely endless. Report it to the operator of the service.',
+      details: { operation: operation.name, leaf: `${operation.leaf}.next` },
+    });
   }
 
   private refuse(
     { response }: FetchedPage,
     message: string,
     signs: readonly string[],
-    more: Pick<Parameters<typeof incompleteListError>[0], 'tried' | 'next' | 'isRead'> = {},
+    more: Pick<IncompleteList, 'tried' | 'next' | 'isRead'> = {},
   ): ShapeError {
     const { operation } = this.list;
     return incompleteListError({ operation, response, message, seen: signs.join(', ') || 'nothing more', ...more });
   }
-}
-
-/** Counts a page. */
-function advance(
-  { items, pages, emptyPages }: Progress,
-  { sent, fresh, step }: { readonly sent: number; readonly fresh: number; readonly step: PageStep | undefined },
-): Progress {
-  return { items: items + fresh, pages: pages + 1, emptyPages: sent === 0 ? emptyPages + 1 : 0, step };
 }

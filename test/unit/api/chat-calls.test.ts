@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { postMessage } from '../../src/api/calls.ts';
-import { HistoryReader } from '../../src/api/history.ts';
-import { OPERATIONS } from '../../src/contract/operations.ts';
-import { RateLimitError, ServiceError } from '../../src/errors.ts';
-import { json, neverAnswer, reset, type Step, sendJson, startFakeService } from '../support/fake-service.ts';
+import { postMessage } from '../../../src/api/calls.ts';
+import { HistoryReader } from '../../../src/api/history.ts';
+import { OPERATIONS } from '../../../src/contract/operations.ts';
+import { RateLimitError, ServiceError } from '../../../src/errors.ts';
+import { json, neverAnswer, reset, type Step, sendJson, startFakeService } from '../../support/fake-service.ts';
 import { client } from './http-client.ts';
 
 /** A fake service and a client for it. */

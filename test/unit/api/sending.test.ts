@@ -2,12 +2,13 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { createJob, listSpaces, type NewJob } from '../../src/api/calls.ts';
-import { NotSentError } from '../../src/api/http.ts';
-import { systemClock } from '../../src/clock.ts';
-import { OutcomeUnknownError, provesNothingDone, ServiceError } from '../../src/errors.ts';
-import { json, reset, type Script, startFakeService } from '../support/fake-service.ts';
-import { findClosedPort, listen } from '../support/tcp-server.ts';
+import { createJob, listSpaces, type NewJob } from '../../../src/api/calls.ts';
+import { NotSentError } from '../../../src/api/http.ts';
+import { systemClock } from '../../../src/clock.ts';
+import { OPERATIONS } from '../../../src/contract/operations.ts';
+import { InterruptedError, OutcomeUnknownError, provesNothingDone, ServiceError } from '../../../src/errors.ts';
+import { createGate, json, reset, type Script, sendJson, startFakeService } from '../../support/fake-service.ts';
+import { findClosedPort, listen } from '../../support/tcp-server.ts';
 import { client } from './http-client.ts';
 
 /* What of a request left this machine, and what follows from it, over real connections. */
@@ -83,6 +84,25 @@ describe('a call that must happen once', () => {
     expect(used).not.toContain(reads[0]);
     await Promise.all(used.map((socket) => (socket.closed ? undefined : once(socket, 'close'))));
     expect(reads[0]?.closed).toBe(false);
+  });
+
+  it('finishes after an interrupt, and no other starts', async () => {
+    const arrived = createGate();
+    const interrupted = createGate();
+    const server = await startFakeService(async (_, response) => {
+      arrived.open();
+      await interrupted.pass();
+      sendJson(response, { space_id: 's1' });
+    });
+    const control = new AbortController();
+    const { http } = client(server.baseUrl, { clock: systemClock, interrupt: control.signal });
+    const calling = http.call(OPERATIONS.provisionSpace);
+    await arrived.pass();
+    control.abort();
+    interrupted.open();
+    expect((await calling).json()).toEqual({ space_id: 's1' });
+    await expect(http.call(OPERATIONS.listSpaces)).rejects.toThrow(InterruptedError);
+    expect(server.requests.length).toBe(1);
   });
 });
 

@@ -1,8 +1,8 @@
 import { onTestFinished } from 'vitest';
-import type { TraceEvent } from '../../src/api/attempt.ts';
-import { Http, type HttpOptions } from '../../src/api/http.ts';
-import { Transport } from '../../src/api/transport.ts';
-import { fastClock, TOKEN } from '../support/run.ts';
+import type { TraceEvent } from '../../../src/api/attempt.ts';
+import { Http, type HttpOptions } from '../../../src/api/http.ts';
+import { Transport } from '../../../src/api/transport.ts';
+import { fastClock, TOKEN } from '../../support/run.ts';
 
 /** The HTTP core on a real connection to a base URL, with a clock on which waits take no time. */
 export function client(baseUrl: string, options: Partial<HttpOptions> = {}): { http: Http; events: TraceEvent[] } {
