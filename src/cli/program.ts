@@ -140,7 +140,12 @@ export function createCommandTree({ version, columns, print }: ProgramOptions): 
   const program = new Program('partnerctl');
   program
     .configureOutput({ writeOut: print, writeErr: () => undefined, getOutHelpWidth: () => columns })
-    .configureHelp({ sortSubcommands: false, minWidthToWrap: 16, optionDescription: describeOption })
+    .configureHelp({
+      sortSubcommands: false,
+      minWidthToWrap: 16,
+      optionDescription: describeOption,
+      subcommandTerm: (each) => each.name(),
+    })
     .showSuggestionAfterError(false)
     .helpOption('-h, --help', 'show this help')
     .helpCommand(false)
