@@ -1,10 +1,5 @@
-import pkg from '../../package.json' with { type: 'json' };
-import { command, SERVICE_EXITS } from '../cli/command.ts';
-import type { Context } from '../cli/context.ts';
-import { type Check, type CheckStatus, failureOf } from '../doctor/check.ts';
-import { gatherFacts } from '../doctor/gather.ts';
-import { checkProfiles, checkProgram, checkSettings, checkState } from '../doctor/local-checks.ts';
-import { checkAnswers } from '../doctor/service-checks.ts';
+import { leaf, run, SERVICE_EXITS } from '../cli/leaf.ts';
+import type { Check, CheckStatus } from '../doctor/check.ts';
 import { type Column, listResult, type ReportLine, type Tone } from '../output/command-result.ts';
 import { joinSentences } from '../output/sentences.ts';
 
@@ -26,8 +21,6 @@ const COLUMNS: readonly Column<Check>[] = [
   { header: 'WHAT TO DO', value: ({ hint }) => hint },
 ];
 
-const MINIMUM_NODE = pkg.engines.node.replace(/^[^\d]*/, '');
-
 function toJson(check: Check) {
   const { name, status, hint } = check;
   return { name, status, message: describe(check), hint };
@@ -45,51 +38,45 @@ function toLines(check: Check): readonly ReportLine[] {
   ];
 }
 
-async function check(context: Context): Promise<readonly Check[]> {
-  const { runtime, config, flags, env, clock, signals, abortSignal, progress } = context;
-  const facts = await gatherFacts({
-    ...runtime,
-    configDirectory: config.directory,
-    flags,
-    env,
-    clock,
-    interrupt: signals.interrupt,
-    ended: abortSignal,
-    readProfiles: () => config.read(),
-    http: () => context.http(),
-    stateLocation: () => context.stateLocation(),
-    log: () => context.log(),
-    onStep: (what) => progress.start(`Checking ${what}`),
-  });
-  progress.stop();
-  const local = [checkProgram(facts, MINIMUM_NODE), checkProfiles(facts), checkSettings(facts)];
-  return [...local, ...checkAnswers(facts), checkState(facts)];
-}
-
-function summarize(checks: readonly Check[]): Readonly<Record<CheckStatus, number>> {
-  const count = (wanted: CheckStatus) => checks.filter(({ status }) => status === wanted).length;
-  return { ok: count('ok'), warning: count('warning'), failed: count('failed'), skipped: count('skipped') };
-}
-
-export default command({
-  description:
-    'Checks every setting and connection, and says what to do: the program and Node.js, the profiles, which service and token are used and which setting each comes from, the connection (proxy, DNS, TLS), the service, the clock, the token, its scopes for reading, the balance, the contract, and the state. Sends only reads, and writes nothing at the service or in the state. Each call may take 10 seconds. Exits with 0 if no check failed (warnings are not failures), and otherwise with the code of the first check that failed: 1 for the state, Node.js, or a call that the service refuses, 2 for settings, 3 for the token, 4 if the base URL leads elsewhere (404), 6 for the balance, and 8 for the network, the service, or the contract.',
-  columns: COLUMNS,
-  exits: SERVICE_EXITS,
-  examples: [
-    { line: 'partnerctl doctor', does: 'check everything' },
-    { line: 'partnerctl doctor --profile acme', does: 'check what another profile needs' },
-    { line: `partnerctl doctor -o json --query "checks[?status!='ok']"`, does: 'only what needs attention, as JSON' },
-  ],
-  parse: () => undefined,
-  async run(context) {
-    const checks = await check(context);
-    return listResult(checks, COLUMNS, {
-      empty: '',
-      json: toJson,
-      document: () => ({ checks: checks.map(toJson), summary: summarize(checks) }),
-      report: () => checks.flatMap(toLines),
-      failure: () => failureOf(checks),
-    });
-  },
-});
+export const doctor = () =>
+  leaf('doctor', 'Check every setting and connection, and say what to do', {
+    description:
+      'Checks every setting and connection, and says what to do: the program and Node.js, the profiles, which service and token are used and which setting each comes from, the connection (proxy, DNS, TLS), the service, the clock, the token, its scopes for reading, the balance, the contract, and the state. Sends only reads, and writes nothing at the service or in the state. Each call may take 10 seconds. Exits with 0 if no check failed (warnings are not failures), and otherwise with the code of the first check that failed: 1 for the state, Node.js, or a call that the service refuses, 2 for settings, 3 for the token, 4 if the base URL leads elsewhere (404), 6 for the balance, and 8 for the network, the service, or the contract.',
+    exits: SERVICE_EXITS,
+    examples: [
+      ['partnerctl doctor', 'check everything'],
+      ['partnerctl doctor --profile acme', 'check what another profile needs'],
+      [`partnerctl doctor -o json --query "checks[?status!='ok']"`, 'only what needs attention, as JSON'],
+    ],
+  }).action(
+    run(async (context) => {
+      const [{ diagnose, summarize }, { failureOf }] = await Promise.all([
+        import('../doctor/diagnose.ts'),
+        import('../doctor/check.ts'),
+      ]);
+      const { runtime, config, flags, env, clock, signals, abortSignal, progress } = context;
+      const deps = {
+        ...runtime,
+        configDirectory: config.directory,
+        flags,
+        env,
+        clock,
+        interrupt: signals.interrupt,
+        ended: abortSignal,
+        readProfiles: () => config.read(),
+        http: () => context.http(),
+        stateLocation: () => context.stateLocation(),
+        log: () => context.log(),
+        onStep: (what: string) => progress.start(`Checking ${what}`),
+      };
+      const checks = await diagnose(deps);
+      progress.stop();
+      return listResult(checks, COLUMNS, {
+        empty: '',
+        json: toJson,
+        document: () => ({ checks: checks.map(toJson), summary: summarize(checks) }),
+        report: () => checks.flatMap(toLines),
+        failure: () => failureOf(checks),
+      });
+    }),
+  );

@@ -255,10 +255,7 @@ describe('cron list with --agent or --space', () => {
     const ofSpace = await run(['cron', 'list', '--space', 'ext:acme', '-o', 'json'], { env });
     expect(ofSpace.json<{ name: string }[]>().map(({ name }) => name)).toEqual(['one', 'two', 'three']);
     const { stdout } = await run(['cron', 'list', '-o', 'tsv'], { env });
-    const spaces = stdout
-      .trimEnd()
-      .split('\n')
-      .map((line) => line.split('\t').at(-1));
+    const spaces = stdout.split('\n', jobs.length).map((line) => line.split('\t').at(-1));
     expect(spaces).toEqual(['', 'acme', 'acme', '']);
   });
 
