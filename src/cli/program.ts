@@ -57,32 +57,39 @@ function createCommands(): readonly CommandUnknownOpts[] {
 
 /** Adds the options that are accepted before and after every command. */
 function addGlobalOptions(program: Program) {
-  return program
-    .option('--profile <name>', 'use this profile (PARTNER_PROFILE)')
-    .option('--base-url <url>', 'base URL of the service, ending in /v1 (PARTNER_BASE_URL)')
-    .option(
-      '--token-file <path>',
-      'read the token from a file, or from standard input with - (PARTNER_TOKEN holds the token itself)',
-    )
-    .addOption(
-      new Option('-o, --output <format>', 'output format (PARTNER_OUTPUT)')
-        .choices(OUTPUT_FORMATS)
-        .default(undefined, 'table in a terminal, tsv elsewhere'),
-    )
-    .option('--query <JMESPath>', 'print only what this expression selects from the JSON output')
-    .option('--wide', 'table: shorten nothing, and show exact times', false)
-    .option('-q, --quiet', 'hide progress and notices', false)
-    .option('-v, --verbose', 'log a line per request to stderr', false)
-    .option('--debug', 'also log headers and bodies, with secrets redacted', false)
-    .addOption(
-      new Option('--color <when>', 'when to use colors (NO_COLOR, FORCE_COLOR)')
-        .choices(['auto', 'always', 'never'])
-        .default('auto'),
-    )
-    .option('--no-input', 'never ask questions')
-    .option('--timeout <duration>', 'time limit of the whole command: 500ms, 30s, 2m, 1h', duration)
-    .option('--retries <n>', 'how often to retry a failed call that is safe to repeat', integer(0, 20), DEFAULT_RETRIES)
-    .option('--state <address>', 'the state: a file, postgres://…, or git+ssh://…#branch (PARTNER_STATE)');
+  return (
+    program
+      .option('--profile <name>', 'use this profile (PARTNER_PROFILE)')
+      .option('--base-url <url>', 'base URL of the service, ending in /v1 (PARTNER_BASE_URL)')
+      .option(
+        '--token-file <path>',
+        'read the token from a file, or from standard input with - (PARTNER_TOKEN holds the token itself)',
+      )
+      .addOption(
+        new Option('-o, --output <format>', 'output format (PARTNER_OUTPUT)')
+          .choices(OUTPUT_FORMATS)
+          .default(undefined, 'table in a terminal, tsv elsewhere'),
+      )
+      .option('--query <JMESPath>', 'print only what this expression selects from the JSON output')
+      .option('--wide', 'table: shorten nothing, and show exact times', false)
+      .option('-q, --quiet', 'hide progress and notices', false)
+      .option('-v, --verbose', 'log a line per request to stderr', false)
+      .option('--debug', 'also log headers and bodies, with secrets redacted', false)
+      .addOption(
+        new Option('--color <when>', 'when to use colors (NO_COLOR, FORCE_COLOR)')
+          .choices(['auto', 'always', 'never'])
+          .default('auto'),
+      )
+      .option('--no-input', 'never ask questions')
+      .option('--timeout <duration>', 'time limit of the whole command: 500ms, 30s, 2m, 1h', duration)
+      // No value by default: without one, a tail that does not follow retries by time, not by number.
+      .addOption(
+        new Option('--retries <n>', 'how often to retry a failed call that is safe to repeat')
+          .argParser(integer(0, 20))
+          .default(undefined, String(DEFAULT_RETRIES)),
+      )
+      .option('--state <address>', 'the state: a file, postgres://…, or git+ssh://…#branch (PARTNER_STATE)')
+  );
 }
 
 /** @throws UsageError for a word that is no command, which commander reports only without --help */

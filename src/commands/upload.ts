@@ -12,7 +12,7 @@ const COLUMNS: readonly Column<UploadResult>[] = [
   { header: 'STATUS', value: ({ status }) => status, tone: ({ status }) => TONES[status] },
   { header: 'FILE', value: ({ file }) => file, fit: 'start' },
   { header: 'BYTES', value: ({ bytes }) => bytes },
-  { header: 'SHA-256', value: ({ sha256 }) => sha256, tone: () => 'dim', isOptional: true },
+  { header: 'SHA-256', value: ({ sha256 }) => sha256, tone: () => 'dim', isWide: true },
 ];
 
 export const upload = () =>

@@ -26,6 +26,8 @@ export interface ColumnLayout {
   readonly fit?: Fit | undefined;
   /** Whether a narrow terminal may shorten the column below what it needs, and leave it out. The last one goes first. */
   readonly isOptional?: boolean | undefined;
+  /** Whether only --wide and rows in a pipe show the column: most people need it nowhere but in scripts. */
+  readonly isWide?: boolean | undefined;
   /** Whether values contain times in ISO 8601, which a table in a terminal shows relative to now. */
   readonly isTime?: boolean | undefined;
 }

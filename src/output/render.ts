@@ -85,7 +85,13 @@ async function renderTable(list: ListResult, options: RenderOptions, io: RenderI
   const { formatTable } = await import('./table.ts');
   const width = widthOf(io.stdout, options);
   const now = Number.isFinite(width) ? options.now : undefined;
-  const { text, cut } = await formatTable(list, { width, color: options.color, now, redact: io.redact });
+  const { text, cut } = await formatTable(list, {
+    width,
+    color: options.color,
+    isWide: options.wide,
+    now,
+    redact: io.redact,
+  });
   await writeLong(text, io);
   if (options.quiet) return;
   if (text === '') await writeNotice(list.empty, io);
@@ -96,7 +102,8 @@ async function renderTable(list: ListResult, options: RenderOptions, io: RenderI
 async function renderObject(result: ObjectResult, options: RenderOptions, io: RenderIo): Promise<void> {
   const { stdout, redact } = io;
   const { formatObject } = await import('./table.ts');
-  const text = await formatObject(result, { width: widthOf(stdout, options), color: options.color, redact });
+  const layout = { width: widthOf(stdout, options), color: options.color, isWide: options.wide, redact };
+  const text = await formatObject(result, layout);
   if (text !== '') await stdout.write(text);
 }
 

@@ -12,6 +12,8 @@ export interface LayoutOptions {
   /** The maximum width of a line, or Infinity to shorten and wrap nothing. */
   readonly width: number;
   readonly color: boolean;
+  /** Whether columns that are only for --wide are shown. */
+  readonly isWide?: boolean | undefined;
   /** The current time, in milliseconds since the epoch. Lists show times relative to it. */
   readonly now?: number | undefined;
   /** Redacts each cell before it is shortened, because shortening could cut a secret in half. */
@@ -30,6 +32,15 @@ const FRAMELESS: Table.TableConstructorOptions = {
   chars: { ...Object.fromEntries([...EDGES, ...LINES].map((name) => [name, ''])), middle: GAP },
   style: { 'padding-left': 0, 'padding-right': 0, head: [], border: [] },
 };
+
+/** What is shown of columns, or of the cells of a row. */
+function shownOf<Each>(
+  each: readonly Each[],
+  columns: readonly ColumnLayout[],
+  { isWide = false }: LayoutOptions,
+): readonly Each[] {
+  return isWide ? each : each.filter((_, index) => !columns[index]?.isWide);
+}
 
 function toTextRow(
   cells: readonly ResultCell[],
@@ -162,7 +173,10 @@ async function readRows(
   options: LayoutOptions,
 ): Promise<TextRow[]> {
   const read: { readonly sortIndex: number; readonly row: TextRow }[] = [];
-  for await (const { sortIndex, cells } of rows) read.push({ sortIndex, row: toTextRow(cells, columns, options) });
+  const shown = shownOf(columns, columns, options);
+  for await (const { sortIndex, cells } of rows) {
+    read.push({ sortIndex, row: toTextRow(shownOf(cells, columns, options), shown, options) });
+  }
   return read.toSorted((a, b) => a.sortIndex - b.sortIndex).map(({ row }) => row);
 }
 
@@ -175,8 +189,9 @@ export async function formatTable(
   list: Pick<ListResult, 'columns' | 'rows'>,
   options: LayoutOptions,
 ): Promise<{ readonly text: string; readonly cut: string }> {
-  const columns = list.columns.map((column) => ({ ...column, header: cellText(column.header, options.redact) }));
-  const rows = await readRows(list.rows, columns, options);
+  const all = list.columns.map((column) => ({ ...column, header: cellText(column.header, options.redact) }));
+  const columns = shownOf(all, all, options);
+  const rows = await readRows(list.rows, all, options);
   if (rows.length === 0 || columns.length === 0) return { text: '', cut: '' };
   const layout = { width: options.width, paint: await createPaint(options.color) };
   const fitted = fitColumns(columns, rows, options.width);
@@ -186,8 +201,9 @@ export async function formatTable(
 }
 
 /** Formats an object as lines of `LABEL: value`. Times are exact, and nothing is shortened. */
-export async function formatObject({ columns, cells }: ObjectResult, options: LayoutOptions): Promise<string> {
+export async function formatObject(object: ObjectResult, options: LayoutOptions): Promise<string> {
+  const columns = shownOf(object.columns, object.columns, options);
   const labels = columns.map(({ header }) => cellText(header, options.redact));
-  const row = toTextRow(cells, columns, { ...options, now: undefined });
+  const row = toTextRow(shownOf(object.cells, object.columns, options), columns, { ...options, now: undefined });
   return toText(layOutRecord(labels, row, { width: options.width, paint: await createPaint(options.color) }));
 }

@@ -51,7 +51,7 @@ describe('upload', () => {
       await it.upload([file, '-o', 'ndjson']),
       await it.upload([file, '-o', 'yaml']),
       await it.upload([file, '-o', 'tsv']),
-      await it.upload([file, '-o', 'table', '--color', 'never'], { columns: 200 }),
+      await it.upload([file, '-o', 'table', '--wide', '--color', 'never'], { columns: 200 }),
       await it.upload([file, '--query', '[].id | [0]', '-o', 'tsv']),
     ];
     const [first] = json.json<UploadAnswer[]>();

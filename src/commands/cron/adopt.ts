@@ -14,7 +14,7 @@ const COLUMNS: readonly Column<Adopted>[] = [
   { header: 'STATUS', value: () => 'adopted', tone: () => 'good' },
   { header: 'AGENT', value: ({ data }) => data.agent_id },
   { header: 'NAME', value: ({ data }) => data.name },
-  { header: 'KEY', value: ({ key }) => key, isOptional: true, tone: () => 'dim' },
+  { header: 'KEY', value: ({ key }) => key, isWide: true, tone: () => 'dim' },
 ];
 
 export const adopt = () =>

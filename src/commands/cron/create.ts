@@ -33,7 +33,7 @@ const COLUMNS: readonly Column<CronResult>[] = [
   { header: 'NAME', value: ({ job }) => job.name, fit: 'end' },
   { header: 'SCHEDULE', value: ({ description, gap }) => (gap ? 'not compared' : description) },
   { header: 'NEXT RUNS', value: formatRuns, isTime: true, isOptional: true },
-  { header: 'KEY', value: ({ key }) => key, isOptional: true, tone: () => 'dim' },
+  { header: 'KEY', value: ({ key }) => key, isWide: true, tone: () => 'dim' },
 ];
 
 /** Adds to an interruption that no job was sent. Returns other errors unchanged. */

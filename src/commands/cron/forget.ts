@@ -25,7 +25,7 @@ export const forget = () =>
         ]);
         const { key, job } = await forget(context, parseJobSelection(options, typedKey), yes);
         return objectResult({ status: 'forgotten', key, agent_id: job.agent_id, name: job.name }, [
-          { header: 'KEY', value: (forgotten) => forgotten.key },
+          { header: 'KEY', value: (forgotten) => forgotten.key, isWide: true },
           { header: 'STATUS', value: ({ status }) => status },
           { header: 'AGENT', value: ({ agent_id }) => agent_id },
           { header: 'NAME', value: ({ name }) => name },

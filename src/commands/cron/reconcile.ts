@@ -22,7 +22,7 @@ const COLUMNS: readonly Column<Reconciled>[] = [
   { header: 'NAME', value: ({ reservation }) => reservation.data.name },
   { header: 'RESERVED', value: ({ reservation }) => reservation.at, isTime: true },
   { header: 'NOTE', value: describeResult, fit: 'below' },
-  { header: 'KEY', value: ({ reservation }) => reservation.key, isOptional: true, tone: () => 'dim' },
+  { header: 'KEY', value: ({ reservation }) => reservation.key, isWide: true, tone: () => 'dim' },
 ];
 
 function resultJson(result: Reconciled, toWireSchedule: (schedule: CronSchedule) => object): object {

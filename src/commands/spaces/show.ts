@@ -9,7 +9,7 @@ type Agent = SpaceView['agents'][number];
 
 /** What stands behind a name: ids and settings, dimmed. */
 function named(name: string | undefined, details: readonly (string | null | undefined)[]): TonedText {
-  const rest = details.filter((detail) => detail !== undefined && detail !== null).join('  ');
+  const rest = details.filter((detail) => detail).join('  ');
   return [{ text: name ?? '(no name)', tone: 'heading' }, { text: `  ${rest}` }];
 }
 
