@@ -44,12 +44,12 @@ export interface SummaryOptions {
   readonly summaryFile?: string;
 }
 
-/** @throws UsageError if --summary has no file */
+/** GitHub shows a summary on the page of the run, so that it is written there without a flag. @throws UsageError if --summary has no file */
 function findSummaryFile({ summary, summaryFile }: SummaryOptions, env: Environment): SummaryFile | undefined {
   const collected = env.GITHUB_STEP_SUMMARY || undefined;
   if (summaryFile !== undefined) return { path: summaryFile, isShared: summaryFile === collected };
+  if (collected !== undefined && (summary || isGitHubActions(env))) return { path: collected, isShared: true };
   if (!summary) return undefined;
-  if (collected !== undefined) return { path: collected, isShared: true };
   throw new UsageError('--summary needs a file here: GITHUB_STEP_SUMMARY is not set.', {
     hint: 'Give one: --summary-file summary.md',
   });

@@ -63,7 +63,7 @@ export function confirmOption() {
 
 /** Writes a report for the page of a CI run; `runCommand` does it. */
 export function summaryOption() {
-  return new Option('--summary', 'append a summary in Markdown to the page of the run in GitHub Actions');
+  return new Option('--summary', 'write a summary in Markdown to the page of the run; the default in GitHub Actions');
 }
 
 /** Where the report goes instead; for other systems than GitHub Actions. */
