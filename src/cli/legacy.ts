@@ -12,11 +12,6 @@ import completionInstall from '../commands/completion/install.ts';
 import completionPowershell from '../commands/completion/powershell.ts';
 import completionRefresh from '../commands/completion/refresh.ts';
 import completionZsh from '../commands/completion/zsh.ts';
-import contractCheck from '../commands/contract/check.ts';
-import contractImport from '../commands/contract/import.ts';
-import contractSet from '../commands/contract/set.ts';
-import contractShow from '../commands/contract/show.ts';
-import contractUnset from '../commands/contract/unset.ts';
 import sandboxRun from '../commands/sandbox/run.ts';
 import sandboxStart from '../commands/sandbox/start.ts';
 import stateCopy from '../commands/state/copy.ts';
@@ -101,13 +96,6 @@ export function earlierCommands() {
       earlier('listen', 'Receive, verify, and forward webhooks on this machine', webhookListen),
       earlier('replay', 'Send saved webhooks again', webhookReplay),
       earlier('trigger', 'Make the sandbox send a webhook', webhookTrigger),
-    ]),
-    contract: group('contract', 'The wire format, where the specification leaves it open', [
-      earlier('show', 'Show the wire format that the tool expects', contractShow),
-      earlier('set', 'Set a part of the wire format', contractSet),
-      earlier('import', "Read the wire format from the service's OpenAPI document", contractImport),
-      earlier('check', 'Compare the wire format with the service, by reads only', contractCheck),
-      earlier('unset', 'Remove a setting of the wire format', contractUnset),
     ]),
     sandbox: group('sandbox', 'A local copy of the service, no account needed', [
       earlier('start', 'Run the service on this machine', sandboxStart),

@@ -1,6 +1,7 @@
 import { CommanderError, type CommandUnknownOpts, Option } from '@commander-js/extra-typings';
 import { DEFAULT_RETRIES } from '../api/retry.ts';
 import { agents } from '../commands/agents.ts';
+import { contract } from '../commands/contract.ts';
 import { cron } from '../commands/cron.ts';
 import { doctor } from '../commands/doctor.ts';
 import { help } from '../commands/help.ts';
@@ -31,7 +32,7 @@ export interface ProgramOptions {
 
 /** All commands, in the order of help. */
 function createCommands(): readonly CommandUnknownOpts[] {
-  const { chat, state, webhook, api, contract, sandbox, completion } = earlierCommands();
+  const { chat, state, webhook, api, sandbox, completion } = earlierCommands();
   return [
     login(),
     logout(),
@@ -48,7 +49,7 @@ function createCommands(): readonly CommandUnknownOpts[] {
     state,
     webhook,
     api,
-    contract,
+    contract(),
     sandbox,
     completion,
     help(),

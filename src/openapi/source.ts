@@ -1,17 +1,24 @@
-import type { Context } from '../../../cli/context.ts';
-import { refuseTokenOnStdin } from '../../../cli/input.ts';
-import { isLoopback } from '../../../config/base-url.ts';
-import { CredentialsError, describeFileError, InputError, NotFoundError, UsageError } from '../../../errors.ts';
-import { OpenApiError } from '../../../openapi/document.ts';
-import { type DocumentProposals, proposeFromOpenApi } from '../../../openapi/propose.ts';
-import { findFlaw } from '../../../openapi/validate.ts';
-import { decodeText, readFileChunks, readStdin } from '../../../platform/input.ts';
+import { isLoopback } from '../config/base-url.ts';
+import { CredentialsError, describeFileError, InputError, NotFoundError, UsageError } from '../errors.ts';
+import { decodeText, readFileChunks, readStdin } from '../platform/input.ts';
+import type { Io } from '../platform/io.ts';
+import { OpenApiError } from './document.ts';
+import { type DocumentProposals, proposeFromOpenApi } from './propose.ts';
+import { findFlaw } from './validate.ts';
+
+/** What reading a document needs of a command. */
+export interface DocumentContext {
+  readonly io: Pick<Io, 'stdin'>;
+  readonly abortSignal: AbortSignal;
+  readonly progress: { start(text: string): void };
+  fetchDocument(url: URL): Promise<string>;
+}
 
 /** Where the command line says that a document is. */
 export type Source = { readonly kind: 'url'; readonly url: URL } | { readonly kind: 'file'; readonly path: string };
 
 /** The text of a document, and where it is from. */
-export interface DocumentText {
+interface DocumentText {
   readonly name: string;
   readonly text: string;
 }
@@ -56,7 +63,7 @@ export function parseSource(text: string): Source {
 }
 
 /** Downloads the document that a service publishes. @throws NotFoundError or CredentialsError if none of the URLs has it */
-async function downloadPublished(urls: readonly URL[], context: Context): Promise<DocumentText> {
+async function downloadPublished(urls: readonly URL[], context: DocumentContext): Promise<DocumentText> {
   let refusal: CredentialsError | undefined;
   for (const url of urls) {
     try {
@@ -76,7 +83,7 @@ async function downloadPublished(urls: readonly URL[], context: Context): Promis
 }
 
 /** Reads a document. @throws InputError if the document cannot be read; the errors of `fetchDocument` */
-export async function readSource(source: Source, context: Context): Promise<DocumentText> {
+export async function readSource(source: Source, context: DocumentContext): Promise<DocumentText> {
   if (source.kind === 'url') {
     const { url } = source;
     context.progress.start('Downloading the document');
@@ -84,9 +91,8 @@ export async function readSource(source: Source, context: Context): Promise<Docu
     if (published !== undefined) return downloadPublished(published, context);
     return { name: url.origin + url.pathname, text: await context.fetchDocument(url) };
   }
-  const { abortSignal, flags, io } = context;
+  const { abortSignal, io } = context;
   const name = source.path === '-' ? '<stdin>' : source.path;
-  if (source.path === '-') refuseTokenOnStdin(flags, 'document');
   const chunks = source.path === '-' ? readStdin(io.stdin, abortSignal) : readFileChunks(source.path, abortSignal);
   try {
     return { name, text: await decodeText(chunks, MAX_MIB) };
@@ -110,7 +116,7 @@ function parseJson(text: string): unknown {
 
 /** Reads the contract values in a document. @throws InputError with line and column if the document cannot be used */
 export async function readProposals(source: DocumentText, basePath: string): Promise<DocumentProposals> {
-  const { readDocument } = await import('../../../yaml/load.ts');
+  const { readDocument } = await import('../yaml/load.ts');
   const document = parseJson(source.text) ?? readDocument(source, UNCHANGED).value;
   try {
     const read = await proposeFromOpenApi(document, basePath);
