@@ -14,7 +14,7 @@ interface ArgumentSpec {
 }
 
 /** A file that a command reads, described for programs that write it. */
-export interface InputSpec {
+interface InputSpec {
   /** The argument or flag that takes it: `<file>`, `--rows`. */
   readonly takenBy: string;
   readonly format: 'YAML' | 'JSON' | 'JSON lines';
@@ -129,12 +129,6 @@ export interface Command extends CommandHelp {
   /** Validates the arguments. @throws UsageError */
   prepare(args: Args): PreparedCommand;
 }
-
-/** Writes a summary for the page of a CI run. */
-export const SUMMARY_FLAGS: readonly FlagSpec[] = [
-  { usage: '--summary', description: 'append a summary in Markdown to the page of the run in GitHub Actions' },
-  { usage: '--summary-file <path>', description: 'write the summary to this file' },
-];
 
 const CONFIRM_FLAG: FlagSpec = {
   usage: '--confirm <profile>',
