@@ -1,9 +1,9 @@
 import type { Dispatcher } from 'undici';
 import type { HttpMethod } from '../contract/operations.ts';
-import type { HttpsProxy } from './undici.ts';
 import { ResponseReader, readResponse } from './response-reader.ts';
 import { BodyInFlight } from './streamed-body.ts';
 import { abortedFailure, toFailure } from './transport-failure.ts';
+import type { HttpsProxy } from './undici.ts';
 
 /** One HTTP request, ready to send. */
 export interface HttpRequest {

@@ -1,5 +1,4 @@
 import { Argument, type CommandUnknownOpts, Option } from '@commander-js/extra-typings';
-import agentsList from '../commands/agents/list.ts';
 import api from '../commands/api.ts';
 import chatOpen from '../commands/chat/open.ts';
 import chatSend from '../commands/chat/send.ts';
@@ -19,19 +18,8 @@ import contractSet from '../commands/contract/set.ts';
 import contractShow from '../commands/contract/show.ts';
 import contractUnset from '../commands/contract/unset.ts';
 import doctor from '../commands/doctor.ts';
-import login from '../commands/login.ts';
-import logout from '../commands/logout.ts';
-import plan from '../commands/plan.ts';
-import profileList from '../commands/profile/list.ts';
-import profileProtect from '../commands/profile/protect.ts';
-import profileRemove from '../commands/profile/remove.ts';
-import profileShow from '../commands/profile/show.ts';
-import profileUnprotect from '../commands/profile/unprotect.ts';
-import profileUse from '../commands/profile/use.ts';
-import provision from '../commands/provision.ts';
 import sandboxRun from '../commands/sandbox/run.ts';
 import sandboxStart from '../commands/sandbox/start.ts';
-import spacesList from '../commands/spaces/list.ts';
 import stateCopy from '../commands/state/copy.ts';
 import stateInit from '../commands/state/init.ts';
 import statePath from '../commands/state/path.ts';
@@ -41,7 +29,6 @@ import upload from '../commands/upload.ts';
 import webhookListen from '../commands/webhook/listen.ts';
 import webhookReplay from '../commands/webhook/replay.ts';
 import webhookTrigger from '../commands/webhook/trigger.ts';
-import whoami from '../commands/whoami.ts';
 import { createArgs } from './args.ts';
 import { type Command, type FlagSpec, parseFlagUsage, type TypedValue } from './command.ts';
 import { group, leaf, run } from './leaf.ts';
@@ -96,26 +83,9 @@ function earlier(name: string, summary: string, spec: Command): CommandUnknownOp
 /** The commands that are not converted yet, in the order of help. */
 export function earlierCommands() {
   return {
-    login: earlier('login', 'Store a service and its token in a profile', login),
-    logout: earlier('logout', 'Remove the token from a profile', logout),
-    whoami: earlier('whoami', 'Show the service and the token in use, and whether the service accepts it', whoami),
     doctor: earlier('doctor', 'Check every setting and connection, and say what to do', doctor),
-    plan: earlier('plan', 'Show what provision would do, and why', plan),
-    provision: earlier('provision', 'Create or reuse spaces and install agents, from YAML', provision),
     upload: earlier('upload', 'Upload files as attachments or documents, each once', upload),
     api: earlier('api', 'Make any call of the service', api),
-    profile: group('profile', 'Named services and tokens', [
-      earlier('list', 'List the profiles', profileList),
-      earlier('use', 'Make a profile the default', profileUse),
-      earlier('show', 'Show a profile, without its token', profileShow),
-      earlier('protect', 'Ask for the name of a profile before each write', profileProtect),
-      earlier('unprotect', 'End the protection of a profile', profileUnprotect),
-      earlier('remove', 'Remove a profile', profileRemove),
-    ]),
-    spaces: group('spaces', 'Customer workspaces', [
-      earlier('list', 'List the spaces that the token can access', spacesList),
-    ]),
-    agents: group('agents', 'Agents of a space', [earlier('list', 'List the agents of a space', agentsList)]),
     chat: group('chat', 'Send messages to agents and follow their replies', [
       earlier('setup', "Create or reuse an agent's API chat source", chatSetup),
       earlier('open', 'Chat with an agent interactively', chatOpen),

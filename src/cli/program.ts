@@ -1,16 +1,20 @@
 import { CommanderError, type CommandUnknownOpts, Option } from '@commander-js/extra-typings';
 import { DEFAULT_RETRIES } from '../api/retry.ts';
-import { adopt } from '../commands/cron/adopt.ts';
-import { create } from '../commands/cron/create.ts';
-import { forget } from '../commands/cron/forget.ts';
-import { list } from '../commands/cron/list.ts';
-import { reconcile } from '../commands/cron/reconcile.ts';
+import { agents } from '../commands/agents.ts';
+import { cron } from '../commands/cron.ts';
 import { help } from '../commands/help.ts';
+import { login } from '../commands/login.ts';
+import { logout } from '../commands/logout.ts';
+import { plan } from '../commands/plan.ts';
+import { profile } from '../commands/profile.ts';
+import { provision } from '../commands/provision.ts';
+import { spaces } from '../commands/spaces.ts';
+import { whoami } from '../commands/whoami.ts';
 import type { GlobalFlags } from '../config/global-flags.ts';
 import { UsageError } from '../errors.ts';
 import { OUTPUT_FORMATS } from '../output/command-result.ts';
 import { describeOption, markRequired, sectionsAfter } from './help.ts';
-import { group, type Invocation, Program, pathOf } from './leaf.ts';
+import { type Invocation, Program, pathOf } from './leaf.ts';
 import { earlierCommands } from './legacy.ts';
 import { checkOptionValues, duration, integer } from './options.ts';
 import { refuseMissing, toUsageError, unknownCommand } from './usage-error.ts';
@@ -25,21 +29,20 @@ export interface ProgramOptions {
 
 /** All commands, in the order of help. */
 function createCommands(): readonly CommandUnknownOpts[] {
-  const { login, logout, whoami, doctor, profile, spaces, agents, plan, provision, ...earlier } = earlierCommands();
-  const { chat, state, upload, webhook, api, contract, sandbox, completion } = earlier;
+  const { doctor, chat, state, upload, webhook, api, contract, sandbox, completion } = earlierCommands();
   return [
-    login,
-    logout,
-    whoami,
+    login(),
+    logout(),
+    whoami(),
     doctor,
-    profile,
-    spaces,
-    agents,
-    plan,
-    provision,
+    profile(),
+    spaces(),
+    agents(),
+    plan(),
+    provision(),
     chat,
     upload,
-    group('cron', 'Scheduled jobs, never created twice', [create(), list(), reconcile(), adopt(), forget()]),
+    cron(),
     state,
     webhook,
     api,

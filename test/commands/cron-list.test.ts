@@ -243,8 +243,7 @@ describe('cron list with --agent or --space', () => {
     expect(ofSpace.json<{ name: string }[]>().map(({ name }) => name)).toEqual(['one', 'two', 'three']);
     const { stdout } = await run(['cron', 'list', '-o', 'tsv'], { env });
     const spaces = stdout
-      .trimEnd()
-      .split('\n')
+      .split('\n', jobs.length)
       .map((line) => line.split('\t').at(-1));
     expect(spaces).toEqual(['', 'acme', 'acme', '']);
   });

@@ -1,12 +1,10 @@
-import { command } from '../../cli/command.ts';
-import { tokenKind } from '../../config/profiles.ts';
-import { resolveProfileName } from '../../config/settings.ts';
+import { leaf, run } from '../../cli/leaf.ts';
 import { type Column, listResult } from '../../output/command-result.ts';
 
 interface ProfileRow {
   readonly name: string;
   readonly base_url: string | null;
-  readonly token: ReturnType<typeof tokenKind>;
+  readonly token: string;
   readonly current: boolean;
   readonly protected: boolean;
 }
@@ -19,22 +17,25 @@ const COLUMNS: readonly Column<ProfileRow>[] = [
   { header: 'PROTECTED', value: (profile) => (profile.protected ? 'protected' : '') },
 ];
 
-export default command({
-  description: 'Lists the profiles and marks the current one.',
-  columns: COLUMNS,
-  exits: [],
-  examples: [{ line: 'partnerctl profile list', does: 'show every profile and its service' }],
-  parse: () => undefined,
-  async run({ flags, env, config }) {
-    const stored = await config.read();
-    const current = resolveProfileName(flags, env, stored).value;
-    const items = Object.entries(stored.profiles).map(([name, profile]) => ({
-      name,
-      base_url: profile.base_url ?? null,
-      token: tokenKind(profile),
-      current: name === current,
-      protected: profile.protected ?? false,
-    }));
-    return listResult(items, COLUMNS, { empty: 'There are no profiles. Create one with `partnerctl login`.' });
-  },
-});
+export const list = () =>
+  leaf('list', 'List the profiles', {
+    description: 'Lists the profiles and marks the current one.',
+    examples: [['partnerctl profile list', 'show every profile and its service']],
+  }).action(
+    run(async ({ flags, env, config }) => {
+      const [{ tokenKind }, { resolveProfileName }] = await Promise.all([
+        import('../../config/profiles.ts'),
+        import('../../config/settings.ts'),
+      ]);
+      const stored = await config.read();
+      const current = resolveProfileName(flags, env, stored).value;
+      const items = Object.entries(stored.profiles).map(([name, profile]) => ({
+        name,
+        base_url: profile.base_url ?? null,
+        token: tokenKind(profile),
+        current: name === current,
+        protected: profile.protected ?? false,
+      }));
+      return listResult(items, COLUMNS, { empty: 'There are no profiles. Create one with `partnerctl login`.' });
+    }),
+  );

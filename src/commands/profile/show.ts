@@ -1,39 +1,57 @@
-import { command } from '../../cli/command.ts';
-import { findProfile, profilesPath, tokenKind } from '../../config/profiles.ts';
-import { resolveProfileName } from '../../config/settings.ts';
-import { objectResult } from '../../output/command-result.ts';
+import { leaf, run } from '../../cli/leaf.ts';
+import { type Column, objectResult } from '../../output/command-result.ts';
 
-export default command({
-  description: "Shows a profile's service and where its token comes from, never the token itself.",
-  args: [{ usage: '[name]', description: 'the profile; the current one by default' }],
-  exits: ['notFound'],
-  examples: [{ line: 'partnerctl profile show', does: 'show the current profile' }],
-  parse: ({ positionals }) => ({ name: positionals[0] }),
-  async run({ flags, env, config }, { name: typedName }) {
-    const stored = await config.read();
-    const name = typedName ?? resolveProfileName(flags, env, stored).value;
-    const profile = findProfile(stored, name);
-    const data = {
-      name,
-      base_url: profile.base_url ?? null,
-      token: tokenKind(profile),
-      token_command: profile.token_command ?? null,
-      state: profile.state ?? null,
-      state_password_command: profile.state_password_command ?? null,
-      current: name === stored.current,
-      protected: profile.protected ?? false,
-      file: profilesPath(config.directory),
-    };
-    return objectResult(data, [
-      { header: 'PROFILE', value: (result) => result.name },
-      { header: 'BASE URL', value: (result) => result.base_url },
-      { header: 'TOKEN', value: (result) => result.token },
-      { header: 'TOKEN COMMAND', value: (result) => result.token_command },
-      { header: 'STATE', value: (result) => result.state },
-      { header: 'STATE PASSWORD COMMAND', value: (result) => result.state_password_command },
-      { header: 'CURRENT', value: (result) => (result.current ? 'yes' : 'no') },
-      { header: 'PROTECTED', value: (result) => (result.protected ? 'yes' : 'no') },
-      { header: 'FILE', value: (result) => result.file },
-    ]);
-  },
-});
+interface ShownProfile {
+  readonly name: string;
+  readonly base_url: string | null;
+  readonly token: string;
+  readonly token_command: string | null;
+  readonly state: string | null;
+  readonly state_password_command: string | null;
+  readonly current: boolean;
+  readonly protected: boolean;
+  readonly file: string;
+}
+
+const COLUMNS: readonly Column<ShownProfile>[] = [
+  { header: 'PROFILE', value: ({ name }) => name },
+  { header: 'BASE URL', value: ({ base_url }) => base_url },
+  { header: 'TOKEN', value: ({ token }) => token },
+  { header: 'TOKEN COMMAND', value: ({ token_command }) => token_command },
+  { header: 'STATE', value: ({ state }) => state },
+  { header: 'STATE PASSWORD COMMAND', value: ({ state_password_command }) => state_password_command },
+  { header: 'CURRENT', value: ({ current }) => (current ? 'yes' : 'no') },
+  { header: 'PROTECTED', value: (profile) => (profile.protected ? 'yes' : 'no') },
+  { header: 'FILE', value: ({ file }) => file },
+];
+
+export const show = () =>
+  leaf('show', 'Show a profile, without its token', {
+    description: "Shows a profile's service and where its token comes from, never the token itself.",
+    exits: ['notFound'],
+    examples: [['partnerctl profile show', 'show the current profile']],
+  })
+    .argument('[name]', 'the profile; the current one by default')
+    .action(
+      run(async ({ flags, env, config }, typedName) => {
+        const [{ findProfile, profilesPath, tokenKind }, { resolveProfileName }] = await Promise.all([
+          import('../../config/profiles.ts'),
+          import('../../config/settings.ts'),
+        ]);
+        const stored = await config.read();
+        const name = typedName ?? resolveProfileName(flags, env, stored).value;
+        const profile = findProfile(stored, name);
+        const shown: ShownProfile = {
+          name,
+          base_url: profile.base_url ?? null,
+          token: tokenKind(profile),
+          token_command: profile.token_command ?? null,
+          state: profile.state ?? null,
+          state_password_command: profile.state_password_command ?? null,
+          current: name === stored.current,
+          protected: profile.protected ?? false,
+          file: profilesPath(config.directory),
+        };
+        return objectResult(shown, COLUMNS);
+      }),
+    );

@@ -1,18 +1,20 @@
-import { command } from '../../cli/command.ts';
-import { findProfile, withProtection } from '../../config/profiles.ts';
+import { leaf, run } from '../../cli/leaf.ts';
 import { objectResult } from '../../output/command-result.ts';
 
-export default command({
-  description: 'Removes the protection of a profile: writes no longer ask for its name.',
-  args: [{ usage: '<name>', description: 'the profile' }],
-  exits: ['notFound'],
-  examples: [{ line: 'partnerctl profile unprotect acme', does: 'write to acme without being asked' }],
-  parse: ({ positionals }) => ({ name: positionals[0] ?? '' }),
-  async run({ config }, { name }) {
-    await config.update((latest) => withProtection(latest, name, findProfile(latest, name), false));
-    return objectResult({ profile: name, protected: false }, [
-      { header: 'PROFILE', value: (result) => result.profile },
-      { header: 'PROTECTED', value: () => 'no' },
-    ]);
-  },
-});
+export const unprotect = () =>
+  leaf('unprotect', 'End the protection of a profile', {
+    description: 'Removes the protection of a profile: writes no longer ask for its name.',
+    exits: ['notFound'],
+    examples: [['partnerctl profile unprotect acme', 'write to acme without being asked']],
+  })
+    .argument('<name>', 'the profile')
+    .action(
+      run(async ({ config }, name) => {
+        const { findProfile, withProtection } = await import('../../config/profiles.ts');
+        await config.update((latest) => withProtection(latest, name, findProfile(latest, name), false));
+        return objectResult({ profile: name, protected: false }, [
+          { header: 'PROFILE', value: ({ profile }) => profile },
+          { header: 'PROTECTED', value: () => 'no' },
+        ]);
+      }),
+    );

@@ -1,24 +1,27 @@
-import { command } from '../../cli/command.ts';
-import { findProfile } from '../../config/profiles.ts';
+import { leaf, run } from '../../cli/leaf.ts';
 import { objectResult } from '../../output/command-result.ts';
 
-export default command({
-  description: 'Makes a profile the current one, which commands use if no other is named.',
-  args: [{ usage: '<name>', description: 'the profile' }],
-  exits: ['notFound'],
-  examples: [{ line: 'partnerctl profile use acme', does: 'use acme from now on' }],
-  parse: ({ positionals }) => ({ name: positionals[0] ?? '' }),
-  async run({ config, env, warn }, { name }) {
-    const stored = await config.read();
-    const { base_url = null } = findProfile(stored, name);
-    await config.update((latest) => {
-      findProfile(latest, name);
-      return { ...latest, current: name };
-    });
-    if (env.PARTNER_PROFILE) await warn(`PARTNER_PROFILE is set to ${env.PARTNER_PROFILE} and overrides this choice.`);
-    return objectResult({ profile: name, base_url }, [
-      { header: 'PROFILE', value: (result) => result.profile },
-      { header: 'BASE URL', value: (result) => result.base_url },
-    ]);
-  },
-});
+export const use = () =>
+  leaf('use', 'Make a profile the default', {
+    description: 'Makes a profile the current one, which commands use if no other is named.',
+    exits: ['notFound'],
+    examples: [['partnerctl profile use acme', 'use acme from now on']],
+  })
+    .argument('<name>', 'the profile')
+    .action(
+      run(async ({ config, env, warn }, name) => {
+        const { findProfile } = await import('../../config/profiles.ts');
+        const { base_url = null } = findProfile(await config.read(), name);
+        await config.update((latest) => {
+          findProfile(latest, name);
+          return { ...latest, current: name };
+        });
+        if (env.PARTNER_PROFILE) {
+          await warn(`PARTNER_PROFILE is set to ${env.PARTNER_PROFILE} and overrides this choice.`);
+        }
+        return objectResult({ profile: name, base_url }, [
+          { header: 'PROFILE', value: ({ profile }) => profile },
+          { header: 'BASE URL', value: (result) => result.base_url },
+        ]);
+      }),
+    );

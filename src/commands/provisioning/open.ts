@@ -2,6 +2,7 @@ import { listJobs } from '../../api/calls.ts';
 import { ListUnavailable, toListFailure } from '../../api/list-failure.ts';
 import { DEFAULT_RETRIES } from '../../api/retry.ts';
 import type { Context } from '../../cli/context.ts';
+import { refuseTokenOnStdin } from '../../cli/input.ts';
 import { createJobs } from '../../cron/create.ts';
 import { toCreatedResult } from '../../cron/created-result.ts';
 import { type CronResult, createScheduleDescriber } from '../../cron/cron-result.ts';
@@ -15,19 +16,23 @@ import type { ManifestDocument } from '../../provision/manifest.ts';
 import { Observer } from '../../provision/observe.ts';
 import { parseManifests } from '../../provision/read-manifests.ts';
 import { readFacts } from '../../provision/space-record.ts';
+import { parseVariables } from '../../provision/variables.ts';
 import { problemsError } from '../../yaml/problem.ts';
 import { readSources } from '../../yaml/sources.ts';
 import { createGapWarner, createHooks } from '../cron/shared/notices.ts';
-import type { ManifestArgs } from './args.ts';
 
 /**
  * Reads the documents of manifest files; nothing is sent.
- * @throws InputError that shows every mistake with file, line, and column
+ * @param typedVariables the values of --var
+ * @throws UsageError for an invalid variable; InputError that shows every mistake with file, line, and column
  */
 export async function readManifests(
   context: Context,
-  { files, variables }: Pick<ManifestArgs, 'files' | 'variables'>,
+  files: readonly string[],
+  typedVariables: readonly string[],
 ): Promise<readonly ManifestDocument[]> {
+  const variables = parseVariables(typedVariables);
+  if (files.includes('-')) refuseTokenOnStdin(context.flags, 'manifest');
   const sources = await readSources(files, context.io.stdin, context.abortSignal);
   const used = new Set<string>();
   const { documents, problems } = parseManifests(sources, (name) => {

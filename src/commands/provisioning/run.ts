@@ -14,14 +14,25 @@ import { ciView, detailedExitCode, failureOf } from './outcome.ts';
 import { planReport, planTotal, resultReport, resultTotal } from './report.ts';
 import { COLUMNS, planRows } from './rows.ts';
 
+/** The options of plan, and those that provision shares with it. */
+interface PlanOptions {
+  readonly concurrency: number;
+  readonly installRenamed?: boolean | undefined;
+  readonly detailedExitcode?: boolean | undefined;
+}
+
+function toProvisionOptions({ concurrency, installRenamed = false }: PlanOptions): ProvisionOptions {
+  return { concurrency, installRenamed };
+}
+
 /** Plans what provisioning would do. @throws as `planManifests` */
 export async function planDocuments(
   context: Context,
   documents: readonly ManifestDocument[],
-  { hasDetailedExitCode, ...options }: ProvisionOptions & { readonly hasDetailedExitCode: boolean },
+  { detailedExitcode, ...options }: PlanOptions,
 ): Promise<CommandResult> {
   const deps = await openProvisioning(context, documents, { isPlan: true });
-  const planned = await planManifests(deps, documents, options, (count) =>
+  const planned = await planManifests(deps, documents, toProvisionOptions(options), (count) =>
     context.progress.update(`Reading the spaces: ${count} of ${documents.length}`),
   );
   const hasAgents = planned.some(
@@ -38,7 +49,7 @@ export async function planDocuments(
     summary: () => planTotal(plans),
     document: () => ({ spaces: plans.map(planJson), summary: planSummary(plans) }),
     failure: () => failureOf(plans, 'planned'),
-    ...(hasDetailedExitCode && { exitCode: () => detailedExitCode(plans) }),
+    ...(detailedExitcode && { exitCode: () => detailedExitCode(plans) }),
   });
 }
 
@@ -66,13 +77,17 @@ function toResult(context: Context, plans: AsyncIterable<SpacePlan>, total: numb
 export async function provisionDocuments(
   context: Context,
   documents: readonly ManifestDocument[],
-  options: ProvisionOptions & { readonly failFast: boolean },
+  { failFast = false, ...options }: PlanOptions & { readonly failFast?: boolean | undefined },
 ): Promise<CommandResult> {
   const hasJobs = documents.some(({ manifest }) => manifest.agents.some((agent) => cronJobsOf(agent).length > 0));
   if (hasJobs) await warnIfUnshared(context, 'jobs');
   const deps = await openProvisioning(context, documents, { isPlan: false });
   await deps.observer.prepare();
-  return toResult(context, applyManifests(deps, documents, options), documents.length);
+  return toResult(
+    context,
+    applyManifests(deps, documents, { ...toProvisionOptions(options), failFast }),
+    documents.length,
+  );
 }
 
 /** Shows the documents as valid, without calling the service. */

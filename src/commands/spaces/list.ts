@@ -1,13 +1,8 @@
-import { readItem } from '../../api/api-response.ts';
-import { listSpaces } from '../../api/calls.ts';
-import type { Http } from '../../api/http.ts';
-import { command, SERVICE_EXITS } from '../../cli/command.ts';
+import { leaf, run, SERVICE_EXITS } from '../../cli/leaf.ts';
 import type { JsonObject } from '../../contract/json.ts';
-import { OPERATIONS } from '../../contract/operations.ts';
 import { SCOPE } from '../../contract/scopes.ts';
-import { type ListedSpace, readSpace } from '../../contract/spaces.ts';
+import type { ListedSpace } from '../../contract/spaces.ts';
 import { type Column, listResult } from '../../output/command-result.ts';
-import type { Paged } from '../../output/paged.ts';
 
 interface SpaceRow {
   readonly space: ListedSpace;
@@ -27,29 +22,23 @@ const COLUMNS: readonly Column<SpaceRow>[] = [
   { header: 'ORG-WIDE', value: formatOrgWide },
 ];
 
-function readRows(http: Http): Paged<SpaceRow> {
-  return listSpaces(http).map((item) => ({
-    space: readItem(OPERATIONS.listSpaces, () => readSpace(item, http.contract)),
-    item,
-  }));
-}
-
-export default command({
-  description: 'Lists the customer workspaces (spaces) that the token can access.',
-  columns: COLUMNS,
-  scopes: [SCOPE.readSpaces],
-  exits: SERVICE_EXITS,
-  examples: [
-    { line: 'partnerctl spaces list', does: 'list all spaces' },
-    { line: "partnerctl spaces list -o json --query '[].space_id'", does: 'print their ids as JSON' },
-  ],
-  parse: () => undefined,
-  async run(context) {
-    const http = await context.http();
-    context.progress.start('Listing spaces');
-    return listResult(readRows(http), COLUMNS, {
-      empty: 'There are no spaces that the token can access.',
-      json: ({ item }) => item,
-    });
-  },
-});
+export const list = () =>
+  leaf('list', 'List the spaces that the token can access', {
+    description: 'Lists the customer workspaces (spaces) that the token can access.',
+    scopes: [SCOPE.readSpaces],
+    exits: SERVICE_EXITS,
+    examples: [
+      ['partnerctl spaces list', 'list all spaces'],
+      ["partnerctl spaces list -o json --query '[].space_id'", 'print their ids as JSON'],
+    ],
+  }).action(
+    run(async (context) => {
+      const { listSpaceRows } = await import('../../spaces/list.ts');
+      const http = await context.http();
+      context.progress.start('Listing spaces');
+      return listResult(listSpaceRows(http), COLUMNS, {
+        empty: 'There are no spaces that the token can access.',
+        json: ({ item }) => item,
+      });
+    }),
+  );
