@@ -1,5 +1,4 @@
 import { Argument, type CommandUnknownOpts, Option } from '@commander-js/extra-typings';
-import api from '../commands/api.ts';
 import chatOpen from '../commands/chat/open.ts';
 import chatSend from '../commands/chat/send.ts';
 import chatSetup from '../commands/chat/setup.ts';
@@ -18,13 +17,6 @@ import contractSet from '../commands/contract/set.ts';
 import contractShow from '../commands/contract/show.ts';
 import contractUnset from '../commands/contract/unset.ts';
 import doctor from '../commands/doctor.ts';
-import sandboxRun from '../commands/sandbox/run.ts';
-import sandboxStart from '../commands/sandbox/start.ts';
-import stateCopy from '../commands/state/copy.ts';
-import stateInit from '../commands/state/init.ts';
-import statePath from '../commands/state/path.ts';
-import stateShow from '../commands/state/show.ts';
-import stateVerify from '../commands/state/verify.ts';
 import upload from '../commands/upload.ts';
 import webhookListen from '../commands/webhook/listen.ts';
 import webhookReplay from '../commands/webhook/replay.ts';
@@ -85,7 +77,6 @@ export function earlierCommands() {
   return {
     doctor: earlier('doctor', 'Check every setting and connection, and say what to do', doctor),
     upload: earlier('upload', 'Upload files as attachments or documents, each once', upload),
-    api: earlier('api', 'Make any call of the service', api),
     chat: group('chat', 'Send messages to agents and follow their replies', [
       earlier('setup', "Create or reuse an agent's API chat source", chatSetup),
       earlier('open', 'Chat with an agent interactively', chatOpen),
@@ -93,13 +84,6 @@ export function earlierCommands() {
       earlier('wait', 'Wait for the reply to a message', chatWait),
       earlier('tail', 'Follow the messages of one or more sessions', chatTail),
       earlier('watch', 'Watch every conversation of this machine', chatWatch),
-    ]),
-    state: group('state', 'The record of earlier runs', [
-      earlier('path', 'Print the path or the address of the state', statePath),
-      earlier('show', 'Show the records of the state', stateShow),
-      earlier('verify', 'Check every line of the state', stateVerify),
-      earlier('init', 'Prepare a database or a repository for the state', stateInit),
-      earlier('copy', 'Copy the records of one place to another', stateCopy),
     ]),
     webhook: group('webhook', 'Receive, verify, and forward webhooks', [
       earlier('listen', 'Receive, verify, and forward webhooks on this machine', webhookListen),
@@ -112,10 +96,6 @@ export function earlierCommands() {
       earlier('import', "Read the wire format from the service's OpenAPI document", contractImport),
       earlier('check', 'Compare the wire format with the service, by reads only', contractCheck),
       earlier('unset', 'Remove a setting of the wire format', contractUnset),
-    ]),
-    sandbox: group('sandbox', 'A local copy of the service, no account needed', [
-      earlier('start', 'Run the service on this machine', sandboxStart),
-      earlier('run', 'Run a command against a temporary sandbox', sandboxRun),
     ]),
     completion: group('completion', 'Complete commands, flags, and ids with the Tab key', [
       earlier('install', 'Set up completion in your shell', completionInstall),

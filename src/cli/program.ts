@@ -1,6 +1,7 @@
 import { CommanderError, type CommandUnknownOpts, Option } from '@commander-js/extra-typings';
 import { DEFAULT_RETRIES } from '../api/retry.ts';
 import { agents } from '../commands/agents.ts';
+import { api } from '../commands/api.ts';
 import { cron } from '../commands/cron.ts';
 import { help } from '../commands/help.ts';
 import { login } from '../commands/login.ts';
@@ -8,7 +9,9 @@ import { logout } from '../commands/logout.ts';
 import { plan } from '../commands/plan.ts';
 import { profile } from '../commands/profile.ts';
 import { provision } from '../commands/provision.ts';
+import { sandbox } from '../commands/sandbox.ts';
 import { spaces } from '../commands/spaces.ts';
+import { state } from '../commands/state.ts';
 import { whoami } from '../commands/whoami.ts';
 import type { GlobalFlags } from '../config/global-flags.ts';
 import { UsageError } from '../errors.ts';
@@ -29,7 +32,7 @@ export interface ProgramOptions {
 
 /** All commands, in the order of help. */
 function createCommands(): readonly CommandUnknownOpts[] {
-  const { doctor, chat, state, upload, webhook, api, contract, sandbox, completion } = earlierCommands();
+  const { doctor, chat, upload, webhook, contract, completion } = earlierCommands();
   return [
     login(),
     logout(),
@@ -43,11 +46,11 @@ function createCommands(): readonly CommandUnknownOpts[] {
     chat,
     upload,
     cron(),
-    state,
+    state(),
     webhook,
-    api,
+    api(),
     contract,
-    sandbox,
+    sandbox(),
     completion,
     help(),
   ];
