@@ -14,7 +14,7 @@ interface ArgumentSpec {
 }
 
 /** A file that a command reads, described for programs that write it. */
-export interface InputSpec {
+interface InputSpec {
   /** The argument or flag that takes it: `<file>`, `--rows`. */
   readonly takenBy: string;
   readonly format: 'YAML' | 'JSON' | 'JSON lines';
@@ -168,4 +168,4 @@ export function command<Input>(spec: CommandSpec<Input>): Command {
   };
 }
 
-export { SERVICE_EXITS, STATE_EXITS } from './leaf.ts';
+export { SERVICE_EXITS } from './leaf.ts';

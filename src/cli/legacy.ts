@@ -5,12 +5,6 @@ import chatSetup from '../commands/chat/setup.ts';
 import chatTail from '../commands/chat/tail.ts';
 import chatWait from '../commands/chat/wait.ts';
 import chatWatch from '../commands/chat/watch.ts';
-import completionBash from '../commands/completion/bash.ts';
-import completionFish from '../commands/completion/fish.ts';
-import completionInstall from '../commands/completion/install.ts';
-import completionPowershell from '../commands/completion/powershell.ts';
-import completionRefresh from '../commands/completion/refresh.ts';
-import completionZsh from '../commands/completion/zsh.ts';
 import contractCheck from '../commands/contract/check.ts';
 import contractImport from '../commands/contract/import.ts';
 import contractSet from '../commands/contract/set.ts';
@@ -96,14 +90,6 @@ export function earlierCommands() {
       earlier('import', "Read the wire format from the service's OpenAPI document", contractImport),
       earlier('check', 'Compare the wire format with the service, by reads only', contractCheck),
       earlier('unset', 'Remove a setting of the wire format', contractUnset),
-    ]),
-    completion: group('completion', 'Complete commands, flags, and ids with the Tab key', [
-      earlier('install', 'Set up completion in your shell', completionInstall),
-      earlier('refresh', 'Read the ids and names that completion offers', completionRefresh),
-      earlier('bash', 'Print the completion script of bash', completionBash),
-      earlier('zsh', 'Print the completion script of zsh', completionZsh),
-      earlier('fish', 'Print the completion script of fish', completionFish),
-      earlier('powershell', 'Print the completion script of PowerShell', completionPowershell),
     ]),
   };
 }

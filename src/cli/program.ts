@@ -2,6 +2,7 @@ import { CommanderError, type CommandUnknownOpts, Option } from '@commander-js/e
 import { DEFAULT_RETRIES } from '../api/retry.ts';
 import { agents } from '../commands/agents.ts';
 import { api } from '../commands/api.ts';
+import { completion } from '../commands/completion.ts';
 import { cron } from '../commands/cron.ts';
 import { help } from '../commands/help.ts';
 import { login } from '../commands/login.ts';
@@ -32,7 +33,7 @@ export interface ProgramOptions {
 
 /** All commands, in the order of help. */
 function createCommands(): readonly CommandUnknownOpts[] {
-  const { doctor, chat, upload, webhook, contract, completion } = earlierCommands();
+  const { doctor, chat, upload, webhook, contract } = earlierCommands();
   return [
     login(),
     logout(),
@@ -51,7 +52,7 @@ function createCommands(): readonly CommandUnknownOpts[] {
     api(),
     contract,
     sandbox(),
-    completion,
+    completion(),
     help(),
   ];
 }
