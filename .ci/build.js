@@ -9,7 +9,7 @@ import { build } from 'rolldown';
 
 await rm('dist', { recursive: true, force: true });
 const { output } = await build({
-  input: { cli: 'src/cli/start.ts' },
+  input: { cli: 'src/start.ts' },
   platform: 'node',
   output: { dir: 'dist/program', format: 'cjs', minify: true, entryFileNames: '[name].cjs', chunkFileNames: '[name]-[hash].cjs' },
 });

@@ -3,7 +3,7 @@ import { promises, readFileSync } from 'node:fs';
 import { dirname, isAbsolute, join } from 'node:path';
 import { makeDirectories } from '../config/make-directories.ts';
 import { isJsonObject } from '../contract/json.ts';
-import { Paged, pagesOf } from '../output/paged.ts';
+import { Paged, pagesOf } from '../platform/paged.ts';
 import type { Candidate } from './completion.ts';
 import type { Context } from './context.ts';
 

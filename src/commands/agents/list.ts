@@ -29,7 +29,7 @@ export const list = () =>
     .action(
       run(async (context, space) => {
         const [{ listAgentRows }, { rememberIds }] = await Promise.all([
-          import('../../spaces/list.ts'),
+          import('../../api/space-rows.ts'),
           import('../../cli/known-ids.ts'),
         ]);
         const http = await context.http();

@@ -3,7 +3,7 @@ import type { LeafCheck } from '../../contract/check-fields.ts';
 import { SCOPE } from '../../contract/scopes.ts';
 import { ShapeError, UsageError } from '../../errors.ts';
 import { type Column, listResult, type Tone } from '../../output/command-result.ts';
-import { shellQuote } from '../../shell-quote.ts';
+import { shellQuote } from '../../platform/shell-quote.ts';
 
 const TONES: Readonly<Record<LeafCheck['result'], Tone>> = {
   confirmed: 'good',

@@ -41,7 +41,7 @@ export const list = () =>
   }).action(
     run(async (context) => {
       const [{ listSpaceRows }, { rememberIds }] = await Promise.all([
-        import('../../spaces/list.ts'),
+        import('../../api/space-rows.ts'),
         import('../../cli/known-ids.ts'),
       ]);
       const http = await context.http();

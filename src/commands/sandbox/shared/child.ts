@@ -2,8 +2,8 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { delimiter, join, resolve } from 'node:path';
 import type { Context } from '../../../cli/context.ts';
 import type { Environment } from '../../../platform/io.ts';
+import { shellQuote } from '../../../platform/shell-quote.ts';
 import type { Sandbox } from '../../../sandbox/index.ts';
-import { shellQuote } from '../../../shell-quote.ts';
 
 /**
  * Writes `partnerctl` scripts that start this program.

@@ -1,10 +1,10 @@
-import { readItem } from '../api/api-response.ts';
-import { listAgents, listSpaces } from '../api/calls.ts';
-import type { Http } from '../api/http.ts';
-import { parseReference, resolveSpaceId } from '../api/references.ts';
 import { readAgent } from '../contract/agents.ts';
 import { OPERATIONS } from '../contract/operations.ts';
 import { readSpace } from '../contract/spaces.ts';
+import { readItem } from './api-response.ts';
+import { listAgents, listSpaces } from './calls.ts';
+import type { Http } from './http.ts';
+import { parseReference, resolveSpaceId } from './references.ts';
 
 /** Lists the spaces as they are read, each beside what the service sent. @throws as `listSpaces`, while they are read */
 export function listSpaceRows(http: Http) {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { suggest } from '../../../src/yaml/suggest.ts';
+import { suggest } from '../../../src/platform/suggest.ts';
 
 const KEYS = ['external_space_id', 'space', 'agents', 'name', 'template_id'];
 

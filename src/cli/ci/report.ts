@@ -1,10 +1,6 @@
 import { open, stat, writeFile } from 'node:fs/promises';
 import { isAbsolute, relative, resolve, sep } from 'node:path';
-import { describeFileError, InterruptedError, LocalError, UsageError } from '../errors.ts';
-import { formatAnnotations } from '../output/ci/annotations.ts';
-import { failureFindings, findingText } from '../output/ci/findings.ts';
-import { formatSummary } from '../output/ci/summary.ts';
-import { isGitHubActions } from '../output/ci/workflow-commands.ts';
+import { describeFileError, InterruptedError, LocalError, UsageError } from '../../errors.ts';
 import type {
   CommandResult,
   Finding,
@@ -12,9 +8,13 @@ import type {
   OutputFormat,
   Row,
   SummarySection,
-} from '../output/command-result.ts';
-import { toErrorObject } from '../output/error-object.ts';
-import type { Environment } from '../platform/io.ts';
+} from '../../output/command-result.ts';
+import { toErrorObject } from '../../output/error-object.ts';
+import type { Environment } from '../../platform/io.ts';
+import { formatAnnotations } from './annotations.ts';
+import { failureFindings, findingText } from './findings.ts';
+import { formatSummary } from './summary.ts';
+import { isGitHubActions } from './workflow-commands.ts';
 
 /** What a `CiReport` needs. */
 export interface CiDeps {

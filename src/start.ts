@@ -1,10 +1,10 @@
-import pkg from '../../package.json' with { type: 'json' };
-import { systemClock } from '../clock.ts';
-import { EXIT } from '../errors.ts';
-import { flush, streamSink, waitForReader } from '../output/sink.ts';
-import { lazyIo } from '../platform/io.ts';
-import type { Signals } from './context.ts';
-import { createSignals } from './signals.ts';
+import pkg from '../package.json' with { type: 'json' };
+import type { Signals } from './cli/context.ts';
+import { createSignals } from './cli/signals.ts';
+import { EXIT } from './errors.ts';
+import { flush, streamSink, waitForReader } from './output/sink.ts';
+import { systemClock } from './platform/clock.ts';
+import { lazyIo } from './platform/io.ts';
 
 /** Opens standard input. Ignores read errors: if the terminal is gone, SIGHUP ends the process. */
 function openStdin(): typeof process.stdin {
@@ -30,7 +30,7 @@ function createExit(): (code: number) => never {
 }
 
 async function run(argv: readonly string[], exit: (code: number) => never): Promise<number> {
-  const { main } = await import('../main.ts');
+  const { main } = await import('./main.ts');
   let signals: Signals | undefined;
   const code = await main(argv, {
     io: lazyIo(openStdin, streamSink(process.stdout), streamSink(process.stderr)),

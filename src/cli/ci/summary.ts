@@ -1,5 +1,5 @@
-import type { ReportLine, SummarySection } from '../command-result.ts';
-import { sanitizeLine } from '../sanitize.ts';
+import type { ReportLine, SummarySection } from '../../output/command-result.ts';
+import { sanitizeLine } from '../../output/sanitize.ts';
 
 /** What a run did. All texts are raw. */
 export interface RunSummary {

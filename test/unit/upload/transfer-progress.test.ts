@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import stringWidth from 'string-width';
 import { describe, expect, it } from 'vitest';
-import { transferLine } from '../../../src/output/transfer.ts';
+import { transferLine } from '../../../src/commands/upload/shared/transfer-progress.ts';
 
 const MB = 1_000_000;
 

@@ -1,8 +1,8 @@
 import { marked } from 'marked';
 import { describe, expect, test } from 'vitest';
-import { formatAnnotations } from '../../../src/output/ci/annotations.ts';
-import { formatSummary } from '../../../src/output/ci/summary.ts';
-import { escapeWorkflowCommands } from '../../../src/output/ci/workflow-commands.ts';
+import { formatAnnotations } from '../../../src/cli/ci/annotations.ts';
+import { formatSummary } from '../../../src/cli/ci/summary.ts';
+import { escapeWorkflowCommands } from '../../../src/cli/ci/workflow-commands.ts';
 import type { Finding, SummarySection } from '../../../src/output/command-result.ts';
 import { stringifyJson } from '../../../src/output/formats/stringify-json.ts';
 import { stringifyYaml } from '../../../src/output/formats/yaml.ts';

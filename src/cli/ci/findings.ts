@@ -1,6 +1,6 @@
 import { InterruptedError, PartnerctlError } from '../../errors.ts';
-import type { Finding, Place, ReportLine, SummarySection } from '../command-result.ts';
-import { toErrorObject } from '../error-object.ts';
+import type { Finding, Place, ReportLine, SummarySection } from '../../output/command-result.ts';
+import { toErrorObject } from '../../output/error-object.ts';
 
 /** Parses a place such as `acme.yaml:3`. @returns undefined for standard input */
 function placeOf(source: string | undefined): Place | undefined {

@@ -1,7 +1,7 @@
 import prettyBytes from 'pretty-bytes';
-import type { Clock } from '../clock.ts';
-import type { Progress } from './progress.ts';
-import { shorten } from './wrap.ts';
+import type { Progress } from '../../../output/progress.ts';
+import { shorten } from '../../../output/wrap.ts';
+import type { Clock } from '../../../platform/clock.ts';
 
 /** How far a transfer of several files is. */
 export interface Transfer {

@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream';
 import { expect, test } from 'vitest';
-import { openPromptLine } from '../../../src/output/prompt-line.ts';
+import { openPromptLine } from '../../../src/cli/prompt-line.ts';
 
 test('prints above itself in a terminal without a size, such as that of ssh -tt in a script', () => {
   const output = Object.assign(new PassThrough(), { isTTY: true, columns: 0, rows: 0 });

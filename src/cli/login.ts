@@ -1,7 +1,6 @@
 import type { TokenOrigin } from '../api/call-errors.ts';
 import type { Http } from '../api/http.ts';
 import { describeCall, tryToken } from '../api/verify-token.ts';
-import type { Clock } from '../clock.ts';
 import { parseBaseUrl } from '../config/base-url.ts';
 import type { GlobalFlags } from '../config/global-flags.ts';
 import { type Profile, type Profiles, type ProfilesChange, tokenKind, withProtection } from '../config/profiles.ts';
@@ -10,8 +9,9 @@ import { resolveProfileName } from '../config/settings.ts';
 import { fixTokenFile, nameTokenFile, type TokenSource } from '../config/token-sources.ts';
 import { OPERATIONS } from '../contract/operations.ts';
 import { CredentialsError, UsageError } from '../errors.ts';
+import type { Clock } from '../platform/clock.ts';
 import type { Environment, Io } from '../platform/io.ts';
-import { shellQuote } from '../shell-quote.ts';
+import { shellQuote } from '../platform/shell-quote.ts';
 
 /** What storing a token needs of a command. */
 export interface LoginContext {

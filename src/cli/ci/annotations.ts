@@ -1,5 +1,5 @@
-import type { Finding } from '../command-result.ts';
-import { sanitizeText } from '../sanitize.ts';
+import type { Finding } from '../../output/command-result.ts';
+import { sanitizeText } from '../../output/sanitize.ts';
 
 /** GitHub shows this many annotations of each level for a step. */
 const MAX_ANNOTATIONS = 10;

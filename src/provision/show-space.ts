@@ -2,6 +2,7 @@ import type { Http } from '../api/http.ts';
 import { ListUnavailable, toListFailure } from '../api/list-failure.ts';
 import { parseReference, type Reference, resolveSpaceId } from '../api/references.ts';
 import { SpaceAgents } from '../api/space-agents.ts';
+import { listAgentRows, listSpaceRows } from '../api/space-rows.ts';
 import type { ListedAgent } from '../contract/agents.ts';
 import type { JsonObject } from '../contract/json.ts';
 import type { ListedSpace } from '../contract/spaces.ts';
@@ -10,8 +11,7 @@ import { type ListContext, listJobsOf } from '../cron/list.ts';
 import type { JobRow, OwnerAgents } from '../cron/rows.ts';
 import { JOB_LIST } from '../cron/service-jobs.ts';
 import { NoOperationError, NotFoundError, PartnerctlError } from '../errors.ts';
-import { readAgentSpaces } from '../provision/space-record.ts';
-import { listAgentRows, listSpaceRows } from './list.ts';
+import { readAgentSpaces } from './space-record.ts';
 
 /** A space, its agents with their chats, and their jobs. */
 export interface SpaceView {

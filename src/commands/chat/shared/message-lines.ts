@@ -1,6 +1,6 @@
-import type { TonedText } from './command-result.ts';
-import { stringifyJson } from './formats/stringify-json.ts';
-import { sanitizeLine, sanitizeText } from './sanitize.ts';
+import type { TonedText } from '../../../output/command-result.ts';
+import { stringifyJson } from '../../../output/formats/stringify-json.ts';
+import { sanitizeLine, sanitizeText } from '../../../output/sanitize.ts';
 
 /** What people see of a message. */
 interface ShownMessage {
