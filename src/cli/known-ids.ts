@@ -1,8 +1,8 @@
 import { hash, randomUUID } from 'node:crypto';
 import { promises, readFileSync } from 'node:fs';
 import { dirname, isAbsolute, join } from 'node:path';
-import { makeDirectories } from '../config/make-directories.ts';
 import { isJsonObject } from '../contract/json.ts';
+import { makeDirectories } from '../platform/files.ts';
 import { Paged, pagesOf } from '../platform/paged.ts';
 import type { Candidate } from './completion.ts';
 import type { Context } from './context.ts';

@@ -3,8 +3,9 @@ import { dirname, join } from 'node:path';
 import type { ContractLayers, LeafValues } from '../contract/contract.ts';
 import { isJsonObject, type JsonObject } from '../contract/json.ts';
 import { isLeafName } from '../contract/leaves.ts';
-import { describeFileError, errorCode, InputError, LocalError } from '../errors.ts';
-import { readRegularFile } from './read-regular-file.ts';
+import { describeFileError, InputError, LocalError } from '../errors.ts';
+import { errorCode } from '../platform/error-code.ts';
+import { readRegularFile } from '../platform/files.ts';
 import { writeJson } from './write-json.ts';
 
 /** Identifies a contract: the service that it describes, and the profile whose overrides and imports apply. */

@@ -1,8 +1,9 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { isJsonObject } from '../contract/json.ts';
-import { describeFileError, errorCode, InputError, LocalError, NotFoundError } from '../errors.ts';
-import { readRegularFile } from './read-regular-file.ts';
+import { describeFileError, InputError, LocalError, NotFoundError } from '../errors.ts';
+import { errorCode } from '../platform/error-code.ts';
+import { readRegularFile } from '../platform/files.ts';
 import { writeJson } from './write-json.ts';
 
 /** A service and its credentials. At most one of `token` and `token_command` is set. */

@@ -1,6 +1,6 @@
 import { basename, dirname } from 'node:path';
 import { describeFileError, LocalError } from '../errors.ts';
-import { makeDirectories } from './make-directories.ts';
+import { makeDirectories } from '../platform/files.ts';
 
 /**
  * Replaces a JSON file: atomically, but of two changes in the same instant one may be lost. Only its owner can read it.

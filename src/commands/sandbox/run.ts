@@ -20,21 +20,15 @@ const runInSandbox = () =>
         if (!file) {
           throw new UsageError('The command is missing.', { hint: 'Run: partnerctl sandbox run -- <command>' });
         }
-        const [
-          { rm },
-          { makeTemporaryDirectory },
-          { announceSandbox, childEnvironment, createLauncher },
-          { startSandbox },
-          { runChild },
-        ] = await Promise.all([
-          import('node:fs/promises'),
-          import('../../config/temporary-file.ts'),
-          import('./shared/child.ts'),
-          import('./shared/start-sandbox.ts'),
-          import('../../cli/run-child.ts'),
-        ]);
+        const [{ rm }, { announceSandbox, childEnvironment, makeLauncherDirectory }, { startSandbox }, { runChild }] =
+          await Promise.all([
+            import('node:fs/promises'),
+            import('./shared/child.ts'),
+            import('./shared/start-sandbox.ts'),
+            import('../../cli/run-child.ts'),
+          ]);
         const { data, webhook } = options;
-        const directory = await makeTemporaryDirectory('sandbox', (made) => createLauncher(made, context.selfCommand));
+        const directory = await makeLauncherDirectory(context.selfCommand);
         try {
           const { sandbox } = await startSandbox(options, context);
           try {

@@ -1,21 +1,41 @@
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { delimiter, join, resolve } from 'node:path';
 import type { Context } from '../../../cli/context.ts';
+import { describeFileError, LocalError } from '../../../errors.ts';
 import type { Environment } from '../../../platform/io.ts';
 import { shellQuote } from '../../../platform/shell-quote.ts';
 import type { Sandbox } from '../../../sandbox/index.ts';
 
-/**
- * Writes `partnerctl` scripts that start this program.
- * @param self the command that starts it
- */
-export async function createLauncher(directory: string, self: readonly string[]): Promise<void> {
+/** Writes `partnerctl` scripts that start this program. @param self the command that starts it */
+async function writeLaunchers(directory: string, self: readonly string[]): Promise<void> {
   const bin = join(directory, 'bin');
   await mkdir(bin);
   const posix = self.map(shellQuote).join(' ');
   await writeFile(join(bin, 'partnerctl'), `#!/bin/sh\nexec ${posix} "$@"\n`, { mode: 0o755 });
   const windows = self.map((arg) => `"${arg}"`).join(' ');
   await writeFile(join(bin, 'partnerctl.cmd'), `@${windows} %*\r\n`);
+}
+
+/**
+ * Creates a temporary directory that only its owner can read, with `partnerctl` scripts in it. The caller removes it.
+ * @param self the command that starts this program
+ * @throws LocalError if it cannot be written
+ */
+export async function makeLauncherDirectory(self: readonly string[]): Promise<string> {
+  let directory: string | undefined;
+  try {
+    directory = await mkdtemp(join(tmpdir(), 'partnerctl-sandbox-'));
+    await writeLaunchers(directory, self);
+    return directory;
+  } catch (error) {
+    if (directory !== undefined) await rm(directory, { recursive: true, force: true });
+    throw new LocalError(`A temporary directory cannot be made in ${tmpdir()}.`, {
+      why: describeFileError(error),
+      hint: 'If it is full or missing, set TMPDIR to another directory.',
+      cause: error,
+    });
+  }
 }
 
 /** Adds the mark to the prompt again before each one: a prompt may be set anew each time. */

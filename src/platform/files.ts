@@ -1,7 +1,22 @@
 // `node:fs/promises` would be loaded at each start, which takes more than a millisecond.
-import { promises } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, promises, readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { errorCode } from '../errors.ts';
+import { errorCode } from './error-code.ts';
+
+/**
+ * Reads a small file. Not in a thread: starting the first one takes longer than reading it.
+ * @throws as `openSync`; Error if it is not a regular file
+ */
+export function readRegularFile(path: string): string {
+  // Without O_NONBLOCK, opening a pipe waits for its writer.
+  const file = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
+  try {
+    if (!fstatSync(file).isFile()) throw new Error('it is not a regular file');
+    return readFileSync(file, 'utf8');
+  } finally {
+    closeSync(file);
+  }
+}
 
 /**
  * Creates a directory and its missing parents with mode 0700. `mkdir` with `recursive` reports a read-only file system as a
