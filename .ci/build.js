@@ -9,7 +9,7 @@ import { build } from 'rolldown';
 
 await rm('dist', { recursive: true, force: true });
 const { output } = await build({
-  input: { cli: 'src/cli/start.ts', complete: 'src/completion/entry.ts', 'completion-tree': 'src/cli/completion-tree.ts' },
+  input: { cli: 'src/start.ts' },
   platform: 'node',
   output: { dir: 'dist/program', format: 'cjs', minify: true, entryFileNames: '[name].cjs', chunkFileNames: '[name]-[hash].cjs' },
 });
@@ -28,8 +28,3 @@ const modules = output.flatMap((file) => (file.type === 'chunk' ? file.moduleIds
 const packages = modules.flatMap((id) => /.*\/node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(id.replace('\0', ''))?.[0] ?? []);
 const licenses = await Promise.all([...new Set(packages)].sort().map(readLicense));
 await writeFile('dist/THIRD-PARTY-LICENSES.txt', licenses.join(`\n\n${'-'.repeat(80)}\n\n`));
-
-// The declarations of all commands, for the completer, which must not load them, and the scripts of each shell.
-const { describeCompletion, scriptFiles } = await import('../dist/program/completion-tree.cjs');
-await writeFile('dist/complete.json', JSON.stringify(await describeCompletion()));
-for (const [name, text] of Object.entries(scriptFiles())) await writeFile(join('completions', name), text);

@@ -8,10 +8,4 @@ const { isAbsolute, join } = require('node:path');
 const { XDG_CACHE_HOME: cache = '' } = process.env;
 enableCompileCache?.(join(isAbsolute(cache) ? cache : join(homedir(), '.cache'), 'partnerctl', 'compiled'));
 
-if (process.argv[2] === '__complete') {
-  const { readFileSync } = require('node:fs');
-  const readTree = () => readFileSync(require.resolve('../dist/complete.json'), 'utf8');
-  require('../dist/program/complete.cjs').run(readTree, [process.execPath, __filename]);
-} else {
-  require('../dist/program/cli.cjs');
-}
+require('../dist/program/cli.cjs');

@@ -5,23 +5,15 @@ function __partnerctl_complete
     set -l current (string unescape -- $raw 2>/dev/null; or string replace -r '^[\'"]' '' -- $raw)
     set -l before (commandline -opc)
     set -e before[1]
-    set -l lines (command partnerctl __complete fish "$current" (count $before) $before 2>/dev/null)
+    set -l lines (command partnerctl completion fish -- "$current" $before 2>/dev/null)
     set -l first (string split -m 1 \t -- $lines[1])
     switch "$first[1]"
-        case files directories
+        case files
             set -l path (string sub -s (math (string length -- "$first[2]") + 1) -- "$current")
-            set -l paths
-            if test "$first[1]" = files
-                set paths (__fish_complete_path "$path")
-            else
-                set paths (__fish_complete_directories "$path" '')
-            end
-            for path in $paths
+            for path in (__fish_complete_path "$path")
                 echo -- "$first[2]$path"
             end
-        case commands
-            __fish_complete_command
-        case values
+        case words
             if set -q lines[2]
                 printf '%s\n' $lines[2..-1]
             end

@@ -1,3 +1,5 @@
+import { errorCode } from './platform/error-code.ts';
+
 /** The exit codes. Scripts depend on these numbers, so they never change. */
 export const EXIT = {
   ok: 0,
@@ -252,11 +254,6 @@ export function withHint(
 /** Returns the exit code for any thrown value: 1 for an unexpected error. */
 export function exitCodeOf(error: unknown): ExitCode {
   return error instanceof PartnerctlError ? error.exitCode : EXIT.failure;
-}
-
-/** Returns the code of a system error, such as `ENOENT`, or undefined for any other value. */
-export function errorCode(error: unknown): unknown {
-  return error instanceof Error && 'code' in error ? error.code : undefined;
 }
 
 /** Describes why a file or directory cannot be read or written, as a clause without a period: `permission denied` */

@@ -1,8 +1,8 @@
+import { escapeWorkflowCommands, isGitHubActions } from './cli/ci/workflow-commands.ts';
 import type { RuntimeDeps } from './cli/create-context.ts';
 import { type CommandTree, createCommandTree } from './cli/program.ts';
 import { type CommandRun, runCommand } from './cli/run.ts';
 import { EXIT, exitCodeOf, InterruptedError } from './errors.ts';
-import { escapeWorkflowCommands, isGitHubActions } from './output/ci/workflow-commands.ts';
 import { shouldUseColor } from './output/color.ts';
 import { createRedactor } from './output/redact.ts';
 import { isReaderGone, outputSink, waitForReader } from './output/sink.ts';

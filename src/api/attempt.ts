@@ -1,6 +1,6 @@
-import type { Clock } from '../clock.ts';
 import type { Safety } from '../contract/operations.ts';
 import { InterruptedError } from '../errors.ts';
+import type { Clock } from '../platform/clock.ts';
 import { BodyInFlight, type StreamedBody } from './streamed-body.ts';
 import type { HttpRequest, Transport, TransportResult } from './transport.ts';
 import { abortedFailure, TimeLimitReached } from './transport-failure.ts';

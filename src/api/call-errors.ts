@@ -1,4 +1,3 @@
-import { formatDuration } from '../clock.ts';
 import type { Contract } from '../contract/contract.ts';
 import { type ErrorBody, readErrorBody } from '../contract/error-body.ts';
 import type { Operation, RawOperation } from '../contract/operations.ts';
@@ -19,6 +18,7 @@ import {
   RefusedError,
   ServiceError,
 } from '../errors.ts';
+import { formatDuration } from '../platform/clock.ts';
 import { addressHint, isMethodMissing, parameterHint } from './refusal-hints.ts';
 import type { HttpResponse, TransportFailure } from './transport.ts';
 import { TimeLimitReached } from './transport-failure.ts';

@@ -6,7 +6,7 @@ import { OPERATIONS } from '../contract/operations.ts';
 import { type ProvisionResponse, readProvisionResponse } from '../contract/provisioning.ts';
 import { readUploadId, type UploadKind } from '../contract/uploads.ts';
 import { isWithoutId, NotFoundError, PartnerctlError } from '../errors.ts';
-import { Paged } from '../output/paged.ts';
+import { Paged } from '../platform/paged.ts';
 import type { ApiResponse } from './api-response.ts';
 import type { CallOptions } from './call-request.ts';
 import type { Http } from './http.ts';

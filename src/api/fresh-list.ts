@@ -1,4 +1,4 @@
-import { type Clock, startStopwatch } from '../clock.ts';
+import { type Clock, startStopwatch } from '../platform/clock.ts';
 
 /** How old a list may be when a write depends on it: another machine may have written since. */
 const MAX_AGE_MS = 2_000;

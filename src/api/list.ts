@@ -1,6 +1,6 @@
 import type { JsonObject } from '../contract/json.ts';
 import { ShapeError } from '../errors.ts';
-import { Paged } from '../output/paged.ts';
+import { Paged } from '../platform/paged.ts';
 import type { CallOptions } from './call-request.ts';
 import type { ListOperation } from './fetch-page.ts';
 import type { Http } from './http.ts';

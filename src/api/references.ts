@@ -6,7 +6,7 @@ import { OPERATIONS } from '../contract/operations.ts';
 import { readSpace } from '../contract/spaces.ts';
 import { canonicalId } from '../contract/values.ts';
 import { NotFoundError, type PartnerctlError, UsageError, withHint } from '../errors.ts';
-import type { Paged } from '../output/paged.ts';
+import type { Paged } from '../platform/paged.ts';
 import { readItem } from './api-response.ts';
 import { listAgents, listSpaces } from './calls.ts';
 import type { Http } from './http.ts';

@@ -3,7 +3,7 @@ import type { ErrorBody } from '../contract/error-body.ts';
 import { normalizeName } from '../contract/field-names.ts';
 import { type OperationLeaf, type ParameterLeaf, parametersOf } from '../contract/leaves.ts';
 import { describeFix, describeMethod } from '../contract/unknown-shape.ts';
-import { shellQuote } from '../shell-quote.ts';
+import { shellQuote } from '../platform/shell-quote.ts';
 import type { CallFacts } from './call-errors.ts';
 
 type RefusedCall = Pick<CallFacts, 'operation' | 'method' | 'contract' | 'baseUrl'>;

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
-import { errorCode } from '../errors.ts';
+import { errorCode } from '../platform/error-code.ts';
 import type { HttpRequest, HttpResponse } from './transport.ts';
 import { SendRefused, UnreadableBody } from './transport-failure.ts';
 

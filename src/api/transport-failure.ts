@@ -1,4 +1,4 @@
-import { errorCode } from '../errors.ts';
+import { errorCode } from '../platform/error-code.ts';
 import type { TransportFailure } from './transport.ts';
 
 /** The abort reason of a request that timed out. */

@@ -1,9 +1,9 @@
 import pLimit, { type LimitFunction } from 'p-limit';
 import { type HistoryPage, HistoryReader } from '../api/history.ts';
 import type { Http } from '../api/http.ts';
-import type { Clock } from '../clock.ts';
 import type { Message } from '../contract/messages.ts';
 import { NotFoundError, PartnerctlError, RefusedError } from '../errors.ts';
+import type { Clock } from '../platform/clock.ts';
 import { Health } from './health.ts';
 import type { Pace } from './pace.ts';
 import { judgeFailure, outageError } from './poll-failure.ts';

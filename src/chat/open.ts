@@ -1,7 +1,7 @@
 import { type NewMessage, postMessage } from '../api/calls.ts';
-import type { Clock } from '../clock.ts';
 import type { Message } from '../contract/messages.ts';
 import { EXIT, InterruptedError, PartnerctlError, ServiceError, ShapeError, withHint } from '../errors.ts';
+import type { Clock } from '../platform/clock.ts';
 import { createShared, type FollowDeps, followSession, type SessionEvent } from './follow-session.ts';
 import { Pace } from './pace.ts';
 import type { SessionRef } from './session.ts';

@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../platform/clock.ts';
 
 /** The shortest pause: a reply is on the screen well within a second. */
 const ACTIVE_MS = 600;

@@ -2,9 +2,10 @@ import { hash, randomUUID } from 'node:crypto';
 import { closeSync, constants, openSync, renameSync, writeFileSync } from 'node:fs';
 import { readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { makeDirectories } from '../config/make-directories.ts';
 import { isJsonObject } from '../contract/json.ts';
-import { describeFileError, errorCode, InputError, LocalError } from '../errors.ts';
+import { describeFileError, InputError, LocalError } from '../errors.ts';
+import { errorCode } from '../platform/error-code.ts';
+import { makeDirectories } from '../platform/files.ts';
 import { type SessionRef, sessionKey } from './session.ts';
 
 /** Enough to find a message that became visible after the one at which a tail ended. */

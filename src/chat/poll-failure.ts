@@ -8,7 +8,7 @@ import {
   RateLimitError,
   ServiceError,
 } from '../errors.ts';
-import { shellQuote } from '../shell-quote.ts';
+import { shellQuote } from '../platform/shell-quote.ts';
 
 /** Where a session was when a poll failed. */
 export interface PolledSession {

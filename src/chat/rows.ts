@@ -1,10 +1,10 @@
 import { hash } from 'node:crypto';
 import type { NewMessage } from '../api/calls.ts';
 import { isJsonObject, type JsonObject } from '../contract/json.ts';
+import { suggest } from '../platform/suggest.ts';
 import { parseJsonText } from '../yaml/json-text.ts';
 import { type Problem, ProblemList, problemsError, type Range, toSourceText } from '../yaml/problem.ts';
 import { quoted } from '../yaml/quote.ts';
-import { suggest } from '../yaml/suggest.ts';
 
 /** The values for rows without their own. */
 export interface RowDefaults {

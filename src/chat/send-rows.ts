@@ -3,17 +3,17 @@ import { type FileHandle, open, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { NewMessage } from '../api/calls.ts';
 import type { Http } from '../api/http.ts';
-import { makeDirectories } from '../config/make-directories.ts';
 import {
   describeFileError,
   EXIT,
-  errorCode,
   InterruptedError,
   LocalError,
   PartnerctlError,
   RunFailure,
   withHint,
 } from '../errors.ts';
+import { errorCode } from '../platform/error-code.ts';
+import { makeDirectories } from '../platform/files.ts';
 import { merge } from './merge.ts';
 import type { Places } from './places.ts';
 import type { Row } from './rows.ts';

@@ -162,4 +162,4 @@ export function command<Input>(spec: CommandSpec<Input>): Command {
   };
 }
 
-export { SERVICE_EXITS, STATE_EXITS } from './leaf.ts';
+export { SERVICE_EXITS } from './leaf.ts';

@@ -1,7 +1,7 @@
 import { namesServiceAndToken, resolveBaseUrl, resolveProfileName } from '../config/settings.ts';
 import { nameProfile } from '../config/token-sources.ts';
 import { UsageError } from '../errors.ts';
-import { shellQuote } from '../shell-quote.ts';
+import { shellQuote } from '../platform/shell-quote.ts';
 import type { Context } from './context.ts';
 import { shellCommand } from './shell-command.ts';
 

@@ -1,14 +1,14 @@
 import type { TokenOrigin } from '../api/call-errors.ts';
 import type { Http } from '../api/http.ts';
-import type { Clock } from '../clock.ts';
 import type { ContractKey } from '../config/contract-file.ts';
 import type { GlobalFlags } from '../config/global-flags.ts';
 import type { Profiles, ProfilesChange } from '../config/profiles.ts';
 import type { Progress } from '../output/progress.ts';
-import type { PromptLine, PromptLineOptions } from '../output/prompt-line.ts';
+import type { Clock } from '../platform/clock.ts';
 import type { Environment, Io } from '../platform/io.ts';
 import type { StateLocation } from '../state/location.ts';
 import type { Log } from '../state/log.ts';
+import type { PromptLine, PromptLineOptions } from './prompt-line.ts';
 
 /** The signals that end a command. */
 export type TerminationSignal = 'SIGINT' | 'SIGTERM' | 'SIGHUP';

@@ -1,7 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import type { TokenOrigin } from '../api/call-errors.ts';
 import type { Transport } from '../api/transport.ts';
-import type { Clock } from '../clock.ts';
 import { configDirectory } from '../config/config-directory.ts';
 import { readContractLayers } from '../config/contract-file.ts';
 import type { GlobalFlags } from '../config/global-flags.ts';
@@ -12,6 +11,7 @@ import { LocalError } from '../errors.ts';
 import { shouldUseColor } from '../output/color.ts';
 import type { Progress } from '../output/progress.ts';
 import { sanitizeLine } from '../output/sanitize.ts';
+import type { Clock } from '../platform/clock.ts';
 import type { Environment, Io, Sink } from '../platform/io.ts';
 import type { Context, Signals } from './context.ts';
 import { createPrompts } from './prompts.ts';

@@ -1,29 +1,10 @@
 import { Argument, type CommandUnknownOpts, Option } from '@commander-js/extra-typings';
-import api from '../commands/api.ts';
 import chatOpen from '../commands/chat/open.ts';
 import chatSend from '../commands/chat/send.ts';
 import chatSetup from '../commands/chat/setup.ts';
 import chatTail from '../commands/chat/tail.ts';
 import chatWait from '../commands/chat/wait.ts';
 import chatWatch from '../commands/chat/watch.ts';
-import completionBash from '../commands/completion/bash.ts';
-import completionFish from '../commands/completion/fish.ts';
-import completionInstall from '../commands/completion/install.ts';
-import completionPowershell from '../commands/completion/powershell.ts';
-import completionRefresh from '../commands/completion/refresh.ts';
-import completionZsh from '../commands/completion/zsh.ts';
-import contractCheck from '../commands/contract/check.ts';
-import contractImport from '../commands/contract/import.ts';
-import contractSet from '../commands/contract/set.ts';
-import contractShow from '../commands/contract/show.ts';
-import contractUnset from '../commands/contract/unset.ts';
-import sandboxRun from '../commands/sandbox/run.ts';
-import sandboxStart from '../commands/sandbox/start.ts';
-import stateCopy from '../commands/state/copy.ts';
-import stateInit from '../commands/state/init.ts';
-import statePath from '../commands/state/path.ts';
-import stateShow from '../commands/state/show.ts';
-import stateVerify from '../commands/state/verify.ts';
 import webhookListen from '../commands/webhook/listen.ts';
 import webhookReplay from '../commands/webhook/replay.ts';
 import webhookTrigger from '../commands/webhook/trigger.ts';
@@ -81,7 +62,6 @@ function earlier(name: string, summary: string, spec: Command): CommandUnknownOp
 /** The commands that are not converted yet, in the order of help. */
 export function earlierCommands() {
   return {
-    api: earlier('api', 'Make any call of the service', api),
     chat: group('chat', 'Send messages to agents and follow their replies', [
       earlier('setup', "Create or reuse an agent's API chat source", chatSetup),
       earlier('open', 'Chat with an agent interactively', chatOpen),
@@ -90,36 +70,10 @@ export function earlierCommands() {
       earlier('tail', 'Follow the messages of one or more sessions', chatTail),
       earlier('watch', 'Watch every conversation of this machine', chatWatch),
     ]),
-    state: group('state', 'The record of earlier runs', [
-      earlier('path', 'Print the path or the address of the state', statePath),
-      earlier('show', 'Show the records of the state', stateShow),
-      earlier('verify', 'Check every line of the state', stateVerify),
-      earlier('init', 'Prepare a database or a repository for the state', stateInit),
-      earlier('copy', 'Copy the records of one place to another', stateCopy),
-    ]),
     webhook: group('webhook', 'Receive, verify, and forward webhooks', [
       earlier('listen', 'Receive, verify, and forward webhooks on this machine', webhookListen),
       earlier('replay', 'Send saved webhooks again', webhookReplay),
       earlier('trigger', 'Make the sandbox send a webhook', webhookTrigger),
-    ]),
-    contract: group('contract', 'The wire format, where the specification leaves it open', [
-      earlier('show', 'Show the wire format that the tool expects', contractShow),
-      earlier('set', 'Set a part of the wire format', contractSet),
-      earlier('import', "Read the wire format from the service's OpenAPI document", contractImport),
-      earlier('check', 'Compare the wire format with the service, by reads only', contractCheck),
-      earlier('unset', 'Remove a setting of the wire format', contractUnset),
-    ]),
-    sandbox: group('sandbox', 'A local copy of the service, no account needed', [
-      earlier('start', 'Run the service on this machine', sandboxStart),
-      earlier('run', 'Run a command against a temporary sandbox', sandboxRun),
-    ]),
-    completion: group('completion', 'Complete commands, flags, and ids with the Tab key', [
-      earlier('install', 'Set up completion in your shell', completionInstall),
-      earlier('refresh', 'Read the ids and names that completion offers', completionRefresh),
-      earlier('bash', 'Print the completion script of bash', completionBash),
-      earlier('zsh', 'Print the completion script of zsh', completionZsh),
-      earlier('fish', 'Print the completion script of fish', completionFish),
-      earlier('powershell', 'Print the completion script of PowerShell', completionPowershell),
     ]),
   };
 }

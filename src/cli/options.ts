@@ -1,7 +1,7 @@
 import { type CommandUnknownOpts, InvalidArgumentError, Option } from '@commander-js/extra-typings';
 import ms, { type StringValue } from 'ms';
 import { UsageError } from '../errors.ts';
-import { suggest } from '../yaml/suggest.ts';
+import { suggest } from '../platform/suggest.ts';
 
 /** A parser of an option's value. It throws `InvalidArgumentError` with what the option takes: `takes a whole number`. */
 export interface ValueParser<Value> {

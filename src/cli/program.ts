@@ -1,6 +1,9 @@
 import { CommanderError, type CommandUnknownOpts, Option } from '@commander-js/extra-typings';
 import { DEFAULT_RETRIES } from '../api/retry.ts';
 import { agents } from '../commands/agents.ts';
+import { api } from '../commands/api.ts';
+import { completion } from '../commands/completion.ts';
+import { contract } from '../commands/contract.ts';
 import { cron } from '../commands/cron.ts';
 import { doctor } from '../commands/doctor.ts';
 import { help } from '../commands/help.ts';
@@ -9,7 +12,9 @@ import { logout } from '../commands/logout.ts';
 import { plan } from '../commands/plan.ts';
 import { profile } from '../commands/profile.ts';
 import { provision } from '../commands/provision.ts';
+import { sandbox } from '../commands/sandbox.ts';
 import { spaces } from '../commands/spaces.ts';
+import { state } from '../commands/state.ts';
 import { upload } from '../commands/upload.ts';
 import { whoami } from '../commands/whoami.ts';
 import type { GlobalFlags } from '../config/global-flags.ts';
@@ -31,7 +36,7 @@ export interface ProgramOptions {
 
 /** All commands, in the order of help. */
 function createCommands(): readonly CommandUnknownOpts[] {
-  const { chat, state, webhook, api, contract, sandbox, completion } = earlierCommands();
+  const { chat, webhook } = earlierCommands();
   return [
     login(),
     logout(),
@@ -45,12 +50,12 @@ function createCommands(): readonly CommandUnknownOpts[] {
     chat,
     upload(),
     cron(),
-    state,
+    state(),
     webhook,
-    api,
-    contract,
-    sandbox,
-    completion,
+    api(),
+    contract(),
+    sandbox(),
+    completion(),
     help(),
   ];
 }

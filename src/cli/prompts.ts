@@ -64,7 +64,7 @@ export function createPrompts(
       return ask((streams) => confirm({ message: sanitizeLine(question), default: false, theme }, streams));
     },
     async openPrompt(options) {
-      const { openPromptLine } = await import('../output/prompt-line.ts');
+      const { openPromptLine } = await import('./prompt-line.ts');
       return openPromptLine({ ...options, input: io.stdin, output: terminal, redact });
     },
   };

@@ -1,5 +1,6 @@
 import { constants } from 'node:os';
-import { errorCode, LocalError, UsageError } from '../errors.ts';
+import { LocalError, UsageError } from '../errors.ts';
+import { errorCode } from '../platform/error-code.ts';
 import type { Environment } from '../platform/io.ts';
 import type { Context } from './context.ts';
 

@@ -1,7 +1,6 @@
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import type { GlobalFlags } from '../config/global-flags.ts';
 import { EXIT, OutputError, UsageError, withHint } from '../errors.ts';
-import { escapeWorkflowCommands, isGitHubActions } from '../output/ci/workflow-commands.ts';
 import { shouldUseColor } from '../output/color.ts';
 import { type CommandResult, failureOf, OUTPUT_FORMATS, type OutputFormat } from '../output/command-result.ts';
 import { createProgress } from '../output/progress.ts';
@@ -10,7 +9,8 @@ import { render } from '../output/render.ts';
 import { withReason } from '../output/sentences.ts';
 import { isReaderGone, outputSink } from '../output/sink.ts';
 import { lazyIo } from '../platform/io.ts';
-import type { CiDeps, CiReport, SummaryOptions } from './ci-report.ts';
+import type { CiDeps, CiReport, SummaryOptions } from './ci/report.ts';
+import { escapeWorkflowCommands, isGitHubActions } from './ci/workflow-commands.ts';
 import { createContext, type RuntimeDeps } from './create-context.ts';
 import { type Invocation, pathOf } from './leaf.ts';
 
@@ -25,7 +25,7 @@ async function chosenFormat({ output }: GlobalFlags, { env }: RuntimeDeps): Prom
   if (chosen === undefined) return undefined;
   const format = OUTPUT_FORMATS.find((candidate) => candidate === chosen);
   if (format) return format;
-  const near = (await import('../yaml/suggest.ts')).suggest(chosen, OUTPUT_FORMATS);
+  const near = (await import('../platform/suggest.ts')).suggest(chosen, OUTPUT_FORMATS);
   throw new UsageError(`PARTNER_OUTPUT is ${JSON.stringify(chosen)}, which is not an output format.`, {
     hint: `${near === undefined ? '' : `Did you mean ${near}? `}Set it to one of: ${OUTPUT_FORMATS.join(', ')}.`,
   });
@@ -50,7 +50,7 @@ async function openReport(command: CommandUnknownOpts, deps: CiDeps): Promise<Ci
   if (!command.options.some(({ long }) => long === '--summary')) return undefined;
   const options: SummaryOptions = command.opts();
   if (!options.summary && options.summaryFile === undefined && !isGitHubActions(deps.env)) return undefined;
-  const { CiReport } = await import('./ci-report.ts');
+  const { CiReport } = await import('./ci/report.ts');
   return CiReport.open(pathOf(command), options, deps);
 }
 

@@ -1,5 +1,5 @@
 import type { GlobalFlags } from '../config/global-flags.ts';
-import { shellQuote } from '../shell-quote.ts';
+import { shellQuote } from '../platform/shell-quote.ts';
 
 /**
  * Formats a partnerctl command line to paste into a shell. Includes the global flags that select the service and the

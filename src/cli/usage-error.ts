@@ -1,6 +1,6 @@
 import type { CommanderError, CommandUnknownOpts } from '@commander-js/extra-typings';
 import { UsageError } from '../errors.ts';
-import { suggest } from '../yaml/suggest.ts';
+import { suggest } from '../platform/suggest.ts';
 import { HELP_TOPICS } from './help-topics.ts';
 import { leavesOf, lineageOf, metaOf, pathOf } from './leaf.ts';
 

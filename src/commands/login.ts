@@ -27,7 +27,7 @@ export const login = () =>
     .option('--no-verify', 'store without calling the service')
     .action(
       run(async (context, options) => {
-        const { login } = await import('../account/login.ts');
+        const { login } = await import('../cli/login.ts');
         return objectResult(await login(context, options), [
           { header: 'PROFILE', value: ({ profile }) => profile },
           { header: 'BASE URL', value: ({ base_url }) => base_url },

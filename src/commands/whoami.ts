@@ -1,4 +1,4 @@
-import type { Identity } from '../account/identity.ts';
+import type { Identity } from '../cli/identity.ts';
 import { leaf, run, SERVICE_EXITS } from '../cli/leaf.ts';
 import { type Column, listResult, type ReportLine, type Tone } from '../output/command-result.ts';
 
@@ -45,7 +45,7 @@ export const whoami = () =>
     ],
   }).action(
     run(async (context) => {
-      const { identify } = await import('../account/identity.ts');
+      const { identify } = await import('../cli/identity.ts');
       const { identity, error } = await identify(context);
       return listResult([identity], COLUMNS, {
         empty: '',

@@ -3,9 +3,10 @@ import { dirname, join } from 'node:path';
 import type { ContractLayers, LeafValues } from '../contract/contract.ts';
 import { isJsonObject, type JsonObject } from '../contract/json.ts';
 import { isLeafName } from '../contract/leaves.ts';
-import { describeFileError, errorCode, InputError, LocalError } from '../errors.ts';
-import { readRegularFile } from './read-regular-file.ts';
-import type { SharedFile, UpdateDeps } from './update-json-file.ts';
+import { describeFileError, InputError, LocalError } from '../errors.ts';
+import { errorCode } from '../platform/error-code.ts';
+import { readRegularFile } from '../platform/files.ts';
+import { writeJson } from './write-json.ts';
 
 /** Identifies a contract: the service that it describes, and the profile whose overrides and imports apply. */
 export interface ContractKey {
@@ -14,7 +15,7 @@ export interface ContractKey {
 }
 
 /** The OpenAPI document that values were imported from. */
-interface ImportedDocument {
+export interface ImportedDocument {
   /** The path or URL that the user gave. */
   readonly from: string;
   readonly sha256: string;
@@ -134,22 +135,15 @@ export async function readContractLayers(directory: string, key: ContractKey, wa
 
 /**
  * Changes the values that a profile has set or imported for a service.
- * @param change must be pure: it is repeated when another process changes the file meanwhile
- * @throws as `readContract` and `updateJsonFile`
+ * @throws as `readContract` and `writeJson`
  */
 export async function updateContract(
   directory: string,
   key: ContractKey,
   change: (contract: StoredContract) => StoredContract,
-  deps: UpdateDeps,
 ): Promise<void> {
   const path = await contractPath(directory, key);
-  const file: SharedFile<StoredContract> = {
-    path,
-    name: `The contract in ${path}`,
-    read: () => readContract(directory, key),
-    format: (contract) => ({ profile: key.profile, base_url: key.baseUrl, ...contract }),
-  };
-  const { updateJsonFile } = await import('./update-json-file.ts');
-  await updateJsonFile(file, change, deps);
+  const changed = change(await readContract(directory, key));
+  const content = { profile: key.profile, base_url: key.baseUrl, ...changed };
+  await writeJson(path, `The contract in ${path}`, content);
 }

@@ -1,9 +1,10 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { isJsonObject } from '../contract/json.ts';
-import { describeFileError, errorCode, InputError, LocalError, NotFoundError } from '../errors.ts';
-import { makeDirectories } from './make-directories.ts';
-import { readRegularFile } from './read-regular-file.ts';
+import { describeFileError, InputError, LocalError, NotFoundError } from '../errors.ts';
+import { errorCode } from '../platform/error-code.ts';
+import { readRegularFile } from '../platform/files.ts';
+import { writeJson } from './write-json.ts';
 
 /** A service and its credentials. At most one of `token` and `token_command` is set. */
 export interface Profile {
@@ -87,23 +88,13 @@ export async function readProfiles(directory: string): Promise<Profiles> {
 export type ProfilesChange = (profiles: Profiles) => Profiles;
 
 /**
- * Changes the profiles in a directory: atomically, but of two changes in the same instant one may be lost. Only the owner can read
- * the file.
+ * Changes the profiles in a directory.
  * @returns the new profiles
- * @throws as `readProfiles`; what `change` throws; LocalError if the file cannot be written
+ * @throws as `readProfiles` and `writeJson`; what `change` throws
  */
 export async function updateProfiles(directory: string, change: ProfilesChange): Promise<Profiles> {
   const changed = change(await readProfiles(directory));
-  // Loading it takes as long as a bare start, so only what writes does.
-  const { default: Conf } = await import('conf');
-  try {
-    await makeDirectories(directory);
-    const conf = new Conf({ cwd: directory, configFileMode: 0o600, accessPropertiesByDotNotation: false });
-    conf.store = { ...changed };
-  } catch (error) {
-    const why = describeFileError(error);
-    throw new LocalError(`The profiles in ${directory} cannot be written.`, { why, cause: error });
-  }
+  await writeJson(profilesPath(directory), `The profiles in ${directory}`, changed);
   return changed;
 }
 

@@ -4,7 +4,8 @@ import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { kill } from 'node:process';
 import type { Readable } from 'node:stream';
-import { CredentialsError, describeFileError, errorCode } from '../errors.ts';
+import { CredentialsError, describeFileError } from '../errors.ts';
+import { errorCode } from '../platform/error-code.ts';
 import { readFileChunks, readStdin } from '../platform/input.ts';
 
 /** In bytes, which are characters: a token is ASCII. */

@@ -1,4 +1,4 @@
-import { shellQuote } from '../shell-quote.ts';
+import { shellQuote } from '../platform/shell-quote.ts';
 import type { GlobalFlags } from './global-flags.ts';
 import type { Profile } from './profiles.ts';
 

@@ -1,4 +1,4 @@
-import { shellQuote } from '../shell-quote.ts';
+import { shellQuote } from '../platform/shell-quote.ts';
 import { normalizeName } from './field-names.ts';
 import { describeJson, isJsonObject, type JsonObject } from './json.ts';
 import { LEAVES, type LeafName } from './leaves.ts';

@@ -1,5 +1,5 @@
-import type { Clock } from '../clock.ts';
 import { DuplicateError, InputError } from '../errors.ts';
+import type { Clock } from '../platform/clock.ts';
 import { outlive } from '../state/lease.ts';
 import type { Log } from '../state/log.ts';
 import type { LogRecord } from '../state/record.ts';

@@ -1,6 +1,6 @@
 import type { Http } from '../api/http.ts';
-import type { Clock } from '../clock.ts';
 import { UsageError } from '../errors.ts';
+import type { Clock } from '../platform/clock.ts';
 import type { Log } from '../state/log.ts';
 import { adoptJob, forgetJob } from './adopt-forget.ts';
 import type { JobIdentity } from './job.ts';

@@ -1,6 +1,6 @@
 import { createJob } from '../api/calls.ts';
 import type { Http } from '../api/http.ts';
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../platform/clock.ts';
 import { emitted } from '../platform/emitted.ts';
 import type { Log } from '../state/log.ts';
 import { type CreateDeps, createJobs } from './create.ts';

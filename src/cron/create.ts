@@ -1,6 +1,6 @@
 import { RunStopped, stopsRun } from '../api/call-errors.ts';
-import type { Clock } from '../clock.ts';
 import { InterruptedError, PartnerctlError } from '../errors.ts';
+import type { Clock } from '../platform/clock.ts';
 import { outlive } from '../state/lease.ts';
 import type { Log } from '../state/log.ts';
 import { createOnce, type Item, type Result, type SendOptions } from '../state/once.ts';

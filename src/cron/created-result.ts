@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../platform/clock.ts';
 import type { WantedJob } from './job.ts';
 import { type CreateOutcome, type ErrorContext, outcomeError } from './outcomes.ts';
 import { type CronResult, type DescribeSchedule, initialCronResult } from './result.ts';

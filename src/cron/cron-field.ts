@@ -1,5 +1,5 @@
+import { suggest } from '../platform/suggest.ts';
 import { quoted } from '../yaml/quote.ts';
-import { suggest } from '../yaml/suggest.ts';
 
 export type FieldName = 'minute' | 'hour' | 'day_of_week';
 

@@ -13,7 +13,7 @@ import { readAgent } from '../contract/agents.ts';
 import { OPERATIONS } from '../contract/operations.ts';
 import { comparableAgent } from '../contract/values.ts';
 import { UsageError } from '../errors.ts';
-import { shellQuote } from '../shell-quote.ts';
+import { shellQuote } from '../platform/shell-quote.ts';
 import type { OwnerAgents } from './rows.ts';
 
 /** An agent as the command line names it: by id, or by name within a space. */

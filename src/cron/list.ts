@@ -1,9 +1,9 @@
 import { listJobs } from '../api/calls.ts';
 import type { Http } from '../api/http.ts';
 import { ListUnavailable, toListFailure } from '../api/list-failure.ts';
-import type { Clock } from '../clock.ts';
 import type { JsonObject } from '../contract/json.ts';
 import { NoOperationError, PartnerctlError, UsageError, withHint } from '../errors.ts';
+import type { Clock } from '../platform/clock.ts';
 import type { Log } from '../state/log.ts';
 import type { LogRecord } from '../state/record.ts';
 import { type AgentOptions, findOwnerAgents, parseJobOwner, recordedOwnerAgents } from './job-agent.ts';

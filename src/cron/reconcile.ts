@@ -1,5 +1,5 @@
-import type { Clock } from '../clock.ts';
 import { isWithoutId, PartnerctlError } from '../errors.ts';
+import type { Clock } from '../platform/clock.ts';
 import { outlive } from '../state/lease.ts';
 import type { Log } from '../state/log.ts';
 import { standings } from '../state/standing.ts';

@@ -1,5 +1,5 @@
+import { suggest } from '../platform/suggest.ts';
 import { quoted } from '../yaml/quote.ts';
-import { suggest } from '../yaml/suggest.ts';
 import { type FieldName, parseCronField, SCHEDULE_FIELDS, ScheduleError } from './cron-field.ts';
 import { canonicalTimezone, parseTimezone } from './time-zone.ts';
 

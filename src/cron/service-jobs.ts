@@ -3,7 +3,6 @@ import { listJobs } from '../api/calls.ts';
 import { createFreshList } from '../api/fresh-list.ts';
 import type { Http } from '../api/http.ts';
 import { ListUnavailable, nameListFailure, toListFailure } from '../api/list-failure.ts';
-import type { Clock } from '../clock.ts';
 import type { Contract } from '../contract/contract.ts';
 import { readCronJob } from '../contract/cron.ts';
 import { fieldsOf } from '../contract/fields.ts';
@@ -19,6 +18,7 @@ import {
   RefusedError,
   ShapeError,
 } from '../errors.ts';
+import type { Clock } from '../platform/clock.ts';
 import type { Log } from '../state/log.ts';
 import { type CronJob, toNfc } from './job.ts';
 import { type ListedJob, matchIdentity } from './listed-job.ts';

@@ -1,5 +1,5 @@
+import { suggest } from '../platform/suggest.ts';
 import { quoted } from '../yaml/quote.ts';
-import { suggest } from '../yaml/suggest.ts';
 import { ScheduleError } from './cron-field.ts';
 
 const OFFSET = /^(?:utc|gmt)?\s*[+\-\u2212]\s*\d/i;

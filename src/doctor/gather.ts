@@ -1,11 +1,11 @@
 import type { Http } from '../api/http.ts';
-import type { Clock } from '../clock.ts';
 import type { GlobalFlags } from '../config/global-flags.ts';
 import { isReadableByOthers, type Profiles, profilesPath } from '../config/profiles.ts';
 import { type ProxySettings, proxyFor } from '../config/proxy.ts';
 import { resolveService, type ServiceSettings, type Sourced } from '../config/settings.ts';
 import { isSameService, nameProfile } from '../config/token-sources.ts';
 import { LocalError, PartnerctlError } from '../errors.ts';
+import type { Clock } from '../platform/clock.ts';
 import type { Environment, StateLocation } from '../state/location.ts';
 import type { Log } from '../state/log.ts';
 import { type Probe, probeService } from './probe.ts';

@@ -1,4 +1,4 @@
-import { shellQuote } from '../shell-quote.ts';
+import { shellQuote } from '../platform/shell-quote.ts';
 import { repairHint } from '../state/log.ts';
 import { broken, type Check, failed, ok, skipped, warning } from './check.ts';
 import type { Facts, StateFacts } from './gather.ts';

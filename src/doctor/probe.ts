@@ -1,13 +1,13 @@
 import { listAgents, listJobs, listSpaces } from '../api/calls.ts';
 import type { Http } from '../api/http.ts';
 import { probeSession, type SessionProbe } from '../api/session-probe.ts';
-import type { Clock } from '../clock.ts';
 import { readAgent } from '../contract/agents.ts';
 import type { JsonObject } from '../contract/json.ts';
 import { OPERATIONS } from '../contract/operations.ts';
 import { SCOPE, type Scope } from '../contract/scopes.ts';
 import { readSpace } from '../contract/spaces.ts';
 import { NoOperationError, PartnerctlError, ShapeError } from '../errors.ts';
+import type { Clock } from '../platform/clock.ts';
 
 /** No retries: a check reports the current state. */
 const LIMITS = { retries: 0, timeoutMs: 10_000 };

@@ -1,6 +1,6 @@
 import { describeFix } from '../contract/unknown-shape.ts';
 import { ErrorInSuccessBody, isBalanceTooLow, NotJsonError, type PartnerctlError, ShapeError } from '../errors.ts';
-import { shellQuote } from '../shell-quote.ts';
+import { shellQuote } from '../platform/shell-quote.ts';
 import { type Check, failed, ok, skipped, warning } from './check.ts';
 import type { Facts } from './gather.ts';
 import { backToProfile } from './local-checks.ts';

@@ -1,5 +1,5 @@
 import type { ExitCode, PartnerctlError } from '../errors.ts';
-import { Paged } from './paged.ts';
+import { Paged } from '../platform/paged.ts';
 
 export const OUTPUT_FORMATS = ['table', 'json', 'ndjson', 'yaml', 'tsv'] as const;
 

@@ -1,5 +1,5 @@
 import type { Ora } from 'ora';
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../platform/clock.ts';
 import { sanitizeLine } from './sanitize.ts';
 
 /** The delay before the spinner appears, so that fast commands show none. */

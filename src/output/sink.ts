@@ -1,4 +1,5 @@
-import { describeFileError, errorCode, OutputError } from '../errors.ts';
+import { describeFileError, OutputError } from '../errors.ts';
+import { errorCode } from '../platform/error-code.ts';
 import { type Sink, withWrite } from '../platform/io.ts';
 import type { Progress } from './progress.ts';
 

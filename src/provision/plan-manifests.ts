@@ -1,5 +1,5 @@
-import type { Clock } from '../clock.ts';
 import type { DescribeSchedule } from '../cron/result.ts';
+import type { Clock } from '../platform/clock.ts';
 import { mapConcurrent } from '../platform/emitted.ts';
 import { inStep } from './failures.ts';
 import { type CreateJobs, createPlannedJobs, describeJobs } from './jobs.ts';

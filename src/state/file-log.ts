@@ -1,7 +1,8 @@
 import { constants } from 'node:fs';
 import { access, type FileHandle, mkdir, open, readFile, realpath, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { describeFileError, errorCode, LocalError } from '../errors.ts';
+import { describeFileError, LocalError } from '../errors.ts';
+import { errorCode } from '../platform/error-code.ts';
 import type { LogDriver } from './log.ts';
 
 // Without O_NONBLOCK, opening a pipe would wait for a reader.

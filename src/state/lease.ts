@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../platform/clock.ts';
 import type { Log } from './log.ts';
 import { type OnceKind, type Reservation, standings } from './standing.ts';
 

@@ -1,7 +1,7 @@
 import pLimit, { type LimitFunction } from 'p-limit';
-import { type Clock, startStopwatch } from '../clock.ts';
 import type { JsonObject } from '../contract/json.ts';
 import { LocalError, PartnerctlError, provesNothingDone, StateUnavailableError } from '../errors.ts';
+import { type Clock, startStopwatch } from '../platform/clock.ts';
 import { LEASE_MS, PATIENCE_MS, REQUEST_MS } from './lease.ts';
 import type { Log } from './log.ts';
 import { type OnceKind, type Reservation, type Standing, standingOf, standings } from './standing.ts';

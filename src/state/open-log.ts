@@ -1,5 +1,5 @@
 import { hostname, userInfo } from 'node:os';
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../platform/clock.ts';
 import { fileLog } from './file-log.ts';
 import type { Environment, StateLocation } from './location.ts';
 import { Log, type LogDriver } from './log.ts';

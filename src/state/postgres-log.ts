@@ -1,6 +1,7 @@
 import postgres from 'postgres';
-import type { Clock } from '../clock.ts';
-import { errorCode, LocalError, StateUnavailableError } from '../errors.ts';
+import { LocalError, StateUnavailableError } from '../errors.ts';
+import type { Clock } from '../platform/clock.ts';
+import { errorCode } from '../platform/error-code.ts';
 import type { LogDriver } from './log.ts';
 import type { PostgresTarget } from './postgres-address.ts';
 

@@ -1,9 +1,9 @@
 import { type BigIntStats, constants } from 'node:fs';
-import { access, type FileHandle, open, readdir, realpath, stat, writeFile } from 'node:fs/promises';
+import { access, type FileHandle, open, readdir, realpath, stat } from 'node:fs/promises';
 import { basename, isAbsolute, join, relative, sep } from 'node:path';
 import type { FilePart } from '../api/form-body.ts';
-import { openTemporaryFile, type TemporaryFile, temporaryFileError } from '../config/temporary-file.ts';
-import { describeFileError, errorCode, InputError, LocalError, PartnerctlError } from '../errors.ts';
+import { describeFileError, InputError, LocalError } from '../errors.ts';
+import { errorCode } from '../platform/error-code.ts';
 
 /** A file as it was when it was inspected. */
 export interface LocalFile {
@@ -41,7 +41,8 @@ interface FileProblem {
 
 type Entry = LocalFile | FileProblem | 'hidden' | 'leaving';
 
-function versionOf({ ino, size, mtimeNs, ctimeNs }: BigIntStats): string {
+/** Returns the version of a file: see `LocalFile`. */
+export function versionOf({ ino, size, mtimeNs, ctimeNs }: BigIntStats): string {
   return [ino, size, mtimeNs, ctimeNs].join(' ');
 }
 
@@ -198,26 +199,4 @@ export async function filePart(name: string, file: LocalFile, contentType?: stri
   const { filename, bytes } = file;
   const type = contentType ?? (await import('mime')).default.getType(filename) ?? 'application/octet-stream';
   return { name, filename, contentType: type, bytes, content: (attemptEnded) => readContent(file, attemptEnded) };
-}
-
-/**
- * Copies standard input to a temporary file that disappears with the process, so that it can be hashed and then sent.
- * @throws LocalError if it cannot be stored; a PartnerctlError of reading it
- */
-export async function spool(
-  chunks: AsyncIterable<Buffer | string>,
-  filename: string,
-): Promise<{ readonly file: LocalFile; remove(): Promise<void> }> {
-  let temporary: TemporaryFile | undefined;
-  try {
-    temporary = await openTemporaryFile('upload');
-    const { file: handle, remove } = temporary;
-    await writeFile(handle, chunks);
-    const status = await handle.stat({ bigint: true });
-    const file = { label: '-', filename, bytes: Number(status.size), version: versionOf(status), handle };
-    return { file, remove };
-  } catch (error) {
-    await temporary?.remove();
-    throw error instanceof PartnerctlError ? error : temporaryFileError('Standard input', error);
-  }
 }

@@ -1,7 +1,8 @@
 import type { Readable } from 'node:stream';
 import { UsageError } from '../errors.ts';
 import { readStdin } from '../platform/input.ts';
-import { findFiles, type LocalFile, spool } from './files.ts';
+import { findFiles, type LocalFile } from './files.ts';
+import { spool } from './spool.ts';
 
 /** Where the files come from. */
 export type Source =

@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../platform/clock.ts';
 import { type Delivery, deliveryIdOf } from './delivery.ts';
 import type { ReceivedRequest, ReceiverResponse } from './receiver.ts';
 import { removeDelivery, saveDelivery } from './saved-delivery.ts';

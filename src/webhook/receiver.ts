@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import { errorCode, LocalError } from '../errors.ts';
+import { LocalError } from '../errors.ts';
+import { errorCode } from '../platform/error-code.ts';
 import type { HeaderList } from './delivery.ts';
 
 /** A POST request to the receiver's path. */

@@ -1,6 +1,6 @@
 import { backoffMs } from '../api/retry.ts';
-import type { Clock } from '../clock.ts';
 import { type PartnerctlError, RefusedError, ServiceError } from '../errors.ts';
+import type { Clock } from '../platform/clock.ts';
 import type { Delivery } from './delivery.ts';
 import { readDelivery } from './saved-delivery.ts';
 import { describeRefusal, isAccepted, type SendResult, type Target } from './target.ts';

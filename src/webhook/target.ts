@@ -1,8 +1,9 @@
 import type { Dispatcher } from 'undici';
-import type { Clock } from '../clock.ts';
 import { isLoopback } from '../config/base-url.ts';
 import type { ProxySettings } from '../config/proxy.ts';
-import { errorCode, UsageError } from '../errors.ts';
+import { UsageError } from '../errors.ts';
+import type { Clock } from '../platform/clock.ts';
+import { errorCode } from '../platform/error-code.ts';
 import { type Delivery, forwardedHeaders } from './delivery.ts';
 
 /** The outcome of sending a delivery to the target once. */

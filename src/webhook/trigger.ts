@@ -1,7 +1,7 @@
 import * as v from 'valibot';
-import type { Clock } from '../clock.ts';
 import { isLoopback } from '../config/base-url.ts';
 import { CredentialsError, NotFoundError, type PartnerctlError, ServiceError, UsageError } from '../errors.ts';
+import type { Clock } from '../platform/clock.ts';
 
 const deliverySchema = v.looseObject({
   delivery_id: v.string(),

@@ -1,11 +1,11 @@
 import * as v from 'valibot';
+import { suggest } from '../platform/suggest.ts';
 import type { Path, YamlDocument } from './document.ts';
 import type { Lookup } from './interpolate.ts';
 import { loadDocuments } from './load.ts';
 import { MAX_PROBLEMS, type Problem, ProblemList, toSourceText, type YamlSource } from './problem.ts';
 import { quoted } from './quote.ts';
 import type { DocumentSchema } from './schema.ts';
-import { suggest } from './suggest.ts';
 
 type Issue = v.BaseIssue<unknown>;
 

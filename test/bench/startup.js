@@ -27,5 +27,5 @@ export const rows = [
   row('--version', 2, () => ['--version']),
   row('spaces list', 5.5, () => ['spaces', 'list', '-o', 'json']),
   row('a blocked cron create', 7.5, create, 5),
-  row('a completion', 3, () => ['__complete', 'zsh', '--', '2', 'chat', 'send']),
+  row('a completion', 3, () => ['completion', 'zsh', '--', '', 'chat', 'send']),
 ];

@@ -1,7 +1,7 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { systemClock } from '../../src/clock.ts';
+import { systemClock } from '../../src/platform/clock.ts';
 import { createChat, MESSAGE } from '../support/chat.ts';
 import { json, sendJson, startFakeService } from '../support/fake-service.ts';
 import {

@@ -98,15 +98,6 @@ describe('contract set and unset', () => {
     expect(shown.json()).toEqual([]);
   });
 
-  test('lose nothing if several run concurrently', async () => {
-    const env = homeEnv();
-    const leaves = ['space.id', 'agent.id', 'source.id', 'message.id', 'cron_job.id', 'document.id'];
-    const ran = await Promise.all(leaves.map((leaf) => run(['contract', 'set', leaf, 'ref'], { env })));
-    expect(ran.map(({ code }) => code)).toEqual(leaves.map(() => 0));
-    const shown = await run(['contract', 'show', '--source', 'override', '-o', 'json'], { env });
-    expect(shown.json<Leaf[]>().map(({ leaf }) => leaf)).toEqual(leaves);
-  });
-
   test('apply to one profile', async () => {
     const it = await service();
     const { HOME } = it.env;

@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from 'vitest';
-import { systemClock } from '../../src/clock.ts';
+import { systemClock } from '../../src/platform/clock.ts';
 import { run } from '../support/run.ts';
 import { manifest, service, write } from '../support/service.ts';
 

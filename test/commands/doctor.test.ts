@@ -2,7 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { execa } from 'execa';
 import { describe, expect, test } from 'vitest';
-import type { Clock } from '../../src/clock.ts';
+import type { Clock } from '../../src/platform/clock.ts';
 import { CERTIFICATE } from '../support/certificate.ts';
 import { proxyTo } from '../support/connect-proxy.ts';
 import { type Handler, json, type Script, sendJson, startFakeService } from '../support/fake-service.ts';

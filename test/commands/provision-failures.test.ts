@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { systemClock } from '../../src/clock.ts';
+import { systemClock } from '../../src/platform/clock.ts';
 import { createGate, json, type Step, sendJson, startFakeService } from '../support/fake-service.ts';
 import { type Ran, run } from '../support/run.ts';
 import { manifest, service, write } from '../support/service.ts';

@@ -1,7 +1,7 @@
 import { createServer } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { systemClock } from '../../src/clock.ts';
+import { systemClock } from '../../src/platform/clock.ts';
 import { type Handler, startFakeService } from '../support/fake-service.ts';
 import { partnerctl } from '../support/run.ts';
 import { listen, rawJson, startRawService } from '../support/tcp-server.ts';

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { Clock } from '../../src/clock.ts';
+import type { Clock } from '../../src/platform/clock.ts';
 import { createArgs, type JobAnswer } from '../support/cron.ts';
 import { cut, type Handler, json, sendJson, startFakeService } from '../support/fake-service.ts';
 import { fastClock, partnerctl, type Ran, type RunOptions, tempDirectory } from '../support/run.ts';

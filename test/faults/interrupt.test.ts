@@ -1,7 +1,7 @@
 import { createServer } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { systemClock } from '../../src/clock.ts';
 import { InterruptedError } from '../../src/errors.ts';
+import { systemClock } from '../../src/platform/clock.ts';
 import { createGate, json, startFakeService } from '../support/fake-service.ts';
 import { manualSignals, partnerctl } from '../support/run.ts';
 import { listen } from '../support/tcp-server.ts';

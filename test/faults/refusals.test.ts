@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { systemClock } from '../../src/clock.ts';
+import { systemClock } from '../../src/platform/clock.ts';
 import { json, sendJson, startFakeService } from '../support/fake-service.ts';
 import { fastClock, partnerctl } from '../support/run.ts';
 import { startRawService } from '../support/tcp-server.ts';

@@ -1,7 +1,7 @@
 import { readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { type Clock, systemClock } from '../../src/clock.ts';
+import { type Clock, systemClock } from '../../src/platform/clock.ts';
 import { createGate, type Handler, json, reset, sendJson } from '../support/fake-service.ts';
 import { write } from '../support/service.ts';
 import { listen, rawJson } from '../support/tcp-server.ts';

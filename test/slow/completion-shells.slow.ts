@@ -19,7 +19,14 @@ agents:
   - { template_id: tmpl_support, name: Support Team }
 `;
 
-/** Starts a new shell after `completion install`, connected to a sandbox that has the space of the manifest. */
+/** Where each shell reads the script when it starts. */
+const STARTUP: Readonly<Record<string, string>> = {
+  bash: 'partnerctl completion bash > ~/.bashrc',
+  zsh: 'echo "autoload -U compinit; compinit; source <(partnerctl completion zsh)" > ~/.zshrc',
+  fish: 'mkdir -p ~/.config/fish/completions; partnerctl completion fish > ~/.config/fish/completions/partnerctl.fish',
+};
+
+/** Starts a new shell that has read the script, in a sandbox that has the space of the manifest. */
 async function openShell(shell: string, home: string): Promise<TmuxScreen> {
   await mkdir(join(home, 'bin'));
   await symlink(PROGRAM, join(home, 'bin', 'partnerctl'));
@@ -29,8 +36,8 @@ async function openShell(shell: string, home: string): Promise<TmuxScreen> {
     'cd "$HOME"',
     'export PATH="$HOME/bin:$PATH"',
     'partnerctl provision acme.yaml > provisioned',
-    `partnerctl completion install --shell ${shell} --yes > installed`,
-    'partnerctl completion refresh > refreshed',
+    'partnerctl spaces list > listed',
+    STARTUP[shell] ?? '',
     'clear',
     'echo ready',
     `exec ${shell}`,
@@ -41,7 +48,7 @@ async function openShell(shell: string, home: string): Promise<TmuxScreen> {
   return screen;
 }
 
-describe.each(['bash', 'zsh', 'fish'])('in a new %s after completion install', (shell) => {
+describe.each(['bash', 'zsh', 'fish'])('in a new %s', (shell) => {
   test.skipIf(!has(shell))(
     'Tab completes commands, flags, values, files, and live ids, and runs none of them',
     async () => {
@@ -63,7 +70,11 @@ describe.each(['bash', 'zsh', 'fish'])('in a new %s after completion install', (
         /partnerctl plan acme\.yaml/,
         /[Nn]othing to|up to date|unchanged|no change/,
       );
-      expect(existsSync(join(home, 'pwned')), 'a name was run').toBe(false);
+      await keys('C-l');
+      await keys('-l', '--', 'partnerctl chat send "$(touch ~/pwned)" --sou\t');
+      await screen(/touch ~\/pwned\)" --source/);
+      await keys('C-u');
+      expect(existsSync(join(home, 'pwned')), 'what was typed, or a name, was run').toBe(false);
     },
   );
 });

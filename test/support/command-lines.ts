@@ -87,8 +87,6 @@ export const COMMAND_LINES: readonly CommandLine[] = [
   { words: `contract check ${IN_SESSION}`, sends: 'reads' },
   { words: 'sandbox start', sends: 'nothing', runs: 'until Ctrl-C' },
   { words: 'sandbox run -- true', sends: 'nothing' },
-  { words: 'completion install --shell bash --yes', sends: 'nothing' },
-  { words: 'completion refresh', sends: 'reads' },
   { words: 'completion bash', sends: 'nothing' },
   { words: 'completion zsh', sends: 'nothing' },
   { words: 'completion fish', sends: 'nothing' },

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { onTestFinished, vi } from 'vitest';
-import type { Clock } from '../../src/clock.ts';
+import type { Clock } from '../../src/platform/clock.ts';
 import { type FakeRequest, sendJson, startFakeService } from './fake-service.ts';
 import { fastClock } from './run.ts';
 

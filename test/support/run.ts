@@ -9,10 +9,10 @@ import type { Signals, TerminationSignal } from '../../src/cli/context.ts';
 import { COMMON_EXITS } from '../../src/cli/exit-meanings.ts';
 import { metaOf } from '../../src/cli/leaf.ts';
 import { type CommandTree, createCommandTree } from '../../src/cli/program.ts';
-import type { Clock } from '../../src/clock.ts';
-import { systemClock } from '../../src/clock.ts';
 import { EXIT, InterruptedError } from '../../src/errors.ts';
 import { main } from '../../src/main.ts';
+import type { Clock } from '../../src/platform/clock.ts';
+import { systemClock } from '../../src/platform/clock.ts';
 import { memorySink } from './memory-sink.ts';
 
 interface JsonError {

@@ -1,5 +1,5 @@
-import { systemClock } from '../../src/clock.ts';
 import { PartnerctlError } from '../../src/errors.ts';
+import { systemClock } from '../../src/platform/clock.ts';
 import { type Environment, stateLocation } from '../../src/state/location.ts';
 import type { Log } from '../../src/state/log.ts';
 import { openLog } from '../../src/state/open-log.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { startStopwatch } from '../../src/clock.ts';
+import { startStopwatch } from '../../src/platform/clock.ts';
 
 describe('a stopwatch', () => {
   it('advances if the clock is set back, and if a monotonic one stands still', () => {

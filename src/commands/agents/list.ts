@@ -1,3 +1,4 @@
+import type { KnownId } from '../../cli/known-ids.ts';
 import { leaf, run, SERVICE_EXITS } from '../../cli/leaf.ts';
 import { SPACE_HELP } from '../../cli/options.ts';
 import type { ListedAgent } from '../../contract/agents.ts';
@@ -27,10 +28,19 @@ export const list = () =>
     .argument('<space>', SPACE_HELP)
     .action(
       run(async (context, space) => {
-        const { listAgentRows } = await import('../../spaces/list.ts');
+        const [{ listAgentRows }, { rememberIds }] = await Promise.all([
+          import('../../api/space-rows.ts'),
+          import('../../cli/known-ids.ts'),
+        ]);
         const http = await context.http();
         context.progress.start('Listing agents');
-        return listResult(await listAgentRows(http, space), COLUMNS, {
+        const toKnownIds = ({ agent_id: value, name }: AgentRow): readonly KnownId[] => {
+          const aliases = name ? [`name:${name}`] : [];
+          return [{ kind: 'agent', value, description: name ?? '', aliases, within: space }];
+        };
+        const scope = { kinds: ['agent'], within: space } as const;
+        const rows = rememberIds(context, await listAgentRows(http, space), scope, toKnownIds);
+        return listResult(rows, COLUMNS, {
           empty: 'The space has no agents.',
           json: ({ item }) => item,
         });

@@ -1,10 +1,9 @@
-import { checkContract } from '../../api/check-contract.ts';
-import { type Args, command, SERVICE_EXITS } from '../../cli/command.ts';
+import { leaf, run, SERVICE_EXITS } from '../../cli/leaf.ts';
 import type { LeafCheck } from '../../contract/check-fields.ts';
 import { SCOPE } from '../../contract/scopes.ts';
 import { ShapeError, UsageError } from '../../errors.ts';
 import { type Column, listResult, type Tone } from '../../output/command-result.ts';
-import { shellQuote } from '../../shell-quote.ts';
+import { shellQuote } from '../../platform/shell-quote.ts';
 
 const TONES: Readonly<Record<LeafCheck['result'], Tone>> = {
   confirmed: 'good',
@@ -19,15 +18,6 @@ const COLUMNS: readonly Column<LeafCheck>[] = [
   { header: 'SOURCE', value: ({ source }) => source, tone: () => 'dim', isOptional: true },
   { header: 'DETAIL', value: ({ detail }) => detail, fit: 'below' },
 ];
-
-function parse(args: Args) {
-  const source_id = args.value('source');
-  const session_id = args.value('session');
-  if ((source_id === undefined) !== (session_id === undefined)) {
-    throw new UsageError('--source and --session must be used together: they name the history to read.');
-  }
-  return { session: source_id && session_id ? { source_id, session_id } : undefined };
-}
 
 function contradiction(checks: readonly LeafCheck[], baseUrl: string): ShapeError | undefined {
   const contradicted = checks.filter(({ result }) => result === 'contradicted');
@@ -56,30 +46,34 @@ function summarize(checks: readonly LeafCheck[], hasSession: boolean): string {
   return hasSession ? counts : `${counts} --source and --session also check the history of a session.`;
 }
 
-export default command({
-  description:
-    'Compares the contract with the service, by reads only: lists the spaces, the agents of a space, and the scheduled jobs, and reads the history of a session if one is given. Exits with 8 if anything is contradicted.',
-  flags: [
-    { usage: '--source <source_id>', description: 'the source of the session whose history is read' },
-    { usage: '--session <session_id>', description: 'the session whose history is read' },
-  ],
-  columns: COLUMNS,
-  scopes: [SCOPE.readSpaces, SCOPE.readAgents, SCOPE.listJobs],
-  exits: SERVICE_EXITS,
-  examples: [
-    { line: 'partnerctl contract check', does: 'check what the lists show' },
-    { line: 'partnerctl contract check --source src_1 --session s-1', does: 'also check the history of a session' },
-  ],
-  parse,
-  async run(context, { session }) {
-    const http = await context.http();
-    context.progress.start('Reading what the service has');
-    const checks = await checkContract(http, session, () => context.clock.now());
-    return listResult(inOrder(checks), COLUMNS, {
-      json: ({ name, value, source, result, detail }) => ({ leaf: name, value, source, result, detail }),
-      empty: '',
-      summary: () => summarize(checks, session !== undefined),
-      failure: () => contradiction(checks, http.baseUrl),
-    });
-  },
-});
+export const check = () =>
+  leaf('check', 'Compare the wire format with the service, by reads only', {
+    description:
+      'Compares the contract with the service, by reads only: lists the spaces, the agents of a space, and the scheduled jobs, and reads the history of a session if one is given. Exits with 8 if anything is contradicted.',
+    scopes: [SCOPE.readSpaces, SCOPE.readAgents, SCOPE.listJobs],
+    exits: SERVICE_EXITS,
+    examples: [
+      ['partnerctl contract check', 'check what the lists show'],
+      ['partnerctl contract check --source src_1 --session s-1', 'also check the history of a session'],
+    ],
+  })
+    .option('--source <source_id>', 'the source of the session whose history is read')
+    .option('--session <session_id>', 'the session whose history is read')
+    .action(
+      run(async (context, { source: source_id, session: session_id }) => {
+        if ((source_id === undefined) !== (session_id === undefined)) {
+          throw new UsageError('--source and --session must be used together: they name the history to read.');
+        }
+        const session = source_id && session_id ? { source_id, session_id } : undefined;
+        const { checkContract } = await import('../../api/check-contract.ts');
+        const http = await context.http();
+        context.progress.start('Reading what the service has');
+        const checks = await checkContract(http, session, () => context.clock.now());
+        return listResult(inOrder(checks), COLUMNS, {
+          json: ({ name, value, source, result, detail }) => ({ leaf: name, value, source, result, detail }),
+          empty: '',
+          summary: () => summarize(checks, session !== undefined),
+          failure: () => contradiction(checks, http.baseUrl),
+        });
+      }),
+    );

@@ -1,9 +1,7 @@
-import { command } from '../../cli/command.ts';
-import { readContract, readContractLayers } from '../../config/contract-file.ts';
-import { findLeaf } from '../../config/find-leaf.ts';
-import { Contract, type Leaf } from '../../contract/contract.ts';
-import { LEAVES, SOURCES, type Source } from '../../contract/leaves.ts';
-import { UsageError } from '../../errors.ts';
+import { Option } from '@commander-js/extra-typings';
+import { leaf, run } from '../../cli/leaf.ts';
+import type { Leaf } from '../../contract/contract.ts';
+import type { Source } from '../../contract/leaves.ts';
 import { type Column, listResult, type Tone } from '../../output/command-result.ts';
 
 const TONES: Readonly<Partial<Record<Source, Tone>>> = {
@@ -26,46 +24,37 @@ function columnsFor(count: number): readonly Column<Leaf>[] {
   return count > MAX_COMPLETE ? COLUMNS : COLUMNS.map((column) => ({ ...column, isOptional: false }));
 }
 
-function parseValueSource(text: string | undefined): Source | undefined {
-  const source = SOURCES.find((known) => known === text);
-  if (text !== undefined && source === undefined) {
-    throw new UsageError(`${JSON.stringify(text)} is not a source.`, { hint: `Use one of: ${SOURCES.join(', ')}.` });
-  }
-  return source;
-}
-
-/** @throws UsageError if no leaf starts with the prefix */
-function parsePrefix(prefix = ''): string {
-  return Object.keys(LEAVES).some((name) => name.startsWith(prefix)) ? prefix : findLeaf(prefix);
-}
-
-export default command({
-  description:
-    'Shows the wire format that partnerctl expects: every value, and where it comes from (spec, assumed, imported, or override).',
-  args: [{ usage: '[prefix]', description: 'only the leaves whose names start with this, such as messages.history' }],
-  flags: [{ usage: '--source <source>', description: 'only the values from this source', choices: SOURCES }],
-  columns: COLUMNS,
-  exits: [],
-  examples: [
-    { line: 'partnerctl contract show --source assumed', does: 'show what the specification leaves open' },
-    { line: 'partnerctl contract show cron_jobs -o yaml', does: 'show all about scheduled jobs as YAML' },
-  ],
-  parse: ({ positionals, value }) => ({
-    prefix: parsePrefix(positionals[0]),
-    source: parseValueSource(value('source')),
-  }),
-  async run({ config, contractKey, baseUrl, notice, warn }, { prefix, source }) {
-    const key = (await baseUrl()) === undefined ? undefined : await contractKey();
-    const contract = new Contract(key && (await readContractLayers(config.directory, key, warn)));
-    const document = key && (await readContract(config.directory, key)).document;
-    if (document)
-      await notice(`Imported from ${document.from} on ${document.imported_at} (sha256 ${document.sha256}).`);
-    const leaves = contract
-      .leaves()
-      .filter((leaf) => leaf.name.startsWith(prefix) && (source === undefined || leaf.source === source));
-    return listResult(leaves, columnsFor(leaves.length), {
-      json: ({ name, value, source: from, kind, note }) => ({ leaf: name, value, source: from, kind, note }),
-      empty: `No value of ${prefix === '' ? 'the contract' : prefix} comes from this source (${source ?? 'any'}).`,
-    });
-  },
-});
+export const show = () =>
+  leaf('show', 'Show the wire format that the tool expects', {
+    description:
+      'Shows the wire format that partnerctl expects: every value, and where it comes from (spec, assumed, imported, or override).',
+    examples: [
+      ['partnerctl contract show --source assumed', 'show what the specification leaves open'],
+      ['partnerctl contract show cron_jobs -o yaml', 'show all about scheduled jobs as YAML'],
+    ],
+  })
+    .argument('[prefix]', 'only the leaves whose names start with this, such as messages.history')
+    .addOption(
+      new Option('--source <source>', 'only the values from this source').choices([
+        'spec',
+        'assumed',
+        'imported',
+        'override',
+      ]),
+    )
+    .action(
+      run(async (context, prefix = '', { source }) => {
+        const { readLeaves } = await import('../../config/contract-settings.ts');
+        const key = (await context.baseUrl()) === undefined ? undefined : await context.contractKey();
+        const { leaves, document } = await readLeaves(context, key, prefix);
+        if (document) {
+          const { from, imported_at, sha256 } = document;
+          await context.notice(`Imported from ${from} on ${imported_at} (sha256 ${sha256}).`);
+        }
+        const shown = leaves.filter((each) => source === undefined || each.source === source);
+        return listResult(shown, columnsFor(shown.length), {
+          json: ({ name, value, source: from, kind, note }) => ({ leaf: name, value, source: from, kind, note }),
+          empty: `No value of ${prefix === '' ? 'the contract' : prefix} comes from this source (${source ?? 'any'}).`,
+        });
+      }),
+    );

@@ -1,4 +1,5 @@
 import type { Context } from '../../cli/context.ts';
+import type { KnownId } from '../../cli/known-ids.ts';
 import { leaf, run, SERVICE_EXITS } from '../../cli/leaf.ts';
 import { SPACE_HELP } from '../../cli/options.ts';
 import { SCOPE } from '../../contract/scopes.ts';
@@ -23,6 +24,13 @@ const COLUMNS: readonly Column<JobRow>[] = [
   { header: 'STATE', value: ({ state }) => state, tone: ({ state }) => TONES[state] },
   { header: 'SPACE', value: ({ external_space_id }) => external_space_id },
 ];
+
+/** What completion offers: the id at the service, and the key in the state. */
+function toKnownIds({ cron_job_id, key, name }: JobRow): readonly KnownId[] {
+  const description = name ?? '';
+  const job: readonly KnownId[] = cron_job_id ? [{ kind: 'job', value: cron_job_id, description }] : [];
+  return key ? [...job, { kind: 'key', value: key, description }] : job;
+}
 
 function countJobs(count: number, one: string, several: string): string {
   return `${count} ${count === 1 ? `job ${one}` : `jobs ${several}`}`;
@@ -85,9 +93,10 @@ export const list = () =>
     .option('--local', 'show what the state records, without calling the service')
     .action(
       run(async (context, { local, ...owner }) => {
-        const [{ listRecorded, listWithState }, { readAgentSpaces: readSpaces }] = await Promise.all([
+        const [{ listRecorded, listWithState }, { readAgentSpaces: readSpaces }, { rememberIds }] = await Promise.all([
           import('../../cron/list.ts'),
           import('../../provision/space-record.ts'),
+          import('../../cli/known-ids.ts'),
         ]);
         const onLeftOut = (count: number) =>
           context.warn(
@@ -96,7 +105,8 @@ export const list = () =>
         const rows = await (local ? listRecorded : listWithState)(context, owner, { readSpaces, onLeftOut });
         const counts: Counts = { unknown: 0, unlisted: 0, gone: 0, goneKey: undefined };
         const all = local ? 'The state knows no jobs.' : 'There are no scheduled jobs.';
-        return listResult(countRows(rows, counts), COLUMNS, {
+        const scope = { kinds: ['job', 'key'] } as const;
+        return listResult(rememberIds(context, countRows(rows, counts), scope, toKnownIds), COLUMNS, {
           empty: (owner.agent ?? owner.space) ? 'No such jobs are scheduled.' : all,
           json: ({ json }) => json,
           summary: () => formatAdvice(counts, context),

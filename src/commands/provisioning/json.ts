@@ -1,4 +1,4 @@
-import { endedAs } from '../../output/ci/findings.ts';
+import { endedAs } from '../../cli/ci/findings.ts';
 import { toErrorObject } from '../../output/error-object.ts';
 import type { SpacePlan, Step } from '../../provision/plan.ts';
 import { cronResultJson } from '../cron/shared/result-view.ts';

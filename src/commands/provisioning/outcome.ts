@@ -1,6 +1,6 @@
+import { failedItem, failureLines } from '../../cli/ci/findings.ts';
 import { EXIT, type ExitCode, InterruptedError, type PartnerctlError } from '../../errors.ts';
 import { batchFailure } from '../../output/batch-failure.ts';
-import { failedItem, failureLines } from '../../output/ci/findings.ts';
 import type { CiView, Finding, SummarySection } from '../../output/command-result.ts';
 import type { SpacePlan } from '../../provision/plan.ts';
 import { actionOf, planSummary, resultSummary, statusOf, statusWord, type Tense } from './json.ts';

@@ -1,57 +1,57 @@
 import { once } from 'node:events';
-import { command } from '../../cli/command.ts';
-import { parseSandboxOptions, SANDBOX_FLAGS, type SandboxInput, startFromOptions } from '../../cli/sandbox-options.ts';
+import { Option } from '@commander-js/extra-typings';
+import type { Context } from '../../cli/context.ts';
+import { run } from '../../cli/leaf.ts';
+import { integer } from '../../cli/options.ts';
 import type { StreamEvent } from '../../output/command-result.ts';
+import { sandboxLeaf } from './shared/options.ts';
+import type { StartedSandbox } from './shared/start-sandbox.ts';
 
-export default command<SandboxInput>({
-  description:
-    'Runs the whole service on a loopback address of this machine, with its own token and admin API. Stop it with Ctrl-C.',
-  flags: [...SANDBOX_FLAGS, { usage: '--port <n>', description: 'the port to listen on', defaultText: 'a free one' }],
-  exits: [],
-  examples: [
-    { line: 'partnerctl sandbox start', does: 'in memory, on a free port; prints the variables to set' },
-    {
-      line: 'partnerctl sandbox start --port 4310 --data ./sandbox',
-      does: 'with its data on disk, always on the same port',
-    },
-    { line: 'partnerctl sandbox start --script replies.yaml', does: 'with scripted replies' },
-    {
-      line: 'partnerctl sandbox start --webhook http://127.0.0.1:4000/hooks',
-      does: 'deliver replies to a receiver',
-    },
-  ],
-  parse: parseSandboxOptions,
-  async run(context, input) {
-    const { sandbox, generatedSecret } = await startFromOptions(input, context);
-    const token = sandbox.token;
-    context.revealSecret(token);
-    async function* events(): AsyncGenerator<StreamEvent> {
-      try {
-        const { baseUrl, adminUrl, adminKey } = sandbox;
-        yield {
-          json: {
-            base_url: baseUrl,
-            token,
-            admin_url: adminUrl,
-            admin_key: adminKey,
-            ...(generatedSecret !== undefined && { webhook_secret: generatedSecret }),
-          },
-          text: [
-            `export PARTNER_BASE_URL=${baseUrl}`,
-            `export PARTNER_TOKEN=${token}`,
-            `export PARTNER_SANDBOX_URL=${adminUrl}`,
-            `export PARTNER_SANDBOX_KEY=${adminKey}`,
-            ...(generatedSecret === undefined ? [] : [`export PARTNER_WEBHOOK_SECRET=${generatedSecret}`]),
-          ].join('\n'),
-        };
-        await context.notice('The sandbox is listening. Stop it with Ctrl-C.');
-        const { abortSignal, signals } = context;
-        if (!abortSignal.aborted) await once(abortSignal, 'abort');
-        if (!signals.interrupt.aborted) throw abortSignal.reason;
-      } finally {
-        await sandbox.close();
-      }
-    }
-    return { kind: 'stream', events: events() };
-  },
-});
+/** Shows how to reach the sandbox, and stops it when the command ends. */
+async function* serve(
+  { sandbox, generatedSecret }: StartedSandbox,
+  { abortSignal, notice, signals }: Context,
+): AsyncGenerator<StreamEvent> {
+  const { baseUrl, token, adminUrl, adminKey } = sandbox;
+  const secret = generatedSecret === undefined ? {} : { webhook_secret: generatedSecret };
+  try {
+    yield {
+      json: { base_url: baseUrl, token, admin_url: adminUrl, admin_key: adminKey, ...secret },
+      text: [
+        `export PARTNER_BASE_URL=${baseUrl}`,
+        `export PARTNER_TOKEN=${token}`,
+        `export PARTNER_SANDBOX_URL=${adminUrl}`,
+        `export PARTNER_SANDBOX_KEY=${adminKey}`,
+        ...(generatedSecret === undefined ? [] : [`export PARTNER_WEBHOOK_SECRET=${generatedSecret}`]),
+      ].join('\n'),
+    };
+    await notice('The sandbox is listening. Stop it with Ctrl-C.');
+    if (!abortSignal.aborted) await once(abortSignal, 'abort');
+    if (!signals.interrupt.aborted) throw abortSignal.reason;
+  } finally {
+    await sandbox.close();
+  }
+}
+
+export const start = () =>
+  sandboxLeaf('start', 'Run the service on this machine', {
+    description:
+      'Runs the whole service on a loopback address of this machine, with its own token and admin API. Stop it with Ctrl-C.',
+    examples: [
+      ['partnerctl sandbox start', 'in memory, on a free port; prints the variables to set'],
+      ['partnerctl sandbox start --port 4310 --data ./sandbox', 'with its data on disk, always on the same port'],
+      ['partnerctl sandbox start --script replies.yaml', 'with scripted replies'],
+      ['partnerctl sandbox start --webhook http://127.0.0.1:4000/hooks', 'deliver replies to a receiver'],
+    ],
+  })
+    .addOption(
+      new Option('--port <n>', 'the port to listen on').default(undefined, 'a free one').argParser(integer(0, 65_535)),
+    )
+    .action(
+      run(async (context, options) => {
+        const { startSandbox } = await import('./shared/start-sandbox.ts');
+        const started = await startSandbox(options, context);
+        context.revealSecret(started.sandbox.token);
+        return { kind: 'stream', events: serve(started, context) };
+      }),
+    );

@@ -1,3 +1,4 @@
+import type { KnownId } from '../../cli/known-ids.ts';
 import { leaf, run, SERVICE_EXITS } from '../../cli/leaf.ts';
 import type { JsonObject } from '../../contract/json.ts';
 import { SCOPE } from '../../contract/scopes.ts';
@@ -12,6 +13,12 @@ interface SpaceRow {
 /** `yes` or `no`; a value that is not a boolean is shown unchanged. */
 function formatOrgWide({ space: { is_org_wide } }: SpaceRow): string | undefined {
   return typeof is_org_wide === 'boolean' ? (is_org_wide ? 'yes' : 'no') : is_org_wide;
+}
+
+/** What completion offers: the id, and with their prefixes the external id and the name. */
+function toKnownIds({ space: { space_id, external_space_id, name } }: SpaceRow): readonly KnownId[] {
+  const aliases = [external_space_id ? [`ext:${external_space_id}`] : [], name ? [`name:${name}`] : []].flat();
+  return [{ kind: 'space', value: space_id, description: name ?? '', aliases }];
 }
 
 const COLUMNS: readonly Column<SpaceRow>[] = [
@@ -33,10 +40,13 @@ export const list = () =>
     ],
   }).action(
     run(async (context) => {
-      const { listSpaceRows } = await import('../../spaces/list.ts');
+      const [{ listSpaceRows }, { rememberIds }] = await Promise.all([
+        import('../../api/space-rows.ts'),
+        import('../../cli/known-ids.ts'),
+      ]);
       const http = await context.http();
       context.progress.start('Listing spaces');
-      return listResult(listSpaceRows(http), COLUMNS, {
+      return listResult(rememberIds(context, listSpaceRows(http), { kinds: ['space'] }, toKnownIds), COLUMNS, {
         empty: 'There are no spaces that the token can access.',
         json: ({ item }) => item,
       });

@@ -3,7 +3,7 @@ import { SPACE_HELP } from '../../cli/options.ts';
 import { SCOPE } from '../../contract/scopes.ts';
 import type { JobRow } from '../../cron/rows.ts';
 import { type Cell, listResult, type ReportLine, type TonedText } from '../../output/command-result.ts';
-import type { SpaceView } from '../../spaces/show.ts';
+import type { SpaceView } from '../../provision/show-space.ts';
 
 type Agent = SpaceView['agents'][number];
 
@@ -72,7 +72,7 @@ export const show = () =>
     .argument('<space>', SPACE_HELP)
     .action(
       run(async (context, space) => {
-        const { showSpace } = await import('../../spaces/show.ts');
+        const { showSpace } = await import('../../provision/show-space.ts');
         const view = await showSpace(context, space);
         return listResult([view], [], {
           empty: '',

@@ -1,29 +1,29 @@
-import { command, STATE_EXITS } from '../../cli/command.ts';
+import { leaf, run, STATE_EXITS } from '../../cli/leaf.ts';
 import { objectResult } from '../../output/command-result.ts';
-import { sanitizeLine } from '../../output/sanitize.ts';
 
-export default command({
-  description:
-    "Copies all records from one place to another, in order: for example, to move a team's state from a file to a database. Skips records that are already there, and removes nothing.",
-  args: [
-    { usage: '<from>', description: 'a file, or the address of a database or a repository' },
-    { usage: '<to>', description: 'the place to copy to; `partnerctl state init` prepares it' },
-  ],
-  exits: [...STATE_EXITS, 'notFound'],
-  examples: [
-    { line: 'partnerctl state copy state.jsonl postgres://ops@db.example.com/ops', does: 'move a file to a database' },
-    { line: 'partnerctl state copy postgres://ops@db.example.com/ops backup.jsonl', does: 'keep a copy' },
-  ],
-  parse: ({ positionals: [from = '', to = ''] }) => ({ from, to }),
-  async run(context, addresses) {
-    const { copyRecords } = await import('../../state/copy.ts');
-    const from = await context.log(addresses.from);
-    const to = await context.log(addresses.to);
-    const { copied, present } = await copyRecords(from, to);
-    const text = `${copied} ${copied === 1 ? 'record' : 'records'} copied, ${present} already there: ${to.label}`;
-    return {
-      ...objectResult({ from: from.label, to: to.label, copied, present }, []),
-      text: `${sanitizeLine(text)}\n`,
-    };
-  },
-});
+export const copy = () =>
+  leaf('copy', 'Copy the records of one place to another', {
+    description:
+      "Copies all records from one place to another, in order: for example, to move a team's state from a file to a database. Skips records that are already there, and removes nothing.",
+    exits: [...STATE_EXITS, 'notFound'],
+    examples: [
+      ['partnerctl state copy state.jsonl postgres://ops@db.example.com/ops', 'move a file to a database'],
+      ['partnerctl state copy postgres://ops@db.example.com/ops backup.jsonl', 'keep a copy'],
+    ],
+  })
+    .argument('<from>', 'a file, or the address of a database or a repository')
+    .argument('<to>', 'the place to copy to; `partnerctl state init` prepares it')
+    .action(
+      run(async (context, source, target) => {
+        const [{ copyRecords }, { sanitizeLine }] = await Promise.all([
+          import('../../state/copy.ts'),
+          import('../../output/sanitize.ts'),
+        ]);
+        const from = await context.log(source);
+        const to = await context.log(target);
+        const { copied, present } = await copyRecords(from, to);
+        const text = `${copied} ${copied === 1 ? 'record' : 'records'} copied, ${present} already there: ${to.label}`;
+        const result = objectResult({ from: from.label, to: to.label, copied, present }, []);
+        return { ...result, text: `${sanitizeLine(text)}\n` };
+      }),
+    );

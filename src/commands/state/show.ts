@@ -1,20 +1,10 @@
-import { command, STATE_EXITS } from '../../cli/command.ts';
 import type { Context } from '../../cli/context.ts';
+import { leaf, run, STATE_EXITS } from '../../cli/leaf.ts';
 import { isJsonObject } from '../../contract/json.ts';
-import { UsageError } from '../../errors.ts';
 import { type Column, listResult } from '../../output/command-result.ts';
 import type { LogEntry } from '../../state/log.ts';
 import type { LogRecord } from '../../state/record.ts';
-
-interface NumberedRecord {
-  readonly line: number;
-  readonly record: LogRecord;
-}
-
-interface Filter {
-  readonly type: string | undefined;
-  readonly key: string | undefined;
-}
+import type { NumberedRecord } from '../../state/select-records.ts';
 
 /** How many unusable lines to warn about; further ones are only counted. */
 const MAX_WARNINGS = 20;
@@ -61,20 +51,6 @@ const COLUMNS: readonly Column<NumberedRecord>[] = [
   { header: 'ABOUT', value: ({ record }) => describeRecord(record), fit: 'below' },
 ];
 
-const FAMILIES = ['space', 'cron', 'upload'];
-
-function matches({ type, key }: LogRecord, filter: Filter): boolean {
-  const isOfType = filter.type === undefined || type === filter.type || type.startsWith(`${filter.type}.`);
-  return isOfType && (filter.key === undefined || key === filter.key);
-}
-
-/** @throws UsageError if no record has the type */
-function checkType(type: string | undefined, records: readonly NumberedRecord[]): void {
-  const types = [...new Set([...FAMILIES, ...records.map(({ record }) => record.type)])];
-  if (type === undefined || types.some((each) => each === type || each.startsWith(`${type}.`))) return;
-  throw new UsageError(`No record has the type ${JSON.stringify(type)}.`, { hint: `Use one of: ${types.join(', ')}.` });
-}
-
 async function warnOfDamage(entries: readonly LogEntry[], label: string, context: Context): Promise<void> {
   const damaged = entries.filter((entry) => entry.kind === 'damaged');
   for (const { line, why } of damaged.slice(0, MAX_WARNINGS)) {
@@ -84,33 +60,27 @@ async function warnOfDamage(entries: readonly LogEntry[], label: string, context
   if (more > 0) await context.warn(`${more} more lines cannot be used; \`partnerctl state verify\` names them all.`);
 }
 
-export default command({
-  description:
-    'Shows the records of the state in order, and who wrote them. Shows lines that a merge repeated only once, and warns about lines that cannot be used.',
-  flags: [
-    {
-      usage: '--type <type>',
-      description: 'only records of this type, such as space, cron, or cron.created',
-    },
-    { usage: '--key <key>', description: 'only records of this key' },
-  ],
-  columns: COLUMNS,
-  exits: STATE_EXITS,
-  examples: [
-    { line: 'partnerctl state show', does: 'every record' },
-    { line: 'partnerctl state show --type space -o json', does: 'the spaces that were provisioned, with every field' },
-  ],
-  parse: ({ value, nonEmpty }) => ({ type: value('type'), key: nonEmpty('key') }),
-  async run(context, filter) {
-    const log = await context.log();
-    const entries = await log.inspect();
-    await warnOfDamage(entries ?? [], log.label, context);
-    const records = (entries ?? []).flatMap((entry) => (entry.kind === 'record' ? [entry] : []));
-    checkType(filter.type, records);
-    const wanted = records.filter(({ record }) => matches(record, filter));
-    return listResult(wanted, COLUMNS, {
-      empty: entries ? 'The state has no such record.' : `There is no state yet: ${log.label}`,
-      json: ({ line, record }) => ({ line, ...record }),
-    });
-  },
-});
+export const show = () =>
+  leaf('show', 'Show the records of the state', {
+    description:
+      'Shows the records of the state in order, and who wrote them. Shows lines that a merge repeated only once, and warns about lines that cannot be used.',
+    exits: STATE_EXITS,
+    examples: [
+      ['partnerctl state show', 'every record'],
+      ['partnerctl state show --type space -o json', 'the spaces that were provisioned, with every field'],
+    ],
+  })
+    .option('--type <type>', 'only records of this type, such as space, cron, or cron.created')
+    .option('--key <key>', 'only records of this key')
+    .action(
+      run(async (context, filter) => {
+        const { selectRecords } = await import('../../state/select-records.ts');
+        const log = await context.log();
+        const entries = await log.inspect();
+        await warnOfDamage(entries ?? [], log.label, context);
+        return listResult(selectRecords(entries ?? [], filter), COLUMNS, {
+          empty: entries ? 'The state has no such record.' : `There is no state yet: ${log.label}`,
+          json: ({ line, record }) => ({ line, ...record }),
+        });
+      }),
+    );

@@ -1,6 +1,6 @@
 import type { Sink } from '../../platform/io.ts';
+import { pagesOf } from '../../platform/paged.ts';
 import type { ListResult, ObjectResult } from '../command-result.ts';
-import { pagesOf } from '../paged.ts';
 import { consume, writeSequence } from './sequence.ts';
 import { stringifyJson } from './stringify-json.ts';
 

@@ -1,6 +1,6 @@
 import type { Sink } from '../../platform/io.ts';
+import { pagesOf } from '../../platform/paged.ts';
 import type { Row } from '../command-result.ts';
-import { pagesOf } from '../paged.ts';
 
 /** The number of characters to buffer before the first write, so that a short list that fails midway writes nothing. */
 const FIRST_WRITE = 4 * 1024 * 1024;

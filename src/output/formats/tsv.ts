@@ -1,6 +1,6 @@
 import type { Sink } from '../../platform/io.ts';
+import { pagesOf } from '../../platform/paged.ts';
 import type { Cell, ListResult, ObjectResult, ResultCell } from '../command-result.ts';
-import { pagesOf } from '../paged.ts';
 import { cellText } from '../sanitize.ts';
 
 function tsvLine(cells: readonly Cell[]): string {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { Clock } from '../../../src/clock.ts';
 import { OPERATIONS } from '../../../src/contract/operations.ts';
 import { BalanceError, RateLimitError } from '../../../src/errors.ts';
+import type { Clock } from '../../../src/platform/clock.ts';
 import { json, startFakeService } from '../../support/fake-service.ts';
 import { fastClock } from '../../support/run.ts';
 import { client } from './http-client.ts';

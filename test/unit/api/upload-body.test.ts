@@ -1,8 +1,8 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createUpload } from '../../../src/api/calls.ts';
 import type { StreamedBody } from '../../../src/api/streamed-body.ts';
-import { systemClock } from '../../../src/clock.ts';
 import { CredentialsError } from '../../../src/errors.ts';
+import { systemClock } from '../../../src/platform/clock.ts';
 import { createGate, type FakeRequest, startFakeService } from '../../support/fake-service.ts';
 import { accept, MB, refuseEarly } from '../../support/uploads.ts';
 import { client } from './http-client.ts';

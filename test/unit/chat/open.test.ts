@@ -1,8 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { type ChatPrompt, type OpenDeps, openChat } from '../../../src/chat/open.ts';
-import { systemClock } from '../../../src/clock.ts';
 import { InterruptedError, LocalError } from '../../../src/errors.ts';
+import { systemClock } from '../../../src/platform/clock.ts';
 import { createGate, type Gate, sendJson, startFakeService } from '../../support/fake-service.ts';
 import { client } from '../api/http-client.ts';
 

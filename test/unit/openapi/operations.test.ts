@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { publishedAt } from '../../../src/commands/contract/shared/read-document.ts';
 import { compareProposals } from '../../../src/openapi/changes.ts';
 import { proposeFromOpenApi } from '../../../src/openapi/propose.ts';
+import { publishedAt } from '../../../src/openapi/source.ts';
 import { type Data, list, object, openApi, operation, upload, write } from '../../support/openapi-documents.ts';
 
 const spaces = { get: operation(list(object('space_id', 'external_space_id', 'name'))) };

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { Clock } from '../../../src/clock.ts';
 import { createProgress } from '../../../src/output/progress.ts';
 import { outputSink } from '../../../src/output/sink.ts';
+import type { Clock } from '../../../src/platform/clock.ts';
 import { memorySink } from '../../support/memory-sink.ts';
 import { Screen } from '../../support/screen.ts';
 

@@ -17,7 +17,8 @@ import { Readable } from 'node:stream';
 import { buffer, text } from 'node:stream/consumers';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { InputError, InterruptedError, LocalError } from '../../../src/errors.ts';
-import { type FindOptions, findFiles as find, type LocalFile, readContent, spool } from '../../../src/upload/files.ts';
+import { type FindOptions, findFiles as find, type LocalFile, readContent } from '../../../src/upload/files.ts';
+import { spool } from '../../../src/upload/spool.ts';
 import { tempDirectory } from '../../support/run.ts';
 
 const PLAIN: FindOptions = { recursive: false, exclude: [] };

@@ -6,7 +6,7 @@ import type { Message } from '../../../contract/messages.ts';
 import type { PartnerctlError } from '../../../errors.ts';
 import type { StreamEvent } from '../../../output/command-result.ts';
 import { stringifyJson } from '../../../output/formats/stringify-json.ts';
-import { formatMessageLines, readableText } from '../../../output/message-lines.ts';
+import { formatMessageLines, readableText } from './message-lines.ts';
 
 /** A message as JSON output shows it. */
 export function toMessageJson({ source_id, session_id }: SessionRef, message: Message) {

@@ -4,10 +4,10 @@ import { explainUnrecognized } from '../../../chat/unrecognized-author.ts';
 import type { ReplyCriteria, ReplyTarget, WaitOutcome } from '../../../chat/wait.ts';
 import type { Args, FlagSpec } from '../../../cli/command.ts';
 import type { Context } from '../../../cli/context.ts';
-import { formatDuration } from '../../../clock.ts';
 import type { Contract } from '../../../contract/contract.ts';
 import { InterruptedError, NoReplyError, PartnerctlError, withHint } from '../../../errors.ts';
 import { toErrorObject } from '../../../output/error-object.ts';
+import { formatDuration } from '../../../platform/clock.ts';
 import { writeNotice } from './message-output.ts';
 import { commandFormatter, followDeps } from './session-flags.ts';
 

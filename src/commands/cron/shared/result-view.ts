@@ -1,8 +1,8 @@
+import { endedAs, failedItem, itemSection } from '../../../cli/ci/findings.ts';
 import { type CronResult, toWireSchedule } from '../../../cron/result.ts';
 import type { PartnerctlError } from '../../../errors.ts';
 import { batchFailure } from '../../../output/batch-failure.ts';
 import { countByStatus, formatCounts } from '../../../output/batch-result.ts';
-import { endedAs, failedItem, itemSection } from '../../../output/ci/findings.ts';
 import type { CiView, Finding } from '../../../output/command-result.ts';
 import { toErrorObject } from '../../../output/error-object.ts';
 

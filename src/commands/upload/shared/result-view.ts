@@ -1,7 +1,7 @@
+import { endedAs, failedItem, itemSection } from '../../../cli/ci/findings.ts';
 import type { PartnerctlError } from '../../../errors.ts';
 import { batchFailure } from '../../../output/batch-failure.ts';
 import { countByStatus, formatCounts } from '../../../output/batch-result.ts';
-import { endedAs, failedItem, itemSection } from '../../../output/ci/findings.ts';
 import type { CiView } from '../../../output/command-result.ts';
 import { toErrorObject } from '../../../output/error-object.ts';
 import { isUnfinished, type UploadResult } from '../../../upload/result.ts';

@@ -1,12 +1,12 @@
 import type { Context } from '../../../cli/context.ts';
 import { sanitizeLine } from '../../../output/sanitize.ts';
 import { nameSome } from '../../../output/sentences.ts';
-import { TransferProgress } from '../../../output/transfer.ts';
 import { emitted } from '../../../platform/emitted.ts';
 import type { LocalFile } from '../../../upload/files.ts';
 import type { UploadResult } from '../../../upload/result.ts';
 import { openSource, type Source } from '../../../upload/source.ts';
 import { type UploadOptions, uploadFiles } from '../../../upload/upload.ts';
+import { TransferProgress } from './transfer-progress.ts';
 
 /** Uploads the files, and yields each result as soon as it is known. Runs to the end even if nobody reads the results. */
 export async function* transfer(

@@ -1,0 +1,74 @@
+import { Argument } from '@commander-js/extra-typings';
+import type { Candidate, FindLive } from '../cli/completion.ts';
+import { SHELLS } from '../cli/completion-shells.ts';
+import type { Context } from '../cli/context.ts';
+import { leaf, lineageOf, run } from '../cli/leaf.ts';
+
+/** Makes the function that finds values as they were last listed. It requests nothing. */
+function createFinder(context: Context, options: ReadonlyMap<string, string>): FindLive {
+  const { env, config } = context;
+  const [profile, typedUrl] = [options.get('--profile'), options.get('--base-url')];
+  const flags = {
+    ...context.flags,
+    ...(profile !== undefined && { profile }),
+    ...(typedUrl !== undefined && { baseUrl: typedUrl }),
+  };
+  async function findSessions(baseUrl: string): Promise<readonly Candidate[]> {
+    const [{ dirname }, { Places }] = await Promise.all([import('node:path'), import('../chat/places.ts')]);
+    const { path } = await context.stateLocation(options.get('--state'));
+    const sessions = await new Places(dirname(path), baseUrl, context.redact).list();
+    return sessions.map(({ session_id: value, source_id }) => ({ value, description: source_id, within: source_id }));
+  }
+  return async (kind) => {
+    if (kind === 'leaf') {
+      const { LEAVES } = await import('../contract/leaves.ts');
+      return Object.entries(LEAVES).map(([value, { note }]) => ({ value, description: note }));
+    }
+    const profiles = await config.read();
+    if (kind === 'profile') {
+      const all = Object.entries(profiles.profiles);
+      return all.map(([value, { base_url: description = '' }]) => ({ value, description }));
+    }
+    const { contractProfile, resolveBaseUrl } = await import('../config/settings.ts');
+    const baseUrl = resolveBaseUrl(flags, env, profiles);
+    if (baseUrl === undefined) return [];
+    const { readKnownIds } = await import('../cli/known-ids.ts');
+    const service = { profile: contractProfile(flags, env, profiles), baseUrl };
+    if (kind !== 'source' && kind !== 'session') {
+      return readKnownIds(context, service).filter((id) => id.kind === kind);
+    }
+    const sessions = await findSessions(baseUrl);
+    return kind === 'session' ? sessions : sessions.map(({ within = '' }) => ({ value: within, description: '' }));
+  };
+}
+
+export const completion = () =>
+  leaf('completion', 'Complete commands, options, and ids with the Tab key', {
+    description:
+      'Prints the script that completes partnerctl in a shell. Ids are offered as `spaces list`, `agents list`, and `cron list` last showed them; a Tab requests nothing. With words, prints what may follow them, which is what the script calls.',
+    examples: [
+      ['partnerctl completion bash > ~/.local/share/bash-completion/completions/partnerctl', 'set it up in bash'],
+      ['partnerctl completion zsh > ~/.zfunc/_partnerctl', 'in zsh, in a directory of your fpath'],
+      ['partnerctl completion fish > ~/.config/fish/completions/partnerctl.fish', 'in fish'],
+      ['partnerctl completion powershell > completion.ps1', 'a script to dot-source in $PROFILE'],
+    ],
+  })
+    .addArgument(new Argument('<shell>', 'the shell').choices(SHELLS))
+    .argument('[word...]', 'what the script passes, after --')
+    .action(
+      run(async (context, shell, words, ...[, command]) => {
+        const { formatOffer, readTyped, SCRIPTS } = await import('../cli/completion-shells.ts');
+        if (words.length === 0) {
+          const { readAsset } = await import('../cli/installation.ts');
+          return { kind: 'text', text: readAsset(`../completions/${SCRIPTS[shell]}`) };
+        }
+        const { complete, readLine } = await import('../cli/completion.ts');
+        const [program = command] = lineageOf(command);
+        const typed = readTyped(shell, words);
+        const line = readLine(program, typed.before);
+        const offer = typed.isRedirected
+          ? { kind: 'files' as const, words: [], prefix: '' }
+          : await complete(line, typed.current, createFinder(context, line.options));
+        return { kind: 'text', text: formatOffer(shell, offer, typed, words[0] ?? '') };
+      }),
+    );

@@ -1,0 +1,28 @@
+import { leaf, type Meta } from '../../../cli/leaf.ts';
+
+/** What the options of `sandboxLeaf` say, and --port of `sandbox start`. */
+export interface SandboxOptionValues {
+  readonly data?: string | undefined;
+  readonly faults?: string | undefined;
+  readonly script?: string | undefined;
+  /** The URL to deliver completed messages to. */
+  readonly webhook?: string | undefined;
+  readonly secretFile?: string | undefined;
+  /** A free one by default. */
+  readonly port?: number | undefined;
+}
+
+/** Creates a command that starts a sandbox, with the options for it. */
+export const sandboxLeaf = (name: string, summary: string, meta: Meta) =>
+  leaf(name, summary, meta)
+    .option('--data <dir>', 'store the data in this directory, not in memory')
+    .option('--faults <file>', 'a JSON file of faults to inject: {"rules":[{"kind":"status","status":503,"rate":0.1}]}')
+    .option(
+      '--script <file>',
+      'a YAML or JSON file that says how agents reply, in place of an echo: [{"pattern":"hello","replies":[{"text":"Hi!"}]}]',
+    )
+    .option('--webhook <url>', 'deliver each completed assistant message to this URL of this machine')
+    .option(
+      '--secret-file <path>',
+      'read the secret that signs the deliveries from a file, or from standard input with - (PARTNER_WEBHOOK_SECRET holds the secret itself); by default a new one, which is shown',
+    );
