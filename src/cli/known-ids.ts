@@ -48,6 +48,9 @@ export function readKnownIds(context: Context, service: Service): readonly Known
   }
 }
 
+/** More are not kept: a Tab reads them all. */
+const MAX_IDS = 10_000;
+
 /** What a list replaces: all ids of its kinds or, of agents, those of one space. */
 interface Scope {
   readonly kinds: readonly KnownId['kind'][];
@@ -60,7 +63,7 @@ async function store(context: Context, shown: readonly KnownId[], { kinds, withi
     const service = await context.contractKey();
     const path = pathOf(context, service);
     const isOther = (id: KnownId) => !kinds.includes(id.kind) || (within !== undefined && id.within !== within);
-    const ids = [...readKnownIds(context, service).filter(isOther), ...shown];
+    const ids = [...readKnownIds(context, service).filter(isOther), ...shown].slice(-MAX_IDS);
     const temporary = `${path}.${randomUUID()}.tmp`;
     await makeDirectories(dirname(path));
     await promises.writeFile(temporary, context.redact(JSON.stringify(ids)), { mode: 0o600 });
@@ -84,7 +87,7 @@ export function rememberIds<Item>(
   async function* pages(): AsyncGenerator<readonly Item[]> {
     const shown: KnownId[] = [];
     for await (const page of pagesOf(items)) {
-      shown.push(...page.flatMap(toIds));
+      if (shown.length < MAX_IDS) shown.push(...page.flatMap(toIds));
       yield page;
     }
     await store(context, shown, scope);

@@ -43,7 +43,7 @@ function createFinder(context: Context, options: ReadonlyMap<string, string>): F
 }
 
 export const completion = () =>
-  leaf('completion', 'Complete commands, options, and ids with the Tab key', {
+  leaf('completion', 'Print the completion script of a shell', {
     description:
       'Prints the script that completes partnerctl in a shell. Ids are offered as `spaces list`, `agents list`, and `cron list` last showed them; a Tab requests nothing. With words, prints what may follow them, which is what the script calls.',
     examples: [

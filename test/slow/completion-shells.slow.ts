@@ -72,7 +72,7 @@ describe.each(['bash', 'zsh', 'fish'])('in a new %s', (shell) => {
       );
       await keys('C-l');
       await keys('-l', '--', 'partnerctl chat send "$(touch ~/pwned)" --sou\t');
-      await screen(/touch ~\/pwned\)" --source/);
+      await screen(/touch ~\/pwned\)"\s+--source/);
       await keys('C-u');
       expect(existsSync(join(home, 'pwned')), 'what was typed, or a name, was run').toBe(false);
     },
