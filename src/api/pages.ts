@@ -1,4 +1,5 @@
-import { findId } from '../contract/fields.ts';
+import { resourceOf } from '../contract/field-names.ts';
+import { fieldsOf, findId } from '../contract/fields.ts';
 import { type JsonObject, jsonText } from '../contract/json.ts';
 import { formatStep, type PageStep, type Progress } from '../contract/page-steps.ts';
 import { decideNext, type Failure, isEnd, type PagingRule, type Verdict } from '../contract/paging.ts';
@@ -91,8 +92,7 @@ class PageReader {
         step,
       };
       if (progress.pages > MAX_PAGES) throw this.endless();
-      const last = sent.at(-1);
-      const verdict = decideNext(page.paging, progress, this.rule, last && this.idOf(last));
+      const verdict = decideNext(page.paging, progress, this.rule, this.lastIdOf(page));
       if (this.isList) await this.checkEnd(page, verdict);
       yield { items, response, verdict };
       if (verdict.kind !== 'next') return;
@@ -117,6 +117,15 @@ class PageReader {
 
   private fetch(options: CallOptions): Promise<FetchedPage> {
     return fetchPage(this.http, this.list.operation, this.list.extent, options);
+  }
+
+  /** Returns the id of the last item. @throws ShapeError if the next page is requested by it, and it cannot be read */
+  private lastIdOf({ items, response }: FetchedPage): string | undefined {
+    const last = items.at(-1);
+    if (last === undefined) return undefined;
+    if (this.rule.next.kind !== 'after') return this.idOf(last);
+    const { id } = ITEMS[this.list.operation.leaf];
+    return response.read((_, contract) => fieldsOf(last, resourceOf(id), contract).readId(id));
   }
 
   /** Returns the id of an item; undefined if it has none, or several that disagree. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type FakeService, type Handler, sendJson, startFakeService } from '../support/fake-service.ts';
+import { type FakeService, type Handler, json, sendJson, startFakeService } from '../support/fake-service.ts';
 import { numberIn, spaceIds, startPagedService } from '../support/paged-service.ts';
 import { partnerctl, type Ran, TOKEN, tempDirectory } from '../support/run.ts';
 
@@ -200,4 +200,13 @@ describe('a list of which the contract says how it is paged', () => {
       expect(ran.error().hint).toContain('partnerctl contract set spaces.list.next');
     },
   );
+
+  it('is refused where it is requested by an id, and items have two ids that differ', async () => {
+    const service = await startFakeService(json({ items: [{ id: 1, uuid: 'u-1' }], has_more: true }));
+    const ran = await listWith(service.baseUrl, 'after:starting_after');
+    expect(ran).toMatchObject({ code: 8, stdout: '' });
+    expect(ran.error().message).toBe('The response has two different values of space.id: id and uuid.');
+    expect(ran.error().hint).toContain('partnerctl contract set space.id uuid');
+    expect(service.requests).toHaveLength(1);
+  });
 });
