@@ -36,7 +36,10 @@ describe.skipIf(!hasTmux)('In a terminal (needs tmux),', () => {
       'c\u001b[2J\u001b]0;stolen\u0007.bin',
     ];
     for (const name of names) largeFile(name, directory);
-    const terminal = await inTmux(['upload', '-r', directory, '--exclude', '*.jsonl', ...state], { ...env, PAGER: 'cat' });
+    const terminal = await inTmux(['upload', '-r', directory, '--exclude', '*.jsonl', ...state], {
+      ...env,
+      PAGER: 'cat',
+    });
     const shown = await terminal.screen(/█+░+ 0 of 4 files, [\d.]+ MB of 64 MB/);
     expect(shown.split('\n')).toHaveLength(1);
     release();
