@@ -24,9 +24,6 @@ import stateInit from '../commands/state/init.ts';
 import statePath from '../commands/state/path.ts';
 import stateShow from '../commands/state/show.ts';
 import stateVerify from '../commands/state/verify.ts';
-import webhookListen from '../commands/webhook/listen.ts';
-import webhookReplay from '../commands/webhook/replay.ts';
-import webhookTrigger from '../commands/webhook/trigger.ts';
 import { createArgs } from './args.ts';
 import { type Command, type FlagSpec, parseFlagUsage, type TypedValue } from './command.ts';
 import { group, leaf, run } from './leaf.ts';
@@ -96,11 +93,6 @@ export function earlierCommands() {
       earlier('verify', 'Check every line of the state', stateVerify),
       earlier('init', 'Prepare a database or a repository for the state', stateInit),
       earlier('copy', 'Copy the records of one place to another', stateCopy),
-    ]),
-    webhook: group('webhook', 'Receive, verify, and forward webhooks', [
-      earlier('listen', 'Receive, verify, and forward webhooks on this machine', webhookListen),
-      earlier('replay', 'Send saved webhooks again', webhookReplay),
-      earlier('trigger', 'Make the sandbox send a webhook', webhookTrigger),
     ]),
     contract: group('contract', 'The wire format, where the specification leaves it open', [
       earlier('show', 'Show the wire format that the tool expects', contractShow),

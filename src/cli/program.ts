@@ -11,6 +11,7 @@ import { profile } from '../commands/profile.ts';
 import { provision } from '../commands/provision.ts';
 import { spaces } from '../commands/spaces.ts';
 import { upload } from '../commands/upload.ts';
+import { webhook } from '../commands/webhook.ts';
 import { whoami } from '../commands/whoami.ts';
 import type { GlobalFlags } from '../config/global-flags.ts';
 import { UsageError } from '../errors.ts';
@@ -31,7 +32,7 @@ export interface ProgramOptions {
 
 /** All commands, in the order of help. */
 function createCommands(): readonly CommandUnknownOpts[] {
-  const { chat, state, webhook, api, contract, sandbox, completion } = earlierCommands();
+  const { chat, state, api, contract, sandbox, completion } = earlierCommands();
   return [
     login(),
     logout(),
@@ -46,7 +47,7 @@ function createCommands(): readonly CommandUnknownOpts[] {
     upload(),
     cron(),
     state,
-    webhook,
+    webhook(),
     api,
     contract,
     sandbox,
