@@ -5,9 +5,6 @@ import chatSetup from '../commands/chat/setup.ts';
 import chatTail from '../commands/chat/tail.ts';
 import chatWait from '../commands/chat/wait.ts';
 import chatWatch from '../commands/chat/watch.ts';
-import webhookListen from '../commands/webhook/listen.ts';
-import webhookReplay from '../commands/webhook/replay.ts';
-import webhookTrigger from '../commands/webhook/trigger.ts';
 import { createArgs } from './args.ts';
 import { type Command, type FlagSpec, parseFlagUsage, type TypedValue } from './command.ts';
 import { group, leaf, run } from './leaf.ts';
@@ -69,11 +66,6 @@ export function earlierCommands() {
       earlier('wait', 'Wait for the reply to a message', chatWait),
       earlier('tail', 'Follow the messages of one or more sessions', chatTail),
       earlier('watch', 'Watch every conversation of this machine', chatWatch),
-    ]),
-    webhook: group('webhook', 'Receive, verify, and forward webhooks', [
-      earlier('listen', 'Receive, verify, and forward webhooks on this machine', webhookListen),
-      earlier('replay', 'Send saved webhooks again', webhookReplay),
-      earlier('trigger', 'Make the sandbox send a webhook', webhookTrigger),
     ]),
   };
 }

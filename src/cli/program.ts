@@ -16,6 +16,7 @@ import { sandbox } from '../commands/sandbox.ts';
 import { spaces } from '../commands/spaces.ts';
 import { state } from '../commands/state.ts';
 import { upload } from '../commands/upload.ts';
+import { webhook } from '../commands/webhook.ts';
 import { whoami } from '../commands/whoami.ts';
 import type { GlobalFlags } from '../config/global-flags.ts';
 import { UsageError } from '../errors.ts';
@@ -36,7 +37,7 @@ export interface ProgramOptions {
 
 /** All commands, in the order of help. */
 function createCommands(): readonly CommandUnknownOpts[] {
-  const { chat, webhook } = earlierCommands();
+  const { chat } = earlierCommands();
   return [
     login(),
     logout(),
@@ -51,7 +52,7 @@ function createCommands(): readonly CommandUnknownOpts[] {
     upload(),
     cron(),
     state(),
-    webhook,
+    webhook(),
     api(),
     contract(),
     sandbox(),

@@ -15,7 +15,13 @@ export interface DeliveryOutcome {
   readonly saved: string | null;
 }
 
-export interface IntakeOptions {
+/** A delivery, and what became of it. */
+export interface HandledDelivery {
+  readonly delivery: Delivery;
+  readonly outcome: DeliveryOutcome;
+}
+
+interface IntakeOptions {
   readonly verifier: Verifier;
   /** Whether only verified deliveries are accepted. */
   readonly mustVerify: boolean;
@@ -29,14 +35,14 @@ export interface IntakeOptions {
   readonly exitAfter: number | undefined;
 }
 
-export interface IntakeDeps {
+interface IntakeDeps {
   readonly clock: Clock;
   /** Cancels the requests to the target. */
-  readonly cut: AbortSignal;
-  /** Whether a text contains a secret of this tool. */
-  hasSecret(text: string): boolean;
+  readonly signal: AbortSignal;
+  /** Changes a text that contains a secret of this tool. */
+  redact(text: string): string;
   /** Called for each delivery, but not for repeats of an accepted one. */
-  onDelivery(delivery: Delivery, outcome: DeliveryOutcome): void;
+  onDelivery(handled: HandledDelivery): unknown;
   notice(text: string): Promise<void>;
   warn(text: string): Promise<void>;
 }
@@ -46,7 +52,7 @@ const MAX_REMEMBERED = 100_000;
 
 const ACCEPTED: ReceiverResponse = { status: 200 };
 /** The sender tries again. */
-export const BUSY: ReceiverResponse = { status: 503, headers: { 'retry-after': '5' } };
+const BUSY: ReceiverResponse = { status: 503, headers: { 'retry-after': '5' } };
 
 /**
  * Handles each delivery that arrives: verifies it, drops repeats, saves it, forwards it once, and answers the sender as the
@@ -73,15 +79,15 @@ export class Intake {
 
   /** Handles a request. @returns the response for the sender */
   async handle({ headers: sent, body }: ReceivedRequest): Promise<ReceiverResponse> {
-    const { clock, hasSecret, onDelivery, notice } = this.deps;
+    const { clock, redact, onDelivery, notice } = this.deps;
     const { verifier, mustVerify, idHeader, exitAfter } = this.options;
     const now = clock.now();
     const verdict = verifier({ headers: sent, body }, now);
-    const headers = sent.filter(([, value]) => !hasSecret(value));
+    const headers = sent.filter(([, value]) => redact(value) === value);
     const delivery_id = deliveryIdOf(sent, body, idHeader);
     const delivery = { delivery_id, received_at: new Date(now).toISOString(), ...verdict, headers, body };
     if (mustVerify && verdict.verification !== 'verified') {
-      onDelivery(delivery, { forwarded: null, forwardStatus: null, saved: null });
+      onDelivery({ delivery, outcome: { forwarded: null, forwardStatus: null, saved: null } });
       return { status: 401 };
     }
     const earlier = this.inProgress.get(delivery_id);
@@ -108,22 +114,22 @@ export class Intake {
     }
     if (target) return await this.forward(target, delivery, saved);
     this.remember(delivery_id);
-    this.deps.onDelivery(delivery, { forwarded: null, forwardStatus: null, saved });
+    this.deps.onDelivery({ delivery, outcome: { forwarded: null, forwardStatus: null, saved } });
     return ACCEPTED;
   }
 
   private async forward(target: Target, delivery: Delivery, saved: string | null): Promise<ReceiverResponse> {
-    const { cut, onDelivery, warn } = this.deps;
-    const result = await target.send(delivery, cut);
+    const { signal, onDelivery, warn } = this.deps;
+    const result = await target.send(delivery, signal);
     const forwardStatus = result.kind === 'responded' ? result.status : null;
     if (isAccepted(result)) {
       this.remember(delivery.delivery_id);
-      onDelivery(delivery, { forwarded: true, forwardStatus, saved });
+      onDelivery({ delivery, outcome: { forwarded: true, forwardStatus, saved } });
       return { status: forwardStatus ?? 200 };
     }
     // The sender's repeat is saved again.
     if (saved !== null) await removeDelivery(saved);
-    onDelivery(delivery, { forwarded: false, forwardStatus, saved: null });
+    onDelivery({ delivery, outcome: { forwarded: false, forwardStatus, saved: null } });
     await warn(
       `Delivery ${delivery.delivery_id} was not forwarded: ${describeRefusal(result)}. The sender repeats it.`,
     );

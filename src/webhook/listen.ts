@@ -1,49 +1,68 @@
-import { EXIT, InterruptedError, NoReplyError } from '../errors.ts';
-import type { Delivery } from './delivery.ts';
-import { BUSY, type DeliveryOutcome, Intake, type IntakeDeps, type IntakeOptions } from './intake.ts';
+import type { Readable } from 'node:stream';
+import { type ContractKey, readContractLayers } from '../config/contract-file.ts';
+import { proxyFor } from '../config/proxy.ts';
+import { readWebhookSecrets } from '../config/webhook-secret.ts';
+import { Contract } from '../contract/contract.ts';
+import { EXIT, InterruptedError, NoReplyError, UsageError } from '../errors.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Environment } from '../platform/io.ts';
+import { type HandledDelivery, Intake } from './intake.ts';
+import type { ListenOptions } from './listen-options.ts';
+import { type Payload, readPayload } from './payload.ts';
 import { startReceiver } from './receiver.ts';
 import { createDirectory } from './saved-delivery.ts';
+import { idHeaderOf } from './scheme.ts';
+import { Target } from './target.ts';
+import { createVerifier } from './verify.ts';
 
-/** A delivery, and what became of it. */
-export interface HandledDelivery {
-  readonly kind: 'delivery';
-  readonly delivery: Delivery;
-  readonly outcome: DeliveryOutcome;
+/** What listening needs of a command. */
+export interface ListenContext {
+  readonly env: Environment;
+  readonly clock: Clock;
+  readonly io: { readonly stdin: Readable };
+  /** Ends the listening: Ctrl-C or --timeout. */
+  readonly abortSignal: AbortSignal;
+  readonly config: { readonly directory: string };
+  baseUrl(): Promise<string | undefined>;
+  contractKey(): Promise<ContractKey>;
+  addSecret(text: string): void;
+  redact(text: string): string;
+  notice(text: string): Promise<void>;
+  warn(text: string): Promise<void>;
 }
 
 export type ListenEvent =
   /** The address to configure at the sender. */
-  { readonly kind: 'listening'; readonly url: string } | HandledDelivery;
+  | { readonly kind: 'listening'; readonly url: string }
+  | ({ readonly kind: 'delivery'; readonly payload: Payload } & HandledDelivery);
 
-export interface ListenOptions extends IntakeOptions {
-  /** 0 for a free one. */
-  readonly port: number;
-  /** A random one by default. */
-  readonly path: string | undefined;
+/** Reads the secrets to verify with. @throws UsageError if the scheme needs a secret and none is given */
+async function readSecrets(context: ListenContext, { scheme, secretFile }: ListenOptions): Promise<readonly string[]> {
+  const { env, io, abortSignal, addSecret, warn } = context;
+  if (scheme.kind === 'none') {
+    if (env.PARTNER_WEBHOOK_SECRET) {
+      await warn('PARTNER_WEBHOOK_SECRET is set, but nothing is verified without --verify.');
+    }
+    return [];
+  }
+  const found = await readWebhookSecrets({ secretFile, env, stdin: () => io.stdin, signal: abortSignal });
+  if (!found) {
+    throw new UsageError(`--verify ${scheme.kind} needs the secret of the webhook.`, {
+      hint: 'Set PARTNER_WEBHOOK_SECRET, or give --secret-file <path>.',
+    });
+  }
+  for (const secret of found.secrets) addSecret(secret);
+  return found.secrets;
 }
 
-export interface ListenDeps extends Omit<IntakeDeps, 'cut' | 'onDelivery'> {
-  /** Ends the listening: Ctrl-C or --timeout. */
-  readonly signal: AbortSignal;
-}
-
-/** How many bytes of deliveries may wait to be printed. Beyond that, senders get a 503 and try again. */
-const MAX_WAITING_BYTES = 16 * 1024 * 1024;
-/** The approximate size of a delivery without its body, in bytes. */
-const OVERHEAD_BYTES = 4 * 1024;
-/** How long running requests to the target may take after Ctrl-C, in milliseconds. */
-const GRACE_MS = 2_000;
-
-/** Resolves when the signal aborts. */
-function aborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve();
-  return new Promise((resolve) => {
-    signal.addEventListener('abort', () => resolve(), { once: true });
-  });
+/** Reads the contract of the configured service, or the defaults. */
+async function readContract({ config, baseUrl, contractKey }: ListenContext): Promise<Contract> {
+  if ((await baseUrl()) === undefined) return new Contract();
+  return new Contract(await readContractLayers(config.directory, await contractKey()));
 }
 
 /** Reports the first request that is not a delivery with each status: a wrong address at the sender repeats itself. */
-function reportRefusals(notice: ListenDeps['notice']): (status: number) => void {
+function reportRefusals(notice: ListenContext['notice']): (status: number) => void {
   const reported = new Set<number>();
   return (status) => {
     if (reported.has(status)) return;
@@ -55,10 +74,10 @@ function reportRefusals(notice: ListenDeps['notice']): (status: number) => void 
 }
 
 /** @throws if fewer deliveries than `exitAfter` were accepted, or a signal other than Ctrl-C ended the listening */
-function checkEnd({ aborted: isAborted, reason }: AbortSignal, count: number, exitAfter = 0): void {
+function checkEnd({ reason }: AbortSignal, count: number, exitAfter = 0): void {
   const isMissing = count < exitAfter;
   const isCtrlC = reason instanceof InterruptedError && reason.exitCode === EXIT.interrupted;
-  if (isAborted && reason instanceof InterruptedError && (isMissing || !isCtrlC)) throw reason;
+  if (reason instanceof InterruptedError && (isMissing || !isCtrlC)) throw reason;
   if (!isMissing) return;
   const wanted = exitAfter === 1 ? '1 delivery' : `${exitAfter} deliveries`;
   throw new NoReplyError(`${count} of ${wanted} came within --timeout.`, {
@@ -69,53 +88,52 @@ function checkEnd({ aborted: isAborted, reason }: AbortSignal, count: number, ex
 
 /**
  * Receives webhooks. Yields where it listens, then each delivery; ends on the signal, and after `exitAfter` deliveries.
- * @throws LocalError for a port or a directory that cannot be used; NoReplyError if too few deliveries came in time;
- *   InterruptedError
+ * @throws UsageError for a secret that is missing or does not fit the scheme; LocalError for a port or a directory that
+ *   cannot be used; NoReplyError if too few deliveries came in time; InterruptedError
  */
-export async function* listen(deps: ListenDeps, options: ListenOptions): AsyncGenerator<ListenEvent, void, void> {
-  const { clock, signal, notice } = deps;
-  const { port, path, directory, target, exitAfter } = options;
+export async function* listen(context: ListenContext, options: ListenOptions): AsyncGenerator<ListenEvent, void, void> {
+  const { env, clock, abortSignal, addSecret } = context;
+  const { port, path, directory, target: url, scheme, exitAfter } = options;
+  // Deliveries that carry the token are shown and forwarded without it.
+  if (env.PARTNER_TOKEN) addSecret(env.PARTNER_TOKEN);
+  const verifier = await createVerifier(scheme, await readSecrets(context, options));
+  const contract = await readContract(context);
   if (directory !== undefined) await createDirectory(directory);
-  const shown = new TransformStream<HandledDelivery, HandledDelivery>(undefined, {
-    highWaterMark: MAX_WAITING_BYTES,
-    size: ({ delivery }) => delivery.body.length + OVERHEAD_BYTES,
-  });
-  const printer = shown.writable.getWriter();
-  const isFull = new AbortController();
-  const cut = new AbortController();
+  const handled = new TransformStream<HandledDelivery, HandledDelivery>();
+  const writer = handled.writable.getWriter();
+  // The consumer has stopped reading.
+  const ignore = (): void => undefined;
   const over = new AbortController();
-  const onDelivery = (delivery: Delivery, outcome: DeliveryOutcome): void => {
-    void printer.write({ kind: 'delivery', delivery, outcome });
-  };
-  const intake = new Intake({ ...deps, cut: cut.signal, onDelivery }, options);
+  const signal = AbortSignal.any([abortSignal, over.signal]);
+  const target = url && new Target(url, proxyFor(url.href, env), clock);
+  const intake = new Intake(
+    { ...context, signal, onDelivery: (delivery) => writer.write(delivery).catch(ignore) },
+    { verifier, mustVerify: scheme.kind !== 'none', idHeader: idHeaderOf(scheme), directory, target, exitAfter },
+  );
   const receiver = await startReceiver({
     port,
     path,
     async onDelivery(request) {
-      if ((printer.desiredSize ?? 0) <= 0) return BUSY;
       const response = await intake.handle(request);
-      if (intake.count === exitAfter) isFull.abort();
+      if (intake.count === exitAfter) over.abort();
       return response;
     },
-    onRefused: reportRefusals(notice),
+    onRefused: reportRefusals(context.notice),
   });
-  void aborted(signal)
-    .then(() => clock.sleep(GRACE_MS, over.signal))
-    .then(
-      () => cut.abort(),
-      () => undefined,
-    );
-  void aborted(AbortSignal.any([signal, isFull.signal])).then(async () => {
+  const end = async (): Promise<void> => {
     await receiver.close();
-    await printer.close();
-  });
+    await writer.close().catch(ignore);
+  };
+  if (signal.aborted) void end();
+  signal.addEventListener('abort', end, { once: true });
   try {
     yield { kind: 'listening', url: receiver.url };
-    yield* shown.readable;
-    checkEnd(signal, intake.count, exitAfter);
+    for await (const each of handled.readable) {
+      yield { kind: 'delivery', ...each, payload: readPayload(each.delivery.body, contract) };
+    }
+    checkEnd(abortSignal, intake.count, exitAfter);
   } finally {
     over.abort();
-    cut.abort();
     await receiver.close();
     await target?.close();
   }

@@ -1,9 +1,11 @@
-import { backoffMs } from '../api/retry.ts';
-import { type PartnerctlError, RefusedError, ServiceError } from '../errors.ts';
+import { backoffMs, DEFAULT_RETRIES } from '../api/retry.ts';
+import { proxyFor } from '../config/proxy.ts';
+import { type PartnerctlError, RefusedError, ServiceError, UsageError } from '../errors.ts';
 import type { Clock } from '../platform/clock.ts';
+import type { Environment } from '../platform/io.ts';
 import type { Delivery } from './delivery.ts';
-import { readDelivery } from './saved-delivery.ts';
-import { describeRefusal, isAccepted, type SendResult, type Target } from './target.ts';
+import { findDeliveries, readDelivery } from './saved-delivery.ts';
+import { describeRefusal, isAccepted, parseTarget, type SendResult, Target } from './target.ts';
 
 /** The outcome of sending a saved delivery. */
 export interface ReplayResult {
@@ -18,14 +20,15 @@ export interface ReplayResult {
   readonly error?: PartnerctlError;
 }
 
-export interface ReplayDeps {
+/** What a replay needs of a command. */
+export interface ReplayContext {
+  readonly env: Environment;
   readonly clock: Clock;
   readonly random: () => number;
   /** Ctrl-C or --timeout. */
-  readonly signal: AbortSignal;
-  readonly target: Target;
+  readonly abortSignal: AbortSignal;
   /** How often to retry a delivery that the target did not accept. */
-  readonly retries: number;
+  readonly flags: { readonly retries?: number };
 }
 
 function toError(result: SendResult, { delivery_id }: Delivery): PartnerctlError {
@@ -43,45 +46,66 @@ function isTransient(result: SendResult): boolean {
 }
 
 /** Sends a delivery until the target accepts it, or no retry is left. @throws the signal's reason */
-async function sendWithRetries(delivery: Delivery, deps: ReplayDeps): Promise<SendResult> {
-  const { clock, random, signal, target, retries } = deps;
+async function sendWithRetries(
+  delivery: Delivery,
+  target: Target,
+  { clock, random, abortSignal, flags }: ReplayContext,
+): Promise<SendResult> {
   for (let attempt = 1; ; attempt += 1) {
-    const result = await target.send(delivery, signal);
-    signal.throwIfAborted();
-    if (isAccepted(result) || attempt > retries || !isTransient(result)) return result;
-    await clock.sleep(backoffMs(attempt, random()), signal);
+    const result = await target.send(delivery, abortSignal);
+    abortSignal.throwIfAborted();
+    if (isAccepted(result) || attempt > (flags.retries ?? DEFAULT_RETRIES) || !isTransient(result)) return result;
+    await clock.sleep(backoffMs(attempt, random()), abortSignal);
   }
 }
 
-/**
- * Sends saved deliveries to the target, one after the other, and yields the result of each.
- * @param files as `findDeliveries` returns them; all are checked before the first is sent
- * @throws InputError for a file that is not a saved delivery
- */
-export async function* replayDeliveries(files: readonly string[], deps: ReplayDeps): AsyncGenerator<ReplayResult> {
-  const { signal, target } = deps;
-  const ids: string[] = [];
-  // The bodies are read again when they are sent: memory does not grow with their number.
-  for (const file of files) ids.push((await readDelivery(file)).delivery_id);
+/** Sends deliveries one after the other. @param ids of the files */
+async function* sendAll(
+  context: ReplayContext,
+  target: Target,
+  files: readonly string[],
+  ids: readonly string[],
+): AsyncGenerator<ReplayResult> {
+  const { abortSignal } = context;
   try {
     for (const [index, file] of files.entries()) {
       const base = { index, file, delivery_id: ids[index] ?? '', http_status: null };
-      if (signal.aborted) {
+      if (abortSignal.aborted) {
         yield { ...base, status: 'skipped' };
         continue;
       }
       const delivery = await readDelivery(file);
       try {
-        const result = await sendWithRetries(delivery, deps);
+        const result = await sendWithRetries(delivery, target, context);
         const http_status = result.kind === 'responded' ? result.status : null;
         if (isAccepted(result)) yield { ...base, http_status, status: 'sent' };
         else yield { ...base, http_status, status: 'failed', error: toError(result, delivery) };
       } catch (error) {
-        if (!signal.aborted) throw error;
+        if (!abortSignal.aborted) throw error;
         yield { ...base, status: 'unknown' };
       }
     }
   } finally {
     await target.close();
   }
+}
+
+/**
+ * Sends saved deliveries to a URL, one after the other.
+ * @param paths of files, or of directories of them; all are checked before the first is sent
+ * @returns the result of each, as it comes
+ * @throws UsageError for a URL that is not allowed; InputError for a file that is not a saved delivery
+ */
+export async function replayDeliveries(
+  context: ReplayContext,
+  paths: readonly string[],
+  forwardTo: string,
+): Promise<AsyncGenerator<ReplayResult>> {
+  const url = parseTarget(forwardTo);
+  if (paths.includes('')) throw new UsageError('The name of a file or directory is empty.');
+  const files = await findDeliveries(paths);
+  const ids: string[] = [];
+  // The bodies are read again when they are sent: memory does not grow with their number.
+  for (const file of files) ids.push((await readDelivery(file)).delivery_id);
+  return sendAll(context, new Target(url, proxyFor(url.href, context.env), context.clock), files, ids);
 }

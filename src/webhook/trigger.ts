@@ -1,7 +1,10 @@
+import type { Readable } from 'node:stream';
 import * as v from 'valibot';
 import { isLoopback } from '../config/base-url.ts';
+import { readWebhookSecrets } from '../config/webhook-secret.ts';
 import { CredentialsError, NotFoundError, type PartnerctlError, ServiceError, UsageError } from '../errors.ts';
 import type { Clock } from '../platform/clock.ts';
+import type { Environment } from '../platform/io.ts';
 
 const deliverySchema = v.looseObject({
   delivery_id: v.string(),
@@ -19,20 +22,33 @@ const errorSchema = v.object({ error: v.object({ code: v.optional(v.string()), m
 export type SandboxDelivery = v.InferOutput<typeof deliverySchema>;
 
 /** The admin API of a sandbox. */
-export interface SandboxAdmin {
+interface SandboxAdmin {
   /** `http://127.0.0.1:4310/_sandbox` */
   readonly url: URL;
   readonly key: string;
 }
 
+/** What a trigger needs of a command. */
+export interface TriggerContext {
+  readonly env: Environment;
+  readonly clock: Clock;
+  readonly io: { readonly stdin: Readable };
+  readonly abortSignal: AbortSignal;
+  readonly progress: { start(text: string): void };
+  baseUrl(): Promise<string | undefined>;
+  addSecret(text: string): void;
+  warn(text: string): Promise<void>;
+}
+
 /** What to deliver: a message that the sandbox adds to a session of the source; without a source, a made-up message. */
-export interface TriggerRequest {
-  readonly source_id?: string | undefined;
-  readonly session_id?: string | undefined;
+export interface TriggerOptions {
+  readonly source?: string | undefined;
+  readonly session?: string | undefined;
   readonly text?: string | undefined;
   /** Delivers to this URL only, not to the configured webhook. */
-  readonly url?: string | undefined;
-  readonly secret?: string | undefined;
+  readonly to?: string | undefined;
+  /** The file with the secret that signs a delivery to `to`. */
+  readonly secretFile?: string | undefined;
 }
 
 /** Longer than the sandbox waits for a receiver. */
@@ -47,10 +63,7 @@ const START_HINT =
  * @param baseUrl of the configured service, if there is one
  * @throws UsageError if the environment names none, or if it is not the configured service
  */
-export function findSandbox(
-  env: Readonly<Record<string, string | undefined>>,
-  baseUrl: string | undefined,
-): SandboxAdmin {
+function findSandbox(env: Environment, baseUrl: string | undefined): SandboxAdmin {
   const { PARTNER_SANDBOX_URL: address, PARTNER_SANDBOX_KEY: key } = env;
   if (!address || !key) {
     const missing = [!address && 'PARTNER_SANDBOX_URL', !key && 'PARTNER_SANDBOX_KEY'].filter(Boolean);
@@ -120,22 +133,45 @@ async function callSandbox({ url, key }: SandboxAdmin, path: string, signal: Abo
   throw toError(status, answer);
 }
 
+/** Reads the secret that signs a delivery to `to`. Warns if there is none. @returns undefined without `to` or a secret */
+async function readSecret(
+  { env, io, abortSignal, addSecret, warn }: TriggerContext,
+  { to, secretFile }: TriggerOptions,
+): Promise<string | undefined> {
+  if (to === undefined) return undefined;
+  const given = await readWebhookSecrets({ secretFile, env, stdin: () => io.stdin, signal: abortSignal });
+  for (const secret of given?.secrets ?? []) addSecret(secret);
+  const secret = given?.secrets[0];
+  if (secret === undefined) {
+    await warn('The delivery is not signed. Set PARTNER_WEBHOOK_SECRET or give --secret-file to sign it.');
+  }
+  return secret;
+}
+
 /**
  * Makes the sandbox deliver a message, and waits for the first attempt, up to 15 seconds.
- * @throws as `callSandbox`
+ * @throws UsageError if the options contradict each other, or the environment names no sandbox; else as `callSandbox`
  */
-export async function triggerDelivery(
-  admin: SandboxAdmin,
-  trigger: TriggerRequest,
-  { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal },
-): Promise<SandboxDelivery> {
-  const { deliveries } = v.parse(createdSchema, await callSandbox(admin, '/deliveries', signal, trigger));
+export async function trigger(context: TriggerContext, options: TriggerOptions): Promise<SandboxDelivery> {
+  const { env, clock, abortSignal, progress } = context;
+  const { source: source_id, session: session_id, text, to: url } = options;
+  if (options.secretFile !== undefined && url === undefined) {
+    throw new UsageError('--secret-file is for a delivery to --to, which is missing.', {
+      hint: 'The configured webhook has a secret of its own. Add --to <url>, or remove --secret-file.',
+    });
+  }
+  const admin = findSandbox(env, await context.baseUrl());
+  context.addSecret(admin.key);
+  const secret = await readSecret(context, options);
+  progress.start('Waiting for the receiver');
+  const message = { source_id, session_id, text, url, secret };
+  const { deliveries } = v.parse(createdSchema, await callSandbox(admin, '/deliveries', abortSignal, message));
   const end = clock.monotonic() + MAX_WAIT_MS;
   let [current] = deliveries;
   while (current.status === 'pending' && current.attempts.length === 0 && clock.monotonic() < end) {
-    await clock.sleep(POLL_MS, signal);
+    await clock.sleep(POLL_MS, abortSignal);
     const path = `/deliveries/${encodeURIComponent(current.delivery_id)}`;
-    current = v.parse(deliverySchema, await callSandbox(admin, path, signal));
+    current = v.parse(deliverySchema, await callSandbox(admin, path, abortSignal));
   }
   return current;
 }

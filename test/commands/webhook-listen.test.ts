@@ -97,23 +97,6 @@ describe('the output of webhook listen', () => {
     expect((await run(['webhook', 'listen', '--port', port])).stderr).toContain('Another program uses it.');
   });
 
-  test('is buffered within a memory limit while nobody reads it, and shown later', async () => {
-    let read = (): void => undefined;
-    const reader = new Promise<void>((resolve) => {
-      read = resolve;
-    });
-    const listening = await startListening([], { reader });
-    const send = (id: number) => post(listening.url, Buffer.alloc(1024 * 1024, 'x'), { 'webhook-id': String(id) });
-    let accepted = 0;
-    while ((await send(accepted)).status === 200) accepted += 1;
-    expect(accepted).toBeGreaterThan(10);
-    expect(accepted).toBeLessThan(20);
-    expect((await send(accepted)).status).toBe(503);
-    read();
-    await listening.event(accepted - 1);
-    expect((await send(accepted)).status).toBe(200);
-  });
-
   test('reports the first request for another path, and no further ones', async () => {
     const listening = await startListening([]);
     for (let count = 0; count < 3; count += 1) await post(new URL('/', listening.url).href, 'x');
@@ -335,9 +318,9 @@ describe('webhook listen --forward-to', () => {
     expect(await listening.stop()).toBe(0);
   });
 
-  test('gives deliveries on their way to the target a moment at Ctrl-C, and answers 502 to those that need longer', async () => {
+  test('cuts deliveries on their way to the target at Ctrl-C, and answers 502, so that the sender repeats them', async () => {
     const target = await startReceiver(['stall']);
-    const listening = await startListening(['--forward-to', target.url], { clock: fasterClock(10) });
+    const listening = await startListening(['--forward-to', target.url]);
     const sent = post(listening.url, 'x');
     await target.arrived(1);
     expect(await listening.stop()).toBe(0);

@@ -1,11 +1,10 @@
-import type { Contract } from '../../../contract/contract.ts';
 import type { StreamEvent, TonedText } from '../../../output/command-result.ts';
 import { stringifyJson } from '../../../output/formats/stringify-json.ts';
 import { redactHeaders } from '../../../output/redact.ts';
 import { sanitizeLine, sanitizeText } from '../../../output/sanitize.ts';
 import type { DeliveryOutcome } from '../../../webhook/intake.ts';
-import type { HandledDelivery } from '../../../webhook/listen.ts';
-import { type DeliveredMessage, readPayload } from '../../../webhook/payload.ts';
+import type { ListenEvent } from '../../../webhook/listen.ts';
+import type { DeliveredMessage } from '../../../webhook/payload.ts';
 import type { Verdict, Verification } from '../../../webhook/verify.ts';
 
 const TONES: Readonly<Record<Verification, 'good' | 'bad' | 'warn'>> = {
@@ -43,12 +42,14 @@ function describeOutcome({ verification, reason }: Verdict, { forwarded, forward
   return sanitizeLine(`${verdict}, ${forwarding}${forwardStatus === null ? '' : ` (${forwardStatus})`}`);
 }
 
-/** Converts a delivery to what `webhook listen` writes about it. */
-export function toDeliveryEvent({ delivery, outcome }: HandledDelivery, contract: Contract): StreamEvent {
+/** Converts an event to what `webhook listen` writes about it. */
+export function toStreamEvent(event: ListenEvent): StreamEvent {
+  if (event.kind === 'listening') return { json: { url: event.url }, text: event.url };
+  const { delivery, outcome, payload } = event;
   const { delivery_id, received_at, verification, reason, headers } = delivery;
-  const { body, message } = readPayload(delivery.body, contract);
+  const { body, message } = payload;
   const shown = typeof body === 'string' ? body : stringifyJson(body);
-  const payload = `${sanitizeLine(delivery_id)}: ${indent(sanitizeText(shorten(shown)))}\n`;
+  const line = `${sanitizeLine(delivery_id)}: ${indent(sanitizeText(shorten(shown)))}\n`;
   const label = { text: describeOutcome(delivery, outcome), tone: TONES[verification] };
   const { message_id = null, session_id = null, source_id = null, role = null, text = null } = message ?? {};
   return {
@@ -70,6 +71,6 @@ export function toDeliveryEvent({ delivery, outcome }: HandledDelivery, contract
       body,
     },
     cells: [received_at, verification, delivery_id, session_id, message_id, role, text ?? shorten(shown)],
-    text: [label, { text: ' ' }, ...(message ? messageText(message) : [{ text: payload }])],
+    text: [label, { text: ' ' }, ...(message ? messageText(message) : [{ text: line }])],
   };
 }
